@@ -1,0 +1,28 @@
+// SQL numbers in 8 bytes: a double, where NULL is one NaN bit pattern of ours and every other NaN is SQL's NaN.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace btml {
+
+inline constexpr uint64_t null_bits = 0x7ff8'0000'6274'6d6cULL; // a quiet NaN whose payload spells "btml"
+inline constexpr double null_number = std::bit_cast<double>(null_bits);
+
+inline bool is_null(double x) {
+    return std::bit_cast<uint64_t>(x) == null_bits;
+}
+
+// What a value read from outside must pass before it is stored: every NaN becomes the one that is not NULL.
+inline double from_sql(double x) {
+    return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x;
+}
+
+// PostgreSQL's order: NaN is equal to itself and greater than every number. Neither argument is NULL.
+inline bool sql_less(double a, double b) {
+    return std::isnan(b) ? !std::isnan(a) : a < b;
+}
+
+} // namespace btml

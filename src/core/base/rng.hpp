@@ -1,0 +1,27 @@
+// Counter-based random numbers: a value is a pure function of (seed, stream, counter), so it does not depend on the
+// order of evaluation or on the number of threads.
+#pragma once
+
+#include <cstdint>
+
+namespace btml {
+
+// A bijection of 64 bits with full avalanche: the finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable
+// Pseudorandom Number Generators, OOPSLA 2014).
+constexpr uint64_t mix64(uint64_t x) {
+    x += 0x9e3779b97f4a7c15ULL;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+}
+
+constexpr uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t counter) {
+    return mix64(mix64(mix64(seed) ^ stream) ^ counter);
+}
+
+// Uniform on [0, 1).
+constexpr double random_unit(uint64_t seed, uint64_t stream, uint64_t counter) {
+    return static_cast<double>(random_bits(seed, stream, counter) >> 11) * 0x1.0p-53;
+}
+
+} // namespace btml

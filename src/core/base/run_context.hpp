@@ -1,0 +1,70 @@
+// What a long computation may ask of its host: may I go on, here is how far I am, how much memory and how many
+// threads may I use. One RunContext serves one call of one SQL function.
+#pragma once
+
+#include "core/base/error.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+namespace btml {
+
+// Bytes held against a limit. Thread-safe.
+class MemoryBudget {
+  public:
+    explicit MemoryBudget(uint64_t limit_bytes) : limit_(limit_bytes) {}
+    MemoryBudget(const MemoryBudget&) = delete;
+    MemoryBudget& operator=(const MemoryBudget&) = delete;
+
+    // Error memory_limit, naming `what`, the bytes needed in all and the limit, when the bytes do not fit; nothing is
+    // counted then.
+    void acquire(uint64_t bytes, const char* what);
+    void release(uint64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+    // The same check as acquire, counting nothing: for an estimate before work starts.
+    void require(uint64_t bytes, const char* what) const;
+
+    uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+    uint64_t limit() const noexcept { return limit_; }
+
+  private:
+    const uint64_t limit_;
+    std::atomic<uint64_t> used_{0};
+};
+
+class RunContext {
+  public:
+    RunContext(uint64_t memory_limit_bytes, int threads) : memory_(memory_limit_bytes), threads_(threads) {}
+    virtual ~RunContext() = default;
+    RunContext(const RunContext&) = delete;
+    RunContext& operator=(const RunContext&) = delete;
+
+    // Main thread only; cheap, to be called about every 10 ms of work. False: stop soon, the caller gave up.
+    virtual bool keep_going() = 0;
+    // Main thread only. `phase` must be a string literal. total 0: unknown.
+    virtual void progress(const char* phase, uint64_t done, uint64_t total) = 0;
+    // Main thread only. For people who asked for a verbose run.
+    virtual void note(std::string_view text) = 0;
+
+    void poll() {
+        if (!keep_going()) throw Cancelled{};
+    }
+    MemoryBudget& memory() noexcept { return memory_; }
+    int threads() const noexcept { return threads_; }
+
+  private:
+    MemoryBudget memory_;
+    const int threads_;
+};
+
+// The host of tests and benchmarks: never cancels, shows nothing.
+class QuietContext : public RunContext {
+  public:
+    explicit QuietContext(int threads = 1, uint64_t memory_limit_bytes = uint64_t{1} << 40)
+        : RunContext(memory_limit_bytes, threads) {}
+    bool keep_going() override { return true; }
+    void progress(const char*, uint64_t, uint64_t) override {}
+    void note(std::string_view) override {}
+};
+
+} // namespace btml

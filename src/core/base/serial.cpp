@@ -1,0 +1,80 @@
+#include "core/base/serial.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace btml {
+
+static constexpr std::array<uint32_t, 256> make_crc_table() {
+    std::array<uint32_t, 256> table{};
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t crc = byte;
+        for (int bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ ((crc & 1) ? 0x82f63b78U : 0U);
+        table[byte] = crc;
+    }
+    return table;
+}
+
+uint32_t crc32c(std::span<const std::byte> bytes) {
+    static constexpr std::array<uint32_t, 256> table = make_crc_table();
+    uint32_t crc = ~uint32_t{0};
+    for (std::byte byte : bytes) crc = (crc >> 8) ^ table[(crc ^ static_cast<uint32_t>(byte)) & 0xff];
+    return ~crc;
+}
+
+void Writer::put(std::string_view text) {
+    put_count(text.size());
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    bytes_.insert(bytes_.end(), first, first + text.size());
+}
+
+void Writer::put_count(size_t count) {
+    if (count > std::numeric_limits<uint32_t>::max())
+        throw Error(ErrorCode::limit_exceeded, format("a model holds lists of at most %u elements, this one has %zu",
+                                                      std::numeric_limits<uint32_t>::max(), count));
+    put(static_cast<uint32_t>(count));
+}
+
+void corrupt_model(std::string detail) {
+    throw Error(ErrorCode::corrupt_model, "invalid btml.model value", std::move(detail));
+}
+
+std::span<const std::byte> Reader::take(size_t length) {
+    if (length > rest_.size())
+        corrupt_model(format("It ends early: %zu bytes are left where %zu are needed.", rest_.size(), length));
+    const auto field = rest_.first(length);
+    rest_ = rest_.subspan(length);
+    return field;
+}
+
+bool Reader::get_bool() {
+    const auto value = get<uint8_t>();
+    if (value > 1) corrupt_model(format("A boolean has the value %d.", value));
+    return value == 1;
+}
+
+double Reader::get_finite() {
+    const double value = get_double();
+    if (!std::isfinite(value)) corrupt_model("A number that must be finite is not.");
+    return value;
+}
+
+std::string Reader::get_string() {
+    const std::span<const std::byte> text = take(get_count(1));
+    return {reinterpret_cast<const char*>(text.data()), text.size()};
+}
+
+size_t Reader::get_count(size_t least_bytes) {
+    const size_t count = get<uint32_t>();
+    if (count > rest_.size() / least_bytes)
+        corrupt_model(
+            format("A list of %zu elements does not fit into the %zu bytes that are left.", count, rest_.size()));
+    return count;
+}
+
+void Reader::finish() const {
+    if (!rest_.empty()) corrupt_model(format("%zu bytes follow its end.", rest_.size()));
+}
+
+} // namespace btml

@@ -1,0 +1,89 @@
+#include "core/base/threads.hpp"
+
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+namespace btml {
+
+ThreadTeam::ThreadTeam(RunContext& context) : context_(context) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        for (int i = 1; i < context.threads(); i++) workers_.emplace_back([this, i] { work(i); });
+    } catch (const std::system_error&) {
+        // No more threads to be had: results do not depend on how many there are.
+    } catch (...) {
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        throw;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+ThreadTeam::~ThreadTeam() {
+    {
+        std::lock_guard lock(mutex_);
+        quit_ = true;
+    }
+    start_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadTeam::work(int worker) {
+    uint64_t seen = 0;
+    for (;;) {
+        {
+            std::unique_lock lock(mutex_);
+            start_.wait(lock, [&] { return quit_ || round_ != seen; });
+            if (quit_) return;
+            seen = round_;
+        }
+        take_items(worker);
+        {
+            std::lock_guard lock(mutex_);
+            busy_--;
+        }
+        done_.notify_one();
+    }
+}
+
+void ThreadTeam::take_items(int worker) {
+    try {
+        for (;;) {
+            if (worker == 0) context_.poll();
+            const size_t item = next_.fetch_add(1, std::memory_order_relaxed);
+            if (item >= count_) return;
+            (*body_)(item, worker);
+        }
+    } catch (...) {
+        next_.store(count_, std::memory_order_relaxed);
+        std::lock_guard lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+    }
+}
+
+void ThreadTeam::for_each(size_t count, const std::function<void(size_t, int)>& body) {
+    if (count == 0) return;
+    const bool shared = count > 1 && !workers_.empty();
+    body_ = &body;
+    count_ = count;
+    next_.store(0, std::memory_order_relaxed);
+    failure_ = nullptr;
+    if (shared) {
+        {
+            std::lock_guard lock(mutex_);
+            round_++;
+            busy_ = static_cast<int>(workers_.size());
+        }
+        start_.notify_all();
+    }
+    take_items(0);
+    if (shared) {
+        std::unique_lock lock(mutex_);
+        done_.wait(lock, [&] { return busy_ == 0; });
+    }
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+} // namespace btml

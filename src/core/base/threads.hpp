@@ -1,0 +1,50 @@
+// A fixed team of threads for one computation. The calling (main) thread works too and alone talks to the RunContext.
+#pragma once
+
+#include "core/base/run_context.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace btml {
+
+class ThreadTeam {
+  public:
+    // Starts context.threads() − 1 workers, with every signal blocked: signals belong to the host's main thread.
+    // Where the system gives fewer threads than asked for, the team is smaller.
+    explicit ThreadTeam(RunContext& context);
+    ~ThreadTeam();
+    ThreadTeam(const ThreadTeam&) = delete;
+    ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+    // Threads that take part, the main one included: worker numbers are 0 (main) to size() − 1.
+    int size() const noexcept { return static_cast<int>(workers_.size()) + 1; }
+
+    // body(item, worker) once for each 0 ≤ item < count, in any order and on any thread; returns when all are done.
+    // An item should take well under 50 ms: the main thread polls between its items. The first exception, or Cancelled,
+    // stops the handing out of items and is rethrown here once every thread has left the loop.
+    void for_each(size_t count, const std::function<void(size_t item, int worker)>& body);
+
+  private:
+    void work(int worker);
+    void take_items(int worker);
+
+    RunContext& context_;
+    std::vector<std::thread> workers_;
+    std::mutex mutex_;
+    std::condition_variable start_, done_;
+    uint64_t round_ = 0;         // counts the calls of for_each; guarded by mutex_
+    int busy_ = 0;               // workers still in the current round; guarded by mutex_
+    bool quit_ = false;          // guarded by mutex_
+    std::exception_ptr failure_; // guarded by mutex_
+    const std::function<void(size_t, int)>* body_ = nullptr;
+    size_t count_ = 0;
+    std::atomic<size_t> next_{0};
+};
+
+} // namespace btml

@@ -1,0 +1,27 @@
+// Training: gradient boosting of the squared loss over rows of a join.
+#pragma once
+
+#include "core/boosting/dataset.hpp"
+#include "core/boosting/model.hpp"
+
+namespace btml::boosting {
+
+struct Timing {
+    std::string phase;
+    double seconds;
+};
+
+struct FitResult {
+    Model model;
+    std::vector<Timing> timings;
+};
+
+// Fills in base, features, trees, log, options, rows and holdout_rows; the caller knows target, strategy and the rows
+// skipped. The dataset is consumed: raw columns are freed as soon as they are binned.
+// The same dataset up to the order of its rows gives the same model to the last bit, whatever context.threads() is
+// (row_fraction < 1 samples by row number, so there the order of the target table's rows counts).
+// Errors: invalid_argument (options; no training rows; no features), out_of_range (a target of 1e150 or more in
+// magnitude), memory_limit before the work starts.
+FitResult fit(Dataset dataset, const Options& options, RunContext& context);
+
+} // namespace btml::boosting

@@ -1,0 +1,43 @@
+// What a boosted model is trained on: rows of a join, given as row ids into a few tables that hold the columns.
+#pragma once
+
+#include "core/base/buffer.hpp"
+#include "core/base/number.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace btml::boosting {
+
+enum class FeatureKind { number, category };
+
+struct FeatureColumn {
+    static constexpr uint32_t null_code = UINT32_MAX;
+
+    std::string name;
+    std::string type; // SQL type name, kept in the model
+    FeatureKind kind;
+    int table;                           // index into Dataset::tables
+    Buffer<double> numbers;              // kind number: one per table row, null_number for NULL; may be infinite or NaN
+    Buffer<uint32_t> codes;              // kind category: one per table row, null_code for NULL
+    std::vector<std::string> categories; // kind category: labels in bytewise order, distinct; a code is an index here
+};
+
+struct DataTable {
+    uint64_t rows;
+    Buffer<uint32_t> row_ids; // the table's row in each row of the join; empty: row i of the join is row i here
+};
+
+struct Dataset {
+    uint64_t rows = 0; // of the join; at most 2^32 − 2
+    std::vector<DataTable> tables;
+    std::vector<FeatureColumn> features; // in the order of the source's columns
+    int target_table = 0;
+    Buffer<double> target;   // per row of target_table; finite
+    Buffer<double> weight;   // per row of target_table, finite and ≥ 0; empty: 1 each
+    int holdout_table = -1;  // -1: nothing is held out
+    Buffer<uint8_t> holdout; // per row of holdout_table: 1 for rows that are not trained on
+};
+
+} // namespace btml::boosting

@@ -1,0 +1,22 @@
+// Prediction with a decoded model, compiled for speed.
+#pragma once
+
+#include "core/boosting/model.hpp"
+
+#include <span>
+
+namespace btml::boosting {
+
+class Predictor {
+  public:
+    explicit Predictor(const Model& model);
+
+    // One value per feature in the model's order: a number, a category's code (as a double; a code that the model does
+    // not know, or -1, is a category never seen), or null_number. Not thread-safe (scratch space).
+    double operator()(std::span<const double> features);
+};
+
+// The definition that Predictor must agree with to the last bit: a plain walk from root to leaf.
+double predict_by_walking(const Model& model, std::span<const double> features);
+
+} // namespace btml::boosting

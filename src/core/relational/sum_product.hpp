@@ -1,0 +1,38 @@
+// SumProd queries over a join by message passing (inside-out).
+// Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2; semirings as in FAQ (Abo Khamis, Ngo, Rudra 2016).
+#pragma once
+
+#include "core/relational/join.hpp"
+
+#include <string_view>
+
+namespace btml::relational {
+
+enum class SemiringName { sum_product, max_product, min_plus, max_plus, or_and };
+
+// Error invalid_argument that lists the valid names.
+SemiringName parse_semiring(std::string_view name);
+
+// One value per row of each table: φ_t(ρ), the ⊗ of the factors that belong to table t. An empty buffer means the
+// identity of ⊗ for every row.
+using Factors = std::vector<Buffer<double>>;
+
+// ⊗ of one table's factor columns, row by row; columns must be numbers without NULL (filter the join first).
+// Error out_of_range for a negative factor under max_product.
+Buffer<double> table_factor(const Table& table, const std::vector<int>& columns, SemiringName semiring,
+                            RunContext& context);
+
+// ⊕ over the join's rows of ⊗ over the tables of φ_t. The empty join gives the identity of ⊕.
+double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context);
+
+// The same for each row ρ of `table`: over the join's rows that ρ takes part in (φ of ρ itself included).
+Buffer<double> sum_product_by_row(const Join& join, const Factors& factors, SemiringName semiring, int table,
+                                  RunContext& context);
+
+// ⊕ and ⊗ of two values, and the identity of ⊕: for aggregates over plain rows.
+double add(SemiringName semiring, double a, double b);
+double multiply(SemiringName semiring, double a, double b);
+double zero(SemiringName semiring);
+double one(SemiringName semiring);
+
+} // namespace btml::relational

@@ -1,0 +1,54 @@
+// Base relations of a join, in columns.
+#pragma once
+
+#include "core/base/buffer.hpp"
+#include "core/base/number.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace btml::relational {
+
+// A join key, numbered densely: equal SQL values of one join attribute have the same key in every table.
+using Key = uint32_t;
+inline constexpr Key null_key = UINT32_MAX; // SQL NULL: joins to nothing
+
+using RowId = uint32_t;                              // a row of one table
+inline constexpr uint64_t max_rows = UINT32_MAX - 1; // of one table
+
+// A column of one table that takes part in the join.
+struct KeyColumn {
+    int attribute; // vertex of the join's hypergraph: columns of different tables with the same number must be equal
+    Buffer<Key> values;
+};
+
+// A column that is carried along: a number per row (null_number for NULL), or a code per row into `categories`.
+struct DataColumn {
+    static constexpr uint32_t null_code = UINT32_MAX;
+    enum class Kind { number, category };
+
+    std::string name;
+    Kind kind;
+    Buffer<double> numbers;               // kind number
+    Buffer<uint32_t> codes;               // kind category; null_code for NULL
+    std::vector<std::string> categories;  // kind category: the label of each code
+    double null_row_number = null_number; // the value of the row that stands for "no match" in a left join
+    uint32_t null_row_code = null_code;
+};
+
+struct Table {
+    std::string name;
+    uint64_t rows = 0;
+    std::vector<KeyColumn> keys;
+    std::vector<DataColumn> columns;
+};
+
+// `left` LEFT JOIN `right` on equality of the paired key columns (given apart from Table::keys: they bind these two
+// tables only). Table numbers refer to the vector handed to Join.
+struct LeftJoin {
+    int left, right;
+    std::vector<Buffer<Key>> left_keys, right_keys; // same length ≥ 0, one Key per row
+};
+
+} // namespace btml::relational
