@@ -1,0 +1,91 @@
+# btml: builds with PGXS, as extensions do.
+#
+#   make && make install     needs g++ (C++20) and the server headers of PostgreSQL 13 to 18
+#   make installcheck        regression tests against a running server
+#   make test | demo | bench set everything up by themselves, in a private throw-away cluster
+#   make format              clang-format over the sources
+#
+# PG_CONFIG=/path/to/pg_config chooses the server; WERROR=1 turns warnings into errors.
+
+EXTENSION = btml
+MODULE_big = btml
+EXTVERSION = 0.1
+
+core_sources := $(sort $(wildcard src/core/*/*.cpp))
+pg_sources := $(sort $(wildcard src/pg/*.cpp src/pg/bridge/*.cpp))
+install_parts := $(sort $(wildcard sql/install/[0-9]*.sql))
+
+objdir := build/module
+OBJS = $(patsubst src/%.cpp,$(objdir)/%.o,$(core_sources) $(pg_sources))
+DATA_built = $(EXTENSION)--$(EXTVERSION).sql
+DATA = $(wildcard sql/$(EXTENSION)--*--*.sql)
+EXTRA_CLEAN = build results regression.diffs regression.out output_iso
+
+REGRESS = $(filter-out $(EXTENSION)--%,$(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql))))
+REGRESS_OPTS = --load-extension=$(EXTENSION)
+ISOLATION = $(patsubst test/isolation/specs/%.spec,%,$(sort $(wildcard test/isolation/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=test/isolation --load-extension=$(EXTENSION)
+
+# No -ffast-math: it would switch the whole backend to flush-to-zero. No contraction either: results are the same bytes
+# on every processor, whatever instructions a kernel is compiled for.
+warnings = -Wall -Wextra -Wno-missing-format-attribute $(if $(filter 1,$(WERROR)),-Werror)
+PG_CXXFLAGS = -std=c++20 -fno-math-errno -ffp-contract=off -pthread -fvisibility-inlines-hidden $(warnings)
+# libstdc++ by name, because PGXS links with the C compiler. The version script alone decides what is exported: hiding
+# symbols in src/pg by a flag would hide the entry points as well on PostgreSQL 15 and older.
+SHLIB_LINK = -Wl,--version-script=src/btml.map -lstdc++ -pthread
+# PGXS does not pass C++ flags to the rule for JIT bitcode.
+override with_llvm = no
+
+.DEFAULT_GOAL := all
+PG_CONFIG ?= pg_config
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+
+ifneq ($(PGXS),)
+include $(PGXS)
+
+# -isystem: PostgreSQL's headers are not written for -Wextra in C++.
+pg_flags = -Wno-register -isystem $(includedir_server) -Isrc $(CPPFLAGS)
+# The core is compiled without PostgreSQL's include directories: it cannot depend on them.
+core_flags = -Wshadow -fvisibility=hidden -Isrc $(filter-out -I%,$(CPPFLAGS))
+
+$(objdir)/core/%.o: src/core/%.cpp $(objdir)/flags
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) $(core_flags) -MMD -MP -c $< -o $@
+
+$(objdir)/pg/%.o: src/pg/%.cpp $(objdir)/flags
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) $(pg_flags) -MMD -MP -c $< -o $@
+
+# Another server or other flags: everything is compiled anew, since one btml.so serves one major version.
+flags_text = $(VERSION) $(CXX) $(CXXFLAGS) $(core_flags) $(pg_flags)
+$(objdir)/flags: force
+	@command -v $(firstword $(CXX)) >/dev/null || { echo "btml: no C++ compiler ($(CXX)); on Debian and Ubuntu: apt-get install g++" >&2; exit 1; }
+	@mkdir -p $(@D)
+	@echo '$(flags_text)' | cmp -s - $@ || echo '$(flags_text)' > $@
+
+$(MODULE_big)$(DLSUFFIX): src/btml.map
+-include $(OBJS:.o=.d)
+
+$(DATA_built): $(install_parts) Makefile
+	{ echo '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; cat /dev/null $(install_parts); } > $@
+
+else ifeq ($(filter-out test demo bench format clean print-sources,$(or $(MAKECMDGOALS),all)),)
+clean:
+	rm -rf $(EXTRA_CLEAN) $(DATA_built) $(MODULE_big).so
+else
+$(error btml: '$(PG_CONFIG) --pgxs' names no PGXS makefile; install a PostgreSQL server's headers (Debian and Ubuntu: apt-get install g++ postgresql-server-dev-all) or set PG_CONFIG)
+endif
+
+test:
+	test/run
+demo:
+	test/demo
+bench:
+	test/bench/run
+format:
+	find src test \( -name '*.cpp' -o -name '*.hpp' \) -exec clang-format -i {} +
+# What the module is compiled from; a test compares it with the sources CMake compiles.
+print-sources:
+	@printf '%s\n' $(core_sources) $(pg_sources)
+
+.PHONY: test demo bench format print-sources force
