@@ -47,13 +47,17 @@ class Buffer {
 
     void push_back(T value) {
         if (size_ == capacity_) [[unlikely]]
-            set_capacity(std::max<size_t>(size_ + size_ / 2, 1024));
+            reserve(size_ + 1);
         data_[size_++] = value;
     }
     // Elements beyond the old size are uninitialised.
     void resize(size_t size) {
         if (size > capacity_) set_capacity(size);
         size_ = size;
+    }
+    // Room for `capacity` elements at least; grows geometrically, so that many small reservations stay cheap.
+    void reserve(size_t capacity) {
+        if (capacity > capacity_) set_capacity(std::max<size_t>({capacity, capacity_ + capacity_ / 2, 1024}));
     }
     void shrink_to_fit() {
         if (size_ < capacity_) set_capacity(size_);
@@ -75,6 +79,8 @@ class Buffer {
     const T* begin() const noexcept { return data_; }
     const T* end() const noexcept { return data_ + size_; }
     std::span<const T> span() const noexcept { return {data_, size_}; }
+    MemoryBudget& budget() const noexcept { return *budget_; }
+    const char* what() const noexcept { return what_; }
 
   private:
     void set_capacity(size_t capacity) {
