@@ -1,0 +1,110 @@
+-- Who earns what in Major League Baseball? Boosted trees over joins, in plain SQL. `make demo` runs it in a private
+-- cluster; in a database of one's own: CREATE EXTENSION btml, test/data/baseball/load.sql, then this file.
+\set ON_ERROR_STOP on
+\set QUIET on
+\pset pager off
+\pset footer off
+SET search_path = baseball;
+
+\echo
+\echo == The question
+\echo Salaries grew fivefold from 1985 to 2016, so a model of dollars would mostly learn the calendar. The target is what
+\echo a player earns against his own season: pay = ln(salary) - the average of ln(salary) in that season.
+\echo The seasons since 2011 are held out. The plain mean then predicts 0 for everybody, in every season alike.
+\echo
+
+CREATE TABLE pay AS
+SELECT s.playerid, s.yearid, s.teamid, s.salary, season.level, ln(nullif(s.salary, 0)) - season.level AS pay,
+       s.yearid - p.birthyear AS age, s.yearid - extract(year FROM p.debut)::int AS experience
+FROM salaries s
+JOIN people p USING (playerid)
+JOIN (SELECT yearid, avg(ln(nullif(salary, 0))) AS level FROM salaries GROUP BY yearid) season USING (yearid);
+ANALYZE pay;
+
+\echo == 1. A snowflake: salaries, people, teams
+\echo Only what was known before the season began: no result of the season itself.
+\echo
+
+CREATE VIEW career AS
+SELECT s.pay, s.yearid >= 2011 AS holdout, s.age, s.experience, s.teamid,
+       p.birthcountry, p.weight, p.height, p.bats, p.throws, t.lgid, t.divid
+FROM pay s
+JOIN people p ON p.playerid = s.playerid
+JOIN teams t ON t.yearid = s.yearid AND t.teamid = s.teamid;
+
+SELECT explain_join AS "btml.explain_join('baseball.career')" FROM btml.explain_join('baseball.career');
+
+\timing on
+CREATE TABLE model AS SELECT 'career' AS name, btml.boost_fit('baseball.career', target => 'pay', holdout => 'holdout') AS fit;
+\timing off
+
+\echo
+\echo Root mean squared error on the seasons since 2011. A difference of 0.7 is a factor of two in dollars.
+WITH plain AS (SELECT avg(pay) FILTER (WHERE NOT holdout) AS mean FROM career),
+     rows AS (SELECT count(*) AS n, sqrt(avg((pay - mean) ^ 2)) AS plain_mean, sqrt(avg((pay - btml.predict(fit, c.*)) ^ 2)) AS boosted_trees
+              FROM career c, plain, model WHERE holdout AND pay IS NOT NULL)
+SELECT n AS held_out_rows, round(plain_mean::numeric, 3) AS plain_mean, round(boosted_trees::numeric, 3) AS boosted_trees,
+       round((100 * (1 - boosted_trees ^ 2 / plain_mean ^ 2))::numeric, 1) || ' %' AS variance_explained FROM rows;
+
+\echo As the trees were added:
+SELECT iteration, round(sqrt(train_loss)::numeric, 3) AS train_rmse, round(sqrt(holdout_loss)::numeric, 3) AS holdout_rmse
+FROM model, btml.training_log(fit) WHERE iteration IN (1, 2, 5, 10, 20, 50, 100) ORDER BY iteration;
+
+\echo What the trees look at:
+SELECT feature, round((100 * gain / sum(gain) OVER ())::numeric, 1) AS percent_of_gain, splits
+FROM model, btml.feature_importance(fit) ORDER BY gain DESC;
+
+\echo Some predictions for 2016, in dollars, beside the truth:
+WITH some AS (
+    SELECT c.*, p.namefirst || ' ' || p.namelast AS player, s.salary, s.level
+    FROM pay s JOIN people p USING (playerid) JOIN teams t USING (yearid, teamid),
+         LATERAL (SELECT s.age, s.experience, s.teamid, p.birthcountry, p.weight, p.height, p.bats, p.throws, t.lgid, t.divid) c
+    WHERE s.yearid = 2016 AND (p.namefirst, p.namelast) IN (('Clayton', 'Kershaw'), ('Mike', 'Trout'), ('Ichiro', 'Suzuki'),
+        ('David', 'Ortiz'), ('Kris', 'Bryant'), ('Mookie', 'Betts'), ('Bartolo', 'Colon'), ('Jose', 'Altuve')))
+SELECT player, teamid, experience, to_char(salary, '99,999,999') AS salary,
+       to_char(exp(level + btml.predict(fit, some.*)), '99,999,999') AS predicted
+FROM some, model ORDER BY some.salary DESC;
+
+\echo == 2. A many-to-many join: last season's awards and postseason batting
+\echo A player has several awards and several postseason rounds in one season, and most have none: left joins keep them.
+\echo Season - 1 on the right-hand side keeps the future out.
+\echo
+
+CREATE VIEW form AS
+SELECT s.pay, s.yearid >= 2011 AS holdout, s.age, s.experience, s.teamid,
+       p.birthcountry, p.weight, p.height, p.bats, p.throws, t.lgid, t.divid,
+       a.awardid, b.round, b.g, b.ab, b.r, b.h, b."2b", b."3b", b.hr, b.rbi, b.bb, b.so
+FROM pay s
+JOIN people p ON p.playerid = s.playerid
+JOIN teams t ON t.yearid = s.yearid AND t.teamid = s.teamid
+LEFT JOIN awardsplayers a ON a.playerid = s.playerid AND a.yearid = s.yearid - 1
+LEFT JOIN battingpost b ON b.playerid = s.playerid AND b.yearid = s.yearid - 1;
+
+\echo How btml sees the join: the base tables and the join tree over them. The join itself is never written out.
+SELECT explain_join AS "btml.explain_join('baseball.form')" FROM btml.explain_join('baseball.form');
+
+\timing on
+INSERT INTO model SELECT 'form', btml.boost_fit('baseball.form', target => 'pay', holdout => 'holdout');
+-- The same rows without the awards and the postseason.
+INSERT INTO model SELECT 'form, career only', btml.boost_fit('baseball.form', target => 'pay', holdout => 'holdout',
+    features => '{age,experience,teamid,birthcountry,weight,height,bats,throws,lgid,divid}');
+\timing off
+
+\echo
+\echo Root mean squared error over the held-out rows of the join (a player with more lines counts more often):
+WITH plain AS (SELECT sqrt(avg((pay - mean) ^ 2)) AS rmse, count(*) AS n
+               FROM form, (SELECT avg(pay) AS mean FROM form WHERE NOT holdout) m WHERE holdout AND pay IS NOT NULL)
+SELECT n AS held_out_rows, round(plain.rmse::numeric, 3) AS plain_mean,
+       round(max(sqrt(holdout_loss)) FILTER (WHERE name = 'form, career only')::numeric, 3) AS trees_on_career,
+       round(max(sqrt(holdout_loss)) FILTER (WHERE name = 'form')::numeric, 3) AS trees_on_career_and_form
+FROM plain, model, LATERAL (SELECT holdout_loss FROM btml.training_log(fit) ORDER BY iteration DESC LIMIT 1) last
+WHERE name <> 'career' GROUP BY n, plain.rmse;
+
+\echo What the trees look at now:
+SELECT feature, round((100 * gain / sum(gain) OVER ())::numeric, 1) AS percent_of_gain, splits
+FROM model, btml.feature_importance(fit) WHERE name = 'form' ORDER BY gain DESC LIMIT 10;
+
+\echo A model is a value in a table:
+SELECT name, btml.summary(fit)->>'rows' AS rows, btml.summary(fit)->>'rows_skipped' AS skipped,
+       btml.summary(fit)->>'strategy' AS strategy, pg_size_pretty(pg_column_size(fit)::bigint) AS size
+FROM model;
