@@ -61,13 +61,13 @@ flags_text = $(VERSION) $(CXX) $(CXXFLAGS) $(core_flags) $(pg_flags)
 $(objdir)/flags: force
 	@command -v $(firstword $(CXX)) >/dev/null || { echo "btml: no C++ compiler ($(CXX)); on Debian and Ubuntu: apt-get install g++" >&2; exit 1; }
 	@mkdir -p $(@D)
-	@echo '$(flags_text)' | cmp -s - $@ || echo '$(flags_text)' > $@
+	@printf '%s\n' '$(flags_text)' | cmp -s - $@ || printf '%s\n' '$(flags_text)' > $@
 
 $(MODULE_big)$(DLSUFFIX): src/btml.map
 -include $(OBJS:.o=.d)
 
 $(DATA_built): $(install_parts) Makefile
-	{ echo '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; cat /dev/null $(install_parts); } > $@
+	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; cat /dev/null $(install_parts); } > $@
 
 else ifeq ($(filter-out test demo bench format clean print-sources,$(or $(MAKECMDGOALS),all)),)
 clean:
@@ -77,11 +77,11 @@ $(error btml: '$(PG_CONFIG) --pgxs' names no PGXS makefile; install a PostgreSQL
 endif
 
 test:
-	test/run
+	@test/run
 demo:
-	test/demo
+	@test/demo
 bench:
-	test/bench/run
+	@test/bench/run
 format:
 	find src test \( -name '*.cpp' -o -name '*.hpp' \) -exec clang-format -i {} +
 # What the module is compiled from; a test compares it with the sources CMake compiles.
