@@ -1,0 +1,210 @@
+#include "pg/bridge/analysis.hpp"
+
+#include "pg/bridge/factoriser.hpp"
+
+extern "C" {
+#include "catalog/namespace.h"
+}
+
+namespace btml::pg {
+
+namespace {
+
+// Errors raised while the source is parsed point into the source, not into the calling statement.
+void point_into_source(void* source) {
+    const int position = geterrposition();
+    if (position > 0) {
+        errposition(0);
+        internalerrposition(position);
+        internalerrquery(static_cast<const char*>(source));
+    } else
+        errcontext("btml source \"%s\"", static_cast<const char*>(source));
+}
+
+const char* skip_space(const char* text) {
+    while (isspace(static_cast<unsigned char>(*text))) text++;
+    return text;
+}
+
+// The end of one identifier, quoted or not; null where none begins.
+const char* skip_identifier(const char* text) {
+    const auto is_letter = [](unsigned char c) { return isalpha(c) || c == '_' || c >= 0x80; };
+    if (*text == '"') {
+        for (text++; *text; text++) {
+            if (*text != '"') continue;
+            if (text[1] != '"') return text + 1;
+            text++;
+        }
+        return nullptr;
+    }
+    if (!is_letter(static_cast<unsigned char>(*text))) return nullptr;
+    while (is_letter(static_cast<unsigned char>(*text)) || isdigit(static_cast<unsigned char>(*text)) || *text == '$')
+        text++;
+    return text;
+}
+
+// Whether the source is a name as written in SQL: identifiers with dots between them. Anything else is a statement.
+bool is_name(const char* source) {
+    for (const char* text = skip_space(source); (text = skip_identifier(text)) != nullptr;) {
+        text = skip_space(text);
+        if (*text == '\0') return true;
+        if (*text != '.') return false;
+        text = skip_space(text + 1);
+    }
+    return false;
+}
+
+// SELECT * FROM the table or view that is named.
+const char* select_from_name(const char* source) {
+    List* const parts = btml_compat_name_list(source);
+    RangeVar* const name = makeRangeVarFromNameList(parts);
+    StringInfoData sql;
+    initStringInfo(&sql);
+    appendStringInfoString(&sql, "SELECT * FROM ");
+    if (name->catalogname) appendStringInfo(&sql, "%s.", quote_identifier(name->catalogname));
+    if (name->schemaname) appendStringInfo(&sql, "%s.", quote_identifier(name->schemaname));
+    appendStringInfoString(&sql, quote_identifier(name->relname));
+    return sql.data;
+}
+
+[[noreturn]] void not_a_source(const char* what) {
+    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
+                    errmsg("source must be a table, a view or one SELECT statement, not %s", what)));
+    pg_unreachable();
+}
+
+Query* parse(const char* sql) {
+    List* const statements = pg_parse_query(sql);
+    if (list_length(statements) != 1)
+        not_a_source(statements == NIL ? "an empty string" : psprintf("%d statements", list_length(statements)));
+    RawStmt* const statement = linitial_node(RawStmt, statements);
+    if (!IsA(statement->stmt, SelectStmt)) not_a_source("another command");
+    if (castNode(SelectStmt, statement->stmt)->intoClause) not_a_source("SELECT INTO");
+    List* const queries = btml_compat_analyze(statement, sql);
+    Query* const query = linitial_node(Query, queries);
+    if (list_length(queries) != 1 || query->commandType != CMD_SELECT || query->utilityStmt)
+        not_a_source("another command");
+    if (query->hasModifyingCTE) not_a_source("one that modifies data");
+    if (query->rowMarks) not_a_source("one that locks rows");
+    return query;
+}
+
+// Replaces references to one WITH query by the query itself.
+struct Expansion {
+    const CommonTableExpr* query;
+    int level; // of nesting below the query that has the WITH
+};
+
+bool expand_references(Node* node, void* context) {
+    if (!node) return false;
+    auto* const expansion = static_cast<Expansion*>(context);
+    if (IsA(node, Query)) {
+        expansion->level++;
+        btml_compat_walk_query(castNode(Query, node), expand_references, context, QTW_EXAMINE_RTES_BEFORE);
+        expansion->level--;
+        return false;
+    }
+    if (IsA(node, RangeTblEntry)) {
+        RangeTblEntry* const entry = castNode(RangeTblEntry, node);
+        if (entry->rtekind != RTE_CTE || static_cast<int>(entry->ctelevelsup) != expansion->level ||
+            strcmp(entry->ctename, expansion->query->ctename) != 0)
+            return false;
+        Node* const copy = static_cast<Node*>(copyObjectImpl(expansion->query->ctequery));
+        IncrementVarSublevelsUp(copy, expansion->level, 1);
+        entry->rtekind = RTE_SUBQUERY;
+        entry->subquery = castNode(Query, copy);
+        entry->ctename = nullptr;
+        entry->ctelevelsup = 0;
+        entry->coltypes = entry->coltypmods = entry->colcollations = NIL;
+        return false;
+    }
+    return btml_compat_walk(node, expand_references, context);
+}
+
+// A WITH query that is neither recursive nor MATERIALIZED nor volatile means the same wherever it is written.
+void expand_with_queries(Query* query) {
+    ListCell* cell;
+    foreach (cell, query->cteList) {
+        const CommonTableExpr* const with = lfirst_node(CommonTableExpr, cell);
+        if (with->cterecursive || with->ctematerialized == CTEMaterializeAlways ||
+            contain_volatile_functions(with->ctequery))
+            return;
+    }
+    while (query->cteList != NIL) {
+        Expansion expansion = {linitial_node(CommonTableExpr, query->cteList), -1};
+        query->cteList = list_delete_first(query->cteList);
+        expand_references(reinterpret_cast<Node*>(query), &expansion);
+    }
+}
+
+// Why a query is one base relation whatever it joins; null when it may be factorised.
+const char* reason_not_plain(Query* query) {
+    if (query->hasAggs || query->groupClause || query->groupingSets || query->havingQual) return "it aggregates";
+    if (query->distinctClause) return "it has DISTINCT";
+    if (query->setOperations) return "it is a set operation";
+    if (query->hasWindowFuncs) return "it has window functions";
+    if (query->limitCount || query->limitOffset) return "it has LIMIT or OFFSET";
+    if (query->hasTargetSRFs) return "it has set-returning functions in its output";
+    if (query->cteList) return "it has a WITH query that cannot be expanded in place";
+    if (query->jointree->fromlist == NIL) return "it reads no table";
+    if (contain_volatile_functions(reinterpret_cast<Node*>(query->targetList)) ||
+        contain_volatile_functions(reinterpret_cast<Node*>(query->jointree)))
+        return "it calls a volatile function";
+    return nullptr;
+}
+
+// The source as one base relation.
+SourceAnalysis* whole_source(const Query* query, const char* reason) {
+    SourceAnalysis* const analysis = static_cast<SourceAnalysis*>(palloc0(sizeof(SourceAnalysis)));
+    SourceRelation* const relation = static_cast<SourceRelation*>(palloc0(sizeof(SourceRelation)));
+    relation->name = "the source as a query";
+    relation->reason = reason;
+    relation->query = static_cast<Query*>(copyObjectImpl(query));
+    relation->whole = true;
+    analysis->relations = list_make1(relation);
+    ListCell* cell;
+    foreach (cell, query->targetList) {
+        const TargetEntry* const entry = lfirst_node(TargetEntry, cell);
+        if (entry->resjunk) continue;
+        Node* const expression = reinterpret_cast<Node*>(entry->expr);
+        SourceOutput* const output = static_cast<SourceOutput*>(palloc0(sizeof(SourceOutput)));
+        output->name = entry->resname;
+        output->type = exprType(expression);
+        output->typmod = exprTypmod(expression);
+        output->collation = exprCollation(expression);
+        analysis->outputs = lappend(analysis->outputs, output);
+    }
+    return analysis;
+}
+
+SourceAnalysis* analyse_query(const Query* original) {
+    Query* const query = static_cast<Query*>(copyObjectImpl(original));
+    expand_with_queries(query);
+    const char* const reason = reason_not_plain(query);
+    if (reason) return whole_source(original, reason);
+    for (const bool pull_up : {true, false})
+        if (SourceAnalysis* const analysis = Factoriser(query, pull_up).run()) return analysis;
+    return whole_source(original, "it computes columns below an outer join");
+}
+
+} // namespace
+
+SourceAnalysis* analyse_source(const char* source) {
+    ErrorContextCallback callback;
+    callback.callback = point_into_source;
+    callback.arg = const_cast<char*>(source);
+    callback.previous = error_context_stack;
+    error_context_stack = &callback;
+
+    const char* const sql = is_name(source) ? select_from_name(source) : source;
+    callback.arg = const_cast<char*>(sql);
+    Query* const query = parse(sql);
+    btml_compat_check_permissions(query);
+
+    SourceAnalysis* const analysis = analyse_query(query);
+    analysis->text = sql;
+    error_context_stack = callback.previous;
+    return analysis;
+}
+
+} // namespace btml::pg

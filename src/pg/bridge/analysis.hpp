@@ -1,0 +1,74 @@
+// From the text of a source to a join: which base relations, joined by which keys, and which output column comes from
+// where. Everything here is plain data in the current memory context, made by PostgreSQL's own parser, analyser,
+// rewriter and query pull-up; no object has a destructor, so all of it runs inside one pg_call.
+#pragma once
+
+#include "pg/bridge/postgres.hpp"
+
+namespace btml::pg {
+
+// How values of a join key are compared.
+enum class KeyKind {
+    integer,  // int2, int4, int8: one family, compared as int64
+    real,     // float4, float8: one family, compared as double
+    by_value, // one type passed by value whose equality is that of its bits: date, timestamp, boolean, enum, oid …
+    bytes, // one family whose equality is that of the bytes: text, varchar, name (deterministic collation); uuid, bytea
+    generic, // any other type with a hash function: its own hash and equality
+};
+
+struct KeyType {
+    KeyKind kind;
+    Oid type; // text stands for its family
+    Oid collation;
+};
+
+struct SourceKey {
+    Node* expression;
+    KeyType type;
+    int attribute; // join attribute; -1: key of a left join
+};
+
+// A part of the source that PostgreSQL runs as one query. One table, or the smallest sub-query that could not be
+// factorised further.
+struct SourceRelation {
+    const char* name;
+    const char* reason; // why it is more than one table; null for a single base relation
+    Query* query;       // without a target list: the reader adds the columns it wants
+    List* keys;         // of SourceKey*
+    List* filters;      // text, for people (char*)
+    Relids kept_joins;  // outer joins inside the query (range table indexes)
+    bool whole;         // the source as it stands: the query keeps its own target list, output i is its column i
+};
+
+struct SourceLeftJoin {
+    int left, right;
+    List* left_keys;  // of SourceKey*
+    List* right_keys; // of SourceKey*, paired with left_keys
+};
+
+struct SourceOutput {
+    const char* name;
+    Oid type;
+    int32 typmod;
+    Oid collation;
+    int relation;
+    Node* expression; // over the relation's columns; null for a whole source
+    Node* null_row;   // what it is in a row without a match (a constant expression); null: NULL
+};
+
+struct SourceAnalysis {
+    const char* text; // SQL of the SELECT that was analysed
+    List* relations;  // of SourceRelation*
+    List* left_joins; // of SourceLeftJoin*
+    List* outputs;    // of SourceOutput*
+    List* attributes; // names for people (char*), by attribute number
+};
+
+// Errors: PostgreSQL's own for what it cannot parse, find or permit; SYNTAX_ERROR or FEATURE_NOT_SUPPORTED when the
+// source is not one table, view or SELECT.
+SourceAnalysis* analyse_source(const char* source);
+
+// Whether values of this type can be join keys, and how. False: no hash function, or a nondeterministic collation.
+bool key_type(Oid type, Oid collation, KeyType* result);
+
+} // namespace btml::pg

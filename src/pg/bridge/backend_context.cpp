@@ -1,0 +1,31 @@
+#include "pg/bridge/backend_context.hpp"
+
+#include "pg/guc.hpp"
+
+namespace btml::pg {
+
+BackendContext::BackendContext(const char* function, bool verbose)
+    : RunContext(memory_limit_bytes(), thread_count()), line_(function), verbose_(verbose) {}
+
+bool BackendContext::keep_going() {
+    if (!InterruptPending) [[likely]]
+        return true;
+    // A cancel or a termination must find the core's threads joined and its memory freed, so the core unwinds first and
+    // the boundary raises it. Other interrupts (barriers, requests to log) are served here.
+    if (QueryCancelPending || ProcDiePending) return InterruptHoldoffCount != 0;
+    pg_call([] { CHECK_FOR_INTERRUPTS(); });
+    return true;
+}
+
+void BackendContext::progress(const char* phase, uint64_t done, uint64_t total) {
+    line_.update(phase, done, total);
+}
+
+void BackendContext::note(std::string_view text) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!verbose_ || now - last_note_ < std::chrono::seconds(1)) return;
+    last_note_ = now;
+    pg_call([=] { ereport(INFO, (errmsg("%.*s", static_cast<int>(text.size()), text.data()))); });
+}
+
+} // namespace btml::pg

@@ -1,0 +1,25 @@
+// The RunContext of a function that runs in a PostgreSQL backend.
+#pragma once
+
+#include "core/base/run_context.hpp"
+#include "pg/bridge/guard.hpp"
+#include "pg/bridge/progress.hpp"
+
+namespace btml::pg {
+
+class BackendContext : public RunContext {
+  public:
+    // `function` is shown in btml.progress. verbose: notes become INFO messages, at most one a second.
+    explicit BackendContext(const char* function, bool verbose = false);
+
+    bool keep_going() override;
+    void progress(const char* phase, uint64_t done, uint64_t total) override;
+    void note(std::string_view text) override;
+
+  private:
+    ProgressLine line_;
+    const bool verbose_;
+    std::chrono::steady_clock::time_point last_note_{};
+};
+
+} // namespace btml::pg

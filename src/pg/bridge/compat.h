@@ -1,0 +1,223 @@
+/*
+ * What differs between PostgreSQL 13 and 18, under one name each. No other file looks at PG_VERSION_NUM.
+ */
+#ifndef BTML_COMPAT_H
+#define BTML_COMPAT_H
+
+#if PG_VERSION_NUM < 130000
+#error "btml needs PostgreSQL 13 or later"
+#endif
+
+#include "parser/analyze.h"
+#include "rewrite/rewriteManip.h"
+#if PG_VERSION_NUM >= 160000
+#include "parser/parse_relation.h"
+#endif
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/prep.h"
+#include "miscadmin.h"
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#else
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#endif
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/regproc.h"
+#include "utils/timestamp.h"
+
+static inline List *
+btml_compat_analyze(RawStmt *statement, const char *text)
+{
+#if PG_VERSION_NUM >= 150000
+	return pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
+#else
+	return pg_analyze_and_rewrite(statement, text, NULL, 0, NULL);
+#endif
+}
+
+/* The parts of a qualified name. */
+static inline List *
+btml_compat_name_list(const char *name)
+{
+#if PG_VERSION_NUM >= 160000
+	return stringToQualifiedNameList(name, NULL);
+#else
+	return stringToQualifiedNameList(name);
+#endif
+}
+
+/* Before 16 the callback was declared without arguments, which C++ takes for a function of none. */
+static inline Node *
+btml_compat_mutate(Node *node, Node *(*mutator) (Node *, void *), void *context)
+{
+#if PG_VERSION_NUM >= 160000
+	return expression_tree_mutator(node, mutator, context);
+#else
+	return expression_tree_mutator(node, (Node *(*) ()) (void (*) ()) mutator, context);
+#endif
+}
+
+static inline bool
+btml_compat_walk(Node *node, bool (*walker) (Node *, void *), void *context)
+{
+#if PG_VERSION_NUM >= 160000
+	return expression_tree_walker(node, walker, context);
+#else
+	return expression_tree_walker(node, (bool (*) ()) (void (*) ()) walker, context);
+#endif
+}
+
+static inline bool
+btml_compat_walk_query(Query *query, bool (*walker) (Node *, void *), void *context, int flags)
+{
+#if PG_VERSION_NUM >= 160000
+	return query_tree_walker(query, walker, context, flags);
+#else
+	return query_tree_walker(query, (bool (*) ()) (void (*) ()) walker, context, flags);
+#endif
+}
+
+static inline Relids
+btml_compat_varnos(PlannerInfo *root, Node *node)
+{
+#if PG_VERSION_NUM >= 140000
+	return pull_varnos(root, node);
+#else
+	(void) root;
+	return pull_varnos(node);
+#endif
+}
+
+static inline Relids
+btml_compat_varnos_of_level(PlannerInfo *root, Node *node, int levels_up)
+{
+#if PG_VERSION_NUM >= 140000
+	return pull_varnos_of_level(root, node, levels_up);
+#else
+	(void) root;
+	return pull_varnos_of_level(node, levels_up);
+#endif
+}
+
+static inline Node *
+btml_compat_flatten_aliases(PlannerInfo *root, Query *query, Node *node)
+{
+#if PG_VERSION_NUM >= 160000
+	return flatten_join_alias_vars(root, query, node);
+#else
+	(void) root;
+	return flatten_join_alias_vars(query, node);
+#endif
+}
+
+/* Permissions of the current user (or of view owners) on everything the query reads; error when lacking. */
+static inline void
+btml_compat_check_permissions(Query *query)
+{
+#if PG_VERSION_NUM >= 160000
+	ExecCheckPermissions(query->rtable, query->rteperminfos, true);
+#else
+	ExecCheckRTPerms(query->rtable, true);
+#endif
+}
+
+/*
+ * From 16 on, a Var says which outer joins may null it. Clears all but those of `kept` (range table indexes of joins
+ * that stay in the query).
+ */
+static inline Node *
+btml_compat_clear_nulling_joins(Node *node, Relids kept, Relids all_joins)
+{
+#if PG_VERSION_NUM >= 160000
+	return remove_nulling_relids(node, bms_difference(all_joins, kept), NULL);
+#else
+	(void) kept;
+	(void) all_joins;
+	return node;
+#endif
+}
+
+/* Range table indexes of the relations joined below a node of the jointree, joins left out. */
+static inline Relids
+btml_compat_base_relids(Node *jointree)
+{
+#if PG_VERSION_NUM >= 160000
+	return get_relids_in_jointree(jointree, false, false);
+#else
+	return get_relids_in_jointree(jointree, false);
+#endif
+}
+
+/* -1 or 1 for the infinite intervals that 17 brought, else 0. */
+static inline int
+btml_compat_infinite_interval(const Interval *interval)
+{
+#if PG_VERSION_NUM >= 170000
+	return INTERVAL_IS_NOBEGIN(interval) ? -1 : INTERVAL_IS_NOEND(interval) ? 1 : 0;
+#else
+	(void) interval;
+	return 0;
+#endif
+}
+
+static inline void
+btml_compat_executor_run(QueryDesc *query)
+{
+#if PG_VERSION_NUM >= 180000
+	ExecutorRun(query, ForwardScanDirection, 0);
+#else
+	ExecutorRun(query, ForwardScanDirection, 0, true);
+#endif
+}
+
+/* Shared memory under a name, initialised by whoever comes first; NULL when there is no room for it. */
+static inline void *
+btml_compat_shared_memory(const char *name, Size size, void (*initialise) (void *))
+{
+#if PG_VERSION_NUM >= 170000
+	bool		found;
+
+	return GetNamedDSMSegment(name, size, initialise, &found);
+#else
+	void	   *volatile memory = NULL;
+	bool		found = false;
+	MemoryContext context = CurrentMemoryContext;
+	uint32		holdoffs = InterruptHoldoffCount;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	PG_TRY();
+	{
+		memory = ShmemInitStruct(name, size, &found);
+	}
+	PG_CATCH();
+	{
+		/* Without shared_preload_libraries only the server's slack is left, and others may have taken it. */
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		InterruptHoldoffCount = holdoffs + 1;	/* the lock's */
+	}
+	PG_END_TRY();
+	if (memory && !found)
+		initialise(memory);
+	LWLockRelease(AddinShmemInitLock);
+	return memory;
+#endif
+}
+
+static inline void
+btml_compat_reserve_guc_prefix(const char *prefix)
+{
+#if PG_VERSION_NUM >= 150000
+	MarkGUCPrefixReserved(prefix);
+#else
+	EmitWarningsOnPlaceholders(prefix);
+#endif
+}
+
+#endif

@@ -1,0 +1,287 @@
+#include "pg/bridge/factoriser.hpp"
+
+extern "C" {
+#include "access/stratnum.h"
+#include "optimizer/clauses.h"
+}
+
+namespace btml::pg {
+
+Node* strip_relabel(Node* node) {
+    while (node && IsA(node, RelabelType)) node = reinterpret_cast<Node*>(castNode(RelabelType, node)->arg);
+    return node;
+}
+
+bool has_placeholder(Node* node, void* context) {
+    if (!node) return false;
+    if (IsA(node, PlaceHolderVar)) return true;
+    return btml_compat_walk(node, has_placeholder, context);
+}
+
+static bool has_sublink(Node* node, void* context) {
+    if (!node) return false;
+    if (IsA(node, SubLink)) return true;
+    return btml_compat_walk(node, has_sublink, context);
+}
+
+Factoriser::Factoriser(const Query* original, bool pull_up) : pull_up_(pull_up) {
+    query_ = static_cast<Query*>(copyObjectImpl(original));
+    root_ = makeNode(PlannerInfo);
+    root_->glob = makeNode(PlannerGlobal);
+    root_->query_level = 1;
+    root_->planner_cxt = CurrentMemoryContext;
+    root_->parse = query_;
+}
+
+Node* Factoriser::preprocess(Node* expression) {
+    return eval_const_expressions(root_, btml_compat_flatten_aliases(root_, query_, expression));
+}
+
+// Turns every qualification of the jointree into a list of conjuncts, as the planner does before it looks at joins.
+void Factoriser::preprocess_quals(Node* node) {
+    Node** quals = nullptr;
+    if (IsA(node, FromExpr)) {
+        ListCell* cell;
+        foreach (cell, castNode(FromExpr, node)->fromlist) preprocess_quals(static_cast<Node*>(lfirst(cell)));
+        quals = &castNode(FromExpr, node)->quals;
+    } else if (IsA(node, JoinExpr)) {
+        preprocess_quals(castNode(JoinExpr, node)->larg);
+        preprocess_quals(castNode(JoinExpr, node)->rarg);
+        quals = &castNode(JoinExpr, node)->quals;
+    }
+    if (!quals || !*quals) return;
+    Expr* const clause = canonicalize_qual(reinterpret_cast<Expr*>(preprocess(*quals)), false);
+    *quals = reinterpret_cast<Node*>(make_ands_implicit(clause));
+}
+
+void Factoriser::prepare() {
+    if (pull_up_) {
+        pull_up_subqueries(root_);
+        query_ = root_->parse;
+        // Views that were pulled up are not part of any query that runs later.
+        btml_compat_check_permissions(query_);
+    }
+    bool outer = false;
+    ListCell* cell;
+    foreach (cell, query_->rtable) {
+        const RangeTblEntry* const entry = static_cast<RangeTblEntry*>(lfirst(cell));
+        outer = outer || (entry->rtekind == RTE_JOIN && IS_OUTER_JOIN(entry->jointype));
+    }
+    foreach (cell, query_->targetList) {
+        TargetEntry* const entry = lfirst_node(TargetEntry, cell);
+        entry->expr = reinterpret_cast<Expr*>(preprocess(reinterpret_cast<Node*>(entry->expr)));
+    }
+    preprocess_quals(reinterpret_cast<Node*>(query_->jointree));
+    if (outer) {
+        reduce_outer_joins(root_);
+        query_ = root_->parse;
+    }
+    const int size = list_length(query_->rtable) + 1;
+    parent_ = static_cast<int*>(palloc(sizeof(int) * static_cast<size_t>(size)));
+    numbers_ = static_cast<int*>(palloc0(sizeof(int) * static_cast<size_t>(size)));
+    reasons_ = static_cast<const char**>(palloc0(sizeof(char*) * static_cast<size_t>(size)));
+    for (int i = 0; i < size; i++) parent_[i] = i;
+}
+
+int Factoriser::group_of(int rel) {
+    while (parent_[rel] != rel) rel = parent_[rel];
+    return rel;
+}
+
+bool Factoriser::is_one_group(Relids rels) {
+    int rel = bms_next_member(rels, -1);
+    if (rel < 0) return true;
+    const int group = group_of(rel);
+    while ((rel = bms_next_member(rels, rel)) >= 0)
+        if (group_of(rel) != group) return false;
+    return true;
+}
+
+// Makes the relations one group, for this reason; true when they were not.
+bool Factoriser::merge(Relids rels, const char* reason) {
+    if (is_one_group(rels)) return false;
+    int rel = bms_next_member(rels, -1);
+    int group = group_of(rel);
+    while ((rel = bms_next_member(rels, rel)) >= 0) {
+        const int other = group_of(rel);
+        if (other == group) continue;
+        // The least member stands for its group, so that relations keep the order of the source.
+        parent_[std::max(group, other)] = std::min(group, other);
+        group = std::min(group, other);
+    }
+    reasons_[group] = reason;
+    return true;
+}
+
+Relids Factoriser::members(int group) {
+    Relids result = nullptr;
+    for (int rel = -1; (rel = bms_next_member(base_, rel)) >= 0;)
+        if (group_of(rel) == group) result = bms_add_member(result, rel);
+    return result;
+}
+
+void Factoriser::add_conjuncts(List* clauses, Relids below, List** to) {
+    ListCell* cell;
+    foreach (cell, clauses) {
+        Conjunct* const conjunct = static_cast<Conjunct*>(palloc(sizeof(Conjunct)));
+        Node* const clause = static_cast<Node*>(lfirst(cell));
+        // Relations collected so far: all that the clause can mention.
+        *conjunct = {clause, bms_intersect(varnos(clause), base_), below};
+        *to = lappend(*to, conjunct);
+    }
+}
+
+// Lists base relations, conjuncts and outer joins of a part of the jointree; returns its base relations.
+Relids Factoriser::collect(Node* node) {
+    if (IsA(node, RangeTblRef)) {
+        const int rel = castNode(RangeTblRef, node)->rtindex;
+        base_ = bms_add_member(base_, rel);
+        return bms_make_singleton(rel);
+    }
+    if (IsA(node, FromExpr)) {
+        FromExpr* const from = castNode(FromExpr, node);
+        Relids rels = nullptr;
+        ListCell* cell;
+        foreach (cell, from->fromlist) rels = bms_add_members(rels, collect(static_cast<Node*>(lfirst(cell))));
+        add_conjuncts(castNode(List, from->quals), rels, &conjuncts_);
+        return rels;
+    }
+    JoinExpr* const join = castNode(JoinExpr, node);
+    joins_ = bms_add_member(joins_, join->rtindex);
+    // A left join whose right side must be NULL: the condition that says so is still there.
+    if (join->jointype == JOIN_ANTI) {
+        join->jointype = JOIN_LEFT;
+        rt_fetch(join->rtindex, query_->rtable)->jointype = JOIN_LEFT;
+    }
+    const Relids left = collect(join->larg), right = collect(join->rarg), both = bms_union(left, right);
+    List* const quals = castNode(List, join->quals);
+    if (join->jointype == JOIN_INNER)
+        add_conjuncts(quals, both, &conjuncts_);
+    else if (join->jointype == JOIN_LEFT) {
+        OuterJoin* const outer = static_cast<OuterJoin*>(palloc0(sizeof(OuterJoin)));
+        *outer = {join, left, right, NIL};
+        add_conjuncts(quals, both, &outer->conjuncts);
+        outer_joins_ = lappend(outer_joins_, outer);
+        merge(right, "the nullable side of a left join is several tables");
+    } else
+        merge(both, "a full join");
+    return both;
+}
+
+// Whether a clause is an equality of keys, and of which.
+bool Factoriser::key_equality(Node* clause, Equality* equality) {
+    if (!IsA(clause, OpExpr)) return false;
+    const OpExpr* const op = castNode(OpExpr, clause);
+    if (list_length(op->args) != 2) return false;
+    equality->left = static_cast<Node*>(linitial(op->args));
+    equality->right = static_cast<Node*>(lsecond(op->args));
+    equality->left_rels = bms_intersect(varnos(equality->left), base_);
+    equality->right_rels = bms_intersect(varnos(equality->right), base_);
+    if (bms_is_empty(equality->left_rels) || bms_is_empty(equality->right_rels) ||
+        bms_overlap(equality->left_rels, equality->right_rels))
+        return false;
+    if (has_sublink(clause, nullptr)) return false;
+    const Oid left = exprType(equality->left);
+    const TypeCacheEntry* const entry = lookup_type_cache(getBaseType(left), TYPECACHE_BTREE_OPFAMILY);
+    if (!OidIsValid(entry->btree_opf) || get_op_opfamily_strategy(op->opno, entry->btree_opf) != BTEqualStrategyNumber)
+        return false;
+    if (!key_type(left, op->inputcollid, &equality->left_type) ||
+        !key_type(exprType(equality->right), op->inputcollid, &equality->right_type))
+        return false;
+    if (equality->left_type.kind != equality->right_type.kind) return false;
+    return equality->left_type.kind == KeyKind::integer || equality->left_type.kind == KeyKind::real ||
+           equality->left_type.type == equality->right_type.type;
+}
+
+// The relations on the left that decide whether a row of the right matches.
+Relids Factoriser::anchor(const OuterJoin* outer) {
+    Relids rels = nullptr;
+    ListCell* cell;
+    foreach (cell, outer->conjuncts) rels = bms_add_members(rels, static_cast<Conjunct*>(lfirst(cell))->rels);
+    rels = bms_intersect(rels, outer->left);
+    return bms_is_empty(rels) ? bms_make_singleton(bms_next_member(outer->left, -1)) : rels;
+}
+
+// The outer join, if any, that adds rows without a match for one of the relations.
+const OuterJoin* Factoriser::nullable_by(Relids rels) {
+    ListCell* cell;
+    foreach (cell, outer_joins_) {
+        const OuterJoin* const outer = static_cast<OuterJoin*>(lfirst(cell));
+        if (bms_overlap(rels, outer->right)) return outer;
+    }
+    return nullptr;
+}
+
+bool Factoriser::merge_conjunct(Conjunct* conjunct) {
+    bool changed = false;
+    ListCell* cell;
+    // A condition above an outer join on its nullable side sees the rows without a match: it stays above the join.
+    foreach (cell, outer_joins_) {
+        const OuterJoin* const outer = static_cast<OuterJoin*>(lfirst(cell));
+        if (bms_overlap(conjunct->rels, outer->right) && !bms_is_subset(conjunct->below, outer->right))
+            changed =
+                merge(bms_union(outer->right, anchor(outer)), "a condition is applied after a left join") || changed;
+    }
+    if (is_one_group(conjunct->rels)) return changed;
+    Equality equality;
+    if (!key_equality(conjunct->clause, &equality))
+        return merge(conjunct->rels, "a condition other than key equality mixes tables") || changed;
+    static const char* const reason = "a join key is computed from several tables";
+    changed = merge(equality.left_rels, reason) || changed;
+    return merge(equality.right_rels, reason) || changed;
+}
+
+// Merges both sides of a left join unless its condition is conditions on the right and keys of one relation on the
+// left.
+bool Factoriser::merge_outer_join(OuterJoin* outer) {
+    static const char* const reason = "a left join whose condition is not key equality with one table";
+    const Relids left = anchor(outer), both = bms_union(outer->right, left);
+    if (is_one_group(both)) return false;
+    if (!is_one_group(left)) return merge(both, reason);
+    if (!bms_is_subset(members(group_of(outer->right)), outer->right)) return merge(both, reason);
+    ListCell* cell;
+    foreach (cell, outer->conjuncts) {
+        const Conjunct* const conjunct = static_cast<Conjunct*>(lfirst(cell));
+        if (!bms_is_empty(conjunct->rels) && bms_is_subset(conjunct->rels, outer->right)) continue;
+        Equality equality;
+        if (!key_equality(conjunct->clause, &equality)) return merge(both, reason);
+        const bool swapped = bms_is_subset(equality.left_rels, outer->right);
+        const Relids near = swapped ? equality.right_rels : equality.left_rels;
+        const Relids far = swapped ? equality.left_rels : equality.right_rels;
+        if (!bms_is_subset(near, outer->left) || !bms_is_subset(far, outer->right)) return merge(both, reason);
+        // In a row without a match the key must be NULL.
+        Node* const key = swapped ? equality.right : equality.left;
+        if (nullable_by(near) && contain_nonstrict_functions(key)) return merge(both, reason);
+    }
+    return false;
+}
+
+Relids Factoriser::lateral_references(RangeTblEntry* entry) {
+    if (entry->rtekind == RTE_SUBQUERY)
+        return btml_compat_varnos_of_level(root_, reinterpret_cast<Node*>(entry->subquery), 1);
+    return varnos(reinterpret_cast<Node*>(
+        list_make4(entry->functions, entry->values_lists, entry->tablefunc, entry->tablesample)));
+}
+
+// Merges relations until every condition and every output column either belongs to one group or is a key.
+void Factoriser::merge_all() {
+    for (bool changed = true; changed;) {
+        changed = false;
+        ListCell* cell;
+        for (int rel = -1; (rel = bms_next_member(base_, rel)) >= 0;) {
+            RangeTblEntry* const entry = rt_fetch(rel, query_->rtable);
+            if (!entry->lateral) continue;
+            const Relids used = bms_intersect(lateral_references(entry), base_);
+            changed = merge(bms_add_member(used, rel), "a lateral reference") || changed;
+        }
+        foreach (cell, conjuncts_) changed = merge_conjunct(static_cast<Conjunct*>(lfirst(cell))) || changed;
+        foreach (cell, outer_joins_) changed = merge_outer_join(static_cast<OuterJoin*>(lfirst(cell))) || changed;
+        foreach (cell, query_->targetList) {
+            const TargetEntry* const entry = lfirst_node(TargetEntry, cell);
+            const Relids rels = bms_intersect(varnos(reinterpret_cast<Node*>(entry->expr)), base_);
+            if (!entry->resjunk) changed = merge(rels, "an output column mixes tables") || changed;
+        }
+    }
+}
+
+} // namespace btml::pg

@@ -1,0 +1,295 @@
+// From groups of relations to queries, keys, left joins and output columns.
+#include "pg/bridge/factoriser.hpp"
+
+extern "C" {
+#include "optimizer/clauses.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/ruleutils.h"
+}
+
+namespace btml::pg {
+
+static Node* replace_placeholders(Node* node, void* context) {
+    if (!node) return nullptr;
+    if (IsA(node, PlaceHolderVar))
+        return replace_placeholders(reinterpret_cast<Node*>(castNode(PlaceHolderVar, node)->phexpr), context);
+    return btml_compat_mutate(node, replace_placeholders, context);
+}
+
+// The expression in a row without a match: every column is NULL, and so is all that was computed below the join.
+static Node* replace_columns_by_null(Node* node, void* context) {
+    if (!node) return nullptr;
+    if ((IsA(node, Var) && castNode(Var, node)->varlevelsup == 0) || IsA(node, PlaceHolderVar))
+        return reinterpret_cast<Node*>(makeNullConst(exprType(node), exprTypmod(node), exprCollation(node)));
+    return btml_compat_mutate(node, replace_columns_by_null, context);
+}
+
+// Expressions of a relation's query know neither the outer joins above it nor the placeholders for them.
+Node* Factoriser::for_scan(Node* expression, Relids kept_joins) {
+    Node* const copy = static_cast<Node*>(copyObjectImpl(expression));
+    return btml_compat_clear_nulling_joins(replace_placeholders(copy, nullptr), kept_joins, joins_);
+}
+
+// Whether a condition found where the relations `below` are joined is a condition of the query over `keep`.
+bool Factoriser::belongs(Node* clause, Relids below, Relids keep) {
+    const Relids rels = bms_intersect(varnos(clause), base_);
+    // A condition on no relation at all goes to one of those that it governs.
+    if (bms_is_empty(rels)) return bms_is_member(bms_next_member(below, -1), keep);
+    return bms_is_subset(rels, keep);
+}
+
+Node* Factoriser::filtered(List* clauses, Relids below, Relids keep) {
+    List* kept = NIL;
+    ListCell* cell;
+    foreach (cell, clauses) {
+        Node* const clause = static_cast<Node*>(lfirst(cell));
+        if (belongs(clause, below, keep)) kept = lappend(kept, clause);
+    }
+    return kept == NIL ? nullptr : reinterpret_cast<Node*>(make_ands_explicit(kept));
+}
+
+// The part of the jointree that joins the relations `keep`, with the conditions that belong to them; null when it has
+// none of them. Adds the joins it keeps to `kept_joins`.
+Node* Factoriser::prune(Node* node, Relids keep, Relids* kept_joins) {
+    if (IsA(node, RangeTblRef)) return bms_is_member(castNode(RangeTblRef, node)->rtindex, keep) ? node : nullptr;
+    const Relids below = btml_compat_base_relids(node);
+    List* parts = NIL;
+    List* quals;
+    if (IsA(node, FromExpr)) {
+        ListCell* cell;
+        foreach (cell, castNode(FromExpr, node)->fromlist) {
+            Node* const part = prune(static_cast<Node*>(lfirst(cell)), keep, kept_joins);
+            if (part) parts = lappend(parts, part);
+        }
+        quals = castNode(List, castNode(FromExpr, node)->quals);
+    } else {
+        JoinExpr* const join = castNode(JoinExpr, node);
+        Node* const left = prune(join->larg, keep, kept_joins);
+        Node* const right = prune(join->rarg, keep, kept_joins);
+        quals = castNode(List, join->quals);
+        if (join->jointype != JOIN_INNER) {
+            if (left && right) {
+                *kept_joins = bms_add_member(*kept_joins, join->rtindex);
+                JoinExpr* const kept = makeNode(JoinExpr);
+                *kept = *join;
+                kept->larg = left;
+                kept->rarg = right;
+                kept->quals = quals == NIL ? nullptr : reinterpret_cast<Node*>(make_ands_explicit(quals));
+                return reinterpret_cast<Node*>(kept);
+            }
+            if (left) return left;
+        }
+        if (left) parts = lappend(parts, left);
+        if (right) parts = lappend(parts, right);
+    }
+    if (parts == NIL) return nullptr;
+    Node* const condition = filtered(quals, below, keep);
+    if (!condition && list_length(parts) == 1) return static_cast<Node*>(linitial(parts));
+    return reinterpret_cast<Node*>(makeFromExpr(parts, condition));
+}
+
+// "people p", or "a, b" for several relations.
+const char* Factoriser::relation_name(Relids rels) {
+    StringInfoData name;
+    initStringInfo(&name);
+    for (int rel = -1; (rel = bms_next_member(rels, rel)) >= 0;) {
+        const RangeTblEntry* const entry = rt_fetch(rel, query_->rtable);
+        const char* const alias = entry->eref->aliasname;
+        if (name.len > 0) appendStringInfoString(&name, ", ");
+        const char* const table = entry->rtekind == RTE_RELATION ? get_rel_name(entry->relid) : nullptr;
+        if (table && strcmp(table, alias) != 0) appendStringInfo(&name, "%s ", quote_identifier(table));
+        appendStringInfoString(&name, quote_identifier(alias));
+    }
+    return name.data;
+}
+
+// SQL text of an expression over one table; for several, or a sub-query, a description.
+const char* Factoriser::describe(Node* expression, Relids rels) {
+    Node* const plain = strip_relabel(expression);
+    const int rel = bms_next_member(rels, -1);
+    RangeTblEntry* const entry = rel > 0 ? rt_fetch(rel, query_->rtable) : nullptr;
+    if (IsA(plain, Var) && castNode(Var, plain)->varattno > 0) {
+        const Var* const var = castNode(Var, plain);
+        return get_rte_attribute_name(rt_fetch(static_cast<int>(var->varno), query_->rtable), var->varattno);
+    }
+    if (bms_membership(rels) != BMS_SINGLETON || entry->rtekind != RTE_RELATION) return "an expression";
+    Node* const copy = for_scan(expression, nullptr);
+    ChangeVarNodes(copy, rel, 1, 0);
+    return deparse_expression(copy, deparse_context_for(entry->eref->aliasname, entry->relid), false, false);
+}
+
+SourceRelation* Factoriser::make_relation(int group) {
+    const Relids rels = members(group);
+    Relids kept_joins = nullptr;
+    Node* const jointree = prune(reinterpret_cast<Node*>(query_->jointree), rels, &kept_joins);
+    SourceRelation* const relation = static_cast<SourceRelation*>(palloc0(sizeof(SourceRelation)));
+    relation->name = relation_name(rels);
+    relation->reason = reasons_[group];
+
+    Query* const query = static_cast<Query*>(copyObjectImpl(query_));
+    query->targetList = NIL;
+    query->sortClause = NIL;
+    Node* const tree = static_cast<Node*>(copyObjectImpl(jointree));
+    query->jointree = IsA(tree, FromExpr) ? castNode(FromExpr, tree) : makeFromExpr(list_make1(tree), nullptr);
+    if (has_placeholder(reinterpret_cast<Node*>(query->jointree), nullptr)) {
+        // Inside a group with an outer join the planner must make placeholders itself.
+        if (!bms_is_empty(kept_joins)) failed_ = true;
+    }
+    query->jointree = castNode(FromExpr, for_scan(reinterpret_cast<Node*>(query->jointree), kept_joins));
+
+    int rel = 0;
+    ListCell* cell;
+    foreach (cell, query->rtable) {
+        RangeTblEntry* const entry = static_cast<RangeTblEntry*>(lfirst(cell));
+        rel++;
+        if (bms_is_member(rel, rels)) {
+            // Pull-up may have spread out a UNION ALL; the sub-query itself is still whole.
+            if (entry->rtekind == RTE_SUBQUERY) entry->inh = false;
+        } else if (!bms_is_member(rel, kept_joins)) {
+            RangeTblEntry* const nothing = makeNode(RangeTblEntry);
+            nothing->rtekind = RTE_RESULT;
+            nothing->eref = makeAlias("*RESULT*", NIL);
+            lfirst(cell) = nothing;
+        }
+    }
+    relation->query = query;
+
+    foreach (cell, conjuncts_) {
+        const Conjunct* const conjunct = static_cast<Conjunct*>(lfirst(cell));
+        if (belongs(conjunct->clause, conjunct->below, rels))
+            relation->filters = lappend(relation->filters, const_cast<char*>(describe(conjunct->clause, rels)));
+    }
+    relation->kept_joins = kept_joins;
+    return relation;
+}
+
+SourceKey* Factoriser::make_key(Node* expression, const KeyType& type, int attribute) {
+    SourceKey* const key = static_cast<SourceKey*>(palloc(sizeof(SourceKey)));
+    *key = {for_scan(expression, nullptr), type, attribute};
+    return key;
+}
+
+int Factoriser::relation_number(Relids rels) {
+    return numbers_[group_of(bms_is_empty(rels) ? bms_next_member(base_, -1) : bms_next_member(rels, -1))];
+}
+
+namespace {
+
+// One side of a key equality; equal expressions of one relation are one vertex.
+struct Vertex {
+    int relation;
+    Node* expression; // without relabelling
+    SourceKey* key;
+    Relids rels;
+    int parent; // union-find over vertices
+};
+
+int find_root(const Vertex* vertices, int vertex) {
+    while (vertices[vertex].parent != vertex) vertex = vertices[vertex].parent;
+    return vertex;
+}
+
+} // namespace
+
+// Join attributes are the connected components of the key equalities between different relations.
+void Factoriser::add_keys(SourceAnalysis* analysis) {
+    Vertex* const vertices =
+        static_cast<Vertex*>(palloc(sizeof(Vertex) * 2 * static_cast<size_t>(list_length(conjuncts_) + 1)));
+    int count = 0;
+    const auto vertex = [&](Node* expression, const KeyType& type, Relids rels) {
+        const int relation = relation_number(rels);
+        Node* const plain = strip_relabel(expression);
+        for (int i = 0; i < count; i++)
+            if (vertices[i].relation == relation && equal(vertices[i].expression, plain)) return i;
+        vertices[count] = {relation, plain, make_key(expression, type, -1), rels, count};
+        return count++;
+    };
+    ListCell* cell;
+    foreach (cell, conjuncts_) {
+        const Conjunct* const conjunct = static_cast<Conjunct*>(lfirst(cell));
+        Equality equality;
+        if (is_one_group(conjunct->rels) || !key_equality(conjunct->clause, &equality)) continue;
+        const int left = find_root(vertices, vertex(equality.left, equality.left_type, equality.left_rels));
+        const int right = find_root(vertices, vertex(equality.right, equality.right_type, equality.right_rels));
+        vertices[std::max(left, right)].parent = std::min(left, right);
+    }
+    for (int i = 0; i < count; i++) {
+        const int root = find_root(vertices, i);
+        if (root == i) {
+            vertices[i].key->attribute = list_length(analysis->attributes);
+            analysis->attributes =
+                lappend(analysis->attributes, const_cast<char*>(describe(vertices[i].expression, vertices[i].rels)));
+        } else
+            vertices[i].key->attribute = vertices[root].key->attribute;
+        SourceRelation* const relation =
+            static_cast<SourceRelation*>(list_nth(analysis->relations, vertices[i].relation));
+        relation->keys = lappend(relation->keys, vertices[i].key);
+    }
+}
+
+void Factoriser::add_left_joins(SourceAnalysis* analysis) {
+    ListCell *cell, *inner;
+    foreach (cell, outer_joins_) {
+        const OuterJoin* const outer = static_cast<OuterJoin*>(lfirst(cell));
+        const Relids left = anchor(outer);
+        if (is_one_group(bms_union(left, outer->right))) continue;
+        SourceLeftJoin* const join = static_cast<SourceLeftJoin*>(palloc0(sizeof(SourceLeftJoin)));
+        join->left = relation_number(left);
+        join->right = relation_number(outer->right);
+        foreach (inner, outer->conjuncts) {
+            const Conjunct* const conjunct = static_cast<Conjunct*>(lfirst(inner));
+            if (bms_is_subset(conjunct->rels, outer->right)) continue;
+            Equality equality;
+            if (!key_equality(conjunct->clause, &equality)) elog(ERROR, "left join was not factorised");
+            const bool swapped = bms_is_subset(equality.left_rels, outer->right);
+            SourceKey* const left_key = make_key(equality.left, equality.left_type, -1);
+            SourceKey* const right_key = make_key(equality.right, equality.right_type, -1);
+            join->left_keys = lappend(join->left_keys, swapped ? right_key : left_key);
+            join->right_keys = lappend(join->right_keys, swapped ? left_key : right_key);
+        }
+        analysis->left_joins = lappend(analysis->left_joins, join);
+    }
+}
+
+void Factoriser::add_outputs(SourceAnalysis* analysis) {
+    ListCell* cell;
+    foreach (cell, query_->targetList) {
+        const TargetEntry* const entry = lfirst_node(TargetEntry, cell);
+        if (entry->resjunk) continue;
+        Node* const expression = reinterpret_cast<Node*>(entry->expr);
+        const Relids rels = bms_intersect(varnos(expression), base_);
+        const int number = relation_number(rels);
+        const SourceRelation* const relation = static_cast<SourceRelation*>(list_nth(analysis->relations, number));
+        if (has_placeholder(expression, nullptr) && !bms_is_empty(relation->kept_joins)) failed_ = true;
+        SourceOutput* const output = static_cast<SourceOutput*>(palloc0(sizeof(SourceOutput)));
+        output->name = entry->resname;
+        output->type = exprType(expression);
+        output->typmod = exprTypmod(expression);
+        output->collation = exprCollation(expression);
+        output->relation = number;
+        output->expression = for_scan(expression, relation->kept_joins);
+        if (nullable_by(rels) && !IsA(strip_relabel(expression), Var)) {
+            Node* const copy = static_cast<Node*>(copyObjectImpl(expression));
+            output->null_row = eval_const_expressions(nullptr, replace_columns_by_null(copy, nullptr));
+        }
+        analysis->outputs = lappend(analysis->outputs, output);
+    }
+}
+
+SourceAnalysis* Factoriser::run() {
+    prepare();
+    collect(reinterpret_cast<Node*>(query_->jointree));
+    merge_all();
+    SourceAnalysis* const analysis = static_cast<SourceAnalysis*>(palloc0(sizeof(SourceAnalysis)));
+    for (int rel = -1; (rel = bms_next_member(base_, rel)) >= 0;) {
+        if (group_of(rel) != rel) continue;
+        numbers_[rel] = list_length(analysis->relations);
+        analysis->relations = lappend(analysis->relations, make_relation(rel));
+    }
+    add_keys(analysis);
+    add_left_joins(analysis);
+    add_outputs(analysis);
+    return failed_ ? nullptr : analysis;
+}
+
+} // namespace btml::pg

@@ -1,0 +1,129 @@
+#include "pg/bridge/guard.hpp"
+
+#include <new>
+#include <stdexcept>
+
+extern "C" {
+#include "mb/pg_wchar.h"
+}
+
+namespace btml::pg {
+
+namespace {
+
+// All that is left of an exception once every C++ object is gone.
+struct Failure {
+    enum class Kind { none, postgres, cancelled, core } kind = Kind::none;
+    ErrorData* postgres = nullptr;
+    int sqlstate = 0;
+    char message[1024] = "", detail[2048] = "", hint[1024] = "";
+};
+
+template <size_t n>
+void copy_text(char (&to)[n], const std::string& from) noexcept {
+    const size_t length = std::min(from.size(), n - 1);
+    memcpy(to, from.data(), length);
+    to[length] = '\0';
+}
+
+int sqlstate(ErrorCode code) {
+    switch (code) {
+    case ErrorCode::invalid_argument:
+        return ERRCODE_INVALID_PARAMETER_VALUE;
+    case ErrorCode::null_value:
+        return ERRCODE_NULL_VALUE_NOT_ALLOWED;
+    case ErrorCode::out_of_range:
+        return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+    case ErrorCode::undefined_column:
+        return ERRCODE_UNDEFINED_COLUMN;
+    case ErrorCode::duplicate_column:
+        return ERRCODE_DUPLICATE_COLUMN;
+    case ErrorCode::wrong_type:
+        return ERRCODE_DATATYPE_MISMATCH;
+    case ErrorCode::not_supported:
+        return ERRCODE_FEATURE_NOT_SUPPORTED;
+    case ErrorCode::limit_exceeded:
+        return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+    case ErrorCode::memory_limit:
+        return ERRCODE_OUT_OF_MEMORY;
+    case ErrorCode::corrupt_model:
+        return ERRCODE_INVALID_BINARY_REPRESENTATION;
+    case ErrorCode::internal:
+        break;
+    }
+    return ERRCODE_INTERNAL_ERROR;
+}
+
+void fail(Failure& failure, int state, const char* message) noexcept {
+    failure.kind = Failure::Kind::core;
+    failure.sqlstate = state;
+    strlcpy(failure.message, message, sizeof(failure.message));
+}
+
+// The frame in which exceptions end.
+[[gnu::noinline]] Datum run(FunctionBody body, FunctionCallInfo fcinfo, Failure& failure) noexcept {
+    try {
+        return body(fcinfo);
+    } catch (const PgError& error) {
+        failure.kind = Failure::Kind::postgres;
+        failure.postgres = error.data;
+    } catch (const Cancelled&) {
+        failure.kind = Failure::Kind::cancelled;
+    } catch (const Error& error) {
+        failure.kind = Failure::Kind::core;
+        failure.sqlstate = sqlstate(error.code());
+        copy_text(failure.message, error.message());
+        copy_text(failure.detail, error.detail());
+        copy_text(failure.hint, error.hint());
+    } catch (const std::bad_alloc&) {
+        fail(failure, ERRCODE_OUT_OF_MEMORY, "out of memory");
+    } catch (const std::invalid_argument& error) {
+        fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
+    } catch (const std::domain_error& error) {
+        fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
+    } catch (const std::out_of_range& error) {
+        fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
+    } catch (const std::length_error& error) {
+        fail(failure, ERRCODE_PROGRAM_LIMIT_EXCEEDED, error.what());
+    } catch (const std::range_error& error) {
+        fail(failure, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, error.what());
+    } catch (const std::overflow_error& error) {
+        fail(failure, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, error.what());
+    } catch (const std::exception& error) {
+        fail(failure, ERRCODE_INTERNAL_ERROR, error.what());
+    } catch (...) {
+        fail(failure, ERRCODE_INTERNAL_ERROR, "unknown C++ exception");
+    }
+    return static_cast<Datum>(0);
+}
+
+// A message cut to its buffer must not end inside a multibyte character.
+void clip(char* text) {
+    text[pg_mbcliplen(text, static_cast<int>(strlen(text)), static_cast<int>(strlen(text)))] = '\0';
+}
+
+[[noreturn]] void report(Failure& failure) {
+    if (failure.kind == Failure::Kind::postgres) ReThrowError(failure.postgres);
+    if (failure.kind == Failure::Kind::cancelled) {
+        CHECK_FOR_INTERRUPTS();
+        ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED), errmsg("canceling statement due to user request")));
+    }
+    clip(failure.message);
+    clip(failure.detail);
+    clip(failure.hint);
+    ereport(ERROR, (errcode(failure.sqlstate), errmsg("%s", failure.message),
+                    failure.detail[0] ? errdetail("%s", failure.detail) : 0,
+                    failure.hint[0] ? errhint("%s", failure.hint) : 0));
+    pg_unreachable();
+}
+
+} // namespace
+
+Datum guarded(FunctionBody body, FunctionCallInfo fcinfo) {
+    Failure failure;
+    const Datum result = run(body, fcinfo, failure);
+    if (failure.kind != Failure::Kind::none) report(failure);
+    return result;
+}
+
+} // namespace btml::pg

@@ -1,0 +1,67 @@
+// The two-way boundary between C++ and PostgreSQL.
+//
+// PostgreSQL reports errors with longjmp, which must never cross a C++ frame that owns anything; C++ exceptions must
+// never reach a C frame. So:
+//   pg_call(lambda)          every call that may ereport: a PostgreSQL error becomes the exception PgError.
+//   BTML_FUNCTION(name) {…}  every SQL-callable function: an exception becomes a PostgreSQL error, raised when no C++
+//                            object is alive any more.
+#pragma once
+
+#include "core/base/error.hpp"
+#include "pg/bridge/postgres.hpp"
+
+namespace btml::pg {
+
+// A PostgreSQL error on its way to the boundary, which re-throws it unchanged. Nobody else may catch it.
+struct PgError {
+    ErrorData* data;
+};
+
+// Runs `f`, in which no object with a destructor may live and from which no exception may escape.
+// The result must be trivially copyable.
+template <class F>
+auto pg_call(F&& f) {
+    using Result = std::invoke_result_t<F>;
+    using Stored = std::conditional_t<std::is_void_v<Result>, char, Result>;
+    static_assert(std::is_trivially_copyable_v<Stored>);
+    const MemoryContext context = CurrentMemoryContext;
+    ErrorData* volatile error = nullptr;
+    alignas(Stored) unsigned char storage[sizeof(Stored)];
+    PG_TRY();
+    {
+        if constexpr (std::is_void_v<Result>)
+            f();
+        else {
+            const Result result = f();
+            memcpy(storage, &result, sizeof(result));
+        }
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(context);
+        error = CopyErrorData();
+        FlushErrorState();
+    }
+    PG_END_TRY();
+    if (error) throw PgError{error};
+    if constexpr (!std::is_void_v<Result>) {
+        Stored result;
+        memcpy(&result, storage, sizeof(result));
+        return result;
+    }
+}
+
+using FunctionBody = Datum (*)(FunctionCallInfo);
+Datum guarded(FunctionBody body, FunctionCallInfo fcinfo);
+
+} // namespace btml::pg
+
+#define BTML_FUNCTION(name)                                                                                            \
+    extern "C" {                                                                                                       \
+    PG_FUNCTION_INFO_V1(name);                                                                                         \
+    }                                                                                                                  \
+    static Datum name##_body([[maybe_unused]] FunctionCallInfo fcinfo);                                                \
+    extern "C" Datum name(PG_FUNCTION_ARGS) {                                                                          \
+        return btml::pg::guarded(name##_body, fcinfo);                                                                 \
+    }                                                                                                                  \
+    static Datum name##_body([[maybe_unused]] FunctionCallInfo fcinfo)

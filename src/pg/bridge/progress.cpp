@@ -1,0 +1,142 @@
+#include "pg/bridge/progress.hpp"
+
+#include "pg/bridge/guard.hpp"
+#include "pg/bridge/result.hpp"
+
+extern "C" {
+#include "port/atomics.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/procarray.h"
+#include "storage/shmem.h"
+#include "utils/timestamp.h"
+}
+
+namespace btml::pg {
+
+// A reader copies the fields between two readings of `changes`, which is odd while the owner writes.
+struct ProgressSlot {
+    pg_atomic_uint32 pid; // 0: free
+    pg_atomic_uint32 changes;
+    char function[48], phase[48];
+    int64 done, total;
+    TimestampTz started;
+};
+
+namespace {
+
+constexpr int slot_count = 64;
+
+struct ProgressSlots {
+    ProgressSlot slots[slot_count];
+};
+
+void initialise(void* memory) {
+    memset(memory, 0, sizeof(ProgressSlots));
+    for (ProgressSlot& slot : static_cast<ProgressSlots*>(memory)->slots) {
+        pg_atomic_init_u32(&slot.pid, 0);
+        pg_atomic_init_u32(&slot.changes, 0);
+    }
+}
+
+ProgressSlots* attached = nullptr;
+bool unavailable = false;
+
+// Null when shared memory has no room left. Inside pg_call.
+ProgressSlots* attach() {
+    if (!attached && !unavailable) {
+        attached =
+            static_cast<ProgressSlots*>(btml_compat_shared_memory("btml progress", sizeof(ProgressSlots), initialise));
+        unavailable = attached == nullptr;
+    }
+    return attached;
+}
+
+bool is_running(uint32 pid) {
+    return pid != 0 && BackendPidGetProc(static_cast<int>(pid)) != nullptr;
+}
+
+ProgressSlot* claim() {
+    ProgressSlots* const all = attach();
+    if (!all) return nullptr;
+    for (ProgressSlot& slot : all->slots) {
+        uint32 owner = pg_atomic_read_u32(&slot.pid);
+        // A session that was terminated in the middle leaves its slot behind.
+        if (is_running(owner)) continue;
+        if (pg_atomic_compare_exchange_u32(&slot.pid, &owner, static_cast<uint32>(MyProcPid))) return &slot;
+    }
+    return nullptr;
+}
+
+} // namespace
+
+ProgressLine::ProgressLine(const char* function) : slot_(pg_call([] { return claim(); })) {
+    if (!slot_) return;
+    pg_atomic_fetch_add_u32(&slot_->changes, 1);
+    strlcpy(slot_->function, function, sizeof(slot_->function));
+    strlcpy(slot_->phase, "starting", sizeof(slot_->phase));
+    slot_->done = slot_->total = 0;
+    slot_->started = GetCurrentTimestamp();
+    pg_atomic_fetch_add_u32(&slot_->changes, 1);
+}
+
+ProgressLine::~ProgressLine() {
+    if (slot_) pg_atomic_write_u32(&slot_->pid, 0);
+}
+
+void ProgressLine::update(const char* phase, uint64_t done, uint64_t total) {
+    if (!slot_) return;
+    pg_atomic_fetch_add_u32(&slot_->changes, 1);
+    strlcpy(slot_->phase, phase, sizeof(slot_->phase));
+    slot_->done = static_cast<int64>(done);
+    slot_->total = static_cast<int64>(total);
+    pg_atomic_fetch_add_u32(&slot_->changes, 1);
+}
+
+// A consistent copy of a slot in use, or false.
+static bool read_slot(ProgressSlot& slot, ProgressSlot& copy) {
+    for (int attempt = 0; attempt < 100; attempt++) {
+        const uint32 before = pg_atomic_read_u32(&slot.changes);
+        pg_read_barrier();
+        memcpy(&copy, &slot, sizeof(copy));
+        pg_read_barrier();
+        if (before % 2 == 0 && pg_atomic_read_u32(&slot.changes) == before)
+            return is_running(pg_atomic_read_u32(&copy.pid));
+    }
+    return false;
+}
+
+// Seconds until the end at the rate so far, or a negative number when nothing can be said.
+static double remaining_seconds(const ProgressSlot& slot) {
+    if (slot.total <= 0 || slot.done <= 0 || slot.done > slot.total) return -1;
+    const double elapsed = static_cast<double>(GetCurrentTimestamp() - slot.started) / USECS_PER_SEC;
+    return elapsed * static_cast<double>(slot.total - slot.done) / static_cast<double>(slot.done);
+}
+
+} // namespace btml::pg
+
+// btml.progress_lines() → (pid, function, phase, done, total, started_at, eta interval)
+BTML_FUNCTION(btml_progress_lines) {
+    using namespace btml::pg;
+    ResultRows rows(fcinfo);
+    ProgressSlots* const all = pg_call([] { return attach(); });
+    for (int i = 0; all && i < slot_count; i++) {
+        ProgressSlot slot;
+        if (!pg_call([&] { return read_slot(all->slots[i], slot); })) continue;
+        rows.add_integer(static_cast<int>(pg_atomic_read_u32(&slot.pid)));
+        rows.add_text(slot.function);
+        rows.add_text(slot.phase);
+        rows.add_bigint(slot.done);
+        slot.total > 0 ? rows.add_bigint(slot.total) : rows.add_null();
+        rows.add(TimestampTzGetDatum(slot.started));
+        const double seconds = remaining_seconds(slot);
+        if (seconds >= 0) {
+            Interval* const eta = pg_call([] { return static_cast<Interval*>(palloc0(sizeof(Interval))); });
+            eta->time = static_cast<TimeOffset>(seconds) * USECS_PER_SEC;
+            rows.add(IntervalPGetDatum(eta));
+        } else
+            rows.add_null();
+        rows.finish_row();
+    }
+    return rows.done();
+}

@@ -1,0 +1,22 @@
+// Progress of running btml functions, visible to other sessions through the view btml.progress.
+#pragma once
+
+#include <cstdint>
+
+namespace btml::pg {
+
+// One line of the view while it lives. Without a free place in shared memory it does nothing.
+class ProgressLine {
+  public:
+    explicit ProgressLine(const char* function);
+    ~ProgressLine();
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    void update(const char* phase, uint64_t done, uint64_t total);
+
+  private:
+    struct ProgressSlot* slot_;
+};
+
+} // namespace btml::pg

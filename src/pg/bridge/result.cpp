@@ -1,0 +1,71 @@
+#include "pg/bridge/result.hpp"
+
+namespace btml::pg {
+
+Datum text_datum(std::string_view text) {
+    return pg_call(
+        [=] { return PointerGetDatum(cstring_to_text_with_len(text.data(), static_cast<int>(text.size()))); });
+}
+
+std::string to_string(const text* value) {
+    return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
+}
+
+Datum text_array_datum(const std::vector<std::string>& texts) {
+    std::vector<Datum> items;
+    for (const std::string& text : texts) items.push_back(text_datum(text));
+    Datum* const first = items.data();
+    const int count = static_cast<int>(items.size());
+    return pg_call([=] { return PointerGetDatum(construct_array(first, count, TEXTOID, -1, false, TYPALIGN_INT)); });
+}
+
+// What InitMaterializedSRF does from version 15 on, for every version.
+static Tuplestorestate* open_store(FunctionCallInfo fcinfo, TupleDesc* columns) {
+    auto* const info = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+    if (!info || !IsA(info, ReturnSetInfo) || !(info->allowedModes & SFRM_Materialize))
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("set-valued function called in context that cannot accept a set")));
+    const MemoryContext before = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
+    TupleDesc result = nullptr;
+    Oid type = InvalidOid;
+    if (get_call_result_type(fcinfo, &type, &result) == TYPEFUNC_SCALAR) {
+        result = CreateTemplateTupleDesc(1);
+        TupleDescInitEntry(result, 1, "value", type, -1, 0);
+    } else if (info->expectedDesc)
+        result = CreateTupleDescCopy(info->expectedDesc);
+    else if (result)
+        result = CreateTupleDescCopy(result);
+    else
+        ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
+                        errmsg("a column definition list is required for functions returning \"record\"")));
+    Tuplestorestate* const store =
+        tuplestore_begin_heap((info->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
+    info->returnMode = SFRM_Materialize;
+    info->setResult = store;
+    info->setDesc = result;
+    MemoryContextSwitchTo(before);
+    *columns = result;
+    return store;
+}
+
+ResultRows::ResultRows(FunctionCallInfo fcinfo) : columns_(nullptr) {
+    TupleDesc* const columns = &columns_;
+    store_ = pg_call([=] { return open_store(fcinfo, columns); });
+    values_.resize(static_cast<size_t>(columns_->natts));
+    nulls_ = std::make_unique<bool[]>(values_.size());
+}
+
+void ResultRows::put(Datum value, bool null) {
+    if (filled_ == values_.size()) throw Error(ErrorCode::internal, "more values than result columns");
+    values_[filled_] = value;
+    nulls_[filled_] = null;
+    filled_++;
+}
+
+void ResultRows::finish_row() {
+    if (filled_ != values_.size()) throw Error(ErrorCode::internal, "fewer values than result columns");
+    filled_ = 0;
+    pg_call([this] { tuplestore_putvalues(store_, columns_, values_.data(), nulls_.get()); });
+}
+
+} // namespace btml::pg

@@ -1,0 +1,324 @@
+#include "pg/bridge/source.hpp"
+
+#include "pg/bridge/scan.hpp"
+
+#include <numeric>
+
+extern "C" {
+#include "catalog/pg_enum.h"
+#include "utils/syscache.h"
+}
+
+namespace btml::pg {
+
+using relational::DataColumn;
+using relational::Key;
+using relational::KeyColumn;
+
+template <class T>
+static std::vector<T*> to_vector(const List* list) {
+    std::vector<T*> items;
+    for (int i = 0; i < list_length(list); i++) items.push_back(static_cast<T*>(list_nth(list, i)));
+    return items;
+}
+
+Source::Source(const std::string& text) {
+    const char* const source = text.c_str();
+    analysis_ = pg_call([=] { return analyse_source(source); });
+    for (const SourceOutput* output : to_vector<SourceOutput>(analysis_->outputs)) {
+        const Oid type = output->type;
+        columns_.push_back(
+            {output->name ? output->name : "", pg_call([=] { return getBaseType(type); }), output->relation});
+    }
+}
+
+int Source::column(const std::string& name) const {
+    int found = -1;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < columns_.size(); i++) {
+        names.push_back(columns_[i].name);
+        if (columns_[i].name != name) continue;
+        if (found >= 0)
+            throw Error(ErrorCode::duplicate_column, format("source has more than one column \"%s\"", name.c_str()), "",
+                        "Give each output column a name of its own.");
+        found = static_cast<int>(i);
+    }
+    if (found >= 0) return found;
+    const std::string nearest = nearest_name(name, names);
+    throw Error(ErrorCode::undefined_column, format("source has no column \"%s\"", name.c_str()),
+                names.empty() ? "It has no columns." : "Its columns are " + quoted_list(names) + ".",
+                nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+}
+
+void Source::require_distinct_names() const {
+    for (const Column& candidate : columns_) column(candidate.name);
+}
+
+namespace {
+
+// One column that is carried along: its data and what is needed to finish it.
+struct CategoryColumn {
+    int table, column;
+    Oid type;
+    LabelKind kind;
+    std::unique_ptr<TextDictionary> labels;
+    std::unique_ptr<IntegerDictionary> integers;
+};
+
+// Builds the queries of all base relations, runs them and collects the columns.
+class Reading {
+  public:
+    Reading(const SourceAnalysis& analysis, RunContext& context) : analysis_(analysis), context_(context) {
+        const size_t tables = static_cast<size_t>(list_length(analysis.relations));
+        loaded_.tables.resize(tables);
+        columns_.resize(tables);
+        key_columns_.resize(tables);
+    }
+
+    void add_request(const ColumnRequest& request);
+    LoadedSource run();
+
+  private:
+    struct PendingColumn {
+        const SourceOutput* output;
+        int number; // of the output
+        Role role;
+        ColumnSink sink;
+    };
+    struct PendingKey {
+        Node* expression;
+        Oid type;
+        KeyDictionary* dictionary;
+        Buffer<Key>* values;
+    };
+
+    void prepare_keys();
+    KeyDictionary* dictionary(const KeyType& type);
+    void read_table(int table);
+    void read_null_row(int table);
+    void finish_categories();
+    std::string label(const CategoryColumn& column, uint32_t number) const;
+
+    const SourceAnalysis& analysis_;
+    RunContext& context_;
+    LoadedSource loaded_;
+    std::vector<std::vector<PendingColumn>> columns_;  // by table
+    std::vector<std::vector<PendingKey>> key_columns_; // by table
+    std::vector<CategoryColumn> categories_;
+    std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
+};
+
+void Reading::add_request(const ColumnRequest& request) {
+    const auto* const output = static_cast<const SourceOutput*>(list_nth(analysis_.outputs, request.output));
+    const Oid type = pg_call([=] { return getBaseType(output->type); });
+    std::vector<PendingColumn>& columns = columns_[static_cast<size_t>(output->relation)];
+    const int column = static_cast<int>(columns.size());
+    loaded_.places.push_back({output->relation, column});
+    ColumnSink sink;
+    sink.type = type;
+    MemoryBudget& budget = context_.memory();
+    if (request.role == Role::number)
+        sink.number = number_kind(type);
+    else if (request.role == Role::group) {
+        loaded_.group_values.push_back(std::make_unique<DatumDictionary>(budget, type, output->collation));
+        sink.datums = loaded_.group_values.back().get();
+    } else {
+        CategoryColumn category{output->relation,
+                                column,
+                                type,
+                                pg_call([=] { return label_kind(type); }),
+                                std::make_unique<TextDictionary>(budget),
+                                std::make_unique<IntegerDictionary>(budget)};
+        sink.label = category.kind;
+        sink.labels = category.labels.get();
+        sink.integers = category.integers.get();
+        if (category.kind == LabelKind::output)
+            sink.output_function = pg_call([=] {
+                Oid function;
+                bool is_varlena;
+                getTypeOutputInfo(type, &function, &is_varlena);
+                FmgrInfo* const info = static_cast<FmgrInfo*>(palloc(sizeof(FmgrInfo)));
+                fmgr_info(function, info);
+                return info;
+            });
+        categories_.push_back(std::move(category));
+    }
+    columns.push_back({output, request.output, request.role, sink});
+}
+
+KeyDictionary* Reading::dictionary(const KeyType& type) {
+    dictionaries_.push_back(std::make_unique<KeyDictionary>(context_.memory(), type));
+    return dictionaries_.back().get();
+}
+
+// Gives each join attribute and each pair of keys of a left join its dictionary, and each key its column.
+void Reading::prepare_keys() {
+    MemoryBudget& budget = context_.memory();
+    const std::vector<SourceRelation*> relations = to_vector<SourceRelation>(analysis_.relations);
+    std::vector<KeyDictionary*> by_attribute(static_cast<size_t>(list_length(analysis_.attributes)), nullptr);
+    for (size_t table = 0; table < relations.size(); table++) {
+        const std::vector<SourceKey*> keys = to_vector<SourceKey>(relations[table]->keys);
+        for (const SourceKey* key : keys)
+            loaded_.tables[table].keys.push_back({key->attribute, Buffer<Key>(budget, "join keys")});
+        for (size_t i = 0; i < keys.size(); i++) {
+            KeyDictionary*& shared = by_attribute[static_cast<size_t>(keys[i]->attribute)];
+            if (!shared) shared = dictionary(keys[i]->type);
+            key_columns_[table].push_back(
+                {keys[i]->expression, keys[i]->type.type, shared, &loaded_.tables[table].keys[i].values});
+        }
+    }
+    for (const SourceLeftJoin* join : to_vector<SourceLeftJoin>(analysis_.left_joins)) {
+        const std::vector<SourceKey*> left = to_vector<SourceKey>(join->left_keys);
+        const std::vector<SourceKey*> right = to_vector<SourceKey>(join->right_keys);
+        relational::LeftJoin loaded{join->left, join->right, {}, {}};
+        for (size_t i = 0; i < left.size(); i++) {
+            loaded.left_keys.emplace_back(budget, "join keys");
+            loaded.right_keys.emplace_back(budget, "join keys");
+        }
+        loaded_.left_joins.push_back(std::move(loaded));
+        relational::LeftJoin& stored = loaded_.left_joins.back();
+        for (size_t i = 0; i < left.size(); i++) {
+            KeyDictionary* const shared = dictionary(left[i]->type);
+            key_columns_[static_cast<size_t>(join->left)].push_back(
+                {left[i]->expression, left[i]->type.type, shared, &stored.left_keys[i]});
+            key_columns_[static_cast<size_t>(join->right)].push_back(
+                {right[i]->expression, right[i]->type.type, shared, &stored.right_keys[i]});
+        }
+    }
+}
+
+// The query of a relation with these expressions for its columns.
+Query* with_columns(const SourceRelation* relation, List* expressions) {
+    Query* const query = static_cast<Query*>(copyObjectImpl(relation->query));
+    if (relation->whole) return query;
+    AttrNumber number = 0;
+    ListCell* cell;
+    foreach (cell, expressions) {
+        Expr* const copy = static_cast<Expr*>(copyObjectImpl(lfirst(cell)));
+        number++;
+        query->targetList = lappend(query->targetList, makeTargetEntry(copy, number, pstrdup("column"), false));
+    }
+    return query;
+}
+
+void Reading::read_table(int table) {
+    const auto* const relation = static_cast<const SourceRelation*>(list_nth(analysis_.relations, table));
+    relational::Table& loaded = loaded_.tables[static_cast<size_t>(table)];
+    loaded.name = relation->name;
+    MemoryBudget& budget = context_.memory();
+    std::vector<PendingColumn>& columns = columns_[static_cast<size_t>(table)];
+    for (const PendingColumn& column : columns)
+        loaded.columns.push_back({column.output->name,
+                                  column.role == Role::number ? DataColumn::Kind::number : DataColumn::Kind::category,
+                                  Buffer<double>(budget, "columns of the source"),
+                                  Buffer<uint32_t>(budget, "columns of the source"),
+                                  {}});
+    List* expressions = NIL;
+    std::vector<ColumnSink> sinks;
+    const auto add = [&](ColumnSink sink, Node* expression, int whole_position) {
+        sink.position = relation->whole ? whole_position : static_cast<int>(sinks.size());
+        sinks.push_back(sink);
+        expressions = pg_call([=] { return lappend(expressions, expression); });
+    };
+    for (const PendingKey& key : key_columns_[static_cast<size_t>(table)]) {
+        ColumnSink sink;
+        sink.type = pg_call([&] { return getBaseType(exprType(key.expression)); });
+        sink.dictionary = key.dictionary;
+        sink.keys = key.values;
+        add(sink, key.expression, -1);
+    }
+    for (size_t i = 0; i < columns.size(); i++) {
+        ColumnSink sink = columns[i].sink;
+        if (columns[i].role == Role::number)
+            sink.numbers = &loaded.columns[i].numbers;
+        else
+            sink.codes = &loaded.columns[i].codes;
+        add(sink, columns[i].output->expression, columns[i].number);
+    }
+    const Query* const query = pg_call([=] { return with_columns(relation, expressions); });
+    loaded.rows = scan(query, analysis_.text, relation->name, sinks, context_);
+    for (KeyColumn& key : loaded.keys) key.values.shrink_to_fit();
+    for (DataColumn& column : loaded.columns) {
+        column.numbers.shrink_to_fit();
+        column.codes.shrink_to_fit();
+    }
+    read_null_row(table);
+}
+
+// Columns that are not NULL in a row without a match: evaluated once, as a query of their own.
+void Reading::read_null_row(int table) {
+    relational::Table& loaded = loaded_.tables[static_cast<size_t>(table)];
+    const std::vector<PendingColumn>& columns = columns_[static_cast<size_t>(table)];
+    for (size_t i = 0; i < columns.size(); i++) {
+        Node* const expression = columns[i].output->null_row;
+        if (!expression) continue;
+        const Query* const query = pg_call([=] {
+            Query* const result = makeNode(Query);
+            result->commandType = CMD_SELECT;
+            result->canSetTag = true;
+            result->jointree = makeFromExpr(NIL, nullptr);
+            result->targetList =
+                list_make1(makeTargetEntry(reinterpret_cast<Expr*>(expression), 1, pstrdup("column"), false));
+            return result;
+        });
+        Buffer<double> number(context_.memory(), "columns of the source");
+        Buffer<uint32_t> code(context_.memory(), "columns of the source");
+        ColumnSink sink = columns[i].sink;
+        if (columns[i].role == Role::number)
+            sink.numbers = &number;
+        else
+            sink.codes = &code;
+        scan(query, analysis_.text, loaded.name.c_str(), {sink}, context_);
+        if (columns[i].role == Role::number)
+            loaded.columns[i].null_row_number = number[0];
+        else
+            loaded.columns[i].null_row_code = code[0];
+    }
+}
+
+std::string Reading::label(const CategoryColumn& column, uint32_t number) const {
+    if (column.kind == LabelKind::boolean) return column.integers->values()[number] ? "true" : "false";
+    if (column.kind != LabelKind::enumeration) return std::string(column.labels->text(number));
+    const Oid value = static_cast<Oid>(column.integers->values()[number]);
+    return pg_call([=] { return DatumGetCString(DirectFunctionCall1(enum_out, ObjectIdGetDatum(value))); });
+}
+
+// Codes in the order of first appearance become codes in the bytewise order of the labels, so that the order of rows
+// leaves no trace.
+void Reading::finish_categories() {
+    for (const CategoryColumn& category : categories_) {
+        DataColumn& column =
+            loaded_.tables[static_cast<size_t>(category.table)].columns[static_cast<size_t>(category.column)];
+        const bool by_integer = category.kind == LabelKind::boolean || category.kind == LabelKind::enumeration;
+        const size_t count = by_integer ? category.integers->values().size() : category.labels->size();
+        std::vector<std::string> labels(count);
+        for (size_t i = 0; i < count; i++) labels[i] = label(category, static_cast<uint32_t>(i));
+        std::vector<uint32_t> order(count), rank(count);
+        std::iota(order.begin(), order.end(), 0U);
+        std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return labels[a] < labels[b]; });
+        for (uint32_t i = 0; i < count; i++) {
+            rank[order[i]] = i;
+            column.categories.push_back(std::move(labels[order[i]]));
+        }
+        for (uint32_t& code : column.codes)
+            if (code != DataColumn::null_code) code = rank[code];
+        if (column.null_row_code != DataColumn::null_code) column.null_row_code = rank[column.null_row_code];
+    }
+}
+
+LoadedSource Reading::run() {
+    prepare_keys();
+    for (int table = 0; table < list_length(analysis_.relations); table++) read_table(table);
+    finish_categories();
+    return std::move(loaded_);
+}
+
+} // namespace
+
+LoadedSource Source::read(const std::vector<ColumnRequest>& requests, RunContext& context) const {
+    Reading reading(*analysis_, context);
+    for (const ColumnRequest& request : requests) reading.add_request(request);
+    return reading.run();
+}
+
+} // namespace btml::pg

@@ -1,0 +1,82 @@
+// A source: a table, a view or a SELECT, analysed into a join and read into columns.
+#pragma once
+
+#include "core/relational/join.hpp"
+#include "pg/bridge/analysis.hpp"
+#include "pg/bridge/guard.hpp"
+
+#include "core/base/dictionary.hpp"
+
+namespace btml::pg {
+
+// How an output column is read.
+enum class Role {
+    number,   // DataColumn of numbers
+    category, // DataColumn of codes, its categories in bytewise order
+    group,    // DataColumn of codes into the distinct values, which GroupValues keeps
+};
+
+// Distinct values of one type, as Datums, in the order of their first appearance.
+class DatumDictionary {
+  public:
+    // Error wrong_type when the type has no default hash operator class.
+    DatumDictionary(MemoryBudget& budget, Oid type, Oid collation);
+
+    // Inside pg_call only: may ereport.
+    uint32_t number(Datum value);
+    const Buffer<Datum>& values() const { return values_; }
+
+  private:
+    HashIndex index_;
+    Buffer<Datum> values_;
+    MemoryContext context_; // holds copies of values passed by reference
+    FmgrInfo *hash_, *equal_;
+    Oid collation_;
+    int16 length_;
+    bool by_value_;
+};
+
+struct ColumnRequest {
+    int output; // index into Source::columns()
+    Role role;
+};
+
+// Where a requested column is: relational::Table and DataColumn.
+struct ColumnPlace {
+    int table, column;
+};
+
+struct LoadedSource {
+    std::vector<relational::Table> tables;
+    std::vector<relational::LeftJoin> left_joins;
+    std::vector<ColumnPlace> places;                            // one for each request
+    std::vector<std::unique_ptr<DatumDictionary>> group_values; // for requests of role group, in their order
+};
+
+class Source {
+  public:
+    // `text` as in SQL. Errors as analyse_source; the rights are the caller's.
+    explicit Source(const std::string& text);
+
+    struct Column {
+        std::string name;
+        Oid type; // base type of a domain
+        int table;
+    };
+    const std::vector<Column>& columns() const { return columns_; }
+    // The column with this name. Errors undefined_column (the HINT has the nearest name), duplicate_column.
+    int column(const std::string& name) const;
+    // Error duplicate_column when two output columns have one name.
+    void require_distinct_names() const;
+
+    const SourceAnalysis& analysis() const { return *analysis_; }
+
+    // Reads each base relation once, in the active snapshot, with only the columns asked for.
+    LoadedSource read(const std::vector<ColumnRequest>& requests, RunContext& context) const;
+
+  private:
+    SourceAnalysis* analysis_;
+    std::vector<Column> columns_;
+};
+
+} // namespace btml::pg

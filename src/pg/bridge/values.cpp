@@ -1,0 +1,183 @@
+#include "pg/bridge/values.hpp"
+
+#include "core/base/number.hpp"
+
+extern "C" {
+#include "common/int.h"
+#include "utils/date.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+}
+
+namespace btml::pg {
+
+NumberKind number_kind(Oid type) {
+    switch (getBaseType(type)) {
+    case INT2OID:
+        return NumberKind::int2;
+    case INT4OID:
+        return NumberKind::int4;
+    case INT8OID:
+        return NumberKind::int8;
+    case FLOAT4OID:
+        return NumberKind::float4;
+    case FLOAT8OID:
+        return NumberKind::float8;
+    case NUMERICOID:
+        return NumberKind::numeric;
+    case BOOLOID:
+        return NumberKind::boolean;
+    case DATEOID:
+        return NumberKind::date;
+    case TIMEOID:
+        return NumberKind::time;
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+        return NumberKind::timestamp;
+    case INTERVALOID:
+        return NumberKind::interval;
+    default:
+        return NumberKind::none;
+    }
+}
+
+LabelKind label_kind(Oid type) {
+    type = getBaseType(type);
+    switch (type) {
+    case TEXTOID:
+    case VARCHAROID:
+        return LabelKind::text;
+    case BPCHAROID:
+        return LabelKind::bpchar;
+    case NAMEOID:
+        return LabelKind::name;
+    case BOOLOID:
+        return LabelKind::boolean;
+    default:
+        return type_is_enum(type) ? LabelKind::enumeration : LabelKind::output;
+    }
+}
+
+bool is_categorical(Oid type) {
+    return label_kind(type) != LabelKind::output;
+}
+
+namespace {
+
+// The stored form of numeric (stable since 9.1): a header word, then digits to the base 10000.
+constexpr uint16 numeric_short = 0x8000, numeric_special = 0xC000;
+constexpr uint16 short_sign = 0x2000, short_scale = 0x1F80, short_weight_sign = 0x0040, short_weight = 0x003F;
+constexpr uint16 long_sign = 0x4000, long_scale = 0x3FFF;
+constexpr int scale_shift = 7, digits_per_word = 4;
+constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+uint16 word_at(const char* bytes, int i) {
+    uint16 word;
+    memcpy(&word, bytes + static_cast<size_t>(i) * sizeof(word), sizeof(word));
+    return word;
+}
+
+// Values whose digits fit 53 bits and whose scale is a power of ten that a double holds exactly need one correctly
+// rounded division or multiplication (Clinger 1990); false for all others.
+bool short_numeric(const char* bytes, int length, double* result) {
+    const int words = length / 2;
+    if (words < 1) return false;
+    const uint16 header = word_at(bytes, 0);
+    int weight, first;
+    bool negative;
+    if ((header & numeric_special) == numeric_special) return false;
+    if (header & numeric_short) {
+        negative = (header & short_sign) != 0;
+        weight = (header & short_weight_sign) ? (header & short_weight) | ~static_cast<int>(short_weight)
+                                              : header & short_weight;
+        first = 1;
+    } else {
+        if (words < 2) return false;
+        negative = (header & long_sign) != 0;
+        weight = static_cast<int16>(word_at(bytes, 1));
+        first = 2;
+    }
+    const int count = words - first;
+    if (count > 4) return false;
+    uint64 digits = 0;
+    for (int i = first; i < words; i++) digits = digits * 10000 + word_at(bytes, i);
+    if (digits > (uint64{1} << 53)) return false;
+    const int exponent = (weight - count + 1) * digits_per_word;
+    if (count > 0 && (exponent > 22 || exponent < -22)) return false;
+    double value = static_cast<double>(digits);
+    if (count > 0) value = exponent < 0 ? value / powers_of_ten[-exponent] : value * powers_of_ten[exponent];
+    *result = negative ? -value : value;
+    return true;
+}
+
+double numeric_number(Datum value) {
+    struct varlena* const stored = PG_DETOAST_DATUM_PACKED(value);
+    double result;
+    if (short_numeric(VARDATA_ANY(stored), static_cast<int>(VARSIZE_ANY_EXHDR(stored)), &result)) return result;
+    return from_sql(DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value)));
+}
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr int64 epoch_days = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
+
+double timestamp_number(Timestamp value) {
+    if (TIMESTAMP_NOT_FINITE(value)) return TIMESTAMP_IS_NOBEGIN(value) ? -infinity : infinity;
+    const int64 offset = epoch_days * USECS_PER_DAY;
+    // Beyond 2^63 microseconds after 1970 the exact sum does not fit; there a double's resolution is milliseconds.
+    if (value > PG_INT64_MAX - offset) return static_cast<double>(value) / 1e6 + static_cast<double>(offset) / 1e6;
+    return static_cast<double>(value + offset) / 1e6;
+}
+
+double date_number(DateADT value) {
+    if (DATE_NOT_FINITE(value)) return DATE_IS_NOBEGIN(value) ? -infinity : infinity;
+    return static_cast<double>((value + epoch_days) * SECS_PER_DAY);
+}
+
+// As extract(epoch FROM interval): a year has 365.25 days, a month 30.
+double interval_number(const Interval* value) {
+    if (const int sign = btml_compat_infinite_interval(value)) return sign * infinity;
+    const int64 seconds = static_cast<int64>(value->month / MONTHS_PER_YEAR) * (SECS_PER_DAY / 4) * 1461 +
+                          static_cast<int64>(value->month % MONTHS_PER_YEAR) * DAYS_PER_MONTH * SECS_PER_DAY +
+                          static_cast<int64>(value->day) * SECS_PER_DAY;
+    int64 microseconds;
+    if (pg_mul_s64_overflow(seconds, USECS_PER_SEC, &microseconds) ||
+        pg_add_s64_overflow(microseconds, value->time, &microseconds))
+        return static_cast<double>(seconds) + static_cast<double>(value->time) / 1e6;
+    return static_cast<double>(microseconds) / 1e6;
+}
+
+} // namespace
+
+double to_number(Datum value, NumberKind kind) {
+    switch (kind) {
+    case NumberKind::int2:
+        return DatumGetInt16(value);
+    case NumberKind::int4:
+        return DatumGetInt32(value);
+    case NumberKind::int8:
+        return static_cast<double>(DatumGetInt64(value));
+    case NumberKind::float4:
+        return from_sql(static_cast<double>(DatumGetFloat4(value)));
+    case NumberKind::float8:
+        return from_sql(DatumGetFloat8(value));
+    case NumberKind::numeric:
+        return numeric_number(value);
+    case NumberKind::boolean:
+        return DatumGetBool(value) ? 1 : 0;
+    case NumberKind::date:
+        return date_number(DatumGetDateADT(value));
+    case NumberKind::time:
+        return static_cast<double>(DatumGetTimeADT(value)) / 1e6;
+    case NumberKind::timestamp:
+        return timestamp_number(DatumGetTimestamp(value));
+    case NumberKind::interval:
+        return interval_number(DatumGetIntervalP(value));
+    case NumberKind::none:
+        break;
+    }
+    return null_number;
+}
+
+} // namespace btml::pg

@@ -1,0 +1,24 @@
+// SQL values as numbers and labels.
+#pragma once
+
+#include "pg/bridge/postgres.hpp"
+
+namespace btml::pg {
+
+// How a value of some SQL type becomes a float8.
+enum class NumberKind { int2, int4, int8, float4, float8, numeric, boolean, date, time, timestamp, interval, none };
+
+NumberKind number_kind(Oid type); // of the type or, for a domain, of its base type; none: not numeric-like
+
+// Dates and times are seconds since 1970, intervals seconds as in extract(epoch FROM …), booleans 0 and 1.
+// NaN comes back as the one NaN that is not btml's NULL. May ereport (numeric).
+double to_number(Datum value, NumberKind kind);
+
+// Types whose values are labels by themselves.
+enum class LabelKind { text, bpchar, name, boolean, enumeration, output };
+
+// output: any other type, by its output function.
+LabelKind label_kind(Oid type);
+bool is_categorical(Oid type); // text-like, enum or boolean: categorical without being asked
+
+} // namespace btml::pg

@@ -1,0 +1,13 @@
+// The configuration parameters btml.*.
+#pragma once
+
+#include <cstdint>
+
+namespace btml::pg {
+
+void define_settings();
+
+uint64_t memory_limit_bytes(); // btml.memory_limit
+int thread_count();            // btml.threads; 0 there means max_parallel_workers_per_gather + 1
+
+} // namespace btml::pg
