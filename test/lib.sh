@@ -71,6 +71,19 @@ need() {
     "$@" >/dev/null 2>&1 || missing+=("$package")
 }
 
+# apt-get has much to say, which is of interest only if it fails.
+apt_get() {
+    local log
+    log=$(mktemp)
+    with_rights env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@" \
+        >"$log" 2>&1 </dev/null || {
+        cat "$log" >&2
+        rm -f "$log"
+        die "apt-get $1 failed; needed: ${missing[*]}"
+    }
+    rm -f "$log"
+}
+
 # Installs what is missing among a compiler, a server and the packages named by the caller through `need` in the array
 # `missing`; touches neither apt nor the network when everything is there.
 install_packages() {
@@ -80,14 +93,14 @@ install_packages() {
     if [ -z "$no_server" ] && [ ${#missing[@]} = 0 ]; then return; fi
     have apt-get || die "missing: ${missing[*]} ${no_server:+PostgreSQL 13 or later with its server headers}"
     say "installing packages"
-    with_rights apt-get -qq update
+    apt_get update
     if [ -n "$no_server" ]; then
         local version
         version=$(apt-cache search --names-only '^postgresql-server-dev-[0-9]+$' | sed -E 's/^postgresql-server-dev-([0-9]+) .*/\1/' | sort -n | tail -n 1)
+        [ -n "$version" ] || die "apt knows no postgresql-server-dev package"
         missing+=("postgresql-$version" "postgresql-server-dev-$version")
     fi
-    with_rights env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" </dev/null
-    missing=()
+    apt_get install -y --no-install-recommends "${missing[@]}"
     find_server || die "no PostgreSQL 13 or later with its server headers, although the packages are installed"
 }
 
