@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/relational/join_tree.hpp"
-#include "core/relational/table.hpp"
+#include "core/relational/table_rows.hpp"
 
 #include <functional>
 
@@ -19,19 +19,31 @@ struct Separator {
 
 class Join {
   public:
-    // Turns left joins into plain ones (each right table gets one more row, which the unmatched left rows join; outer
-    // left joins before those nested in them), builds the join tree, numbers the separators and removes dangling rows
-    // from every table. Error not_supported naming the tables of a cycle when the join is cyclic.
+    // The natural join in SQL's sense: duplicate rows count, NULL keys join to nothing. Two key columns of one table
+    // with the same attribute must be equal too, and one of them is kept; an attribute that occurs in one column only
+    // is no condition. Tables that share no attribute make a Cartesian product. Turns left joins into plain ones (each
+    // right table gets one more row, which the unmatched left rows join; outer left joins before those nested in them),
+    // builds the join tree, numbers the separators and removes dangling rows from every table. Error not_supported
+    // naming the tables of a cycle when the join is cyclic.
     Join(std::vector<Table> tables, std::vector<LeftJoin> left_joins, RunContext& context);
 
     const std::vector<Table>& tables() const { return tables_; }
     std::vector<Table>& tables() { return tables_; }
     const JoinTree& tree() const { return tree_; }
     const Separator& separator(int table) const { return separators_[static_cast<size_t>(table)]; }
+    // The keys of one table's rows on the separator that it shares with a neighbour in the tree, whichever of the two
+    // is the parent (so also after reroot), and the number of such keys.
+    const Buffer<Key>& keys(int table, int neighbour) const {
+        return is_child(table, neighbour) ? separator(table).child_keys : separator(neighbour).parent_keys;
+    }
+    uint64_t key_count(int table, int neighbour) const {
+        return separator(is_child(table, neighbour) ? table : neighbour).keys;
+    }
     // Rows a table had when it was handed over, its null row for a left join not counted.
     uint64_t rows_read(int table) const { return rows_read_[static_cast<size_t>(table)]; }
 
-    // Keeps the rows of one table for which keep(row) is true, then reduces all tables again.
+    // Keeps the rows of one table for which keep(row) is true, then reduces all tables again. Row numbers change. An
+    // error or a cancellation on the way leaves the join fit for destruction only.
     void filter(int table, const std::function<bool(RowId)>& keep, RunContext& context);
 
     // Rows of the join, |J|. Error out_of_range when over 2^53.
@@ -40,6 +52,14 @@ class Join {
     Buffer<uint64_t> counts(int table, RunContext& context) const;
 
   private:
+    bool is_child(int table, int parent) const { return tree_.nodes[static_cast<size_t>(table)].parent == parent; }
+    Table& table(int number) { return tables_[static_cast<size_t>(number)]; }
+    std::vector<RowMask> all_rows(MemoryBudget& memory) const;
+    void merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks);
+    void number_separators(RunContext& context);
+    // Removes the rows that a mask leaves out and those that then take part in no row of the join.
+    void reduce(std::vector<RowMask> masks, RunContext& context);
+
     std::vector<Table> tables_;
     JoinTree tree_;
     std::vector<Separator> separators_;

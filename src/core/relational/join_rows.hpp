@@ -16,7 +16,8 @@ struct JoinRows {
 // Bytes that enumerate() would hold: 4 for each join row and table, the identity table excepted.
 uint64_t enumeration_bytes(const Join& join, RunContext& context);
 
-// Error memory_limit, with both numbers, before any work when it would not fit.
+// The rows in the order of the identity table, or else of the largest table. Error memory_limit, with both numbers,
+// before any work when it would not fit; limit_exceeded beyond max_rows join rows.
 JoinRows enumerate(const Join& join, RunContext& context);
 
 } // namespace btml::relational

@@ -17,12 +17,15 @@ SemiringName parse_semiring(std::string_view name);
 // identity of ⊗ for every row.
 using Factors = std::vector<Buffer<double>>;
 
-// ⊗ of one table's factor columns, row by row; columns must be numbers without NULL (filter the join first).
-// Error out_of_range for a negative factor under max_product.
+// ⊗ of one table's factor columns, row by row; with no columns its identity. Error wrong_type for a column that is not
+// a number, null_value for a NULL in it (filter the join first), invalid_argument for a negative factor under
+// max_product.
 Buffer<double> table_factor(const Table& table, const std::vector<int>& columns, SemiringName semiring,
                             RunContext& context);
 
-// ⊕ over the join's rows of ⊗ over the tables of φ_t. The empty join gives the identity of ⊕.
+// ⊕ over the join's rows of ⊗ over the tables of φ_t. The empty join gives the identity of ⊕. Under or_and every factor
+// but 0 is true, and results are 0 or 1. NaN factors make every number they enter NaN. Error invalid_argument for a
+// negative factor under max_product.
 double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context);
 
 // The same for each row ρ of `table`: over the join's rows that ρ takes part in (φ of ρ itself included).

@@ -1,0 +1,191 @@
+#include "core/relational/join.hpp"
+
+#include "core/relational/inside_out.hpp"
+#include "core/relational/key_codes.hpp"
+#include "core/relational/left_join.hpp"
+
+#include <utility>
+
+namespace btml::relational {
+
+namespace {
+
+const Buffer<Key>& key_column(const Table& table, int attribute) {
+    for (const KeyColumn& key : table.keys)
+        if (key.attribute == attribute) return key.values;
+    throw Error(ErrorCode::internal, format("table \"%s\" lacks a join attribute", table.name.c_str()));
+}
+
+// Which keys occur in the rows that a mask keeps.
+void mark_keys(RowMask& marks, const Buffer<Key>& keys, const RowMask& mask, RowBlocks& blocks) {
+    std::fill(marks.begin(), marks.end(), uint8_t{0});
+    blocks.run(keys.size(), [&](uint64_t begin, uint64_t end) {
+        uint8_t* const mark = marks.data();
+        const Key* const key = keys.data();
+        const uint8_t* const kept = mask.data();
+        for (uint64_t row = begin; row < end; row++) mark[key[row]] |= kept[row];
+    });
+}
+
+// Drops the rows whose key is not marked.
+void keep_marked(RowMask& mask, const Buffer<Key>& keys, const RowMask& marks, RowBlocks& blocks) {
+    blocks.run(keys.size(), [&](uint64_t begin, uint64_t end) {
+        const uint8_t* const mark = marks.data();
+        const Key* const key = keys.data();
+        uint8_t* const kept = mask.data();
+        for (uint64_t row = begin; row < end; row++) kept[row] &= mark[key[row]];
+    });
+}
+
+void replace_keys(Buffer<Key>& keys, const Buffer<Key>& numbers, RowBlocks& blocks) {
+    blocks.run(keys.size(), [&](uint64_t begin, uint64_t end) {
+        for (uint64_t row = begin; row < end; row++) keys[row] = numbers[keys[row]];
+    });
+}
+
+// Numbers the marked keys of a separator from 0 without gaps. Rows with another key get an arbitrary number.
+void renumber(Separator& separator, const RowMask& marks, MemoryBudget& memory, RowBlocks& blocks) {
+    const uint64_t marked = count_kept(marks);
+    if (marked < separator.keys) {
+        Buffer<Key> numbers(memory, "the separators of a join", marks.size());
+        Key next = 0;
+        for (size_t key = 0; key < marks.size(); key++) {
+            numbers[key] = next;
+            next += marks[key];
+        }
+        replace_keys(separator.child_keys, numbers, blocks);
+        replace_keys(separator.parent_keys, numbers, blocks);
+    }
+    separator.keys = marked;
+}
+
+} // namespace
+
+Join::Join(std::vector<Table> tables, std::vector<LeftJoin> left_joins, RunContext& context)
+    : tables_(std::move(tables)) {
+    for (const Table& table : tables_) {
+        check_shape(table);
+        rows_read_.push_back(table.rows);
+    }
+    expand_left_joins(tables_, std::move(left_joins), context);
+
+    std::vector<RowMask> masks = all_rows(context.memory());
+    RowBlocks blocks(context, "joining tables", 0);
+    merge_equal_attributes(masks, blocks);
+
+    std::vector<std::vector<int>> attributes(tables_.size());
+    std::vector<std::string> names;
+    for (size_t t = 0; t < tables_.size(); t++) {
+        names.push_back(tables_[t].name);
+        for (const KeyColumn& key : tables_[t].keys) attributes[t].push_back(key.attribute);
+    }
+    tree_ = build_join_tree(attributes, names);
+    number_separators(context);
+    reduce(std::move(masks), context);
+}
+
+std::vector<RowMask> Join::all_rows(MemoryBudget& memory) const {
+    std::vector<RowMask> masks;
+    for (const Table& table : tables_) masks.emplace_back(memory, "the rows of a join", table.rows, uint8_t{1});
+    return masks;
+}
+
+void Join::merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks) {
+    for (size_t t = 0; t < tables_.size(); t++) {
+        std::vector<KeyColumn> merged;
+        for (KeyColumn& key : tables_[t].keys) {
+            const auto same = std::find_if(merged.begin(), merged.end(),
+                                           [&](const KeyColumn& other) { return other.attribute == key.attribute; });
+            if (same == merged.end()) {
+                merged.push_back(std::move(key));
+                continue;
+            }
+            blocks.run(masks[t].size(), [&](uint64_t begin, uint64_t end) {
+                for (uint64_t row = begin; row < end; row++)
+                    masks[t][row] &= key.values[row] != null_key && key.values[row] == same->values[row];
+            });
+        }
+        tables_[t].keys = std::move(merged);
+    }
+}
+
+void Join::number_separators(RunContext& context) {
+    uint64_t work = 0;
+    for (size_t t = 0; t < tables_.size(); t++) {
+        const JoinTree::Node& node = tree_.nodes[t];
+        if (node.parent >= 0) work += 2 * node.separator.size() * (tables_[t].rows + table(node.parent).rows);
+    }
+    RowBlocks blocks(context, "joining tables", work);
+    for (size_t t = 0; t < tables_.size(); t++) {
+        const JoinTree::Node& node = tree_.nodes[t];
+        if (node.parent < 0) {
+            static constexpr const char* what = "the separators of a join";
+            separators_.push_back({0, Buffer<Key>(context.memory(), what), Buffer<Key>(context.memory(), what)});
+            continue;
+        }
+        KeyRefs child, parent;
+        for (int attribute : node.separator) {
+            child.push_back(&key_column(tables_[t], attribute));
+            parent.push_back(&key_column(table(node.parent), attribute));
+        }
+        KeyCodes codes = encode_keys(child, tables_[t].rows, parent, table(node.parent).rows, context.memory(), blocks);
+        separators_.push_back({codes.count, std::move(codes.left), std::move(codes.right)});
+    }
+}
+
+// Yannakakis' full reducer: semi-joins of each parent with its children from the leaves up, then of each child with its
+// parent from the root down.
+void Join::reduce(std::vector<RowMask> masks, RunContext& context) {
+    uint64_t work = 0;
+    for (const Separator& separator : separators_)
+        work += 3 * (separator.child_keys.size() + separator.parent_keys.size());
+    RowBlocks blocks(context, "removing dangling rows", work);
+    const auto semi_join = [&](int child, bool upward) {
+        Separator& separator = separators_[static_cast<size_t>(child)];
+        RowMask& child_mask = masks[static_cast<size_t>(child)];
+        RowMask& parent_mask = masks[static_cast<size_t>(tree_.nodes[static_cast<size_t>(child)].parent)];
+        // One more than there are keys: rows that join to nothing have the key `keys`.
+        RowMask marks(context.memory(), "the separators of a join", separator.keys + 1);
+        mark_keys(marks, upward ? separator.child_keys : separator.parent_keys, upward ? child_mask : parent_mask,
+                  blocks);
+        marks[separator.keys] = 0;
+        keep_marked(upward ? parent_mask : child_mask, upward ? separator.parent_keys : separator.child_keys, marks,
+                    blocks);
+        if (!upward) renumber(separator, marks, context.memory(), blocks);
+    };
+    for (size_t i = tree_.order.size(); i-- > 1;) semi_join(tree_.order[i], true);
+    for (size_t i = 1; i < tree_.order.size(); i++) semi_join(tree_.order[i], false);
+
+    for (size_t t = 0; t < tables_.size(); t++) {
+        const uint64_t kept = count_kept(masks[t]);
+        if (kept == tables_[t].rows) continue;
+        keep_rows(tables_[t], masks[t], kept, blocks);
+        if (tree_.nodes[t].parent >= 0) keep_rows(separators_[t].child_keys, masks[t], kept, blocks);
+        for (int child : tree_.nodes[t].children)
+            keep_rows(separators_[static_cast<size_t>(child)].parent_keys, masks[t], kept, blocks);
+    }
+}
+
+void Join::filter(int table, const std::function<bool(RowId)>& keep, RunContext& context) {
+    std::vector<RowMask> masks = all_rows(context.memory());
+    RowMask& mask = masks[static_cast<size_t>(table)];
+    RowBlocks blocks(context, "filtering rows", mask.size());
+    blocks.run(mask.size(), [&](uint64_t begin, uint64_t end) {
+        for (uint64_t row = begin; row < end; row++) mask[row] = keep(static_cast<RowId>(row));
+    });
+    reduce(std::move(masks), context);
+}
+
+uint64_t Join::count(RunContext& context) const {
+    InsideOut<Counting, NoFactors<Counting>> query(*this, tree_.root(), {}, context);
+    return Counting::checked(query.total());
+}
+
+Buffer<uint64_t> Join::counts(int table, RunContext& context) const {
+    InsideOut<Counting, NoFactors<Counting>> query(*this, table, {}, context);
+    Buffer<uint64_t> rows = query.values(table);
+    if (!rows.empty()) Counting::checked(*std::max_element(rows.begin(), rows.end()));
+    return rows;
+}
+
+} // namespace btml::relational

@@ -1,0 +1,153 @@
+#include "core/relational/sum_product.hpp"
+
+#include "core/relational/inside_out.hpp"
+
+#include <array>
+
+namespace btml::relational {
+
+namespace {
+
+struct NamedSemiring {
+    SemiringName semiring;
+    const char* name;
+};
+
+constexpr std::array<NamedSemiring, 5> semirings{{{SemiringName::sum_product, "sum_product"},
+                                                  {SemiringName::max_product, "max_product"},
+                                                  {SemiringName::min_plus, "min_plus"},
+                                                  {SemiringName::max_plus, "max_plus"},
+                                                  {SemiringName::or_and, "or_and"}}};
+
+// body(S{}) for the semiring type that a name stands for.
+template <class Body>
+auto with_semiring(SemiringName semiring, Body&& body) {
+    switch (semiring) {
+    case SemiringName::sum_product:
+        return body(SumProduct{});
+    case SemiringName::max_product:
+        return body(MaxProduct{});
+    case SemiringName::min_plus:
+        return body(MinPlus{});
+    case SemiringName::max_plus:
+        return body(MaxPlus{});
+    case SemiringName::or_and:
+        return body(OrAnd{});
+    }
+    throw Error(ErrorCode::internal, format("no semiring has the number %d", static_cast<int>(semiring)));
+}
+
+template <Semiring S>
+struct ColumnFactors {
+    const Factors& factors;
+
+    template <class Body>
+    void visit(int table, Body&& body) const {
+        const Buffer<double>& column = factors[static_cast<size_t>(table)];
+        if (column.empty()) {
+            body([](RowId) { return S::one(); });
+        } else {
+            const double* const numbers = column.data();
+            body([numbers](RowId row) { return S::of_factor(numbers[row]); });
+        }
+    }
+};
+
+[[noreturn]] void report_negative(const std::string& what, double value) {
+    throw Error(ErrorCode::invalid_argument,
+                format("max_product needs factors that are not negative, %s has the value %g", what.c_str(), value),
+                "The maximum does not distribute over products of mixed sign.");
+}
+
+void check_factors(const Join& join, const Factors& factors, SemiringName semiring) {
+    if (factors.size() != join.tables().size())
+        throw Error(ErrorCode::internal, format("a query has factors for %zu tables, the join has %zu", factors.size(),
+                                                join.tables().size()));
+    for (size_t t = 0; t < factors.size(); t++) {
+        const Table& table = join.tables()[t];
+        if (factors[t].empty()) continue;
+        if (factors[t].size() != table.rows)
+            throw Error(ErrorCode::internal,
+                        format("the factor of table \"%s\" has %zu values, the table has %llu rows", table.name.c_str(),
+                               factors[t].size(), static_cast<unsigned long long>(table.rows)));
+        if (semiring != SemiringName::max_product) continue;
+        for (double factor : factors[t])
+            if (factor < 0) report_negative(format("the factor of table \"%s\"", table.name.c_str()), factor);
+    }
+}
+
+const DataColumn& factor_column(const Table& table, int column) {
+    if (column < 0 || static_cast<size_t>(column) >= table.columns.size())
+        throw Error(ErrorCode::internal, format("table \"%s\" has no column number %d", table.name.c_str(), column));
+    const DataColumn& values = table.columns[static_cast<size_t>(column)];
+    if (values.kind != DataColumn::Kind::number)
+        throw Error(ErrorCode::wrong_type, format("factor \"%s\" is not a number", values.name.c_str()));
+    return values;
+}
+
+} // namespace
+
+SemiringName parse_semiring(std::string_view name) {
+    std::vector<std::string> choices;
+    for (const NamedSemiring& known : semirings) {
+        if (known.name == name) return known.semiring;
+        choices.emplace_back(known.name);
+    }
+    throw Error(ErrorCode::invalid_argument, format("unknown semiring \"%s\"", std::string(name).c_str()), {},
+                format("Valid semirings are %s.", quoted_list(choices).c_str()));
+}
+
+Buffer<double> table_factor(const Table& table, const std::vector<int>& columns, SemiringName semiring,
+                            RunContext& context) {
+    return with_semiring(semiring, [&]<Semiring S>(S) {
+        Buffer<double> product(context.memory(), "the factors of a query over a join", table.rows, S::one());
+        RowBlocks blocks(context, "multiplying factors", table.rows * columns.size());
+        for (int number : columns) {
+            const DataColumn& column = factor_column(table, number);
+            blocks.run(table.rows, [&](uint64_t begin, uint64_t end) {
+                for (uint64_t row = begin; row < end; row++) {
+                    const double factor = column.numbers[row];
+                    if (is_null(factor))
+                        throw Error(ErrorCode::null_value, format("factor \"%s\" is NULL", column.name.c_str()));
+                    if (std::is_same_v<S, MaxProduct> && factor < 0)
+                        report_negative(format("factor \"%s\"", column.name.c_str()), factor);
+                    product[row] = S::multiply(product[row], S::of_factor(factor));
+                }
+            });
+        }
+        return product;
+    });
+}
+
+double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context) {
+    check_factors(join, factors, semiring);
+    return with_semiring(semiring, [&]<Semiring S>(S) {
+        return InsideOut<S, ColumnFactors<S>>(join, join.tree().root(), {factors}, context).total();
+    });
+}
+
+Buffer<double> sum_product_by_row(const Join& join, const Factors& factors, SemiringName semiring, int table,
+                                  RunContext& context) {
+    check_factors(join, factors, semiring);
+    return with_semiring(semiring, [&]<Semiring S>(S) {
+        return InsideOut<S, ColumnFactors<S>>(join, table, {factors}, context).values(table);
+    });
+}
+
+double add(SemiringName semiring, double a, double b) {
+    return with_semiring(semiring, [&]<Semiring S>(S) { return S::add(a, b); });
+}
+
+double multiply(SemiringName semiring, double a, double b) {
+    return with_semiring(semiring, [&]<Semiring S>(S) { return S::multiply(a, b); });
+}
+
+double zero(SemiringName semiring) {
+    return with_semiring(semiring, []<Semiring S>(S) { return S::zero(); });
+}
+
+double one(SemiringName semiring) {
+    return with_semiring(semiring, []<Semiring S>(S) { return S::one(); });
+}
+
+} // namespace btml::relational

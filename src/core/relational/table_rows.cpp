@@ -1,0 +1,65 @@
+#include "core/relational/table_rows.hpp"
+
+#include <numeric>
+
+namespace btml::relational {
+
+namespace {
+
+void check_length(const Table& table, size_t length) {
+    if (length != table.rows)
+        throw Error(ErrorCode::internal,
+                    format("a column of table \"%s\" has %zu values, the table has %llu rows", table.name.c_str(),
+                           length, static_cast<unsigned long long>(table.rows)));
+}
+
+template <class T>
+void append(Buffer<T>& values, T value) {
+    values.resize(values.size() + 1); // push_back would reserve half as much again
+    values[values.size() - 1] = value;
+}
+
+} // namespace
+
+void check_shape(const Table& table) {
+    if (table.rows > max_rows)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("table \"%s\" has %llu rows, a join reads at most %llu of one table", table.name.c_str(),
+                           static_cast<unsigned long long>(table.rows), static_cast<unsigned long long>(max_rows)));
+    for (const KeyColumn& key : table.keys) check_length(table, key.values.size());
+    for (const DataColumn& column : table.columns)
+        check_length(table, column.kind == DataColumn::Kind::number ? column.numbers.size() : column.codes.size());
+}
+
+void append_null_row(Table& table) {
+    if (table.rows >= max_rows)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("table \"%s\" has %llu rows, a left join reads at most %llu of its right table",
+                           table.name.c_str(), static_cast<unsigned long long>(table.rows),
+                           static_cast<unsigned long long>(max_rows - 1)));
+    for (KeyColumn& key : table.keys) append(key.values, null_key);
+    for (DataColumn& column : table.columns) {
+        if (column.kind == DataColumn::Kind::number)
+            append(column.numbers, column.null_row_number);
+        else
+            append(column.codes, column.null_row_code);
+    }
+    table.rows++;
+}
+
+uint64_t count_kept(const RowMask& mask) {
+    return std::accumulate(mask.begin(), mask.end(), uint64_t{0});
+}
+
+void keep_rows(Table& table, const RowMask& mask, uint64_t kept, RowBlocks& blocks) {
+    for (KeyColumn& key : table.keys) keep_rows(key.values, mask, kept, blocks);
+    for (DataColumn& column : table.columns) {
+        if (column.kind == DataColumn::Kind::number)
+            keep_rows(column.numbers, mask, kept, blocks);
+        else
+            keep_rows(column.codes, mask, kept, blocks);
+    }
+    table.rows = kept;
+}
+
+} // namespace btml::relational
