@@ -136,6 +136,7 @@ server_user() {
 as_server() (
     cd "$work" || exit
     export HOME=$work
+    exec 3>&- # a server must not keep the caller's output open
     if [ "$(id -u)" = 0 ]; then
         exec runuser -u "$(server_user)" -- "$@"
     else
