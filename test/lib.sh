@@ -176,6 +176,7 @@ CONF
 stop_cluster() {
     local pid_file
     [ -n "$work" ] || return 0
+    trap '' INT TERM HUP # make sends a second one
     while IFS= read -r pid_file; do
         as_server "$("$pg_config" --bindir)/pg_ctl" -D "$(dirname "$pid_file")" -m immediate -w stop >/dev/null 2>&1 || true
     done < <(find "$work" -name postmaster.pid 2>/dev/null)
