@@ -1,0 +1,35 @@
+// What tests of errors and cancellation share.
+#pragma once
+
+#include "core/base/run_context.hpp"
+
+namespace btml::test {
+
+// A host that gives up after some polls.
+class ImpatientContext : public QuietContext {
+  public:
+    explicit ImpatientContext(uint64_t polls) : polls_(polls) {}
+    bool keep_going() override { return polls_-- > 0; }
+
+  private:
+    uint64_t polls_;
+};
+
+// The Error that body throws, if it does.
+struct Caught {
+    bool thrown = false;
+    ErrorCode code = ErrorCode::internal;
+    std::string message, detail, hint;
+};
+
+template <class Body>
+Caught caught(Body&& body) {
+    try {
+        body();
+    } catch (const Error& error) {
+        return {true, error.code(), error.message(), error.detail(), error.hint()};
+    }
+    return {};
+}
+
+} // namespace btml::test
