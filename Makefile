@@ -59,7 +59,8 @@ $(objdir)/pg/%.o: src/pg/%.cpp $(objdir)/flags
 # Another server or other flags: everything is compiled anew, since one btml.so serves one major version.
 flags_text = $(VERSION) $(CXX) $(CXXFLAGS) $(core_flags) $(pg_flags)
 $(objdir)/flags: force
-	@command -v $(firstword $(CXX)) >/dev/null || { echo "btml: no C++ compiler ($(CXX)); on Debian and Ubuntu: apt-get install g++" >&2; exit 1; }
+	@printf '#include <bit>\nint zero = std::bit_cast<int>(0u);' | $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || \
+	    { echo 'btml: $(CXX) is missing or no C++20 compiler (g++ 11 or later); on Debian and Ubuntu: apt-get install g++' >&2; exit 1; }
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(flags_text)' | cmp -s - $@ || printf '%s\n' '$(flags_text)' > $@
 
