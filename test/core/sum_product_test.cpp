@@ -1,0 +1,407 @@
+#include "core/relational/sum_product.hpp"
+
+#include "caught.hpp"
+#include "random_join.hpp"
+
+#include "core/relational/inside_out.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+namespace btml::relational {
+namespace {
+
+using namespace test;
+using btml::test::Caught;
+using btml::test::caught;
+using btml::test::ImpatientContext;
+
+constexpr SemiringName all_semirings[] = {SemiringName::sum_product, SemiringName::max_product, SemiringName::min_plus,
+                                          SemiringName::max_plus, SemiringName::or_and};
+
+// The definitions, apart from the library's own add and multiply.
+double brute_multiply(SemiringName semiring, double a, double b) {
+    switch (semiring) {
+    case SemiringName::min_plus:
+    case SemiringName::max_plus:
+        return a + b;
+    case SemiringName::or_and:
+        return a != 0 && b != 0;
+    default:
+        return a * b;
+    }
+}
+
+double brute_add(SemiringName semiring, double a, double b) {
+    switch (semiring) {
+    case SemiringName::sum_product:
+        return a + b;
+    case SemiringName::min_plus:
+        return std::min(a, b);
+    case SemiringName::or_and:
+        return a != 0 || b != 0;
+    default:
+        return std::max(a, b);
+    }
+}
+
+double brute_one(SemiringName semiring) {
+    return semiring == SemiringName::min_plus || semiring == SemiringName::max_plus ? 0 : 1;
+}
+
+double brute_zero(SemiringName semiring) {
+    if (semiring == SemiringName::min_plus) return INFINITY;
+    return semiring == SemiringName::max_plus ? -INFINITY : 0;
+}
+
+// Tables whose number is in `with` have factors, the others have none.
+struct Query {
+    std::vector<bool> with;
+
+    double of(const PlainJoin& plain, const Tuple& tuple, SemiringName semiring) const {
+        double product = brute_one(semiring);
+        for (size_t t = 0; t < tuple.size(); t++)
+            if (with[t]) product = brute_multiply(semiring, product, factor_of(plain, t, tuple[t]));
+        return product;
+    }
+    Factors factors(const Join& join, RunContext& context) const {
+        Factors list;
+        for (size_t t = 0; t < with.size(); t++) {
+            list.emplace_back(context.memory(), "a test");
+            if (!with[t]) continue;
+            for (double factor : join.tables()[t].columns[2].numbers) list.back().push_back(factor);
+        }
+        return list;
+    }
+};
+
+void expect_close(double actual, double expected) {
+    if (std::isinf(expected)) {
+        EXPECT_EQ(actual, expected);
+    } else {
+        EXPECT_NEAR(actual, expected, 1e-9 * std::max(1.0, std::abs(expected)));
+    }
+}
+
+void expect_query(const Join& join, const PlainJoin& plain, const std::vector<Tuple>& rows, const Query& query,
+                  SemiringName semiring, RunContext& context) {
+    const Factors factors = query.factors(join, context);
+    double whole = brute_zero(semiring);
+    for (const Tuple& tuple : rows) whole = brute_add(semiring, whole, query.of(plain, tuple, semiring));
+    expect_close(sum_product(join, factors, semiring, context), whole);
+
+    for (size_t t = 0; t < plain.tables.size(); t++) {
+        std::map<int, double> by_row;
+        for (const Tuple& tuple : rows) {
+            double& sum = by_row.try_emplace(tuple[t], brute_zero(semiring)).first->second;
+            sum = brute_add(semiring, sum, query.of(plain, tuple, semiring));
+        }
+        const int table = static_cast<int>(t);
+        const Buffer<double> actual = sum_product_by_row(join, factors, semiring, table, context);
+        ASSERT_EQ(actual.size(), by_row.size());
+        for (uint64_t row = 0; row < actual.size(); row++)
+            expect_close(actual[row], by_row.at(original_row(join, table, row)));
+    }
+}
+
+TEST(SumProduct, EqualsNestedLoops) {
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        for (SemiringName semiring : all_semirings) {
+            SCOPED_TRACE(seed);
+            SCOPED_TRACE(static_cast<int>(semiring));
+            QuietContext context;
+            const PlainJoin plain =
+                random_join(seed + 20'000, {.signed_factors = semiring != SemiringName::max_product});
+            const Join join = columnar(plain, context);
+            Random random(seed);
+            Query query;
+            for (size_t t = 0; t < plain.tables.size(); t++) query.with.push_back(random.chance(0.8));
+            expect_query(join, plain, brute_force(plain), query, semiring, context);
+            if (HasFailure()) return;
+        }
+    }
+}
+
+// r of each row of the join is the sum of its rows' factors; three vector components scale it differently.
+struct MomentFactors {
+    const Join& join;
+
+    template <class Body>
+    void visit(int table, Body&& body) const {
+        const double* const r = join.tables()[static_cast<size_t>(table)].columns[2].numbers.data();
+        body([r](RowId row) { return Moments::of_factor(r[row]); });
+    }
+};
+
+using ThreeSums = Vector<SumProduct, 3>;
+
+struct ThreeFactors {
+    const Join& join;
+
+    template <class Body>
+    void visit(int table, Body&& body) const {
+        const double* const x = join.tables()[static_cast<size_t>(table)].columns[2].numbers.data();
+        body([x](RowId row) { return ThreeSums::Value{1, x[row], x[row] > 0 ? 1.0 : 0.0}; });
+    }
+};
+
+struct ByBruteForce {
+    Moments::Value moments = Moments::zero();
+    ThreeSums::Value sums = ThreeSums::zero();
+    double most = -INFINITY;
+
+    void add(const PlainJoin& plain, const Tuple& tuple) {
+        double r = 0, product = 1, positive = 1;
+        for (size_t t = 0; t < tuple.size(); t++) {
+            const double factor = factor_of(plain, t, tuple[t]);
+            r += factor;
+            product *= factor;
+            positive *= factor > 0;
+        }
+        moments = {moments.count + 1, moments.sum + r, moments.squares + r * r};
+        sums = {sums[0] + 1, sums[1] + product, sums[2] + positive};
+    }
+};
+
+template <Semiring S, class FactorsOf, class Compare>
+void expect_all_rows(const Join& join, const PlainJoin& plain, const std::vector<Tuple>& rows, FactorsOf factors,
+                     RunContext& context, Compare&& compare) {
+    const int count = static_cast<int>(plain.tables.size());
+    InsideOut<S, FactorsOf> query(join, join.tree().order.back(), factors, context);
+    ByBruteForce whole;
+    for (const Tuple& tuple : rows) whole.add(plain, tuple);
+    compare(query.total(), whole);
+    query.pass_down();
+    for (int table = 0; table < count; table++) {
+        std::map<int, ByBruteForce> by_row;
+        for (const Tuple& tuple : rows) by_row[tuple[static_cast<size_t>(table)]].add(plain, tuple);
+        const auto values = query.values(table);
+        ASSERT_EQ(values.size(), by_row.size());
+        for (uint64_t row = 0; row < values.size(); row++)
+            compare(values[row], by_row.at(original_row(join, table, row)));
+    }
+}
+
+TEST(InsideOut, DownwardPassAnswersForTheRowsOfEveryTable) {
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        SCOPED_TRACE(seed);
+        QuietContext context;
+        const PlainJoin plain = random_join(seed + 30'000);
+        const Join join = columnar(plain, context);
+        const std::vector<Tuple> rows = brute_force(plain);
+        expect_all_rows<Moments>(join, plain, rows, MomentFactors{join}, context,
+                                 [](const Moments::Value& actual, const ByBruteForce& expected) {
+                                     EXPECT_EQ(actual.count, expected.moments.count);
+                                     expect_close(actual.sum, expected.moments.sum);
+                                     expect_close(actual.squares, expected.moments.squares);
+                                 });
+        expect_all_rows<ThreeSums>(join, plain, rows, ThreeFactors{join}, context,
+                                   [](const ThreeSums::Value& actual, const ByBruteForce& expected) {
+                                       for (size_t i = 0; i < 3; i++) expect_close(actual[i], expected.sums[i]);
+                                   });
+        expect_all_rows<Counting>(join, plain, rows, NoFactors<Counting>{}, context,
+                                  [](uint64_t actual, const ByBruteForce& expected) {
+                                      EXPECT_EQ(actual, static_cast<uint64_t>(expected.moments.count));
+                                  });
+        if (HasFailure()) return;
+    }
+}
+
+// More rows than a block, a star with several children on both sides of each.
+TEST(InsideOut, ManyBlocks) {
+    QuietContext context;
+    const int facts = 150'000, dimensions = 50;
+    PlainJoin plain;
+    PlainTable fact;
+    fact.rows = facts;
+    for (int d = 0; d < 3; d++) {
+        fact.attributes.push_back(d);
+        fact.keys.emplace_back();
+        PlainTable dimension{{d}, {{}}, dimensions, {}};
+        for (int row = 0; row < dimensions; row++) {
+            dimension.keys[0].push_back(static_cast<Key>(row));
+            dimension.factors.push_back(d + row);
+        }
+        plain.tables.push_back(dimension);
+    }
+    for (int row = 0; row < facts; row++) {
+        for (size_t d = 0; d < 3; d++)
+            fact.keys[d].push_back(static_cast<Key>(random_bits(d, 0, static_cast<uint64_t>(row)) % 50));
+        fact.factors.push_back(row % 5);
+    }
+    plain.tables.push_back(fact);
+    const Join join = columnar(plain, context);
+    InsideOut<Moments, MomentFactors> query(join, 3, {join}, context);
+    query.pass_down();
+    for (int d = 0; d < 3; d++) {
+        std::vector<ByBruteForce> expected(dimensions);
+        for (int row = 0; row < facts; row++) {
+            const auto place = static_cast<size_t>(row);
+            Tuple tuple;
+            for (size_t k = 0; k < 3; k++) tuple.push_back(static_cast<int>(fact.keys[k][place]));
+            tuple.push_back(row);
+            expected[fact.keys[static_cast<size_t>(d)][place]].add(plain, tuple);
+        }
+        const auto values = query.values(d);
+        for (size_t row = 0; row < dimensions; row++) {
+            EXPECT_EQ(values[row].count, expected[row].moments.count);
+            expect_close(values[row].sum, expected[row].moments.sum);
+            expect_close(values[row].squares, expected[row].moments.squares);
+        }
+    }
+}
+
+TEST(InsideOut, RowsOfOtherTablesNeedTheDownwardPass) {
+    QuietContext context;
+    const PlainJoin plain{{{{}, {}, 1, {1.0}}, {{}, {}, 1, {1.0}}}, {}};
+    const Join join = columnar(plain, context);
+    InsideOut<SumProduct, NoFactors<SumProduct>> query(join, 0, {}, context);
+    EXPECT_EQ(query.values(0)[0], 1);
+    const Caught error = caught([&] { query.values(1); });
+    EXPECT_EQ(error.message, "a query by row of a table needs the downward messages");
+}
+
+TEST(InsideOut, CanBeCancelled) {
+    const PlainJoin plain = random_join(7, {.most_tables = 6, .left_join = 0.5});
+    QuietContext quiet;
+    const Join join = columnar(plain, quiet);
+    const uint64_t held = quiet.memory().used();
+    uint64_t polls = 0;
+    for (bool finished = false; !finished; polls++) {
+        ImpatientContext context(polls);
+        try {
+            InsideOut<SumProduct, NoFactors<SumProduct>> query(join, 0, {}, context);
+            query.pass_down();
+            finished = true;
+        } catch (const Cancelled&) {
+        }
+        EXPECT_EQ(context.memory().used(), 0U);
+    }
+    EXPECT_GT(polls, 3U);
+    EXPECT_EQ(quiet.memory().used(), held);
+}
+
+TEST(SumProduct, EmptyJoinGivesTheIdentity) {
+    QuietContext context;
+    const Join join = columnar(PlainJoin{{{{0}, {{1}}, 1, {2.0}}, {{0}, {{2}}, 1, {2.0}}}, {}}, context);
+    for (SemiringName semiring : all_semirings) {
+        Factors none;
+        for (int t = 0; t < 2; t++) none.emplace_back(context.memory(), "a test");
+        EXPECT_EQ(sum_product(join, none, semiring, context), brute_zero(semiring));
+        EXPECT_EQ(zero(semiring), brute_zero(semiring));
+        EXPECT_EQ(one(semiring), brute_one(semiring));
+    }
+}
+
+TEST(SumProduct, AddAndMultiply) {
+    EXPECT_EQ(add(SemiringName::sum_product, 2, 3), 5);
+    EXPECT_EQ(multiply(SemiringName::sum_product, 2, 3), 6);
+    EXPECT_EQ(add(SemiringName::max_product, 2, 3), 3);
+    EXPECT_EQ(multiply(SemiringName::max_product, 2, 3), 6);
+    EXPECT_EQ(add(SemiringName::min_plus, 2, 3), 2);
+    EXPECT_EQ(multiply(SemiringName::min_plus, 2, 3), 5);
+    EXPECT_EQ(add(SemiringName::max_plus, -2, -3), -2);
+    EXPECT_EQ(multiply(SemiringName::max_plus, 2, 3), 5);
+    EXPECT_EQ(add(SemiringName::or_and, 0, 3), 1);
+    EXPECT_EQ(add(SemiringName::or_and, 0, 0), 0);
+    EXPECT_EQ(multiply(SemiringName::or_and, 2, 3), 1);
+    EXPECT_EQ(multiply(SemiringName::or_and, 2, 0), 0);
+    for (SemiringName semiring :
+         {SemiringName::sum_product, SemiringName::max_product, SemiringName::min_plus, SemiringName::max_plus}) {
+        EXPECT_TRUE(std::isnan(add(semiring, NAN, 1)) && std::isnan(add(semiring, 1, NAN)));
+        EXPECT_TRUE(std::isnan(multiply(semiring, NAN, 1)) && std::isnan(multiply(semiring, 1, NAN)));
+    }
+}
+
+TEST(SumProduct, Names) {
+    const char* const names[] = {"sum_product", "max_product", "min_plus", "max_plus", "or_and"};
+    for (size_t i = 0; i < 5; i++) EXPECT_EQ(parse_semiring(names[i]), all_semirings[i]);
+    const Caught error = caught([] { parse_semiring("tropical"); });
+    EXPECT_EQ(error.code, ErrorCode::invalid_argument);
+    EXPECT_EQ(error.message, "unknown semiring \"tropical\"");
+    EXPECT_EQ(error.hint, R"(Valid semirings are "sum_product", "max_product", "min_plus", "max_plus", "or_and".)");
+}
+
+Table table_with(std::vector<double> x, std::vector<double> y, RunContext& context) {
+    Table table;
+    table.name = "t";
+    table.rows = x.size();
+    for (const auto& [name, values] : {std::pair{"x", x}, {"y", y}}) {
+        table.columns.push_back({name,
+                                 DataColumn::Kind::number,
+                                 Buffer<double>(context.memory(), "a test"),
+                                 Buffer<uint32_t>(context.memory(), "a test"),
+                                 {}});
+        for (double value : values) table.columns.back().numbers.push_back(value);
+    }
+    return table;
+}
+
+TEST(SumProduct, TableFactorMultipliesColumns) {
+    QuietContext context;
+    const Table table = table_with({2, 3}, {5, 0}, context);
+    const auto factor = [&](SemiringName semiring, std::vector<int> columns) {
+        const Buffer<double> values = table_factor(table, columns, semiring, context);
+        return std::vector<double>(values.begin(), values.end());
+    };
+    EXPECT_EQ(factor(SemiringName::sum_product, {0, 1}), (std::vector<double>{10, 0}));
+    EXPECT_EQ(factor(SemiringName::min_plus, {0, 1}), (std::vector<double>{7, 3}));
+    EXPECT_EQ(factor(SemiringName::or_and, {0, 1}), (std::vector<double>{1, 0}));
+    EXPECT_EQ(factor(SemiringName::or_and, {0}), (std::vector<double>{1, 1}));
+    EXPECT_EQ(factor(SemiringName::max_plus, {}), (std::vector<double>{0, 0}));
+}
+
+TEST(SumProduct, RefusesFactorsThatAreNone) {
+    QuietContext context;
+    Table table = table_with({2, -3}, {5, null_number}, context);
+    const auto refused = [&](std::vector<int> columns, SemiringName semiring) {
+        return caught([&] { table_factor(table, columns, semiring, context); });
+    };
+    const Caught negative = refused({0}, SemiringName::max_product);
+    EXPECT_EQ(negative.code, ErrorCode::invalid_argument);
+    EXPECT_EQ(negative.message, "max_product needs factors that are not negative, factor \"x\" has the value -3");
+    EXPECT_EQ(negative.detail, "The maximum does not distribute over products of mixed sign.");
+    EXPECT_FALSE(refused({0}, SemiringName::sum_product).thrown);
+    const Caught null = refused({1}, SemiringName::sum_product);
+    EXPECT_EQ(null.code, ErrorCode::null_value);
+    EXPECT_EQ(null.message, "factor \"y\" is NULL");
+    EXPECT_EQ(refused({2}, SemiringName::sum_product).message, "table \"t\" has no column number 2");
+    EXPECT_EQ(refused({-1}, SemiringName::sum_product).message, "table \"t\" has no column number -1");
+    table.columns[0].kind = DataColumn::Kind::category;
+    const Caught category = refused({0}, SemiringName::sum_product);
+    EXPECT_EQ(category.code, ErrorCode::wrong_type);
+    EXPECT_EQ(category.message, "factor \"x\" is not a number");
+}
+
+TEST(SumProduct, RefusesFactorsOfAnotherShape) {
+    QuietContext context;
+    const Join join = columnar(PlainJoin{{{{}, {}, 2, {1.0, -1.0}}}, {}}, context);
+    Factors factors;
+    EXPECT_EQ(caught([&] { sum_product(join, factors, SemiringName::sum_product, context); }).message,
+              "a query has factors for 0 tables, the join has 1");
+    factors.emplace_back(context.memory(), "a test", 3, 1.0);
+    EXPECT_EQ(caught([&] { sum_product_by_row(join, factors, SemiringName::sum_product, 0, context); }).message,
+              "the factor of table \"t0\" has 3 values, the table has 2 rows");
+    factors[0] = Buffer<double>(context.memory(), "a test", 2, -1.0);
+    const Caught negative = caught([&] { sum_product(join, factors, SemiringName::max_product, context); });
+    EXPECT_EQ(negative.code, ErrorCode::invalid_argument);
+    EXPECT_EQ(negative.message,
+              "max_product needs factors that are not negative, the factor of table \"t0\" has the value -1");
+}
+
+TEST(Counting, SaturatesBeyond2To53) {
+    const uint64_t most = Counting::most, too_many = Counting::too_many;
+    EXPECT_EQ(Counting::add(most, 0), most);
+    EXPECT_EQ(Counting::add(most, 1), too_many);
+    EXPECT_EQ(Counting::add(too_many, too_many), too_many);
+    EXPECT_EQ(Counting::multiply(uint64_t{1} << 26, uint64_t{1} << 27), most);
+    EXPECT_EQ(Counting::multiply(uint64_t{1} << 27, uint64_t{1} << 27), too_many);
+    EXPECT_EQ(Counting::multiply(too_many, too_many), too_many);
+    EXPECT_EQ(Counting::multiply(too_many, 0), 0U);
+    EXPECT_EQ(Counting::checked(most), most);
+}
+
+} // namespace
+} // namespace btml::relational
