@@ -9,7 +9,7 @@
 
 EXTENSION = btml
 MODULE_big = btml
-EXTVERSION = 0.1
+EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" btml.control)
 
 core_sources := $(sort $(wildcard src/core/*/*.cpp))
 pg_sources := $(sort $(wildcard src/pg/*.cpp src/pg/bridge/*.cpp))
