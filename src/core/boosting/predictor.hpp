@@ -3,17 +3,27 @@
 
 #include "core/boosting/model.hpp"
 
+#include <memory>
 #include <span>
 
 namespace btml::boosting {
 
 class Predictor {
   public:
+    // Copies what it needs of the model.
     explicit Predictor(const Model& model);
+    ~Predictor();
+    Predictor(Predictor&& other) noexcept;
+    Predictor& operator=(Predictor&& other) noexcept;
 
     // One value per feature in the model's order: a number, a category's code (as a double; a code that the model does
     // not know, or -1, is a category never seen), or null_number. Not thread-safe (scratch space).
     double operator()(std::span<const double> features);
+
+    class Scorer;
+
+  private:
+    std::unique_ptr<Scorer> scorer_;
 };
 
 // The definition that Predictor must agree with to the last bit: a plain walk from root to leaf.

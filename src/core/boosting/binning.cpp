@@ -1,0 +1,316 @@
+#include "core/boosting/binning.hpp"
+
+#include "core/boosting/radix_sort.hpp"
+
+#include <bit>
+#include <cmath>
+
+namespace btml::boosting {
+
+double midpoint(double a, double b) {
+    if (std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
+    if (std::isinf(a) || std::isinf(b)) return b;
+    const double distance = b - a;
+    const double middle = std::isinf(distance) ? a / 2 + b / 2 : a + distance / 2;
+    return a < middle && middle <= b ? middle : b;
+}
+
+size_t bin_bytes(size_t bins) {
+    return bins <= 256 ? 1 : bins <= 65536 ? 2 : 4;
+}
+
+namespace {
+
+struct KeyedRow {
+    uint64_t key;
+    uint32_t row;
+};
+
+constexpr uint64_t sign_bit = uint64_t{1} << 63;
+
+// Unsigned order of keys is PostgreSQL's order of numbers; -0 and 0 have one key, and so have all NaN.
+uint64_t to_key(double x) {
+    if (std::isnan(x)) return ~uint64_t{0};
+    const auto bits = std::bit_cast<uint64_t>(x == 0 ? 0.0 : x);
+    return bits & sign_bit ? ~bits : bits | sign_bit;
+}
+
+double from_key(uint64_t key) {
+    if (key == ~uint64_t{0}) return std::numeric_limits<double>::quiet_NaN();
+    return std::bit_cast<double>(key & sign_bit ? key & ~sign_bit : ~key);
+}
+
+// One numeric column: sorted once, then cut, then every row's bin written.
+class NumberBinner {
+  public:
+    NumberBinner(ThreadTeam& team, RunContext& context, size_t most_rows)
+        : team_(team),
+          context_(context),
+          items_(context.memory(), "values to sort", most_rows),
+          spare_(context.memory(), "values to sort", most_rows) {}
+
+    // Fills in `values` and `thresholds`.
+    void cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
+    // Writes the bin of every row of the column last cut.
+    template <class Bin>
+    void write(const FeatureBins& feature, Bin* bins);
+
+  private:
+    struct Totals {
+        size_t distinct = 0;
+        uint128 weight = 0;
+    };
+
+    void sort(const Buffer<double>& numbers);
+    template <class Body>
+    void for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body);
+    void cut_quantiles(const Buffer<int64_t>& multiplicity, const Totals& all, size_t max_bins, FeatureBins& feature);
+
+    ThreadTeam& team_;
+    RunContext& context_;
+    Buffer<KeyedRow> items_, spare_;
+    size_t rows_ = 0;
+};
+
+void NumberBinner::sort(const Buffer<double>& numbers) {
+    rows_ = numbers.size();
+    items_.resize(rows_);
+    size_t kept = 0;
+    for (size_t i = 0; i < rows_; i++) {
+        if (i % piece_rows == 0) context_.poll();
+        items_[kept] = {to_key(numbers[i]), static_cast<uint32_t>(i)};
+        kept += !is_null(numbers[i]);
+    }
+    items_.resize(kept);
+    spare_.resize(kept);
+    radix_sort(items_, spare_, team_, [](const KeyedRow& item) { return item.key; });
+}
+
+// body(key, weight) for every distinct value that some training row has, ascending.
+template <class Body>
+void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body) {
+    const size_t count = items_.size();
+    size_t next_poll = 0;
+    for (size_t i = 0; i < count;) {
+        if (i >= next_poll) {
+            context_.poll();
+            next_poll = i + piece_rows;
+        }
+        const uint64_t key = items_[i].key;
+        int64_t weight = 0;
+        if (multiplicity.empty())
+            for (; i < count && items_[i].key == key; i++) weight++;
+        else
+            for (; i < count && items_[i].key == key; i++) weight += multiplicity[items_[i].row];
+        if (weight > 0) body(key, weight);
+    }
+}
+
+void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins,
+                       FeatureBins& feature) {
+    sort(numbers);
+    Totals all;
+    for_each_distinct(multiplicity, [&](uint64_t, int64_t weight) {
+        all.distinct++;
+        all.weight += static_cast<uint64_t>(weight);
+    });
+    if (max_bins > 0 && all.distinct > static_cast<size_t>(max_bins)) {
+        cut_quantiles(multiplicity, all, static_cast<size_t>(max_bins), feature);
+    } else {
+        feature.thresholds.resize(all.distinct > 0 ? all.distinct - 1 : 0);
+        size_t seen = 0;
+        double last = 0;
+        for_each_distinct(multiplicity, [&](uint64_t key, int64_t) {
+            const double value = from_key(key);
+            if (seen > 0) feature.thresholds[seen - 1] = midpoint(last, value);
+            last = value;
+            seen++;
+        });
+    }
+    feature.values = static_cast<uint32_t>(feature.thresholds.size() + 1);
+}
+
+// Values at least as frequent as an average bin get bins of their own as far as bins suffice; the others share the
+// bins that are left evenly.
+void NumberBinner::cut_quantiles(const Buffer<int64_t>& multiplicity, const Totals& all, size_t max_bins,
+                                 FeatureBins& feature) {
+    const auto is_frequent = [&](int64_t weight) { return static_cast<uint128>(weight) * max_bins >= all.weight; };
+    size_t frequent = 0;
+    uint128 shared = 0; // weight of the other values from here on
+    for_each_distinct(multiplicity, [&](uint64_t, int64_t weight) {
+        if (is_frequent(weight))
+            frequent++;
+        else
+            shared += static_cast<uint64_t>(weight);
+    });
+    size_t bins_left = max_bins; // the current one included
+    uint128 filled = 0;          // weight in the current bin
+    bool close = false;
+    double last = 0;
+    for_each_distinct(multiplicity, [&](uint64_t key, int64_t weight) {
+        const double value = from_key(key);
+        const bool alone = is_frequent(weight);
+        if ((close || (alone && filled > 0)) && bins_left > 1) {
+            feature.thresholds.push_back(midpoint(last, value));
+            bins_left--;
+            filled = 0;
+        }
+        last = value;
+        filled += static_cast<uint64_t>(weight);
+        frequent -= alone;
+        // Bins that the others may still use: one is kept for each frequent value to come.
+        const size_t bins_shared = bins_left > frequent ? bins_left - frequent : 1;
+        close = alone || (filled * bins_shared >= shared && bins_left > frequent + 1);
+        if (!alone && close) shared -= std::min(shared, filled);
+    });
+}
+
+template <class Bin>
+void NumberBinner::write(const FeatureBins& feature, Bin* bins) {
+    const auto null_bin = static_cast<Bin>(feature.null_bin());
+    if (items_.size() < rows_)
+        for_pieces(team_, rows_, [&](size_t begin, size_t end, int) { std::fill(bins + begin, bins + end, null_bin); });
+    const Buffer<double>& cuts = feature.thresholds;
+    for_pieces(team_, items_.size(), [&](size_t begin, size_t end, int) {
+        const double first = from_key(items_[begin].key);
+        size_t bin = static_cast<size_t>(
+            std::partition_point(cuts.begin(), cuts.end(), [&](double cut) { return !sql_less(first, cut); }) -
+            cuts.begin());
+        uint64_t next = bin < cuts.size() ? to_key(cuts[bin]) : 0;
+        for (size_t i = begin; i < end; i++) {
+            while (bin < cuts.size() && items_[i].key >= next) {
+                bin++;
+                next = bin < cuts.size() ? to_key(cuts[bin]) : 0;
+            }
+            bins[items_[i].row] = static_cast<Bin>(bin);
+        }
+    });
+}
+
+template <class Bin>
+void write_categories(const Buffer<uint32_t>& codes, uint32_t categories, Bin* bins, ThreadTeam& team) {
+    for_pieces(team, codes.size(), [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; i++) {
+            if (codes[i] != FeatureColumn::null_code && codes[i] >= categories)
+                throw Error(ErrorCode::internal, format("category code %u of %u", codes[i], categories));
+            bins[i] = static_cast<Bin>(std::min(codes[i], categories));
+        }
+    });
+}
+
+// `write` puts a column of the right width into `column`.
+template <class Write>
+Buffer<uint8_t> make_column(size_t rows, size_t bytes, RunContext& context, const Write& write) {
+    Buffer<uint8_t> column(context.memory(), "binned features", rows * bytes);
+    if (bytes == 1)
+        write(column.data());
+    else if (bytes == 2)
+        write(reinterpret_cast<uint16_t*>(column.data()));
+    else
+        write(reinterpret_cast<uint32_t*>(column.data()));
+    return column;
+}
+
+// Collects a table's columns into groups.
+class GroupPacker {
+  public:
+    GroupPacker(BinnedData& data, int table, ThreadTeam& team, RunContext& context)
+        : data_(data), table_(table), team_(team), context_(context) {}
+
+    void add(size_t feature, Buffer<uint8_t> column, size_t bytes) {
+        if (bytes > 1) {
+            std::vector<Buffer<uint8_t>> single;
+            single.push_back(std::move(column));
+            emit({feature}, std::move(single), bytes);
+            return;
+        }
+        features_.push_back(feature);
+        columns_.push_back(std::move(column));
+        if (features_.size() == BinGroup::max_width) finish();
+    }
+    void finish() {
+        if (!features_.empty()) emit(std::exchange(features_, {}), std::exchange(columns_, {}), 1);
+    }
+
+  private:
+    void emit(std::vector<size_t> features, std::vector<Buffer<uint8_t>> columns, size_t bytes) {
+        for (size_t slot = 0; slot < features.size(); slot++) {
+            data_.features[features[slot]].group = data_.groups.size();
+            data_.features[features[slot]].slot = slot;
+        }
+        data_.tables[static_cast<size_t>(table_)].groups.push_back(data_.groups.size());
+        const size_t width = features.size();
+        data_.groups.push_back(
+            {table_, width, bytes, std::move(features), width == 1 ? std::move(columns[0]) : interleave(columns)});
+    }
+    Buffer<uint8_t> interleave(const std::vector<Buffer<uint8_t>>& columns) {
+        const size_t width = columns.size(), rows = columns[0].size();
+        Buffer<uint8_t> packed(context_.memory(), "binned features", rows * width);
+        for_pieces(team_, rows, [&](size_t begin, size_t end, int) {
+            for (size_t slot = 0; slot < width; slot++)
+                for (size_t i = begin; i < end; i++) packed[i * width + slot] = columns[slot][i];
+        });
+        return packed;
+    }
+
+    BinnedData& data_;
+    const int table_;
+    ThreadTeam& team_;
+    RunContext& context_;
+    std::vector<size_t> features_;
+    std::vector<Buffer<uint8_t>> columns_;
+};
+
+size_t most_rows_to_sort(const Dataset& dataset) {
+    size_t most = 0;
+    for (const FeatureColumn& column : dataset.features)
+        if (column.kind == FeatureKind::number) most = std::max(most, column.numbers.size());
+    return most;
+}
+
+// One feature's column of bins; frees the raw one.
+Buffer<uint8_t> bin_column(FeatureColumn& column, FeatureBins& feature, const Buffer<int64_t>& multiplicity,
+                           int max_bins, NumberBinner& numbers, ThreadTeam& team, RunContext& context) {
+    if (column.kind == FeatureKind::category) {
+        feature.values = static_cast<uint32_t>(column.categories.size());
+        Buffer<uint8_t> bins = make_column(column.codes.size(), bin_bytes(feature.size()), context, [&](auto* target) {
+            write_categories(column.codes, feature.values, target, team);
+        });
+        column.codes.clear();
+        return bins;
+    }
+    numbers.cut(column.numbers, multiplicity, max_bins, feature);
+    const size_t rows = column.numbers.size();
+    column.numbers.clear();
+    return make_column(rows, bin_bytes(feature.size()), context, [&](auto* target) { numbers.write(feature, target); });
+}
+
+} // namespace
+
+BinnedData bin_features(Dataset& dataset, const TrainingRows& training, int max_bins, ThreadTeam& team,
+                        RunContext& context) {
+    BinnedData data;
+    data.rows = dataset.rows;
+    for (const FeatureColumn& column : dataset.features)
+        data.features.push_back({column.table, column.kind == FeatureKind::category, 1,
+                                 Buffer<double>(context.memory(), "thresholds"), 0, 0});
+    NumberBinner numbers(team, context, most_rows_to_sort(dataset));
+    size_t done = 0;
+    for (size_t t = 0; t < dataset.tables.size(); t++) {
+        DataTable& table = dataset.tables[t];
+        const Buffer<int64_t> multiplicity = multiplicities(table, training, team, context);
+        data.tables.push_back({table.rows, std::move(table.row_ids), {}});
+        GroupPacker groups(data, static_cast<int>(t), team, context);
+        for (size_t f = 0; f < dataset.features.size(); f++) {
+            if (dataset.features[f].table != static_cast<int>(t)) continue;
+            context.progress("binning features", done++, dataset.features.size());
+            Buffer<uint8_t> column =
+                bin_column(dataset.features[f], data.features[f], multiplicity, max_bins, numbers, team, context);
+            groups.add(f, std::move(column), bin_bytes(data.features[f].size()));
+        }
+        groups.finish();
+    }
+    return data;
+}
+
+} // namespace btml::boosting

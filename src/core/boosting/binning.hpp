@@ -1,0 +1,65 @@
+// Feature values as small integers: what the histograms count.
+#pragma once
+
+#include "core/boosting/training_rows.hpp"
+
+namespace btml::boosting {
+
+// A feature's bins: of a number, bin b holds thresholds[b−1] ≤ x < thresholds[b] in PostgreSQL's order; of a category,
+// the code is the bin. One more bin, the last, is NULL's.
+struct FeatureBins {
+    int table = 0;
+    bool categorical = false;
+    uint32_t values = 1; // bins of values
+    Buffer<double> thresholds;
+    size_t group = 0, slot = 0; // where the bins of its rows are
+
+    uint32_t null_bin() const { return values; }
+    size_t size() const { return size_t{values} + 1; }
+};
+
+// The bins of up to 8 features of one table that fit into a byte each, row by row; or of one feature of 2 or 4 bytes.
+struct BinGroup {
+    static constexpr size_t max_width = 8;
+
+    int table;
+    size_t width;                 // features
+    size_t bytes;                 // per bin
+    std::vector<size_t> features; // by slot
+    Buffer<uint8_t> data;         // rows × width × bytes
+
+    template <class Bin>
+    const Bin* bins() const {
+        return reinterpret_cast<const Bin*>(data.data());
+    }
+};
+
+struct BinnedTable {
+    uint64_t rows;
+    Buffer<uint32_t> row_ids; // empty: row i of the join is row i here
+    std::vector<size_t> groups;
+
+    const uint32_t* ids() const { return row_ids.empty() ? nullptr : row_ids.data(); }
+};
+
+struct BinnedData {
+    uint64_t rows = 0; // of the join
+    std::vector<BinnedTable> tables;
+    std::vector<FeatureBins> features;
+    std::vector<BinGroup> groups;
+};
+
+// Bins every feature, by the values of the training rows: one bin per distinct value when there are at most max_bins
+// of them (0: always), else about equal total weight in each of at most max_bins bins. Frees the raw columns and takes
+// the tables' row ids out of the dataset.
+BinnedData bin_features(Dataset& dataset, const TrainingRows& training, int max_bins, ThreadTeam& team,
+                        RunContext& context);
+
+// A threshold between two neighbouring values, a < threshold ≤ b in PostgreSQL's order: their midpoint where there is
+// one; b itself where a or b is infinite; NaN where b is.
+double midpoint(double a, double b);
+
+// Bytes per bin of a feature with so many bins.
+size_t bin_bytes(size_t bins);
+
+} // namespace btml::boosting

@@ -1,0 +1,226 @@
+#include "core/boosting/booster.hpp"
+
+#include "core/base/rng.hpp"
+#include "core/boosting/grower.hpp"
+
+#include <cmath>
+#include <numeric>
+
+namespace btml::boosting {
+
+namespace {
+
+// Memory, in bytes, for n rows of the join and tables of R_t rows with f_t features:
+//   Σ_t R_t · f_t · (1, 2 or 4 by number of bins)                            bins, kept
+// + while binning: 32 · (rows of the longest numeric column) + 8 · R_t        values to sort, multiplicities
+// + 8 · (distinct values), only where every one may be a threshold
+// + while growing: n · (8 residual + 2 · 4 index) + scratch (TreeGrower)
+// The raw columns, 8 bytes a value or 4 a category, are given back during binning. So a row of a fact table costs
+// 16 bytes, one more per feature, and 4 for each other table in the join.
+class Estimate {
+  public:
+    Estimate(const Dataset& dataset, const Options& options) {
+        std::vector<uint64_t> packing(dataset.tables.size(), 0);
+        for (const FeatureColumn& column : dataset.features) {
+            const uint64_t rows = dataset.tables[static_cast<size_t>(column.table)].rows;
+            const bool number = column.kind == FeatureKind::number;
+            const uint64_t limit = options.max_bins > 0 ? static_cast<uint64_t>(options.max_bins) : rows;
+            const uint64_t values = number ? std::min(limit, rows) : column.categories.size();
+            bins_ += rows * bin_bytes(values + 1);
+            raw_ += rows * (number ? sizeof(double) : sizeof(uint32_t));
+            if (number) {
+                sorting_ = std::max(sorting_, 32 * rows);
+                thresholds_ += 8 * values;
+            }
+            multiplicity_ = std::max(multiplicity_, 8 * rows);
+        }
+        growing_ = 16 * dataset.rows;
+    }
+
+    // Before anything is read; `raw_` is held already.
+    uint64_t peak() const {
+        const uint64_t binning = sorting_ + multiplicity_;
+        return bins_ + thresholds_ + std::max(binning, growing_ > raw_ ? growing_ - raw_ : 0);
+    }
+
+  private:
+    uint64_t bins_ = 0, raw_ = 0, sorting_ = 0, multiplicity_ = 0, thresholds_ = 0, growing_ = 0;
+};
+
+[[noreturn]] void refuse_early_stopping() {
+    throw Error(
+        ErrorCode::invalid_argument, "early_stopping needs held-out rows", {},
+        "Name a boolean column of the source that is true for some rows as holdout, or set early_stopping to 0.");
+}
+
+void check(const Dataset& dataset, const Options& options) {
+    options.validate();
+    if (dataset.features.empty())
+        throw Error(ErrorCode::invalid_argument, "there are no features to learn from", {},
+                    "The source needs at least one column besides target, holdout and weight.");
+    if (options.early_stopping > 0 && dataset.holdout_table < 0) refuse_early_stopping();
+    if (dataset.rows > UINT32_MAX - 1)
+        throw Error(ErrorCode::limit_exceeded, format("the join has %llu rows, at most %u can be enumerated",
+                                                      static_cast<unsigned long long>(dataset.rows), UINT32_MAX - 1));
+    const auto expect = [](bool good, const char* what) {
+        if (!good) throw Error(ErrorCode::internal, format("inconsistent dataset: %s", what));
+    };
+    for (const DataTable& table : dataset.tables)
+        expect(table.row_ids.empty() ? table.rows == dataset.rows : table.row_ids.size() == dataset.rows, "row ids");
+    for (const FeatureColumn& column : dataset.features) {
+        expect(column.table >= 0 && static_cast<size_t>(column.table) < dataset.tables.size(), "table of a feature");
+        const size_t size = column.kind == FeatureKind::number ? column.numbers.size() : column.codes.size();
+        expect(size == dataset.tables[static_cast<size_t>(column.table)].rows, "length of a feature");
+    }
+    const auto rows_of = [&](int table) { return dataset.tables.at(static_cast<size_t>(table)).rows; };
+    expect(dataset.target.size() == rows_of(dataset.target_table), "length of the target");
+    expect(dataset.weight.empty() || dataset.weight.size() == dataset.target.size(), "length of the weight");
+    expect(dataset.holdout_table < 0 || dataset.holdout.size() == rows_of(dataset.holdout_table),
+           "length of the holdout");
+}
+
+// The features of one tree: each equally likely, ascending.
+std::vector<int> sample_features(size_t count, double fraction, uint64_t seed, uint64_t tree) {
+    std::vector<int> features(count);
+    std::iota(features.begin(), features.end(), 0);
+    const auto wanted = static_cast<size_t>(std::ceil(fraction * static_cast<double>(count)));
+    if (wanted >= count) return features;
+    static constexpr uint64_t stream = uint64_t{1} << 32; // apart from those that sample rows
+    for (size_t i = 0; i < wanted; i++) {
+        const uint64_t step = random_bits(seed, stream + tree, i) % (count - i);
+        std::swap(features[i], features[i + step]);
+    }
+    features.resize(wanted);
+    std::sort(features.begin(), features.end());
+    return features;
+}
+
+class Booster {
+  public:
+    Booster(Dataset dataset, const Options& options, RunContext& context)
+        : options_(options), context_(context), team_(context), dataset_(std::move(dataset)) {}
+
+    FitResult run();
+
+  private:
+    void describe();
+    void grow_trees(const BinnedData& data, const TrainingRows& training, Residuals& residuals);
+    bool add_tree(Tree tree, const Residuals& residuals);
+    void repeat_last_tree();
+    void report(const LogEntry& entry);
+
+    const Options& options_;
+    RunContext& context_;
+    ThreadTeam team_;
+    Dataset dataset_;
+    FitResult result_;
+    double best_loss_ = std::numeric_limits<double>::infinity();
+    size_t best_trees_ = 0;
+    std::chrono::steady_clock::time_point last_note_ = std::chrono::steady_clock::now();
+};
+
+void Booster::describe() {
+    Model& model = result_.model;
+    model.options = options_;
+    for (FeatureColumn& column : dataset_.features)
+        model.features.push_back({column.name, column.type, column.kind == FeatureKind::category, column.categories});
+}
+
+FitResult Booster::run() {
+    const auto seconds = [this](const char* phase, const auto& body) {
+        Timing timing{phase, 0};
+        {
+            const Stopwatch watch(timing.seconds);
+            body();
+        }
+        result_.timings.push_back(std::move(timing));
+    };
+    context_.memory().require(Estimate(dataset_, options_).peak(), "rows and binned features");
+    describe();
+    const TrainingRows training(dataset_, team_, context_);
+    if (options_.early_stopping > 0 && training.holdout_rows() == 0) refuse_early_stopping();
+    std::optional<BinnedData> data;
+    seconds("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
+    context_.memory().require(16 * data->rows + TreeGrower::scratch_bytes(*data, options_, team_.size()),
+                              "residuals, rows of nodes and histograms");
+    std::optional<Residuals> residuals;
+    seconds("residuals", [&] { residuals.emplace(training, std::move(dataset_.target), team_, context_); });
+    Model& model = result_.model;
+    model.base = residuals->base();
+    model.rows = training.train_rows();
+    model.holdout_rows = training.holdout_rows();
+    grow_trees(*data, training, *residuals);
+    return std::move(result_);
+}
+
+void Booster::grow_trees(const BinnedData& data, const TrainingRows& training, Residuals& residuals) {
+    RowIndex index(training, team_, context_);
+    TreeGrower grower(data, training, residuals, index, options_, team_, context_);
+    const auto seed = static_cast<uint64_t>(options_.seed);
+    double updating = 0;
+    for (int t = 0; t < options_.trees; t++) {
+        context_.poll();
+        context_.progress("growing trees", static_cast<uint64_t>(t), static_cast<uint64_t>(options_.trees));
+        const auto tree = static_cast<uint64_t>(t);
+        const NodeRows root = index.root(options_.row_fraction, seed, tree);
+        Tree grown = grower.grow(root, sample_features(data.features.size(), options_.feature_fraction, seed, tree));
+        // A tree without effect would be followed by its likes for ever.
+        const bool at_rest = grower.is_stump() && grower.leaves()[0].value == 0 && options_.row_fraction >= 1 &&
+                             options_.feature_fraction >= 1;
+        {
+            const Stopwatch watch(updating);
+            residuals.subtract(grower.leaves(), index);
+        }
+        if (!add_tree(std::move(grown), residuals)) break;
+        if (at_rest) {
+            if (options_.early_stopping == 0) repeat_last_tree();
+            break;
+        }
+    }
+    if (options_.early_stopping > 0) result_.model.trees.resize(best_trees_);
+    const GrowerClock& clock = grower.clock();
+    result_.timings.push_back({"histograms", clock.histograms});
+    result_.timings.push_back({"splits", clock.splits});
+    result_.timings.push_back({"partition", clock.partition});
+    result_.timings.push_back({"updating residuals", updating});
+}
+
+// False when it is time to stop.
+bool Booster::add_tree(Tree tree, const Residuals& residuals) {
+    Model& model = result_.model;
+    model.trees.push_back(std::move(tree));
+    model.log.push_back({residuals.train_loss(), residuals.holdout_loss()});
+    report(model.log.back());
+    if (options_.early_stopping == 0) return true;
+    if (*residuals.holdout_loss() < best_loss_) {
+        best_loss_ = *residuals.holdout_loss();
+        best_trees_ = model.trees.size();
+    }
+    return model.trees.size() - best_trees_ < static_cast<size_t>(options_.early_stopping);
+}
+
+void Booster::repeat_last_tree() {
+    Model& model = result_.model;
+    const auto trees = static_cast<size_t>(options_.trees);
+    model.trees.resize(trees, model.trees.back());
+    model.log.resize(trees, model.log.back());
+}
+
+void Booster::report(const LogEntry& entry) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_note_ < std::chrono::seconds(1)) return;
+    last_note_ = now;
+    std::string text =
+        format("tree %zu of %d: train loss %g", result_.model.trees.size(), options_.trees, entry.train_loss);
+    if (entry.holdout_loss) text += format(", holdout loss %g", *entry.holdout_loss);
+    context_.note(text);
+}
+
+} // namespace
+
+FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
+    check(dataset, options);
+    return Booster(std::move(dataset), options, context).run();
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,269 @@
+#include "core/boosting/histogram.hpp"
+
+#include <cstring>
+
+namespace btml::boosting {
+
+namespace {
+
+// Sum and count together: one 128-bit addition each.
+using Pair [[gnu::vector_size(16), gnu::may_alias]] = long long;
+
+struct ByPosition {
+    size_t begin;
+    size_t operator()(size_t i) const { return begin + i; }
+};
+
+struct ById {
+    const uint32_t* ids;
+    size_t operator()(size_t i) const { return ids[i]; }
+};
+
+// Adds block[i] to the bins of row(i) in a group's first Width slots. The features' chains of loads and stores are
+// independent of each other, which hides the time between a store to a bin and the next load of the same bin.
+template <size_t Width, size_t Stride, class Row>
+void add_all(const uint8_t* bins, const Stats* block, size_t count, Row row, Stats* out) {
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t* line = bins + row(i) * Width;
+        const Pair value = *reinterpret_cast<const Pair*>(block + i);
+#pragma GCC unroll 8
+        for (size_t slot = 0; slot < Width; slot++) *reinterpret_cast<Pair*>(out + slot * Stride + line[slot]) += value;
+    }
+}
+
+template <size_t Count, size_t Stride, class Row>
+void add_some(const uint8_t* bins, size_t width, const uint8_t* slots, const Stats* block, size_t count, Row row,
+              Stats* out) {
+    size_t offsets[Count];
+    for (size_t s = 0; s < Count; s++) offsets[s] = slots[s];
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t* line = bins + row(i) * width;
+        const Pair value = *reinterpret_cast<const Pair*>(block + i);
+#pragma GCC unroll 8
+        for (size_t s = 0; s < Count; s++) *reinterpret_cast<Pair*>(out + s * Stride + line[offsets[s]]) += value;
+    }
+}
+
+template <class Bin, class Row>
+void add_single(const Bin* bins, const Stats* block, size_t count, Row row, Stats* out) {
+    for (size_t i = 0; i < count; i++)
+        *reinterpret_cast<Pair*>(out + bins[row(i)]) += *reinterpret_cast<const Pair*>(block + i);
+}
+
+// Calls body with the constant `width`, 1 … 8.
+template <class Body>
+void with_width(size_t width, const Body& body) {
+    switch (width) {
+    case 1:
+        return body(std::integral_constant<size_t, 1>{});
+    case 2:
+        return body(std::integral_constant<size_t, 2>{});
+    case 3:
+        return body(std::integral_constant<size_t, 3>{});
+    case 4:
+        return body(std::integral_constant<size_t, 4>{});
+    case 5:
+        return body(std::integral_constant<size_t, 5>{});
+    case 6:
+        return body(std::integral_constant<size_t, 6>{});
+    case 7:
+        return body(std::integral_constant<size_t, 7>{});
+    default:
+        return body(std::integral_constant<size_t, 8>{});
+    }
+}
+
+} // namespace
+
+HistogramBuilder::HistogramBuilder(const BinnedData& data, const Residuals& residuals, const RowIndex& index,
+                                   ThreadTeam& team, RunContext& context)
+    : data_(data), residuals_(residuals), index_(index), team_(team), offsets_(data.features.size(), 0) {
+    for (const BinnedTable& table : data.tables) {
+        size_t features = 0;
+        for (const size_t group : table.groups) features += data.groups[group].width;
+        sums_offsets_.push_back(sums_size_);
+        if (may_aggregate(table, features, data.rows, team.size())) sums_size_ += table.rows;
+    }
+    size_t accumulators = 0;
+    for (const BinGroup& group : data.groups) accumulators += group.width * slot_stride;
+    for (const BinGroup& group : data.groups)
+        if (group.bytes > 1) accumulators += max_histogram_bins;
+    for (int i = 0; i < team.size(); i++) {
+        workers_.emplace_back(context);
+        workers_.back().sums.resize(sums_size_);
+        workers_.back().accumulators.resize(accumulators);
+    }
+}
+
+uint64_t HistogramBuilder::scratch_bytes(const BinnedData& data, int threads) {
+    uint64_t elements = 0;
+    for (const BinnedTable& table : data.tables) {
+        size_t features = 0;
+        for (const size_t group : table.groups) features += data.groups[group].width;
+        if (may_aggregate(table, features, data.rows, threads)) elements += table.rows;
+    }
+    for (const BinGroup& group : data.groups)
+        elements += group.width * slot_stride + (group.bytes > 1 ? max_histogram_bins : 0);
+    return elements * sizeof(Stats) * static_cast<uint64_t>(threads);
+}
+
+// Row by row costs one addition per feature. Through sums it is one per row, then for each table row one per feature,
+// one per thread to merge and one to clear.
+bool HistogramBuilder::may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads) {
+    if (table.row_ids.empty() || features < 2) return false;
+    return rows * (features - 1) > table.rows * (features + static_cast<size_t>(threads) + 1);
+}
+
+size_t HistogramBuilder::slot_size(const ActiveGroup& group, size_t slot) const {
+    return data_.features[data_.groups[group.group].features[slot]].size();
+}
+
+void HistogramBuilder::select(const std::vector<int>& features) {
+    selected_.clear();
+    bins_ = 0;
+    std::vector<bool> chosen(data_.features.size(), false);
+    for (const int f : features) {
+        const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
+        if (feature.size() > max_histogram_bins) continue;
+        selected_.push_back(f);
+        offsets_[static_cast<size_t>(f)] = bins_;
+        bins_ += feature.size();
+        chosen[static_cast<size_t>(f)] = true;
+    }
+    tables_.clear();
+    accumulator_size_ = 0;
+    for (size_t t = 0; t < data_.tables.size(); t++) {
+        ActiveTable table{t, 0, {}, false};
+        for (const size_t g : data_.tables[t].groups) {
+            const BinGroup& group = data_.groups[g];
+            ActiveGroup active{g, accumulator_size_, {}, false};
+            for (size_t slot = 0; slot < group.width; slot++)
+                if (chosen[group.features[slot]]) active.slots.push_back(static_cast<uint8_t>(slot));
+            if (active.slots.empty()) continue;
+            active.all = active.slots.size() == group.width;
+            accumulator_size_ += group.bytes > 1 ? max_histogram_bins : active.slots.size() * slot_stride;
+            table.features += active.slots.size();
+            table.groups.push_back(std::move(active));
+        }
+        if (!table.groups.empty()) tables_.push_back(std::move(table));
+    }
+}
+
+void HistogramBuilder::start(Worker& worker) {
+    worker.used = true;
+    for (const ActiveTable& table : tables_) {
+        for (const ActiveGroup& group : table.groups)
+            for (size_t s = 0; s < group.slots.size(); s++)
+                std::fill_n(&worker.accumulators[group.accumulator + s * slot_stride], slot_size(group, group.slots[s]),
+                            Stats{});
+        if (table.aggregate && worker.summed)
+            std::fill_n(&worker.sums[sums_offsets_[table.table]], data_.tables[table.table].rows, Stats{});
+    }
+}
+
+// Adds worker.block to the histograms of one table's features; ids as in build().
+void HistogramBuilder::add_groups(Worker& worker, const ActiveTable& table, const uint32_t* ids, size_t begin,
+                                  size_t count) {
+    const auto add = [&](auto row) {
+        for (const ActiveGroup& active : table.groups) {
+            const BinGroup& group = data_.groups[active.group];
+            Stats* out = &worker.accumulators[active.accumulator];
+            if (group.bytes == 2)
+                add_single(group.bins<uint16_t>(), worker.block, count, row, out);
+            else if (group.bytes == 4)
+                add_single(group.bins<uint32_t>(), worker.block, count, row, out);
+            else if (active.all)
+                with_width(group.width, [&](auto width) {
+                    add_all<width(), slot_stride>(group.bins<uint8_t>(), worker.block, count, row, out);
+                });
+            else
+                with_width(active.slots.size(), [&](auto slots) {
+                    add_some<slots(), slot_stride>(group.bins<uint8_t>(), group.width, active.slots.data(),
+                                                   worker.block, count, row, out);
+                });
+        }
+    };
+    if (ids)
+        add(ById{ids});
+    else
+        add(ByPosition{begin});
+}
+
+// rows: the join's rows, or null for begin, begin + 1, …
+void HistogramBuilder::add_rows(Worker& worker, const uint32_t* rows, size_t begin, size_t count, Quantity quantity) {
+    if (quantity == Quantity::residual)
+        residuals_.gather(rows, begin, count, worker.block);
+    else
+        residuals_.gather_squares(rows, begin, count, worker.block);
+    for (const ActiveTable& active : tables_) {
+        const BinnedTable& table = data_.tables[active.table];
+        const uint32_t* ids = rows;
+        if (table.ids() && !rows) ids = table.ids() + begin;
+        if (table.ids() && rows) {
+            for (size_t i = 0; i < count; i++) worker.ids[i] = table.row_ids[rows[i]];
+            ids = worker.ids;
+        }
+        if (active.aggregate)
+            add_single(ids, worker.block, count, ByPosition{0}, &worker.sums[sums_offsets_[active.table]]);
+        else
+            add_groups(worker, active, ids, begin, count);
+    }
+}
+
+// Adds the sums of some of a table's rows, over all workers, to this worker's histograms.
+void HistogramBuilder::add_table_rows(Worker& worker, const ActiveTable& table, size_t begin, size_t end) {
+    for (size_t first = begin; first < end; first += block_rows) {
+        const size_t count = std::min(block_rows, end - first);
+        std::fill_n(worker.block, count, Stats{});
+        for (const Worker& other : workers_) {
+            if (!other.summed) continue;
+            const Stats* sums = &other.sums[sums_offsets_[table.table] + first];
+            for (size_t i = 0; i < count; i++) worker.block[i] += sums[i];
+        }
+        add_groups(worker, table, nullptr, first, count);
+    }
+}
+
+void HistogramBuilder::merge(Stats* out) const {
+    std::fill_n(out, bins_, Stats{});
+    for (const Worker& worker : workers_) {
+        if (!worker.used) continue;
+        for (const ActiveTable& table : tables_)
+            for (const ActiveGroup& active : table.groups)
+                for (size_t s = 0; s < active.slots.size(); s++) {
+                    const size_t feature = data_.groups[active.group].features[active.slots[s]];
+                    const Stats* from = &worker.accumulators[active.accumulator + s * slot_stride];
+                    Stats* to = out + offsets_[feature];
+                    for (size_t b = 0; b < data_.features[feature].size(); b++) to[b] += from[b];
+                }
+    }
+}
+
+void HistogramBuilder::build(const RowSet& rows, Quantity quantity, Stats* out) {
+    for (Worker& worker : workers_) worker.used = worker.summed = false;
+    for (ActiveTable& table : tables_)
+        table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
+
+    const uint32_t* list = index_.rows(rows);
+    for_pieces(team_, rows.size(), [&](size_t begin, size_t end, int w) {
+        Worker& worker = workers_[static_cast<size_t>(w)];
+        if (!worker.used) {
+            worker.summed = true;
+            start(worker);
+        }
+        for (size_t first = begin; first < end; first += block_rows)
+            add_rows(worker, list ? list + first : nullptr, rows.begin + first, std::min(block_rows, end - first),
+                     quantity);
+    });
+    for (const ActiveTable& table : tables_) {
+        if (!table.aggregate) continue;
+        for_pieces(team_, data_.tables[table.table].rows, [&](size_t begin, size_t end, int w) {
+            Worker& worker = workers_[static_cast<size_t>(w)];
+            if (!worker.used) start(worker);
+            add_table_rows(worker, table, begin, end);
+        });
+    }
+    merge(out);
+}
+
+} // namespace btml::boosting

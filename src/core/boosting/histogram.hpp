@@ -1,0 +1,82 @@
+// Sums of the residuals of a node's rows by bin, for all features with a moderate number of bins at once.
+#pragma once
+
+#include "core/boosting/binning.hpp"
+#include "core/boosting/residuals.hpp"
+
+namespace btml::boosting {
+
+// Features with more bins than this (with NULL's) are searched one by one instead: see wide_features.hpp.
+inline constexpr size_t max_histogram_bins = 1024;
+
+enum class Quantity { residual, square };
+
+class HistogramBuilder {
+  public:
+    HistogramBuilder(const BinnedData& data, const Residuals& residuals, const RowIndex& index, ThreadTeam& team,
+                     RunContext& context);
+
+    // The features that the histograms of the next tree cover; wide ones are left out. Ascending.
+    void select(const std::vector<int>& features);
+    const std::vector<int>& features() const { return selected_; }
+    size_t bins() const { return bins_; } // length of a histogram
+    // Where a selected feature's bins begin in a histogram.
+    size_t offset(int feature) const { return offsets_[static_cast<size_t>(feature)]; }
+
+    // out[offset(f) + b] = sums over the rows in bin b of feature f.
+    void build(const RowSet& rows, Quantity quantity, Stats* out);
+
+    // Bytes of scratch memory that a builder takes.
+    static uint64_t scratch_bytes(const BinnedData& data, int threads);
+
+  private:
+    static constexpr size_t block_rows = 1024;
+    static constexpr size_t slot_stride = 260; // not a multiple of 4 kB, or stores would seem to collide with loads
+
+    // A group's selected features.
+    struct ActiveGroup {
+        size_t group;
+        size_t accumulator; // where its sums begin in a worker's accumulators
+        std::vector<uint8_t> slots;
+        bool all; // every slot, in order
+    };
+    struct ActiveTable {
+        size_t table;
+        size_t features = 0;
+        std::vector<ActiveGroup> groups;
+        bool aggregate = false; // sum up by table row first, then put the table's rows into the histograms
+    };
+    struct Worker {
+        explicit Worker(RunContext& context)
+            : accumulators(context.memory(), "histograms"), sums(context.memory(), "sums by table row") {}
+        bool used = false;   // its accumulators hold something
+        bool summed = false; // its sums too: fixed once the rows are through, so that others may read it
+        Buffer<Stats> accumulators;
+        Buffer<Stats> sums; // by row of the aggregated tables, one after the other
+        alignas(64) Stats block[block_rows];
+        uint32_t ids[block_rows];
+    };
+
+    static bool may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads);
+    size_t slot_size(const ActiveGroup& group, size_t slot) const;
+    void start(Worker& worker);
+    void add_rows(Worker& worker, const uint32_t* rows, size_t begin, size_t count, Quantity quantity);
+    void add_groups(Worker& worker, const ActiveTable& table, const uint32_t* ids, size_t begin, size_t count);
+    void add_table_rows(Worker& worker, const ActiveTable& table, size_t begin, size_t end);
+    void merge(Stats* out) const;
+
+    const BinnedData& data_;
+    const Residuals& residuals_;
+    const RowIndex& index_;
+    ThreadTeam& team_;
+    std::vector<Worker> workers_;
+    std::vector<ActiveTable> tables_;
+    std::vector<int> selected_;
+    std::vector<size_t> offsets_;      // by feature
+    std::vector<size_t> sums_offsets_; // by table, in Worker::sums
+    size_t bins_ = 0;
+    size_t accumulator_size_ = 0;
+    size_t sums_size_ = 0;
+};
+
+} // namespace btml::boosting

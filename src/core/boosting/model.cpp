@@ -1,0 +1,222 @@
+#include "core/boosting/model.hpp"
+
+#include "core/base/number.hpp"
+
+namespace btml::boosting {
+
+namespace {
+
+void encode(const Options& options, Writer& writer) {
+    writer.put(int32_t{options.trees});
+    writer.put(options.learning_rate);
+    writer.put(int32_t{options.max_leaves});
+    writer.put(int32_t{options.max_depth});
+    writer.put(options.min_leaf_rows);
+    writer.put(options.l2);
+    writer.put(options.min_gain);
+    writer.put(int32_t{options.max_bins});
+    writer.put(int32_t{options.early_stopping});
+    writer.put(options.row_fraction);
+    writer.put(options.feature_fraction);
+    writer.put(static_cast<uint8_t>(options.criterion));
+    writer.put(options.seed);
+}
+
+Options decode_options(Reader& reader) {
+    Options options;
+    options.trees = reader.get<int32_t>();
+    options.learning_rate = reader.get_double();
+    options.max_leaves = reader.get<int32_t>();
+    options.max_depth = reader.get<int32_t>();
+    options.min_leaf_rows = reader.get_double();
+    options.l2 = reader.get_double();
+    options.min_gain = reader.get_double();
+    options.max_bins = reader.get<int32_t>();
+    options.early_stopping = reader.get<int32_t>();
+    options.row_fraction = reader.get_double();
+    options.feature_fraction = reader.get_double();
+    const auto criterion = reader.get<uint8_t>();
+    if (criterion > static_cast<uint8_t>(Criterion::mse_sum)) corrupt_model("The criterion is unknown.");
+    options.criterion = static_cast<Criterion>(criterion);
+    options.seed = reader.get<int64_t>();
+    try {
+        options.validate();
+    } catch (const Error& error) {
+        corrupt_model(format("It has an %s.", error.what()));
+    }
+    return options;
+}
+
+void encode(const Feature& feature, Writer& writer) {
+    writer.put(std::string_view(feature.name));
+    writer.put(std::string_view(feature.type));
+    writer.put(feature.categorical);
+    writer.put_count(feature.categories.size());
+    for (const std::string& label : feature.categories) writer.put(std::string_view(label));
+}
+
+Feature decode_feature(Reader& reader) {
+    Feature feature;
+    feature.name = reader.get_string();
+    feature.type = reader.get_string();
+    feature.categorical = reader.get_bool();
+    const size_t count = reader.get_count(sizeof(uint32_t));
+    if (count > 0 && !feature.categorical) corrupt_model("A numeric feature has categories.");
+    feature.categories.reserve(count);
+    for (size_t i = 0; i < count; i++) {
+        feature.categories.push_back(reader.get_string());
+        if (i > 0 && !(feature.categories[i - 1] < feature.categories[i]))
+            corrupt_model("The categories of a feature are not in order.");
+    }
+    return feature;
+}
+
+// A leaf: true, value, rows. An inner node: false, both children, feature, side of NULL, threshold or categories, rows,
+// gain. Parents follow from children.
+void encode(const Node& node, const std::vector<Feature>& features, Writer& writer) {
+    writer.put(node.is_leaf());
+    if (node.is_leaf()) {
+        writer.put(node.value);
+        writer.put(node.rows);
+        return;
+    }
+    writer.put(node.left);
+    writer.put(node.right);
+    writer.put(node.feature);
+    writer.put(node.null_left);
+    if (features[static_cast<size_t>(node.feature)].categorical) {
+        writer.put_count(node.categories.size());
+        for (const uint32_t code : node.categories) writer.put(code);
+    } else {
+        writer.put(node.threshold);
+    }
+    writer.put(node.rows);
+    writer.put(node.gain);
+}
+
+constexpr size_t least_node_bytes = 1 + 2 * sizeof(double);
+
+double get_not_negative(Reader& reader) {
+    const double value = reader.get_finite();
+    if (value < 0) corrupt_model("A number of rows, a gain or a loss is negative.");
+    return value;
+}
+
+Node decode_node(Reader& reader, const std::vector<Feature>& features) {
+    Node node;
+    if (reader.get_bool()) {
+        node.value = reader.get_finite();
+        node.rows = get_not_negative(reader);
+        return node;
+    }
+    node.left = reader.get<int32_t>();
+    node.right = reader.get<int32_t>();
+    node.feature = reader.get<int32_t>();
+    if (node.feature < 0 || static_cast<size_t>(node.feature) >= features.size())
+        corrupt_model(format("A node splits feature %d of %zu.", node.feature, features.size()));
+    node.null_left = reader.get_bool();
+    const Feature& feature = features[static_cast<size_t>(node.feature)];
+    if (feature.categorical) {
+        node.categories.resize(reader.get_count(sizeof(uint32_t)));
+        for (size_t i = 0; i < node.categories.size(); i++) {
+            node.categories[i] = reader.get<uint32_t>();
+            if (node.categories[i] >= feature.categories.size() ||
+                (i > 0 && node.categories[i] <= node.categories[i - 1]))
+                corrupt_model("The categories of a node are out of range or not in order.");
+        }
+    } else {
+        node.threshold = reader.get_double();
+        if (is_null(node.threshold)) corrupt_model("A threshold is NULL.");
+    }
+    node.rows = get_not_negative(reader);
+    node.gain = get_not_negative(reader);
+    return node;
+}
+
+Tree decode_tree(Reader& reader, const std::vector<Feature>& features) {
+    const size_t count = reader.get_count(least_node_bytes);
+    if (count == 0 || count > static_cast<size_t>(INT32_MAX)) corrupt_model(format("A tree has %zu nodes.", count));
+    Tree tree;
+    // Growing by doubling keeps what a hostile count can allocate in proportion to the bytes that are there.
+    for (size_t i = 0; i < count; i++) tree.push_back(decode_node(reader, features));
+    for (size_t i = 0; i < count; i++) {
+        const int32_t left = tree[i].left, right = tree[i].right;
+        if (i > 0 && tree[i].parent < 0) corrupt_model(format("Node %zu of a tree has no parent.", i));
+        if (left == -1 && right == -1) continue;
+        for (const int32_t child : {left, right}) {
+            if (child <= static_cast<int32_t>(i) || static_cast<size_t>(child) >= count)
+                corrupt_model(format("Node %zu of a tree of %zu has the child %d.", i, count, child));
+            if (tree[static_cast<size_t>(child)].parent >= 0)
+                corrupt_model(format("Node %d of a tree has two parents.", child));
+            tree[static_cast<size_t>(child)].parent = static_cast<int32_t>(i);
+        }
+    }
+    return tree;
+}
+
+void encode(const LogEntry& entry, Writer& writer) {
+    writer.put(entry.train_loss);
+    writer.put(entry.holdout_loss.has_value());
+    if (entry.holdout_loss) writer.put(*entry.holdout_loss);
+}
+
+LogEntry decode_log_entry(Reader& reader) {
+    LogEntry entry{get_not_negative(reader), std::nullopt};
+    if (reader.get_bool()) entry.holdout_loss = get_not_negative(reader);
+    return entry;
+}
+
+} // namespace
+
+void encode(const Model& model, Writer& writer) {
+    writer.put(std::string_view(model.target));
+    writer.put(model.base);
+    writer.put_count(model.features.size());
+    for (const Feature& feature : model.features) encode(feature, writer);
+    encode(model.options, writer);
+    writer.put(std::string_view(model.strategy));
+    writer.put(std::string_view(model.strategy_reason));
+    writer.put(model.rows);
+    writer.put(model.holdout_rows);
+    writer.put(model.rows_skipped);
+    writer.put_count(model.trees.size());
+    for (const Tree& tree : model.trees) {
+        writer.put_count(tree.size());
+        for (const Node& node : tree) encode(node, model.features, writer);
+    }
+    writer.put_count(model.log.size());
+    for (const LogEntry& entry : model.log) encode(entry, writer);
+}
+
+Model decode(Reader& reader) {
+    Model model;
+    model.target = reader.get_string();
+    model.base = reader.get_finite();
+    const size_t features = reader.get_count(2 * sizeof(uint32_t) + 1 + sizeof(uint32_t));
+    for (size_t i = 0; i < features; i++) model.features.push_back(decode_feature(reader));
+    model.options = decode_options(reader);
+    model.strategy = reader.get_string();
+    model.strategy_reason = reader.get_string();
+    model.rows = reader.get<uint64_t>();
+    model.holdout_rows = reader.get<uint64_t>();
+    model.rows_skipped = reader.get<uint64_t>();
+    const size_t trees = reader.get_count(sizeof(uint32_t) + least_node_bytes);
+    for (size_t i = 0; i < trees; i++) model.trees.push_back(decode_tree(reader, model.features));
+    const size_t entries = reader.get_count(sizeof(double) + 1);
+    for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader));
+    return model;
+}
+
+std::vector<Importance> feature_importance(const Model& model) {
+    std::vector<Importance> importance(model.features.size());
+    for (const Tree& tree : model.trees)
+        for (const Node& node : tree) {
+            if (node.is_leaf()) continue;
+            Importance& entry = importance[static_cast<size_t>(node.feature)];
+            entry.gain += node.gain;
+            entry.splits++;
+        }
+    return importance;
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,31 @@
+// Rows in pieces small enough to poll between, spread over a team.
+#pragma once
+
+#include "core/base/threads.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace btml::boosting {
+
+inline constexpr size_t piece_rows = 65536;
+inline constexpr size_t least_shared_rows = 16384; // fewer rows than this are not worth waking a thread for
+
+inline size_t count_pieces(const ThreadTeam& team, size_t rows) {
+    const size_t pieces = (rows + piece_rows - 1) / piece_rows, threads = static_cast<size_t>(team.size());
+    return rows < least_shared_rows ? pieces : (pieces + threads - 1) / threads * threads;
+}
+
+// body(begin, end, worker) over consecutive pieces that cover 0 ≤ i < rows.
+template <class Body>
+void for_pieces(ThreadTeam& team, size_t rows, Body&& body) {
+    const size_t pieces = count_pieces(team, rows);
+    if (pieces == 0) return;
+    const size_t size = (rows + pieces - 1) / pieces;
+    team.for_each(pieces, [&](size_t piece, int worker) {
+        const size_t begin = std::min(rows, piece * size), end = std::min(rows, begin + size);
+        if (begin < end) body(begin, end, worker);
+    });
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,301 @@
+#include "core/boosting/predictor.hpp"
+
+#include "core/base/number.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace btml::boosting {
+
+class Predictor::Scorer {
+  public:
+    virtual ~Scorer() = default;
+    virtual double score(std::span<const double> features) = 0;
+};
+
+namespace {
+
+constexpr size_t mask_limit = size_t{8} << 20; // bytes of masks that still stay near the processor
+
+// The categories' count where x is not one of them.
+size_t category_of(double x, size_t categories) {
+    if (!(x >= 0 && x < static_cast<double>(categories))) return categories;
+    const auto code = static_cast<size_t>(x);
+    return static_cast<double>(code) == x ? code : categories;
+}
+
+bool goes_left(const Node& node, const Feature& feature, double x) {
+    if (is_null(x)) return node.null_left;
+    if (!feature.categorical) return sql_less(x, node.threshold);
+    const size_t code = category_of(x, feature.categories.size());
+    return code < feature.categories.size() &&
+           std::binary_search(node.categories.begin(), node.categories.end(), static_cast<uint32_t>(code));
+}
+
+// Nodes of all trees side by side, walked from root to leaf.
+class WalkScorer : public Predictor::Scorer {
+  public:
+    explicit WalkScorer(const Model& model) : base_(model.base) {
+        for (const Tree& tree : model.trees) {
+            const auto first = static_cast<uint32_t>(nodes_.size());
+            roots_.push_back(first);
+            for (const Node& node : tree) add(node, model, first);
+        }
+    }
+
+    double score(std::span<const double> features) override {
+        double sum = base_;
+        for (const uint32_t root : roots_) {
+            const Compact* node = &nodes_[root];
+            while (node->feature >= 0)
+                node = &nodes_[left(*node, features[static_cast<size_t>(node->feature)]) ? node->left : node->right];
+            sum += node->number;
+        }
+        return sum;
+    }
+
+  private:
+    struct Compact {
+        double number; // threshold, or a leaf's value
+        int32_t feature;
+        uint32_t left, right;
+        uint32_t first_code, codes; // in codes_
+        uint32_t categories;        // of a categorical feature; 0: numeric
+        bool null_left, categorical;
+    };
+
+    void add(const Node& node, const Model& model, uint32_t first) {
+        Compact compact{};
+        compact.feature = node.is_leaf() ? -1 : node.feature;
+        compact.number = node.is_leaf() ? node.value : node.threshold;
+        if (!node.is_leaf()) {
+            const Feature& feature = model.features[static_cast<size_t>(node.feature)];
+            compact.left = first + static_cast<uint32_t>(node.left);
+            compact.right = first + static_cast<uint32_t>(node.right);
+            compact.null_left = node.null_left;
+            compact.categorical = feature.categorical;
+            compact.categories = static_cast<uint32_t>(feature.categories.size());
+            compact.first_code = static_cast<uint32_t>(codes_.size());
+            compact.codes = static_cast<uint32_t>(node.categories.size());
+            codes_.insert(codes_.end(), node.categories.begin(), node.categories.end());
+        }
+        nodes_.push_back(compact);
+    }
+    bool left(const Compact& node, double x) const {
+        if (is_null(x)) return node.null_left;
+        if (!node.categorical) return sql_less(x, node.number);
+        const size_t code = category_of(x, node.categories);
+        const auto codes = std::span(codes_).subspan(node.first_code, node.codes);
+        return code < node.categories && std::binary_search(codes.begin(), codes.end(), static_cast<uint32_t>(code));
+    }
+
+    const double base_;
+    std::vector<uint32_t> roots_;
+    std::vector<Compact> nodes_;
+    std::vector<uint32_t> codes_;
+};
+
+// Bits of a tree's leaves, numbered from left to right. A row's leaf is the first that no node on the way denies: a
+// node whose condition is false denies the leaves on its left (Lucchese et al.: QuickScorer, SIGIR 2015). What a
+// feature's nodes deny in all trees depends on the feature's value alone, by its place among the thresholds, so it is
+// looked up.
+template <class Word>
+class MaskScorer : public Predictor::Scorer {
+  public:
+    // Bytes of masks that a model needs.
+    static size_t mask_bytes(const Model& model) {
+        size_t lines = 0;
+        for (size_t f = 0; f < model.features.size(); f++) {
+            const Lane lane = make_lane(model, f);
+            lines += lane.used ? lane.lines() : 0;
+        }
+        return lines * padded(model.trees.size()) * sizeof(Word);
+    }
+
+    explicit MaskScorer(const Model& model)
+        : base_(model.base), trees_(model.trees.size()), width_(padded(model.trees.size())) {
+        number_leaves(model);
+        for (size_t f = 0; f < model.features.size(); f++) {
+            Lane lane = make_lane(model, f);
+            if (!lane.used) continue;
+            lane.first_line = masks_.size() / width_;
+            masks_.resize(masks_.size() + lane.lines() * width_, ~Word{0});
+            fill(model, f, lane);
+            lanes_.push_back(std::move(lane));
+        }
+        lines_.resize(lanes_.size());
+    }
+
+    double score(std::span<const double> features) override {
+        for (size_t i = 0; i < lanes_.size(); i++)
+            lines_[i] = masks_.data() + (lanes_[i].first_line + lanes_[i].line(features[lanes_[i].feature])) * width_;
+        double sum = base_;
+        for (size_t tree = 0; tree < trees_; tree += step) {
+            std::array<Word, step> alive;
+            alive.fill(~Word{0});
+            for (const Word* line : lines_)
+                for (size_t i = 0; i < step; i++) alive[i] &= line[tree + i];
+            const size_t end = std::min(step, trees_ - tree);
+            for (size_t i = 0; i < end; i++)
+                sum += values_[(tree + i) * leaves + static_cast<size_t>(std::countr_zero(alive[i]))];
+        }
+        return sum;
+    }
+
+  private:
+    static constexpr size_t step = 64 / sizeof(Word); // trees at once
+    static constexpr size_t leaves = 8 * sizeof(Word);
+
+    static size_t padded(size_t trees) { return (trees + step - 1) / step * step; }
+
+    // Lines of masks of one feature: one per interval between thresholds, or per category that some node names and one
+    // for all others; then NULL's.
+    struct Lane {
+        size_t feature = 0;
+        bool used = false, categorical = false;
+        std::vector<double> thresholds; // ascending and distinct; NaN, if any, left out
+        size_t intervals = 0;           // thresholds + 1, NaN included
+        std::vector<uint32_t> line_of;  // by code; the last entry is for codes that no node names
+        size_t first_line = 0;
+
+        size_t lines() const { return (categorical ? line_of.back() + size_t{1} : intervals) + 1; }
+        size_t null_line() const { return lines() - 1; }
+        size_t line(double x) const {
+            if (is_null(x)) return null_line();
+            if (categorical) return line_of[category_of(x, line_of.size() - 1)];
+            if (std::isnan(x)) return intervals - 1;
+            size_t rank = 0;
+            for (size_t left = thresholds.size(); left > 0;) { // the number of thresholds ≤ x
+                const size_t half = (left + 1) / 2;
+                rank = thresholds[rank + half - 1] <= x ? rank + half : rank;
+                left -= half;
+            }
+            return rank;
+        }
+    };
+
+    static Lane make_lane(const Model& model, size_t feature) {
+        Lane lane;
+        lane.feature = feature;
+        lane.categorical = model.features[feature].categorical;
+        bool nan = false;
+        const auto categories = static_cast<uint32_t>(model.features[feature].categories.size());
+        if (lane.categorical) lane.line_of.assign(categories + size_t{1}, UINT32_MAX);
+        for (const Tree& tree : model.trees)
+            for (const Node& node : tree) {
+                if (node.is_leaf() || static_cast<size_t>(node.feature) != feature) continue;
+                lane.used = true;
+                for (const uint32_t code : node.categories) lane.line_of[code] = 0;
+                if (lane.categorical) continue;
+                if (std::isnan(node.threshold))
+                    nan = true;
+                else
+                    lane.thresholds.push_back(node.threshold);
+            }
+        std::sort(lane.thresholds.begin(), lane.thresholds.end());
+        lane.thresholds.erase(std::unique(lane.thresholds.begin(), lane.thresholds.end()), lane.thresholds.end());
+        lane.intervals = lane.thresholds.size() + 1 + nan;
+        uint32_t next = 0;
+        for (uint32_t& line : lane.line_of)
+            if (line == 0) line = next++;
+        for (uint32_t& line : lane.line_of) line = std::min(line, next);
+        return lane;
+    }
+
+    void number_leaves(const Model& model) {
+        values_.assign(width_ * leaves, 0);
+        denied_.resize(trees_);
+        for (size_t t = 0; t < trees_; t++) {
+            const Tree& tree = model.trees[t];
+            // Children come after their parents: count leaves from the back, then hand out numbers from the front.
+            std::vector<uint32_t> below(tree.size(), 1), first(tree.size(), 0);
+            for (size_t i = tree.size(); i-- > 0;)
+                if (!tree[i].is_leaf())
+                    below[i] = below[static_cast<size_t>(tree[i].left)] + below[static_cast<size_t>(tree[i].right)];
+            denied_[t].assign(tree.size(), 0);
+            for (size_t i = 0; i < tree.size(); i++) {
+                if (tree[i].is_leaf()) {
+                    values_[t * leaves + first[i]] = tree[i].value;
+                    continue;
+                }
+                const auto left = static_cast<size_t>(tree[i].left), right = static_cast<size_t>(tree[i].right);
+                first[left] = first[i];
+                first[right] = first[i] + below[left];
+                denied_[t][i] = ((Word{1} << below[left]) - 1) << first[left];
+            }
+        }
+    }
+
+    void fill(const Model& model, size_t feature, const Lane& lane) {
+        Word* lines = &masks_[lane.first_line * width_];
+        const size_t null_line = lane.null_line();
+        for (size_t t = 0; t < trees_; t++)
+            for (size_t i = 0; i < model.trees[t].size(); i++) {
+                const Node& node = model.trees[t][i];
+                if (node.is_leaf() || static_cast<size_t>(node.feature) != feature) continue;
+                const auto deny = [&](size_t line) { lines[line * width_ + t] &= ~denied_[t][i]; };
+                if (!node.null_left) deny(null_line);
+                if (lane.categorical) {
+                    std::vector<bool> named(null_line, false);
+                    for (const uint32_t code : node.categories) named[lane.line_of[code]] = true;
+                    for (size_t line = 0; line < null_line; line++)
+                        if (!named[line]) deny(line);
+                    continue;
+                }
+                for (size_t line = std::isnan(node.threshold) ? lane.intervals - 1 : lane.line(node.threshold);
+                     line < null_line; line++)
+                    deny(line);
+            }
+    }
+
+    const double base_;
+    const size_t trees_, width_;
+    std::vector<Lane> lanes_;
+    std::vector<Word> masks_;               // lines × width
+    std::vector<double> values_;            // trees × leaves
+    std::vector<std::vector<Word>> denied_; // by tree and node: the leaves on its left
+    std::vector<const Word*> lines_;        // of the row at hand
+};
+
+size_t most_leaves(const Model& model) {
+    size_t most = 0;
+    for (const Tree& tree : model.trees) most = std::max(most, (tree.size() + 1) / 2);
+    return most;
+}
+
+std::unique_ptr<Predictor::Scorer> make_scorer(const Model& model) {
+    const size_t leaves = most_leaves(model);
+    if (leaves <= 32 && MaskScorer<uint32_t>::mask_bytes(model) <= mask_limit)
+        return std::make_unique<MaskScorer<uint32_t>>(model);
+    if (leaves <= 64 && MaskScorer<uint64_t>::mask_bytes(model) <= mask_limit)
+        return std::make_unique<MaskScorer<uint64_t>>(model);
+    return std::make_unique<WalkScorer>(model);
+}
+
+} // namespace
+
+Predictor::Predictor(const Model& model) : scorer_(make_scorer(model)) {}
+Predictor::~Predictor() = default;
+Predictor::Predictor(Predictor&& other) noexcept = default;
+Predictor& Predictor::operator=(Predictor&& other) noexcept = default;
+
+double Predictor::operator()(std::span<const double> features) {
+    return scorer_->score(features);
+}
+
+double predict_by_walking(const Model& model, std::span<const double> features) {
+    double sum = model.base;
+    for (const Tree& tree : model.trees) {
+        const Node* node = &tree[0];
+        while (!node->is_leaf()) {
+            const auto feature = static_cast<size_t>(node->feature);
+            const bool left = goes_left(*node, model.features[feature], features[feature]);
+            node = &tree[static_cast<size_t>(left ? node->left : node->right)];
+        }
+        sum += node->value;
+    }
+    return sum;
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,143 @@
+#include "core/boosting/split.hpp"
+
+#include <cmath>
+
+namespace btml::boosting {
+
+static constexpr double tie = 1e-9;
+static constexpr double noise = 1e-12;
+
+static NodeSums operator+(NodeSums a, NodeSums b) {
+    return {a.total + b.total, a.squares + b.squares};
+}
+
+static NodeSums operator-(NodeSums a, NodeSums b) {
+    return {a.total - b.total, a.squares - b.squares};
+}
+
+SplitRules::SplitRules(const Options& options, const TrainingRows& training, const Residuals& residuals)
+    : criterion(options.criterion),
+      count_unit(training.count_unit()),
+      l2(std::min(std::ldexp(options.l2, training.shift()), 1e60)),
+      min_gain(std::ldexp(options.min_gain, 2 * residuals.grid() + training.shift())),
+      square_unit(residuals.square_unit()) {
+    static constexpr double most = 0x1p62;
+    min_count =
+        static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(options.min_leaf_rows, training.scale())), 1.0, most));
+}
+
+// The difference of the three terms, written so that nothing cancels.
+double SplitRules::gain(Stats left, Stats right) const {
+    const auto s_left = static_cast<double>(left.sum), s_right = static_cast<double>(right.sum);
+    const double a = weight(left.count) + l2, b = weight(right.count) + l2;
+    const double difference = s_left * b - s_right * a;
+    const double gain = difference * difference / (a * b * (a + b));
+    if (l2 == 0) return gain;
+    const double s = s_left + s_right, c = a + b;
+    return gain - s * s * l2 / ((c - l2) * c);
+}
+
+double SplitRules::mean_square_error(NodeSums sums) const {
+    const double n = weight(sums.total.count), mean = static_cast<double>(sums.total.sum) / n;
+    return std::max(0.0, static_cast<double>(sums.squares) * square_unit / n - mean * mean);
+}
+
+double SplitRules::least_gain(Stats total) const {
+    const auto s = static_cast<double>(total.sum);
+    const double n = weight(total.count);
+    return std::max({min_gain, noise * s * s / (n + l2), n / 4});
+}
+
+SplitSearch::SplitSearch(const SplitRules& rules, const NodeSums& node)
+    : rules_(rules),
+      node_(node),
+      least_gain_(rules.least_gain(node.total)),
+      tolerance_(rules.criterion == Criterion::mse_sum ? tie * rules.mean_square_error(node) : 0) {}
+
+Candidates SplitSearch::no_candidates() const {
+    return rules_.criterion == Criterion::mse_sum ? Candidates(0, tolerance_) : Candidates(tie, 0);
+}
+
+void SplitSearch::consider(Candidate candidate, Candidates& found) const {
+    const NodeSums left = candidate.left, right = node_ - left;
+    if (left.total.count < rules_.min_count || right.total.count < rules_.min_count) return;
+    candidate.gain = rules_.gain(left.total, right.total);
+    if (!(candidate.gain > least_gain_)) return;
+    candidate.score = rules_.criterion == Criterion::variance
+                          ? candidate.gain
+                          : -(rules_.mean_square_error(left) + rules_.mean_square_error(right));
+    found.add(candidate);
+}
+
+// With NULL on either side; without any NULL in the node, a NULL to come goes with the majority.
+void SplitSearch::consider_both(Candidate candidate, const NodeSums& left, const NodeSums& null,
+                                Candidates& found) const {
+    candidate.left = left;
+    if (null.total.count == 0) {
+        candidate.null_left = left.total.count >= node_.total.count - left.total.count;
+        consider(candidate, found);
+        return;
+    }
+    candidate.left = left + null;
+    candidate.null_left = true;
+    consider(candidate, found);
+    candidate.left = left;
+    candidate.null_left = false;
+    consider(candidate, found);
+}
+
+template <class Bins>
+void SplitSearch::scan_numbers(int feature, const Bins& bins, NodeSums before, NodeSums null, Candidates& found) const {
+    const int64_t known = node_.total.count - null.total.count;
+    Candidate candidate;
+    candidate.feature = feature;
+    if (before.total.count == 0 && null.total.count > 0 && known > 0) {
+        candidate.left = null;
+        candidate.null_left = true;
+        consider(candidate, found);
+    }
+    NodeSums left = before;
+    for (size_t i = bins.begin(); i < bins.end(); i++) {
+        if (!bins.occupied(i)) continue;
+        left = left + bins.sums(i);
+        if (left.total.count == known) return;
+        candidate.last = bins.bin(i);
+        consider_both(candidate, left, null, found);
+    }
+}
+
+// The best subset is a prefix of the categories in the order of their mean residuals (Fisher 1958; Breiman et al.
+// 1984).
+template <class Bins>
+void SplitSearch::scan_categories(int feature, const Bins& bins, NodeSums null, std::vector<BinSums>& order,
+                                  Candidates& found) const {
+    order.clear();
+    for (size_t i = bins.begin(); i < bins.end(); i++)
+        if (bins.occupied(i)) order.push_back({bins.bin(i), bins.sums(i)});
+    std::sort(order.begin(), order.end(), [](const BinSums& a, const BinSums& b) {
+        const Stats x = a.sums.total, y = b.sums.total;
+        const int128 left = static_cast<int128>(x.sum) * y.count, right = static_cast<int128>(y.sum) * x.count;
+        return left != right ? left < right : a.bin < b.bin;
+    });
+    Candidate candidate;
+    candidate.feature = feature;
+    candidate.last = 0;
+    if (null.total.count > 0 && !order.empty()) {
+        candidate.left = null;
+        candidate.null_left = true;
+        consider(candidate, found);
+    }
+    NodeSums left;
+    for (size_t i = 0; i + 1 < order.size(); i++) {
+        left = left + order[i].sums;
+        candidate.last = static_cast<int64_t>(i + 1);
+        consider_both(candidate, left, null, found);
+    }
+}
+
+template void SplitSearch::scan_numbers(int, const DenseBins&, NodeSums, NodeSums, Candidates&) const;
+template void SplitSearch::scan_numbers(int, const SparseBins&, NodeSums, NodeSums, Candidates&) const;
+template void SplitSearch::scan_categories(int, const DenseBins&, NodeSums, std::vector<BinSums>&, Candidates&) const;
+template void SplitSearch::scan_categories(int, const SparseBins&, NodeSums, std::vector<BinSums>&, Candidates&) const;
+
+} // namespace btml::boosting

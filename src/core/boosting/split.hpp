@@ -1,0 +1,137 @@
+// The best split of a node by exact sums per bin.
+//
+// With sums s and weights n of the residuals (l2: λ), the gain of a split is
+// s_L²/(n_L+λ) + s_R²/(n_R+λ) − s_v²/(n_v+λ), the decrease of the squared error. Gains within 1e-9 relative of the best
+// are a tie, which the first feature wins, then the lowest threshold or the fewest categories, then NULL on the left.
+#pragma once
+
+#include "core/boosting/binning.hpp"
+#include "core/boosting/model.hpp"
+#include "core/boosting/residuals.hpp"
+
+#include <span>
+
+namespace btml::boosting {
+
+struct NodeSums {
+    Stats total;
+    int64_t squares = 0; // Σ weight · residual² in square units; 0 unless the criterion is mse_sum
+};
+
+struct Split {
+    int feature = -1; // −1: none
+    double gain = 0;  // squared units of the grid; > 0
+    NodeSums left;
+    bool null_left = false;
+    int64_t last_bin = -1;            // of a number: bins up to this one go left; −1: only NULL does
+    std::vector<uint32_t> categories; // of a category: codes that go left, ascending
+
+    bool exists() const { return feature >= 0; }
+};
+
+// What makes a split admissible and good, in the units of the grid.
+struct SplitRules {
+    SplitRules(const Options& options, const TrainingRows& training, const Residuals& residuals);
+
+    double weight(int64_t count) const { return static_cast<double>(count) * count_unit; }
+    double gain(Stats left, Stats right) const;
+    double mean_square_error(NodeSums sums) const;
+    // Gains up to this are none: min_gain, and what rounding could feign in a constant node.
+    double least_gain(Stats total) const;
+    bool may_split(Stats total) const { return total.count >= min_count && total.count - min_count >= min_count; }
+
+    Criterion criterion;
+    double count_unit, l2, min_gain, square_unit;
+    int64_t min_count;
+};
+
+struct Candidate {
+    double score = 0; // to be maximised
+    double gain = 0;
+    NodeSums left;
+    int feature = -1;
+    int64_t last = -1; // last bin, or number of categories, on the left
+    bool null_left = false;
+};
+
+// The candidates, given in the order in which ties are won, that can still turn out to be the first near the best.
+class Candidates {
+  public:
+    // Scores within relative · best + absolute of the best are ties.
+    Candidates(double relative, double absolute) : relative_(relative), absolute_(absolute) {}
+
+    void add(const Candidate& candidate) {
+        if (!kept_.empty() && !(candidate.score > kept_.back().score)) return;
+        kept_.push_back(candidate);
+        const double least = candidate.score - absolute_ - relative_ * candidate.score;
+        size_t drop = 0;
+        while (kept_[drop].score < least) drop++;
+        kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(drop));
+    }
+    void add(const Candidates& later) {
+        for (const Candidate& candidate : later.kept_) add(candidate);
+    }
+    bool empty() const { return kept_.empty(); }
+    bool ends_with(int feature) const { return !kept_.empty() && kept_.back().feature == feature; }
+    const Candidate& winner() const { return kept_.front(); }
+
+  private:
+    double relative_, absolute_;
+    std::vector<Candidate> kept_; // scores increase strictly
+};
+
+// Bins [from, to) of a feature's histogram; squares may be null.
+struct DenseBins {
+    const Stats* stats;
+    const Stats* squares;
+    size_t from, to;
+
+    size_t begin() const { return from; }
+    size_t end() const { return to; }
+    uint32_t bin(size_t i) const { return static_cast<uint32_t>(i); }
+    NodeSums sums(size_t i) const { return {stats[i], squares ? squares[i].sum : 0}; }
+    bool occupied(size_t i) const { return stats[i].count > 0; }
+};
+
+struct BinSums {
+    uint32_t bin;
+    NodeSums sums;
+};
+
+// The occupied bins only, ascending.
+struct SparseBins {
+    std::span<const BinSums> cells;
+
+    size_t begin() const { return 0; }
+    size_t end() const { return cells.size(); }
+    uint32_t bin(size_t i) const { return cells[i].bin; }
+    NodeSums sums(size_t i) const { return cells[i].sums; }
+    bool occupied(size_t) const { return true; }
+};
+
+// One node's search over its features, to be offered in ascending order.
+class SplitSearch {
+  public:
+    SplitSearch(const SplitRules& rules, const NodeSums& node);
+
+    Candidates no_candidates() const;
+
+    // A numeric feature's candidates from some of its bins: `before` sums those of lower bins, `null` is NULL's bin.
+    template <class Bins>
+    void scan_numbers(int feature, const Bins& bins, NodeSums before, NodeSums null, Candidates& found) const;
+    // A categorical feature's, over all its bins but NULL's. Fills in the order of its categories.
+    template <class Bins>
+    void scan_categories(int feature, const Bins& bins, NodeSums null, std::vector<BinSums>& order,
+                         Candidates& found) const;
+
+  private:
+    void consider(Candidate candidate, Candidates& found) const;
+    void consider_both(Candidate candidate, const NodeSums& left, const NodeSums& null, Candidates& found) const;
+
+    const SplitRules& rules_;
+    const NodeSums node_;
+    const double least_gain_;
+    const double tolerance_;
+};
+
+} // namespace btml::boosting

@@ -1,0 +1,59 @@
+// Which rows of the join are trained on, which are held out, and what each weighs.
+#pragma once
+
+#include "core/base/threads.hpp"
+#include "core/boosting/dataset.hpp"
+#include "core/boosting/stats.hpp"
+
+namespace btml::boosting {
+
+enum class Role : uint8_t { train, holdout, ignored };
+
+// Weights are kept as integers in units of 2^-scale(), chosen so that the total stays below 2^62; integer weights are
+// exact then. Residual sums use the weight times 2^shift(), a number of moderate size whatever unit the user chose.
+// Rows of weight 0 are ignored.
+class TrainingRows {
+  public:
+    // Takes weight and holdout out of the dataset; its tables' row ids must stay where they are.
+    // Error invalid_argument when no row is left to train on.
+    TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& context);
+
+    Role role(uint32_t row) const {
+        if (weighted() && weight(row) == 0) return Role::ignored;
+        return holdout_.empty() || !holdout_[look_up(holdout_ids_, row)] ? Role::train : Role::holdout;
+    }
+    int64_t weight(uint32_t row) const { return weights_[target_row(row)]; } // only when weighted()
+    uint32_t target_row(uint32_t row) const { return look_up(target_ids_, row); }
+
+    bool weighted() const { return !weights_.empty(); }
+    // Every row of the join is trained on, with weight 1.
+    bool uniform() const { return !weighted() && holdout_.empty(); }
+    int scale() const { return scale_; }
+    int shift() const { return shift_; }
+    double count_unit() const; // weight · 2^shift per unit of a count
+
+    uint64_t rows() const { return rows_; }
+    uint64_t train_rows() const { return train_rows_; }
+    uint64_t holdout_rows() const { return holdout_rows_; }
+    int64_t train_count() const { return train_count_; }
+    int64_t holdout_count() const { return holdout_count_; }
+
+  private:
+    static uint32_t look_up(const uint32_t* ids, uint32_t row) { return ids ? ids[row] : row; }
+    void fix_weights(const Buffer<double>& weight, ThreadTeam& team);
+    void count(ThreadTeam& team);
+
+    uint64_t rows_;
+    const uint32_t *target_ids_, *holdout_ids_;
+    Buffer<int64_t> weights_;
+    Buffer<uint8_t> holdout_;
+    int scale_ = 0, shift_ = 0;
+    uint64_t train_rows_ = 0, holdout_rows_ = 0;
+    int64_t train_count_ = 0, holdout_count_ = 0;
+};
+
+// Σ of weights over the training rows that each row of a table joins to; empty when that is 1 for each.
+Buffer<int64_t> multiplicities(const DataTable& table, const TrainingRows& training, ThreadTeam& team,
+                               RunContext& context);
+
+} // namespace btml::boosting

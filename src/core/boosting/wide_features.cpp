@@ -1,0 +1,175 @@
+#include "core/boosting/wide_features.hpp"
+
+#include "core/boosting/histogram.hpp"
+#include "core/boosting/radix_sort.hpp"
+
+#include <cstring>
+
+namespace btml::boosting {
+
+static size_t most_wide_bins(const BinnedData& data) {
+    size_t most = 0;
+    for (const FeatureBins& feature : data.features)
+        if (feature.size() > max_histogram_bins) most = std::max(most, feature.size());
+    return most;
+}
+
+WideFeatures::WideFeatures(const BinnedData& data, const Residuals& residuals, const RowIndex& index, bool squares,
+                           ThreadTeam& team, RunContext& context)
+    : data_(data),
+      residuals_(residuals),
+      index_(index),
+      squares_(squares),
+      team_(team),
+      context_(context),
+      most_bins_(most_wide_bins(data)),
+      stats_(context.memory(), "sums by bin"),
+      square_sums_(context.memory(), "sums by bin"),
+      keys_(context.memory(), "rows by bin"),
+      spare_keys_(context.memory(), "rows by bin"),
+      cells_(context.memory(), "sums by bin") {
+    const size_t size = most_bins_ * static_cast<size_t>(team.size());
+    stats_.resize(size);
+    square_sums_.resize(squares ? size : 0);
+    for_pieces(team, size, [&](size_t begin, size_t end, int) {
+        std::fill(stats_.data() + begin, stats_.data() + end, Stats{});
+        if (squares_) std::fill(square_sums_.data() + begin, square_sums_.data() + end, Stats{});
+    });
+    const size_t sparse_rows = std::min<size_t>(most_bins_ / sparse_ratio, data.rows);
+    keys_.resize(sparse_rows);
+    spare_keys_.resize(sparse_rows);
+    cells_.resize(sparse_rows);
+}
+
+uint64_t WideFeatures::scratch_bytes(const BinnedData& data, bool squares, int threads) {
+    const uint64_t bins = most_wide_bins(data);
+    return bins * sizeof(Stats) * static_cast<uint64_t>(threads) * (squares ? 2 : 1) +
+           bins / sparse_ratio * (2 * sizeof(uint64_t) + sizeof(BinSums));
+}
+
+// body(rows, begin, count, bin, worker) over blocks of the set's rows, where bin(i) is the bin of the block's row i.
+template <class Body>
+void WideFeatures::for_each_block(const RowSet& rows, const FeatureBins& feature, const Body& body) {
+    const uint32_t* list = index_.rows(rows);
+    const uint32_t* ids = data_.tables[static_cast<size_t>(feature.table)].ids();
+    const BinGroup& group = data_.groups[feature.group];
+    for_pieces(team_, rows.size(), [&](size_t begin, size_t end, int worker) {
+        for (size_t first = begin; first < end; first += block_rows) {
+            const uint32_t* block = list ? list + first : nullptr;
+            const size_t position = rows.begin + first;
+            const auto bin = [&](size_t i) -> uint32_t {
+                size_t row = block ? block[i] : position + i;
+                if (ids) row = ids[row];
+                return group.bytes == 2 ? group.bins<uint16_t>()[row] : group.bins<uint32_t>()[row];
+            };
+            body(block, position, std::min(block_rows, end - first), bin, worker);
+        }
+    });
+}
+
+void WideFeatures::add_rows(const RowSet& rows, const FeatureBins& feature) {
+    for_each_block(rows, feature, [&](const uint32_t* list, size_t begin, size_t count, const auto& bin, int worker) {
+        Stats block[block_rows];
+        residuals_.gather(list, begin, count, block);
+        Stats* sums = stats_.data() + static_cast<size_t>(worker) * most_bins_;
+        for (size_t i = 0; i < count; i++) sums[bin(i)] += block[i];
+        if (!squares_) return;
+        residuals_.gather_squares(list, begin, count, block);
+        sums = square_sums_.data() + static_cast<size_t>(worker) * most_bins_;
+        for (size_t i = 0; i < count; i++) sums[bin(i)] += block[i];
+    });
+}
+
+// Sums of all workers into the first one's, clearing the others'.
+void WideFeatures::merge(size_t bins) {
+    for (size_t worker = 1; worker < static_cast<size_t>(team_.size()); worker++)
+        for_pieces(team_, bins, [&](size_t begin, size_t end, int) {
+            for (Buffer<Stats>* sums : {&stats_, &square_sums_}) {
+                if (sums->empty()) continue;
+                Stats* others = sums->data() + worker * most_bins_;
+                for (size_t b = begin; b < end; b++) (*sums)[b] += std::exchange(others[b], Stats{});
+            }
+        });
+}
+
+void WideFeatures::search(int feature, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
+                          Candidates& found) {
+    const FeatureBins& bins = data_.features[static_cast<size_t>(feature)];
+    if (rows.size() < bins.size() / sparse_ratio)
+        scan_sparse(feature, rows, search, order, found);
+    else
+        scan_dense(feature, rows, search, order, found);
+}
+
+void WideFeatures::scan_dense(int f, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
+                              Candidates& found) {
+    const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
+    add_rows(rows, feature);
+    merge(feature.size());
+    const Stats* squares = squares_ ? square_sums_.data() : nullptr;
+    const NodeSums null{stats_[feature.null_bin()], squares ? squares[feature.null_bin()].sum : 0};
+    if (feature.categorical) {
+        search.scan_categories(f, DenseBins{stats_.data(), squares, 0, feature.values}, null, order, found);
+    } else {
+        // Each piece is scanned from the sums of the pieces before it; the lists are joined in order.
+        const size_t pieces = (feature.values + piece_rows - 1) / piece_rows;
+        std::vector<NodeSums> before(pieces + 1);
+        std::vector<Candidates> lists(pieces, search.no_candidates());
+        const auto end = [&](size_t piece) { return std::min<size_t>(feature.values, (piece + 1) * piece_rows); };
+        team_.for_each(pieces, [&](size_t piece, int) {
+            NodeSums sums;
+            for (size_t b = piece * piece_rows; b < end(piece); b++) {
+                sums.total += stats_[b];
+                if (squares) sums.squares += squares[b].sum;
+            }
+            before[piece + 1] = sums;
+        });
+        for (size_t piece = 0; piece < pieces; piece++) {
+            before[piece + 1].total += before[piece].total;
+            before[piece + 1].squares += before[piece].squares;
+        }
+        team_.for_each(pieces, [&](size_t piece, int) {
+            search.scan_numbers(f, DenseBins{stats_.data(), squares, piece * piece_rows, end(piece)}, before[piece],
+                                null, lists[piece]);
+        });
+        for (const Candidates& list : lists) found.add(list);
+    }
+    for_pieces(team_, feature.size(), [&](size_t begin, size_t end, int) {
+        std::fill(stats_.data() + begin, stats_.data() + end, Stats{});
+        if (squares_) std::fill(square_sums_.data() + begin, square_sums_.data() + end, Stats{});
+    });
+}
+
+void WideFeatures::scan_sparse(int f, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
+                               Candidates& found) {
+    const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
+    keys_.resize(rows.size());
+    spare_keys_.resize(rows.size());
+    for_each_block(rows, feature, [&](const uint32_t* list, size_t begin, size_t count, const auto& bin, int) {
+        for (size_t i = 0; i < count; i++)
+            keys_[list ? static_cast<size_t>(list - index_.rows(rows)) + i : begin - rows.begin + i] =
+                uint64_t{bin(i)} << 32 | (list ? list[i] : static_cast<uint32_t>(begin + i));
+    });
+    // The order of rows within a bin does not matter.
+    radix_sort(keys_, spare_keys_, team_, [](uint64_t key) { return key >> 32; });
+    size_t used = 0;
+    NodeSums null;
+    for (size_t i = 0; i < keys_.size(); i++) {
+        if (i % piece_rows == 0) context_.poll();
+        const auto bin = static_cast<uint32_t>(keys_[i] >> 32), row = static_cast<uint32_t>(keys_[i]);
+        Stats sum, square;
+        residuals_.gather(&row, 0, 1, &sum);
+        if (squares_) residuals_.gather_squares(&row, 0, 1, &square);
+        if (bin != feature.null_bin() && (used == 0 || cells_[used - 1].bin != bin)) cells_[used++] = {bin, {}};
+        NodeSums& sums = bin == feature.null_bin() ? null : cells_[used - 1].sums;
+        sums.total += sum;
+        sums.squares += square.sum;
+    }
+    const SparseBins bins{cells_.span().first(used)};
+    if (feature.categorical)
+        search.scan_categories(f, bins, null, order, found);
+    else
+        search.scan_numbers(f, bins, {}, null, found);
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,46 @@
+// Split search for features with too many bins for a histogram per node (exact thresholds of a continuous column, keys
+// as categories): one feature at a time, in scratch memory.
+#pragma once
+
+#include "core/boosting/split.hpp"
+
+namespace btml::boosting {
+
+class WideFeatures {
+  public:
+    WideFeatures(const BinnedData& data, const Residuals& residuals, const RowIndex& index, bool squares,
+                 ThreadTeam& team, RunContext& context);
+
+    // Adds the feature's candidates in a node; `order` as in SplitSearch::scan_categories.
+    void search(int feature, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
+                Candidates& found);
+
+    static uint64_t scratch_bytes(const BinnedData& data, bool squares, int threads);
+
+  private:
+    // With fewer rows than bins over this, sorting the rows by bin beats clearing and scanning every bin.
+    static constexpr size_t sparse_ratio = 8;
+    static constexpr size_t block_rows = 1024;
+
+    template <class Body>
+    void for_each_block(const RowSet& rows, const FeatureBins& feature, const Body& body);
+    void add_rows(const RowSet& rows, const FeatureBins& feature);
+    void merge(size_t bins);
+    void scan_dense(int feature, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
+                    Candidates& found);
+    void scan_sparse(int feature, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
+                     Candidates& found);
+
+    const BinnedData& data_;
+    const Residuals& residuals_;
+    const RowIndex& index_;
+    const bool squares_;
+    ThreadTeam& team_;
+    RunContext& context_;
+    size_t most_bins_ = 0;
+    Buffer<Stats> stats_, square_sums_;  // per thread, one after the other; all zero between searches
+    Buffer<uint64_t> keys_, spare_keys_; // bin · 2^32 + row
+    Buffer<BinSums> cells_;
+};
+
+} // namespace btml::boosting
