@@ -1,0 +1,159 @@
+#include "core/base/serial.hpp"
+
+#include "caught.hpp"
+
+#include "core/base/rng.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+namespace btml {
+namespace {
+
+using test::Caught;
+using test::caught;
+
+std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
+    std::vector<std::byte> bytes;
+    for (int value : values) bytes.push_back(static_cast<std::byte>(value));
+    return bytes;
+}
+
+std::string corruption(const std::function<void()>& read) {
+    const Caught error = caught(read);
+    EXPECT_TRUE(error.thrown);
+    EXPECT_EQ(error.code, ErrorCode::corrupt_model);
+    EXPECT_EQ(error.message, "invalid btml.model value");
+    return error.detail;
+}
+
+TEST(Serial, RoundTrip) {
+    Writer writer;
+    writer.put(uint8_t{200});
+    writer.put(int8_t{-3});
+    writer.put(uint16_t{0xbeef});
+    writer.put(int32_t{-2'000'000'000});
+    writer.put(std::numeric_limits<int64_t>::min());
+    writer.put(std::numeric_limits<uint64_t>::max());
+    writer.put(true);
+    writer.put(false);
+    writer.put(-0.0);
+    writer.put(std::numeric_limits<double>::denorm_min());
+    writer.put(std::numeric_limits<double>::infinity());
+    writer.put(std::string_view("na\0me", 5));
+    writer.put(std::string_view());
+    writer.put_count(2);
+    writer.put(uint16_t{7});
+    writer.put(uint16_t{8});
+
+    Reader reader(writer.bytes());
+    EXPECT_EQ(reader.get<uint8_t>(), 200);
+    EXPECT_EQ(reader.get<int8_t>(), -3);
+    EXPECT_EQ(reader.get<uint16_t>(), 0xbeef);
+    EXPECT_EQ(reader.get<int32_t>(), -2'000'000'000);
+    EXPECT_EQ(reader.get<int64_t>(), std::numeric_limits<int64_t>::min());
+    EXPECT_EQ(reader.get<uint64_t>(), std::numeric_limits<uint64_t>::max());
+    EXPECT_TRUE(reader.get_bool());
+    EXPECT_FALSE(reader.get_bool());
+    EXPECT_TRUE(std::signbit(reader.get_finite()));
+    EXPECT_EQ(reader.get_finite(), std::numeric_limits<double>::denorm_min());
+    EXPECT_EQ(reader.get_double(), std::numeric_limits<double>::infinity());
+    EXPECT_EQ(reader.get_string(), std::string("na\0me", 5));
+    EXPECT_EQ(reader.get_string(), "");
+    EXPECT_EQ(reader.get_count(2), 2U);
+    EXPECT_EQ(reader.get<uint16_t>(), 7);
+    EXPECT_EQ(reader.remaining(), 2U);
+    EXPECT_EQ(reader.get<uint16_t>(), 8);
+    reader.finish();
+}
+
+TEST(Serial, LittleEndianOnEveryMachine) {
+    Writer writer;
+    writer.put(uint32_t{0x01020304});
+    writer.put(1.0);
+    writer.put(std::string_view("ab"));
+    const std::vector<std::byte> expected = bytes_of({4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 2, 0, 0, 0, 'a', 'b'});
+    EXPECT_EQ(std::vector<std::byte>(writer.bytes().begin(), writer.bytes().end()), expected);
+}
+
+TEST(Serial, EveryTruncationIsRefused) {
+    Writer writer;
+    writer.put(uint64_t{5});
+    writer.put(std::string_view("abc"));
+    writer.put(2.5);
+    const auto read = [](std::span<const std::byte> bytes) {
+        Reader reader(bytes);
+        reader.get<uint64_t>();
+        reader.get_string();
+        reader.get_finite();
+        reader.finish();
+    };
+    read(writer.bytes());
+    for (size_t length = 0; length < writer.bytes().size(); length++)
+        corruption([&] { read(writer.bytes().first(length)); });
+    EXPECT_EQ(corruption([&] { read(writer.bytes().first(6)); }),
+              "It ends early: 6 bytes are left where 8 are needed.");
+}
+
+TEST(Serial, HostileBytesAreRefused) {
+    EXPECT_EQ(corruption([] { Reader(bytes_of({2})).get_bool(); }), "A boolean has the value 2.");
+    Writer writer;
+    writer.put(std::nan(""));
+    EXPECT_EQ(corruption([&] { Reader(writer.bytes()).get_finite(); }), "A number that must be finite is not.");
+    const std::vector<std::byte> huge = bytes_of({255, 255, 255, 255, 'a', 'b'});
+    EXPECT_EQ(corruption([&] { Reader(huge).get_string(); }),
+              "A list of 4294967295 elements does not fit into the 2 bytes that are left.");
+    EXPECT_EQ(corruption([&] { Reader(huge).get_count(8); }),
+              "A list of 4294967295 elements does not fit into the 2 bytes that are left.");
+    EXPECT_EQ(corruption([&] { Reader(huge).finish(); }), "6 bytes follow its end.");
+    const std::vector<std::byte> one_too_many = bytes_of({2, 0, 0, 0, 1, 1, 1});
+    EXPECT_EQ(Reader(one_too_many).get_count(1), 2U);
+    corruption([&] { Reader(one_too_many).get_count(2); });
+}
+
+// Any bytes either decode or are refused; the sanitizers see to the rest.
+TEST(Serial, RandomBytes) {
+    for (uint64_t seed = 0; seed < 2'000; seed++) {
+        std::vector<std::byte> bytes(random_bits(seed, 0, 0) % 40);
+        for (size_t i = 0; i < bytes.size(); i++)
+            bytes[i] = static_cast<std::byte>(random_bits(seed, 1, i) >> (random_bits(seed, 2, i) % 64));
+        caught([&] {
+            Reader reader(bytes);
+            for (uint64_t step = 0;; step++) {
+                switch (random_bits(seed, 3, step) % 4) {
+                case 0:
+                    reader.get_bool();
+                    break;
+                case 1:
+                    EXPECT_LE(reader.get_string().size(), bytes.size());
+                    break;
+                case 2:
+                    EXPECT_LE(reader.get_count(3) * 3, bytes.size());
+                    break;
+                default:
+                    reader.get_finite();
+                }
+            }
+        });
+    }
+}
+
+TEST(Serial, CountsBeyond32BitsAreRefused) {
+    Writer writer;
+    const Caught error = caught([&] { writer.put_count(size_t{1} << 32); });
+    EXPECT_EQ(error.code, ErrorCode::limit_exceeded);
+    EXPECT_EQ(error.message, "a model holds lists of at most 4294967295 elements, this one has 4294967296");
+}
+
+TEST(Serial, Crc32cOfKnownBytes) {
+    const std::string_view digits = "123456789"; // the check value of the CRC catalogues
+    EXPECT_EQ(crc32c(std::as_bytes(std::span(digits.data(), digits.size()))), 0xe3069283U);
+    EXPECT_EQ(crc32c({}), 0U);
+    EXPECT_EQ(crc32c(std::vector<std::byte>(32)), 0x8a9136aaU); // RFC 3720, B.4
+}
+
+} // namespace
+} // namespace btml
