@@ -1,3 +1,4 @@
+/* clang-format off: written and indented like PostgreSQL's own headers */
 /*
  * What differs between PostgreSQL 13 and 18, under one name each. No other file looks at PG_VERSION_NUM.
  */
@@ -13,6 +14,7 @@
 #if PG_VERSION_NUM >= 160000
 #include "parser/parse_relation.h"
 #endif
+#include "common/base64.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -163,6 +165,27 @@ btml_compat_infinite_interval(const Interval *interval)
 #else
 	(void) interval;
 	return 0;
+#endif
+}
+
+/* From 18 on the bytes are unsigned. */
+static inline int
+btml_compat_base64_encode(const void *bytes, int length, char *text, int room)
+{
+#if PG_VERSION_NUM >= 180000
+	return pg_b64_encode((const uint8 *) bytes, length, text, room);
+#else
+	return pg_b64_encode((const char *) bytes, length, text, room);
+#endif
+}
+
+static inline int
+btml_compat_base64_decode(const char *text, int length, void *bytes, int room)
+{
+#if PG_VERSION_NUM >= 180000
+	return pg_b64_decode(text, length, (uint8 *) bytes, room);
+#else
+	return pg_b64_decode(text, length, (char *) bytes, room);
 #endif
 }
 

@@ -113,11 +113,8 @@ static double remaining_seconds(const ProgressSlot& slot) {
     return elapsed * static_cast<double>(slot.total - slot.done) / static_cast<double>(slot.done);
 }
 
-} // namespace btml::pg
-
 // btml.progress_lines() → (pid, function, phase, done, total, started_at, eta interval)
 BTML_FUNCTION(btml_progress_lines) {
-    using namespace btml::pg;
     ResultRows rows(fcinfo);
     ProgressSlots* const all = pg_call([] { return attach(); });
     for (int i = 0; all && i < slot_count; i++) {
@@ -140,3 +137,5 @@ BTML_FUNCTION(btml_progress_lines) {
     }
     return rows.done();
 }
+
+} // namespace btml::pg

@@ -1,0 +1,47 @@
+-- The type of all trained models.
+
+CREATE TYPE btml.model;
+
+CREATE FUNCTION btml.model_in(cstring) RETURNS btml.model
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_in';
+CREATE FUNCTION btml.model_out(btml.model) RETURNS cstring
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_out';
+CREATE FUNCTION btml.model_recv(internal) RETURNS btml.model
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_recv';
+CREATE FUNCTION btml.model_send(btml.model) RETURNS bytea
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_send';
+COMMENT ON FUNCTION btml.model_in(cstring) IS 'input: base64 of the portable form; error 22P03 unless it decodes';
+COMMENT ON FUNCTION btml.model_out(btml.model) IS 'output: base64 of the portable form';
+COMMENT ON FUNCTION btml.model_recv(internal) IS 'binary input: the portable form; error 22P03 unless it decodes';
+COMMENT ON FUNCTION btml.model_send(btml.model) IS 'binary output: the portable form';
+
+CREATE TYPE btml.model (
+    INPUT = btml.model_in, OUTPUT = btml.model_out, RECEIVE = btml.model_recv, SEND = btml.model_send,
+    INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = extended
+);
+COMMENT ON TYPE btml.model IS
+'a trained model: an ordinary value to keep in tables of your own; versioned, checksummed, portable between machines; text form base64, binary form its bytes';
+
+CREATE FUNCTION btml.model_from_bytea(bytea) RETURNS btml.model
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_from_bytea';
+CREATE FUNCTION btml.model_to_bytea(btml.model) RETURNS bytea
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_to_bytea';
+COMMENT ON FUNCTION btml.model_from_bytea(bytea) IS 'model from its portable bytes; error 22P03 unless they decode';
+COMMENT ON FUNCTION btml.model_to_bytea(btml.model) IS 'portable bytes of a model';
+CREATE CAST (bytea AS btml.model) WITH FUNCTION btml.model_from_bytea(bytea);
+CREATE CAST (btml.model AS bytea) WITH FUNCTION btml.model_to_bytea(btml.model);
+
+CREATE FUNCTION btml.predict(model btml.model, input record) RETURNS float8
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_record';
+COMMENT ON FUNCTION btml.predict(btml.model, record) IS
+'prediction for a row, features by column name (write t.* for the whole row of t); other columns are ignored, a NULL is a missing value, a category never seen goes right; error 42703 naming a missing column, 42804 for one of the wrong type';
+
+CREATE FUNCTION btml.predict(model btml.model, features float8[]) RETURNS float8
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_array';
+COMMENT ON FUNCTION btml.predict(btml.model, float8[]) IS
+'prediction for features by position, in the order of btml.summary(model)->''features''; a categorical by its code there, counted from 0; a NULL element is a missing value; error 22023 for the wrong number of elements';
+
+CREATE FUNCTION btml.summary(model btml.model) RETURNS jsonb
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_summary';
+COMMENT ON FUNCTION btml.summary(btml.model) IS
+'what a model is: kind, format, target, base, features (name, type, categories), params, rows, holdout_rows, rows_skipped (rows whose target was NULL), metrics (mean squared errors), strategy and why, seconds by phase (not kept by the text and binary forms)';

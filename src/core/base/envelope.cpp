@@ -1,0 +1,41 @@
+#include "core/base/envelope.hpp"
+
+namespace btml {
+
+static constexpr uint32_t magic = 0x4c4d5442; // "BTML" as little-endian bytes
+
+std::vector<std::byte> make_envelope(ModelKind kind, std::span<const std::byte> payload,
+                                     std::span<const std::byte> note) {
+    Writer header;
+    header.put(magic);
+    header.put(model_format);
+    header.put(static_cast<uint16_t>(kind));
+    header.put(static_cast<uint64_t>(payload.size()));
+    header.put(crc32c(payload));
+    std::vector<std::byte> bytes(header.bytes().begin(), header.bytes().end());
+    bytes.insert(bytes.end(), payload.begin(), payload.end());
+    bytes.insert(bytes.end(), note.begin(), note.end());
+    return bytes;
+}
+
+Envelope open_envelope(std::span<const std::byte> bytes) {
+    Reader header(bytes);
+    if (header.get<uint32_t>() != magic) corrupt_model("It does not begin with the bytes of a model.");
+    const auto format_version = header.get<uint16_t>();
+    if (format_version != model_format)
+        corrupt_model(format("Its format is %d, this version of btml reads format %d.", format_version, model_format));
+    const auto kind = header.get<uint16_t>();
+    if (kind != static_cast<uint16_t>(ModelKind::boosted_trees)) corrupt_model(format("Its kind %d is unknown.", kind));
+    const auto length = header.get<uint64_t>();
+    const auto checksum = header.get<uint32_t>();
+    const std::span<const std::byte> rest = bytes.subspan(envelope_header_size);
+    if (length > rest.size())
+        corrupt_model(format("It ends early: %zu bytes are left where %llu are needed.", rest.size(),
+                             static_cast<unsigned long long>(length)));
+    const std::span<const std::byte> payload = rest.first(static_cast<size_t>(length));
+    if (crc32c(payload) != checksum) corrupt_model("Its checksum is wrong.");
+    return {static_cast<ModelKind>(kind), bytes.first(envelope_header_size + payload.size()), payload,
+            rest.subspan(payload.size())};
+}
+
+} // namespace btml

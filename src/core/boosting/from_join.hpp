@@ -1,0 +1,32 @@
+// Columns of a reduced join as a training set.
+#pragma once
+
+#include "core/boosting/dataset.hpp"
+#include "core/relational/join_rows.hpp"
+
+#include <optional>
+
+namespace btml::boosting {
+
+struct ColumnRef {
+    int table, column; // relational::Table, DataColumn
+};
+
+struct FeatureRef {
+    ColumnRef place;
+    std::string type; // SQL type name
+};
+
+struct DatasetPlan {
+    ColumnRef target;
+    std::optional<ColumnRef> weight;  // of the target's table
+    std::optional<ColumnRef> holdout; // NULL counts as false
+    std::vector<FeatureRef> features; // no column twice
+};
+
+// Consumes the join. Errors: out_of_range for a target that is NaN or infinite, or a weight that is NaN, infinite or
+// negative; null_value for a weight of NULL. Rows whose target is NULL must have been filtered out.
+// Categories that no row has any more are dropped, so that the join gives the same model as its materialisation.
+Dataset make_dataset(relational::Join join, relational::JoinRows rows, const DatasetPlan& plan);
+
+} // namespace btml::boosting

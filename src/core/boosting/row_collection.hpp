@@ -1,0 +1,48 @@
+// Training rows collected one by one: the state of an aggregate.
+#pragma once
+
+#include "core/boosting/dataset.hpp"
+
+#include <span>
+
+namespace btml::boosting {
+
+class RowCollection {
+  public:
+    explicit RowCollection(MemoryBudget& budget) : values_(budget, "rows of an aggregate") {}
+
+    uint64_t rows() const { return features_ == none ? 0 : values_.size() / (features_ + 1); }
+    uint64_t rows_skipped() const { return skipped_; }
+    const std::string& options() const { return options_; }
+
+    // The options that came with a row, as text. Error invalid_argument when an earlier row had others.
+    void set_options(const std::string& options);
+    // Errors: out_of_range for a target that is NaN or infinite; invalid_argument for a number of features other than
+    // that of earlier rows, or none at all.
+    void add(double target, std::span<const double> features);
+    void skip() { skipped_++; } // a row without a target
+    void append(const RowCollection& other);
+
+    // Portable bytes, for moving a state between processes.
+    uint64_t flat_size() const;
+    void flatten(std::byte* to) const; // flat_size() bytes
+    // Error corrupt_model for bytes that are not those of flatten().
+    static RowCollection parse(std::span<const std::byte> bytes, MemoryBudget& budget);
+
+    // A table of features x1 … xd.
+    Dataset dataset(MemoryBudget& budget) const;
+
+  private:
+    static constexpr uint32_t none = UINT32_MAX;
+    static constexpr uint32_t most_features = 65535;
+
+    void set_features(size_t count);
+
+    uint32_t features_ = none;
+    bool has_options_ = false;
+    std::string options_;
+    uint64_t skipped_ = 0;
+    Buffer<double> values_; // row by row: target, then the features
+};
+
+} // namespace btml::boosting

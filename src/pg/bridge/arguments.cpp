@@ -1,0 +1,77 @@
+#include "pg/bridge/arguments.hpp"
+
+#include "core/base/number.hpp"
+#include "pg/bridge/result.hpp"
+
+namespace btml::pg {
+
+void Arguments::require(int i, const char* name) const {
+    if (is_null(i)) throw Error(ErrorCode::null_value, format("argument \"%s\" must not be NULL", name));
+}
+
+std::string Arguments::string(int i, const char* name) const {
+    const Datum value = datum(i, name);
+    return to_string(pg_call([=] { return DatumGetTextPP(value); }));
+}
+
+std::string Arguments::column(int i, const char* name) const {
+    return NameStr(*DatumGetName(datum(i, name)));
+}
+
+namespace {
+
+struct Elements {
+    Datum* values;
+    bool* nulls;
+    int count;
+};
+
+Elements deconstruct(Datum array, Oid type) {
+    ArrayType* const value = DatumGetArrayTypeP(array);
+    int16 length;
+    bool by_value;
+    char alignment;
+    get_typlenbyvalalign(type, &length, &by_value, &alignment);
+    Elements elements;
+    deconstruct_array(value, type, length, by_value, alignment, &elements.values, &elements.nulls, &elements.count);
+    return elements;
+}
+
+} // namespace
+
+std::vector<std::string> Arguments::columns(int i, const char* name) const {
+    const Datum array = datum(i, name);
+    const Elements elements = pg_call([=] { return deconstruct(array, NAMEOID); });
+    std::vector<std::string> names;
+    for (int k = 0; k < elements.count; k++) {
+        if (elements.nulls[k])
+            throw Error(ErrorCode::null_value, format("argument \"%s\" must not contain NULL", name));
+        names.emplace_back(NameStr(*DatumGetName(elements.values[k])));
+    }
+    return names;
+}
+
+std::vector<double> Arguments::numbers(int i, const char* name) const {
+    const Datum array = datum(i, name);
+    ArrayType* const value = pg_call([=] { return DatumGetArrayTypeP(array); });
+    if (ARR_NDIM(value) > 1)
+        throw Error(ErrorCode::wrong_type,
+                    format("argument \"%s\" must be an array of one dimension, not of %d", name, ARR_NDIM(value)));
+    const int count = ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value));
+    const auto* element = reinterpret_cast<const unsigned char*>(ARR_DATA_PTR(value));
+    const bits8* const bitmap = ARR_NULLBITMAP(value);
+    std::vector<double> numbers(static_cast<size_t>(count));
+    for (int k = 0; k < count; k++) {
+        if (bitmap && !(bitmap[k / 8] & (1 << (k % 8)))) {
+            numbers[static_cast<size_t>(k)] = null_number;
+            continue;
+        }
+        double number;
+        memcpy(&number, element, sizeof(number));
+        element += sizeof(number);
+        numbers[static_cast<size_t>(k)] = from_sql(number);
+    }
+    return numbers;
+}
+
+} // namespace btml::pg

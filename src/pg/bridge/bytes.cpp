@@ -1,0 +1,61 @@
+#include "pg/bridge/bytes.hpp"
+
+extern "C" {
+#include "libpq/pqformat.h"
+}
+
+namespace btml::pg {
+
+Datum bytes_datum(std::span<const std::byte> bytes) {
+    if (bytes.size() > MaxAllocSize - VARHDRSZ)
+        throw Error(ErrorCode::limit_exceeded, format("%zu bytes exceed the %zu that a value may have", bytes.size(),
+                                                      static_cast<size_t>(MaxAllocSize - VARHDRSZ)));
+    return pg_call([=] {
+        auto* const value = static_cast<bytea*>(palloc(VARHDRSZ + bytes.size()));
+        SET_VARSIZE(value, VARHDRSZ + bytes.size());
+        memcpy(VARDATA(value), bytes.data(), bytes.size());
+        return PointerGetDatum(value);
+    });
+}
+
+std::span<const std::byte> datum_bytes(Datum value) {
+    struct varlena* const stored = pg_call([=] { return PG_DETOAST_DATUM_PACKED(value); });
+    return {reinterpret_cast<const std::byte*>(VARDATA_ANY(stored)), static_cast<size_t>(VARSIZE_ANY_EXHDR(stored))};
+}
+
+std::span<const std::byte> decode_base64(const char* text, const char* type) {
+    return pg_call([=] {
+        const int length = static_cast<int>(strlen(text)), room = pg_b64_dec_len(length);
+        auto* const bytes = static_cast<std::byte*>(palloc(static_cast<Size>(room) + 1));
+        const int size = btml_compat_base64_decode(text, length, bytes, room);
+        if (size < 0)
+            ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+                            errmsg("invalid input syntax for type %s", type), errdetail("The text form is base64.")));
+        return std::span<const std::byte>(bytes, static_cast<size_t>(size));
+    });
+}
+
+Datum encode_base64(std::span<const std::byte> bytes) {
+    return pg_call([=] {
+        // Four characters for three bytes must fit a value as well.
+        if (bytes.size() > MaxAllocSize / 4 * 3 - 4)
+            ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                            errmsg("the text form of %zu bytes exceeds the %zu that a value may have", bytes.size(),
+                                   static_cast<size_t>(MaxAllocSize)),
+                            errhint("Use the binary form: the cast to bytea, or COPY with FORMAT binary.")));
+        const int length = static_cast<int>(bytes.size()), room = pg_b64_enc_len(length);
+        auto* const text = static_cast<char*>(palloc(static_cast<Size>(room) + 1));
+        text[btml_compat_base64_encode(bytes.data(), length, text, room)] = '\0';
+        return CStringGetDatum(text);
+    });
+}
+
+std::span<const std::byte> message_bytes(StringInfo message) {
+    return pg_call([=] {
+        const int length = message->len - message->cursor;
+        return std::span<const std::byte>(reinterpret_cast<const std::byte*>(pq_getmsgbytes(message, length)),
+                                          static_cast<size_t>(length));
+    });
+}
+
+} // namespace btml::pg

@@ -1,0 +1,26 @@
+// Opaque SQL types: bytes in a varlena, base64 as text.
+#pragma once
+
+#include "pg/bridge/guard.hpp"
+
+#include <cstddef>
+
+extern "C" {
+#include "lib/stringinfo.h"
+}
+
+namespace btml::pg {
+
+// A varlena with these bytes. Error limit_exceeded beyond 1 GB.
+Datum bytes_datum(std::span<const std::byte> bytes);
+// The bytes of a varlena, detoasted; they live as long as the current memory context, or the value.
+std::span<const std::byte> datum_bytes(Datum value);
+
+// Error INVALID_TEXT_REPRESENTATION, naming the type, for what is not base64.
+std::span<const std::byte> decode_base64(const char* text, const char* type);
+Datum encode_base64(std::span<const std::byte> bytes); // a cstring
+
+// All that is left of a message to a receive function.
+std::span<const std::byte> message_bytes(StringInfo message);
+
+} // namespace btml::pg

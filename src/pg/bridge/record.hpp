@@ -1,0 +1,45 @@
+// Features by name from rows of any type.
+#pragma once
+
+#include "core/boosting/model.hpp"
+#include "pg/bridge/guard.hpp"
+#include "pg/bridge/values.hpp"
+
+namespace btml::pg {
+
+class RecordReader {
+  public:
+    // `context` holds what is found out about row types: it must live as long as the reader.
+    explicit RecordReader(MemoryContext context) : context_(context) {}
+
+    // values[i] becomes the value of features[i] as boosting::Predictor takes it: a number, the code of a category (−1
+    // for one that the model does not know) or null_number. Errors undefined_column, wrong_type. What was found out
+    // about a row type is kept for the next row; forget() it when the features change.
+    void read(Datum record, const std::vector<boosting::Feature>& features, std::vector<double>& values);
+    void forget() { type_ = InvalidOid; }
+
+  private:
+    struct Source {
+        int attribute; // from 0
+        bool categorical;
+        NumberKind number;
+        LabelKind label;
+        FmgrInfo* output_function;
+        std::unordered_map<std::string_view, double> codes; // views into the model's categories
+        std::unordered_map<Oid, double> enum_codes;         // found so far
+    };
+
+    FmgrInfo* output_function(Oid type) const;
+    void learn(Oid type, int32 typmod, const std::vector<boosting::Feature>& features);
+    double category(Source& source, Datum value);
+
+    MemoryContext context_;
+    Oid type_ = InvalidOid;
+    int32 typmod_ = -1;
+    TupleDesc columns_ = nullptr;
+    std::vector<Source> sources_;
+    std::vector<Datum> values_;
+    std::unique_ptr<bool[]> nulls_;
+};
+
+} // namespace btml::pg

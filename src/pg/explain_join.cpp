@@ -1,0 +1,110 @@
+// btml.explain_join: what became of a source, as lines of text.
+#include "core/relational/join_rows.hpp"
+#include "pg/bridge/arguments.hpp"
+#include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/result.hpp"
+#include "pg/bridge/source.hpp"
+
+namespace btml::pg {
+
+using namespace relational;
+
+namespace {
+
+std::string list_text(const List* texts, const char* between) {
+    std::string all;
+    for (int i = 0; i < list_length(texts); i++) {
+        if (i > 0) all += between;
+        all += static_cast<const char*>(list_nth(texts, i));
+    }
+    return all;
+}
+
+class Explanation {
+  public:
+    Explanation(const SourceAnalysis& analysis, const Join& join) : analysis_(analysis), join_(join) {}
+
+    std::vector<std::string> lines(RunContext& context);
+
+  private:
+    void add_table(int table, int depth);
+    std::string edge(int table) const;
+    const SourceLeftJoin* left_join_of(int table) const;
+
+    const SourceAnalysis& analysis_;
+    const Join& join_;
+    std::vector<std::string> lines_;
+};
+
+// The left join in which a table is the nullable side.
+const SourceLeftJoin* Explanation::left_join_of(int table) const {
+    for (int i = 0; i < list_length(analysis_.left_joins); i++) {
+        const auto* const join = static_cast<const SourceLeftJoin*>(list_nth(analysis_.left_joins, i));
+        if (join->right == table) return join;
+    }
+    return nullptr;
+}
+
+// How a table hangs on its parent in the join tree.
+std::string Explanation::edge(int table) const {
+    const JoinTree::Node& node = join_.tree().nodes[static_cast<size_t>(table)];
+    const int attributes = list_length(analysis_.attributes);
+    std::string on;
+    for (int attribute : node.separator) {
+        if (!on.empty()) on += ", ";
+        on += attribute < attributes ? static_cast<const char*>(list_nth(analysis_.attributes, attribute))
+                                     : "left join key";
+    }
+    if (left_join_of(table)) return "left join";
+    return on.empty() ? "cross join" : "on " + on;
+}
+
+void Explanation::add_table(int table, int depth) {
+    const auto* const relation = static_cast<const SourceRelation*>(list_nth(analysis_.relations, table));
+    const std::string indent(static_cast<size_t>(depth) * 2, ' ');
+    std::string line = indent + (depth > 0 ? "-> " : "") + relation->name;
+    if (depth > 0) line += " " + edge(table);
+    const uint64_t kept = join_.tables()[static_cast<size_t>(table)].rows, read = join_.rows_read(table);
+    line += format("  (rows: %llu read, %llu in the join)", static_cast<unsigned long long>(read),
+                   static_cast<unsigned long long>(kept));
+    lines_.push_back(line);
+    const std::string below = indent + (depth > 0 ? "     " : "  ");
+    if (relation->reason) lines_.push_back(below + "Not factorised: " + relation->reason);
+    if (relation->filters) lines_.push_back(below + "Filter: " + list_text(relation->filters, " AND "));
+    for (int child : join_.tree().nodes[static_cast<size_t>(table)].children) add_table(child, depth + 1);
+}
+
+std::vector<std::string> Explanation::lines(RunContext& context) {
+    const uint64_t rows = join_.count(context);
+    const size_t tables = join_.tables().size();
+    if (tables == 1)
+        lines_.push_back(format("One relation: %llu rows", static_cast<unsigned long long>(rows)));
+    else
+        lines_.push_back(format("Join of %zu relations: %llu rows, not materialised", tables,
+                                static_cast<unsigned long long>(rows)));
+    add_table(join_.tree().root(), 0);
+    if (tables > 1) lines_.push_back("Acyclic: fractional hypertree width 1");
+    const uint64_t bytes = enumeration_bytes(join_, context);
+    lines_.push_back(format("Training strategy: enumerate, with %llu kB of row ids",
+                            static_cast<unsigned long long>((bytes + 1023) / 1024)));
+    return std::move(lines_);
+}
+
+} // namespace
+
+// btml.explain_join(source text) → setof text
+BTML_FUNCTION(btml_explain_join) {
+    const std::string text = Arguments(fcinfo).string(0, "source");
+    ResultRows rows(fcinfo);
+    BackendContext context("explain_join");
+    const Source source(text);
+    LoadedSource loaded = source.read({}, context);
+    const Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+    for (const std::string& line : Explanation(source.analysis(), join).lines(context)) {
+        rows.add_text(line);
+        rows.finish_row();
+    }
+    return rows.done();
+}
+
+} // namespace btml::pg

@@ -1,0 +1,209 @@
+#include "pg/fit_options.hpp"
+
+extern "C" {
+#include "utils/jsonb.h"
+#include "utils/numeric.h"
+}
+
+namespace btml::pg {
+
+using boosting::Criterion;
+using boosting::Options;
+
+namespace {
+
+// The one of `choices` that a text option names.
+size_t choice(const std::string& value, const char* option, const std::vector<std::string>& choices) {
+    for (size_t i = 0; i < choices.size(); i++)
+        if (choices[i] == value) return i;
+    throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": \"%s\"", option, value.c_str()),
+                "Valid values are " + quoted_list(choices) + ".");
+}
+
+[[noreturn]] void not_supported(const char* option, const char* value, const char* hint) {
+    throw Error(ErrorCode::not_supported, format("%s => '%s' is not supported", option, value), "", hint);
+}
+
+void check_positive(const Arguments& arguments, int i, const char* option, double most) {
+    const double value = arguments.number(i, option);
+    if (!(value > 0 && value < most))
+        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": %g", option, value),
+                    format("Valid values are greater than 0 and less than %g.", most));
+}
+
+// Options from max_leaves on, which stand in the same order in both functions; `i` is the position of the first.
+void read_common(const Arguments& arguments, int i, FitRequest& request) {
+    Options& options = request.options;
+    options.max_leaves = arguments.integer(i++, "max_leaves");
+    options.max_depth = arguments.integer(i++, "max_depth");
+    options.min_leaf_rows = arguments.number(i++, "min_leaf_rows");
+    options.l2 = arguments.number(i++, "l2");
+    options.min_gain = arguments.number(i++, "min_gain");
+    options.max_bins = arguments.integer(i++, "max_bins");
+    if (!arguments.is_null(i)) request.features = arguments.columns(i, "features");
+    i++;
+    if (!arguments.is_null(i)) request.categorical = arguments.columns(i, "categorical");
+    i++;
+    if (!arguments.is_null(i)) request.holdout = arguments.column(i, "holdout");
+    i++;
+    options.early_stopping = arguments.integer(i++, "early_stopping");
+    options.row_fraction = arguments.number(i++, "row_fraction");
+    options.feature_fraction = arguments.number(i++, "feature_fraction");
+    if (choice(arguments.string(i++, "strategy"), "strategy", {"auto", "enumerate", "factorize"}) == 2)
+        not_supported("strategy", "factorize", "Use strategy 'enumerate' or 'auto'.");
+    const size_t criterion = choice(arguments.string(i++, "criterion"), "criterion", {"variance", "mse_sum"});
+    options.criterion = criterion == 0 ? Criterion::variance : Criterion::mse_sum;
+    if (choice(arguments.string(i++, "residuals"), "residuals", {"exact", "sketch"}) == 1)
+        not_supported("residuals", "sketch", "Use residuals 'exact': strategy 'enumerate' holds them anyway.");
+    if (!arguments.is_null(i) && arguments.integer(i, "sketch_size") < 1)
+        throw Error(ErrorCode::invalid_argument,
+                    format("invalid value for option \"sketch_size\": %d", arguments.integer(i, "sketch_size")),
+                    "Valid values are NULL and integers from 1.");
+    i++;
+    check_positive(arguments, i++, "epsilon", 1);
+    check_positive(arguments, i++, "delta", 1);
+    options.seed = arguments.bigint(i++, "seed");
+    request.verbose = arguments.boolean(i++, "verbose");
+    if (!arguments.is_null(i)) request.weight = arguments.column(i, "weight");
+    i++;
+    arguments.boolean(i, "verify");
+    options.validate();
+    if (options.early_stopping > 0 && !request.holdout)
+        throw Error(ErrorCode::invalid_argument, "early_stopping needs a holdout", "",
+                    "Name a boolean column in holdout.");
+}
+
+} // namespace
+
+FitRequest read_boost_request(const Arguments& arguments) {
+    FitRequest request;
+    request.source = arguments.string(0, "source");
+    request.target = arguments.column(1, "target");
+    request.options.trees = arguments.integer(2, "trees");
+    request.options.learning_rate = arguments.number(3, "learning_rate");
+    read_common(arguments, 4, request);
+    return request;
+}
+
+FitRequest read_tree_request(const Arguments& arguments) {
+    FitRequest request;
+    request.source = arguments.string(0, "source");
+    request.target = arguments.column(1, "target");
+    request.options.trees = 1;
+    request.options.learning_rate = 1;
+    read_common(arguments, 2, request);
+    return request;
+}
+
+namespace {
+
+// One option of the JSON object; its value is a number, or text.
+struct JsonOption {
+    std::string name;
+    std::optional<double> number;
+    std::string text; // of anything else
+};
+
+struct JsonCursor {
+    JsonbIterator* iterator;
+    JsonbValue value;
+};
+
+std::vector<JsonOption> json_options(const std::string& json) {
+    const char* const source = json.c_str();
+    std::vector<JsonOption> options;
+    JsonCursor cursor;
+    const bool is_object = pg_call([&] {
+        Jsonb* const parsed = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(source)));
+        cursor.iterator = JsonbIteratorInit(&parsed->root);
+        return JsonbIteratorNext(&cursor.iterator, &cursor.value, true) == WJB_BEGIN_OBJECT;
+    });
+    if (!is_object) throw Error(ErrorCode::invalid_argument, "options must be a JSON object", "It is " + json + ".");
+    const auto next = [&] { return pg_call([&] { return JsonbIteratorNext(&cursor.iterator, &cursor.value, true); }); };
+    while (next() == WJB_KEY) {
+        JsonOption option{{cursor.value.val.string.val, static_cast<size_t>(cursor.value.val.string.len)}, {}, "null"};
+        next();
+        const JsonbValue& value = cursor.value;
+        if (value.type == jbvNumeric)
+            option.number = pg_call([&] {
+                return DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value.val.numeric)));
+            });
+        else if (value.type == jbvString)
+            option.text.assign(value.val.string.val, static_cast<size_t>(value.val.string.len));
+        else if (value.type == jbvBool)
+            option.text = value.val.boolean ? "true" : "false";
+        else if (value.type == jbvBinary)
+            option.text = "an array or object";
+        options.push_back(std::move(option));
+    }
+    return options;
+}
+
+[[noreturn]] void invalid_option(const JsonOption& option, const char* valid) {
+    const std::string value = option.number ? format("%g", *option.number) : "\"" + option.text + "\"";
+    throw Error(ErrorCode::invalid_argument,
+                format("invalid value for option \"%s\": %s", option.name.c_str(), value.c_str()), valid);
+}
+
+double number_of(const JsonOption& option) {
+    if (!option.number) invalid_option(option, "Valid values are numbers.");
+    return *option.number;
+}
+
+template <class Integer>
+Integer integer_of(const JsonOption& option) {
+    const double value = number_of(option);
+    // The largest value of a 64-bit integer is not a double; the next power of two is.
+    const double limit = std::ldexp(1.0, std::numeric_limits<Integer>::digits);
+    if (value != std::floor(value) || value < -limit || value >= limit)
+        invalid_option(option, "Valid values are integers.");
+    return static_cast<Integer>(value);
+}
+
+} // namespace
+
+Options parse_fit_options(const std::string& json) {
+    static const std::vector<std::string> names = {
+        "trees",    "learning_rate", "max_leaves",   "max_depth",        "min_leaf_rows", "l2",
+        "min_gain", "max_bins",      "row_fraction", "feature_fraction", "criterion",     "seed"};
+    Options options;
+    for (const JsonOption& option : json_options(json)) {
+        if (option.name == "trees")
+            options.trees = integer_of<int>(option);
+        else if (option.name == "learning_rate")
+            options.learning_rate = number_of(option);
+        else if (option.name == "max_leaves")
+            options.max_leaves = integer_of<int>(option);
+        else if (option.name == "max_depth")
+            options.max_depth = integer_of<int>(option);
+        else if (option.name == "min_leaf_rows")
+            options.min_leaf_rows = number_of(option);
+        else if (option.name == "l2")
+            options.l2 = number_of(option);
+        else if (option.name == "min_gain")
+            options.min_gain = number_of(option);
+        else if (option.name == "max_bins")
+            options.max_bins = integer_of<int>(option);
+        else if (option.name == "row_fraction")
+            options.row_fraction = number_of(option);
+        else if (option.name == "feature_fraction")
+            options.feature_fraction = number_of(option);
+        else if (option.name == "criterion")
+            options.criterion = choice(option.number ? format("%g", *option.number) : option.text, "criterion",
+                                       {"variance", "mse_sum"}) == 0
+                                    ? Criterion::variance
+                                    : Criterion::mse_sum;
+        else if (option.name == "seed")
+            options.seed = integer_of<int64_t>(option);
+        else {
+            const std::string nearest = nearest_name(option.name, names);
+            throw Error(ErrorCode::invalid_argument, format("unknown option \"%s\"", option.name.c_str()),
+                        "Valid options are " + quoted_list(names) + ".",
+                        nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+        }
+    }
+    options.validate();
+    return options;
+}
+
+} // namespace btml::pg

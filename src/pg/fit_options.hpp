@@ -1,0 +1,25 @@
+// Arguments of the functions that train trees.
+#pragma once
+
+#include "core/boosting/model.hpp"
+#include "pg/bridge/arguments.hpp"
+
+namespace btml::pg {
+
+struct FitRequest {
+    std::string source, target;
+    boosting::Options options; // validated
+    std::optional<std::vector<std::string>> features;
+    std::vector<std::string> categorical;
+    std::optional<std::string> holdout, weight;
+    bool verbose = false;
+};
+
+// Errors: null_value, invalid_argument naming the option and its valid values, not_supported.
+FitRequest read_boost_request(const Arguments& arguments);
+FitRequest read_tree_request(const Arguments& arguments);
+
+// Options of the aggregate: a JSON object with the names of boost_fit's arguments. Validated.
+boosting::Options parse_fit_options(const std::string& json);
+
+} // namespace btml::pg

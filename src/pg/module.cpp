@@ -1,0 +1,19 @@
+// The loadable module.
+#include "core/base/version.hpp"
+#include "pg/bridge/guard.hpp"
+#include "pg/bridge/result.hpp"
+#include "pg/guc.hpp"
+
+extern "C" {
+PG_MODULE_MAGIC;
+
+PGDLLEXPORT void _PG_init(void);
+void _PG_init(void) {
+    btml::pg::define_settings();
+}
+}
+
+// btml.version() → text
+BTML_FUNCTION(btml_version) {
+    return btml::pg::text_datum(btml::version);
+}

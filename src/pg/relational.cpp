@@ -1,0 +1,257 @@
+// SQL functions over joins: btml.sumprod, btml.sumprod_by, btml.explain_join and the aggregate btml.sumprod_agg.
+#include "core/relational/join_rows.hpp"
+#include "core/relational/sum_product.hpp"
+#include "pg/bridge/arguments.hpp"
+#include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/result.hpp"
+#include "pg/bridge/source.hpp"
+#include "pg/bridge/values.hpp"
+
+namespace btml::pg {
+
+using namespace relational;
+
+namespace {
+
+// The join of a source whose output columns, but for the group columns, are the factors of a SumProd query.
+struct FactorQuery {
+    Join join;
+    Factors factors;
+    bool has_factors;
+    std::vector<ColumnPlace> group_places;
+    std::vector<std::unique_ptr<DatumDictionary>> group_values;
+};
+
+std::vector<ColumnRequest> factor_requests(const Source& source, const std::vector<int>& groups) {
+    std::vector<ColumnRequest> requests;
+    for (int group : groups) requests.push_back({group, Role::group});
+    for (int i = 0; i < static_cast<int>(source.columns().size()); i++) {
+        if (std::find(groups.begin(), groups.end(), i) != groups.end()) continue;
+        const Source::Column& column = source.columns()[static_cast<size_t>(i)];
+        const Oid type = column.type;
+        if (pg_call([=] { return number_kind(type); }) == NumberKind::none)
+            throw Error(ErrorCode::wrong_type, format("factor \"%s\" is of type %s", column.name.c_str(), pg_call([=] {
+                                                          return format_type_be(type);
+                                                      })),
+                        "Factors are numbers, booleans, dates or times.",
+                        "Leave the column out of the source's output.");
+        requests.push_back({i, Role::number});
+    }
+    return requests;
+}
+
+// Rows with a NULL factor are skipped, as sum() skips them.
+void remove_null_factors(Join& join, const std::vector<std::vector<int>>& columns, RunContext& context) {
+    for (size_t t = 0; t < columns.size(); t++) {
+        const auto is_complete = [&](RowId row) {
+            return std::none_of(columns[t].begin(), columns[t].end(), [&](int column) {
+                return is_null(join.tables()[t].columns[static_cast<size_t>(column)].numbers[row]);
+            });
+        };
+        if (!columns[t].empty()) join.filter(static_cast<int>(t), is_complete, context);
+    }
+}
+
+FactorQuery load(const Source& source, const std::vector<int>& groups, SemiringName semiring, RunContext& context) {
+    const std::vector<ColumnRequest> requests = factor_requests(source, groups);
+    LoadedSource loaded = source.read(requests, context);
+    std::vector<std::vector<int>> columns(loaded.tables.size());
+    for (size_t i = groups.size(); i < requests.size(); i++)
+        columns[static_cast<size_t>(loaded.places[i].table)].push_back(loaded.places[i].column);
+    loaded.places.resize(groups.size());
+    Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+    remove_null_factors(join, columns, context);
+    Factors factors;
+    for (size_t t = 0; t < columns.size(); t++)
+        factors.push_back(columns[t].empty() ? Buffer<double>(context.memory(), "factors")
+                                             : table_factor(join.tables()[t], columns[t], semiring, context));
+    return {std::move(join), std::move(factors), requests.size() > groups.size(), std::move(loaded.places),
+            std::move(loaded.group_values)};
+}
+
+// The columns of the caller's list must be the group columns and a float8.
+void check_result_columns(TupleDesc result, const Source& source, const std::vector<int>& groups) {
+    if (result->natts != static_cast<int>(groups.size()) + 1)
+        throw Error(ErrorCode::wrong_type,
+                    format("the column list has %d columns, the result has %zu", result->natts, groups.size() + 1),
+                    "The result has the group columns, in the order of group_by, then value float8.");
+    for (int i = 0; i < result->natts; i++) {
+        const bool is_value = i == static_cast<int>(groups.size());
+        const Oid declared = TupleDescAttr(result, i)->atttypid;
+        const Oid actual =
+            is_value ? FLOAT8OID : source.columns()[static_cast<size_t>(groups[static_cast<size_t>(i)])].type;
+        if (pg_call([=] { return getBaseType(declared); }) != actual)
+            throw Error(ErrorCode::wrong_type,
+                        format("column %d of the column list has type %s, the result has type %s", i + 1,
+                               pg_call([=] { return format_type_be(declared); }),
+                               pg_call([=] { return format_type_be(actual); })));
+    }
+}
+
+std::vector<int> group_columns(const Source& source, const std::vector<std::string>& names) {
+    if (names.empty()) throw Error(ErrorCode::invalid_argument, "group_by must name at least one column");
+    std::vector<int> groups;
+    for (const std::string& name : names) {
+        const int column = source.column(name);
+        if (std::find(groups.begin(), groups.end(), column) != groups.end())
+            throw Error(ErrorCode::duplicate_column, format("group_by names column \"%s\" twice", name.c_str()));
+        groups.push_back(column);
+        const int first = source.columns()[static_cast<size_t>(groups.front())].table;
+        if (source.columns()[static_cast<size_t>(column)].table != first)
+            throw Error(
+                ErrorCode::not_supported,
+                format("group columns \"%s\" and \"%s\" are of different tables", names.front().c_str(), name.c_str()),
+                "All group columns must come from one base relation of the join.");
+    }
+    return groups;
+}
+
+// ⊕ over the rows of each group; `first_rows` gets a row of each group, in the order of first appearance.
+std::vector<double> add_by_group(const FactorQuery& query, const Buffer<double>& values, SemiringName semiring,
+                                 std::vector<RowId>& first_rows, RunContext& context) {
+    const Table& table = query.join.tables()[static_cast<size_t>(query.group_places.front().table)];
+    const auto code = [&](size_t group, RowId row) {
+        return table.columns[static_cast<size_t>(query.group_places[group].column)].codes[row];
+    };
+    HashIndex index(context.memory(), "groups");
+    std::vector<double> sums;
+    for (RowId row = 0; row < table.rows; row++) {
+        uint64_t hash = 0;
+        for (size_t g = 0; g < query.group_places.size(); g++) hash = mix64(hash ^ code(g, row));
+        const auto next = static_cast<uint32_t>(sums.size());
+        const uint32_t group = index.find_or_add(HashIndex::hash(hash), next, [&](uint32_t other) {
+            for (size_t g = 0; g < query.group_places.size(); g++)
+                if (code(g, first_rows[other]) != code(g, row)) return false;
+            return true;
+        });
+        if (group == next) {
+            sums.push_back(zero(semiring));
+            first_rows.push_back(row);
+        }
+        sums[group] = add(semiring, sums[group], values[row]);
+        if (row % 65536 == 0) context.poll();
+    }
+    return sums;
+}
+
+} // namespace
+
+// btml.sumprod(source text, semiring text) → float8
+BTML_FUNCTION(btml_sumprod) {
+    const Arguments arguments(fcinfo);
+    const std::string source = arguments.string(0, "source");
+    const SemiringName semiring = parse_semiring(arguments.string(1, "semiring"));
+    BackendContext context("sumprod");
+    const FactorQuery query = load(Source(source), {}, semiring, context);
+    const double value = query.has_factors || semiring != SemiringName::sum_product
+                             ? sum_product(query.join, query.factors, semiring, context)
+                             : static_cast<double>(query.join.count(context));
+    return pg_call([=] { return Float8GetDatum(value); });
+}
+
+// btml.sumprod_by(source text, group_by name[], semiring text) → setof record
+BTML_FUNCTION(btml_sumprod_by) {
+    const Arguments arguments(fcinfo);
+    const std::string text = arguments.string(0, "source");
+    const std::vector<std::string> names = arguments.columns(1, "group_by");
+    const SemiringName semiring = parse_semiring(arguments.string(2, "semiring"));
+    ResultRows rows(fcinfo);
+    BackendContext context("sumprod_by");
+    const Source source(text);
+    const std::vector<int> groups = group_columns(source, names);
+    check_result_columns(rows.columns(), source, groups);
+    const FactorQuery query = load(source, groups, semiring, context);
+    const int table = query.group_places.front().table;
+    const Buffer<double> values = sum_product_by_row(query.join, query.factors, semiring, table, context);
+    std::vector<RowId> first_rows;
+    const std::vector<double> sums = add_by_group(query, values, semiring, first_rows, context);
+    for (size_t group = 0; group < sums.size(); group++) {
+        for (size_t g = 0; g < query.group_places.size(); g++) {
+            const DataColumn& column = query.join.tables()[static_cast<size_t>(table)]
+                                           .columns[static_cast<size_t>(query.group_places[g].column)];
+            const uint32_t code = column.codes[first_rows[group]];
+            code == DataColumn::null_code ? rows.add_null() : rows.add(query.group_values[g]->values()[code]);
+        }
+        rows.add_number(sums[group]);
+        rows.finish_row();
+    }
+    return rows.done();
+}
+
+namespace {
+
+// State of sumprod_agg: float8[2] with the semiring's number and the value so far.
+constexpr int state_size = 2;
+
+Datum make_state(double semiring, double value) {
+    return pg_call([=] {
+        Datum items[state_size] = {Float8GetDatum(semiring), Float8GetDatum(value)};
+        return PointerGetDatum(
+            construct_array(items, state_size, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+    });
+}
+
+struct State {
+    SemiringName semiring;
+    double value;
+};
+
+// Anybody may call the support functions with any array.
+State read_state(const Arguments& arguments, int i) {
+    const std::vector<double> items = arguments.numbers(i, "state");
+    if (items.size() != state_size || !(items[0] >= 0 && items[0] <= static_cast<double>(SemiringName::or_and)) ||
+        items[0] != std::floor(items[0]) || is_null(items[1]))
+        throw Error(ErrorCode::invalid_argument, "invalid state of sumprod_agg");
+    return {static_cast<SemiringName>(static_cast<int>(items[0])), items[1]};
+}
+
+Datum state_or_null(FunctionCallInfo fcinfo, int i) {
+    fcinfo->isnull = fcinfo->args[i].isnull;
+    return fcinfo->args[i].value;
+}
+
+} // namespace
+
+// btml.sumprod_accumulate(state float8[], factors float8[] [, semiring text]) → float8[]
+BTML_FUNCTION(btml_sumprod_accumulate) {
+    const Arguments arguments(fcinfo);
+    const SemiringName semiring =
+        fcinfo->nargs > 2 ? parse_semiring(arguments.string(2, "semiring")) : SemiringName::sum_product;
+    if (arguments.is_null(1)) return state_or_null(fcinfo, 0);
+    double product = one(semiring);
+    for (double factor : arguments.numbers(1, "factors")) {
+        if (is_null(factor)) return state_or_null(fcinfo, 0);
+        if (semiring == SemiringName::max_product && factor < 0)
+            throw Error(ErrorCode::out_of_range, "factors of max_product must not be negative");
+        product = multiply(semiring, product, factor);
+    }
+    double sum = zero(semiring);
+    if (!arguments.is_null(0)) {
+        const State state = read_state(arguments, 0);
+        if (state.semiring != semiring)
+            throw Error(ErrorCode::invalid_argument, "semiring must be the same in every row of an aggregate");
+        sum = state.value;
+    }
+    return make_state(static_cast<double>(semiring), add(semiring, sum, product));
+}
+
+// btml.sumprod_combine(float8[], float8[]) → float8[]
+BTML_FUNCTION(btml_sumprod_combine) {
+    const Arguments arguments(fcinfo);
+    if (arguments.is_null(0)) return state_or_null(fcinfo, 1);
+    if (arguments.is_null(1)) return state_or_null(fcinfo, 0);
+    const State a = read_state(arguments, 0), b = read_state(arguments, 1);
+    if (a.semiring != b.semiring)
+        throw Error(ErrorCode::invalid_argument, "semiring must be the same in every row of an aggregate");
+    return make_state(static_cast<double>(a.semiring), add(a.semiring, a.value, b.value));
+}
+
+// btml.sumprod_final(float8[]) → float8: NULL when no row was aggregated, as for sum()
+BTML_FUNCTION(btml_sumprod_final) {
+    const Arguments arguments(fcinfo);
+    if (arguments.is_null(0)) return state_or_null(fcinfo, 0);
+    const double value = read_state(arguments, 0).value;
+    return pg_call([=] { return Float8GetDatum(value); });
+}
+
+} // namespace btml::pg
