@@ -106,6 +106,21 @@ void SplitSearch::scan_numbers(int feature, const Bins& bins, NodeSums before, N
     }
 }
 
+// By mean residual in steps of a billionth of the largest, then by code: means that differ by rounding are equal.
+static void sort_by_mean(std::vector<BinSums>& cells) {
+    const auto mean = [](const BinSums& cell) {
+        return static_cast<double>(cell.sums.total.sum) / static_cast<double>(cell.sums.total.count);
+    };
+    double largest = 0;
+    for (const BinSums& cell : cells) largest = std::max(largest, std::fabs(mean(cell)));
+    if (largest == 0) return;
+    const auto step = [&](const BinSums& cell) { return std::llrint(mean(cell) / largest / tie); };
+    std::sort(cells.begin(), cells.end(), [&](const BinSums& a, const BinSums& b) {
+        const auto x = step(a), y = step(b);
+        return x != y ? x < y : a.bin < b.bin;
+    });
+}
+
 // The best subset is a prefix of the categories in the order of their mean residuals (Fisher 1958; Breiman et al.
 // 1984).
 template <class Bins>
@@ -114,11 +129,7 @@ void SplitSearch::scan_categories(int feature, const Bins& bins, NodeSums null, 
     order.clear();
     for (size_t i = bins.begin(); i < bins.end(); i++)
         if (bins.occupied(i)) order.push_back({bins.bin(i), bins.sums(i)});
-    std::sort(order.begin(), order.end(), [](const BinSums& a, const BinSums& b) {
-        const Stats x = a.sums.total, y = b.sums.total;
-        const int128 left = static_cast<int128>(x.sum) * y.count, right = static_cast<int128>(y.sum) * x.count;
-        return left != right ? left < right : a.bin < b.bin;
-    });
+    sort_by_mean(order);
     Candidate candidate;
     candidate.feature = feature;
     candidate.last = 0;
