@@ -233,22 +233,25 @@ TEST(InsideOut, ManyBlocks) {
     }
     plain.tables.push_back(fact);
     const Join join = columnar(plain, context);
-    InsideOut<Moments, MomentFactors> query(join, 3, {join}, context);
-    query.pass_down();
-    for (int d = 0; d < 3; d++) {
-        std::vector<ByBruteForce> expected(dimensions);
-        for (int row = 0; row < facts; row++) {
-            const auto place = static_cast<size_t>(row);
-            Tuple tuple;
-            for (size_t k = 0; k < 3; k++) tuple.push_back(static_cast<int>(fact.keys[k][place]));
-            tuple.push_back(row);
-            expected[fact.keys[static_cast<size_t>(d)][place]].add(plain, tuple);
-        }
-        const auto values = query.values(d);
-        for (size_t row = 0; row < dimensions; row++) {
-            EXPECT_EQ(values[row].count, expected[row].moments.count);
-            expect_close(values[row].sum, expected[row].moments.sum);
-            expect_close(values[row].squares, expected[row].moments.squares);
+    std::vector<std::vector<ByBruteForce>> expected(4);
+    for (size_t t = 0; t < 4; t++) expected[t].resize(static_cast<size_t>(plain.tables[t].rows));
+    for (int row = 0; row < facts; row++) {
+        Tuple tuple;
+        for (size_t d = 0; d < 3; d++) tuple.push_back(static_cast<int>(fact.keys[d][static_cast<size_t>(row)]));
+        tuple.push_back(row);
+        for (size_t t = 0; t < 4; t++) expected[t][static_cast<size_t>(tuple[t])].add(plain, tuple);
+    }
+    for (int root : {0, 3}) {
+        InsideOut<Moments, MomentFactors> query(join, root, {join}, context);
+        query.pass_down();
+        for (size_t t = 0; t < 4; t++) {
+            const auto values = query.values(static_cast<int>(t));
+            ASSERT_EQ(values.size(), expected[t].size());
+            for (size_t row = 0; row < values.size(); row++) {
+                ASSERT_EQ(values[row].count, expected[t][row].moments.count);
+                expect_close(values[row].sum, expected[t][row].moments.sum);
+                expect_close(values[row].squares, expected[t][row].moments.squares);
+            }
         }
     }
 }

@@ -67,7 +67,7 @@ uint64_t pair_of(Key code, Key key) {
     return uint64_t{code} << 32 | key;
 }
 
-// The side with fewer rows numbers the pairs, the other looks them up.
+// The side with fewer rows numbers its pairs, those without NULL; the other looks its pairs up.
 Key fold_hashed(Buffer<Key>& few, const Buffer<Key>& few_keys, Buffer<Key>& many, const Buffer<Key>& many_keys,
                 Key count, MemoryBudget& memory, RowBlocks& blocks) {
     PairNumbers numbers(memory, few.size());
@@ -79,11 +79,8 @@ Key fold_hashed(Buffer<Key>& few, const Buffer<Key>& few_keys, Buffer<Key>& many
         }
     });
     blocks.run(many.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++) {
-            const bool known = many[row] != count && many_keys[row] != null_key;
-            many[row] =
-                known ? std::min(numbers.find(pair_of(many[row], many_keys[row])), numbers.size()) : numbers.size();
-        }
+        for (uint64_t row = begin; row < end; row++)
+            many[row] = std::min(numbers.find(pair_of(many[row], many_keys[row])), numbers.size());
     });
     blocks.run(few.size(), [&](uint64_t begin, uint64_t end) {
         for (uint64_t row = begin; row < end; row++) few[row] = std::min(few[row], numbers.size());
