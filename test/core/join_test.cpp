@@ -247,6 +247,14 @@ TEST(Join, LargeCompositeKeys) {
     }
 }
 
+TEST(Join, FilterGivesMemoryBack) {
+    QuietContext context;
+    Join join = columnar(PlainJoin{{table_of({0}, {Column(1'000, 1)}, 1'000)}, {}}, context);
+    join.filter(
+        0, [](RowId row) { return row < 10; }, context);
+    EXPECT_EQ(context.memory().used(), 10 * (sizeof(Key) + 2 * sizeof(double) + sizeof(uint32_t)));
+}
+
 PlainJoin product_of(const std::vector<int>& rows) {
     PlainJoin plain;
     for (int count : rows) plain.tables.push_back(table_of({}, {}, count));
