@@ -154,7 +154,8 @@ SourceRelation* Factoriser::make_relation(int group) {
     }
     relation->query = query;
 
-    foreach (cell, conjuncts_) {
+    // The conditions of a sub-query are its own affair; those of one table are worth showing.
+    foreach (cell, bms_membership(rels) == BMS_SINGLETON ? conjuncts_ : NIL) {
         const Conjunct* const conjunct = static_cast<Conjunct*>(lfirst(cell));
         if (belongs(conjunct->clause, conjunct->below, rels))
             relation->filters = lappend(relation->filters, const_cast<char*>(describe(conjunct->clause, rels)));

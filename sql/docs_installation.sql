@@ -1,0 +1,10 @@
+-- The examples of contrib_docs/installation.md.
+SELECT btml.version() ~ '^\d+\.\d+\.\d+$' AS loaded;
+
+SELECT name, setting, unit FROM pg_settings WHERE name LIKE 'btml.%' ORDER BY name;
+
+SET btml.memory_limit = '64kB';
+SELECT btml.sumprod('SELECT a FROM generate_series(1, 100000) a');
+RESET btml.memory_limit;
+
+SELECT * FROM btml.progress;

@@ -1,0 +1,28 @@
+-- The examples of contrib_docs/models.md.
+CREATE TABLE flat (size_m2 float8, rooms int, kind text, rent float8);
+INSERT INTO flat SELECT 20 + i * 37 % 120, 1 + i % 5, CASE i % 3 WHEN 0 THEN 'loft' ELSE 'flat' END, 300 + 9 * (20 + i * 37 % 120) + 50 * (i % 5)
+FROM generate_series(1, 2000) i;
+CREATE TABLE models (name text PRIMARY KEY, model btml.model);
+
+INSERT INTO models SELECT 'rent', btml.boost_fit('flat', 'rent', trees => 20, learning_rate => 0.3);
+
+SELECT DISTINCT f.size_m2, f.rooms, f.kind, f.rent, round(btml.predict(m.model, f.*)::numeric, 1) AS predicted
+FROM flat f, models m WHERE m.name = 'rent' ORDER BY f.size_m2, f.rooms LIMIT 3;
+
+SELECT round(btml.predict(model, x)::numeric, 1) AS predicted
+FROM models, (SELECT 85::float8 AS size_m2, 3 AS rooms, 'loft' AS kind) x;
+
+SELECT round(btml.predict(model, ARRAY[85, 3, 1])::numeric, 1) AS predicted, btml.summary(model)->'features' AS features FROM models;
+
+SELECT btml.summary(model)->'metrics'->>'trees' AS trees, btml.summary(model)->>'rows' AS rows, btml.summary(model)->>'target' AS target
+FROM models;
+
+SELECT btml.predict(model, x) FROM models, (SELECT 85 AS size, 3 AS rooms, 'loft' AS kind) x;
+
+SELECT btml.to_sql(btml.tree_fit('SELECT rent, size_m2, kind FROM flat', 'rent', max_leaves => 3)) AS expression;
+
+SELECT model::bytea::btml.model::text = model::text AS same FROM models;
+
+SELECT '\xdeadbeef'::bytea::btml.model;
+
+DROP TABLE flat, models;

@@ -1,0 +1,40 @@
+-- The examples of contrib_docs/relational.md.
+CREATE TABLE store (store_id int PRIMARY KEY, region text, area float8);
+CREATE TABLE item (item_id int PRIMARY KEY, kind text, price numeric);
+CREATE TABLE sale (store_id int, item_id int, day date, quantity int);
+CREATE TABLE promotion (item_id int, discount float8);
+INSERT INTO store VALUES (1, 'north', 120), (2, 'north', 80), (3, 'south', 200);
+INSERT INTO item VALUES (1, 'tea', 2.50), (2, 'tea', 4.00), (3, 'cup', 9.90), (4, 'pot', 25.00);
+INSERT INTO sale SELECT 1 + i % 3, 1 + i % 4, date '2025-01-01' + i % 90, 1 + i % 5 FROM generate_series(1, 1000) i;
+INSERT INTO promotion VALUES (1, 0.1), (1, 0.2), (3, 0.5);
+
+SELECT btml.sumprod('SELECT s.quantity, i.price FROM sale s JOIN item i USING (item_id)') AS turnover;
+SELECT sum(s.quantity * i.price) AS turnover FROM sale s JOIN item i USING (item_id);
+
+SELECT btml.sumprod('SELECT FROM sale JOIN item USING (item_id) JOIN promotion USING (item_id)') AS rows;
+
+SELECT * FROM btml.sumprod_by(
+    'SELECT t.region, s.quantity, i.price FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id)',
+    group_by => '{region}') AS t(region text, value float8) ORDER BY region;
+
+SELECT btml.sumprod('SELECT p.discount, s.quantity FROM sale s JOIN promotion p USING (item_id)', semiring => 'max_product')
+       AS most_discounted_units;
+
+SELECT t.region, btml.sumprod_agg(ARRAY[s.quantity, i.price]::float8[]) AS turnover
+FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id) GROUP BY t.region ORDER BY t.region;
+
+SELECT * FROM btml.explain_join('
+    SELECT s.quantity, i.price, t.area, p.discount
+    FROM sale s
+    JOIN item i USING (item_id)
+    JOIN store t USING (store_id)
+    LEFT JOIN promotion p ON p.item_id = i.item_id
+    WHERE s.day >= ''2025-02-01''');
+
+SELECT * FROM btml.explain_join('
+    SELECT s.quantity * i.price AS turnover, t.area
+    FROM sale s JOIN item i USING (item_id) JOIN store t USING (store_id)');
+
+SELECT btml.sumprod('SELECT s.quantity, i.prize FROM sale s JOIN item i USING (item_id)');
+
+DROP TABLE store, item, sale, promotion;
