@@ -54,18 +54,18 @@ FROM model, btml.training_log(fit) WHERE iteration IN (1, 2, 5, 10, 20, 50, 100)
 SELECT feature, round((100 * gain / sum(gain) OVER ())::numeric, 1) AS percent_of_gain, splits
 FROM model, btml.feature_importance(fit) ORDER BY gain DESC;
 
-\echo Some predictions for 2016, in dollars, beside the truth:
-WITH some AS (
+\echo Some predictions for 2016 beside the truth, in dollars (a typical salary: the exponential of a mean logarithm):
+WITH chosen AS (
     SELECT c.*, p.namefirst || ' ' || p.namelast AS player, s.salary, s.level
     FROM pay s JOIN people p USING (playerid) JOIN teams t USING (yearid, teamid),
          LATERAL (SELECT s.age, s.experience, s.teamid, p.birthcountry, p.weight, p.height, p.bats, p.throws, t.lgid, t.divid) c
     WHERE s.yearid = 2016 AND (p.namefirst, p.namelast) IN (('Clayton', 'Kershaw'), ('Mike', 'Trout'), ('Ichiro', 'Suzuki'),
         ('David', 'Ortiz'), ('Kris', 'Bryant'), ('Mookie', 'Betts'), ('Bartolo', 'Colon'), ('Jose', 'Altuve')))
 SELECT player, teamid, experience, to_char(salary, '99,999,999') AS salary,
-       to_char(exp(level + btml.predict(fit, some.*)), '99,999,999') AS predicted
-FROM some, model ORDER BY some.salary DESC;
+       to_char(exp(level + btml.predict(fit, chosen.*)), '99,999,999') AS predicted
+FROM chosen, model ORDER BY chosen.salary DESC;
 
-\echo == 2. A many-to-many join: last season's awards and postseason batting
+\echo == 2. A many-to-many join: awards and postseason batting of the season before
 \echo A player has several awards and several postseason rounds in one season, and most have none: left joins keep them.
 \echo Season - 1 on the right-hand side keeps the future out.
 \echo
