@@ -197,6 +197,14 @@ TreeGrower::Leaf TreeGrower::take_next_leaf() {
     return std::move(handle.mapped());
 }
 
+// What RowIndex::partition asks for a row, and where that lies.
+template <class Look, class Address>
+struct GoLeft {
+    Look look;
+    Address address;
+    size_t operator()(uint32_t row) const { return look(row); }
+};
+
 template <class Side>
 std::pair<NodeRows, NodeRows> TreeGrower::partition_by(const NodeRows& rows, const FeatureBins& feature,
                                                        const Side& side) {
@@ -211,15 +219,18 @@ std::pair<NodeRows, NodeRows> TreeGrower::partition_by(const NodeRows& rows, con
     const auto dispatch = [&](const auto* bins) {
         const size_t width = group.width, slot = feature.slot;
         if (!ids) {
-            apply([=](uint32_t row) -> size_t { return side(bins[row * width + slot]); });
+            apply(GoLeft{[=](uint32_t row) -> size_t { return side(bins[row * width + slot]); },
+                         [=](uint32_t row) { return bins + row * width + slot; }});
         } else if (rows[in_bag].size() < table.rows) {
-            apply([=](uint32_t row) -> size_t { return side(bins[ids[row] * width + slot]); });
+            apply(GoLeft{[=](uint32_t row) -> size_t { return side(bins[ids[row] * width + slot]); },
+                         [=](uint32_t row) { return ids + row; }});
         } else {
             uint8_t* sides = table_sides_.data();
             for_pieces(team_, table.rows, [&](size_t begin, size_t end, int) {
                 for (size_t i = begin; i < end; i++) sides[i] = static_cast<uint8_t>(side(bins[i * width + slot]));
             });
-            apply([=](uint32_t row) -> size_t { return sides[ids[row]]; });
+            apply(GoLeft{[=](uint32_t row) -> size_t { return sides[ids[row]]; },
+                         [=](uint32_t row) { return ids + row; }});
         }
     };
     if (group.bytes == 1)

@@ -12,23 +12,38 @@ using Pair [[gnu::vector_size(16), gnu::may_alias]] = long long;
 struct ByPosition {
     size_t begin;
     size_t operator()(size_t i) const { return begin + i; }
+    static constexpr size_t ahead = 0; // the processor foresees these by itself
 };
 
 struct ById {
     const uint32_t* ids;
     size_t operator()(size_t i) const { return ids[i]; }
+    static constexpr size_t ahead = 32;
 };
+
+// body(i) for 0 ≤ i < count; from(i) is an address that body(i) will read, asked for in time.
+template <size_t Ahead, class From, class Body>
+void for_each_foreseen(size_t count, const From& from, const Body& body) {
+    size_t i = 0;
+    if constexpr (Ahead > 0)
+        for (; i + Ahead < count; i++) {
+            __builtin_prefetch(from(i + Ahead));
+            body(i);
+        }
+    for (; i < count; i++) body(i);
+}
 
 // Adds block[i] to the bins of row(i) in a group's first Width slots. The features' chains of loads and stores are
 // independent of each other, which hides the time between a store to a bin and the next load of the same bin.
 template <size_t Width, size_t Stride, class Row>
 void add_all(const uint8_t* bins, const Stats* block, size_t count, Row row, Stats* out) {
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t* line = bins + row(i) * Width;
+    const auto line_of = [&](size_t i) { return bins + row(i) * Width; };
+    for_each_foreseen<Row::ahead>(count, line_of, [&](size_t i) {
+        const uint8_t* line = line_of(i);
         const Pair value = *reinterpret_cast<const Pair*>(block + i);
 #pragma GCC unroll 8
         for (size_t slot = 0; slot < Width; slot++) *reinterpret_cast<Pair*>(out + slot * Stride + line[slot]) += value;
-    }
+    });
 }
 
 template <size_t Count, size_t Stride, class Row>
@@ -200,7 +215,9 @@ void HistogramBuilder::add_rows(Worker& worker, const uint32_t* rows, size_t beg
         const uint32_t* ids = rows;
         if (table.ids() && !rows) ids = table.ids() + begin;
         if (table.ids() && rows) {
-            for (size_t i = 0; i < count; i++) worker.ids[i] = table.row_ids[rows[i]];
+            const uint32_t* all = table.ids();
+            for_each_foreseen<ById::ahead>(
+                count, [&](size_t i) { return all + rows[i]; }, [&](size_t i) { worker.ids[i] = all[rows[i]]; });
             ids = worker.ids;
         }
         if (active.aggregate)

@@ -11,6 +11,7 @@ constexpr double too_large = 1e150; // squares of targets must not overflow
 constexpr int sum_bits = 60;        // sums start below 2^60 …
 constexpr int most_sum_bits = 62;   // … and the grid gets coarser before they can pass 2^62
 constexpr int most_residual_bits = 61;
+constexpr size_t ahead = 32; // rows to ask the memory for in advance
 
 int bit_width(uint128 x) {
     const auto high = static_cast<uint64_t>(x >> 64);
@@ -159,7 +160,10 @@ void Residuals::gather(const uint32_t* rows, size_t begin, size_t count, Stats* 
             out[i] = {weigh(row, r[row]), training_.weight(row)};
         }
     } else if (rows) {
-        for (size_t i = 0; i < count; i++) out[i] = {r[rows[i]], 1};
+        for (size_t i = 0; i < count; i++) {
+            __builtin_prefetch(r + rows[std::min(i + ahead, count - 1)]);
+            out[i] = {r[rows[i]], 1};
+        }
     } else {
         for (size_t i = 0; i < count; i++) out[i] = {r[begin + i], 1};
     }
@@ -203,6 +207,7 @@ void Residuals::subtract_training(const Rows& rows, int64_t value, Partial& part
     uint64_t largest = partial.largest;
     for (size_t i = 0; i < rows.size; i++) {
         const uint32_t row = rows[i];
+        __builtin_prefetch(residuals + rows[std::min(i + ahead, rows.size - 1)], 1);
         const int64_t r = residuals[row] - value;
         residuals[row] = r;
         loss += product(weigh(row, r), r);

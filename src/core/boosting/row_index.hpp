@@ -37,8 +37,9 @@ class RowIndex {
         return set.identity ? nullptr : sides_[set.side].data() + set.begin;
     }
 
-    // Splits a set in two: rows for which go_left(row), and the others. The order of rows does not matter to any sum;
-    // a piece's left rows keep their order and its right rows are reversed, so memory is still read in one direction.
+    // Splits a set in two: rows for which go_left(row), and the others; go_left.address(row) is what it reads. The
+    // order of rows does not matter to any sum; a piece's left rows keep their order and its right rows are reversed,
+    // so memory is still read in one direction.
     template <class GoLeft>
     std::pair<RowSet, RowSet> partition(const RowSet& set, const GoLeft& go_left);
 
@@ -60,9 +61,11 @@ class RowIndex {
 template <bool Identity, class GoLeft>
 void RowIndex::spread(const uint32_t* from, size_t begin, size_t end, uint32_t* to, size_t& left, size_t& right,
                       const GoLeft& go_left) {
+    static constexpr size_t ahead = 32; // rows to ask the memory for in advance
     size_t l = left, r = right;
     for (size_t i = begin; i < end; i++) {
         const uint32_t row = Identity ? static_cast<uint32_t>(i) : from[i];
+        if (!Identity) __builtin_prefetch(go_left.address(from[std::min(i + ahead, end - 1)]));
         const size_t goes_left = go_left(row);
         // Both ends are free until the last row, so writing to both costs no branch and harms nothing.
         to[l] = row;

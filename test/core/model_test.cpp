@@ -1,0 +1,152 @@
+#include "boosting_data.hpp"
+#include "caught.hpp"
+
+#include "core/boosting/predictor.hpp"
+#include "core/boosting/to_sql.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace btml::boosting::test {
+namespace {
+
+using btml::test::caught;
+
+Model some_model(uint64_t seed) {
+    DataShape shape;
+    shape.rows = 150;
+    shape.odd_numbers = seed % 2;
+    shape.holdout = seed % 3 == 0;
+    Options options;
+    options.trees = 4;
+    options.min_leaf_rows = 3;
+    options.max_leaves = 6;
+    Model model = fit_plain(random_data(shape, seed), options);
+    model.target = "y";
+    model.strategy = "enumerate";
+    model.strategy_reason = "the join is small";
+    model.rows_skipped = 7;
+    return model;
+}
+
+Model decode_bytes(const std::string& bytes) {
+    Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())));
+    Model model = decode(reader);
+    reader.finish();
+    return model;
+}
+
+TEST(BoostedModel, RoundTrip) {
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        const Model model = some_model(seed);
+        const std::string bytes = bytes_of(model);
+        const Model copy = decode_bytes(bytes);
+        EXPECT_EQ(bytes_of(copy), bytes);
+        EXPECT_EQ(copy.target, "y");
+        EXPECT_EQ(copy.rows_skipped, 7u);
+        ASSERT_EQ(copy.trees.size(), model.trees.size());
+        for (size_t t = 0; t < model.trees.size(); t++)
+            for (size_t i = 0; i < model.trees[t].size(); i++)
+                EXPECT_EQ(copy.trees[t][i].parent, model.trees[t][i].parent);
+    }
+}
+
+TEST(BoostedModel, EveryTruncationIsRefused) {
+    const std::string bytes = bytes_of(some_model(3));
+    for (size_t length = 0; length < bytes.size(); length++)
+        EXPECT_EQ(caught([&] { decode_bytes(bytes.substr(0, length)); }).code, ErrorCode::corrupt_model) << length;
+}
+
+// Whatever decodes can be predicted with, shown and encoded.
+TEST(BoostedModel, DamagedBytesAreRefusedOrHarmless) {
+    const Model model = some_model(4);
+    const std::string bytes = bytes_of(model);
+    Random random(1);
+    int accepted = 0;
+    for (int round = 0; round < 20000; round++) {
+        std::string damaged = bytes;
+        for (size_t flips = 1 + random.below(3); flips > 0; flips--)
+            damaged[random.below(damaged.size())] ^= static_cast<char>(1 << random.below(8));
+        std::optional<Model> copy;
+        const auto error = caught([&] { copy = decode_bytes(damaged); });
+        EXPECT_TRUE(!error.thrown || error.code == ErrorCode::corrupt_model) << error.message;
+        if (!copy) continue;
+        accepted++;
+        EXPECT_EQ(bytes_of(*copy).size(), damaged.size());
+        std::vector<double> features(copy->features.size());
+        for (double& x : features) x = random.chance(0.2) ? null_number : 9 * random.unit() - 2;
+        const double walked = predict_by_walking(*copy, features);
+        EXPECT_EQ(Predictor(*copy)(features), walked);
+        EXPECT_FALSE(to_sql(*copy).empty());
+        feature_importance(*copy);
+    }
+    EXPECT_GT(accepted, 1000);
+}
+
+struct Damage {
+    const char* what;
+    void (*apply)(Model&);
+};
+
+TEST(BoostedModel, ImpossibleTreesAreRefused) {
+    static const Damage damages[] = {
+        {"child before its parent", [](Model& m) { m.trees[0][0].left = 0; }},
+        {"child out of range", [](Model& m) { m.trees[0][0].right = 1000; }},
+        {"negative child", [](Model& m) { m.trees[0][0].right = -7; }},
+        {"two parents", [](Model& m) { m.trees[0][0].right = m.trees[0][0].left; }},
+        {"unknown feature", [](Model& m) { m.trees[0][0].feature = 2; }},
+        {"threshold NULL", [](Model& m) { m.trees[0][0].threshold = null_number; }},
+        {"infinite value", [](Model& m) { m.trees[0][1].value = std::numeric_limits<double>::infinity(); }},
+        {"negative rows", [](Model& m) { m.trees[0][1].rows = -1; }},
+        {"category out of range", [](Model& m) { m.trees[1][0].categories = {2}; }},
+        {"categories not ascending",
+         [](Model& m) {
+             m.trees[1][0].categories = {1, 0};
+         }},
+        {"labels not ascending",
+         [](Model& m) {
+             m.features[1].categories = {"b", "a"};
+         }},
+        {"empty tree", [](Model& m) { m.trees[0].clear(); }},
+        {"base not finite", [](Model& m) { m.base = std::nan(""); }},
+        {"option out of range", [](Model& m) { m.options.learning_rate = 2; }},
+    };
+    Model model;
+    model.features = {{"x", "integer", false, {}}, {"c", "text", true, {"a", "b"}}};
+    Node leaf, number, category;
+    leaf.value = 1;
+    number.left = category.left = 1;
+    number.right = category.right = 2;
+    number.feature = 0;
+    category.feature = 1;
+    category.categories = {1};
+    model.trees = {{number, leaf, leaf}, {category, leaf, leaf}};
+    EXPECT_FALSE(caught([&] { decode_bytes(bytes_of(model)); }).thrown);
+    for (const Damage& damage : damages) {
+        Model damaged = model;
+        damage.apply(damaged);
+        EXPECT_EQ(caught([&] { decode_bytes(bytes_of(damaged)); }).message, "invalid btml.model value") << damage.what;
+    }
+}
+
+TEST(BoostedModel, ImportanceAddsUp) {
+    const Model model = some_model(1);
+    double gain = 0, expected = 0;
+    int64_t splits = 0, inner = 0;
+    for (const Importance& entry : feature_importance(model)) {
+        gain += entry.gain;
+        splits += entry.splits;
+    }
+    for (const Tree& tree : model.trees)
+        for (const Node& node : tree) {
+            expected += node.gain;
+            inner += !node.is_leaf();
+        }
+    EXPECT_NEAR(gain, expected, 1e-9 * expected);
+    EXPECT_EQ(splits, inner);
+    EXPECT_GT(splits, 0);
+}
+
+} // namespace
+} // namespace btml::boosting::test

@@ -1,0 +1,94 @@
+#include "core/boosting/to_sql.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace btml::boosting::test {
+namespace {
+
+Model model_of(Feature feature, Node root) {
+    Model model;
+    model.base = 0.1;
+    model.features = {std::move(feature)};
+    Node left, right;
+    root.left = 1;
+    root.right = 2;
+    root.feature = 0;
+    left.value = -1.5;
+    right.value = 2;
+    model.trees = {{root, left, right}};
+    return model;
+}
+
+std::string sql_of(Feature feature, Node root) {
+    const std::string sql = to_sql(model_of(std::move(feature), root));
+    const std::string head = "0.10000000000000001::float8\n + CASE WHEN ",
+                      tail = " THEN -1.5::float8 ELSE 2::float8 END";
+    EXPECT_TRUE(sql.starts_with(head) && sql.ends_with(tail)) << sql;
+    return sql.substr(head.size(), sql.size() - head.size() - tail.size());
+}
+
+std::string numeric(const char* type, double threshold, bool null_left = false) {
+    Node node;
+    node.threshold = threshold;
+    node.null_left = null_left;
+    return sql_of({"x", type, false, {}}, node);
+}
+
+TEST(ToSql, Numbers) {
+    EXPECT_EQ(numeric("integer", 2.5), R"("x"::float8 < 2.5::float8)");
+    EXPECT_EQ(numeric("numeric(10,2)", 1e300, true), R"("x" IS NULL OR "x"::float8 < 1.0000000000000001e+300::float8)");
+    EXPECT_EQ(numeric("real", std::nan("")), R"("x"::float8 < 'NaN'::float8)");
+    EXPECT_EQ(numeric("real", std::numeric_limits<double>::infinity()), R"("x"::float8 < 'Infinity'::float8)");
+    EXPECT_EQ(numeric("real", -std::numeric_limits<double>::infinity(), true),
+              R"("x" IS NULL OR "x"::float8 < '-Infinity'::float8)");
+}
+
+TEST(ToSql, TimesAreSeconds) {
+    for (const char* type : {"date", "timestamp without time zone", "timestamp(3) with time zone", "interval",
+                             "time without time zone", "interval(2)"})
+        EXPECT_EQ(numeric(type, 7), R"(extract(epoch from "x")::float8 < 7::float8)");
+    EXPECT_EQ(numeric("timestamped", 7), R"("x"::float8 < 7::float8)");
+}
+
+std::string category(std::vector<std::string> labels, std::vector<uint32_t> codes, bool null_left = false) {
+    Node node;
+    node.categories = std::move(codes);
+    node.null_left = null_left;
+    return sql_of({"a\"b", "text", true, std::move(labels)}, node);
+}
+
+TEST(ToSql, Categories) {
+    EXPECT_EQ(category({"a", "it's", "z"}, {0, 1}), R"("a""b"::text COLLATE "C" IN ('a', 'it''s'))");
+    EXPECT_EQ(category({"a\\'"}, {0}, true), R"("a""b" IS NULL OR "a""b"::text COLLATE "C" IN (E'a\\'''))");
+    EXPECT_EQ(category({"a"}, {}), "false");
+    EXPECT_EQ(category({"a"}, {}, true), R"("a""b" IS NULL)");
+}
+
+TEST(ToSql, TreesInOrder) {
+    Model model;
+    model.base = 1;
+    Node leaf;
+    leaf.value = 0.5;
+    model.trees = {{leaf}, {leaf}};
+    EXPECT_EQ(to_sql(model), "1::float8\n + 0.5::float8\n + 0.5::float8");
+}
+
+TEST(ToSql, DeepTreesNeedNoDeepStack) {
+    Model model;
+    model.features = {{"x", "integer", false, {}}};
+    Tree tree(400001);
+    for (int i = 0; i < 400000; i += 2) {
+        Node& node = tree[static_cast<size_t>(i)];
+        node.left = i + 1;
+        node.right = i + 2;
+        node.feature = 0;
+    }
+    model.trees = {tree};
+    EXPECT_GT(to_sql(model).size(), 1000000u);
+}
+
+} // namespace
+} // namespace btml::boosting::test
