@@ -17,7 +17,7 @@ size_t choice(const std::string& value, const char* option, const std::vector<st
     for (size_t i = 0; i < choices.size(); i++)
         if (choices[i] == value) return i;
     throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": \"%s\"", option, value.c_str()),
-                "Valid values are " + quoted_list(choices) + ".");
+                "", "Valid values are " + quoted_list(choices) + ".");
 }
 
 [[noreturn]] void not_supported(const char* option, const char* value, const char* hint) {
@@ -27,7 +27,7 @@ size_t choice(const std::string& value, const char* option, const std::vector<st
 void check_positive(const Arguments& arguments, int i, const char* option, double most) {
     const double value = arguments.number(i, option);
     if (!(value > 0 && value < most))
-        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": %g", option, value),
+        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": %g", option, value), "",
                     format("Valid values are greater than 0 and less than %g.", most));
 }
 
@@ -57,7 +57,7 @@ void read_common(const Arguments& arguments, int i, FitRequest& request) {
         not_supported("residuals", "sketch", "Use residuals 'exact': strategy 'enumerate' holds them anyway.");
     if (!arguments.is_null(i) && arguments.integer(i, "sketch_size") < 1)
         throw Error(ErrorCode::invalid_argument,
-                    format("invalid value for option \"sketch_size\": %d", arguments.integer(i, "sketch_size")),
+                    format("invalid value for option \"sketch_size\": %d", arguments.integer(i, "sketch_size")), "",
                     "Valid values are NULL and integers from 1.");
     i++;
     check_positive(arguments, i++, "epsilon", 1);
@@ -142,7 +142,7 @@ std::vector<JsonOption> json_options(const std::string& json) {
 [[noreturn]] void invalid_option(const JsonOption& option, const char* valid) {
     const std::string value = option.number ? format("%g", *option.number) : "\"" + option.text + "\"";
     throw Error(ErrorCode::invalid_argument,
-                format("invalid value for option \"%s\": %s", option.name.c_str(), value.c_str()), valid);
+                format("invalid value for option \"%s\": %s", option.name.c_str(), value.c_str()), "", valid);
 }
 
 double number_of(const JsonOption& option) {

@@ -46,6 +46,7 @@ TEST(NearestName, FindsTheLikelyMisspelling) {
     EXPECT_EQ(nearest_name("anything", {}), "");
     EXPECT_EQ(nearest_name("x", {"y"}), "y"); // one edit is always near
     EXPECT_EQ(nearest_name("ab", {"ac", "ab"}), "ab");
+    EXPECT_EQ(nearest_name("ID", {"is", "id"}), "id"); // names are not folded
 }
 
 } // namespace

@@ -29,6 +29,11 @@ std::string quoted_list(const std::vector<std::string>& names) {
     return text;
 }
 
+// Letters that differ in case only are equal here: names are not folded, so that is the most likely mistake.
+static char folded(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
 static size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), size_t{0});
@@ -36,7 +41,7 @@ static size_t edit_distance(std::string_view a, std::string_view b) {
         size_t diagonal = row[0];
         row[0] = i;
         for (size_t j = 1; j <= b.size(); j++) {
-            const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+            const size_t replaced = diagonal + (folded(a[i - 1]) != folded(b[j - 1]));
             diagonal = row[j];
             row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
         }

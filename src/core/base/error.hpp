@@ -47,8 +47,8 @@ struct Cancelled {};
 // "a, b, c", each quoted: the valid choices of an error's HINT.
 std::string quoted_list(const std::vector<std::string>& names);
 
-// The element of `choices` with the least edit distance to `name`, or "" when none is near (distance over half of the
-// name's length).
+// The element of `choices` with the least edit distance to `name`, the case of letters not counted, or "" when none is
+// near (distance over half of the name's length).
 std::string nearest_name(std::string_view name, const std::vector<std::string>& choices);
 
 } // namespace btml

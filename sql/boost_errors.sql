@@ -1,0 +1,113 @@
+-- Errors of btml.boost_fit and btml.tree_fit: SQLSTATE, message, DETAIL and HINT.
+CREATE SCHEMA boost_errors;
+SET search_path = boost_errors, public;
+SET client_min_messages = warning;
+
+CREATE FUNCTION caught(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE state text; message text; detail text; hint text;
+BEGIN
+    EXECUTE statement;
+    RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN concat_ws(E'\n', state || ': ' || message, 'DETAIL: ' || nullif(detail, ''), 'HINT: ' || nullif(hint, ''));
+END $$;
+-- The error of a fit of `source` with these arguments after it.
+CREATE FUNCTION fit_error(source text, arguments text) RETURNS text LANGUAGE sql AS $$
+    SELECT caught(format('SELECT btml.boost_fit(%L, %s)', source, arguments)) $$;
+
+CREATE TYPE size AS ENUM ('small', 'large');
+CREATE TABLE sale (id int PRIMARY KEY, store int, price float8, quantity int, size size, shape point, sold boolean, note text, held_out boolean, w float8, y float8);
+INSERT INTO sale SELECT i, i % 5, i / 10.0, i % 7, 'small', point(i, 1), i % 2 = 0, 'n' || i % 3, i % 4 = 0, i % 3, i * i % 13 FROM generate_series(1, 60) i;
+CREATE TABLE store (store int PRIMARY KEY, region text, store_w float8);
+INSERT INTO store SELECT i, 'r' || i % 2, 1 FROM generate_series(0, 4) i;
+
+-- Columns
+\pset format unaligned
+\pset tuples_only on
+SELECT arguments || E'\n' || fit_error('boost_errors.sale', arguments) || E'\n' FROM (VALUES
+    ('''yy'''), ('''Y'''), ('''price'', features => ''{quanttiy}'''), ('''y'', features => ''{completely_else}'''),
+    ('''y'', holdout => ''heldout'''), ('''y'', weight => ''ww'''), ('''y'', features => ''{price}'', categorical => ''{not}'''),
+    ('''y'', features => ''{price}'', categorical => ''{note}'''),
+    ('''y'', features => ''{price,price}'''), ('''y'', features => ''{price,y}'''), ('''y'', features => ''{price,w}'', weight => ''w'''),
+    ('''y'', features => ''{price,held_out}'', holdout => ''held_out'''), ('''y'', features => ''{}'''),
+    ('''y'', weight => ''y'''), ('''held_out'', holdout => ''held_out'''), ('''y'', holdout => ''y'''),
+    ('''sold'', features => ''{price}'''), ('''note'', features => ''{price}'''), ('''size'', features => ''{price}'''), ('''shape'', features => ''{price}'''),
+    ('''y'', holdout => ''quantity'''), ('''y'', weight => ''sold'''), ('''y'', weight => ''note'''),
+    ('''y'''), ('''y'', features => ''{price,shape}''')) a(arguments);
+SELECT source || E'\n' || fit_error(source, arguments) || E'\n' FROM (VALUES
+    ('SELECT price, price, y FROM boost_errors.sale', '''y'''), ('SELECT price, y AS price FROM boost_errors.sale', '''price'''),
+    ('SELECT price, price, quantity, y FROM boost_errors.sale', '''y'', features => ''{quantity}'''), ('SELECT y FROM boost_errors.sale', '''y'''),
+    ('SELECT y, w, held_out FROM boost_errors.sale', '''y'', weight => ''w'', holdout => ''held_out'''), ('SELECT FROM boost_errors.sale', '''y'''),
+    ('SELECT price, store_w, y FROM boost_errors.sale JOIN boost_errors.store USING (store)', '''y'', weight => ''store_w'''),
+    ('boost_errors.no_such_table', '''y'''), ('SELECT 1 AS x; SELECT 1 AS y', '''y'''), ('', '''y'''), ('SELECT 1 AS x, FROM y', '''y'''),
+    ('DELETE FROM boost_errors.sale RETURNING price, y', '''y'''), ('WITH gone AS (DELETE FROM boost_errors.sale RETURNING *) SELECT price, y FROM gone', '''y'''),
+    ('SELECT a.price, b.quantity, c.id, a.y FROM boost_errors.sale a JOIN boost_errors.sale b ON a.store = b.store JOIN boost_errors.sale c ON b.quantity = c.quantity AND c.id = a.id', '''y'''))
+    s(source, arguments);
+
+-- NULL arguments
+SELECT arguments || E'\n' || caught(format('SELECT btml.boost_fit(%s)', arguments)) || E'\n'
+FROM (SELECT 'source => NULL, target => ''y''' UNION ALL SELECT 'source => ''boost_errors.sale'', target => NULL'
+    UNION ALL SELECT format('''boost_errors.sale'', ''y'', %s => NULL', name) FROM unnest('{trees,learning_rate,max_leaves,max_depth,min_leaf_rows,l2,min_gain,max_bins,early_stopping,row_fraction,feature_fraction,strategy,criterion,residuals,epsilon,delta,seed,verbose,verify}'::text[]) name
+    UNION ALL SELECT '''boost_errors.sale'', ''y'', features => ''{price,NULL}''' UNION ALL SELECT '''boost_errors.sale'', ''y'', categorical => ''{NULL}''') a(arguments);
+SELECT caught(format('SELECT btml.boost_fit(''SELECT price, y FROM boost_errors.sale'', ''y'', trees => 1, %s => NULL)', name)) || ' ' || name
+FROM unnest('{features,categorical,holdout,sketch_size,weight}'::text[]) name;
+SELECT caught('SELECT btml.tree_fit(NULL, ''y'')');
+SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', NULL)');
+
+-- Options out of their domains
+SELECT arguments || E'\n' || fit_error('boost_errors.sale', '''y'', ' || arguments) || E'\n' FROM unnest(ARRAY[
+    'trees => 0', 'trees => -1', 'learning_rate => 0', 'learning_rate => 1.5', 'learning_rate => ''NaN''', 'max_leaves => 1', 'max_leaves => -1', 'max_depth => -1',
+    'min_leaf_rows => -1', 'min_leaf_rows => ''NaN''', 'min_leaf_rows => ''Infinity''', 'l2 => -0.5', 'l2 => ''Infinity''', 'min_gain => -1', 'min_gain => ''NaN''',
+    'max_bins => 1', 'max_bins => -1', 'max_bins => 65536', 'early_stopping => -1', 'early_stopping => 5', 'row_fraction => 0', 'row_fraction => 1.01', 'row_fraction => ''NaN''',
+    'feature_fraction => 0', 'feature_fraction => 2', 'strategy => ''fast''', 'strategy => ''factorize''', 'strategy => ''''', 'criterion => ''gini''', 'criterion => ''Variance''',
+    'residuals => ''approximate''', 'residuals => ''sketch''', 'sketch_size => 0', 'epsilon => 0', 'epsilon => 1', 'epsilon => ''NaN''', 'delta => 0', 'delta => 2']) arguments;
+SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', ''y'', max_leaves => 1)');
+SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', ''y'', trees => 3)');
+
+-- Values of the target and the weight
+SELECT what || E'\n' || fit_error('SELECT * FROM (VALUES (1, 5::float8, true, 1::float8), ' || rows || ') v(x, y, held_out, w)', arguments) || E'\n' FROM (VALUES
+    ('NaN target', '(2, ''NaN'', false, 1)', '''y'''), ('infinite target', '(2, ''-Infinity'', false, 1)', '''y'''), ('infinite held-out target', '(2, ''Infinity'', true, 1)', '''y'', holdout => ''held_out'''),
+    ('large target', '(2, 1e150, false, 1)', '''y'''), ('large negative target', '(2, -1e200, false, 1)', '''y'''), ('large held-out target', '(2, 1, false, 1), (3, 1e160, true, 1)', '''y'', holdout => ''held_out'''),
+    ('negative weight', '(2, 1, false, -1)', '''y'', weight => ''w'''), ('NaN weight', '(2, 1, false, ''NaN'')', '''y'', weight => ''w'''),
+    ('infinite weight', '(2, 1, false, ''Infinity'')', '''y'', weight => ''w'''), ('NULL weight', '(2, 1, false, NULL)', '''y'', weight => ''w'''),
+    ('NULL weight of a row without a target', '(2, NULL, false, NULL)', '''y'', weight => ''w'''),
+    ('large target of weight 0', '(2, 1e170, false, 0)', '''y'', weight => ''w''')) v(what, rows, arguments);
+SELECT fit_error('SELECT i AS x, 1e400 AS y FROM generate_series(1, 3) i', '''y''');
+
+-- Nothing to train on
+SELECT what || E'\n' || fit_error(source, arguments) || E'\n' FROM (VALUES
+    ('no rows', 'SELECT price, y FROM boost_errors.sale WHERE false', '''y'''), ('an empty join', 'SELECT price, region, y FROM boost_errors.sale JOIN boost_errors.store ON sale.store = store.store + 100', '''y'''),
+    ('no targets', 'SELECT price, NULL::float8 AS y FROM boost_errors.sale', '''y'''),
+    ('all held out', 'SELECT price, true AS held_out, y FROM boost_errors.sale', '''y'', holdout => ''held_out'''),
+    ('all weights 0', 'SELECT price, 0 AS w, y FROM boost_errors.sale', '''y'', weight => ''w'''),
+    ('none held out, early stopping', 'SELECT price, false AS held_out, y FROM boost_errors.sale', '''y'', holdout => ''held_out'', early_stopping => 3'),
+    ('holdout NULL, early stopping', 'SELECT price, NULL::boolean AS held_out, y FROM boost_errors.sale', '''y'', holdout => ''held_out'', early_stopping => 3')) v(what, source, arguments);
+
+-- Memory: refused before the work with both numbers.
+SET btml.memory_limit = '64kB';
+SELECT regexp_replace(fit_error('SELECT i AS x, i % 7 AS y FROM generate_series(1, 100000) i', '''y'''), 'required is \d+', 'required is N');
+SET btml.memory_limit = '4MB';
+SELECT regexp_replace(fit_error('SELECT i AS x, i % 7 AS y FROM generate_series(1, 100000) i', '''y'''), 'required is \d+', 'required is N');
+SELECT regexp_replace(fit_error('SELECT a.i AS x, b.j AS z, a.i % 7 AS y FROM generate_series(1, 10000) a(i), generate_series(1, 10000) b(j)', '''y'''), 'required is \d+', 'required is N');
+RESET btml.memory_limit;
+SELECT fit_error('SELECT a.i AS x, b.j AS z, a.i % 7 AS y FROM generate_series(1, 100000) a(i), generate_series(1, 100000) b(j)', '''y''');
+-- No limit of join rows is passed silently.
+SET btml.memory_limit = '1000GB';
+SELECT fit_error('SELECT a.i AS x, b.j AS z, a.i % 7 AS y FROM generate_series(1, 100000) a(i), generate_series(1, 100000) b(j)', '''y''');
+RESET btml.memory_limit;
+
+-- An error in a column's expression, and rights.
+SELECT fit_error('SELECT 1 / (quantity - 3) AS x, y FROM boost_errors.sale', '''y''');
+CREATE ROLE regress_boost_reader;
+GRANT USAGE ON SCHEMA boost_errors, btml TO regress_boost_reader;
+GRANT SELECT ON store TO regress_boost_reader;
+SET ROLE regress_boost_reader;
+SELECT fit_error('boost_errors.sale', '''y'', features => ''{price}''');
+SELECT fit_error('SELECT price, region, y FROM boost_errors.sale JOIN boost_errors.store USING (store)', '''y''');
+RESET ROLE;
+-- The backend is as good as new.
+SELECT fit_error('SELECT price, y FROM boost_errors.sale', '''y''');
+DROP SCHEMA boost_errors CASCADE;
+DROP OWNED BY regress_boost_reader;
+DROP ROLE regress_boost_reader;
