@@ -47,6 +47,7 @@ SELECT t.region, round((btml.summary(btml.boost_fit_agg(s.quantity, ARRAY[t.area
 FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id) GROUP BY t.region ORDER BY t.region;
 
 SELECT btml.boost_fit('sale', 'quantty');
+
 SELECT btml.boost_fit('sale', 'quantity', criterion => 'gini');
 
 DROP TABLE store, item, sale, promotion, models;

@@ -9,6 +9,7 @@ INSERT INTO sale SELECT 1 + i % 3, 1 + i % 4, date '2025-01-01' + i % 90, 1 + i 
 INSERT INTO promotion VALUES (1, 0.1), (1, 0.2), (3, 0.5);
 
 SELECT btml.sumprod('SELECT s.quantity, i.price FROM sale s JOIN item i USING (item_id)') AS turnover;
+
 SELECT sum(s.quantity * i.price) AS turnover FROM sale s JOIN item i USING (item_id);
 
 SELECT btml.sumprod('SELECT FROM sale JOIN item USING (item_id) JOIN promotion USING (item_id)') AS rows;

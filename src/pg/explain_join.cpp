@@ -29,34 +29,30 @@ class Explanation {
   private:
     void add_table(int table, int depth);
     std::string edge(int table) const;
-    const SourceLeftJoin* left_join_of(int table) const;
 
     const SourceAnalysis& analysis_;
     const Join& join_;
     std::vector<std::string> lines_;
 };
 
-// The left join in which a table is the nullable side.
-const SourceLeftJoin* Explanation::left_join_of(int table) const {
-    for (int i = 0; i < list_length(analysis_.left_joins); i++) {
-        const auto* const join = static_cast<const SourceLeftJoin*>(list_nth(analysis_.left_joins, i));
-        if (join->right == table) return join;
-    }
-    return nullptr;
+// "on " and the names, or nothing for a join without keys.
+std::string on_keys(const List* names) {
+    return names ? " on " + list_text(names, ", ") : "";
 }
 
 // How a table hangs on its parent in the join tree.
 std::string Explanation::edge(int table) const {
     const JoinTree::Node& node = join_.tree().nodes[static_cast<size_t>(table)];
-    const int attributes = list_length(analysis_.attributes);
-    std::string on;
-    for (int attribute : node.separator) {
-        if (!on.empty()) on += ", ";
-        on += attribute < attributes ? static_cast<const char*>(list_nth(analysis_.attributes, attribute))
-                                     : "left join key";
+    for (int i = 0; i < list_length(analysis_.left_joins); i++) {
+        const auto* const join = static_cast<const SourceLeftJoin*>(list_nth(analysis_.left_joins, i));
+        if (join->left == node.parent && join->right == table) return "left join" + on_keys(join->names);
+        if (join->left == table && join->right == node.parent) return "right join" + on_keys(join->names);
     }
-    if (left_join_of(table)) return "left join";
-    return on.empty() ? "cross join" : "on " + on;
+    std::string on;
+    for (int attribute : node.separator)
+        on += (on.empty() ? "on " : ", ") +
+              std::string(static_cast<const char*>(list_nth(analysis_.attributes, attribute)));
+    return on.empty() ? "cross join" : on;
 }
 
 void Explanation::add_table(int table, int depth) {

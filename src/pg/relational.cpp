@@ -80,7 +80,7 @@ void check_result_columns(TupleDesc result, const Source& source, const std::vec
         const Oid declared = TupleDescAttr(result, i)->atttypid;
         const Oid actual =
             is_value ? FLOAT8OID : source.columns()[static_cast<size_t>(groups[static_cast<size_t>(i)])].type;
-        if (pg_call([=] { return getBaseType(declared); }) != actual)
+        if (declared != actual)
             throw Error(ErrorCode::wrong_type,
                         format("column %d of the column list has type %s, the result has type %s", i + 1,
                                pg_call([=] { return format_type_be(declared); }),

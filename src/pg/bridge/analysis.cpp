@@ -73,6 +73,14 @@ const char* select_from_name(const char* source) {
     pg_unreachable();
 }
 
+// Whether a query or one inside it has FOR UPDATE or the like.
+bool locks_rows(Node* node, void* context) {
+    if (!node) return false;
+    if (!IsA(node, Query)) return btml_compat_walk(node, locks_rows, context);
+    return castNode(Query, node)->rowMarks != NIL ||
+           btml_compat_walk_query(castNode(Query, node), locks_rows, context, 0);
+}
+
 Query* parse(const char* sql) {
     List* const statements = pg_parse_query(sql);
     if (list_length(statements) != 1)
@@ -85,7 +93,7 @@ Query* parse(const char* sql) {
     if (list_length(queries) != 1 || query->commandType != CMD_SELECT || query->utilityStmt)
         not_a_source("another command");
     if (query->hasModifyingCTE) not_a_source("one that modifies data");
-    if (query->rowMarks) not_a_source("one that locks rows");
+    if (locks_rows(reinterpret_cast<Node*>(query), nullptr)) not_a_source("one that locks rows");
     return query;
 }
 

@@ -20,6 +20,13 @@ struct KeyType {
     KeyKind kind;
     Oid type; // text stands for its family
     Oid collation;
+
+    // Whether values of both are equal in the same sense.
+    bool compares_like(const KeyType& other) const {
+        if (kind != other.kind) return false;
+        return kind == KeyKind::integer || kind == KeyKind::real ||
+               (type == other.type && collation == other.collation);
+    }
 };
 
 struct SourceKey {
@@ -44,6 +51,7 @@ struct SourceLeftJoin {
     int left, right;
     List* left_keys;  // of SourceKey*
     List* right_keys; // of SourceKey*, paired with left_keys
+    List* names;      // of the right keys, for people (char*)
 };
 
 struct SourceOutput {

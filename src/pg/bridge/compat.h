@@ -85,6 +85,16 @@ btml_compat_walk_query(Query *query, bool (*walker) (Node *, void *), void *cont
 #endif
 }
 
+static inline Query *
+btml_compat_mutate_query(Query *query, Node *(*mutator) (Node *, void *), void *context, int flags)
+{
+#if PG_VERSION_NUM >= 160000
+	return query_tree_mutator(query, mutator, context, flags);
+#else
+	return query_tree_mutator(query, (Node *(*) ()) (void (*) ()) mutator, context, flags);
+#endif
+}
+
 static inline Relids
 btml_compat_varnos(PlannerInfo *root, Node *node)
 {

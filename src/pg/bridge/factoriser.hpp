@@ -56,6 +56,7 @@ class Factoriser {
     bool merge_outer_join(OuterJoin* outer);
     Relids lateral_references(RangeTblEntry* entry);
     Relids anchor(const OuterJoin* outer);
+    int preserved(Relids rels);
     const OuterJoin* nullable_by(Relids rels);
     void merge_all();
 
@@ -68,10 +69,13 @@ class Factoriser {
     void add_keys(SourceAnalysis* analysis);
     void add_left_joins(SourceAnalysis* analysis);
     void add_outputs(SourceAnalysis* analysis);
-    SourceKey* make_key(Node* expression, const KeyType& type, int attribute);
+    SourceKey* make_key(Node* expression, const KeyType& type, const SourceRelation* relation);
     Node* for_scan(Node* expression, Relids kept_joins);
+    Node* column_of(Node* expression, const SourceRelation* relation);
     const char* describe(Node* expression, Relids rels);
     int relation_number(Relids rels);
+    SourceRelation* relation_of(const SourceAnalysis* analysis, Relids rels);
+    void flatten_lateral(RangeTblEntry* entry);
 
     PlannerInfo* root_;
     Query* query_;
@@ -87,6 +91,7 @@ class Factoriser {
 };
 
 Node* strip_relabel(Node* node);
+bool has_sublink(Node* node, void* context);
 bool has_placeholder(Node* node, void* context);
 
 } // namespace btml::pg

@@ -15,10 +15,12 @@ Node* strip_relabel(Node* node) {
 bool has_placeholder(Node* node, void* context) {
     if (!node) return false;
     if (IsA(node, PlaceHolderVar)) return true;
+    if (IsA(node, Query))
+        return btml_compat_walk_query(castNode(Query, node), has_placeholder, context, QTW_IGNORE_JOINALIASES);
     return btml_compat_walk(node, has_placeholder, context);
 }
 
-static bool has_sublink(Node* node, void* context) {
+bool has_sublink(Node* node, void* context) {
     if (!node) return false;
     if (IsA(node, SubLink)) return true;
     return btml_compat_walk(node, has_sublink, context);
@@ -54,6 +56,19 @@ void Factoriser::preprocess_quals(Node* node) {
     *quals = reinterpret_cast<Node*>(make_ands_implicit(clause));
 }
 
+// What a lateral entry refers to may be columns of a join, which no base relation has.
+void Factoriser::flatten_lateral(RangeTblEntry* entry) {
+    const auto flatten = [this](auto*& part) {
+        Node* const flat = btml_compat_flatten_aliases(root_, query_, reinterpret_cast<Node*>(part));
+        part = reinterpret_cast<std::remove_reference_t<decltype(part)>>(flat);
+    };
+    flatten(entry->subquery);
+    flatten(entry->functions);
+    flatten(entry->values_lists);
+    flatten(entry->tablefunc);
+    flatten(entry->tablesample);
+}
+
 void Factoriser::prepare() {
     if (pull_up_) {
         pull_up_subqueries(root_);
@@ -64,7 +79,8 @@ void Factoriser::prepare() {
     bool outer = false;
     ListCell* cell;
     foreach (cell, query_->rtable) {
-        const RangeTblEntry* const entry = static_cast<RangeTblEntry*>(lfirst(cell));
+        RangeTblEntry* const entry = static_cast<RangeTblEntry*>(lfirst(cell));
+        if (entry->lateral) flatten_lateral(entry);
         outer = outer || (entry->rtekind == RTE_JOIN && IS_OUTER_JOIN(entry->jointype));
     }
     foreach (cell, query_->targetList) {
@@ -188,9 +204,7 @@ bool Factoriser::key_equality(Node* clause, Equality* equality) {
     if (!key_type(left, op->inputcollid, &equality->left_type) ||
         !key_type(exprType(equality->right), op->inputcollid, &equality->right_type))
         return false;
-    if (equality->left_type.kind != equality->right_type.kind) return false;
-    return equality->left_type.kind == KeyKind::integer || equality->left_type.kind == KeyKind::real ||
-           equality->left_type.type == equality->right_type.type;
+    return equality->left_type.compares_like(equality->right_type);
 }
 
 // The relations on the left that decide whether a row of the right matches.
@@ -199,15 +213,26 @@ Relids Factoriser::anchor(const OuterJoin* outer) {
     ListCell* cell;
     foreach (cell, outer->conjuncts) rels = bms_add_members(rels, static_cast<Conjunct*>(lfirst(cell))->rels);
     rels = bms_intersect(rels, outer->left);
-    return bms_is_empty(rels) ? bms_make_singleton(bms_next_member(outer->left, -1)) : rels;
+    return bms_is_empty(rels) ? bms_make_singleton(preserved(outer->left)) : rels;
 }
 
-// The outer join, if any, that adds rows without a match for one of the relations.
+// One of the relations joined at a place of the jointree that no left join among them adds null rows for.
+int Factoriser::preserved(Relids rels) {
+    Relids nullable = nullptr;
+    ListCell* cell;
+    foreach (cell, outer_joins_) {
+        const OuterJoin* const outer = static_cast<OuterJoin*>(lfirst(cell));
+        if (bms_is_subset(outer->left, rels)) nullable = bms_add_members(nullable, outer->right);
+    }
+    return bms_next_member(bms_difference(rels, nullable), -1);
+}
+
+// The left join between two groups, if any, that adds rows without a match for one of the relations.
 const OuterJoin* Factoriser::nullable_by(Relids rels) {
     ListCell* cell;
     foreach (cell, outer_joins_) {
         const OuterJoin* const outer = static_cast<OuterJoin*>(lfirst(cell));
-        if (bms_overlap(rels, outer->right)) return outer;
+        if (bms_overlap(rels, outer->right) && !is_one_group(bms_union(outer->right, anchor(outer)))) return outer;
     }
     return nullptr;
 }
@@ -278,8 +303,16 @@ void Factoriser::merge_all() {
         foreach (cell, outer_joins_) changed = merge_outer_join(static_cast<OuterJoin*>(lfirst(cell))) || changed;
         foreach (cell, query_->targetList) {
             const TargetEntry* const entry = lfirst_node(TargetEntry, cell);
-            const Relids rels = bms_intersect(varnos(reinterpret_cast<Node*>(entry->expr)), base_);
-            if (!entry->resjunk) changed = merge(rels, "an output column mixes tables") || changed;
+            if (entry->resjunk) continue;
+            Node* const expression = reinterpret_cast<Node*>(entry->expr);
+            const Relids rels = bms_intersect(varnos(expression), base_);
+            changed = merge(rels, "an output column mixes tables") || changed;
+            // Its value in a row without a match is not that of a constant expression.
+            const OuterJoin* const outer = has_sublink(expression, nullptr) ? nullable_by(rels) : nullptr;
+            if (outer)
+                changed = merge(bms_union(outer->right, anchor(outer)),
+                                "an output column with a sub-query is computed after a left join") ||
+                          changed;
         }
     }
 }

@@ -13,6 +13,9 @@ static Node* replace_placeholders(Node* node, void* context) {
     if (!node) return nullptr;
     if (IsA(node, PlaceHolderVar))
         return replace_placeholders(reinterpret_cast<Node*>(castNode(PlaceHolderVar, node)->phexpr), context);
+    if (IsA(node, Query)) // below a sub-link, or in the range table
+        return reinterpret_cast<Node*>(
+            btml_compat_mutate_query(castNode(Query, node), replace_placeholders, context, 0));
     return btml_compat_mutate(node, replace_placeholders, context);
 }
 
@@ -34,7 +37,7 @@ Node* Factoriser::for_scan(Node* expression, Relids kept_joins) {
 bool Factoriser::belongs(Node* clause, Relids below, Relids keep) {
     const Relids rels = bms_intersect(varnos(clause), base_);
     // A condition on no relation at all goes to one of those that it governs.
-    if (bms_is_empty(rels)) return bms_is_member(bms_next_member(below, -1), keep);
+    if (bms_is_empty(rels)) return bms_is_member(preserved(below), keep);
     return bms_is_subset(rels, keep);
 }
 
@@ -131,11 +134,6 @@ SourceRelation* Factoriser::make_relation(int group) {
     query->sortClause = NIL;
     Node* const tree = static_cast<Node*>(copyObjectImpl(jointree));
     query->jointree = IsA(tree, FromExpr) ? castNode(FromExpr, tree) : makeFromExpr(list_make1(tree), nullptr);
-    if (has_placeholder(reinterpret_cast<Node*>(query->jointree), nullptr)) {
-        // Inside a group with an outer join the planner must make placeholders itself.
-        if (!bms_is_empty(kept_joins)) failed_ = true;
-    }
-    query->jointree = castNode(FromExpr, for_scan(reinterpret_cast<Node*>(query->jointree), kept_joins));
 
     int rel = 0;
     ListCell* cell;
@@ -152,7 +150,8 @@ SourceRelation* Factoriser::make_relation(int group) {
             lfirst(cell) = nothing;
         }
     }
-    relation->query = query;
+    relation->kept_joins = kept_joins;
+    relation->query = castNode(Query, column_of(reinterpret_cast<Node*>(query), relation));
 
     // The conditions of a sub-query are its own affair; those of one table are worth showing.
     foreach (cell, bms_membership(rels) == BMS_SINGLETON ? conjuncts_ : NIL) {
@@ -160,23 +159,33 @@ SourceRelation* Factoriser::make_relation(int group) {
         if (belongs(conjunct->clause, conjunct->below, rels))
             relation->filters = lappend(relation->filters, const_cast<char*>(describe(conjunct->clause, rels)));
     }
-    relation->kept_joins = kept_joins;
     return relation;
 }
 
-SourceKey* Factoriser::make_key(Node* expression, const KeyType& type, int attribute) {
+// An expression as a column of the relation's query, or that query itself.
+Node* Factoriser::column_of(Node* expression, const SourceRelation* relation) {
+    // Inside a group with an outer join the planner must make placeholders itself.
+    if (!bms_is_empty(relation->kept_joins) && has_placeholder(expression, nullptr)) failed_ = true;
+    return for_scan(expression, relation->kept_joins);
+}
+
+SourceKey* Factoriser::make_key(Node* expression, const KeyType& type, const SourceRelation* relation) {
     SourceKey* const key = static_cast<SourceKey*>(palloc(sizeof(SourceKey)));
-    *key = {for_scan(expression, nullptr), type, attribute};
+    *key = {column_of(expression, relation), type, -1};
     return key;
 }
 
 int Factoriser::relation_number(Relids rels) {
-    return numbers_[group_of(bms_is_empty(rels) ? bms_next_member(base_, -1) : bms_next_member(rels, -1))];
+    return numbers_[group_of(bms_is_empty(rels) ? preserved(base_) : bms_next_member(rels, -1))];
+}
+
+SourceRelation* Factoriser::relation_of(const SourceAnalysis* analysis, Relids rels) {
+    return static_cast<SourceRelation*>(list_nth(analysis->relations, relation_number(rels)));
 }
 
 namespace {
 
-// One side of a key equality; equal expressions of one relation are one vertex.
+// One side of a key equality; equal expressions of one relation that are compared alike are one vertex.
 struct Vertex {
     int relation;
     Node* expression; // without relabelling
@@ -201,8 +210,10 @@ void Factoriser::add_keys(SourceAnalysis* analysis) {
         const int relation = relation_number(rels);
         Node* const plain = strip_relabel(expression);
         for (int i = 0; i < count; i++)
-            if (vertices[i].relation == relation && equal(vertices[i].expression, plain)) return i;
-        vertices[count] = {relation, plain, make_key(expression, type, -1), rels, count};
+            if (vertices[i].relation == relation && vertices[i].key->type.compares_like(type) &&
+                equal(vertices[i].expression, plain))
+                return i;
+        vertices[count] = {relation, plain, make_key(expression, type, relation_of(analysis, rels)), rels, count};
         return count++;
     };
     ListCell* cell;
@@ -243,8 +254,13 @@ void Factoriser::add_left_joins(SourceAnalysis* analysis) {
             Equality equality;
             if (!key_equality(conjunct->clause, &equality)) elog(ERROR, "left join was not factorised");
             const bool swapped = bms_is_subset(equality.left_rels, outer->right);
-            SourceKey* const left_key = make_key(equality.left, equality.left_type, -1);
-            SourceKey* const right_key = make_key(equality.right, equality.right_type, -1);
+            SourceKey* const left_key =
+                make_key(equality.left, equality.left_type, relation_of(analysis, equality.left_rels));
+            SourceKey* const right_key =
+                make_key(equality.right, equality.right_type, relation_of(analysis, equality.right_rels));
+            const char* const name =
+                swapped ? describe(equality.left, equality.left_rels) : describe(equality.right, equality.right_rels);
+            join->names = lappend(join->names, const_cast<char*>(name));
             join->left_keys = lappend(join->left_keys, swapped ? right_key : left_key);
             join->right_keys = lappend(join->right_keys, swapped ? left_key : right_key);
         }
@@ -259,16 +275,13 @@ void Factoriser::add_outputs(SourceAnalysis* analysis) {
         if (entry->resjunk) continue;
         Node* const expression = reinterpret_cast<Node*>(entry->expr);
         const Relids rels = bms_intersect(varnos(expression), base_);
-        const int number = relation_number(rels);
-        const SourceRelation* const relation = static_cast<SourceRelation*>(list_nth(analysis->relations, number));
-        if (has_placeholder(expression, nullptr) && !bms_is_empty(relation->kept_joins)) failed_ = true;
         SourceOutput* const output = static_cast<SourceOutput*>(palloc0(sizeof(SourceOutput)));
         output->name = entry->resname;
         output->type = exprType(expression);
         output->typmod = exprTypmod(expression);
         output->collation = exprCollation(expression);
-        output->relation = number;
-        output->expression = for_scan(expression, relation->kept_joins);
+        output->relation = relation_number(rels);
+        output->expression = column_of(expression, relation_of(analysis, rels));
         if (nullable_by(rels) && !IsA(strip_relabel(expression), Var)) {
             Node* const copy = static_cast<Node*>(copyObjectImpl(expression));
             output->null_row = eval_const_expressions(nullptr, replace_columns_by_null(copy, nullptr));

@@ -68,6 +68,22 @@ static int64_t real_bits(Datum value, Oid type) {
     return std::bit_cast<int64_t>(from_sql(number));
 }
 
+// A Datum's bytes beyond the length of its type may be anything.
+static int64_t value_bits(Datum value, Oid type) {
+    switch (type) {
+    case TIMEOID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+        return DatumGetInt64(value);
+    case BOOLOID:
+        return DatumGetBool(value);
+    case CHAROID:
+        return DatumGetChar(value);
+    default: // date, oid, enum
+        return DatumGetInt32(value);
+    }
+}
+
 static std::string_view bytes_of(Datum value, Oid type) {
     if (type == NAMEOID) return NameStr(*DatumGetName(value));
     if (type == UUIDOID) return {reinterpret_cast<const char*>(DatumGetPointer(value)), 16};
@@ -82,7 +98,7 @@ Key KeyDictionary::number(Datum value, Oid type) {
     case KeyKind::real:
         return integers_.number(real_bits(value, type));
     case KeyKind::by_value:
-        return integers_.number(static_cast<int64_t>(value));
+        return integers_.number(value_bits(value, type));
     case KeyKind::bytes:
         return texts_.number(bytes_of(value, type));
     case KeyKind::generic:

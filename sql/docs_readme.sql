@@ -1,0 +1,23 @@
+-- The quickstart of README.md.
+\set QUIET on
+\i test/data/baseball/load.sql
+\set ON_ERROR_STOP off
+
+CREATE TABLE models AS SELECT btml.boost_fit($$
+    SELECT ln(s.salary) AS log_salary, s.yearid, p.debut, p.birthyear, p.birthcountry, p.weight, p.bats, t.teamid,
+           p.birthyear % 5 = 0 AS held_out
+    FROM baseball.salaries s
+    JOIN baseball.people p USING (playerid)
+    JOIN baseball.teams t USING (yearid, teamid)
+    WHERE s.salary > 0 $$, target => 'log_salary', holdout => 'held_out') AS model;
+
+SELECT iteration, round(sqrt(train_loss)::numeric, 3) AS train_rmse, round(sqrt(holdout_loss)::numeric, 3) AS holdout_rmse
+FROM models, btml.training_log(model) WHERE iteration IN (1, 10, 100);
+
+SELECT p.namefirst || ' ' || p.namelast AS player, s.salary, round(exp(btml.predict(m.model, x.*))::numeric, -3) AS predicted
+FROM models m, baseball.salaries s JOIN baseball.people p USING (playerid),
+     LATERAL (SELECT s.yearid, p.debut, p.birthyear, p.birthcountry, p.weight, p.bats, s.teamid) x
+WHERE s.yearid = 2016 AND p.birthyear % 5 = 0 ORDER BY s.salary DESC LIMIT 3;
+
+DROP TABLE models;
+DROP SCHEMA baseball CASCADE;
