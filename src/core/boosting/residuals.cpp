@@ -22,6 +22,10 @@ uint64_t magnitude(int64_t x) {
     return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
 }
 
+double larger(double a, double b) { // NaN when either is
+    return std::isnan(a) || b <= a ? a : b;
+}
+
 uint128 product(int64_t weighted, int64_t residual) { // never negative: the signs agree
     return static_cast<uint128>(static_cast<int128>(weighted) * residual);
 }
@@ -78,13 +82,13 @@ void Residuals::find_base(const Buffer<double>& target) {
             const Role role = training_.role(row);
             if (role == Role::ignored) continue;
             const double y = std::fabs(target[training_.target_row(row)]);
-            if (!(y <= partial.most)) partial.most = y;
+            partial.most = larger(partial.most, y);
             if (role == Role::train) partial.most_trained = std::max(partial.most_trained, y);
         }
     });
     double most = 0, most_trained = 0;
     for (const Partial& partial : partials) {
-        if (!(partial.most <= most)) most = partial.most;
+        most = larger(most, partial.most);
         most_trained = std::max(most_trained, partial.most_trained);
     }
     if (!(most < too_large))
