@@ -38,6 +38,7 @@ class Factoriser {
     SourceAnalysis* run();
 
   private:
+    void pull_up();
     void prepare();
     Node* preprocess(Node* expression);
     void preprocess_quals(Node* node);

@@ -3,6 +3,7 @@
 extern "C" {
 #include "access/stratnum.h"
 #include "optimizer/clauses.h"
+#include "rewrite/rewriteManip.h"
 }
 
 namespace btml::pg {
@@ -69,10 +70,43 @@ void Factoriser::flatten_lateral(RangeTblEntry* entry) {
     flatten(entry->tablesample);
 }
 
+namespace {
+
+// Sets the mark of a query and of all queries inside it that says whether it has sub-links.
+bool mark_sublinks(Node* node, void* hide) {
+    if (!node) return false;
+    if (!IsA(node, Query)) return btml_compat_walk(node, mark_sublinks, hide);
+    castNode(Query, node)->hasSubLinks = !*static_cast<bool*>(hide) && checkExprHasSubLink(node);
+    return btml_compat_walk_query(castNode(Query, node), mark_sublinks, hide, 0);
+}
+
+bool has_semi_join(Node* node, void* context) {
+    if (!node || IsA(node, Query)) return false;
+    if (IsA(node, JoinExpr) &&
+        (castNode(JoinExpr, node)->jointype == JOIN_SEMI || castNode(JoinExpr, node)->jointype == JOIN_ANTI))
+        return true;
+    return btml_compat_walk(node, has_semi_join, context);
+}
+
+} // namespace
+
+// Pull-up would turn the EXISTS and IN of sub-queries into semi-joins, which are no conditions that a scan could have:
+// it sees no sub-links.
+void Factoriser::pull_up() {
+    bool hide = true;
+    mark_sublinks(reinterpret_cast<Node*>(query_), &hide);
+    pull_up_subqueries(root_);
+    query_ = root_->parse;
+    hide = false;
+    mark_sublinks(reinterpret_cast<Node*>(query_), &hide);
+    // Those of functions that it expanded in place.
+    failed_ = has_semi_join(reinterpret_cast<Node*>(query_->jointree), nullptr);
+}
+
 void Factoriser::prepare() {
     if (pull_up_) {
-        pull_up_subqueries(root_);
-        query_ = root_->parse;
+        pull_up();
+        if (failed_) return;
         // Views that were pulled up are not part of any query that runs later.
         btml_compat_check_permissions(query_);
     }

@@ -292,6 +292,7 @@ void Factoriser::add_outputs(SourceAnalysis* analysis) {
 
 SourceAnalysis* Factoriser::run() {
     prepare();
+    if (failed_) return nullptr;
     collect(reinterpret_cast<Node*>(query_->jointree));
     merge_all();
     SourceAnalysis* const analysis = static_cast<SourceAnalysis*>(palloc0(sizeof(SourceAnalysis)));
