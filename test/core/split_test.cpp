@@ -1,0 +1,125 @@
+#include "boosting_data.hpp"
+#include "core/boosting/histogram.hpp"
+#include "core/boosting/split.hpp"
+
+namespace btml::boosting::test {
+namespace {
+
+Candidate candidate(double score, int feature) {
+    Candidate result;
+    result.score = result.gain = score;
+    result.feature = feature;
+    return result;
+}
+
+TEST(Split, TheFirstOfATieWins) {
+    Candidates found(1e-9, 0);
+    for (const auto& [score, feature] : {std::pair(1.0, 0), {2.0, 1}, {2.0 * (1 + 5e-10), 2}, {1.5, 3}})
+        found.add(candidate(score, feature));
+    EXPECT_EQ(found.winner().feature, 1);
+    found.add(candidate(2 * (1 + 12e-10), 4)); // within a tie of feature 2, not of feature 1
+    EXPECT_EQ(found.winner().feature, 2);
+    found.add(candidate(3, 5));
+    EXPECT_EQ(found.winner().feature, 5);
+}
+
+// Joining lists gives what one list would.
+TEST(Split, ListsOfCandidatesJoin) {
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        Random random(seed);
+        Candidates one(1e-9, 0), joined(1e-9, 0), part(1e-9, 0);
+        for (int i = 0; i < 40; i++) {
+            const Candidate next = candidate(1 + 1e-10 * static_cast<double>(random.below(60)), i);
+            one.add(next);
+            part.add(next);
+            if (random.chance(0.2)) {
+                joined.add(part);
+                part = Candidates(1e-9, 0);
+            }
+        }
+        joined.add(part);
+        EXPECT_EQ(joined.winner().feature, one.winner().feature);
+    }
+}
+
+struct Fitted {
+    QuietContext context;
+    ThreadTeam team{context};
+    Dataset dataset;
+    TrainingRows training;
+    BinnedData data;
+    Residuals residuals;
+    RowIndex index;
+    explicit Fitted(const PlainData& plain, int threads = 1)
+        : context(threads),
+          dataset(to_dataset(plain, context)),
+          training(dataset, team, context),
+          data(bin_features(dataset, training, 255, team, context)),
+          residuals(training, std::move(dataset.target), team, context),
+          index(training, team, context) {}
+};
+
+TEST(Split, GainIsTheDecreaseOfTheSquaredError) {
+    const Fitted fitted(random_data({}, 1));
+    for (const double l2 : {0.0, 0.7, 30.0}) {
+        Options options;
+        options.l2 = l2;
+        const SplitRules rules(options, fitted.training, fitted.residuals);
+        const Stats left{-700, 3}, right{900, 11};
+        const double expected = 700.0 * 700 / (3 + l2) + 900.0 * 900 / (11 + l2) - 200.0 * 200 / (14 + l2);
+        EXPECT_NEAR(rules.gain(left, right), expected, 1e-9 * expected);
+        EXPECT_EQ(rules.gain({1 << 20, 4}, {1 << 20, 4}) > 0, false);
+    }
+    // Where the three terms are alike to 18 digits, the difference still counts.
+    const SplitRules rules({}, fitted.training, fitted.residuals);
+    const int64_t large = int64_t{1} << 50;
+    EXPECT_NEAR(rules.gain({large + 1, 1}, {large - 1, 1}), 2, 1e-9);
+}
+
+TEST(Histogram, SumsEveryRowOnce) {
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        DataShape shape;
+        shape.rows = seed % 4 == 3 ? 40000 : 500 + 300 * seed;
+        shape.features = 1 + static_cast<int>(seed);
+        shape.fact_ids = seed % 5 == 1;
+        shape.weights = seed % 3 == 1;
+        shape.holdout = seed % 2;
+        const PlainData plain = random_data(shape, seed);
+        Fitted fitted(plain, 1 + static_cast<int>(seed % 3));
+        HistogramBuilder builder(fitted.data, fitted.residuals, fitted.index, fitted.team, fitted.context);
+        std::vector<int> features;
+        for (int f = 0; f < shape.features; f++)
+            if (seed % 3 != 2 || f % 3 != 1) features.push_back(f);
+        builder.select(features);
+        NodeRows root = fitted.index.root(1, 0, 0);
+        struct Third {
+            size_t operator()(uint32_t row) const { return row % 3 == 0; }
+            const void* address(uint32_t) const { return nullptr; }
+        };
+        for (const RowSet& set : {root[in_bag], fitted.index.partition(root[in_bag], Third{}).first}) {
+            std::vector<Stats> found(builder.bins()), expected(builder.bins());
+            builder.build(set, Quantity::residual, found.data());
+            for (uint32_t row = 0; row < plain.rows; row++) {
+                if (plain.held_out(row) || plain.weight_of(row) == 0) continue;
+                if (set.size() != root[in_bag].size() && row % 3 != 0) continue;
+                Stats sums;
+                fitted.residuals.gather(&row, 0, 1, &sums);
+                for (const int f : builder.features()) {
+                    const FeatureBins& feature = fitted.data.features[static_cast<size_t>(f)];
+                    const BinGroup& group = fitted.data.groups[feature.group];
+                    const size_t place = plain.row_of(feature.table, row) * group.width + feature.slot;
+                    expected[builder.offset(f) +
+                             (group.bytes == 1 ? group.bins<uint8_t>()[place] : group.bins<uint16_t>()[place])] += sums;
+                }
+            }
+            for (size_t b = 0; b < expected.size(); b++) {
+                EXPECT_EQ(found[b].sum, expected[b].sum);
+                EXPECT_EQ(found[b].count, expected[b].count);
+            }
+        }
+    }
+}
+
+} // namespace
+} // namespace btml::boosting::test
