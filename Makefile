@@ -67,6 +67,11 @@ $(objdir)/flags: force
 $(MODULE_big)$(DLSUFFIX): src/btml.map
 -include $(OBJS:.o=.d)
 
+# A module for tests of the boundary alone.
+guard_test: build/guard_test.so
+build/guard_test.so: test/modules/guard/guard_test.cpp $(addprefix $(objdir)/,pg/bridge/guard.o core/base/error.o)
+	$(CXX) $(CXXFLAGS) $(pg_flags) -shared $^ $(SHLIB_LINK) -o $@
+
 $(DATA_built): $(install_parts) Makefile
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; cat /dev/null $(install_parts); } > $@
 
@@ -89,4 +94,4 @@ format:
 print-sources:
 	@printf '%s\n' $(core_sources) $(pg_sources)
 
-.PHONY: test demo bench format print-sources force
+.PHONY: test demo bench format print-sources guard_test force

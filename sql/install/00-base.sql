@@ -1,5 +1,8 @@
 -- Version and progress.
 
+-- Every function reads with its caller's rights, so everybody may call them.
+GRANT USAGE ON SCHEMA btml TO PUBLIC;
+
 CREATE FUNCTION btml.version() RETURNS text
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_version';
 COMMENT ON FUNCTION btml.version() IS 'version of the loaded btml library';

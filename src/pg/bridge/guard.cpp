@@ -1,6 +1,5 @@
 #include "pg/bridge/guard.hpp"
 
-#include <new>
 #include <stdexcept>
 
 extern "C" {
@@ -16,7 +15,9 @@ struct Failure {
     enum class Kind { none, postgres, cancelled, core } kind = Kind::none;
     ErrorData* postgres = nullptr;
     int sqlstate = 0;
-    char message[1024] = "", detail[2048] = "", hint[1024] = "";
+    char message[1024], detail[2048], hint[1024]; // not filled with zeros: this is built at every call
+
+    Failure() { message[0] = detail[0] = hint[0] = '\0'; }
 };
 
 template <size_t n>
@@ -118,6 +119,22 @@ void clip(char* text) {
 }
 
 } // namespace
+
+ErrorData* take_error(MemoryContext context) {
+    ErrorData* volatile error = nullptr;
+    PG_TRY();
+    {
+        MemoryContextSwitchTo(context);
+        error = CopyErrorData();
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(context);
+    }
+    PG_END_TRY();
+    FlushErrorState();
+    return error;
+}
 
 Datum guarded(FunctionBody body, FunctionCallInfo fcinfo) {
     Failure failure;

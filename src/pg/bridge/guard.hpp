@@ -7,6 +7,8 @@
 //                            object is alive any more.
 #pragma once
 
+#include <new>
+
 #include "core/base/error.hpp"
 #include "pg/bridge/postgres.hpp"
 
@@ -17,6 +19,9 @@ struct PgError {
     ErrorData* data;
 };
 
+// Ends PG_CATCH: the error as it was, in `context`; null when there was no memory left for a copy of it.
+ErrorData* take_error(MemoryContext context);
+
 // Runs `f`, in which no object with a destructor may live and from which no exception may escape.
 // The result must be trivially copyable.
 template <class F>
@@ -26,6 +31,7 @@ auto pg_call(F&& f) {
     static_assert(std::is_trivially_copyable_v<Stored>);
     const MemoryContext context = CurrentMemoryContext;
     ErrorData* volatile error = nullptr;
+    volatile bool failed = false;
     alignas(Stored) unsigned char storage[sizeof(Stored)];
     PG_TRY();
     {
@@ -38,12 +44,14 @@ auto pg_call(F&& f) {
     }
     PG_CATCH();
     {
-        MemoryContextSwitchTo(context);
-        error = CopyErrorData();
-        FlushErrorState();
+        error = take_error(context);
+        failed = true;
     }
     PG_END_TRY();
-    if (error) throw PgError{error};
+    if (failed) {
+        if (!error) throw std::bad_alloc();
+        throw PgError{error};
+    }
     if constexpr (!std::is_void_v<Result>) {
         Stored result;
         memcpy(&result, storage, sizeof(result));

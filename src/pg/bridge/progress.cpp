@@ -7,7 +7,6 @@ extern "C" {
 #include "port/atomics.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
-#include "storage/procarray.h"
 #include "storage/shmem.h"
 #include "utils/timestamp.h"
 }
@@ -42,28 +41,29 @@ void initialise(void* memory) {
 ProgressSlots* attached = nullptr;
 bool unavailable = false;
 
+// A session that is terminated in the middle of a call leaves without destructors.
+void release_slots(int, Datum) {
+    for (ProgressSlot& slot : attached->slots)
+        if (pg_atomic_read_u32(&slot.pid) == static_cast<uint32>(MyProcPid)) pg_atomic_write_u32(&slot.pid, 0);
+}
+
 // Null when shared memory has no room left. Inside pg_call.
 ProgressSlots* attach() {
     if (!attached && !unavailable) {
         attached =
             static_cast<ProgressSlots*>(btml_compat_shared_memory("btml progress", sizeof(ProgressSlots), initialise));
         unavailable = attached == nullptr;
+        if (attached) before_shmem_exit(release_slots, static_cast<Datum>(0));
     }
     return attached;
-}
-
-bool is_running(uint32 pid) {
-    return pid != 0 && BackendPidGetProc(static_cast<int>(pid)) != nullptr;
 }
 
 ProgressSlot* claim() {
     ProgressSlots* const all = attach();
     if (!all) return nullptr;
     for (ProgressSlot& slot : all->slots) {
-        uint32 owner = pg_atomic_read_u32(&slot.pid);
-        // A session that was terminated in the middle leaves its slot behind.
-        if (is_running(owner)) continue;
-        if (pg_atomic_compare_exchange_u32(&slot.pid, &owner, static_cast<uint32>(MyProcPid))) return &slot;
+        uint32 nobody = 0;
+        if (pg_atomic_compare_exchange_u32(&slot.pid, &nobody, static_cast<uint32>(MyProcPid))) return &slot;
     }
     return nullptr;
 }
@@ -101,7 +101,7 @@ static bool read_slot(ProgressSlot& slot, ProgressSlot& copy) {
         memcpy(&copy, &slot, sizeof(copy));
         pg_read_barrier();
         if (before % 2 == 0 && pg_atomic_read_u32(&slot.changes) == before)
-            return is_running(pg_atomic_read_u32(&copy.pid));
+            return pg_atomic_read_u32(&copy.pid) != 0;
     }
     return false;
 }
@@ -119,7 +119,7 @@ BTML_FUNCTION(btml_progress_lines) {
     ProgressSlots* const all = pg_call([] { return attach(); });
     for (int i = 0; all && i < slot_count; i++) {
         ProgressSlot slot;
-        if (!pg_call([&] { return read_slot(all->slots[i], slot); })) continue;
+        if (!read_slot(all->slots[i], slot)) continue;
         rows.add_integer(static_cast<int>(pg_atomic_read_u32(&slot.pid)));
         rows.add_text(slot.function);
         rows.add_text(slot.phase);

@@ -65,7 +65,10 @@ void ResultRows::put(Datum value, bool null) {
 void ResultRows::finish_row() {
     if (filled_ != values_.size()) throw Error(ErrorCode::internal, "fewer values than result columns");
     filled_ = 0;
-    pg_call([this] { tuplestore_putvalues(store_, columns_, values_.data(), nulls_.get()); });
+    pg_call([this] {
+        CHECK_FOR_INTERRUPTS();
+        tuplestore_putvalues(store_, columns_, values_.data(), nulls_.get());
+    });
 }
 
 } // namespace btml::pg

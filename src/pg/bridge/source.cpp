@@ -56,6 +56,8 @@ void Source::require_distinct_names() const {
 
 namespace {
 
+constexpr uint64_t work_per_poll = uint64_t{1} << 16;
+
 // One column that is carried along: its data and what is needed to finish it.
 struct CategoryColumn {
     int table, column;
@@ -292,16 +294,25 @@ void Reading::finish_categories() {
         const bool by_integer = category.kind == LabelKind::boolean || category.kind == LabelKind::enumeration;
         const size_t count = by_integer ? category.integers->values().size() : category.labels->size();
         std::vector<std::string> labels(count);
-        for (size_t i = 0; i < count; i++) labels[i] = label(category, static_cast<uint32_t>(i));
+        for (size_t i = 0; i < count; i++) {
+            if (i % work_per_poll == 0) context_.poll();
+            labels[i] = label(category, static_cast<uint32_t>(i));
+        }
         std::vector<uint32_t> order(count), rank(count);
         std::iota(order.begin(), order.end(), 0U);
-        std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return labels[a] < labels[b]; });
+        uint64_t comparisons = 0;
+        std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+            if (++comparisons % work_per_poll == 0) context_.poll();
+            return labels[a] < labels[b];
+        });
         for (uint32_t i = 0; i < count; i++) {
             rank[order[i]] = i;
             column.categories.push_back(std::move(labels[order[i]]));
         }
-        for (uint32_t& code : column.codes)
-            if (code != DataColumn::null_code) code = rank[code];
+        for (size_t row = 0; row < column.codes.size(); row++) {
+            if (row % work_per_poll == 0) context_.poll();
+            if (uint32_t& code = column.codes[row]; code != DataColumn::null_code) code = rank[code];
+        }
         if (column.null_row_code != DataColumn::null_code) column.null_row_code = rank[column.null_row_code];
     }
 }

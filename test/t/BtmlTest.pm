@@ -1,0 +1,90 @@
+# What the TAP tests share: a cluster with the extension, sessions, and a look at a backend from outside.
+package BtmlTest;
+use strict;
+use warnings;
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(new_cluster session send_statement finish_statement fails wait_for status_kb task_count median);
+
+# A running cluster with the extension in the database postgres.
+sub new_cluster
+{
+	my ($name, %params) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(%{ $params{init} || {} });
+	$node->append_conf('postgresql.conf', "fsync = off\nshared_buffers = 64MB\nmax_wal_size = 1GB\n" . ($params{conf} || ''));
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION btml');
+	return $node;
+}
+
+# A psql that stays, and the process id of its backend.
+sub session
+{
+	my ($node, %params) = @_;
+	my $session = $node->background_psql($params{database} || 'postgres', on_error_stop => 0, extra_params => $params{extra_params});
+	return ($session, scalar $session->query('SELECT pg_backend_pid()'));
+}
+
+# Starts a statement without waiting for its end; finish_statement waits and returns what psql wrote to stderr.
+sub send_statement
+{
+	my ($session, $statement) = @_;
+	$session->query_until(qr/sent/, "\\echo sent\n$statement;\n");
+	return;
+}
+
+sub finish_statement
+{
+	my ($session) = @_;
+	$session->query('SELECT 1');
+	my $stderr = $session->{stderr};
+	$session->{stderr} = '';
+	return $stderr;
+}
+
+# The statement ends with an error whose text matches.
+sub fails
+{
+	my ($session, $statement, $error, $name) = @_;
+	$session->{stderr} = '';
+	$session->query($statement);
+	like($session->{stderr}, $error, $name);
+	$session->{stderr} = '';
+	return;
+}
+
+# Waits until the query gives true.
+sub wait_for
+{
+	my ($node, $query) = @_;
+	$node->poll_query_until('postgres', $query) or die "waited in vain for: $query";
+	return;
+}
+
+# A number of kB in /proc/PID/status, as VmRSS and VmHWM.
+sub status_kb
+{
+	my ($pid, $field) = @_;
+	my ($kb) = slurp_file("/proc/$pid/status") =~ /^$field:\s+(\d+) kB/m;
+	return $kb;
+}
+
+# The threads of a process.
+sub task_count
+{
+	my ($pid) = @_;
+	my @tasks = glob("/proc/$pid/task/*");
+	return scalar @tasks;
+}
+
+sub median
+{
+	my @sorted = sort { $a <=> $b } @_;
+	return $sorted[ $#sorted / 2 ];
+}
+
+1;
