@@ -95,7 +95,6 @@ TEST(BoostedModel, ImpossibleTreesAreRefused) {
         {"child out of range", [](Model& m) { m.trees[0][0].right = 1000; }},
         {"negative child", [](Model& m) { m.trees[0][0].right = -7; }},
         {"two parents", [](Model& m) { m.trees[0][0].right = m.trees[0][0].left; }},
-        {"unknown feature", [](Model& m) { m.trees[0][0].feature = 2; }},
         {"threshold NULL", [](Model& m) { m.trees[0][0].threshold = null_number; }},
         {"infinite value", [](Model& m) { m.trees[0][1].value = std::numeric_limits<double>::infinity(); }},
         {"negative rows", [](Model& m) { m.trees[0][1].rows = -1; }},
@@ -128,6 +127,23 @@ TEST(BoostedModel, ImpossibleTreesAreRefused) {
         damage.apply(damaged);
         EXPECT_EQ(caught([&] { decode_bytes(bytes_of(damaged)); }).message, "invalid btml.model value") << damage.what;
     }
+}
+
+TEST(BoostedModel, UnknownFeaturesAreRefused) {
+    Model model;
+    model.features = {{"x", "integer", false, {}}};
+    Node leaf, inner;
+    inner.left = 0x01010101;
+    inner.right = 0x02020202;
+    inner.feature = 0;
+    model.trees = {{inner, leaf, leaf}};
+    std::string bytes = bytes_of(model);
+    const size_t children = bytes.find(std::string(4, '\1') + std::string(4, '\2'));
+    ASSERT_NE(children, std::string::npos);
+    bytes[children + 8] = 1;
+    EXPECT_EQ(caught([&] { decode_bytes(bytes); }).detail, "A node splits feature 1 of 1.");
+    bytes[children + 11] = static_cast<char>(0x80);
+    EXPECT_EQ(caught([&] { decode_bytes(bytes); }).detail, "A node splits feature -2147483647 of 1.");
 }
 
 TEST(BoostedModel, ImportanceAddsUp) {
