@@ -58,6 +58,18 @@ ExpandedRows* as_expanded(Datum value) {
     return header->eoh_methods == &methods ? reinterpret_cast<ExpandedRows*>(header) : nullptr;
 }
 
+// A flat state. Error corrupt_model for bytes that are none.
+RowCollection parse_rows(std::span<const std::byte> bytes, MemoryBudget& budget) {
+    try {
+        RowCollection rows = RowCollection::parse(bytes, budget);
+        require_valid_text(rows.options());
+        return rows;
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::corrupt_model) throw;
+        throw Error(ErrorCode::corrupt_model, "invalid btml.boost_rows value", error.detail());
+    }
+}
+
 // An empty state whose memory goes with `parent`.
 ExpandedRows* new_state(MemoryContext parent) {
     auto owned = std::make_unique<OwnedRows>();
@@ -86,7 +98,7 @@ ExpandedRows* writable_state(FunctionCallInfo fcinfo) {
     if (const ExpandedRows* const other = as_expanded(value))
         state->owned->rows.append(other->owned->rows);
     else
-        state->owned->rows = RowCollection::parse(datum_bytes(value), state->owned->budget);
+        state->owned->rows = parse_rows(datum_bytes(value), state->owned->budget);
     return state;
 }
 
@@ -129,7 +141,7 @@ BTML_FUNCTION(btml_boost_rows_combine) {
         state->owned->rows.append(expanded->owned->rows);
     else {
         MemoryBudget budget(memory_limit_bytes());
-        state->owned->rows.append(RowCollection::parse(datum_bytes(other), budget));
+        state->owned->rows.append(parse_rows(datum_bytes(other), budget));
     }
     return state_datum(state);
 }
@@ -144,7 +156,7 @@ BTML_FUNCTION(btml_boost_rows_final) {
     const Datum value = PG_GETARG_DATUM(0);
     std::optional<RowCollection> parsed;
     const ExpandedRows* const expanded = as_expanded(value);
-    if (!expanded) parsed.emplace(RowCollection::parse(datum_bytes(value), context.memory()));
+    if (!expanded) parsed.emplace(parse_rows(datum_bytes(value), context.memory()));
     const RowCollection& rows = expanded ? expanded->owned->rows : *parsed;
     if (rows.rows() == 0) {
         fcinfo->isnull = true;
@@ -163,7 +175,7 @@ BTML_FUNCTION(btml_boost_rows_final) {
 BTML_FUNCTION(btml_boost_rows_in) {
     const std::span<const std::byte> bytes = decode_base64(PG_GETARG_CSTRING(0), "btml.boost_rows");
     MemoryBudget budget(memory_limit_bytes());
-    RowCollection::parse(bytes, budget);
+    parse_rows(bytes, budget);
     return bytes_datum(bytes);
 }
 
@@ -174,7 +186,7 @@ BTML_FUNCTION(btml_boost_rows_out) {
 BTML_FUNCTION(btml_boost_rows_recv) {
     const std::span<const std::byte> bytes = message_bytes(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
     MemoryBudget budget(memory_limit_bytes());
-    RowCollection::parse(bytes, budget);
+    parse_rows(bytes, budget);
     return bytes_datum(bytes);
 }
 

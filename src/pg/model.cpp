@@ -40,11 +40,23 @@ Model decode_payload(std::span<const std::byte> payload) {
     return model;
 }
 
+// Names and labels leave as text, so they must be text in the encoding of this database.
+void check_texts(const Model& model) {
+    require_valid_text(model.target);
+    require_valid_text(model.strategy);
+    require_valid_text(model.strategy_reason);
+    for (const Feature& feature : model.features) {
+        require_valid_text(feature.name);
+        require_valid_text(feature.type);
+        for (const std::string& category : feature.categories) require_valid_text(category);
+    }
+}
+
 // Validates bytes from outside and makes a value of them.
 Datum model_from_outside(std::span<const std::byte> bytes) {
     const Envelope envelope = open_envelope(bytes);
     if (!envelope.note.empty()) corrupt_model(format("%zu bytes follow its end.", envelope.note.size()));
-    decode_payload(envelope.payload);
+    check_texts(decode_payload(envelope.payload));
     return bytes_datum(bytes);
 }
 

@@ -1,7 +1,10 @@
 #include "pg/bridge/bytes.hpp"
 
+#include "core/base/serial.hpp"
+
 extern "C" {
 #include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
 }
 
 namespace btml::pg {
@@ -56,6 +59,12 @@ std::span<const std::byte> message_bytes(StringInfo message) {
         return std::span<const std::byte>(reinterpret_cast<const std::byte*>(pq_getmsgbytes(message, length)),
                                           static_cast<size_t>(length));
     });
+}
+
+void require_valid_text(std::string_view text) {
+    const bool valid = pg_call(
+        [=] { return pg_verify_mbstr(GetDatabaseEncoding(), text.data(), static_cast<int>(text.size()), true); });
+    if (!valid) corrupt_model("A text is not valid in the encoding of the database.");
 }
 
 } // namespace btml::pg

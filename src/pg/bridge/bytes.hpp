@@ -20,6 +20,9 @@ std::span<const std::byte> datum_bytes(Datum value);
 std::span<const std::byte> decode_base64(const char* text, const char* type);
 Datum encode_base64(std::span<const std::byte> bytes); // a cstring
 
+// Error corrupt_model for text that is not valid in the encoding of the database.
+void require_valid_text(std::string_view text);
+
 // All that is left of a message to a receive function.
 std::span<const std::byte> message_bytes(StringInfo message);
 

@@ -23,7 +23,7 @@ int find_attribute(TupleDesc columns, const Feature& feature) {
     const std::string nearest = nearest_name(feature.name, names);
     throw Error(ErrorCode::undefined_column,
                 format("the record has no column \"%s\", which the model needs", feature.name.c_str()),
-                "The record's columns are " + quoted_list(names) + ".",
+                names.empty() ? "The record has no columns." : "The record's columns are " + quoted_list(names) + ".",
                 nearest.empty()
                     ? "Write t.* to pass a whole row of t."
                     : format("Perhaps it is \"%s\" there. Write t.* to pass a whole row of t.", nearest.c_str()));
