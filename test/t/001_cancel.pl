@@ -1,0 +1,132 @@
+# Cancellation, statement_timeout and termination in every part of a call: it ends soon, and the session goes on as if
+# nothing had happened.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use BtmlTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# The promise is 200 ms; a machine with other things to do gets more.
+my $limit_ms = 1000;
+my $repetitions = 3;
+
+my $node = new_cluster('cancel');
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE wide AS SELECT i % 3 AS k, i % 1000 / 7.0 AS y, sin(i) AS a, cos(i) AS b, sin(i * 0.7) AS c, ln(i) AS d
+    FROM generate_series(1, 400000) AS i;
+CREATE TABLE few AS SELECT k, y, a FROM wide LIMIT 2000;
+CREATE TABLE many AS SELECT i % 3 AS k, i AS z FROM generate_series(1, 15000) AS i;
+CREATE TABLE labels AS SELECT md5(i::text) AS label, i % 10 AS y FROM generate_series(1, 400000) AS i;
+CREATE TABLE kept AS SELECT btml.boost_fit('few', 'y') AS model;
+
+-- Waits for a phase of the victim (any, when NULL) and a little longer, sends a signal, and returns the milliseconds
+-- until the statement has ended; NULL when it ended before.
+CREATE FUNCTION interrupt_ms(victim int, wanted text, delay float8, terminate boolean DEFAULT false) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+    began boolean = false;
+    active boolean;
+    sent timestamptz;
+BEGIN
+    LOOP
+        PERFORM pg_stat_clear_snapshot();
+        active := EXISTS (SELECT FROM pg_stat_activity WHERE pid = victim AND state = 'active');
+        EXIT WHEN active AND (wanted IS NULL OR EXISTS (SELECT FROM btml.progress WHERE pid = victim AND phase = wanted));
+        IF began AND NOT active THEN RETURN NULL; END IF;
+        began := active;
+        PERFORM pg_sleep(0.001);
+    END LOOP;
+    PERFORM pg_sleep(delay);
+    sent := clock_timestamp();
+    PERFORM CASE WHEN terminate THEN pg_terminate_backend(victim) ELSE pg_cancel_backend(victim) END;
+    LOOP
+        PERFORM pg_stat_clear_snapshot();
+        EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = victim AND state = 'active');
+        PERFORM pg_sleep(0.001);
+    END LOOP;
+    RETURN 1000 * extract(epoch FROM clock_timestamp() - sent);
+END
+$$;
+SQL
+
+my ($session, $pid) = session($node);
+$session->query("SET btml.memory_limit = '4GB'");
+my $digest = q{SELECT md5(string_agg(t::text, ',')) FROM btml.trees(btml.boost_fit('SELECT * FROM wide LIMIT 20000', 'y', trees => 20)) AS t};
+my $before = $session->query($digest);
+
+my $join = 'SELECT x.y, x.a, many.z FROM wide AS x JOIN many USING (k) WHERE x.y < 2';
+my $pairs = 'SELECT x.y, x.a FROM wide AS x, few OFFSET 0';
+# [name, phase to wait for (NULL: none), seconds into it, statement]
+my @places = (
+	[ 'reading', 'reading tables', 0.1, "SELECT btml.boost_fit('$pairs', 'y')" ],
+	[ 'a sort below a source', 'reading tables', 0.02, q{SELECT btml.sumprod('SELECT a FROM wide ORDER BY md5(b::text) OFFSET 0')} ],
+	[ 'sorting categories', 'reading tables', 0.15, q{SELECT btml.boost_fit('labels', 'y')} ],
+	[ 'joining', 'enumerating the join', 0, "SELECT btml.boost_fit('$join', 'y')" ],
+	[ 'binning', 'binning features', 0, q{SELECT btml.boost_fit('wide', 'y', max_bins => 0)} ],
+	[ 'growing trees', 'growing trees', 0.2, "SELECT btml.boost_fit('$join', 'y', trees => 10000)" ],
+	[ 'growing a large tree', 'growing trees', 0.2, q{SELECT btml.tree_fit('wide', 'y', max_leaves => 0, min_leaf_rows => 1)} ],
+	[ 'summing', 'reading tables', 0.05, "SELECT btml.sumprod('$pairs')" ],
+	[ 'predicting', undef, 0.1, 'SELECT sum(btml.predict(model, few.*)) FROM kept, few, many' ],
+	[ 'aggregating', undef, 0.1, 'SELECT btml.boost_fit_agg(few.y, ARRAY[few.a, many.z]) FROM few, many' ],
+	[ 'training an aggregate', 'growing trees', 0.1, q{SELECT btml.boost_fit_agg(y, ARRAY[a], '{"trees": 100000}') FROM wide} ],
+);
+
+for my $place (@places)
+{
+	my ($name, $phase, $delay, $statement) = @$place;
+	my @times;
+	for (1 .. $repetitions)
+	{
+		send_statement($session, $statement);
+		push @times, interrupt_ms($pid, $phase, $delay);
+		like(finish_statement($session), qr/canceling statement due to user request/, "$name: cancelled");
+	}
+	note("$name: @times ms");
+	cmp_ok(median(@times), '<', $limit_ms, "$name: ended within $limit_ms ms of the signal");
+}
+
+# statement_timeout, wherever it happens to strike.
+$session->query("\\timing on");
+my @late;
+for my $timeout (50, 150, 300, 500, 800)
+{
+	$session->query("SET statement_timeout = $timeout");
+	my $output = $session->query("SELECT btml.boost_fit('wide', 'y', trees => 100000)");
+	my ($took) = $output =~ /Time: ([0-9.]+) ms/;
+	push @late, sprintf('%.0f', $took - $timeout);
+	like($session->{stderr}, qr/canceling statement due to statement timeout/, "timeout of $timeout ms");
+	$session->{stderr} = '';
+	$session->query('RESET statement_timeout');
+}
+$session->query("\\timing off");
+note("statement_timeout: @late ms late");
+cmp_ok(median(@late), '<', $limit_ms, "statement_timeout ends within $limit_ms ms");
+
+is($session->query($digest), $before, 'the session fits the same trees as before');
+$session->quit;
+
+for my $place (@places)
+{
+	my ($name, $phase, $delay, $statement) = @$place;
+	my ($victim, $victim_pid) = session($node);
+	$victim->query("SET btml.memory_limit = '4GB'");
+	send_statement($victim, $statement);
+	my $time = interrupt_ms($victim_pid, $phase, $delay, 'terminate');
+	note("$name: terminated in $time ms");
+	wait_for($node, "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $victim_pid)");
+	$victim->{run}->finish;
+	like($victim->{stderr}, qr/terminating connection due to administrator command/, "$name: terminated");
+}
+is($node->safe_psql('postgres', 'SELECT count(*) FROM btml.progress'), '0', 'nothing is left in btml.progress');
+unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC/, 'no process crashed');
+
+done_testing();
+
+sub interrupt_ms
+{
+	my ($pid, $phase, $delay, $terminate) = @_;
+	my $argument = defined $phase ? "'$phase'" : 'NULL';
+	$terminate = $terminate ? 'true' : 'false';
+	return $node->safe_psql('postgres', "SELECT round(interrupt_ms($pid, $argument, $delay, $terminate))");
+}
