@@ -126,7 +126,8 @@ std::vector<JsonOption> json_options(const std::string& json) {
         const JsonbValue& value = cursor.value;
         if (value.type == jbvNumeric)
             option.number = pg_call([&] {
-                return DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value.val.numeric)));
+                return DatumGetFloat8(
+                    DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value.val.numeric)));
             });
         else if (value.type == jbvString)
             option.text.assign(value.val.string.val, static_cast<size_t>(value.val.string.len));
