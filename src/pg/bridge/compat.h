@@ -96,17 +96,6 @@ btml_compat_mutate_query(Query *query, Node *(*mutator) (Node *, void *), void *
 }
 
 static inline Relids
-btml_compat_varnos(PlannerInfo *root, Node *node)
-{
-#if PG_VERSION_NUM >= 140000
-	return pull_varnos(root, node);
-#else
-	(void) root;
-	return pull_varnos(node);
-#endif
-}
-
-static inline Relids
 btml_compat_varnos_of_level(PlannerInfo *root, Node *node, int levels_up)
 {
 #if PG_VERSION_NUM >= 140000

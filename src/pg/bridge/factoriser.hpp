@@ -45,7 +45,7 @@ class Factoriser {
     Relids collect(Node* node);
     void add_conjuncts(List* clauses, Relids below, List** to);
 
-    Relids varnos(Node* node) { return btml_compat_varnos(root_, node); }
+    Relids varnos(Node* node, int levels_up = 0);
     int group_of(int rel);
     int group_of(Relids rels) { return group_of(bms_next_member(rels, -1)); }
     bool is_one_group(Relids rels);
@@ -94,5 +94,6 @@ class Factoriser {
 Node* strip_relabel(Node* node);
 bool has_sublink(Node* node, void* context);
 bool has_placeholder(Node* node, void* context);
+Node* replace_placeholders(Node* node, void* context);
 
 } // namespace btml::pg

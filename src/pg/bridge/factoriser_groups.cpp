@@ -133,6 +133,13 @@ void Factoriser::prepare() {
     for (int i = 0; i < size; i++) parent_[i] = i;
 }
 
+// What an expression mentions: a placeholder counts as its place and, if it came from a lateral sub-query, as more.
+Relids Factoriser::varnos(Node* node, int levels_up) {
+    if (!node) return nullptr;
+    return bms_union(btml_compat_varnos_of_level(root_, node, levels_up),
+                     btml_compat_varnos_of_level(root_, replace_placeholders(node, nullptr), levels_up));
+}
+
 int Factoriser::group_of(int rel) {
     while (parent_[rel] != rel) rel = parent_[rel];
     return rel;
@@ -212,6 +219,9 @@ Relids Factoriser::collect(Node* node) {
         *outer = {join, left, right, NIL};
         add_conjuncts(quals, both, &outer->conjuncts);
         outer_joins_ = lappend(outer_joins_, outer);
+        ListCell* cell;
+        foreach (cell, outer->conjuncts) // of a lateral sub-query
+            if (!bms_is_subset(static_cast<Conjunct*>(lfirst(cell))->rels, both)) failed_ = true;
         merge(right, "the nullable side of a left join is several tables");
     } else
         merge(both, "a full join");
@@ -277,6 +287,9 @@ bool Factoriser::merge_conjunct(Conjunct* conjunct) {
     // A condition above an outer join on its nullable side sees the rows without a match: it stays above the join.
     foreach (cell, outer_joins_) {
         const OuterJoin* const outer = static_cast<OuterJoin*>(lfirst(cell));
+        // A condition of a lateral sub-query on the nullable side decides which rows match.
+        if (bms_is_subset(conjunct->below, outer->right) && !bms_is_subset(conjunct->rels, outer->right))
+            failed_ = true;
         if (bms_overlap(conjunct->rels, outer->right) && !bms_is_subset(conjunct->below, outer->right))
             changed =
                 merge(bms_union(outer->right, anchor(outer)), "a condition is applied after a left join") || changed;
@@ -316,8 +329,7 @@ bool Factoriser::merge_outer_join(OuterJoin* outer) {
 }
 
 Relids Factoriser::lateral_references(RangeTblEntry* entry) {
-    if (entry->rtekind == RTE_SUBQUERY)
-        return btml_compat_varnos_of_level(root_, reinterpret_cast<Node*>(entry->subquery), 1);
+    if (entry->rtekind == RTE_SUBQUERY) return varnos(reinterpret_cast<Node*>(entry->subquery), 1);
     return varnos(reinterpret_cast<Node*>(
         list_make4(entry->functions, entry->values_lists, entry->tablefunc, entry->tablesample)));
 }

@@ -9,7 +9,7 @@ extern "C" {
 
 namespace btml::pg {
 
-static Node* replace_placeholders(Node* node, void* context) {
+Node* replace_placeholders(Node* node, void* context) {
     if (!node) return nullptr;
     if (IsA(node, PlaceHolderVar))
         return replace_placeholders(reinterpret_cast<Node*>(castNode(PlaceHolderVar, node)->phexpr), context);
@@ -295,6 +295,7 @@ SourceAnalysis* Factoriser::run() {
     if (failed_) return nullptr;
     collect(reinterpret_cast<Node*>(query_->jointree));
     merge_all();
+    if (failed_) return nullptr;
     SourceAnalysis* const analysis = static_cast<SourceAnalysis*>(palloc0(sizeof(SourceAnalysis)));
     for (int rel = -1; (rel = bms_next_member(base_, rel)) >= 0;) {
         if (group_of(rel) != rel) continue;
