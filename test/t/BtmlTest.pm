@@ -7,7 +7,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(new_cluster session send_statement finish_statement fails wait_for status_kb task_count median);
+our @EXPORT = qw(new_cluster session send_statement finish_statement fails wait_for wait_for_server status_kb task_count median);
 
 # A running cluster with the extension in the database postgres.
 sub new_cluster
@@ -21,11 +21,13 @@ sub new_cluster
 	return $node;
 }
 
-# A psql that stays, and the process id of its backend.
+# A psql that stays (user => its role), and the process id of its backend.
 sub session
 {
 	my ($node, %params) = @_;
-	my $session = $node->background_psql($params{database} || 'postgres', on_error_stop => 0, extra_params => $params{extra_params});
+	my $user = $params{user} ? [ '-U', $params{user} ] : undef;
+	my $session = $node->background_psql('postgres', on_error_stop => 0, extra_params => $user);
+	$session->set_query_timer_restart(1);
 	return ($session, scalar $session->query('SELECT pg_backend_pid()'));
 }
 
@@ -63,6 +65,18 @@ sub wait_for
 	my ($node, $query) = @_;
 	$node->poll_query_until('postgres', $query) or die "waited in vain for: $query";
 	return;
+}
+
+# Waits until the server takes connections again.
+sub wait_for_server
+{
+	my ($node) = @_;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return if system('pg_isready', '-q', '-d', $node->connstr('postgres')) == 0;
+		select(undef, undef, undef, 0.1);
+	}
+	die 'the server takes no connections';
 }
 
 # A number of kB in /proc/PID/status, as VmRSS and VmHWM.

@@ -1,0 +1,108 @@
+# Memory: failed and cancelled calls leak nothing, and btml.memory_limit bounds what a backend holds.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use BtmlTest;
+use Test::More;
+
+my $node = new_cluster('memory');
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE good AS SELECT i, i % 3 AS k, i % 17 / 7.0 AS y, sin(i) AS a, md5(i::text) AS label FROM generate_series(1, 4000) AS i;
+CREATE TABLE late AS SELECT CASE WHEN i < 4000 THEN y ELSE 'NaN' END AS y, a, label FROM good;
+CREATE TABLE long AS SELECT i % 100 / 7.0 AS y, sin(i) AS a, cos(i) AS b, i % 1000 AS c FROM generate_series(1, 500000) AS i;
+CREATE FUNCTION divide(i int) RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN RETURN 1 / (i - 2000); END $$;
+SQL
+my ($session, $pid) = session($node);
+
+# Ways to fail, each deeper in a call than the one before.
+my %failures = (
+	'a bad option' => [ q{SELECT btml.boost_fit('good', 'y', trees => -1)}, qr/trees/ ],
+	'a bad source' => [ q{SELECT btml.boost_fit('SELECT y, a FROM good JOIN nowhere USING (k)', 'y')}, qr/"nowhere" does not exist/ ],
+	'a cyclic join' => [
+		q{SELECT btml.boost_fit('SELECT x.y, x.a FROM good x, good y, good z WHERE x.k = y.k AND y.y = z.y AND z.i = x.i', 'y')}, qr/cycl/ ],
+	'a function failing in the middle of a scan' => [ q{SELECT btml.boost_fit('SELECT y, label, divide(i) FROM good', 'y')}, qr/division by zero/ ],
+	'a target of NaN at the end' => [ q{SELECT btml.boost_fit('late', 'y')}, qr/NaN/ ],
+	'the memory limit' => [ q{SELECT btml.boost_fit('SELECT x.y, x.a, z.label FROM good x JOIN good z USING (k)', 'y')}, qr/memory required is/ ]);
+my $failing = join(";\n", map { $failures{$_}[0] } sort keys %failures);
+
+$session->query("SET btml.memory_limit = '16MB'");
+fails($session, $failures{$_}[0], $failures{$_}[1], $_) for sort keys %failures;
+
+# flat(<name>, <statements>, <error>): the memory of the backend after 50 and after 200 rounds.
+sub flat
+{
+	my ($name, $statements, $error) = @_;
+	my @kb;
+	for my $rounds (50, 150)
+	{
+		$session->query("$statements;\n" x $rounds);
+		my $errors = () = $session->{stderr} =~ /$error/g;
+		cmp_ok($errors, '>=', 0.9 * $rounds, "$name: the errors of $rounds rounds");
+		$session->{stderr} = '';
+		push @kb, status_kb($pid, 'VmRSS');
+	}
+	note("$name: @kb kB");
+	cmp_ok($kb[1] - $kb[0], '<', 4096, "$name: memory stays flat");
+	return;
+}
+
+flat('failures', $failing, qr/division by zero/);
+$session->query('SET statement_timeout = 5');
+flat('cancelled in a scan', q{SELECT btml.boost_fit('long', 'y')}, qr/statement timeout/);
+$session->query('SET statement_timeout = 30');
+flat('cancelled in training', q{SELECT btml.boost_fit('SELECT y, a, k FROM good', 'y', trees => 1000)}, qr/statement timeout/);
+$session->query('RESET statement_timeout');
+is($session->query(q{SELECT btml.predict(btml.boost_fit('SELECT y, a FROM good', 'y', trees => 1), ARRAY[0.5]) IS NOT NULL}), 't', 'the session goes on');
+
+# In one transaction, with subtransactions.
+$session->query(<<'SQL');
+CREATE FUNCTION try(statement text, rounds int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    FOR i IN 1..rounds LOOP
+        BEGIN EXECUTE statement; EXCEPTION WHEN OTHERS THEN NULL; END;
+    END LOOP;
+END $$;
+SQL
+my $subtransactions = join('; ', map { "SELECT try(\$s\$$failures{$_}[0]\$s\$, 5)" } sort keys %failures);
+$session->query("BEGIN");
+flat_successes('subtransactions', $subtransactions);
+$session->query("COMMIT");
+is($session->query(q{SELECT btml.sumprod('SELECT FROM good')}), '4000', 'and afterwards');
+
+sub flat_successes
+{
+	my ($name, $statements) = @_;
+	my @kb;
+	for my $rounds (5, 20)
+	{
+		$session->query("$statements;\n" x $rounds);
+		push @kb, status_kb($pid, 'VmRSS');
+	}
+	note("$name: @kb kB");
+	cmp_ok($kb[1] - $kb[0], '<', 4096, "$name: memory stays flat");
+	return;
+}
+$session->quit;
+
+# The limit holds: what a backend takes beyond it is its own code and caches, shared buffers it touched, stacks and
+# arenas of threads.
+my $slack_kb = 32 * 1024;
+for my $limit_mb (24, 48, 96)
+{
+	my ($fit, $fit_pid) = session($node);
+	$fit->query("SELECT btml.boost_fit('SELECT y, a FROM good', 'y', trees => 1)");
+	$fit->query("SET btml.memory_limit = '${limit_mb}MB'");
+	$fit->query(q{SELECT length(btml.boost_fit('long', 'y', trees => 3)::bytea)});
+	my $peak = status_kb($fit_pid, 'VmHWM');
+	note("limit $limit_mb MB: peak $peak kB" . ($fit->{stderr} ? ', refused' : ''));
+	if ($fit->{stderr})
+	{
+		my $limit_kb = 1024 * $limit_mb;
+		like($fit->{stderr}, qr/ERROR:  memory required is \d+ kB, btml.memory_limit is $limit_kb kB\nDETAIL:  .*\nHINT:  Raise btml.memory_limit/, "limit $limit_mb MB: the error");
+	}
+	cmp_ok($peak, '<', 1024 * $limit_mb + $slack_kb, "limit $limit_mb MB: peak memory");
+	$fit->quit;
+}
+
+done_testing();

@@ -1,0 +1,66 @@
+# btml.progress: other sessions see a running call, and nothing of it afterwards, however it ended.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use BtmlTest;
+use Test::More;
+
+my $node = new_cluster('progress', conf => 'restart_after_crash = on');
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE data AS SELECT i % 100 / 7.0 AS y, sin(i) AS a, cos(i) AS b FROM generate_series(1, 100000) AS i;
+CREATE ROLE watcher LOGIN;
+CREATE FUNCTION sleepy(float8) RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.0005); RETURN $1; END $$;
+SQL
+my ($trainer, $trainer_pid) = session($node);
+my ($watcher) = session($node, user => 'watcher');
+my $fit = q{SELECT btml.boost_fit('data', 'y', trees => 100000)};
+
+is($watcher->query('SELECT count(*) FROM btml.progress'), '0', 'nothing runs');
+
+sub training { wait_for($node, "SELECT EXISTS (SELECT FROM btml.progress WHERE pid = $trainer_pid AND phase = 'growing trees' AND done > 0)"); return }
+
+send_statement($trainer, $fit);
+training();
+is($watcher->query('SELECT pid, function, phase, total FROM btml.progress'), "$trainer_pid|boost_fit|growing trees|100000", 'a user without privileges sees a running call');
+my ($done) = $watcher->query('SELECT done FROM btml.progress');
+ok($watcher->query('SELECT done BETWEEN 1 AND total AND eta > interval \'0\' AND started_at BETWEEN now() - interval \'1 hour\' AND now() FROM btml.progress') eq 't',
+	'done, eta and started_at make sense');
+ok($node->poll_query_until('postgres', "SELECT done > $done FROM btml.progress"), 'done moves');
+
+my ($second, $second_pid) = session($node);
+send_statement($second, q{SELECT btml.sumprod('SELECT sleepy(a) FROM data OFFSET 0')});
+ok($node->poll_query_until('postgres', 'SELECT count(*) = 2 FROM btml.progress'), 'two sessions');
+is($watcher->query("SELECT function, phase, done, total, eta FROM btml.progress WHERE pid = $second_pid"), 'sumprod|reading tables|0||', 'a phase without a total');
+
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($trainer_pid)");
+finish_statement($trainer);
+is($watcher->query('SELECT pid FROM btml.progress'), $second_pid, 'a cancelled call is gone');
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($second_pid, 10000)");
+is($watcher->query('SELECT count(*) FROM btml.progress'), '0', 'a terminated call is gone');
+
+$trainer->query(q{SELECT btml.boost_fit('SELECT a, CASE WHEN a > 2 THEN NULL ELSE 1 / (a - a)::int END AS y FROM data', 'y')});
+like($trainer->{stderr}, qr/division by zero/, 'a call fails');
+$trainer->{stderr} = '';
+is($watcher->query('SELECT count(*) FROM btml.progress'), '0', 'a failed call is gone');
+$trainer->query(q{SELECT btml.boost_fit('data', 'y', trees => 2)});
+is($watcher->query('SELECT count(*) FROM btml.progress'), '0', 'a finished call is gone');
+
+# A call within the source of another.
+$node->safe_psql('postgres', q{CREATE FUNCTION nested() RETURNS float8 LANGUAGE sql VOLATILE AS $$ SELECT btml.sumprod('SELECT sleepy(a) FROM data LIMIT 10000') $$});
+send_statement($trainer, q{SELECT btml.sumprod('SELECT a * nested() FROM data LIMIT 1')});
+ok($node->poll_query_until('postgres', "SELECT count(*) = 2 FROM btml.progress WHERE pid = $trainer_pid"), 'a call within another has a row of its own');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($trainer_pid)");
+finish_statement($trainer);
+is($watcher->query('SELECT count(*) FROM btml.progress'), '0', 'both are gone');
+
+# After a crash of one process all start anew.
+send_statement($trainer, $fit);
+training();
+kill 'KILL', $trainer_pid;
+$watcher->{run}->finish;
+wait_for_server($node);
+is($node->safe_psql('postgres', 'SELECT count(*) FROM btml.progress'), '0', 'nothing is left after a crash');
+is($node->safe_psql('postgres', q{SELECT btml.sumprod('SELECT FROM data')}), '100000', 'calls go on after a crash');
+
+done_testing();
