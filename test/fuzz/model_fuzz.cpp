@@ -1,0 +1,33 @@
+// Bytes of a model from anywhere: they decode, or are refused; what decodes can be used and encodes to the same bytes.
+#include "core/base/envelope.hpp"
+#include "core/boosting/predictor.hpp"
+#include "core/boosting/to_sql.hpp"
+
+#include <cstdlib>
+
+using namespace btml;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
+    try {
+        Reader reader(bytes);
+        const boosting::Model model = boosting::decode(reader);
+        reader.finish();
+        Writer writer;
+        boosting::encode(model, writer);
+        if (!std::equal(bytes.begin(), bytes.end(), writer.bytes().begin(), writer.bytes().end())) std::abort();
+        const std::vector<double> features(model.features.size(), 0.5);
+        const double fast = boosting::Predictor(model)(features);
+        const double plain = boosting::predict_by_walking(model, features);
+        if (std::bit_cast<uint64_t>(fast) != std::bit_cast<uint64_t>(plain) && fast == fast) std::abort();
+        boosting::to_sql(model);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::corrupt_model) std::abort();
+    }
+    try {
+        open_envelope(bytes);
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::corrupt_model) std::abort();
+    }
+    return 0;
+}
