@@ -33,7 +33,8 @@ Options options_of(uint64_t seed) {
 TEST(Booster, EqualsPlainBoosting) {
     for (uint64_t seed = 0; seed < 400; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
-        const PlainData data = random_data(shape_of(seed), seed);
+        PlainData data = random_data(shape_of(seed), seed);
+        for (double& w : data.weight) w *= seed % 2 ? 0.375 : 1;
         Options options = options_of(seed);
         options.criterion = seed % 10 == 9 ? Criterion::mse_sum : Criterion::variance;
         const Model model = fit_plain(data, options);
@@ -130,6 +131,64 @@ TEST(Booster, UnitOfWeightsAndTargetsDoesNotMatter) {
                 EXPECT_NEAR(other.trees[t][i].value / unit, model.trees[t][i].value, 1e-9);
             }
         }
+    }
+}
+
+TEST(Booster, LeavesOfEqualGainAreSplitInTheirOrder) {
+    PlainData data;
+    data.rows = 40;
+    data.tables = {{40, {}}};
+    data.columns = {{"x", false, 0, {}, {}, 0}};
+    for (int i = 0; i < 40; i++) {
+        data.columns[0].numbers.push_back(i % 4);
+        data.target.push_back(i % 4 + (i % 4 < 2 ? 0 : 10));
+    }
+    Options options;
+    options.trees = 1;
+    options.max_leaves = 3;
+    options.min_leaf_rows = 1;
+    const Tree tree = fit_plain(data, options).trees[0];
+    ASSERT_EQ(tree.size(), 5u);
+    EXPECT_EQ(tree[0].threshold, 1.5);
+    EXPECT_EQ(tree[1].threshold, 0.5);
+    EXPECT_TRUE(tree[2].is_leaf());
+}
+
+// More candidates than one piece of work holds, against sums over sorted rows.
+TEST(Booster, ExactThresholdsOfManyValues) {
+    for (const int threads : {1, 3}) {
+        Random random(static_cast<uint64_t>(threads));
+        PlainData data;
+        data.rows = 200000;
+        data.tables = {{data.rows, {}}};
+        data.columns = {{"x", false, 0, {}, {}, 0}};
+        std::vector<std::pair<double, double>> sorted;
+        double mean = 0;
+        for (size_t i = 0; i < data.rows; i++) {
+            const double x = random.unit(), y = random.unit() + std::sin(3 * x);
+            data.columns[0].numbers.push_back(x);
+            data.target.push_back(y);
+            sorted.emplace_back(x, y);
+            mean += y / static_cast<double>(data.rows);
+        }
+        std::sort(sorted.begin(), sorted.end());
+        double best = 0, threshold = 0, sum = 0, n = 0;
+        const auto rows = static_cast<double>(data.rows);
+        for (size_t i = 0; i + 1 < sorted.size(); i++) {
+            sum += sorted[i].second - mean;
+            n++;
+            const double gain = sum * sum / n + sum * sum / (rows - n);
+            if (gain <= best) continue;
+            best = gain;
+            threshold = midpoint(sorted[i].first, sorted[i + 1].first);
+        }
+        Options options;
+        options.trees = 1;
+        options.max_leaves = 2;
+        options.max_bins = 0;
+        const Node root = fit_plain(data, options, threads).trees[0][0];
+        EXPECT_EQ(root.threshold, threshold);
+        EXPECT_NEAR(root.gain, best, 1e-6 * best);
     }
 }
 

@@ -92,6 +92,10 @@ struct Damage {
 TEST(BoostedModel, ImpossibleTreesAreRefused) {
     static const Damage damages[] = {
         {"child before its parent", [](Model& m) { m.trees[0][0].left = 0; }},
+        {"its own child",
+         [](Model& m) {
+             m.trees[0] = {m.trees[0][1], m.trees[0][0], m.trees[0][2]};
+         }},
         {"child out of range", [](Model& m) { m.trees[0][0].right = 1000; }},
         {"negative child", [](Model& m) { m.trees[0][0].right = -7; }},
         {"two parents", [](Model& m) { m.trees[0][0].right = m.trees[0][0].left; }},
