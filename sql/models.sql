@@ -48,6 +48,11 @@ FROM (SELECT 'plain' AS storage, * FROM plain UNION ALL SELECT 'main', * FROM ma
 JOIN model m USING (name), (SELECT * FROM thing WHERE id <= 50) t GROUP BY storage ORDER BY storage;
 SELECT g, (SELECT round(sum(abs(t.y - btml.predict((array_agg(m.model))[1], t.*)))::numeric, 6) > 0 FROM thing t) AS predicts
 FROM (SELECT id % 2 AS g, model FROM model, generate_series(1, 2) id WHERE name = 'small') m GROUP BY g ORDER BY g;
+-- Types go by names that do not depend on search_path.
+SET search_path = public;
+SELECT btml.summary(btml.tree_fit('SELECT mood, bought, y FROM models.thing', 'y'))->'features'->0->>'type' AS type;
+SET search_path = models, public;
+SELECT btml.summary(btml.tree_fit('SELECT mood, bought, y FROM models.thing', 'y'))->'features'->0->>'type' AS type;
 -- An updated value is another model, also for a prepared statement that keeps its cache.
 CREATE TEMP TABLE one AS SELECT model FROM model WHERE name = 'stump';
 PREPARE p AS SELECT count(DISTINCT btml.predict((SELECT model FROM one), t.*)) > 1 AS varies FROM thing t;
@@ -132,7 +137,7 @@ SELECT same_sum('btml.predict(m, s.*)', '(SELECT num::int AS num, label FROM mod
 SELECT count(*) AS rows, bool_and(btml.predict(model, t.*) = btml.predict(model, s.*)) AS same FROM model, thing t JOIN
     (SELECT id, "we""ird name", num::float8, small::text::int AS small, label, mood::text, flag::text, bought::timestamp, "Seen At", lasted, at, fixed::text, who::text FROM thing) s USING (id) WHERE name = 'large';
 SELECT caught('SELECT btml.predict(model, ' || input || ') FROM models.model, models.thing WHERE name = ''small''') FROM unnest(ARRAY['ROW(1, 2)', 'ROW()', 'thing.id', '(SELECT r FROM (SELECT 1 AS num, 2 AS labels) r)',
-    '(SELECT r FROM (SELECT 1 AS "Num", ''x'' AS label) r)', '(SELECT r FROM (SELECT ''x''::text AS num, label) r)', '(SELECT r FROM (SELECT point(1, 2) AS num, label) r)']) input;
+    '(SELECT r FROM (SELECT 1 AS "Num", ''x'' AS label) r)', '(SELECT r FROM (SELECT ''x''::text AS num, label) r)', '(SELECT r FROM (SELECT point(1, 2) AS num, label) r)', '(SELECT r FROM (SELECT 1 AS num, label, 2 AS num) r)']) input;
 SELECT btml.predict(model, t.*) IS NULL AS null_model FROM (SELECT NULL::btml.model AS model) m, narrow t LIMIT 1;
 SELECT btml.predict(model, NULL::pair) IS NULL AS null_record, btml.predict(model, NULL::float8[]) IS NULL AS null_array FROM model WHERE name = 'small';
 SELECT btml.summary(NULL) IS NULL AS summary, btml.to_sql(NULL) IS NULL AS to_sql, (SELECT count(*) FROM btml.trees(NULL)) AS trees, (SELECT count(*) FROM btml.training_log(NULL)) AS log, (SELECT count(*) FROM btml.feature_importance(NULL)) AS importance;
@@ -204,6 +209,17 @@ SET standard_conforming_strings = off; SET escape_string_warning = off; SET Date
 SELECT name, d.* FROM model, sql_differs(name) d ORDER BY name;
 RESET standard_conforming_strings; RESET escape_string_warning; RESET DateStyle; RESET TimeZone; RESET IntervalStyle; RESET extra_float_digits;
 SELECT regexp_replace(btml.to_sql(model), '\d+\.\d+', 'N', 'g') FROM model WHERE name IN ('small', 'stump') ORDER BY name;
+
+-- Thousands of trees, and a tree of great depth.
+CREATE TABLE alternating AS SELECT i AS x, i % 2 AS y FROM generate_series(1, 300) i;
+INSERT INTO model VALUES ('many trees', btml.boost_fit('models.alternating', 'y', trees => 1000, learning_rate => 0.01, max_leaves => 3)), ('one chain', btml.tree_fit('models.alternating', 'y', max_leaves => 0, min_leaf_rows => 1));
+SELECT name, max(tree) AS tree, max(depth) AS depth FROM model, btml.trees(model) WHERE name IN ('many trees', 'one chain') GROUP BY name ORDER BY name;
+CREATE FUNCTION sql_differs_on_alternating(model text) RETURNS TABLE(rows bigint, differ bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY EXECUTE format('SELECT count(*), count(*) FILTER (WHERE float8send(%s) IS DISTINCT FROM float8send(btml.predict(m.model, s.*))) FROM models.alternating s, models.model m WHERE name = %L',
+        (SELECT btml.to_sql(m.model) FROM models.model m WHERE name = sql_differs_on_alternating.model), model);
+END $$;
+SELECT name, d.* FROM unnest(ARRAY['many trees', 'one chain']) name, sql_differs_on_alternating(name) d;
 
 -- The summary, the log, the features' importance.
 SELECT jsonb_pretty(btml.summary(model) - 'seconds' - 'base' - 'metrics') FROM model WHERE name = 'small';

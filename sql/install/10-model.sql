@@ -34,7 +34,7 @@ CREATE CAST (btml.model AS bytea) WITH FUNCTION btml.model_to_bytea(btml.model);
 CREATE FUNCTION btml.predict(model btml.model, input record) RETURNS float8
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_record';
 COMMENT ON FUNCTION btml.predict(btml.model, record) IS
-'prediction for a row, features by column name (write t.* for the whole row of t); other columns are ignored, a NULL is a missing value, a category never seen goes right; error 42703 naming a missing column, 42804 for one of the wrong type';
+'prediction for a row, features by column name (write t.* for the whole row of t); other columns are ignored, a NULL is a missing value, a category never seen goes right; error 42703 naming a missing column, 42701 one that the record has twice, 42804 one of the wrong type';
 
 CREATE FUNCTION btml.predict(model btml.model, features float8[]) RETURNS float8
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_array';

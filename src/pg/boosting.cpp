@@ -11,6 +11,10 @@
 #include "pg/fit_options.hpp"
 #include "pg/model.hpp"
 
+extern "C" {
+#include "access/transam.h"
+}
+
 namespace btml::pg {
 
 using namespace boosting;
@@ -19,6 +23,11 @@ namespace {
 
 std::string type_name(Oid type) {
     return pg_call([=] { return format_type_be(type); });
+}
+
+// The name kept in a model: it does not depend on search_path.
+std::string stored_type_name(Oid type) {
+    return pg_call([=] { return type < FirstNormalObjectId ? format_type_be(type) : format_type_be_qualified(type); });
 }
 
 // Output columns of a source by the part they play in training.
@@ -157,7 +166,7 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::ve
     if (roles.weight) plan.weight = place();
     if (roles.holdout) plan.holdout = place();
     for (int feature : roles.features)
-        plan.features.push_back({place(), type_name(source.columns()[static_cast<size_t>(feature)].type)});
+        plan.features.push_back({place(), stored_type_name(source.columns()[static_cast<size_t>(feature)].type)});
     return plan;
 }
 

@@ -13,13 +13,19 @@ using boosting::Feature;
 namespace {
 
 int find_attribute(TupleDesc columns, const Feature& feature) {
+    int found = -1;
     std::vector<std::string> names;
     for (int i = 0; i < columns->natts; i++) {
         const Form_pg_attribute attribute = TupleDescAttr(columns, i);
         if (attribute->attisdropped) continue;
-        if (feature.name == NameStr(attribute->attname)) return i;
         names.emplace_back(NameStr(attribute->attname));
+        if (names.back() != feature.name) continue;
+        if (found >= 0)
+            throw Error(ErrorCode::duplicate_column,
+                        format("the record has more than one column \"%s\"", feature.name.c_str()));
+        found = i;
     }
+    if (found >= 0) return found;
     const std::string nearest = nearest_name(feature.name, names);
     throw Error(ErrorCode::undefined_column,
                 format("the record has no column \"%s\", which the model needs", feature.name.c_str()),

@@ -13,8 +13,8 @@ class RecordReader {
     explicit RecordReader(MemoryContext context) : context_(context) {}
 
     // values[i] becomes the value of features[i] as boosting::Predictor takes it: a number, the code of a category (−1
-    // for one that the model does not know) or null_number. Errors undefined_column, wrong_type. What was found out
-    // about a row type is kept for the next row; forget() it when the features change.
+    // for one that the model does not know) or null_number. Errors undefined_column, duplicate_column, wrong_type.
+    // What was found out about a row type is kept for the next row; forget() it when the features change.
     void read(Datum record, const std::vector<boosting::Feature>& features, std::vector<double>& values);
     void forget() { type_ = InvalidOid; }
 
