@@ -50,6 +50,8 @@ class Buffer {
             reserve(size_ + 1);
         data_[size_++] = value;
     }
+    // push_back for which reserve() has made room.
+    void append_reserved(T value) noexcept { data_[size_++] = value; }
     // Elements beyond the old size are uninitialised.
     void resize(size_t size) {
         if (size > capacity_) set_capacity(size);
@@ -57,7 +59,7 @@ class Buffer {
     }
     // Room for `capacity` elements at least; grows geometrically, so that many small reservations stay cheap.
     void reserve(size_t capacity) {
-        if (capacity > capacity_) set_capacity(std::max<size_t>({capacity, capacity_ + capacity_ / 2, 1024}));
+        if (capacity > capacity_) set_capacity(std::max<size_t>({capacity, 2 * capacity_, 1024}));
     }
     void shrink_to_fit() {
         if (size_ < capacity_) set_capacity(size_);

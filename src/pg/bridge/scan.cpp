@@ -109,8 +109,8 @@ Key KeyDictionary::number(Datum value, Oid type) {
 
 namespace {
 
-// Rows between two looks at the memory of values that were detoasted or converted.
-constexpr uint64_t rows_per_reset = 1024;
+// Rows for which room is made at once, and after which the memory of detoasted and converted values is given back.
+constexpr uint64_t rows_per_batch = 1024;
 constexpr uint64_t rows_per_progress = 65536;
 
 struct Receiver {
@@ -120,8 +120,28 @@ struct Receiver {
     const char* relation;
     MemoryContext scratch;
     uint64_t rows;
+    uint64_t expected_rows; // the planner's estimate
     std::exception_ptr* failure;
 };
+
+// Makes room for a batch of rows; for all that are expected when they are the first, unless that would take much of the
+// budget: the planner may be wrong.
+void reserve(const Receiver& receiver) {
+    uint64_t rows = rows_per_batch;
+    if (receiver.rows == 0) {
+        const MemoryBudget& budget = receiver.context->memory();
+        const uint64_t affordable = (budget.limit() - budget.used()) / 4 / sizeof(double) / (receiver.sinks.size() + 1);
+        rows = std::max(rows, std::min(receiver.expected_rows + rows_per_batch, affordable));
+    }
+    for (const ColumnSink& sink : receiver.sinks) {
+        if (sink.numbers)
+            sink.numbers->reserve(sink.numbers->size() + rows);
+        else if (sink.keys)
+            sink.keys->reserve(sink.keys->size() + rows);
+        else
+            sink.codes->reserve(sink.codes->size() + rows);
+    }
+}
 
 uint32_t label_code(const ColumnSink& sink, Datum value) {
     switch (sink.label) {
@@ -147,13 +167,13 @@ uint32_t label_code(const ColumnSink& sink, Datum value) {
 
 void append(const ColumnSink& sink, Datum value, bool null) {
     if (sink.numbers)
-        sink.numbers->push_back(null ? null_number : to_number(value, sink.number));
+        sink.numbers->append_reserved(null ? null_number : to_number(value, sink.number));
     else if (sink.keys)
-        sink.keys->push_back(null ? relational::null_key : sink.dictionary->number(value, sink.type));
+        sink.keys->append_reserved(null ? relational::null_key : sink.dictionary->number(value, sink.type));
     else if (null)
-        sink.codes->push_back(relational::DataColumn::null_code);
+        sink.codes->append_reserved(relational::DataColumn::null_code);
     else
-        sink.codes->push_back(sink.datums ? sink.datums->number(value) : label_code(sink, value));
+        sink.codes->append_reserved(sink.datums ? sink.datums->number(value) : label_code(sink, value));
 }
 
 // One row of the query. A C++ exception stops the scan and waits in `failure`; a PostgreSQL error may leave by longjmp,
@@ -164,6 +184,7 @@ bool receive(TupleTableSlot* slot, DestReceiver* self) {
     const MemoryContext before = MemoryContextSwitchTo(receiver->scratch);
     bool more = true;
     try {
+        if (receiver->rows % rows_per_batch == 0) reserve(*receiver);
         for (const ColumnSink& sink : receiver->sinks)
             append(sink, slot->tts_values[sink.position], slot->tts_isnull[sink.position]);
         if (++receiver->rows > relational::max_rows)
@@ -176,7 +197,7 @@ bool receive(TupleTableSlot* slot, DestReceiver* self) {
         more = false;
     }
     MemoryContextSwitchTo(before);
-    if (receiver->rows % rows_per_reset == 0) MemoryContextReset(receiver->scratch);
+    if (receiver->rows % rows_per_batch == 0) MemoryContextReset(receiver->scratch);
     return more;
 }
 
@@ -190,6 +211,7 @@ void run(const Query* query, const char* sql, Receiver* receiver) {
     set_config_option("synchronize_seqscans", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
     Query* const copy = static_cast<Query*>(copyObjectImpl(query));
     PlannedStmt* const plan = pg_plan_query(copy, sql, query->hasAggs ? CURSOR_OPT_PARALLEL_OK : 0, nullptr);
+    receiver->expected_rows = static_cast<uint64_t>(std::clamp(plan->planTree->plan_rows, 0.0, 1e10));
     PushActiveSnapshot(GetActiveSnapshot());
     QueryDesc* const description =
         CreateQueryDesc(plan, sql, GetActiveSnapshot(), InvalidSnapshot, &receiver->interface, nullptr, nullptr, 0);

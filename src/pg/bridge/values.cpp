@@ -150,18 +150,8 @@ double interval_number(const Interval* value) {
 
 } // namespace
 
-double to_number(Datum value, NumberKind kind) {
+double to_number_slowly(Datum value, NumberKind kind) {
     switch (kind) {
-    case NumberKind::int2:
-        return DatumGetInt16(value);
-    case NumberKind::int4:
-        return DatumGetInt32(value);
-    case NumberKind::int8:
-        return static_cast<double>(DatumGetInt64(value));
-    case NumberKind::float4:
-        return from_sql(static_cast<double>(DatumGetFloat4(value)));
-    case NumberKind::float8:
-        return from_sql(DatumGetFloat8(value));
     case NumberKind::numeric:
         return numeric_number(value);
     case NumberKind::boolean:
@@ -174,10 +164,9 @@ double to_number(Datum value, NumberKind kind) {
         return timestamp_number(DatumGetTimestamp(value));
     case NumberKind::interval:
         return interval_number(DatumGetIntervalP(value));
-    case NumberKind::none:
-        break;
+    default:
+        return null_number;
     }
-    return null_number;
 }
 
 } // namespace btml::pg

@@ -1,6 +1,7 @@
 // SQL values as numbers and labels.
 #pragma once
 
+#include "core/base/number.hpp"
 #include "pg/bridge/postgres.hpp"
 
 namespace btml::pg {
@@ -10,9 +11,26 @@ enum class NumberKind { int2, int4, int8, float4, float8, numeric, boolean, date
 
 NumberKind number_kind(Oid type); // of the type or, for a domain, of its base type; none: not numeric-like
 
+double to_number_slowly(Datum value, NumberKind kind);
+
 // Dates and times are seconds since 1970, intervals seconds as in extract(epoch FROM …), booleans 0 and 1.
 // NaN comes back as the one NaN that is not btml's NULL. May ereport (numeric).
-double to_number(Datum value, NumberKind kind);
+inline double to_number(Datum value, NumberKind kind) {
+    switch (kind) {
+    case NumberKind::int2:
+        return DatumGetInt16(value);
+    case NumberKind::int4:
+        return DatumGetInt32(value);
+    case NumberKind::int8:
+        return static_cast<double>(DatumGetInt64(value));
+    case NumberKind::float4:
+        return from_sql(static_cast<double>(DatumGetFloat4(value)));
+    case NumberKind::float8:
+        return from_sql(DatumGetFloat8(value));
+    default:
+        return to_number_slowly(value, kind);
+    }
+}
 
 // Types whose values are labels by themselves.
 enum class LabelKind { text, bpchar, name, boolean, enumeration, output };
