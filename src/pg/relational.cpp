@@ -222,7 +222,9 @@ BTML_FUNCTION(btml_sumprod_accumulate) {
     for (double factor : arguments.numbers(1, "factors")) {
         if (is_null(factor)) return state_or_null(fcinfo, 0);
         if (semiring == SemiringName::max_product && factor < 0)
-            throw Error(ErrorCode::out_of_range, "factors of max_product must not be negative");
+            throw Error(ErrorCode::invalid_argument,
+                        format("max_product needs factors that are not negative, argument \"factors\" has the value %g",
+                               factor));
         product = multiply(semiring, product, factor);
     }
     double sum = zero(semiring);
