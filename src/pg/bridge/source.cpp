@@ -305,7 +305,9 @@ void Reading::finish_categories() {
             if (++comparisons % work_per_poll == 0) context_.poll();
             return labels[a] < labels[b];
         });
+        column.categories.reserve(count);
         for (uint32_t i = 0; i < count; i++) {
+            if (i % work_per_poll == 0) context_.poll();
             rank[order[i]] = i;
             column.categories.push_back(std::move(labels[order[i]]));
         }
