@@ -128,9 +128,7 @@ ErrorData* take_error(MemoryContext context) {
         error = CopyErrorData();
     }
     PG_CATCH();
-    {
-        MemoryContextSwitchTo(context);
-    }
+    { MemoryContextSwitchTo(context); }
     PG_END_TRY();
     FlushErrorState();
     return error;

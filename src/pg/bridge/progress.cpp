@@ -100,8 +100,7 @@ static bool read_slot(ProgressSlot& slot, ProgressSlot& copy) {
         pg_read_barrier();
         memcpy(&copy, &slot, sizeof(copy));
         pg_read_barrier();
-        if (before % 2 == 0 && pg_atomic_read_u32(&slot.changes) == before)
-            return pg_atomic_read_u32(&copy.pid) != 0;
+        if (before % 2 == 0 && pg_atomic_read_u32(&slot.changes) == before) return pg_atomic_read_u32(&copy.pid) != 0;
     }
     return false;
 }

@@ -21,13 +21,17 @@ struct Witness {
     std::string owned = std::string(100, 'x');
 };
 
-const std::map<std::string, ErrorCode> codes = {
-    {"invalid_argument", ErrorCode::invalid_argument}, {"null_value", ErrorCode::null_value},
-    {"out_of_range", ErrorCode::out_of_range},         {"undefined_column", ErrorCode::undefined_column},
-    {"duplicate_column", ErrorCode::duplicate_column}, {"wrong_type", ErrorCode::wrong_type},
-    {"not_supported", ErrorCode::not_supported},       {"limit_exceeded", ErrorCode::limit_exceeded},
-    {"memory_limit", ErrorCode::memory_limit},         {"corrupt_model", ErrorCode::corrupt_model},
-    {"internal", ErrorCode::internal}};
+const std::map<std::string, ErrorCode> codes = {{"invalid_argument", ErrorCode::invalid_argument},
+                                                {"null_value", ErrorCode::null_value},
+                                                {"out_of_range", ErrorCode::out_of_range},
+                                                {"undefined_column", ErrorCode::undefined_column},
+                                                {"duplicate_column", ErrorCode::duplicate_column},
+                                                {"wrong_type", ErrorCode::wrong_type},
+                                                {"not_supported", ErrorCode::not_supported},
+                                                {"limit_exceeded", ErrorCode::limit_exceeded},
+                                                {"memory_limit", ErrorCode::memory_limit},
+                                                {"corrupt_model", ErrorCode::corrupt_model},
+                                                {"internal", ErrorCode::internal}};
 
 std::string text_argument(FunctionCallInfo fcinfo, int i) {
     return pg_call([=] { return text_to_cstring(PG_GETARG_TEXT_PP(i)); });
