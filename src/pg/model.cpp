@@ -130,29 +130,54 @@ class ModelIdentity {
     size_t size_ = 0;
 };
 
-// What btml.predict keeps between calls of one query.
-struct PredictCache {
-    explicit PredictCache(MemoryContext context) : record(context) {}
+// A model as btml.predict keeps it between calls of one query.
+struct CachedModel {
+    CachedModel(const ModelIdentity& seen, Model decoded, MemoryContext own)
+        : identity(seen),
+          predictor(decoded),
+          features(std::move(decoded.features)),
+          record(features, own),
+          values(features.size()),
+          context(own) {}
 
-    ModelIdentity identity;
-    std::optional<Model> model;
-    std::optional<boosting::Predictor> predictor;
+    const ModelIdentity identity;
+    boosting::Predictor predictor;
+    const std::vector<Feature> features;
     RecordReader record;
-    std::vector<double> features;
+    std::vector<double> values; // of the features, in the row at hand
+    const MemoryContext context;
+};
 
-    void load(Datum value) {
+// The models of a call site: one for a scan, several where rows bring their own.
+class PredictCache {
+  public:
+    explicit PredictCache(MemoryContext context) : context_(context) {}
+
+    CachedModel& load(Datum value) {
         const ModelIdentity seen = ModelIdentity::of(value);
-        if (model && identity == seen) return;
-        model.reset();
-        predictor.reset();
-        record.forget();
+        const auto found =
+            std::find_if(recent_.begin(), recent_.end(), [&](const auto& cached) { return cached->identity == seen; });
+        if (found != recent_.end()) {
+            if (found != recent_.begin()) std::rotate(recent_.begin(), found, found + 1);
+            return *recent_.front();
+        }
         Model decoded = read_model(value).model;
-        features.resize(decoded.features.size());
-        predictor.emplace(decoded);
-        decoded.trees.clear();
-        model = std::move(decoded);
-        identity = seen;
+        if (recent_.size() == most_models) {
+            const MemoryContext oldest = recent_.back()->context;
+            recent_.pop_back();
+            pg_call([=] { MemoryContextDelete(oldest); });
+        }
+        const MemoryContext own =
+            pg_call([this] { return AllocSetContextCreate(context_, "btml cached model", ALLOCSET_SMALL_SIZES); });
+        recent_.insert(recent_.begin(), std::make_unique<CachedModel>(seen, std::move(decoded), own));
+        return *recent_.front();
     }
+
+  private:
+    static constexpr size_t most_models = 16;
+
+    const MemoryContext context_;
+    std::vector<std::unique_ptr<CachedModel>> recent_; // the latest first
 };
 
 // The cache of a call site, freed with the query.
@@ -176,23 +201,21 @@ PredictCache& predict_cache(FunctionCallInfo fcinfo) {
 
 // btml.predict(model, record) → float8
 BTML_FUNCTION(btml_predict_record) {
-    PredictCache& cache = predict_cache(fcinfo);
-    cache.load(PG_GETARG_DATUM(0));
-    cache.record.read(PG_GETARG_DATUM(1), cache.model->features, cache.features);
-    const double value = (*cache.predictor)(cache.features);
+    CachedModel& cached = predict_cache(fcinfo).load(PG_GETARG_DATUM(0));
+    cached.record.read(PG_GETARG_DATUM(1), cached.values);
+    const double value = cached.predictor(cached.values);
     return Float8GetDatum(value);
 }
 
 // btml.predict(model, float8[]) → float8
 BTML_FUNCTION(btml_predict_array) {
-    PredictCache& cache = predict_cache(fcinfo);
-    cache.load(PG_GETARG_DATUM(0));
+    CachedModel& cached = predict_cache(fcinfo).load(PG_GETARG_DATUM(0));
     const std::vector<double> features = Arguments(fcinfo).numbers(1, "features");
-    if (features.size() != cache.features.size())
+    if (features.size() != cached.features.size())
         throw Error(ErrorCode::invalid_argument,
-                    format("features has %zu elements, model expects %zu", features.size(), cache.features.size()),
+                    format("features has %zu elements, model expects %zu", features.size(), cached.features.size()),
                     "btml.summary(model)->'features' lists them in order.");
-    const double value = (*cache.predictor)(features);
+    const double value = cached.predictor(features);
     return Float8GetDatum(value);
 }
 

@@ -48,16 +48,17 @@ FmgrInfo* RecordReader::output_function(Oid type) const {
     });
 }
 
-void RecordReader::learn(Oid type, int32 typmod, const std::vector<Feature>& features) {
-    forget();
+void RecordReader::learn(Oid type, int32 typmod) {
+    type_ = InvalidOid;
     columns_ = pg_call([=, this] {
+        MemoryContextReset(context_);
         const MemoryContext before = MemoryContextSwitchTo(context_);
         const TupleDesc columns = lookup_rowtype_tupdesc_copy(type, typmod);
         MemoryContextSwitchTo(before);
         return columns;
     });
     sources_.clear();
-    for (const Feature& feature : features) {
+    for (const Feature& feature : features_) {
         const int attribute = find_attribute(columns_, feature);
         const Oid column = TupleDescAttr(columns_, attribute)->atttypid;
         Source source{attribute, feature.categorical, NumberKind::none, LabelKind::text, nullptr, {}, {}};
@@ -111,11 +112,11 @@ double RecordReader::category(Source& source, Datum value) {
     return code_of(pg_call([=] { return OutputFunctionCall(function, value); }));
 }
 
-void RecordReader::read(Datum record, const std::vector<Feature>& features, std::vector<double>& values) {
+void RecordReader::read(Datum record, std::vector<double>& values) {
     HeapTupleHeader const header = pg_call([=] { return DatumGetHeapTupleHeader(record); });
     const Oid type = HeapTupleHeaderGetTypeId(header);
     const int32 typmod = HeapTupleHeaderGetTypMod(header);
-    if (type != type_ || typmod != typmod_) learn(type, typmod, features);
+    if (type != type_ || typmod != typmod_) learn(type, typmod);
     HeapTupleData tuple;
     tuple.t_len = HeapTupleHeaderGetDatumLength(header);
     ItemPointerSetInvalid(&tuple.t_self);

@@ -9,14 +9,14 @@ namespace btml::pg {
 
 class RecordReader {
   public:
-    // `context` holds what is found out about row types: it must live as long as the reader.
-    explicit RecordReader(MemoryContext context) : context_(context) {}
+    // Both must live as long as the reader; nobody else may use the memory context.
+    RecordReader(const std::vector<boosting::Feature>& features, MemoryContext context)
+        : features_(features), context_(context) {}
 
     // values[i] becomes the value of features[i] as boosting::Predictor takes it: a number, the code of a category (−1
     // for one that the model does not know) or null_number. Errors undefined_column, duplicate_column, wrong_type.
-    // What was found out about a row type is kept for the next row; forget() it when the features change.
-    void read(Datum record, const std::vector<boosting::Feature>& features, std::vector<double>& values);
-    void forget() { type_ = InvalidOid; }
+    // What was found out about a row type is kept for the next row.
+    void read(Datum record, std::vector<double>& values);
 
   private:
     struct Source {
@@ -30,10 +30,11 @@ class RecordReader {
     };
 
     FmgrInfo* output_function(Oid type) const;
-    void learn(Oid type, int32 typmod, const std::vector<boosting::Feature>& features);
+    void learn(Oid type, int32 typmod);
     double category(Source& source, Datum value);
 
-    MemoryContext context_;
+    const std::vector<boosting::Feature>& features_;
+    const MemoryContext context_; // holds what is known of the row type
     Oid type_ = InvalidOid;
     int32 typmod_ = -1;
     TupleDesc columns_ = nullptr;
