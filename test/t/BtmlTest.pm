@@ -14,7 +14,8 @@ sub new_cluster
 {
 	my ($name, %params) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(%{ $params{init} || {} });
+	# The same encoding and locale wherever the tests run.
+	$node->init(extra => [ '--encoding=UTF8', '--no-locale' ], %{ $params{init} || {} });
 	$node->append_conf('postgresql.conf', "fsync = off\nshared_buffers = 64MB\nmax_wal_size = 1GB\n" . ($params{conf} || ''));
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION btml');
