@@ -1,4 +1,5 @@
 -- The examples of contrib_docs/relational.md.
+SET datestyle = 'ISO';
 CREATE TABLE store (store_id int PRIMARY KEY, region text, area float8);
 CREATE TABLE item (item_id int PRIMARY KEY, kind text, price numeric);
 CREATE TABLE sale (store_id int, item_id int, day date, quantity int);

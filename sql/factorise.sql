@@ -232,3 +232,15 @@ SELECT btml.sumprod('SELECT 1 / (b.x - 5) AS q FROM a JOIN b USING (x)');
 
 DROP EXTENSION IF EXISTS file_fdw CASCADE;
 DROP SCHEMA factorise CASCADE;
+
+-- Sub-queries whose comparison folds to a constant.
+SET search_path = public;
+CREATE TABLE folded (a int, ok bool);
+INSERT INTO folded VALUES (1, true), (2, false);
+SELECT btml.sumprod('select a from folded where (a, true) in (select a, ok from folded)'), (select sum(a) from folded where (a, true) in (select a, ok from folded));
+SELECT btml.sumprod('select a from folded where false in (select a = 1 from folded)'), (select sum(a) from folded where false in (select a = 1 from folded));
+SELECT btml.sumprod('select a from folded where (null, 1) in (select a, a from folded)'), (select sum(a) from folded where (null, 1) in (select a, a from folded));
+SELECT btml.sumprod('select a from folded where true in (select ok from folded)'), (select sum(a) from folded where true in (select ok from folded));
+SELECT btml.sumprod('select a from folded where null::int not in (select a from folded)'), (select sum(a) from folded where null::int not in (select a from folded));
+SELECT * FROM btml.explain_join('select a from folded where (a, true) in (select a, ok from folded)');
+DROP TABLE folded;

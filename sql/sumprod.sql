@@ -166,3 +166,7 @@ SELECT btml.sumprod_accumulate('{9,1}', '{2,3}');
 DROP TABLE kinds;
 
 DROP SCHEMA sumprod CASCADE;
+
+-- Counts by group are exact or refused.
+SELECT * FROM btml.sumprod_by('SELECT a.a FROM (VALUES (1), (2)) a(a), generate_series(1, 2000000) b, generate_series(1, 2000000) c, generate_series(1, 3000) d', '{a}') AS t(a int, value float8);
+SELECT * FROM btml.sumprod_by('SELECT a.a FROM (VALUES (1), (2)) a(a), generate_series(1, 1000) b, generate_series(1, 1000) c', '{a}') AS t(a int, value float8) ORDER BY a;

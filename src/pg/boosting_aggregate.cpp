@@ -163,7 +163,7 @@ BTML_FUNCTION(btml_boost_rows_final) {
         return static_cast<Datum>(0);
     }
     const boosting::Options options = rows.options().empty() ? boosting::Options{} : parse_fit_options(rows.options());
-    boosting::FitResult result = boosting::fit(rows.dataset(context.memory()), options, context);
+    boosting::FitResult result = boosting::fit(rows.dataset(context), options, context);
     result.model.target = "y";
     result.model.rows_skipped = rows.rows_skipped();
     result.model.strategy = "enumerate";

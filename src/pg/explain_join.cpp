@@ -81,8 +81,15 @@ std::vector<std::string> Explanation::lines(RunContext& context) {
     add_table(join_.tree().root(), 0);
     if (tables > 1) lines_.push_back("Acyclic: fractional hypertree width 1");
     const uint64_t bytes = enumeration_bytes(join_, context);
-    lines_.push_back(format("Training strategy: enumerate, with %llu kB of row ids",
-                            static_cast<unsigned long long>((bytes + 1023) / 1024)));
+    const auto kilobytes = [](uint64_t count) { return static_cast<unsigned long long>((count + 1023) / 1024); };
+    if (rows > max_rows)
+        lines_.push_back(format("Training strategy: none, the join has more than the %llu rows that can be enumerated",
+                                static_cast<unsigned long long>(max_rows)));
+    else if (bytes > context.memory().limit())
+        lines_.push_back(format("Training strategy: none, row ids need %llu kB, btml.memory_limit is %llu kB",
+                                kilobytes(bytes), kilobytes(context.memory().limit())));
+    else
+        lines_.push_back(format("Training strategy: enumerate, with %llu kB of row ids", kilobytes(bytes)));
     return std::move(lines_);
 }
 

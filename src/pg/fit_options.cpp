@@ -59,6 +59,7 @@ void read_common(const Arguments& arguments, int i, FitRequest& request) {
         throw Error(ErrorCode::invalid_argument,
                     format("invalid value for option \"sketch_size\": %d", arguments.integer(i, "sketch_size")), "",
                     "Valid values are NULL and integers from 1.");
+    if (!arguments.is_null(i)) not_supported("sketch_size", "an integer", "Residuals are exact: leave it NULL.");
     i++;
     check_positive(arguments, i++, "epsilon", 1);
     check_positive(arguments, i++, "delta", 1);
@@ -66,7 +67,7 @@ void read_common(const Arguments& arguments, int i, FitRequest& request) {
     request.verbose = arguments.boolean(i++, "verbose");
     if (!arguments.is_null(i)) request.weight = arguments.column(i, "weight");
     i++;
-    arguments.boolean(i, "verify");
+    if (arguments.boolean(i, "verify")) not_supported("verify", "true", "Residuals are exact: leave it false.");
     options.validate();
     if (options.early_stopping > 0 && !request.holdout)
         throw Error(ErrorCode::invalid_argument, "early_stopping needs a holdout", "",

@@ -1,5 +1,4 @@
-// SQL functions over joins: btml.sumprod, btml.sumprod_by, btml.explain_join and the aggregate btml.sumprod_agg.
-#include "core/relational/join_rows.hpp"
+// SQL functions over joins: btml.sumprod, btml.sumprod_by and the aggregate btml.sumprod_agg.
 #include "core/relational/sum_product.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
@@ -88,6 +87,11 @@ void check_result_columns(TupleDesc result, const Source& source, const std::vec
     }
 }
 
+bool is_hashable(Oid type) {
+    const TypeCacheEntry* const entry = lookup_type_cache(type, TYPECACHE_HASH_PROC | TYPECACHE_EQ_OPR);
+    return OidIsValid(entry->hash_proc) && OidIsValid(entry->eq_opr);
+}
+
 std::vector<int> group_columns(const Source& source, const std::vector<std::string>& names) {
     if (names.empty()) throw Error(ErrorCode::invalid_argument, "group_by must name at least one column");
     std::vector<int> groups;
@@ -96,6 +100,11 @@ std::vector<int> group_columns(const Source& source, const std::vector<std::stri
         if (std::find(groups.begin(), groups.end(), column) != groups.end())
             throw Error(ErrorCode::duplicate_column, format("group_by names column \"%s\" twice", name.c_str()));
         groups.push_back(column);
+        const Oid type = source.columns()[static_cast<size_t>(column)].type;
+        if (!pg_call([=] { return is_hashable(type); }))
+            throw Error(ErrorCode::wrong_type,
+                        format("group column \"%s\" is of type %s, which has no default hash operator class",
+                               name.c_str(), pg_call([=] { return format_type_be(type); })));
         const int first = source.columns()[static_cast<size_t>(groups.front())].table;
         if (source.columns()[static_cast<size_t>(column)].table != first)
             throw Error(
@@ -134,6 +143,21 @@ std::vector<double> add_by_group(const FactorQuery& query, const Buffer<double>&
     return sums;
 }
 
+Buffer<double> counts_by_row(const Join& join, int table, RunContext& context) {
+    const Buffer<uint64_t> counts = join.counts(table, context);
+    Buffer<double> values(context.memory(), "counts", counts.size());
+    std::copy(counts.begin(), counts.end(), values.begin());
+    return values;
+}
+
+// Every count up to 2^53 is a double of its own.
+void require_exact_counts(const std::vector<double>& counts) {
+    static constexpr double limit = 0x1.0p53;
+    for (double count : counts)
+        if (count >= limit)
+            throw Error(ErrorCode::out_of_range, "a group has 2^53 rows or more, which cannot be counted exactly");
+}
+
 } // namespace
 
 // btml.sumprod(source text, semiring text) → float8
@@ -162,9 +186,12 @@ BTML_FUNCTION(btml_sumprod_by) {
     check_result_columns(rows.columns(), source, groups);
     const FactorQuery query = load(source, groups, semiring, context);
     const int table = query.group_places.front().table;
-    const Buffer<double> values = sum_product_by_row(query.join, query.factors, semiring, table, context);
+    const bool counting = !query.has_factors && semiring == SemiringName::sum_product;
+    const Buffer<double> values = counting ? counts_by_row(query.join, table, context)
+                                           : sum_product_by_row(query.join, query.factors, semiring, table, context);
     std::vector<RowId> first_rows;
     const std::vector<double> sums = add_by_group(query, values, semiring, first_rows, context);
+    if (counting) require_exact_counts(sums);
     for (size_t group = 0; group < sums.size(); group++) {
         for (size_t g = 0; g < query.group_places.size(); g++) {
             const DataColumn& column = query.join.tables()[static_cast<size_t>(table)]

@@ -1,6 +1,7 @@
 #include "core/base/threads.hpp"
 
 #include <csignal>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -10,13 +11,11 @@ ThreadTeam::ThreadTeam(RunContext& context) : context_(context) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    // Where no more threads are to be had, the team is smaller: results do not depend on how many there are.
     try {
         for (int i = 1; i < context.threads(); i++) workers_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error&) {
-        // No more threads to be had: results do not depend on how many there are.
-    } catch (...) {
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw;
+    } catch (const std::bad_alloc&) {
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

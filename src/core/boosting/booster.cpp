@@ -202,6 +202,7 @@ bool Booster::add_tree(Tree tree, const Residuals& residuals) {
 void Booster::repeat_last_tree() {
     Model& model = result_.model;
     const auto trees = static_cast<size_t>(options_.trees);
+    context_.memory().require((trees - model.trees.size()) * (sizeof(Tree) + sizeof(Node) + sizeof(LogEntry)), "trees");
     model.trees.resize(trees, model.trees.back());
     model.log.resize(trees, model.log.back());
 }

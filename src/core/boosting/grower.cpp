@@ -154,7 +154,7 @@ void TreeGrower::find_split(Leaf& leaf, int histogram) {
             const NodeSums null{sums[feature.values], squares ? squares[feature.values].sum : 0};
             const DenseBins bins{sums, squares, 0, feature.values};
             if (feature.categorical)
-                search.scan_categories(f, bins, null, order, found);
+                search.scan_categories(f, bins, null, order, found, context_);
             else
                 search.scan_numbers(f, bins, {}, null, found);
         }

@@ -19,8 +19,8 @@ static void check(const char* option, int value, bool good, const char* valid) {
 }
 
 void Options::validate() const {
-    static constexpr int most_bins = 65535;
-    check("trees", trees, trees >= 1, "1 and more");
+    static constexpr int most_bins = 65535, most_trees = 1000000;
+    check("trees", trees, trees >= 1 && trees <= most_trees, "1 to 1000000");
     check("learning_rate", learning_rate, learning_rate > 0 && learning_rate <= 1, "greater than 0 and at most 1");
     check("max_leaves", max_leaves, max_leaves == 0 || max_leaves >= 2, "0 (no limit), and 2 and more");
     check("max_depth", max_depth, max_depth >= 0, "0 (no limit), and 1 and more");

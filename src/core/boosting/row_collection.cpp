@@ -43,23 +43,27 @@ void RowCollection::append(const RowCollection& other) {
     if (other.has_options_) set_options(other.options_);
     if (other.features_ == none) return;
     set_features(other.features_);
-    values_.reserve(values_.size() + other.values_.size());
-    for (double value : other.values_) values_.push_back(value);
+    const size_t before = values_.size();
+    values_.reserve(before + other.values_.size());
+    values_.resize(before + other.values_.size());
+    std::copy(other.values_.begin(), other.values_.end(), values_.begin() + before);
 }
 
-uint64_t RowCollection::flat_size() const {
+uint64_t RowCollection::flat_size() const noexcept {
     return fixed_bytes + options_.size() + values_.size() * sizeof(double);
 }
 
-void RowCollection::flatten(std::byte* to) const {
-    Writer head;
-    head.put(features_);
-    head.put(skipped_);
-    head.put(has_options_);
-    head.put(std::string_view(options_));
-    head.put(rows());
-    std::memcpy(to, head.bytes().data(), head.bytes().size());
-    to += head.bytes().size();
+// Called by PostgreSQL, from C: nothing here may throw.
+void RowCollection::flatten(std::byte* to) const noexcept {
+    const auto put = [&](auto value) {
+        for (size_t i = 0; i < sizeof(value); i++) *to++ = static_cast<std::byte>(value >> (8 * i));
+    };
+    put(features_);
+    put(skipped_);
+    put(static_cast<uint8_t>(has_options_));
+    put(static_cast<uint32_t>(options_.size()));
+    to = std::copy_n(reinterpret_cast<const std::byte*>(options_.data()), options_.size(), to);
+    put(rows());
     for (double value : values_) {
         uint64_t bits = std::bit_cast<uint64_t>(value);
         if constexpr (std::endian::native == std::endian::big) bits = __builtin_bswap64(bits);
@@ -93,7 +97,8 @@ RowCollection RowCollection::parse(std::span<const std::byte> bytes, MemoryBudge
     return collection;
 }
 
-Dataset RowCollection::dataset(MemoryBudget& budget) const {
+Dataset RowCollection::dataset(RunContext& context) const {
+    MemoryBudget& budget = context.memory();
     const uint64_t count = rows();
     const size_t width = size_t{features_} + 1;
     Dataset dataset{.rows = count,
@@ -114,7 +119,10 @@ Dataset RowCollection::dataset(MemoryBudget& budget) const {
                               Buffer<double>(budget, "features", count),
                               Buffer<uint32_t>(budget, "features"),
                               {}};
-        for (uint64_t row = 0; row < count; row++) feature.numbers[row] = values_[row * width + f + 1];
+        for (uint64_t row = 0; row < count; row++) {
+            if (row % 65536 == 0) context.poll();
+            feature.numbers[row] = values_[row * width + f + 1];
+        }
         dataset.features.push_back(std::move(feature));
     }
     return dataset;

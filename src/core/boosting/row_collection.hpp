@@ -24,13 +24,13 @@ class RowCollection {
     void append(const RowCollection& other);
 
     // Portable bytes, for moving a state between processes.
-    uint64_t flat_size() const;
-    void flatten(std::byte* to) const; // flat_size() bytes
+    uint64_t flat_size() const noexcept;
+    void flatten(std::byte* to) const noexcept; // flat_size() bytes
     // Error corrupt_model for bytes that are not those of flatten().
     static RowCollection parse(std::span<const std::byte> bytes, MemoryBudget& budget);
 
     // A table of features x1 … xd.
-    Dataset dataset(MemoryBudget& budget) const;
+    Dataset dataset(RunContext& context) const;
 
   private:
     static constexpr uint32_t none = UINT32_MAX;

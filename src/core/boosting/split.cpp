@@ -106,8 +106,10 @@ void SplitSearch::scan_numbers(int feature, const Bins& bins, NodeSums before, N
     }
 }
 
+static constexpr size_t steps_per_poll = 65536;
+
 // By mean residual in steps of a billionth of the largest, then by code: means that differ by rounding are equal.
-static void sort_by_mean(std::vector<BinSums>& cells) {
+static void sort_by_mean(std::vector<BinSums>& cells, RunContext& context) {
     const auto mean = [](const BinSums& cell) {
         return static_cast<double>(cell.sums.total.sum) / static_cast<double>(cell.sums.total.count);
     };
@@ -115,7 +117,9 @@ static void sort_by_mean(std::vector<BinSums>& cells) {
     for (const BinSums& cell : cells) largest = std::max(largest, std::fabs(mean(cell)));
     if (largest == 0) return;
     const auto step = [&](const BinSums& cell) { return std::llrint(mean(cell) / largest / tie); };
+    size_t comparisons = 0;
     std::sort(cells.begin(), cells.end(), [&](const BinSums& a, const BinSums& b) {
+        if (++comparisons % steps_per_poll == 0) context.poll();
         const auto x = step(a), y = step(b);
         return x != y ? x < y : a.bin < b.bin;
     });
@@ -125,11 +129,11 @@ static void sort_by_mean(std::vector<BinSums>& cells) {
 // 1984).
 template <class Bins>
 void SplitSearch::scan_categories(int feature, const Bins& bins, NodeSums null, std::vector<BinSums>& order,
-                                  Candidates& found) const {
+                                  Candidates& found, RunContext& context) const {
     order.clear();
     for (size_t i = bins.begin(); i < bins.end(); i++)
         if (bins.occupied(i)) order.push_back({bins.bin(i), bins.sums(i)});
-    sort_by_mean(order);
+    sort_by_mean(order, context);
     Candidate candidate;
     candidate.feature = feature;
     candidate.last = 0;
@@ -140,6 +144,7 @@ void SplitSearch::scan_categories(int feature, const Bins& bins, NodeSums null, 
     }
     NodeSums left;
     for (size_t i = 0; i + 1 < order.size(); i++) {
+        if (i % steps_per_poll == steps_per_poll - 1) context.poll();
         left = left + order[i].sums;
         candidate.last = static_cast<int64_t>(i + 1);
         consider_both(candidate, left, null, found);
@@ -148,7 +153,9 @@ void SplitSearch::scan_categories(int feature, const Bins& bins, NodeSums null, 
 
 template void SplitSearch::scan_numbers(int, const DenseBins&, NodeSums, NodeSums, Candidates&) const;
 template void SplitSearch::scan_numbers(int, const SparseBins&, NodeSums, NodeSums, Candidates&) const;
-template void SplitSearch::scan_categories(int, const DenseBins&, NodeSums, std::vector<BinSums>&, Candidates&) const;
-template void SplitSearch::scan_categories(int, const SparseBins&, NodeSums, std::vector<BinSums>&, Candidates&) const;
+template void SplitSearch::scan_categories(int, const DenseBins&, NodeSums, std::vector<BinSums>&, Candidates&,
+                                           RunContext&) const;
+template void SplitSearch::scan_categories(int, const SparseBins&, NodeSums, std::vector<BinSums>&, Candidates&,
+                                           RunContext&) const;
 
 } // namespace btml::boosting

@@ -121,8 +121,8 @@ class SplitSearch {
     void scan_numbers(int feature, const Bins& bins, NodeSums before, NodeSums null, Candidates& found) const;
     // A categorical feature's, over all its bins but NULL's. Fills in the order of its categories.
     template <class Bins>
-    void scan_categories(int feature, const Bins& bins, NodeSums null, std::vector<BinSums>& order,
-                         Candidates& found) const;
+    void scan_categories(int feature, const Bins& bins, NodeSums null, std::vector<BinSums>& order, Candidates& found,
+                         RunContext& context) const;
 
   private:
     void consider(Candidate candidate, Candidates& found) const;

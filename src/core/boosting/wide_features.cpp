@@ -109,7 +109,7 @@ void WideFeatures::scan_dense(int f, const RowSet& rows, const SplitSearch& sear
     const Stats* squares = squares_ ? square_sums_.data() : nullptr;
     const NodeSums null{stats_[feature.null_bin()], squares ? squares[feature.null_bin()].sum : 0};
     if (feature.categorical) {
-        search.scan_categories(f, DenseBins{stats_.data(), squares, 0, feature.values}, null, order, found);
+        search.scan_categories(f, DenseBins{stats_.data(), squares, 0, feature.values}, null, order, found, context_);
     } else {
         // Each piece is scanned from the sums of the pieces before it; the lists are joined in order.
         const size_t pieces = (feature.values + piece_rows - 1) / piece_rows;
@@ -167,7 +167,7 @@ void WideFeatures::scan_sparse(int f, const RowSet& rows, const SplitSearch& sea
     }
     const SparseBins bins{cells_.span().first(used)};
     if (feature.categorical)
-        search.scan_categories(f, bins, null, order, found);
+        search.scan_categories(f, bins, null, order, found, context_);
     else
         search.scan_numbers(f, bins, {}, null, found);
 }

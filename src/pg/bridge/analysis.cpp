@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "catalog/namespace.h"
+#include "mb/pg_wchar.h"
 }
 
 namespace btml::pg {
@@ -17,8 +18,12 @@ void point_into_source(void* source) {
         errposition(0);
         internalerrposition(position);
         internalerrquery(static_cast<const char*>(source));
-    } else
-        errcontext("btml source \"%s\"", static_cast<const char*>(source));
+    } else {
+        // A source may be very long; what comes first is enough to know it by.
+        const auto* const text = static_cast<const char*>(source);
+        const int length = static_cast<int>(strlen(text)), shown = pg_mbcliplen(text, length, 200);
+        errcontext("btml source \"%.*s%s\"", shown, text, shown < length ? " …" : "");
+    }
 }
 
 const char* skip_space(const char* text) {
@@ -210,7 +215,7 @@ SourceAnalysis* analyse_source(const char* source) {
     btml_compat_check_permissions(query);
 
     SourceAnalysis* const analysis = analyse_query(query);
-    analysis->text = sql;
+    analysis->text = pstrdup(sql);
     error_context_stack = callback.previous;
     return analysis;
 }

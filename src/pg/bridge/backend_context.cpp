@@ -12,7 +12,7 @@ bool BackendContext::keep_going() {
         return true;
     // A cancel or a termination must find the core's threads joined and its memory freed, so the core unwinds first and
     // the boundary raises it. Other interrupts (barriers, requests to log) are served here.
-    if (QueryCancelPending || ProcDiePending) return InterruptHoldoffCount != 0;
+    if (QueryCancelPending || btml_compat_terminating()) return InterruptHoldoffCount != 0;
     pg_call([] { CHECK_FOR_INTERRUPTS(); });
     return true;
 }

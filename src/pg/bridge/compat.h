@@ -198,7 +198,18 @@ btml_compat_executor_run(QueryDesc *query)
 #endif
 }
 
-/* Shared memory under a name, initialised by whoever comes first; NULL when there is no room for it. */
+/* Whether the session is about to end. */
+static inline bool
+btml_compat_terminating(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return ProcDiePending || ClientConnectionLost || TransactionTimeoutPending;
+#else
+	return ProcDiePending || ClientConnectionLost;
+#endif
+}
+
+/* Shared memory under a name, initialised by whoever comes first; NULL when there is no room (before 17). */
 static inline void *
 btml_compat_shared_memory(const char *name, Size size, void (*initialise) (void *))
 {

@@ -190,6 +190,7 @@ void Factoriser::add_conjuncts(List* clauses, Relids below, List** to) {
 
 // Lists base relations, conjuncts and outer joins of a part of the jointree; returns its base relations.
 Relids Factoriser::collect(Node* node) {
+    CHECK_FOR_INTERRUPTS();
     if (IsA(node, RangeTblRef)) {
         const int rel = castNode(RangeTblRef, node)->rtindex;
         base_ = bms_add_member(base_, rel);
@@ -337,6 +338,7 @@ Relids Factoriser::lateral_references(RangeTblEntry* entry) {
 // Merges relations until every condition and every output column either belongs to one group or is a key.
 void Factoriser::merge_all() {
     for (bool changed = true; changed;) {
+        CHECK_FOR_INTERRUPTS();
         changed = false;
         ListCell* cell;
         for (int rel = -1; (rel = bms_next_member(base_, rel)) >= 0;) {

@@ -113,8 +113,11 @@ const char* Factoriser::describe(Node* expression, Relids rels) {
     RangeTblEntry* const entry = rel > 0 ? rt_fetch(rel, query_->rtable) : nullptr;
     if (IsA(plain, Var) && castNode(Var, plain)->varattno > 0) {
         const Var* const var = castNode(Var, plain);
-        return get_rte_attribute_name(rt_fetch(static_cast<int>(var->varno), query_->rtable), var->varattno);
+        return quote_identifier(
+            get_rte_attribute_name(rt_fetch(static_cast<int>(var->varno), query_->rtable), var->varattno));
     }
+    // A sub-query whose comparison was folded to a constant is nothing that can be written as SQL again.
+    if (has_sublink(expression, nullptr)) return "an expression with a sub-query";
     if (bms_membership(rels) != BMS_SINGLETON || entry->rtekind != RTE_RELATION) return "an expression";
     Node* const copy = for_scan(expression, nullptr);
     ChangeVarNodes(copy, rel, 1, 0);
@@ -129,26 +132,29 @@ SourceRelation* Factoriser::make_relation(int group) {
     relation->name = relation_name(rels);
     relation->reason = reasons_[group];
 
-    Query* const query = static_cast<Query*>(copyObjectImpl(query_));
+    Query* const query = makeNode(Query);
+    *query = *query_; // what it shares with the others is copied before it runs
     query->targetList = NIL;
     query->sortClause = NIL;
+    query->rtable = NIL;
     Node* const tree = static_cast<Node*>(copyObjectImpl(jointree));
     query->jointree = IsA(tree, FromExpr) ? castNode(FromExpr, tree) : makeFromExpr(list_make1(tree), nullptr);
 
+    RangeTblEntry* const nothing = makeNode(RangeTblEntry);
+    nothing->rtekind = RTE_RESULT;
+    nothing->eref = makeAlias("*RESULT*", NIL);
     int rel = 0;
     ListCell* cell;
-    foreach (cell, query->rtable) {
-        RangeTblEntry* const entry = static_cast<RangeTblEntry*>(lfirst(cell));
+    foreach (cell, query_->rtable) {
         rel++;
-        if (bms_is_member(rel, rels)) {
-            // Pull-up may have spread out a UNION ALL; the sub-query itself is still whole.
-            if (entry->rtekind == RTE_SUBQUERY) entry->inh = false;
-        } else if (!bms_is_member(rel, kept_joins)) {
-            RangeTblEntry* const nothing = makeNode(RangeTblEntry);
-            nothing->rtekind = RTE_RESULT;
-            nothing->eref = makeAlias("*RESULT*", NIL);
-            lfirst(cell) = nothing;
+        if (!bms_is_member(rel, rels) && !bms_is_member(rel, kept_joins)) {
+            query->rtable = lappend(query->rtable, nothing);
+            continue;
         }
+        RangeTblEntry* const entry = static_cast<RangeTblEntry*>(copyObjectImpl(lfirst(cell)));
+        // Pull-up may have spread out a UNION ALL; the sub-query itself is still whole.
+        if (entry->rtekind == RTE_SUBQUERY) entry->inh = false;
+        query->rtable = lappend(query->rtable, entry);
     }
     relation->kept_joins = kept_joins;
     relation->query = castNode(Query, column_of(reinterpret_cast<Node*>(query), relation));
@@ -298,6 +304,7 @@ SourceAnalysis* Factoriser::run() {
     if (failed_) return nullptr;
     SourceAnalysis* const analysis = static_cast<SourceAnalysis*>(palloc0(sizeof(SourceAnalysis)));
     for (int rel = -1; (rel = bms_next_member(base_, rel)) >= 0;) {
+        CHECK_FOR_INTERRUPTS();
         if (group_of(rel) != rel) continue;
         numbers_[rel] = list_length(analysis->relations);
         analysis->relations = lappend(analysis->relations, make_relation(rel));

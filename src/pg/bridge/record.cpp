@@ -117,12 +117,14 @@ void RecordReader::read(Datum record, std::vector<double>& values) {
     const Oid type = HeapTupleHeaderGetTypeId(header);
     const int32 typmod = HeapTupleHeaderGetTypMod(header);
     if (type != type_ || typmod != typmod_) learn(type, typmod);
-    HeapTupleData tuple;
-    tuple.t_len = HeapTupleHeaderGetDatumLength(header);
-    ItemPointerSetInvalid(&tuple.t_self);
-    tuple.t_tableOid = InvalidOid;
-    tuple.t_data = header;
-    heap_deform_tuple(&tuple, columns_, values_.data(), nulls_.get());
+    pg_call([this, header] {
+        HeapTupleData tuple;
+        tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+        ItemPointerSetInvalid(&tuple.t_self);
+        tuple.t_tableOid = InvalidOid;
+        tuple.t_data = header;
+        heap_deform_tuple(&tuple, columns_, values_.data(), nulls_.get());
+    });
     for (size_t i = 0; i < sources_.size(); i++) {
         Source& source = sources_[i];
         const auto at = static_cast<size_t>(source.attribute);

@@ -21,17 +21,20 @@ struct Witness {
     std::string owned = std::string(100, 'x');
 };
 
-const std::map<std::string, ErrorCode> codes = {{"invalid_argument", ErrorCode::invalid_argument},
-                                                {"null_value", ErrorCode::null_value},
-                                                {"out_of_range", ErrorCode::out_of_range},
-                                                {"undefined_column", ErrorCode::undefined_column},
-                                                {"duplicate_column", ErrorCode::duplicate_column},
-                                                {"wrong_type", ErrorCode::wrong_type},
-                                                {"not_supported", ErrorCode::not_supported},
-                                                {"limit_exceeded", ErrorCode::limit_exceeded},
-                                                {"memory_limit", ErrorCode::memory_limit},
-                                                {"corrupt_model", ErrorCode::corrupt_model},
-                                                {"internal", ErrorCode::internal}};
+const std::map<std::string, ErrorCode>& codes() {
+    static const std::map<std::string, ErrorCode> all = {{"invalid_argument", ErrorCode::invalid_argument},
+                                                         {"null_value", ErrorCode::null_value},
+                                                         {"out_of_range", ErrorCode::out_of_range},
+                                                         {"undefined_column", ErrorCode::undefined_column},
+                                                         {"duplicate_column", ErrorCode::duplicate_column},
+                                                         {"wrong_type", ErrorCode::wrong_type},
+                                                         {"not_supported", ErrorCode::not_supported},
+                                                         {"limit_exceeded", ErrorCode::limit_exceeded},
+                                                         {"memory_limit", ErrorCode::memory_limit},
+                                                         {"corrupt_model", ErrorCode::corrupt_model},
+                                                         {"internal", ErrorCode::internal}};
+    return all;
+}
 
 std::string text_argument(FunctionCallInfo fcinfo, int i) {
     return pg_call([=] { return text_to_cstring(PG_GETARG_TEXT_PP(i)); });
@@ -55,7 +58,7 @@ std::string text_argument(FunctionCallInfo fcinfo, int i) {
 // btml_test_error(code, message, detail, hint)
 BTML_FUNCTION(btml_test_error) {
     const Witness witness;
-    throw Error(codes.at(text_argument(fcinfo, 0)), text_argument(fcinfo, 1), text_argument(fcinfo, 2),
+    throw Error(codes().at(text_argument(fcinfo, 0)), text_argument(fcinfo, 1), text_argument(fcinfo, 2),
                 text_argument(fcinfo, 3));
 }
 
