@@ -30,7 +30,7 @@ TEST(BoosterOptions, NonsenseIsRefused) {
         const char* valid;
     };
     const Case cases[] = {
-        {"trees", [](Options& o, double x) { o.trees = static_cast<int>(x); }, {0, -1}, "1 and more"},
+        {"trees", [](Options& o, double x) { o.trees = static_cast<int>(x); }, {0, -1, 1000001}, "1 to 1000000"},
         {"learning_rate",
          [](Options& o, double x) { o.learning_rate = x; },
          {0, -1, 2, nan, infinity},
