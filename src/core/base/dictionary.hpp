@@ -54,23 +54,43 @@ class HashIndex {
     Buffer<Slot> slots_;
 };
 
-// Distinct 64-bit integers.
+// Distinct 64-bit integers. Small ones, as most keys are, are looked up by their value, the others by a hash.
 class IntegerDictionary {
   public:
     explicit IntegerDictionary(MemoryBudget& budget)
-        : index_(budget, "a dictionary of join keys"), values_(budget, "a dictionary of join keys") {}
+        : index_(budget, "a dictionary of join keys"),
+          small_(budget, "a dictionary of join keys"),
+          values_(budget, "a dictionary of join keys") {}
 
     uint32_t number(int64_t value) {
+        const auto place = static_cast<uint64_t>(value);
+        if (place < small_.size() && small_[place] != none) return small_[place];
         const auto next = static_cast<uint32_t>(values_.size());
-        const uint32_t number = index_.find_or_add(HashIndex::hash(static_cast<uint64_t>(value)), next,
-                                                   [&](uint32_t other) { return values_[other] == value; });
-        if (number == next) values_.push_back(value);
-        return number;
+        if (place < most_small) {
+            if (place >= small_.size()) make_room(place);
+            small_[place] = next;
+        } else {
+            const uint32_t number = index_.find_or_add(HashIndex::hash(place), next,
+                                                       [&](uint32_t other) { return values_[other] == value; });
+            if (number != next) return number;
+        }
+        values_.push_back(value);
+        return next;
     }
     const Buffer<int64_t>& values() const { return values_; }
 
   private:
+    static constexpr uint32_t none = UINT32_MAX;
+    static constexpr uint64_t most_small = uint64_t{1} << 20;
+
+    void make_room(uint64_t place) {
+        const size_t before = small_.size(), size = std::min(most_small, std::max<uint64_t>(2 * place, 1024));
+        small_.resize(size);
+        std::fill(small_.begin() + before, small_.end(), none);
+    }
+
     HashIndex index_;
+    Buffer<uint32_t> small_; // by value: its number, or none
     Buffer<int64_t> values_;
 };
 
