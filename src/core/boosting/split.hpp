@@ -25,8 +25,6 @@ struct Split {
     bool null_left = false;
     int64_t last_bin = -1;            // of a number: bins up to this one go left; −1: only NULL does
     std::vector<uint32_t> categories; // of a category: codes that go left, ascending
-
-    bool exists() const { return feature >= 0; }
 };
 
 // What makes a split admissible and good, in the units of the grid.
