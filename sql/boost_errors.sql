@@ -48,7 +48,7 @@ SELECT source || E'\n' || fit_error(source, arguments) || E'\n' FROM (VALUES
 -- NULL arguments
 SELECT arguments || E'\n' || caught(format('SELECT btml.boost_fit(%s)', arguments)) || E'\n'
 FROM (SELECT 'source => NULL, target => ''y''' UNION ALL SELECT 'source => ''boost_errors.sale'', target => NULL'
-    UNION ALL SELECT format('''boost_errors.sale'', ''y'', %s => NULL', name) FROM unnest('{trees,learning_rate,max_leaves,max_depth,min_leaf_rows,l2,min_gain,max_bins,early_stopping,row_fraction,feature_fraction,strategy,criterion,residuals,epsilon,delta,seed,verbose,verify}'::text[]) name
+    UNION ALL SELECT format('''boost_errors.sale'', ''y'', %s => NULL', name) FROM unnest('{trees,learning_rate,max_leaves,max_depth,min_leaf_rows,l2,min_gain,max_bins,early_stopping,row_fraction,feature_fraction,strategy,criterion,residuals,epsilon,delta,seed,verbose,verify,min_category_rows,max_split_categories}'::text[]) name
     UNION ALL SELECT '''boost_errors.sale'', ''y'', features => ''{price,NULL}''' UNION ALL SELECT '''boost_errors.sale'', ''y'', categorical => ''{NULL}''') a(arguments);
 SELECT caught(format('SELECT btml.boost_fit(''SELECT price, y FROM boost_errors.sale'', ''y'', trees => 1, %s => NULL)', name)) || ' ' || name
 FROM unnest('{features,categorical,holdout,sketch_size,weight}'::text[]) name;
@@ -59,6 +59,7 @@ SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', NULL)');
 SELECT arguments || E'\n' || fit_error('boost_errors.sale', '''y'', ' || arguments) || E'\n' FROM unnest(ARRAY[
     'trees => 0', 'trees => -1', 'learning_rate => 0', 'learning_rate => 1.5', 'learning_rate => ''NaN''', 'max_leaves => 1', 'max_leaves => -1', 'max_depth => -1',
     'min_leaf_rows => -1', 'min_leaf_rows => ''NaN''', 'min_leaf_rows => ''Infinity''', 'l2 => -0.5', 'l2 => ''Infinity''', 'min_gain => -1', 'min_gain => ''NaN''',
+    'min_category_rows => -1', 'min_category_rows => ''Infinity''', 'max_split_categories => -1',
     'max_bins => 1', 'max_bins => -1', 'max_bins => 65536', 'early_stopping => -1', 'early_stopping => 5', 'row_fraction => 0', 'row_fraction => 1.01', 'row_fraction => ''NaN''',
     'feature_fraction => 0', 'feature_fraction => 2', 'strategy => ''fast''', 'strategy => ''factorize''', 'strategy => ''''', 'criterion => ''gini''', 'criterion => ''Variance''',
     'residuals => ''approximate''', 'residuals => ''sketch''', 'sketch_size => 0', 'epsilon => 0', 'epsilon => 1', 'epsilon => ''NaN''', 'delta => 0', 'delta => 2']) arguments;

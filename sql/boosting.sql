@@ -229,6 +229,12 @@ SELECT bins, max(thresholds) AS thresholds FROM (VALUES (2), (3), (10)) b(bins),
     LATERAL (SELECT feature, count(DISTINCT threshold) AS thresholds FROM btml.trees(fit(format('max_leaves => 0, max_bins => %s', bins)))
         WHERE threshold > '-Infinity' GROUP BY feature) t GROUP BY bins ORDER BY bins;
 SELECT same_trees(fit('max_bins => 0'), fit('max_bins => 65535'));
+-- A category is told from the others only where it has min_category_rows rows, and at most max_split_categories are.
+SELECT least, most, count(categories) AS splits, max(cardinality(categories)) AS largest
+FROM (VALUES (10, 32), (10, 0), (0, 5), (21, 0)) o(least, most),
+    LATERAL btml.boost_fit('SELECT i % 200 AS code, i % 200 * 37 % 101 + i % 3 AS y FROM generate_series(1, 4000) i', 'y', trees => 1, categorical => '{code}',
+        min_leaf_rows => 1, min_category_rows => least, max_split_categories => most) m, btml.trees(m) GROUP BY 1, 2 ORDER BY 1, 2;
+
 -- features: only those, in the source's order however they are listed; categorical: numbers as categories.
 SELECT array_agg(DISTINCT feature) AS used, same_trees(fit('features => ''{price,size}'''), fit('features => ''{size,price}''')) AS order_is_ours
 FROM btml.trees(fit('features => ''{price,size}'''));

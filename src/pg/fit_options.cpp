@@ -68,6 +68,9 @@ void read_common(const Arguments& arguments, int i, FitRequest& request) {
     if (!arguments.is_null(i)) request.weight = arguments.column(i, "weight");
     i++;
     if (arguments.boolean(i, "verify")) not_supported("verify", "true", "Residuals are exact: leave it false.");
+    i++;
+    options.min_category_rows = arguments.number(i++, "min_category_rows");
+    options.max_split_categories = arguments.integer(i, "max_split_categories");
     options.validate();
     if (options.early_stopping > 0 && !request.holdout)
         throw Error(ErrorCode::invalid_argument, "early_stopping needs a holdout", "",

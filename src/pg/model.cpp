@@ -246,6 +246,8 @@ void add_options(JsonWriter& json, const boosting::Options& options) {
     json.add("min_leaf_rows", options.min_leaf_rows);
     json.add("l2", options.l2);
     json.add("min_gain", options.min_gain);
+    json.add("min_category_rows", options.min_category_rows);
+    json.add("max_split_categories", options.max_split_categories);
     json.add("max_bins", options.max_bins);
     json.add("early_stopping", options.early_stopping);
     json.add("row_fraction", options.row_fraction);

@@ -26,6 +26,8 @@ Options options_of(uint64_t seed) {
     options.min_leaf_rows = static_cast<double>(1 + seed % 7) - (seed % 2 ? 0.5 : 0);
     options.l2 = seed % 5 == 4 ? 1.5 : 0;
     options.min_gain = seed % 13 == 6 ? 5 : 1e-6; // above what rounding in the reference feigns
+    options.min_category_rows = seed % 4 == 1 ? 4 : seed % 4 == 2 ? 12.5 : 0;
+    options.max_split_categories = static_cast<int>(seed % 3);
     options.max_bins = seed % 2 ? 0 : 255;
     return options;
 }

@@ -146,10 +146,18 @@ class Reference {
             }
             node.null_left = true;
             consider(rows, node, result);
-            for (const uint32_t code : categories_by_mean(rows, f)) {
-                node.categories.push_back(code);
-                std::sort(node.categories.begin(), node.categories.end());
-                both_sides();
+            std::vector<uint32_t> order = categories_by_mean(rows, f);
+            for ([[maybe_unused]] const int direction : {1, -1}) {
+                node.categories.clear();
+                for (const uint32_t code : order) {
+                    if (options_.max_split_categories > 0 &&
+                        node.categories.size() == static_cast<size_t>(options_.max_split_categories))
+                        break;
+                    node.categories.push_back(code);
+                    std::sort(node.categories.begin(), node.categories.end());
+                    both_sides();
+                }
+                std::reverse(order.begin(), order.end());
             }
         }
         return result;
@@ -161,7 +169,7 @@ class Reference {
             for (const size_t row : rows)
                 if (values_[row][f] == static_cast<double>(code)) members.push_back(row);
             const Sums sums = sum(members);
-            if (!members.empty()) means.emplace_back(sums.s / sums.n, code);
+            if (!members.empty() && sums.n >= options_.min_category_rows) means.emplace_back(sums.s / sums.n, code);
         }
         double largest = 0;
         for (const auto& [mean, code] : means) largest = std::max(largest, std::fabs(mean));

@@ -22,6 +22,8 @@ Model some_model(uint64_t seed) {
     options.trees = 4;
     options.min_leaf_rows = 3;
     options.max_leaves = 6;
+    options.min_category_rows = 2.5;
+    options.max_split_categories = 3;
     Model model = fit_plain(random_data(shape, seed), options);
     model.target = "y";
     model.strategy = "enumerate";

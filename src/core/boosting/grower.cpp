@@ -168,8 +168,11 @@ void TreeGrower::find_split(Leaf& leaf, int histogram) {
     const Candidate& best = found.winner();
     leaf.split = {best.feature, best.gain, best.left, best.null_left, best.last, {}};
     for (const auto& [feature, cells] : orders)
-        if (feature == best.feature)
-            for (int64_t i = 0; i < best.last; i++) leaf.split.categories.push_back(cells[static_cast<size_t>(i)].bin);
+        if (feature == best.feature) {
+            const size_t count = static_cast<size_t>(std::abs(best.last));
+            const auto first = best.last < 0 ? cells.end() + best.last : cells.begin();
+            for (auto cell = first; cell != first + count; ++cell) leaf.split.categories.push_back(cell->bin);
+        }
     std::sort(leaf.split.categories.begin(), leaf.split.categories.end());
     const size_t taken = histograms_.size() - free_histograms_.size();
     if (histogram >= 0 && leaf.rows[in_bag].size() > builder_.bins() && taken <= most_histograms_)

@@ -14,6 +14,8 @@ void encode(const Options& options, Writer& writer) {
     writer.put(options.min_leaf_rows);
     writer.put(options.l2);
     writer.put(options.min_gain);
+    writer.put(options.min_category_rows);
+    writer.put(int32_t{options.max_split_categories});
     writer.put(int32_t{options.max_bins});
     writer.put(int32_t{options.early_stopping});
     writer.put(options.row_fraction);
@@ -31,6 +33,8 @@ Options decode_options(Reader& reader) {
     options.min_leaf_rows = reader.get_double();
     options.l2 = reader.get_double();
     options.min_gain = reader.get_double();
+    options.min_category_rows = reader.get_double();
+    options.max_split_categories = reader.get<int32_t>();
     options.max_bins = reader.get<int32_t>();
     options.early_stopping = reader.get<int32_t>();
     options.row_fraction = reader.get_double();

@@ -21,6 +21,10 @@ struct Options {
     double min_leaf_rows = 20;  // rows of the join, or their total weight, on either side of a split
     double l2 = 0;
     double min_gain = 0;
+    // A split tells a category from the others only if it has so many rows (or weight) in the node, and at most so many
+    // categories (0: no limit). The others, and those not seen in training, stay together on the right.
+    double min_category_rows = 0;
+    int max_split_categories = 0;
     int max_bins = 255;          // 0: every distinct value is a candidate
     int early_stopping = 0;      // trees without a better holdout loss before training stops; 0: never
     double row_fraction = 1;     // (0, 1]

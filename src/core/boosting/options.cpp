@@ -27,6 +27,9 @@ void Options::validate() const {
     check("min_leaf_rows", min_leaf_rows, min_leaf_rows >= 0 && std::isfinite(min_leaf_rows), "finite, 0 and more");
     check("l2", l2, l2 >= 0 && std::isfinite(l2), "finite, 0 and more");
     check("min_gain", min_gain, min_gain >= 0 && std::isfinite(min_gain), "finite, 0 and more");
+    check("min_category_rows", min_category_rows, min_category_rows >= 0 && std::isfinite(min_category_rows),
+          "finite, 0 and more");
+    check("max_split_categories", max_split_categories, max_split_categories >= 0, "0 (no limit), and 1 and more");
     check("max_bins", max_bins, max_bins == 0 || (max_bins >= 2 && max_bins <= most_bins),
           "0 (no limit), and 2 to 65535");
     check("early_stopping", early_stopping, early_stopping >= 0, "0 (never), and 1 and more");

@@ -22,8 +22,13 @@ SplitRules::SplitRules(const Options& options, const TrainingRows& training, con
       min_gain(std::ldexp(options.min_gain, 2 * residuals.grid() + training.shift())),
       square_unit(residuals.square_unit()) {
     static constexpr double most = 0x1p62;
-    min_count =
-        static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(options.min_leaf_rows, training.scale())), 1.0, most));
+    const auto least_count = [&](double rows) {
+        return static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, training.scale())), 1.0, most));
+    };
+    min_count = least_count(options.min_leaf_rows);
+    min_category_count = least_count(options.min_category_rows);
+    max_split_categories =
+        options.max_split_categories > 0 ? static_cast<size_t>(options.max_split_categories) : SIZE_MAX;
 }
 
 // The difference of the three terms, written so that nothing cancels.
@@ -126,29 +131,44 @@ static void sort_by_mean(std::vector<BinSums>& cells, RunContext& context) {
 }
 
 // The best subset is a prefix of the categories in the order of their mean residuals (Fisher 1958; Breiman et al.
-// 1984).
+// 1984). The complement of a prefix is another split only if it leaves rare categories on the other side, or if the
+// prefix has too many categories.
 template <class Bins>
 void SplitSearch::scan_categories(int feature, const Bins& bins, NodeSums null, std::vector<BinSums>& order,
                                   Candidates& found, RunContext& context) const {
     order.clear();
-    for (size_t i = bins.begin(); i < bins.end(); i++)
-        if (bins.occupied(i)) order.push_back({bins.bin(i), bins.sums(i)});
+    bool has_rare = false;
+    for (size_t i = bins.begin(); i < bins.end(); i++) {
+        if (!bins.occupied(i)) continue;
+        const NodeSums sums = bins.sums(i);
+        if (sums.total.count < rules_.min_category_count)
+            has_rare = true;
+        else
+            order.push_back({bins.bin(i), sums});
+    }
     sort_by_mean(order, context);
+    const int64_t known = node_.total.count - null.total.count;
     Candidate candidate;
     candidate.feature = feature;
     candidate.last = 0;
-    if (null.total.count > 0 && !order.empty()) {
+    if (null.total.count > 0 && known > 0) {
         candidate.left = null;
         candidate.null_left = true;
         consider(candidate, found);
     }
-    NodeSums left;
-    for (size_t i = 0; i + 1 < order.size(); i++) {
-        if (i % steps_per_poll == steps_per_poll - 1) context.poll();
-        left = left + order[i].sums;
-        candidate.last = static_cast<int64_t>(i + 1);
-        consider_both(candidate, left, null, found);
-    }
+    const size_t most = std::min(order.size(), rules_.max_split_categories);
+    const auto scan = [&](int direction, auto cell) {
+        NodeSums left;
+        for (size_t i = 0; i < most; i++, ++cell) {
+            if (i % steps_per_poll == steps_per_poll - 1) context.poll();
+            left = left + cell->sums;
+            if (left.total.count == known) return;
+            candidate.last = direction * static_cast<int64_t>(i + 1);
+            consider_both(candidate, left, null, found);
+        }
+    };
+    scan(1, order.cbegin());
+    if (has_rare || most + 1 < order.size()) scan(-1, order.crbegin());
 }
 
 template void SplitSearch::scan_numbers(int, const DenseBins&, NodeSums, NodeSums, Candidates&) const;

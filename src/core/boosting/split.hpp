@@ -2,7 +2,8 @@
 //
 // With sums s and weights n of the residuals (l2: λ), the gain of a split is
 // s_L²/(n_L+λ) + s_R²/(n_R+λ) − s_v²/(n_v+λ), the decrease of the squared error. Gains within 1e-9 relative of the best
-// are a tie, which the first feature wins, then the lowest threshold or the fewest categories, then NULL on the left.
+// are a tie, which the first feature wins, then the lowest threshold or the fewest categories (those with the least
+// mean residuals before those with the largest), then NULL on the left.
 #pragma once
 
 #include "core/boosting/binning.hpp"
@@ -40,7 +41,8 @@ struct SplitRules {
 
     Criterion criterion;
     double count_unit, l2, min_gain, square_unit;
-    int64_t min_count;
+    int64_t min_count, min_category_count;
+    size_t max_split_categories;
 };
 
 struct Candidate {
@@ -48,7 +50,7 @@ struct Candidate {
     double gain = 0;
     NodeSums left;
     int feature = -1;
-    int64_t last = -1; // last bin, or number of categories, on the left
+    int64_t last = -1; // last bin, or number of categories, on the left; negative: so many from the end of their order
     bool null_left = false;
 };
 
@@ -117,7 +119,7 @@ class SplitSearch {
     // A numeric feature's candidates from some of its bins: `before` sums those of lower bins, `null` is NULL's bin.
     template <class Bins>
     void scan_numbers(int feature, const Bins& bins, NodeSums before, NodeSums null, Candidates& found) const;
-    // A categorical feature's, over all its bins but NULL's. Fills in the order of its categories.
+    // A categorical feature's, over all its bins but NULL's. Fills in the order of the categories that may go left.
     template <class Bins>
     void scan_categories(int feature, const Bins& bins, NodeSums null, std::vector<BinSums>& order, Candidates& found,
                          RunContext& context) const;
