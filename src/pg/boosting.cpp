@@ -234,8 +234,9 @@ BTML_FUNCTION(btml_tree_fit) {
 
 // btml.feature_importance(model) → table(feature text, gain float8, splits bigint), most important first
 BTML_FUNCTION(btml_feature_importance) {
-    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     ResultRows rows(fcinfo);
+    if (PG_ARGISNULL(0)) return rows.done();
+    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     const std::vector<Importance> importance = feature_importance(model);
     std::vector<size_t> order(importance.size());
     for (size_t i = 0; i < order.size(); i++) order[i] = i;
@@ -275,8 +276,9 @@ void add_split(ResultRows& rows, const Model& model, const Node& node) {
 // btml.trees(model) → table(tree, node, parent, depth, feature, threshold, categories, null_left, left_child,
 // right_child, value, rows, gain)
 BTML_FUNCTION(btml_trees) {
-    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     ResultRows rows(fcinfo);
+    if (PG_ARGISNULL(0)) return rows.done();
+    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     for (size_t t = 0; t < model.trees.size(); t++) {
         std::vector<int> depth(model.trees[t].size(), 0);
         for (size_t n = 0; n < model.trees[t].size(); n++) {
@@ -301,8 +303,9 @@ BTML_FUNCTION(btml_trees) {
 
 // btml.training_log(model) → table(iteration int, train_loss float8, holdout_loss float8)
 BTML_FUNCTION(btml_training_log) {
-    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     ResultRows rows(fcinfo);
+    if (PG_ARGISNULL(0)) return rows.done();
+    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     for (size_t i = 0; i < model.log.size(); i++) {
         rows.add_integer(static_cast<int>(i) + 1);
         rows.add_number(model.log[i].train_loss);
@@ -314,6 +317,7 @@ BTML_FUNCTION(btml_training_log) {
 
 // btml.to_sql(model) → text
 BTML_FUNCTION(btml_to_sql) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     return text_datum(to_sql(read_model(PG_GETARG_DATUM(0)).model));
 }
 
