@@ -52,13 +52,19 @@ bool is_number_target(Oid type) {
     }
 }
 
-void check_number(const Source& source, int column, const char* role, const char* hint) {
+// How to make a number of a column.
+std::string cast_hint(const Source::Column& column) {
+    return format("Cast it in the source, as in \"%s\"::%s.", column.name.c_str(),
+                  column.type == BOOLOID ? "integer" : "float8");
+}
+
+void check_number(const Source& source, int column, const char* role, const char* detail) {
     const Source::Column& found = source.columns()[static_cast<size_t>(column)];
     if (!is_number_target(found.type))
         throw Error(
             ErrorCode::wrong_type,
             format("%s \"%s\" is of type %s, not a number", role, found.name.c_str(), type_name(found.type).c_str()),
-            "", hint);
+            detail, cast_hint(found));
 }
 
 void check_feature_type(const Source::Column& column, bool categorical) {
@@ -68,7 +74,7 @@ void check_feature_type(const Source::Column& column, bool categorical) {
                 format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type).c_str()),
                 "Features are numbers, dates, times and intervals, or categories: text, enum and boolean columns, and "
                 "those named in categorical.",
-                "Leave the column out of features or of the source's output.");
+                cast_hint(column) + " Or name it in categorical, or leave it out of features.");
 }
 
 void check_not_reserved(const Source& source, const Roles& roles, int feature) {
@@ -107,14 +113,15 @@ std::vector<int> chosen_features(const Source& source, const Roles& roles, const
 
 Roles assign_roles(const Source& source, const FitRequest& request) {
     Roles roles{source.column(request.target), {}, {}, {}, {}};
-    check_number(source, roles.target, "target",
-                 "Targets are numbers so far: squared loss is the only loss. A boolean can be cast to integer.");
+    check_number(source, roles.target, "target", "Targets are numbers so far: squared loss is the only loss.");
     if (request.holdout) {
         roles.holdout = source.column(*request.holdout);
         const Oid type = source.columns()[static_cast<size_t>(*roles.holdout)].type;
         if (type != BOOLOID)
-            throw Error(ErrorCode::wrong_type, format("holdout \"%s\" is of type %s, not boolean",
-                                                      request.holdout->c_str(), type_name(type).c_str()));
+            throw Error(ErrorCode::wrong_type,
+                        format("holdout \"%s\" is of type %s, not boolean", request.holdout->c_str(),
+                               type_name(type).c_str()),
+                        "", format("Cast it in the source, as in \"%s\"::boolean.", request.holdout->c_str()));
     }
     if (request.weight) {
         roles.weight = source.column(*request.weight);

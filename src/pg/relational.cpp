@@ -33,7 +33,8 @@ std::vector<ColumnRequest> factor_requests(const Source& source, const std::vect
                                                           return format_type_be(type);
                                                       })),
                         "Factors are numbers, booleans, dates or times.",
-                        "Leave the column out of the source's output.");
+                        format("Cast it in the source, as in \"%s\"::float8, or leave it out of the source's output.",
+                               column.name.c_str()));
         requests.push_back({i, Role::number});
     }
     return requests;

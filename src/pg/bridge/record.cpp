@@ -68,7 +68,8 @@ void RecordReader::learn(Oid type, int32 typmod) {
             throw Error(ErrorCode::wrong_type,
                         format("column \"%s\" of the record has type %s, the model's feature has type %s",
                                feature.name.c_str(), pg_call([=] { return format_type_be(column); }),
-                               feature.type.c_str()));
+                               feature.type.c_str()),
+                        "", format("Cast it, as in \"%s\"::float8.", feature.name.c_str()));
         for (size_t code = 0; code < feature.categories.size(); code++)
             source.codes.emplace(feature.categories[code], static_cast<double>(code));
         if (feature.categorical && source.label == LabelKind::output) source.output_function = output_function(column);
