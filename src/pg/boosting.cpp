@@ -118,10 +118,10 @@ Roles assign_roles(const Source& source, const FitRequest& request) {
         roles.holdout = source.column(*request.holdout);
         const Oid type = source.columns()[static_cast<size_t>(*roles.holdout)].type;
         if (type != BOOLOID)
-            throw Error(ErrorCode::wrong_type,
-                        format("holdout \"%s\" is of type %s, not boolean", request.holdout->c_str(),
-                               type_name(type).c_str()),
-                        "", format("Cast it in the source, as in \"%s\"::boolean.", request.holdout->c_str()));
+            throw Error(
+                ErrorCode::wrong_type,
+                format("holdout \"%s\" is of type %s, not boolean", request.holdout->c_str(), type_name(type).c_str()),
+                "", format("Cast it in the source, as in \"%s\"::boolean.", request.holdout->c_str()));
     }
     if (request.weight) {
         roles.weight = source.column(*request.weight);
@@ -155,11 +155,11 @@ Roles assign_roles(const Source& source, const FitRequest& request) {
 }
 
 std::vector<ColumnRequest> column_requests(const Roles& roles) {
-    std::vector<ColumnRequest> requests{{roles.target, Role::number}};
-    if (roles.weight) requests.push_back({*roles.weight, Role::number});
-    if (roles.holdout) requests.push_back({*roles.holdout, Role::number});
+    std::vector<ColumnRequest> requests{{roles.target, ReadAs::number}};
+    if (roles.weight) requests.push_back({*roles.weight, ReadAs::number});
+    if (roles.holdout) requests.push_back({*roles.holdout, ReadAs::number});
     for (size_t i = 0; i < roles.features.size(); i++)
-        requests.push_back({roles.features[i], roles.categorical[i] ? Role::category : Role::number});
+        requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category : ReadAs::number});
     return requests;
 }
 
