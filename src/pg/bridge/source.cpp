@@ -232,7 +232,28 @@ void Reading::read_table(int table) {
     read_null_row(table);
 }
 
-// Columns that are not NULL in a row without a match: evaluated once, as a query of their own.
+// Names the column in errors of its value in a row without a match.
+class NullRowContext {
+  public:
+    explicit NullRowContext(const char* column) {
+        callback_ = {error_context_stack, describe, const_cast<char*>(column)};
+        error_context_stack = &callback_;
+    }
+    ~NullRowContext() { error_context_stack = callback_.previous; }
+    NullRowContext(const NullRowContext&) = delete;
+    NullRowContext& operator=(const NullRowContext&) = delete;
+
+  private:
+    static void describe(void* column) {
+        errcontext("btml source column \"%s\" in a row without a match, computed even where every row has one",
+                   static_cast<const char*>(column));
+    }
+
+    ErrorContextCallback callback_;
+};
+
+// Columns that are not NULL in a row without a match: evaluated once, as a query of their own, before it is known
+// whether there is such a row.
 void Reading::read_null_row(int table) {
     relational::Table& loaded = loaded_.tables[static_cast<size_t>(table)];
     const std::vector<PendingColumn>& columns = columns_[static_cast<size_t>(table)];
@@ -255,6 +276,7 @@ void Reading::read_null_row(int table) {
             sink.numbers = &number;
         else
             sink.codes = &code;
+        const NullRowContext error_context(columns[i].output->name);
         scan(query, analysis_.text, loaded.name.c_str(), {sink}, context_);
         if (columns[i].as == ReadAs::number)
             loaded.columns[i].null_row_number = number[0];
