@@ -3,15 +3,8 @@ CREATE SCHEMA boost_errors;
 SET search_path = boost_errors, public;
 SET client_min_messages = warning;
 
-CREATE FUNCTION caught(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE state text; message text; detail text; hint text;
-BEGIN
-    EXECUTE statement;
-    RETURN 'no error';
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(E'\n', state || ': ' || message, 'DETAIL: ' || nullif(detail, ''), 'HINT: ' || nullif(hint, ''));
-END $$;
+\set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
+\i :caught
 -- The error of a fit of `source` with these arguments after it.
 CREATE FUNCTION fit_error(source text, arguments text) RETURNS text LANGUAGE sql AS $$
     SELECT caught(format('SELECT btml.boost_fit(%L, %s)', source, arguments)) $$;

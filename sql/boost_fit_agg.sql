@@ -3,15 +3,8 @@ CREATE SCHEMA boost_fit_agg;
 SET search_path = boost_fit_agg, public;
 SET client_min_messages = warning;
 
-CREATE FUNCTION caught(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE state text; message text; detail text; hint text;
-BEGIN
-    EXECUTE statement;
-    RETURN 'no error';
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(E'\n', state || ': ' || message, 'DETAIL: ' || nullif(detail, ''), 'HINT: ' || nullif(hint, ''));
-END $$;
+\set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
+\i :caught
 CREATE FUNCTION same_trees(a btml.model, b btml.model) RETURNS boolean LANGUAGE sql AS $$
     SELECT NOT EXISTS ((SELECT * FROM btml.trees(a) EXCEPT ALL SELECT * FROM btml.trees(b)) UNION ALL (SELECT * FROM btml.trees(b) EXCEPT ALL SELECT * FROM btml.trees(a)))
         AND btml.summary(a)->'base' = btml.summary(b)->'base' AND btml.summary(a)->'rows' = btml.summary(b)->'rows' AND btml.summary(a)->'rows_skipped' = btml.summary(b)->'rows_skipped' $$;

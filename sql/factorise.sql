@@ -230,6 +230,13 @@ SELECT * FROM all_of(
 SELECT sum(q) FROM (SELECT 1 / (b.x - 5) AS q FROM a JOIN b USING (x)) AS s;
 SELECT btml.sumprod('SELECT 1 / (b.x - 5) AS q FROM a JOIN b USING (x)');
 
+-- A column's value in a row without a match is computed when the column is read, and only then; an error in it says so.
+SELECT btml.sumprod('SELECT v, 1 / coalesce(b.y, 0) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0');
+SELECT btml.boost_fit('SELECT v, 1 / coalesce(b.y, 0) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0', 'v', features => '{ratio}');
+SELECT count(*) > 0 AS explained FROM btml.explain_join('SELECT v, 1 / coalesce(b.y, 0) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0');
+SELECT btml.summary(btml.tree_fit('SELECT v, a.x, 1 / coalesce(b.y, 0) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0', 'v', features => '{x}'))->'rows' AS rows;
+SELECT btml.sumprod('SELECT v, 1 / coalesce(b.y, 1) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0') = sum(v * (1 / coalesce(b.y, 1))) AS same FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0;
+
 DROP EXTENSION IF EXISTS file_fdw CASCADE;
 DROP SCHEMA factorise CASCADE;
 

@@ -3,15 +3,8 @@ CREATE SCHEMA models;
 SET search_path = models, public;
 SET client_min_messages = warning;
 
-CREATE FUNCTION caught(statement text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE state text; message text; detail text; hint text;
-BEGIN
-    EXECUTE statement;
-    RETURN 'no error';
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN concat_ws(E'\n', state || ': ' || message, 'DETAIL: ' || nullif(detail, ''), 'HINT: ' || nullif(hint, ''));
-END $$;
+\set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
+\i :caught
 
 SELECT btml.version() LIKE extversion || '.%' AS versions_agree FROM pg_extension WHERE extname = 'btml';
 
@@ -141,6 +134,10 @@ SELECT caught('SELECT btml.predict(model, ' || input || ') FROM models.model, mo
 SELECT btml.predict(model, t.*) IS NULL AS null_model FROM (SELECT NULL::btml.model AS model) m, narrow t LIMIT 1;
 SELECT btml.predict(model, NULL::pair) IS NULL AS null_record, btml.predict(model, NULL::float8[]) IS NULL AS null_array FROM model WHERE name = 'small';
 SELECT btml.summary(NULL) IS NULL AS summary, btml.to_sql(NULL) IS NULL AS to_sql, (SELECT count(*) FROM btml.trees(NULL)) AS trees, (SELECT count(*) FROM btml.training_log(NULL)) AS log, (SELECT count(*) FROM btml.feature_importance(NULL)) AS importance;
+SELECT count(*) AS rows, count(btml.summary(m)) AS summaries, count(btml.to_sql(m)) AS expressions FROM (VALUES (NULL::btml.model), (NULL)) v(m);
+SELECT m IS NULL AS null_model, count(t.*) AS nodes FROM (SELECT NULL::btml.model UNION ALL SELECT model FROM model WHERE name = 'stump') v(m) LEFT JOIN LATERAL btml.trees(m) t ON true GROUP BY 1 ORDER BY 1;
+-- Functions with a model that are strict: none but those that predict, write or cast it.
+SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'btml'::regnamespace AND proisstrict AND 'btml.model'::regtype = ANY (proargtypes::oid[]) ORDER BY 1;
 -- A row of NULLs is a record, not NULL; a category never seen goes where its tree's right side is.
 SELECT btml.predict(model, ROW(NULL, NULL)::pair) = btml.predict(model, ARRAY[NULL, NULL]::float8[]) AS nulls, btml.predict(model, ROW(1, 'never seen')::pair) = btml.predict(model, ARRAY[1, -1]) AS unseen,
     btml.predict(model, ARRAY[1, -1]) = btml.predict(model, ARRAY[1, 1e9]) AS any_code, btml.predict(model, ARRAY[1, 0.5]) = btml.predict(model, ARRAY[1, 'NaN'::float8]) AS no_code FROM model WHERE name = 'small';

@@ -42,6 +42,6 @@ COMMENT ON FUNCTION btml.predict(btml.model, float8[]) IS
 'prediction for features by position, in the order of btml.summary(model)->''features''; a categorical by its code there, counted from 0; a NULL element is a missing value; error 22023 for the wrong number of elements';
 
 CREATE FUNCTION btml.summary(model btml.model) RETURNS jsonb
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_summary';
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_summary';
 COMMENT ON FUNCTION btml.summary(btml.model) IS
-'what a model is: kind, format, target, base, features (name, type, categories), params, rows, holdout_rows, rows_skipped (rows whose target was NULL), metrics (mean squared errors), strategy and why, seconds by phase (not kept by the text and binary forms)';
+'what a model is: kind, format, target, base, features (name, type, categories), params, rows, holdout_rows, rows_skipped (rows whose target was NULL), metrics (mean squared errors), strategy and why, seconds by phase (not kept by the text and binary forms); NULL for NULL';

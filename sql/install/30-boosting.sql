@@ -27,28 +27,28 @@ COMMENT ON FUNCTION btml.tree_fit(text, name, integer, integer, float8, float8, 
 
 CREATE FUNCTION btml.feature_importance(model btml.model, OUT feature text, OUT gain float8, OUT splits bigint)
 RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_feature_importance';
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_feature_importance';
 COMMENT ON FUNCTION btml.feature_importance(btml.model) IS
-'features by their total decrease of the squared error (target squared, summed over rows) and number of splits, most important first';
+'features by their total decrease of the squared error (target squared, summed over rows) and number of splits, most important first; no rows for NULL';
 
 CREATE FUNCTION btml.trees(model btml.model, OUT tree integer, OUT node integer, OUT parent integer,
     OUT depth integer, OUT feature text, OUT threshold float8, OUT categories text[], OUT null_left boolean,
     OUT left_child integer, OUT right_child integer, OUT value float8, OUT rows float8, OUT gain float8)
 RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_trees';
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_trees';
 COMMENT ON FUNCTION btml.trees(btml.model) IS
-'the nodes of every tree; node 0 is the root; x < threshold (NaN greatest, as PostgreSQL sorts) or x in categories goes left, NULL where null_left says; value: of a leaf, learning rate included; rows: training rows (weight) that reach the node; gain: decrease of the squared error; prediction = base (see btml.summary) + sum of the leaves'' values';
+'the nodes of every tree; trees count from 0, so tree t is iteration t + 1 of btml.training_log; node 0 is the root; x < threshold (NaN greatest, as PostgreSQL sorts) or x in categories goes left, NULL where null_left says; value: of a leaf, learning rate included; rows: training rows (weight) that reach the node; gain: decrease of the squared error; prediction = base (see btml.summary) + sum of the leaves'' values; no rows for NULL';
 
 CREATE FUNCTION btml.training_log(model btml.model, OUT iteration integer, OUT train_loss float8,
     OUT holdout_loss float8) RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_training_log';
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_training_log';
 COMMENT ON FUNCTION btml.training_log(btml.model) IS
-'mean squared error over training and holdout rows after each tree, those that early stopping dropped included';
+'mean squared error over training and holdout rows after each tree, those that early stopping dropped included; iterations count from 1, so iteration i is tree i - 1 of btml.trees; no rows for NULL';
 
 CREATE FUNCTION btml.to_sql(model btml.model) RETURNS text
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_to_sql';
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_to_sql';
 COMMENT ON FUNCTION btml.to_sql(btml.model) IS
-'the model as one SQL expression over its features'' names, equal to btml.predict on every row and runnable without btml';
+'the model as one SQL expression over its features'' names, equal to btml.predict on every row and runnable without btml; NULL for NULL';
 
 -- Training inside GROUP BY: the state is a type of ours, so that engines which ship partial aggregates can ship it.
 

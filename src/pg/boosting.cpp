@@ -52,13 +52,19 @@ bool is_number_target(Oid type) {
     }
 }
 
-void check_number(const Source& source, int column, const char* role, const char* hint) {
+// How to make a number of a column.
+std::string cast_hint(const Source::Column& column) {
+    return format("Cast it in the source, as in \"%s\"::%s.", column.name.c_str(),
+                  column.type == BOOLOID ? "integer" : "float8");
+}
+
+void check_number(const Source& source, int column, const char* role, const char* detail) {
     const Source::Column& found = source.columns()[static_cast<size_t>(column)];
     if (!is_number_target(found.type))
         throw Error(
             ErrorCode::wrong_type,
             format("%s \"%s\" is of type %s, not a number", role, found.name.c_str(), type_name(found.type).c_str()),
-            "", hint);
+            detail, cast_hint(found));
 }
 
 void check_feature_type(const Source::Column& column, bool categorical) {
@@ -68,7 +74,7 @@ void check_feature_type(const Source::Column& column, bool categorical) {
                 format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type).c_str()),
                 "Features are numbers, dates, times and intervals, or categories: text, enum and boolean columns, and "
                 "those named in categorical.",
-                "Leave the column out of features or of the source's output.");
+                cast_hint(column) + " Or name it in categorical, or leave it out of features.");
 }
 
 void check_not_reserved(const Source& source, const Roles& roles, int feature) {
@@ -107,14 +113,15 @@ std::vector<int> chosen_features(const Source& source, const Roles& roles, const
 
 Roles assign_roles(const Source& source, const FitRequest& request) {
     Roles roles{source.column(request.target), {}, {}, {}, {}};
-    check_number(source, roles.target, "target",
-                 "Targets are numbers so far: squared loss is the only loss. A boolean can be cast to integer.");
+    check_number(source, roles.target, "target", "Targets are numbers so far: squared loss is the only loss.");
     if (request.holdout) {
         roles.holdout = source.column(*request.holdout);
         const Oid type = source.columns()[static_cast<size_t>(*roles.holdout)].type;
         if (type != BOOLOID)
-            throw Error(ErrorCode::wrong_type, format("holdout \"%s\" is of type %s, not boolean",
-                                                      request.holdout->c_str(), type_name(type).c_str()));
+            throw Error(
+                ErrorCode::wrong_type,
+                format("holdout \"%s\" is of type %s, not boolean", request.holdout->c_str(), type_name(type).c_str()),
+                "", format("Cast it in the source, as in \"%s\"::boolean.", request.holdout->c_str()));
     }
     if (request.weight) {
         roles.weight = source.column(*request.weight);
@@ -148,11 +155,11 @@ Roles assign_roles(const Source& source, const FitRequest& request) {
 }
 
 std::vector<ColumnRequest> column_requests(const Roles& roles) {
-    std::vector<ColumnRequest> requests{{roles.target, Role::number}};
-    if (roles.weight) requests.push_back({*roles.weight, Role::number});
-    if (roles.holdout) requests.push_back({*roles.holdout, Role::number});
+    std::vector<ColumnRequest> requests{{roles.target, ReadAs::number}};
+    if (roles.weight) requests.push_back({*roles.weight, ReadAs::number});
+    if (roles.holdout) requests.push_back({*roles.holdout, ReadAs::number});
     for (size_t i = 0; i < roles.features.size(); i++)
-        requests.push_back({roles.features[i], roles.categorical[i] ? Role::category : Role::number});
+        requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category : ReadAs::number});
     return requests;
 }
 
@@ -234,8 +241,9 @@ BTML_FUNCTION(btml_tree_fit) {
 
 // btml.feature_importance(model) → table(feature text, gain float8, splits bigint), most important first
 BTML_FUNCTION(btml_feature_importance) {
-    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     ResultRows rows(fcinfo);
+    if (PG_ARGISNULL(0)) return rows.done();
+    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     const std::vector<Importance> importance = feature_importance(model);
     std::vector<size_t> order(importance.size());
     for (size_t i = 0; i < order.size(); i++) order[i] = i;
@@ -275,8 +283,9 @@ void add_split(ResultRows& rows, const Model& model, const Node& node) {
 // btml.trees(model) → table(tree, node, parent, depth, feature, threshold, categories, null_left, left_child,
 // right_child, value, rows, gain)
 BTML_FUNCTION(btml_trees) {
-    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     ResultRows rows(fcinfo);
+    if (PG_ARGISNULL(0)) return rows.done();
+    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     for (size_t t = 0; t < model.trees.size(); t++) {
         std::vector<int> depth(model.trees[t].size(), 0);
         for (size_t n = 0; n < model.trees[t].size(); n++) {
@@ -301,8 +310,9 @@ BTML_FUNCTION(btml_trees) {
 
 // btml.training_log(model) → table(iteration int, train_loss float8, holdout_loss float8)
 BTML_FUNCTION(btml_training_log) {
-    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     ResultRows rows(fcinfo);
+    if (PG_ARGISNULL(0)) return rows.done();
+    const Model model = read_model(PG_GETARG_DATUM(0)).model;
     for (size_t i = 0; i < model.log.size(); i++) {
         rows.add_integer(static_cast<int>(i) + 1);
         rows.add_number(model.log[i].train_loss);
@@ -314,6 +324,7 @@ BTML_FUNCTION(btml_training_log) {
 
 // btml.to_sql(model) → text
 BTML_FUNCTION(btml_to_sql) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     return text_datum(to_sql(read_model(PG_GETARG_DATUM(0)).model));
 }
 

@@ -11,12 +11,15 @@ using namespace relational;
 
 namespace {
 
+// The i-th of a list of SourceText*.
+std::string text_at(const List* texts, int i) {
+    const auto* const text = static_cast<const SourceText*>(list_nth(texts, i));
+    return pg_call([=] { return text_of(text); });
+}
+
 std::string list_text(const List* texts, const char* between) {
     std::string all;
-    for (int i = 0; i < list_length(texts); i++) {
-        if (i > 0) all += between;
-        all += static_cast<const char*>(list_nth(texts, i));
-    }
+    for (int i = 0; i < list_length(texts); i++) all += (i > 0 ? between : "") + text_at(texts, i);
     return all;
 }
 
@@ -49,9 +52,7 @@ std::string Explanation::edge(int table) const {
         if (join->left == table && join->right == node.parent) return "right join" + on_keys(join->names);
     }
     std::string on;
-    for (int attribute : node.separator)
-        on += (on.empty() ? "on " : ", ") +
-              std::string(static_cast<const char*>(list_nth(analysis_.attributes, attribute)));
+    for (int attribute : node.separator) on += (on.empty() ? "on " : ", ") + text_at(analysis_.attributes, attribute);
     return on.empty() ? "cross join" : on;
 }
 

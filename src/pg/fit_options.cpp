@@ -49,12 +49,14 @@ void read_common(const Arguments& arguments, int i, FitRequest& request) {
     options.early_stopping = arguments.integer(i++, "early_stopping");
     options.row_fraction = arguments.number(i++, "row_fraction");
     options.feature_fraction = arguments.number(i++, "feature_fraction");
-    if (choice(arguments.string(i++, "strategy"), "strategy", {"auto", "enumerate", "factorize"}) == 2)
-        not_supported("strategy", "factorize", "Use strategy 'enumerate' or 'auto'.");
+    const std::string strategy = arguments.string(i++, "strategy");
+    if (strategy == "factorize") not_supported("strategy", "factorize", "Valid values are \"auto\", \"enumerate\".");
+    choice(strategy, "strategy", {"auto", "enumerate"});
     const size_t criterion = choice(arguments.string(i++, "criterion"), "criterion", {"variance", "mse_sum"});
     options.criterion = criterion == 0 ? Criterion::variance : Criterion::mse_sum;
-    if (choice(arguments.string(i++, "residuals"), "residuals", {"exact", "sketch"}) == 1)
-        not_supported("residuals", "sketch", "Use residuals 'exact': strategy 'enumerate' holds them anyway.");
+    const std::string residuals = arguments.string(i++, "residuals");
+    if (residuals == "sketch") not_supported("residuals", "sketch", "The valid value is \"exact\".");
+    choice(residuals, "residuals", {"exact"});
     if (!arguments.is_null(i) && arguments.integer(i, "sketch_size") < 1)
         throw Error(ErrorCode::invalid_argument,
                     format("invalid value for option \"sketch_size\": %d", arguments.integer(i, "sketch_size")), "",

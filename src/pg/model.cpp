@@ -298,6 +298,7 @@ std::string summary_json(const StoredModel& stored) {
 
 // btml.summary(model) → jsonb
 BTML_FUNCTION(btml_summary) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     const std::string json = summary_json(read_model(PG_GETARG_DATUM(0)));
     const char* const text = json.c_str();
     return pg_call([=] { return DirectFunctionCall1(jsonb_in, CStringGetDatum(text)); });

@@ -23,7 +23,7 @@ struct FactorQuery {
 
 std::vector<ColumnRequest> factor_requests(const Source& source, const std::vector<int>& groups) {
     std::vector<ColumnRequest> requests;
-    for (int group : groups) requests.push_back({group, Role::group});
+    for (int group : groups) requests.push_back({group, ReadAs::group});
     for (int i = 0; i < static_cast<int>(source.columns().size()); i++) {
         if (std::find(groups.begin(), groups.end(), i) != groups.end()) continue;
         const Source::Column& column = source.columns()[static_cast<size_t>(i)];
@@ -33,8 +33,9 @@ std::vector<ColumnRequest> factor_requests(const Source& source, const std::vect
                                                           return format_type_be(type);
                                                       })),
                         "Factors are numbers, booleans, dates or times.",
-                        "Leave the column out of the source's output.");
-        requests.push_back({i, Role::number});
+                        format("Cast it in the source, as in \"%s\"::float8, or leave it out of the source's output.",
+                               column.name.c_str()));
+        requests.push_back({i, ReadAs::number});
     }
     return requests;
 }

@@ -8,9 +8,12 @@ use BtmlTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# The promise is 200 ms; a machine with other things to do gets more.
-my $limit_ms = 1000;
+# The promise is 200 ms from the signal to the end of the statement. A machine with other things to do may exceed it once
+# or twice, so it holds for the median, and a place that looks slow is measured again; no single one is very late.
+my $limit_ms = 200;
+my $ceiling_ms = 2000;
 my $repetitions = 3;
+my $most_rounds = 3;
 
 my $node = new_cluster('cancel');
 $node->safe_psql('postgres', <<'SQL');
@@ -75,33 +78,29 @@ my @places = (
 for my $place (@places)
 {
 	my ($name, $phase, $delay, $statement) = @$place;
-	my @times;
-	for (1 .. $repetitions)
-	{
+	is_soon($name, sub {
 		send_statement($session, $statement);
-		push @times, interrupt_ms($pid, $phase, $delay);
+		my $time = interrupt_ms($pid, $phase, $delay);
 		like(finish_statement($session), qr/canceling statement due to user request/, "$name: cancelled");
-	}
-	note("$name: @times ms");
-	cmp_ok(median(@times), '<', $limit_ms, "$name: ended within $limit_ms ms of the signal");
+		return $time;
+	});
 }
 
 # statement_timeout, wherever it happens to strike.
 $session->query("\\timing on");
-my @late;
-for my $timeout (50, 150, 300, 500, 800)
-{
+my @timeouts = (50, 300, 800);
+is_soon('statement_timeout', sub {
+	my $timeout = shift @timeouts;
+	push @timeouts, $timeout;
 	$session->query("SET statement_timeout = $timeout");
 	my $output = $session->query("SELECT btml.boost_fit('wide', 'y', trees => 100000)");
 	my ($took) = $output =~ /Time: ([0-9.]+) ms/;
-	push @late, sprintf('%.0f', $took - $timeout);
 	like($session->{stderr}, qr/canceling statement due to statement timeout/, "timeout of $timeout ms");
 	$session->{stderr} = '';
 	$session->query('RESET statement_timeout');
-}
+	return sprintf('%.0f', $took - $timeout);
+});
 $session->query("\\timing off");
-note("statement_timeout: @late ms late");
-cmp_ok(median(@late), '<', $limit_ms, "statement_timeout ends within $limit_ms ms");
 
 is($session->query($digest), $before, 'the session fits the same trees as before');
 $session->quit;
@@ -113,7 +112,7 @@ for my $place (@places)
 	$victim->query("SET btml.memory_limit = '4GB'");
 	send_statement($victim, $statement);
 	my $time = interrupt_ms($victim_pid, $phase, $delay, 'terminate');
-	note("$name: terminated in $time ms");
+	cmp_ok($time, '<', $ceiling_ms, "$name: terminated in $time ms");
 	wait_for($node, "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $victim_pid)");
 	$victim->{run}->finish;
 	like($victim->{stderr}, qr/terminating connection due to administrator command/, "$name: terminated");
@@ -122,6 +121,22 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM btml.progress'), '0', 'not
 unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC/, 'no process crashed');
 
 done_testing();
+
+# Measures how late a statement ends, in milliseconds, until the median is within the limit.
+sub is_soon
+{
+	my ($name, $measure) = @_;
+	my @times;
+	for (1 .. $most_rounds)
+	{
+		push @times, map { $measure->() } 1 .. $repetitions;
+		last if median(@times) < $limit_ms;
+	}
+	note("$name: @times ms");
+	cmp_ok(median(@times), '<', $limit_ms, "$name: ends within $limit_ms ms");
+	cmp_ok($_, '<', $ceiling_ms, "$name: never later than $ceiling_ms ms") for @times;
+	return;
+}
 
 sub interrupt_ms
 {

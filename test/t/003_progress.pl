@@ -59,7 +59,7 @@ send_statement($trainer, $fit);
 training();
 kill 'KILL', $trainer_pid;
 $watcher->{run}->finish;
-wait_for_server($node);
+wait_for_restart($node);
 is($node->safe_psql('postgres', 'SELECT count(*) FROM btml.progress'), '0', 'nothing is left after a crash');
 is($node->safe_psql('postgres', q{SELECT btml.sumprod('SELECT FROM data')}), '100000', 'calls go on after a crash');
 

@@ -70,6 +70,7 @@ my %standard = (
 	length_error => '54000|message', range_error => '22003|message', overflow_error => '22003|message', exception => 'XX000|message',
 	int => 'XX000|unknown C++ exception', cancelled => '57014|canceling statement due to user request');
 fails_with("SELECT test_standard('$_')", 'state, message', $standard{$_}, "standard exception $_") for sort keys %standard;
+fails_with(q{SELECT test_standard('bad_alloc')}, 'hint', 'There was less memory than btml.memory_limit allows: lower it, or read fewer rows or columns.', 'the hint of bad_alloc');
 
 # Long texts are cut between characters: 1023, 2047 and 1023 bytes at most.
 for my $length (340, 341, 342, 1000, 3000)

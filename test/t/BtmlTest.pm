@@ -7,7 +7,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(new_cluster session send_statement finish_statement fails wait_for wait_for_server status_kb task_count median);
+our @EXPORT = qw(new_cluster session send_statement finish_statement fails wait_for wait_for_restart status_kb task_count median);
 
 # A running cluster with the extension in the database postgres.
 sub new_cluster
@@ -68,10 +68,11 @@ sub wait_for
 	return;
 }
 
-# Waits until the server takes connections again.
-sub wait_for_server
+# Waits until the server has noticed the crash of a process and takes connections again.
+sub wait_for_restart
 {
 	my ($node) = @_;
+	$node->wait_for_log(qr/all server processes terminated; reinitializing/);
 	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
 		return if system('pg_isready', '-q', '-d', $node->connstr('postgres')) == 0;

@@ -29,6 +29,16 @@ struct KeyType {
     }
 };
 
+// How an expression is shown to people. It is not deparsed unless it is: that takes time and can fail.
+struct SourceText {
+    const char* fixed; // null: the SQL text of the expression
+    Node* expression;  // over this one table, which is number 1
+    Oid table;
+    const char* alias;
+};
+
+const char* text_of(const SourceText* text);
+
 struct SourceKey {
     Node* expression;
     KeyType type;
@@ -42,7 +52,7 @@ struct SourceRelation {
     const char* reason; // why it is more than one table; null for a single base relation
     Query* query;       // without a target list: the reader adds the columns it wants
     List* keys;         // of SourceKey*
-    List* filters;      // text, for people (char*)
+    List* filters;      // of SourceText*
     Relids kept_joins;  // outer joins inside the query (range table indexes)
     bool whole;         // the source as it stands: the query keeps its own target list, output i is its column i
 };
@@ -51,7 +61,7 @@ struct SourceLeftJoin {
     int left, right;
     List* left_keys;  // of SourceKey*
     List* right_keys; // of SourceKey*, paired with left_keys
-    List* names;      // of the right keys, for people (char*)
+    List* names;      // of the right keys (SourceText*)
 };
 
 struct SourceOutput {
@@ -61,7 +71,7 @@ struct SourceOutput {
     Oid collation;
     int relation;
     Node* expression; // over the relation's columns; null for a whole source
-    Node* null_row;   // what it is in a row without a match (a constant expression); null: NULL
+    Node* null_row;   // what it is in a row without a match (an expression without columns); null: NULL
 };
 
 struct SourceAnalysis {
@@ -69,7 +79,7 @@ struct SourceAnalysis {
     List* relations;  // of SourceRelation*
     List* left_joins; // of SourceLeftJoin*
     List* outputs;    // of SourceOutput*
-    List* attributes; // names for people (char*), by attribute number
+    List* attributes; // names (SourceText*), by attribute number
 };
 
 // Errors: PostgreSQL's own for what it cannot parse, find or permit; SYNTAX_ERROR or FEATURE_NOT_SUPPORTED when the

@@ -22,7 +22,9 @@
 #include "optimizer/prep.h"
 #include "miscadmin.h"
 #if PG_VERSION_NUM >= 170000
+#include "access/xact.h"
 #include "storage/dsm_registry.h"
+#include "utils/resowner.h"
 #else
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
@@ -209,14 +211,35 @@ btml_compat_terminating(void)
 #endif
 }
 
-/* Shared memory under a name, initialised by whoever comes first; NULL when there is no room (before 17). */
+/* Shared memory under a name, initialised by whoever comes first; NULL when there is no room. */
 static inline void *
 btml_compat_shared_memory(const char *name, Size size, void (*initialise) (void *))
 {
 #if PG_VERSION_NUM >= 170000
+	void	   *volatile memory = NULL;
 	bool		found;
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
 
-	return GetNamedDSMSegment(name, size, initialise, &found);
+	/* An error leaves a lock of the registry held, which the end of a subtransaction releases. */
+	BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		MemoryContextSwitchTo(context);
+		memory = GetNamedDSMSegment(name, size, initialise, &found);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		memory = NULL;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return memory;
 #else
 	void	   *volatile memory = NULL;
 	bool		found = false;

@@ -73,7 +73,7 @@ class Factoriser {
     SourceKey* make_key(Node* expression, const KeyType& type, const SourceRelation* relation);
     Node* for_scan(Node* expression, Relids kept_joins);
     Node* column_of(Node* expression, const SourceRelation* relation);
-    const char* describe(Node* expression, Relids rels);
+    SourceText* describe(Node* expression, Relids rels);
     int relation_number(Relids rels);
     SourceRelation* relation_of(const SourceAnalysis* analysis, Relids rels);
     void flatten_lateral(RangeTblEntry* entry);

@@ -106,22 +106,33 @@ const char* Factoriser::relation_name(Relids rels) {
     return name.data;
 }
 
-// SQL text of an expression over one table; for several, or a sub-query, a description.
-const char* Factoriser::describe(Node* expression, Relids rels) {
+// An expression over one table by its SQL text; one over several, or a sub-query, by a description.
+SourceText* Factoriser::describe(Node* expression, Relids rels) {
+    SourceText* const text = static_cast<SourceText*>(palloc0(sizeof(SourceText)));
     Node* const plain = strip_relabel(expression);
     const int rel = bms_next_member(rels, -1);
     RangeTblEntry* const entry = rel > 0 ? rt_fetch(rel, query_->rtable) : nullptr;
     if (IsA(plain, Var) && castNode(Var, plain)->varattno > 0) {
         const Var* const var = castNode(Var, plain);
-        return quote_identifier(
+        text->fixed = quote_identifier(
             get_rte_attribute_name(rt_fetch(static_cast<int>(var->varno), query_->rtable), var->varattno));
+    } else if (has_sublink(expression, nullptr))
+        // A sub-query whose comparison was folded to a constant is nothing that can be written as SQL again.
+        text->fixed = "an expression with a sub-query";
+    else if (bms_membership(rels) != BMS_SINGLETON || entry->rtekind != RTE_RELATION)
+        text->fixed = "an expression";
+    else {
+        text->expression = for_scan(expression, nullptr);
+        ChangeVarNodes(text->expression, rel, 1, 0);
+        text->table = entry->relid;
+        text->alias = entry->eref->aliasname;
     }
-    // A sub-query whose comparison was folded to a constant is nothing that can be written as SQL again.
-    if (has_sublink(expression, nullptr)) return "an expression with a sub-query";
-    if (bms_membership(rels) != BMS_SINGLETON || entry->rtekind != RTE_RELATION) return "an expression";
-    Node* const copy = for_scan(expression, nullptr);
-    ChangeVarNodes(copy, rel, 1, 0);
-    return deparse_expression(copy, deparse_context_for(entry->eref->aliasname, entry->relid), false, false);
+    return text;
+}
+
+const char* text_of(const SourceText* text) {
+    if (text->fixed) return text->fixed;
+    return deparse_expression(text->expression, deparse_context_for(text->alias, text->table), false, false);
 }
 
 SourceRelation* Factoriser::make_relation(int group) {
@@ -163,7 +174,7 @@ SourceRelation* Factoriser::make_relation(int group) {
     foreach (cell, bms_membership(rels) == BMS_SINGLETON ? conjuncts_ : NIL) {
         const Conjunct* const conjunct = static_cast<Conjunct*>(lfirst(cell));
         if (belongs(conjunct->clause, conjunct->below, rels))
-            relation->filters = lappend(relation->filters, const_cast<char*>(describe(conjunct->clause, rels)));
+            relation->filters = lappend(relation->filters, describe(conjunct->clause, rels));
     }
     return relation;
 }
@@ -235,8 +246,7 @@ void Factoriser::add_keys(SourceAnalysis* analysis) {
         const int root = find_root(vertices, i);
         if (root == i) {
             vertices[i].key->attribute = list_length(analysis->attributes);
-            analysis->attributes =
-                lappend(analysis->attributes, const_cast<char*>(describe(vertices[i].expression, vertices[i].rels)));
+            analysis->attributes = lappend(analysis->attributes, describe(vertices[i].expression, vertices[i].rels));
         } else
             vertices[i].key->attribute = vertices[root].key->attribute;
         SourceRelation* const relation =
@@ -264,9 +274,9 @@ void Factoriser::add_left_joins(SourceAnalysis* analysis) {
                 make_key(equality.left, equality.left_type, relation_of(analysis, equality.left_rels));
             SourceKey* const right_key =
                 make_key(equality.right, equality.right_type, relation_of(analysis, equality.right_rels));
-            const char* const name =
+            SourceText* const name =
                 swapped ? describe(equality.left, equality.left_rels) : describe(equality.right, equality.right_rels);
-            join->names = lappend(join->names, const_cast<char*>(name));
+            join->names = lappend(join->names, name);
             join->left_keys = lappend(join->left_keys, swapped ? right_key : left_key);
             join->right_keys = lappend(join->right_keys, swapped ? left_key : right_key);
         }
@@ -290,7 +300,7 @@ void Factoriser::add_outputs(SourceAnalysis* analysis) {
         output->expression = column_of(expression, relation_of(analysis, rels));
         if (nullable_by(rels) && !IsA(strip_relabel(expression), Var)) {
             Node* const copy = static_cast<Node*>(copyObjectImpl(expression));
-            output->null_row = eval_const_expressions(nullptr, replace_columns_by_null(copy, nullptr));
+            output->null_row = replace_columns_by_null(copy, nullptr);
         }
         analysis->outputs = lappend(analysis->outputs, output);
     }

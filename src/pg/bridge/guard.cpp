@@ -55,10 +55,11 @@ int sqlstate(ErrorCode code) {
     return ERRCODE_INTERNAL_ERROR;
 }
 
-void fail(Failure& failure, int state, const char* message) noexcept {
+void fail(Failure& failure, int state, const char* message, const char* hint = "") noexcept {
     failure.kind = Failure::Kind::core;
     failure.sqlstate = state;
     strlcpy(failure.message, message, sizeof(failure.message));
+    strlcpy(failure.hint, hint, sizeof(failure.hint));
 }
 
 // The frame in which exceptions end.
@@ -77,7 +78,8 @@ void fail(Failure& failure, int state, const char* message) noexcept {
         copy_text(failure.detail, error.detail());
         copy_text(failure.hint, error.hint());
     } catch (const std::bad_alloc&) {
-        fail(failure, ERRCODE_OUT_OF_MEMORY, "out of memory");
+        fail(failure, ERRCODE_OUT_OF_MEMORY, "out of memory",
+             "There was less memory than btml.memory_limit allows: lower it, or read fewer rows or columns.");
     } catch (const std::invalid_argument& error) {
         fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
     } catch (const std::domain_error& error) {

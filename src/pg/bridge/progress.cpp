@@ -17,7 +17,7 @@ namespace btml::pg {
 struct ProgressSlot {
     pg_atomic_uint32 pid; // 0: free
     pg_atomic_uint32 changes;
-    char function[48], phase[48];
+    char function[48], phase[48]; // function is empty until the owner has filled the slot
     int64 done, total;
     TimestampTz started;
 };
@@ -41,10 +41,18 @@ void initialise(void* memory) {
 ProgressSlots* attached = nullptr;
 bool unavailable = false;
 
+// Emptied before it is free, so that nobody sees the next owner with what the last one did.
+void release(ProgressSlot& slot) {
+    pg_atomic_fetch_add_u32(&slot.changes, 1);
+    slot.function[0] = '\0';
+    pg_atomic_fetch_add_u32(&slot.changes, 1);
+    pg_atomic_write_u32(&slot.pid, 0);
+}
+
 // A session that is terminated in the middle of a call leaves without destructors.
 void release_slots(int, Datum) {
     for (ProgressSlot& slot : attached->slots)
-        if (pg_atomic_read_u32(&slot.pid) == static_cast<uint32>(MyProcPid)) pg_atomic_write_u32(&slot.pid, 0);
+        if (pg_atomic_read_u32(&slot.pid) == static_cast<uint32>(MyProcPid)) release(slot);
 }
 
 // Null when shared memory has no room left. Inside pg_call.
@@ -81,7 +89,7 @@ ProgressLine::ProgressLine(const char* function) : slot_(pg_call([] { return cla
 }
 
 ProgressLine::~ProgressLine() {
-    if (slot_) pg_atomic_write_u32(&slot_->pid, 0);
+    if (slot_) release(*slot_);
 }
 
 void ProgressLine::update(const char* phase, uint64_t done, uint64_t total) {
@@ -93,14 +101,15 @@ void ProgressLine::update(const char* phase, uint64_t done, uint64_t total) {
     pg_atomic_fetch_add_u32(&slot_->changes, 1);
 }
 
-// A consistent copy of a slot in use, or false.
+// A consistent copy of a slot in use and filled, or false.
 static bool read_slot(ProgressSlot& slot, ProgressSlot& copy) {
     for (int attempt = 0; attempt < 100; attempt++) {
         const uint32 before = pg_atomic_read_u32(&slot.changes);
         pg_read_barrier();
         memcpy(&copy, &slot, sizeof(copy));
         pg_read_barrier();
-        if (before % 2 == 0 && pg_atomic_read_u32(&slot.changes) == before) return pg_atomic_read_u32(&copy.pid) != 0;
+        if (before % 2 == 0 && pg_atomic_read_u32(&slot.changes) == before)
+            return pg_atomic_read_u32(&copy.pid) != 0 && copy.function[0] != '\0';
     }
     return false;
 }

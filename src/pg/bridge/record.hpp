@@ -19,26 +19,25 @@ class RecordReader {
     void read(Datum record, std::vector<double>& values);
 
   private:
-    struct Source {
-        int attribute; // from 0
+    // Where a feature is in the row, and how it is read.
+    struct Attribute {
+        int position; // from 0
         bool categorical;
         NumberKind number;
-        LabelKind label;
-        FmgrInfo* output_function;
+        LabelRule label;
         std::unordered_map<std::string_view, double> codes; // views into the model's categories
         std::unordered_map<Oid, double> enum_codes;         // found so far
     };
 
-    FmgrInfo* output_function(Oid type) const;
     void learn(Oid type, int32 typmod);
-    double category(Source& source, Datum value);
+    double category(Attribute& attribute, Datum value);
 
     const std::vector<boosting::Feature>& features_;
     const MemoryContext context_; // holds what is known of the row type
     Oid type_ = InvalidOid;
     int32 typmod_ = -1;
     TupleDesc columns_ = nullptr;
-    std::vector<Source> sources_;
+    std::vector<Attribute> attributes_; // of the features
     std::vector<Datum> values_;
     std::unique_ptr<bool[]> nulls_;
 };

@@ -2,110 +2,7 @@
 
 #include <exception>
 
-extern "C" {
-#include "common/hashfn.h"
-#include "utils/datum.h"
-#include "utils/float.h"
-}
-
 namespace btml::pg {
-
-using relational::Key;
-
-DatumDictionary::DatumDictionary(MemoryBudget& budget, Oid type, Oid collation)
-    : index_(budget, "a dictionary of keys"), values_(budget, "a dictionary of keys"), collation_(collation) {
-    const TypeCacheEntry* const entry =
-        pg_call([=] { return lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO); });
-    if (!OidIsValid(entry->hash_proc) || !OidIsValid(entry->eq_opr)) {
-        const char* const name = pg_call([=] { return format_type_be(type); });
-        throw Error(ErrorCode::wrong_type, format("type %s has no default hash operator class", name));
-    }
-    length_ = entry->typlen;
-    by_value_ = entry->typbyval;
-    pg_call([=, this] {
-        context_ = AllocSetContextCreate(CurrentMemoryContext, "btml distinct values", ALLOCSET_DEFAULT_SIZES);
-        hash_ = static_cast<FmgrInfo*>(palloc(sizeof(FmgrInfo)));
-        equal_ = static_cast<FmgrInfo*>(palloc(sizeof(FmgrInfo)));
-        fmgr_info_copy(hash_, const_cast<FmgrInfo*>(&entry->hash_proc_finfo), CurrentMemoryContext);
-        fmgr_info_copy(equal_, const_cast<FmgrInfo*>(&entry->eq_opr_finfo), CurrentMemoryContext);
-    });
-}
-
-uint32_t DatumDictionary::number(Datum value) {
-    const auto next = static_cast<uint32_t>(values_.size());
-    const uint32_t hash = DatumGetUInt32(FunctionCall1Coll(hash_, collation_, value));
-    const uint32_t number = index_.find_or_add(hash, next, [&](uint32_t other) {
-        return DatumGetBool(FunctionCall2Coll(equal_, collation_, values_[other], value));
-    });
-    if (number == next) {
-        const MemoryContext before = MemoryContextSwitchTo(context_);
-        values_.push_back(datumCopy(value, by_value_, length_));
-        MemoryContextSwitchTo(before);
-    }
-    return number;
-}
-
-KeyDictionary::KeyDictionary(MemoryBudget& budget, const KeyType& type)
-    : kind_(type.kind), integers_(budget), texts_(budget) {
-    if (kind_ == KeyKind::generic) generic_ = std::make_unique<DatumDictionary>(budget, type.type, type.collation);
-}
-
-static int64_t integer_of(Datum value, Oid type) {
-    switch (type) {
-    case INT2OID:
-        return DatumGetInt16(value);
-    case INT4OID:
-        return DatumGetInt32(value);
-    default:
-        return DatumGetInt64(value);
-    }
-}
-
-// −0 equals 0, and every NaN every other.
-static int64_t real_bits(Datum value, Oid type) {
-    double number = type == FLOAT4OID ? static_cast<double>(DatumGetFloat4(value)) : DatumGetFloat8(value);
-    if (number == 0) number = 0;
-    return std::bit_cast<int64_t>(from_sql(number));
-}
-
-// A Datum's bytes beyond the length of its type may be anything.
-static int64_t value_bits(Datum value, Oid type) {
-    switch (type) {
-    case TIMEOID:
-    case TIMESTAMPOID:
-    case TIMESTAMPTZOID:
-        return DatumGetInt64(value);
-    case BOOLOID:
-        return DatumGetBool(value);
-    case CHAROID:
-        return DatumGetChar(value);
-    default: // date, oid, enum
-        return DatumGetInt32(value);
-    }
-}
-
-static std::string_view bytes_of(Datum value, Oid type) {
-    if (type == NAMEOID) return NameStr(*DatumGetName(value));
-    if (type == UUIDOID) return {reinterpret_cast<const char*>(DatumGetPointer(value)), 16};
-    struct varlena* const bytes = PG_DETOAST_DATUM_PACKED(value);
-    return {VARDATA_ANY(bytes), static_cast<size_t>(VARSIZE_ANY_EXHDR(bytes))};
-}
-
-Key KeyDictionary::number(Datum value, Oid type) {
-    switch (kind_) {
-    case KeyKind::integer:
-        return integers_.number(integer_of(value, type));
-    case KeyKind::real:
-        return integers_.number(real_bits(value, type));
-    case KeyKind::by_value:
-        return integers_.number(value_bits(value, type));
-    case KeyKind::bytes:
-        return texts_.number(bytes_of(value, type));
-    case KeyKind::generic:
-        break;
-    }
-    return generic_->number(value);
-}
 
 namespace {
 
@@ -144,25 +41,8 @@ void reserve(const Receiver& receiver) {
 }
 
 uint32_t label_code(const ColumnSink& sink, Datum value) {
-    switch (sink.label) {
-    case LabelKind::text:
-        return sink.labels->number(bytes_of(value, TEXTOID));
-    case LabelKind::name:
-        return sink.labels->number(bytes_of(value, NAMEOID));
-    case LabelKind::bpchar: {
-        // As the cast to text does.
-        std::string_view text = bytes_of(value, BPCHAROID);
-        while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-        return sink.labels->number(text);
-    }
-    case LabelKind::boolean:
-        return sink.integers->number(DatumGetBool(value));
-    case LabelKind::enumeration:
-        return sink.integers->number(static_cast<int64_t>(DatumGetObjectId(value)));
-    case LabelKind::output:
-        break;
-    }
-    return sink.labels->number(OutputFunctionCall(sink.output_function, value));
+    if (sink.enums) return sink.enums->number(static_cast<int64_t>(DatumGetObjectId(value)));
+    return sink.labels->number(label_of(value, sink.label));
 }
 
 void append(const ColumnSink& sink, Datum value, bool null) {

@@ -1,25 +1,11 @@
 // Running one query of a source into columns.
 #pragma once
 
-#include "pg/bridge/source.hpp"
+#include "core/relational/table.hpp"
+#include "pg/bridge/dictionaries.hpp"
 #include "pg/bridge/values.hpp"
 
 namespace btml::pg {
-
-// Keys of one join attribute (or of one pair of columns of a left join), numbered alike in every table.
-class KeyDictionary {
-  public:
-    KeyDictionary(MemoryBudget& budget, const KeyType& type);
-
-    // Inside pg_call only: may ereport.
-    relational::Key number(Datum value, Oid type);
-
-  private:
-    KeyKind kind_;
-    IntegerDictionary integers_;
-    TextDictionary texts_;
-    std::unique_ptr<DatumDictionary> generic_;
-};
 
 // Where one column of the query's result goes. Exactly one of keys, numbers and codes is set.
 struct ColumnSink {
@@ -32,11 +18,10 @@ struct ColumnSink {
     NumberKind number = NumberKind::none;
     Buffer<double>* numbers = nullptr;
 
-    LabelKind label = LabelKind::text;
-    FmgrInfo* output_function = nullptr;   // LabelKind::output
-    TextDictionary* labels = nullptr;      // text-like and output labels
-    IntegerDictionary* integers = nullptr; // boolean and enum labels
-    DatumDictionary* datums = nullptr;     // groups
+    LabelRule label;
+    TextDictionary* labels = nullptr;
+    IntegerDictionary* enums = nullptr; // in the place of labels: an enum's label is looked up once, not in every row
+    DatumDictionary* datums = nullptr;  // groups
     Buffer<uint32_t>* codes = nullptr;
 };
 

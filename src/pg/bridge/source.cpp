@@ -4,11 +4,6 @@
 
 #include <numeric>
 
-extern "C" {
-#include "catalog/pg_enum.h"
-#include "utils/syscache.h"
-}
-
 namespace btml::pg {
 
 using relational::DataColumn;
@@ -61,10 +56,9 @@ constexpr uint64_t work_per_poll = uint64_t{1} << 16;
 // One column that is carried along: its data and what is needed to finish it.
 struct CategoryColumn {
     int table, column;
-    Oid type;
-    LabelKind kind;
+    LabelRule label;
     std::unique_ptr<TextDictionary> labels;
-    std::unique_ptr<IntegerDictionary> integers;
+    std::unique_ptr<IntegerDictionary> enums; // their values, in the place of labels
 };
 
 // Builds the queries of all base relations, runs them and collects the columns.
@@ -84,7 +78,7 @@ class Reading {
     struct PendingColumn {
         const SourceOutput* output;
         int number; // of the output
-        Role role;
+        ReadAs as;
         ColumnSink sink;
     };
     struct PendingKey {
@@ -119,33 +113,24 @@ void Reading::add_request(const ColumnRequest& request) {
     ColumnSink sink;
     sink.type = type;
     MemoryBudget& budget = context_.memory();
-    if (request.role == Role::number)
+    if (request.as == ReadAs::number)
         sink.number = number_kind(type);
-    else if (request.role == Role::group) {
+    else if (request.as == ReadAs::group) {
         loaded_.group_values.push_back(std::make_unique<DatumDictionary>(budget, type, output->collation));
         sink.datums = loaded_.group_values.back().get();
     } else {
-        CategoryColumn category{output->relation,
-                                column,
-                                type,
-                                pg_call([=] { return label_kind(type); }),
-                                std::make_unique<TextDictionary>(budget),
-                                std::make_unique<IntegerDictionary>(budget)};
-        sink.label = category.kind;
+        CategoryColumn category{
+            output->relation, column, pg_call([=] { return label_rule(type, CurrentMemoryContext); }), {}, {}};
+        if (category.label.kind == LabelKind::enumeration)
+            category.enums = std::make_unique<IntegerDictionary>(budget);
+        else
+            category.labels = std::make_unique<TextDictionary>(budget);
+        sink.label = category.label;
         sink.labels = category.labels.get();
-        sink.integers = category.integers.get();
-        if (category.kind == LabelKind::output)
-            sink.output_function = pg_call([=] {
-                Oid function;
-                bool is_varlena;
-                getTypeOutputInfo(type, &function, &is_varlena);
-                FmgrInfo* const info = static_cast<FmgrInfo*>(palloc(sizeof(FmgrInfo)));
-                fmgr_info(function, info);
-                return info;
-            });
+        sink.enums = category.enums.get();
         categories_.push_back(std::move(category));
     }
-    columns.push_back({output, request.output, request.role, sink});
+    columns.push_back({output, request.output, request.as, sink});
 }
 
 KeyDictionary* Reading::dictionary(const KeyType& type) {
@@ -211,7 +196,7 @@ void Reading::read_table(int table) {
     std::vector<PendingColumn>& columns = columns_[static_cast<size_t>(table)];
     for (const PendingColumn& column : columns)
         loaded.columns.push_back({column.output->name,
-                                  column.role == Role::number ? DataColumn::Kind::number : DataColumn::Kind::category,
+                                  column.as == ReadAs::number ? DataColumn::Kind::number : DataColumn::Kind::category,
                                   Buffer<double>(budget, "columns of the source"),
                                   Buffer<uint32_t>(budget, "columns of the source"),
                                   {}});
@@ -231,7 +216,7 @@ void Reading::read_table(int table) {
     }
     for (size_t i = 0; i < columns.size(); i++) {
         ColumnSink sink = columns[i].sink;
-        if (columns[i].role == Role::number)
+        if (columns[i].as == ReadAs::number)
             sink.numbers = &loaded.columns[i].numbers;
         else
             sink.codes = &loaded.columns[i].codes;
@@ -247,7 +232,28 @@ void Reading::read_table(int table) {
     read_null_row(table);
 }
 
-// Columns that are not NULL in a row without a match: evaluated once, as a query of their own.
+// Names the column in errors of its value in a row without a match.
+class NullRowContext {
+  public:
+    explicit NullRowContext(const char* column) {
+        callback_ = {error_context_stack, describe, const_cast<char*>(column)};
+        error_context_stack = &callback_;
+    }
+    ~NullRowContext() { error_context_stack = callback_.previous; }
+    NullRowContext(const NullRowContext&) = delete;
+    NullRowContext& operator=(const NullRowContext&) = delete;
+
+  private:
+    static void describe(void* column) {
+        errcontext("btml source column \"%s\" in a row without a match, computed even where every row has one",
+                   static_cast<const char*>(column));
+    }
+
+    ErrorContextCallback callback_;
+};
+
+// Columns that are not NULL in a row without a match: evaluated once, as a query of their own, before it is known
+// whether there is such a row.
 void Reading::read_null_row(int table) {
     relational::Table& loaded = loaded_.tables[static_cast<size_t>(table)];
     const std::vector<PendingColumn>& columns = columns_[static_cast<size_t>(table)];
@@ -266,12 +272,13 @@ void Reading::read_null_row(int table) {
         Buffer<double> number(context_.memory(), "columns of the source");
         Buffer<uint32_t> code(context_.memory(), "columns of the source");
         ColumnSink sink = columns[i].sink;
-        if (columns[i].role == Role::number)
+        if (columns[i].as == ReadAs::number)
             sink.numbers = &number;
         else
             sink.codes = &code;
+        const NullRowContext error_context(columns[i].output->name);
         scan(query, analysis_.text, loaded.name.c_str(), {sink}, context_);
-        if (columns[i].role == Role::number)
+        if (columns[i].as == ReadAs::number)
             loaded.columns[i].null_row_number = number[0];
         else
             loaded.columns[i].null_row_code = code[0];
@@ -279,10 +286,9 @@ void Reading::read_null_row(int table) {
 }
 
 std::string Reading::label(const CategoryColumn& column, uint32_t number) const {
-    if (column.kind == LabelKind::boolean) return column.integers->values()[number] ? "true" : "false";
-    if (column.kind != LabelKind::enumeration) return std::string(column.labels->text(number));
-    const Oid value = static_cast<Oid>(column.integers->values()[number]);
-    return pg_call([=] { return DatumGetCString(DirectFunctionCall1(enum_out, ObjectIdGetDatum(value))); });
+    if (column.labels) return std::string(column.labels->text(number));
+    const Datum value = ObjectIdGetDatum(static_cast<Oid>(column.enums->values()[number]));
+    return std::string(pg_call([&] { return label_of(value, column.label); }));
 }
 
 // Codes in the order of first appearance become codes in the bytewise order of the labels, so that the order of rows
@@ -291,8 +297,7 @@ void Reading::finish_categories() {
     for (const CategoryColumn& category : categories_) {
         DataColumn& column =
             loaded_.tables[static_cast<size_t>(category.table)].columns[static_cast<size_t>(category.column)];
-        const bool by_integer = category.kind == LabelKind::boolean || category.kind == LabelKind::enumeration;
-        const size_t count = by_integer ? category.integers->values().size() : category.labels->size();
+        const size_t count = category.labels ? category.labels->size() : category.enums->values().size();
         std::vector<std::string> labels(count);
         for (size_t i = 0; i < count; i++) {
             if (i % work_per_poll == 0) context_.poll();

@@ -3,42 +3,20 @@
 
 #include "core/relational/join.hpp"
 #include "pg/bridge/analysis.hpp"
-#include "pg/bridge/guard.hpp"
-
-#include "core/base/dictionary.hpp"
+#include "pg/bridge/dictionaries.hpp"
 
 namespace btml::pg {
 
 // How an output column is read.
-enum class Role {
+enum class ReadAs {
     number,   // DataColumn of numbers
     category, // DataColumn of codes, its categories in bytewise order
     group,    // DataColumn of codes into the distinct values, which GroupValues keeps
 };
 
-// Distinct values of one type, as Datums, in the order of their first appearance.
-class DatumDictionary {
-  public:
-    // Error wrong_type when the type has no default hash operator class.
-    DatumDictionary(MemoryBudget& budget, Oid type, Oid collation);
-
-    // Inside pg_call only: may ereport.
-    uint32_t number(Datum value);
-    const Buffer<Datum>& values() const { return values_; }
-
-  private:
-    HashIndex index_;
-    Buffer<Datum> values_;
-    MemoryContext context_; // holds copies of values passed by reference
-    FmgrInfo *hash_, *equal_;
-    Oid collation_;
-    int16 length_;
-    bool by_value_;
-};
-
 struct ColumnRequest {
     int output; // index into Source::columns()
-    Role role;
+    ReadAs as;
 };
 
 // Where a requested column is: relational::Table and DataColumn.
@@ -50,7 +28,7 @@ struct LoadedSource {
     std::vector<relational::Table> tables;
     std::vector<relational::LeftJoin> left_joins;
     std::vector<ColumnPlace> places;                            // one for each request
-    std::vector<std::unique_ptr<DatumDictionary>> group_values; // for requests of role group, in their order
+    std::vector<std::unique_ptr<DatumDictionary>> group_values; // for requests of groups, in their order
 };
 
 class Source {

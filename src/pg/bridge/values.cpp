@@ -8,6 +8,7 @@ extern "C" {
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
+#include "utils/uuid.h"
 }
 
 namespace btml::pg {
@@ -42,7 +43,14 @@ NumberKind number_kind(Oid type) {
     }
 }
 
-LabelKind label_kind(Oid type) {
+std::string_view bytes_of(Datum value, Oid type) {
+    if (type == NAMEOID) return NameStr(*DatumGetName(value));
+    if (type == UUIDOID) return {reinterpret_cast<const char*>(DatumGetPointer(value)), UUID_LEN};
+    struct varlena* const bytes = PG_DETOAST_DATUM_PACKED(value);
+    return {VARDATA_ANY(bytes), static_cast<size_t>(VARSIZE_ANY_EXHDR(bytes))};
+}
+
+static LabelKind label_kind(Oid type) {
     type = getBaseType(type);
     switch (type) {
     case TEXTOID:
@@ -61,6 +69,39 @@ LabelKind label_kind(Oid type) {
 
 bool is_categorical(Oid type) {
     return label_kind(type) != LabelKind::output;
+}
+
+LabelRule label_rule(Oid type, MemoryContext context) {
+    LabelRule rule{label_kind(type), nullptr};
+    if (rule.kind != LabelKind::output) return rule;
+    Oid function;
+    bool is_varlena;
+    getTypeOutputInfo(type, &function, &is_varlena);
+    rule.output_function = static_cast<FmgrInfo*>(MemoryContextAlloc(context, sizeof(FmgrInfo)));
+    fmgr_info_cxt(function, rule.output_function, context);
+    return rule;
+}
+
+std::string_view label_of(Datum value, const LabelRule& rule) {
+    switch (rule.kind) {
+    case LabelKind::text:
+        return bytes_of(value, TEXTOID);
+    case LabelKind::name:
+        return bytes_of(value, NAMEOID);
+    case LabelKind::bpchar: {
+        // As the cast to text does.
+        std::string_view text = bytes_of(value, BPCHAROID);
+        while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+        return text;
+    }
+    case LabelKind::boolean:
+        return DatumGetBool(value) ? "true" : "false";
+    case LabelKind::enumeration:
+        return DatumGetCString(DirectFunctionCall1(enum_out, value));
+    case LabelKind::output:
+        break;
+    }
+    return OutputFunctionCall(rule.output_function, value);
 }
 
 namespace {

@@ -32,11 +32,22 @@ inline double to_number(Datum value, NumberKind kind) {
     }
 }
 
-// Types whose values are labels by themselves.
+// The bytes of a text, bytea, name or uuid. May ereport; they last as long as the value or the current memory context.
+std::string_view bytes_of(Datum value, Oid type);
+
+// Types whose values are labels by themselves; output: any other type, by its output function.
 enum class LabelKind { text, bpchar, name, boolean, enumeration, output };
 
-// output: any other type, by its output function.
-LabelKind label_kind(Oid type);
-bool is_categorical(Oid type); // text-like, enum or boolean: categorical without being asked
+struct LabelRule {
+    LabelKind kind = LabelKind::text;
+    FmgrInfo* output_function = nullptr; // LabelKind::output
+};
+
+LabelRule label_rule(Oid type, MemoryContext context); // the rule lives as long as the context
+bool is_categorical(Oid type);                         // text-like, enum or boolean: categorical without being asked
+
+// The category that a value belongs to: its text without a bpchar's padding, "true" or "false", an enum's label. May
+// ereport; lasts as bytes_of does.
+std::string_view label_of(Datum value, const LabelRule& rule);
 
 } // namespace btml::pg
