@@ -1,0 +1,81 @@
+// Many SumProd queries that differ only in which rows of the tables they let pass, evaluated together by inside-out: a
+// sum of their answers, each times a coefficient, for every row of every table.
+//
+// Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2. The cost of a query is a step for each group of rows
+// with equal keys (see GroupedJoin) and, per row, one for each different filter of its table, whatever the size of the
+// join.
+#pragma once
+
+#include "core/base/threads.hpp"
+#include "core/relational/grouped_join.hpp"
+#include "core/relational/row_filters.hpp"
+
+#include <span>
+
+namespace btml::relational {
+
+// Σ over the join's rows that pass of weight · value^power, where weight is the product of the tables' row weights and
+// value a number of one table's rows.
+struct FilterQuery {
+    double coefficient;
+    int power;                // 0, 1 or 2
+    std::vector<int> filters; // by table; −1: all rows pass
+};
+
+// The rows of a join that are looked at, by table.
+struct Selection {
+    std::vector<const RowSubset*> rows;
+    std::vector<const double*> weights; // by row; nullptr: 1 each
+};
+
+class FilteredSums {
+  public:
+    // `values`, by row of value_table, and the filters are looked at again in every call.
+    FilteredSums(const GroupedJoin& join, const std::vector<RowFilters>& filters, int value_table,
+                 const Buffer<double>& values, ThreadTeam& team, RunContext& context);
+
+    // sums[t][ρ] += Σ_q coefficient_q · (query q over the selected join rows that ρ takes part in), for the rows ρ of
+    // the selection and tables t with sums[t]; where counts[t], counts[t][ρ] = their weight. Queries that the
+    // selection contradicts cost nothing, and neither do filters that let all its rows pass.
+    void add(const Selection& selection, const std::vector<FilterQuery>& queries, const std::vector<double*>& sums,
+             const std::vector<double*>& counts);
+
+    struct Total {
+        double sum, count;
+    };
+    // The same over the whole selected join, by upward messages only.
+    Total total(const Selection& selection, const std::vector<FilterQuery>& queries);
+
+    // Bytes that one more query evaluated at the same time takes.
+    static uint64_t bytes_per_query(const GroupedJoin& join);
+
+  private:
+    struct Edge;
+    struct Local;
+    struct Block;
+
+    static constexpr size_t lanes = 8;
+    static constexpr uint64_t block_memory = uint64_t{64} << 20;
+
+    std::vector<FilterQuery> relevant(const Selection& selection, const std::vector<FilterQuery>& queries);
+    template <class Body>
+    void for_each_block(const Selection& selection, const std::vector<FilterQuery>& queries, bool with_count,
+                        const Body& body);
+    void sum_locally(Block& block, int table);
+    void send(Block& block, int table, size_t edge);
+    void send_up(Block& block);
+    void send_down(Block& block);
+    void add_rows(Block& block, int table, double* sums, double* counts);
+    double* product(const Block& block, int table, RowId group, size_t except, double* products) const;
+
+    const GroupedTable& table(int t) const { return join_.tables()[static_cast<size_t>(t)]; }
+
+    const GroupedJoin& join_;
+    const std::vector<RowFilters>& filters_;
+    const int value_table_;
+    const Buffer<double>& values_;
+    ThreadTeam& team_;
+    RunContext& context_;
+};
+
+} // namespace btml::relational

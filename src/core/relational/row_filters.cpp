@@ -1,0 +1,33 @@
+#include "core/relational/row_filters.hpp"
+
+namespace btml::relational {
+
+static uint64_t digest(const Buffer<RowId>& rows) {
+    uint64_t hash = rows.size();
+    for (const RowId row : rows) hash = (hash ^ row) * 0x9E3779B97F4A7C15 + (hash >> 29);
+    return hash;
+}
+
+bool RowFilters::equals(int filter, const RowSubset& subset) const {
+    const auto f = static_cast<size_t>(filter);
+    if (sizes_[f] != subset.rows.size()) return false;
+    const uint64_t* const bits = word(f / 64);
+    return std::all_of(subset.rows.begin(), subset.rows.end(),
+                       [&](RowId row) { return (bits[row] >> (f % 64) & 1) != 0; });
+}
+
+int RowFilters::add(const RowSubset& subset) {
+    const uint64_t key = digest(subset.rows);
+    const auto [begin, end] = by_digest_.equal_range(key);
+    for (auto it = begin; it != end; ++it)
+        if (equals(it->second, subset)) return it->second;
+    if (count_ % 64 == 0) words_.emplace_back(memory_, "row filters of leaves", rows_, uint64_t{0});
+    const int filter = count_++;
+    uint64_t* const bits = words_.back().data();
+    for (const RowId row : subset.rows) bits[row] |= uint64_t{1} << (filter % 64);
+    sizes_.push_back(subset.rows.size());
+    by_digest_.emplace(key, filter);
+    return filter;
+}
+
+} // namespace btml::relational

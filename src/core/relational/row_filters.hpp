@@ -1,0 +1,41 @@
+// Filters of one table's rows as bits: filter f of row ρ is bit f % 64 of word f / 64.
+#pragma once
+
+#include "core/relational/table_rows.hpp"
+
+#include <unordered_map>
+
+namespace btml::relational {
+
+// Some of a grouped table's rows, ascending, and where each group's begin among them.
+struct RowSubset {
+    bool all = true; // every row: the buffers are empty
+    Buffer<RowId> rows;
+    Buffer<RowId> first; // by group, and one more
+};
+
+class RowFilters {
+  public:
+    RowFilters(uint64_t rows, MemoryBudget& memory) : rows_(rows), memory_(memory) {}
+
+    // The filter that lets a proper subset's rows pass; the one added before where there is one of the same rows.
+    int add(const RowSubset& subset);
+    int count() const { return count_; }
+    uint64_t rows() const { return rows_; }
+    size_t words() const { return words_.size(); }
+    const uint64_t* word(size_t i) const { return words_[i].data(); } // by row
+
+    static uint64_t bytes(uint64_t rows, int filters) { return (static_cast<uint64_t>(filters) + 63) / 64 * 8 * rows; }
+
+  private:
+    bool equals(int filter, const RowSubset& subset) const;
+
+    uint64_t rows_;
+    MemoryBudget& memory_;
+    int count_ = 0;
+    std::vector<Buffer<uint64_t>> words_;
+    std::vector<uint64_t> sizes_;                      // by filter: rows that pass
+    std::unordered_multimap<uint64_t, int> by_digest_; // of the rows
+};
+
+} // namespace btml::relational
