@@ -23,8 +23,9 @@ struct Binned {
     Dataset dataset;
     TrainingRows training;
     BinnedData data;
-    Binned(const PlainData& plain, int max_bins)
-        : dataset(to_dataset(plain, context)),
+    Binned(const PlainData& plain, int max_bins, int threads = 1)
+        : context(threads),
+          dataset(to_dataset(plain, context)),
           training(dataset, team, context),
           data(bin_features(dataset, training, max_bins, team, context)) {}
     std::vector<double> thresholds() const {
@@ -53,6 +54,39 @@ TEST(Binning, MidpointsLieBetweenNeighbours) {
         }
     EXPECT_EQ(midpoint(1, 2), 1.5);
     EXPECT_EQ(midpoint(-most, most), 0);
+}
+
+// Values of more rows than a piece of work has, and others, and NULL.
+TEST(Binning, ThreadsChangeNothing) {
+    Random random(1);
+    std::vector<double> values;
+    for (size_t i = 0; i < 300'000; i++)
+        values.push_back(random.chance(0.5)   ? 0.25
+                         : random.chance(0.1) ? null_number
+                         : random.chance(0.5) ? 0.75
+                                              : random.unit());
+    std::vector<double> distinct = values;
+    std::erase_if(distinct, [](double x) { return is_null(x); });
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    const PlainData data = one_column(values);
+    for (const int max_bins : {0, 255}) {
+        const Binned one(data, max_bins);
+        const std::vector<double> cuts = one.thresholds();
+        EXPECT_EQ(cuts.size() + 1, max_bins == 0 ? distinct.size() : 255);
+        for (const int threads : {2, 5}) {
+            const Binned more(data, max_bins, threads);
+            EXPECT_EQ(more.thresholds(), cuts);
+            for (size_t row = 0; row < values.size(); row++) {
+                const auto expected =
+                    is_null(values[row])
+                        ? cuts.size() + 1
+                        : static_cast<size_t>(std::upper_bound(cuts.begin(), cuts.end(), values[row]) - cuts.begin());
+                ASSERT_EQ(one.bin(0, row), expected) << row;
+                ASSERT_EQ(more.bin(0, row), expected) << row;
+            }
+        }
+    }
 }
 
 TEST(Binning, OneBinPerDistinctValue) {

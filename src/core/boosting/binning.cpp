@@ -63,7 +63,11 @@ class NumberBinner {
 
     void sort(const Buffer<double>& numbers);
     template <class Body>
+    void for_each_distinct(const Buffer<int64_t>& multiplicity, size_t begin, size_t end, const Body& body) const;
+    template <class Body>
     void for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body);
+    template <class Accept>
+    Totals add_up(const Buffer<int64_t>& multiplicity, const Accept& accept);
     void cut_quantiles(const Buffer<int64_t>& multiplicity, const Totals& all, size_t max_bins, FeatureBins& feature);
 
     ThreadTeam& team_;
@@ -74,28 +78,33 @@ class NumberBinner {
 
 void NumberBinner::sort(const Buffer<double>& numbers) {
     rows_ = numbers.size();
-    items_.resize(rows_);
-    size_t kept = 0;
-    for (size_t i = 0; i < rows_; i++) {
-        if (i % piece_rows == 0) context_.poll();
-        items_[kept] = {to_key(numbers[i]), static_cast<uint32_t>(i)};
-        kept += !is_null(numbers[i]);
-    }
-    items_.resize(kept);
-    spare_.resize(kept);
+    const size_t pieces = count_pieces(team_, rows_), size = pieces > 0 ? (rows_ + pieces - 1) / pieces : 0;
+    const auto end = [&](size_t piece) { return std::min(rows_, (piece + 1) * size); };
+    std::vector<size_t> places(pieces + 1, 0); // of each piece's items
+    team_.for_each(pieces, [&](size_t piece, int) {
+        size_t kept = 0;
+        for (size_t i = piece * size; i < end(piece); i++) kept += !is_null(numbers[i]);
+        places[piece + 1] = kept;
+    });
+    for (size_t piece = 0; piece < pieces; piece++) places[piece + 1] += places[piece];
+    items_.resize(places[pieces]);
+    spare_.resize(places[pieces]);
+    team_.for_each(pieces, [&](size_t piece, int) {
+        size_t place = places[piece];
+        for (size_t i = piece * size; i < end(piece); i++)
+            if (!is_null(numbers[i])) items_[place++] = {to_key(numbers[i]), static_cast<uint32_t>(i)};
+    });
     radix_sort(items_, spare_, team_, [](const KeyedRow& item) { return item.key; });
 }
 
-// body(key, weight) for every distinct value that some training row has, ascending.
+// body(key, weight) for every distinct value that some training row has and that begins in [begin, end), ascending.
 template <class Body>
-void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body) {
+void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, size_t begin, size_t end,
+                                     const Body& body) const {
     const size_t count = items_.size();
-    size_t next_poll = 0;
-    for (size_t i = 0; i < count;) {
-        if (i >= next_poll) {
-            context_.poll();
-            next_poll = i + piece_rows;
-        }
+    size_t i = begin;
+    while (i > 0 && i < end && items_[i].key == items_[i - 1].key) i++;
+    while (i < end) {
         const uint64_t key = items_[i].key;
         int64_t weight = 0;
         if (multiplicity.empty())
@@ -106,14 +115,41 @@ void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, const 
     }
 }
 
+// The same for all of them.
+template <class Body>
+void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body) {
+    for (size_t begin = 0; begin < items_.size(); begin += piece_rows) {
+        context_.poll();
+        for_each_distinct(multiplicity, begin, std::min(items_.size(), begin + piece_rows), body);
+    }
+}
+
+// Those whose weight is accepted.
+template <class Accept>
+NumberBinner::Totals NumberBinner::add_up(const Buffer<int64_t>& multiplicity, const Accept& accept) {
+    std::vector<Totals> partials(static_cast<size_t>(team_.size()));
+    for_pieces(team_, items_.size(), [&](size_t begin, size_t end, int worker) {
+        Totals sums;
+        for_each_distinct(multiplicity, begin, end, [&](uint64_t, int64_t weight) {
+            if (!accept(weight)) return;
+            sums.distinct++;
+            sums.weight += static_cast<uint64_t>(weight);
+        });
+        partials[static_cast<size_t>(worker)].distinct += sums.distinct;
+        partials[static_cast<size_t>(worker)].weight += sums.weight;
+    });
+    Totals all;
+    for (const Totals& partial : partials) {
+        all.distinct += partial.distinct;
+        all.weight += partial.weight;
+    }
+    return all;
+}
+
 void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins,
                        FeatureBins& feature) {
     sort(numbers);
-    Totals all;
-    for_each_distinct(multiplicity, [&](uint64_t, int64_t weight) {
-        all.distinct++;
-        all.weight += static_cast<uint64_t>(weight);
-    });
+    const Totals all = add_up(multiplicity, [](int64_t) { return true; });
     if (max_bins > 0 && all.distinct > static_cast<size_t>(max_bins)) {
         cut_quantiles(multiplicity, all, static_cast<size_t>(max_bins), feature);
     } else {
@@ -135,16 +171,11 @@ void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& mul
 void NumberBinner::cut_quantiles(const Buffer<int64_t>& multiplicity, const Totals& all, size_t max_bins,
                                  FeatureBins& feature) {
     const auto is_frequent = [&](int64_t weight) { return static_cast<uint128>(weight) * max_bins >= all.weight; };
-    size_t frequent = 0;
-    uint128 shared = 0; // weight of the other values from here on
-    for_each_distinct(multiplicity, [&](uint64_t, int64_t weight) {
-        if (is_frequent(weight))
-            frequent++;
-        else
-            shared += static_cast<uint64_t>(weight);
-    });
-    size_t bins_left = max_bins; // the current one included
-    uint128 filled = 0;          // weight in the current bin
+    const Totals alone_in_bins = add_up(multiplicity, is_frequent);
+    size_t frequent = alone_in_bins.distinct;           // values from here on
+    uint128 shared = all.weight - alone_in_bins.weight; // weight of the other values from here on
+    size_t bins_left = max_bins;                        // the current one included
+    uint128 filled = 0;                                 // weight in the current bin
     bool close = false;
     double last = 0;
     for_each_distinct(multiplicity, [&](uint64_t key, int64_t weight) {

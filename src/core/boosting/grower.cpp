@@ -6,6 +6,7 @@ namespace btml::boosting {
 
 static constexpr double tie = 1e-9;
 static constexpr uint64_t histogram_memory = uint64_t{64} << 20; // kept for open leaves, unless 8 need more
+static constexpr size_t least_shared_bins = 1024; // fewer bins than this are not worth waking a thread for
 
 static size_t all_histogram_bins(const BinnedData& data) {
     size_t bins = 0;
@@ -136,29 +137,50 @@ void TreeGrower::close(const Leaf& leaf) {
     leaves_.push_back({leaf.rows, value});
 }
 
+bool TreeGrower::is_wide(int feature) const {
+    return data_.features[static_cast<size_t>(feature)].size() > max_histogram_bins;
+}
+
+// A histogram's bins are too few for the search to poll, so any thread may do it.
+void TreeGrower::search_histogram(const SplitSearch& search, const Histogram& histogram, int f, Searched& result) {
+    const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
+    const Stats* sums = histogram.sums.data() + builder_.offset(f);
+    const Stats* squares = histogram.squares.empty() ? nullptr : histogram.squares.data() + builder_.offset(f);
+    const NodeSums null{sums[feature.values], squares ? squares[feature.values].sum : 0};
+    const DenseBins bins{sums, squares, 0, feature.values};
+    if (feature.categorical)
+        search.scan_categories(f, bins, null, result.order, result.found, context_);
+    else
+        search.scan_numbers(f, bins, {}, null, result.found);
+}
+
+// By feature of this tree; the threads share the features out. Wide ones are left empty.
+std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearch& search, const RowSet& rows,
+                                                                int histogram) {
+    const size_t count = features_.size();
+    std::vector<Searched> results(count, {search.no_candidates(), {}});
+    if (histogram < 0) return results;
+    const size_t most_occupied = std::min(builder_.bins(), rows.size() * builder_.features().size());
+    const size_t pieces = most_occupied < least_shared_bins ? 1 : count;
+    team_.for_each(pieces, [&](size_t piece, int) {
+        for (size_t i = piece; i < count; i += pieces)
+            if (!is_wide(features_[i]))
+                search_histogram(search, histograms_[static_cast<size_t>(histogram)], features_[i], results[i]);
+    });
+    return results;
+}
+
 // Finds the leaf's best split and keeps it open, or closes it. Takes over the histogram.
 void TreeGrower::find_split(Leaf& leaf, int histogram) {
     const Stopwatch watch(clock_.splits);
     const SplitSearch search(*rules_, leaf.sums);
+    std::vector<Searched> results = search_histograms(search, leaf.rows[in_bag], histogram);
     Candidates found = search.no_candidates();
-    std::vector<std::pair<int, std::vector<BinSums>>> orders; // of the categorical features that may win
-    std::vector<BinSums> order;
-    for (const int f : features_) {
-        const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
-        if (feature.size() > max_histogram_bins) {
-            wide_.search(f, leaf.rows[in_bag], search, order, found);
-        } else {
-            const Histogram& source = histograms_[static_cast<size_t>(histogram)];
-            const Stats* sums = source.sums.data() + builder_.offset(f);
-            const Stats* squares = source.squares.empty() ? nullptr : source.squares.data() + builder_.offset(f);
-            const NodeSums null{sums[feature.values], squares ? squares[feature.values].sum : 0};
-            const DenseBins bins{sums, squares, 0, feature.values};
-            if (feature.categorical)
-                search.scan_categories(f, bins, null, order, found, context_);
-            else
-                search.scan_numbers(f, bins, {}, null, found);
-        }
-        if (feature.categorical && found.ends_with(f)) orders.emplace_back(f, std::exchange(order, {}));
+    for (size_t i = 0; i < features_.size(); i++) {
+        if (is_wide(features_[i]))
+            wide_.search(features_[i], leaf.rows[in_bag], search, results[i].order, results[i].found);
+        found.add(results[i].found);
+        if (!found.ends_with(features_[i])) results[i].order = {}; // it cannot win
     }
     if (found.empty()) {
         release_histogram(histogram);
@@ -167,12 +189,12 @@ void TreeGrower::find_split(Leaf& leaf, int histogram) {
     }
     const Candidate& best = found.winner();
     leaf.split = {best.feature, best.gain, best.left, best.null_left, best.last, {}};
-    for (const auto& [feature, cells] : orders)
-        if (feature == best.feature) {
-            const size_t count = static_cast<size_t>(std::abs(best.last));
-            const auto first = best.last < 0 ? cells.end() + best.last : cells.begin();
-            for (auto cell = first; cell != first + count; ++cell) leaf.split.categories.push_back(cell->bin);
-        }
+    const auto place = std::find(features_.begin(), features_.end(), best.feature) - features_.begin();
+    const std::vector<BinSums>& order = results[static_cast<size_t>(place)].order;
+    if (!order.empty()) {
+        const auto first = best.last < 0 ? order.end() + best.last : order.begin();
+        for (auto cell = first; cell != first + std::abs(best.last); ++cell) leaf.split.categories.push_back(cell->bin);
+    }
     std::sort(leaf.split.categories.begin(), leaf.split.categories.end());
     const size_t taken = histograms_.size() - free_histograms_.size();
     if (histogram >= 0 && leaf.rows[in_bag].size() > builder_.bins() && taken <= most_histograms_)

@@ -81,6 +81,14 @@ class TreeGrower {
     std::pair<NodeRows, NodeRows> partition(const NodeRows& rows, const Split& split);
     void open_children(Leaf left, Leaf right, int parent_histogram);
     void find_split(Leaf& leaf, int histogram);
+    // A feature's part of the search for a split.
+    struct Searched {
+        Candidates found;
+        std::vector<BinSums> order; // of a category, as in SplitSearch::scan_categories
+    };
+    bool is_wide(int feature) const;
+    std::vector<Searched> search_histograms(const SplitSearch& search, const RowSet& rows, int histogram);
+    void search_histogram(const SplitSearch& search, const Histogram& histogram, int feature, Searched& result);
     void close(const Leaf& leaf);
     void write_split(const Split& split, Node& node) const;
     template <class Side>
