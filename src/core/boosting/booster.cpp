@@ -1,6 +1,7 @@
 #include "core/boosting/booster.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/boosting/enumerated_set.hpp"
 #include "core/boosting/grower.hpp"
 
 #include <cmath>
@@ -104,8 +105,8 @@ class Booster {
 
   private:
     void describe();
-    void grow_trees(const BinnedData& data, const TrainingRows& training, Residuals& residuals);
-    bool add_tree(Tree tree, const Residuals& residuals);
+    void grow_trees(TrainingSet& training);
+    bool add_tree(Tree tree, const TrainingSet& training);
     void repeat_last_tree();
     void report(const LogEntry& entry);
 
@@ -141,43 +142,46 @@ FitResult Booster::run() {
     if (options_.early_stopping > 0 && training.holdout_rows() == 0) refuse_early_stopping();
     std::optional<BinnedData> data;
     seconds("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
-    context_.memory().require(16 * data->rows + TreeGrower::scratch_bytes(*data, options_, team_.size()),
+    size_t bins = 0;
+    for (const FeatureBins& feature : data->features)
+        if (feature.size() <= max_histogram_bins) bins += feature.size();
+    context_.memory().require(16 * data->rows + EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
+                                  TreeGrower::histogram_bytes(bins, training.train_rows(), options_),
                               "residuals, rows of nodes and histograms");
     std::optional<Residuals> residuals;
     seconds("residuals", [&] { residuals.emplace(training, std::move(dataset_.target), team_, context_); });
-    Model& model = result_.model;
-    model.base = residuals->base();
-    model.rows = training.train_rows();
-    model.holdout_rows = training.holdout_rows();
-    grow_trees(*data, training, *residuals);
+    EnumeratedSet set(std::move(*data), training, std::move(*residuals), options_, team_, context_);
+    grow_trees(set);
     return std::move(result_);
 }
 
-void Booster::grow_trees(const BinnedData& data, const TrainingRows& training, Residuals& residuals) {
-    RowIndex index(training, team_, context_);
-    TreeGrower grower(data, training, residuals, index, options_, team_, context_);
-    const auto seed = static_cast<uint64_t>(options_.seed);
+void Booster::grow_trees(TrainingSet& training) {
+    Model& model = result_.model;
+    model.base = training.base();
+    model.rows = training.train_rows();
+    model.holdout_rows = training.holdout_rows();
+    TreeGrower grower(training, options_, team_, context_);
     double updating = 0;
     for (int t = 0; t < options_.trees; t++) {
         context_.poll();
         context_.progress("growing trees", static_cast<uint64_t>(t), static_cast<uint64_t>(options_.trees));
         const auto tree = static_cast<uint64_t>(t);
-        const NodeRows root = index.root(options_.row_fraction, seed, tree);
-        Tree grown = grower.grow(root, sample_features(data.features.size(), options_.feature_fraction, seed, tree));
+        Tree grown = grower.grow(tree, sample_features(training.features().size(), options_.feature_fraction,
+                                                       static_cast<uint64_t>(options_.seed), tree));
         // A tree without effect would be followed by its likes for ever.
         const bool at_rest = grower.is_stump() && grower.leaves()[0].value == 0 && options_.row_fraction >= 1 &&
                              options_.feature_fraction >= 1;
         {
             const Stopwatch watch(updating);
-            residuals.subtract(grower.leaves(), index);
+            training.subtract(grower.leaves());
         }
-        if (!add_tree(std::move(grown), residuals)) break;
+        if (!add_tree(std::move(grown), training)) break;
         if (at_rest) {
             if (options_.early_stopping == 0) repeat_last_tree();
             break;
         }
     }
-    if (options_.early_stopping > 0) result_.model.trees.resize(best_trees_);
+    if (options_.early_stopping > 0) model.trees.resize(best_trees_);
     const GrowerClock& clock = grower.clock();
     result_.timings.push_back({"histograms", clock.histograms});
     result_.timings.push_back({"splits", clock.splits});
@@ -186,14 +190,14 @@ void Booster::grow_trees(const BinnedData& data, const TrainingRows& training, R
 }
 
 // False when it is time to stop.
-bool Booster::add_tree(Tree tree, const Residuals& residuals) {
+bool Booster::add_tree(Tree tree, const TrainingSet& training) {
     Model& model = result_.model;
     model.trees.push_back(std::move(tree));
-    model.log.push_back({residuals.train_loss(), residuals.holdout_loss()});
+    model.log.push_back({training.train_loss(), training.holdout_loss()});
     report(model.log.back());
     if (options_.early_stopping == 0) return true;
-    if (*residuals.holdout_loss() < best_loss_) {
-        best_loss_ = *residuals.holdout_loss();
+    if (*training.holdout_loss() < best_loss_) {
+        best_loss_ = *training.holdout_loss();
         best_trees_ = model.trees.size();
     }
     return model.trees.size() - best_trees_ < static_cast<size_t>(options_.early_stopping);

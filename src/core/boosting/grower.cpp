@@ -8,57 +8,20 @@ static constexpr double tie = 1e-9;
 static constexpr uint64_t histogram_memory = uint64_t{64} << 20; // kept for open leaves, unless 8 need more
 static constexpr size_t least_shared_bins = 1024; // fewer bins than this are not worth waking a thread for
 
-static size_t all_histogram_bins(const BinnedData& data) {
-    size_t bins = 0;
-    for (const FeatureBins& feature : data.features)
-        if (feature.size() <= max_histogram_bins) bins += feature.size();
-    return bins;
-}
-
 // Histograms to keep at most: one per leaf, and only for nodes of more rows than a histogram has bins.
-static size_t histograms_to_keep(const BinnedData& data, const Options& options) {
-    const size_t bins = all_histogram_bins(data);
+static size_t histograms_to_keep(uint64_t bins, uint64_t rows, const Options& options) {
     if (bins == 0) return 0;
     const size_t by_memory = std::max<size_t>(8, histogram_memory / (bins * sizeof(Stats)));
     const size_t by_leaves = options.max_leaves > 0 ? static_cast<size_t>(options.max_leaves) : by_memory;
-    return std::min({by_memory, by_leaves, data.rows / bins + 1});
+    return std::min({by_memory, by_leaves, rows / bins + 1});
 }
 
-static size_t most_table_rows(const BinnedData& data) {
-    size_t most = 0;
-    for (const BinnedTable& table : data.tables)
-        if (table.ids()) most = std::max(most, static_cast<size_t>(table.rows));
-    return most;
-}
+TreeGrower::TreeGrower(TrainingSet& training, const Options& options, ThreadTeam& team, RunContext& context)
+    : training_(training), options_(options), team_(team), context_(context), tree_memory_(context.memory(), "trees") {}
 
-static size_t most_category_bins(const BinnedData& data) {
-    size_t most = 0;
-    for (const FeatureBins& feature : data.features)
-        if (feature.categorical) most = std::max(most, feature.size());
-    return most;
-}
-
-TreeGrower::TreeGrower(const BinnedData& data, const TrainingRows& training, Residuals& residuals, RowIndex& index,
-                       const Options& options, ThreadTeam& team, RunContext& context)
-    : data_(data),
-      training_(training),
-      residuals_(residuals),
-      index_(index),
-      options_(options),
-      team_(team),
-      context_(context),
-      builder_(data, residuals, index, team, context),
-      wide_(data, residuals, index, options.criterion == Criterion::mse_sum, team, context),
-      most_histograms_(histograms_to_keep(data, options)),
-      table_sides_(context.memory(), "sides of table rows", most_table_rows(data)),
-      category_sides_(context.memory(), "sides of categories", most_category_bins(data), 0),
-      tree_memory_(context.memory(), "trees") {}
-
-uint64_t TreeGrower::scratch_bytes(const BinnedData& data, const Options& options, int threads) {
+uint64_t TreeGrower::histogram_bytes(uint64_t bins, uint64_t rows, const Options& options) {
     const bool squares = options.criterion == Criterion::mse_sum;
-    const uint64_t histogram = all_histogram_bins(data) * sizeof(Stats) * (squares ? 2 : 1);
-    return (histograms_to_keep(data, options) + 2) * histogram + HistogramBuilder::scratch_bytes(data, threads) +
-           WideFeatures::scratch_bytes(data, squares, threads) + most_table_rows(data) + most_category_bins(data);
+    return (histograms_to_keep(bins, rows, options) + 2) * bins * sizeof(Stats) * (squares ? 2 : 1);
 }
 
 int TreeGrower::take_histogram() {
@@ -67,7 +30,7 @@ int TreeGrower::take_histogram() {
         free_histograms_.pop_back();
         return histogram;
     }
-    const size_t bins = all_histogram_bins(data_);
+    const size_t bins = training_.most_bins();
     Histogram added{Buffer<Stats>(context_.memory(), "histograms", bins),
                     Buffer<Stats>(context_.memory(), "histograms")};
     if (options_.criterion == Criterion::mse_sum) added.squares.resize(bins);
@@ -79,94 +42,77 @@ void TreeGrower::release_histogram(int histogram) {
     if (histogram >= 0) free_histograms_.push_back(histogram);
 }
 
-void TreeGrower::build_histogram(const RowSet& rows, int histogram) {
+void TreeGrower::build_histogram(int node, int histogram) {
     const Stopwatch watch(clock_.histograms);
     Histogram& target = histograms_[static_cast<size_t>(histogram)];
-    builder_.build(rows, Quantity::residual, target.sums.data());
-    if (!target.squares.empty()) builder_.build(rows, Quantity::square, target.squares.data());
+    training_.fill(node, target.sums.data(), target.squares.empty() ? nullptr : target.squares.data());
 }
 
 void TreeGrower::subtract_histogram(int from, int what) {
     Histogram& target = histograms_[static_cast<size_t>(from)];
     const Histogram& part = histograms_[static_cast<size_t>(what)];
-    for (size_t b = 0; b < builder_.bins(); b++) target.sums[b] -= part.sums[b];
+    for (size_t b = 0; b < training_.bins(); b++) target.sums[b] -= part.sums[b];
     if (target.squares.empty()) return;
-    for (size_t b = 0; b < builder_.bins(); b++) target.squares[b] -= part.squares[b];
+    for (size_t b = 0; b < training_.bins(); b++) target.squares[b] -= part.squares[b];
 }
 
-NodeSums TreeGrower::sum_up(const RowSet& rows, int histogram) {
+NodeSums TreeGrower::sum_up(int node, int histogram) {
+    const auto summed =
+        std::find_if(features_.begin(), features_.end(), [&](int f) { return training_.in_histogram(f); });
+    if (histogram < 0 || summed == features_.end()) return training_.sum(node);
+    const Histogram& source = histograms_[static_cast<size_t>(histogram)];
+    const size_t first = training_.offset(*summed);
     NodeSums sums;
-    if (histogram >= 0) {
-        const Histogram& source = histograms_[static_cast<size_t>(histogram)];
-        const int feature = builder_.features().front();
-        const size_t first = builder_.offset(feature), size = data_.features[static_cast<size_t>(feature)].size();
-        for (size_t b = first; b < first + size; b++) {
-            sums.total += source.sums[b];
-            if (!source.squares.empty()) sums.squares += source.squares[b].sum;
-        }
-        return sums;
-    }
-    const uint32_t* list = index_.rows(rows);
-    std::vector<NodeSums> partials(static_cast<size_t>(team_.size()));
-    for_pieces(team_, rows.size(), [&](size_t begin, size_t end, int worker) {
-        NodeSums& partial = partials[static_cast<size_t>(worker)];
-        for (size_t i = begin; i < end; i++) {
-            Stats sum, square;
-            const uint32_t row = list ? list[i] : static_cast<uint32_t>(rows.begin + i);
-            residuals_.gather(&row, 0, 1, &sum);
-            if (options_.criterion == Criterion::mse_sum) residuals_.gather_squares(&row, 0, 1, &square);
-            partial.total += sum;
-            partial.squares += square.sum;
-        }
-    });
-    for (const NodeSums& partial : partials) {
-        sums.total += partial.total;
-        sums.squares += partial.squares;
+    for (size_t b = first; b < first + feature(*summed).size(); b++) {
+        sums.total += source.sums[b];
+        if (!source.squares.empty()) sums.squares += source.squares[b].sum;
     }
     return sums;
 }
 
 bool TreeGrower::may_split(const Leaf& leaf) const {
-    return (options_.max_depth == 0 || leaf.depth < options_.max_depth) && leaf.rows[in_bag].size() >= 2 &&
+    return (options_.max_depth == 0 || leaf.depth < options_.max_depth) && training_.rows(leaf.rows) >= 2 &&
            rules_->may_split(leaf.sums.total);
 }
 
 void TreeGrower::close(const Leaf& leaf) {
-    const int64_t value = residuals_.leaf_value(leaf.sums.total, options_.learning_rate, options_.l2);
-    tree_[static_cast<size_t>(leaf.node)].value = residuals_.to_number(value);
-    leaves_.push_back({leaf.rows, value});
+    const int64_t value = training_.leaf_value(leaf.sums.total, options_.learning_rate, options_.l2);
+    tree_[static_cast<size_t>(leaf.node)].value = training_.to_number(value);
+    leaves_.push_back({leaf.rows, leaf.sums, value});
 }
 
-bool TreeGrower::is_wide(int feature) const {
-    return data_.features[static_cast<size_t>(feature)].size() > max_histogram_bins;
-}
-
-// A histogram's bins are too few for the search to poll, so any thread may do it.
 void TreeGrower::search_histogram(const SplitSearch& search, const Histogram& histogram, int f, Searched& result) {
-    const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
-    const Stats* sums = histogram.sums.data() + builder_.offset(f);
-    const Stats* squares = histogram.squares.empty() ? nullptr : histogram.squares.data() + builder_.offset(f);
-    const NodeSums null{sums[feature.values], squares ? squares[feature.values].sum : 0};
-    const DenseBins bins{sums, squares, 0, feature.values};
-    if (feature.categorical)
+    const Stats* sums = histogram.sums.data() + training_.offset(f);
+    const Stats* squares = histogram.squares.empty() ? nullptr : histogram.squares.data() + training_.offset(f);
+    const uint32_t values = feature(f).values;
+    const NodeSums null{sums[values], squares ? squares[values].sum : 0};
+    const DenseBins bins{sums, squares, 0, values};
+    if (feature(f).categorical)
         search.scan_categories(f, bins, null, result.order, result.found, context_);
     else
         search.scan_numbers(f, bins, {}, null, result.found);
 }
 
-// By feature of this tree; the threads share the features out. Wide ones are left empty.
-std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearch& search, const RowSet& rows,
-                                                                int histogram) {
+// Long searches poll, which the main thread alone may do.
+bool TreeGrower::may_share(int f) const {
+    return training_.in_histogram(f) && feature(f).size() <= max_histogram_bins;
+}
+
+// By feature of this tree; the threads share the features out. Those that have no histogram are left empty.
+std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearch& search, int node, int histogram) {
     const size_t count = features_.size();
     std::vector<Searched> results(count, {search.no_candidates(), {}});
     if (histogram < 0) return results;
-    const size_t most_occupied = std::min(builder_.bins(), rows.size() * builder_.features().size());
+    const Histogram& sums = histograms_[static_cast<size_t>(histogram)];
+    const size_t most_occupied = std::min<size_t>(training_.bins(), training_.rows(node) * count);
     const size_t pieces = most_occupied < least_shared_bins ? 1 : count;
     team_.for_each(pieces, [&](size_t piece, int) {
         for (size_t i = piece; i < count; i += pieces)
-            if (!is_wide(features_[i]))
-                search_histogram(search, histograms_[static_cast<size_t>(histogram)], features_[i], results[i]);
+            if (may_share(features_[i])) search_histogram(search, sums, features_[i], results[i]);
     });
+    for (size_t i = 0; i < count; i++)
+        if (training_.in_histogram(features_[i]) && !may_share(features_[i]))
+            search_histogram(search, sums, features_[i], results[i]);
     return results;
 }
 
@@ -174,11 +120,11 @@ std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearc
 void TreeGrower::find_split(Leaf& leaf, int histogram) {
     const Stopwatch watch(clock_.splits);
     const SplitSearch search(*rules_, leaf.sums);
-    std::vector<Searched> results = search_histograms(search, leaf.rows[in_bag], histogram);
+    std::vector<Searched> results = search_histograms(search, leaf.rows, histogram);
     Candidates found = search.no_candidates();
     for (size_t i = 0; i < features_.size(); i++) {
-        if (is_wide(features_[i]))
-            wide_.search(features_[i], leaf.rows[in_bag], search, results[i].order, results[i].found);
+        if (!training_.in_histogram(features_[i]))
+            training_.search(features_[i], leaf.rows, search, results[i].order, results[i].found);
         found.add(results[i].found);
         if (!found.ends_with(features_[i])) results[i].order = {}; // it cannot win
     }
@@ -197,7 +143,7 @@ void TreeGrower::find_split(Leaf& leaf, int histogram) {
     }
     std::sort(leaf.split.categories.begin(), leaf.split.categories.end());
     const size_t taken = histograms_.size() - free_histograms_.size();
-    if (histogram >= 0 && leaf.rows[in_bag].size() > builder_.bins() && taken <= most_histograms_)
+    if (histogram >= 0 && training_.rows(leaf.rows) > training_.bins() && taken <= most_histograms_)
         leaf.histogram = histogram;
     else
         release_histogram(histogram);
@@ -222,80 +168,15 @@ TreeGrower::Leaf TreeGrower::take_next_leaf() {
     return std::move(handle.mapped());
 }
 
-// What RowIndex::partition asks for a row, and where that lies.
-template <class Look, class Address>
-struct GoLeft {
-    Look look;
-    Address address;
-    size_t operator()(uint32_t row) const { return look(row); }
-};
-
-template <class Side>
-std::pair<NodeRows, NodeRows> TreeGrower::partition_by(const NodeRows& rows, const FeatureBins& feature,
-                                                       const Side& side) {
-    const BinGroup& group = data_.groups[feature.group];
-    const BinnedTable& table = data_.tables[static_cast<size_t>(feature.table)];
-    const uint32_t* ids = table.ids();
-    std::pair<NodeRows, NodeRows> result;
-    const auto apply = [&](const auto& go_left) {
-        for (size_t part = 0; part < part_count; part++)
-            std::tie(result.first[part], result.second[part]) = index_.partition(rows[part], go_left);
-    };
-    const auto dispatch = [&](const auto* bins) {
-        const size_t width = group.width, slot = feature.slot;
-        if (!ids) {
-            apply(GoLeft{[=](uint32_t row) -> size_t { return side(bins[row * width + slot]); },
-                         [=](uint32_t row) { return bins + row * width + slot; }});
-        } else if (rows[in_bag].size() < table.rows) {
-            apply(GoLeft{[=](uint32_t row) -> size_t { return side(bins[ids[row] * width + slot]); },
-                         [=](uint32_t row) { return ids + row; }});
-        } else {
-            uint8_t* sides = table_sides_.data();
-            for_pieces(team_, table.rows, [&](size_t begin, size_t end, int) {
-                for (size_t i = begin; i < end; i++) sides[i] = static_cast<uint8_t>(side(bins[i * width + slot]));
-            });
-            apply(GoLeft{[=](uint32_t row) -> size_t { return sides[ids[row]]; },
-                         [=](uint32_t row) { return ids + row; }});
-        }
-    };
-    if (group.bytes == 1)
-        dispatch(group.bins<uint8_t>());
-    else if (group.bytes == 2)
-        dispatch(group.bins<uint16_t>());
-    else
-        dispatch(group.bins<uint32_t>());
-    return result;
-}
-
-std::pair<NodeRows, NodeRows> TreeGrower::partition(const NodeRows& rows, const Split& split) {
-    const Stopwatch watch(clock_.partition);
-    const FeatureBins& feature = data_.features[static_cast<size_t>(split.feature)];
-    if (!feature.categorical) {
-        const auto limit = static_cast<uint32_t>(split.last_bin + 1);
-        const uint32_t null = split.null_left ? feature.null_bin() : UINT32_MAX;
-        return partition_by(rows, feature,
-                            [=](uint32_t bin) -> size_t { return size_t{bin < limit} | size_t{bin == null}; });
-    }
-    const auto mark = [&](uint8_t value) {
-        for (const uint32_t code : split.categories) category_sides_[code] = value;
-        category_sides_[feature.null_bin()] = value && split.null_left;
-    };
-    mark(1);
-    const uint8_t* sides = category_sides_.data();
-    auto result = partition_by(rows, feature, [=](uint32_t bin) -> size_t { return sides[bin]; });
-    mark(0);
-    return result;
-}
-
 void TreeGrower::write_split(const Split& split, Node& node) const {
-    const FeatureBins& feature = data_.features[static_cast<size_t>(split.feature)];
+    const FeatureBins& bins = feature(split.feature);
     node.feature = split.feature;
     node.null_left = split.null_left;
     node.categories = split.categories;
-    if (!feature.categorical)
+    if (!bins.categorical)
         node.threshold = split.last_bin < 0 ? -std::numeric_limits<double>::infinity()
-                                            : feature.thresholds[static_cast<size_t>(split.last_bin)];
-    const double gain = std::ldexp(split.gain, -2 * residuals_.grid() - training_.shift());
+                                            : bins.thresholds[static_cast<size_t>(split.last_bin)];
+    const double gain = std::ldexp(split.gain, -2 * units_.grid - units_.shift);
     node.gain = std::min(gain, std::numeric_limits<double>::max());
 }
 
@@ -303,7 +184,7 @@ void TreeGrower::expand(Leaf leaf) {
     if (tree_.size() > (size_t{1} << 30))
         throw Error(ErrorCode::limit_exceeded, "a tree has more than 2^30 nodes", {}, "Set max_leaves or max_depth.");
     tree_memory_.add(2 * (sizeof(Node) + sizeof(Residuals::Leaf)) + leaf.split.categories.size() * sizeof(uint32_t));
-    const auto [left_rows, right_rows] = partition(leaf.rows, leaf.split);
+    const auto [left_rows, right_rows] = split_rows(leaf.rows, leaf.split);
     Leaf left{static_cast<int>(tree_.size()), leaf.depth + 1, left_rows, leaf.split.left, {}, -1};
     Leaf right{left.node + 1, leaf.depth + 1, right_rows, leaf.sums, {}, -1};
     right.sums.total -= left.sums.total;
@@ -316,7 +197,7 @@ void TreeGrower::expand(Leaf leaf) {
     for (const Leaf* child : {&left, &right}) {
         Node& added = tree_.emplace_back();
         added.parent = leaf.node;
-        added.rows = std::ldexp(static_cast<double>(child->sums.total.count), -training_.scale());
+        added.rows = std::ldexp(static_cast<double>(child->sums.total.count), -units_.scale);
     }
     leaf_count_++;
     if (options_.max_leaves > 0 && leaf_count_ >= options_.max_leaves) {
@@ -331,23 +212,23 @@ void TreeGrower::expand(Leaf leaf) {
 // Looks for the children's splits, or closes them. The smaller child's histogram is built from its rows; the larger
 // one's is what is left of the parent's.
 void TreeGrower::open_children(Leaf left, Leaf right, int parent) {
-    const bool left_small = left.rows[in_bag].size() <= right.rows[in_bag].size();
+    const bool left_small = training_.rows(left.rows) <= training_.rows(right.rows);
     Leaf& small = left_small ? left : right;
     Leaf& large = left_small ? right : left;
     const bool small_may = may_split(small), large_may = may_split(large);
     int small_histogram = -1, large_histogram = -1;
-    if (builder_.bins() > 0 && (small_may || large_may)) {
+    if (training_.bins() > 0 && (small_may || large_may)) {
         const bool subtract = parent >= 0 && large_may;
         if (small_may || subtract) {
             small_histogram = take_histogram();
-            build_histogram(small.rows[in_bag], small_histogram);
+            build_histogram(small.rows, small_histogram);
         }
         if (subtract) {
             large_histogram = std::exchange(parent, -1);
             subtract_histogram(large_histogram, small_histogram);
         } else if (large_may) {
             large_histogram = take_histogram();
-            build_histogram(large.rows[in_bag], large_histogram);
+            build_histogram(large.rows, large_histogram);
         }
         if (!small_may) release_histogram(std::exchange(small_histogram, -1));
     }
@@ -361,22 +242,29 @@ void TreeGrower::open_children(Leaf left, Leaf right, int parent) {
     }
 }
 
-Tree TreeGrower::grow(const NodeRows& root_rows, const std::vector<int>& features) {
+std::pair<int, int> TreeGrower::split_rows(int node, const Split& split) {
+    const Stopwatch watch(clock_.partition);
+    return training_.split(node, split);
+}
+
+Tree TreeGrower::grow(uint64_t tree, const std::vector<int>& features) {
     features_ = features;
-    builder_.select(features);
-    rules_.emplace(options_, training_, residuals_);
+    const int root_rows = training_.start(tree, features);
+    most_histograms_ = histograms_to_keep(training_.most_bins(), training_.rows(root_rows), options_);
+    units_ = training_.units();
+    rules_.emplace(options_, units_);
     tree_.assign(1, {});
     leaves_.clear();
     leaf_count_ = 1;
 
     Leaf root{0, 0, root_rows, {}, {}, -1};
     int histogram = -1;
-    if (builder_.bins() > 0) {
+    if (training_.bins() > 0) {
         histogram = take_histogram();
-        build_histogram(root.rows[in_bag], histogram);
+        build_histogram(root.rows, histogram);
     }
-    root.sums = sum_up(root.rows[in_bag], histogram);
-    tree_[0].rows = std::ldexp(static_cast<double>(root.sums.total.count), -training_.scale());
+    root.sums = sum_up(root.rows, histogram);
+    tree_[0].rows = std::ldexp(static_cast<double>(root.sums.total.count), -units_.scale);
     if (may_split(root)) {
         find_split(root, histogram);
     } else {

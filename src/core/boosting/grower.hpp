@@ -1,9 +1,7 @@
 // One regression tree, grown leaf by leaf.
 #pragma once
 
-#include "core/boosting/histogram.hpp"
-#include "core/boosting/split.hpp"
-#include "core/boosting/wide_features.hpp"
+#include "core/boosting/training_set.hpp"
 
 #include <chrono>
 #include <map>
@@ -49,17 +47,17 @@ class Reservation {
 
 class TreeGrower {
   public:
-    TreeGrower(const BinnedData& data, const TrainingRows& training, Residuals& residuals, RowIndex& index,
-               const Options& options, ThreadTeam& team, RunContext& context);
+    TreeGrower(TrainingSet& training, const Options& options, ThreadTeam& team, RunContext& context);
 
-    // Grows a tree over these features from the root's rows. Its leaves' rows are in leaves() afterwards.
-    Tree grow(const NodeRows& root, const std::vector<int>& features);
-    const std::vector<Residuals::Leaf>& leaves() const { return leaves_; }
+    // Grows tree number `tree` over these features. Its leaves' rows are in leaves() afterwards.
+    Tree grow(uint64_t tree, const std::vector<int>& features);
+    const std::vector<TrainingSet::Leaf>& leaves() const { return leaves_; }
     // Whether the root could not be split: its only leaf is leaves()[0].
     bool is_stump() const { return leaves_.size() == 1; }
     const GrowerClock& clock() const { return clock_; }
 
-    static uint64_t scratch_bytes(const BinnedData& data, const Options& options, int threads);
+    // For histograms of so many bins over a root of so many rows.
+    static uint64_t histogram_bytes(uint64_t bins, uint64_t rows, const Options& options);
 
   private:
     struct Histogram {
@@ -67,61 +65,54 @@ class TreeGrower {
     };
     // A leaf of the tree so far, with the best way to split it.
     struct Leaf {
-        int node;
+        int node; // of the tree
         int depth;
-        NodeRows rows;
+        int rows; // the training set's node
         NodeSums sums;
         Split split;
         int histogram = -1; // kept for its children; −1: none
     };
-    NodeSums sum_up(const RowSet& rows, int histogram);
-    bool may_split(const Leaf& leaf) const;
-    Leaf take_next_leaf();
-    void expand(Leaf leaf);
-    std::pair<NodeRows, NodeRows> partition(const NodeRows& rows, const Split& split);
-    void open_children(Leaf left, Leaf right, int parent_histogram);
-    void find_split(Leaf& leaf, int histogram);
     // A feature's part of the search for a split.
     struct Searched {
         Candidates found;
         std::vector<BinSums> order; // of a category, as in SplitSearch::scan_categories
     };
-    bool is_wide(int feature) const;
-    std::vector<Searched> search_histograms(const SplitSearch& search, const RowSet& rows, int histogram);
+    const FeatureBins& feature(int f) const { return training_.features()[static_cast<size_t>(f)]; }
+    NodeSums sum_up(int node, int histogram);
+    bool may_split(const Leaf& leaf) const;
+    bool may_share(int feature) const;
+    Leaf take_next_leaf();
+    void expand(Leaf leaf);
+    std::pair<int, int> split_rows(int node, const Split& split);
+    void open_children(Leaf left, Leaf right, int parent_histogram);
+    void find_split(Leaf& leaf, int histogram);
+    std::vector<Searched> search_histograms(const SplitSearch& search, int node, int histogram);
     void search_histogram(const SplitSearch& search, const Histogram& histogram, int feature, Searched& result);
     void close(const Leaf& leaf);
     void write_split(const Split& split, Node& node) const;
-    template <class Side>
-    std::pair<NodeRows, NodeRows> partition_by(const NodeRows& rows, const FeatureBins& feature, const Side& side);
 
     int take_histogram();
     void release_histogram(int histogram);
-    void build_histogram(const RowSet& rows, int histogram);
+    void build_histogram(int node, int histogram);
     void subtract_histogram(int from, int what);
 
-    const BinnedData& data_;
-    const TrainingRows& training_;
-    Residuals& residuals_;
-    RowIndex& index_;
+    TrainingSet& training_;
     const Options& options_;
     ThreadTeam& team_;
     RunContext& context_;
-    HistogramBuilder builder_;
-    WideFeatures wide_;
-    const size_t most_histograms_; // kept at once
     std::vector<Histogram> histograms_;
     std::vector<int> free_histograms_;
-    Buffer<uint8_t> table_sides_;    // by row of a table: does it go left
-    Buffer<uint8_t> category_sides_; // by bin; all zero between splits
     Reservation tree_memory_;
     GrowerClock clock_;
 
-    std::vector<int> features_; // of this tree
+    std::vector<int> features_;  // of this tree
+    size_t most_histograms_ = 0; // kept at once
+    SumUnits units_;
     std::optional<SplitRules> rules_;
     Tree tree_;
     std::map<int, Leaf> open_;                 // leaves that can be split, by node
     std::set<std::pair<double, int>> by_gain_; // their −gain and node
-    std::vector<Residuals::Leaf> leaves_;
+    std::vector<TrainingSet::Leaf> leaves_;
     int64_t leaf_count_ = 0;
 };
 

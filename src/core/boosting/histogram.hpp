@@ -3,11 +3,9 @@
 
 #include "core/boosting/binning.hpp"
 #include "core/boosting/residuals.hpp"
+#include "core/boosting/split.hpp"
 
 namespace btml::boosting {
-
-// Features with more bins than this (with NULL's) are searched one by one instead: see wide_features.hpp.
-inline constexpr size_t max_histogram_bins = 1024;
 
 enum class Quantity { residual, square };
 

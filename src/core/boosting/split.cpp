@@ -15,15 +15,19 @@ static NodeSums operator-(NodeSums a, NodeSums b) {
     return {a.total - b.total, a.squares - b.squares};
 }
 
-SplitRules::SplitRules(const Options& options, const TrainingRows& training, const Residuals& residuals)
+SumUnits sum_units(const TrainingRows& training, const Residuals& residuals) {
+    return {residuals.grid(), training.scale(), training.shift(), residuals.square_unit()};
+}
+
+SplitRules::SplitRules(const Options& options, const SumUnits& units)
     : criterion(options.criterion),
-      count_unit(training.count_unit()),
-      l2(std::min(std::ldexp(options.l2, training.shift()), 1e60)),
-      min_gain(std::ldexp(options.min_gain, 2 * residuals.grid() + training.shift())),
-      square_unit(residuals.square_unit()) {
+      count_unit(units.count_unit()),
+      l2(std::min(std::ldexp(options.l2, units.shift), 1e60)),
+      min_gain(std::ldexp(options.min_gain, 2 * units.grid + units.shift)),
+      square_unit(units.square_unit) {
     static constexpr double most = 0x1p62;
     const auto least_count = [&](double rows) {
-        return static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, training.scale())), 1.0, most));
+        return static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.scale)), 1.0, most));
     };
     min_count = least_count(options.min_leaf_rows);
     min_category_count = least_count(options.min_category_rows);

@@ -10,6 +10,7 @@
 #include "core/boosting/model.hpp"
 #include "core/boosting/residuals.hpp"
 
+#include <cmath>
 #include <span>
 
 namespace btml::boosting {
@@ -28,9 +29,20 @@ struct Split {
     std::vector<uint32_t> categories; // of a category: codes that go left, ascending
 };
 
+// What the integers of a histogram stand for.
+struct SumUnits {
+    int grid = 0;  // a sum: integer · 2^-grid of weight · 2^shift · residual
+    int scale = 0; // a count: integer · 2^-scale of weight
+    int shift = 0;
+    double square_unit = 1; // a sum of squares: integer · square_unit, in squared units of the grid
+
+    double count_unit() const { return std::ldexp(1, shift - scale); } // weight · 2^shift per unit of a count
+};
+SumUnits sum_units(const TrainingRows& training, const Residuals& residuals);
+
 // What makes a split admissible and good, in the units of the grid.
 struct SplitRules {
-    SplitRules(const Options& options, const TrainingRows& training, const Residuals& residuals);
+    SplitRules(const Options& options, const SumUnits& units);
 
     double weight(int64_t count) const { return static_cast<double>(count) * count_unit; }
     double gain(Stats left, Stats right) const;
@@ -108,6 +120,9 @@ struct SparseBins {
     NodeSums sums(size_t i) const { return cells[i].sums; }
     bool occupied(size_t) const { return true; }
 };
+
+// Features with more bins than this (with NULL's) are not for every thread to search, or to hold a histogram of.
+inline constexpr size_t max_histogram_bins = 1024;
 
 // One node's search over its features, to be offered in ascending order.
 class SplitSearch {

@@ -1,0 +1,156 @@
+#include "core/boosting/enumerated_set.hpp"
+
+namespace btml::boosting {
+
+static size_t most_table_rows(const BinnedData& data) {
+    size_t most = 0;
+    for (const BinnedTable& table : data.tables)
+        if (table.ids()) most = std::max(most, static_cast<size_t>(table.rows));
+    return most;
+}
+
+static size_t most_category_bins(const BinnedData& data) {
+    size_t most = 0;
+    for (const FeatureBins& feature : data.features)
+        if (feature.categorical) most = std::max(most, feature.size());
+    return most;
+}
+
+EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, Residuals residuals, const Options& options,
+                             ThreadTeam& team, RunContext& context)
+    : data_(std::move(data)),
+      training_(training),
+      residuals_(std::move(residuals)),
+      options_(options),
+      team_(team),
+      index_(training, team, context),
+      builder_(data_, residuals_, index_, team, context),
+      wide_(data_, residuals_, index_, options.criterion == Criterion::mse_sum, team, context),
+      table_sides_(context.memory(), "sides of table rows", most_table_rows(data_)),
+      category_sides_(context.memory(), "sides of categories", most_category_bins(data_), 0) {}
+
+uint64_t EnumeratedSet::scratch_bytes(const BinnedData& data, const Options& options, int threads) {
+    return HistogramBuilder::scratch_bytes(data, threads) +
+           WideFeatures::scratch_bytes(data, options.criterion == Criterion::mse_sum, threads) + most_table_rows(data) +
+           most_category_bins(data);
+}
+
+int EnumeratedSet::start(uint64_t tree, const std::vector<int>& features) {
+    builder_.select(features);
+    nodes_.assign(1, index_.root(options_.row_fraction, static_cast<uint64_t>(options_.seed), tree));
+    return 0;
+}
+
+size_t EnumeratedSet::most_bins() const {
+    size_t bins = 0;
+    for (size_t f = 0; f < data_.features.size(); f++)
+        if (in_histogram(static_cast<int>(f))) bins += data_.features[f].size();
+    return bins;
+}
+
+void EnumeratedSet::fill(int node, Stats* sums, Stats* squares) {
+    const RowSet& rows = node_rows(node)[in_bag];
+    builder_.build(rows, Quantity::residual, sums);
+    if (squares) builder_.build(rows, Quantity::square, squares);
+}
+
+NodeSums EnumeratedSet::sum(int node) {
+    const RowSet& rows = node_rows(node)[in_bag];
+    NodeSums sums;
+    const uint32_t* list = index_.rows(rows);
+    std::vector<NodeSums> partials(static_cast<size_t>(team_.size()));
+    for_pieces(team_, rows.size(), [&](size_t begin, size_t end, int worker) {
+        NodeSums& partial = partials[static_cast<size_t>(worker)];
+        for (size_t i = begin; i < end; i++) {
+            Stats sum, square;
+            const uint32_t row = list ? list[i] : static_cast<uint32_t>(rows.begin + i);
+            residuals_.gather(&row, 0, 1, &sum);
+            if (options_.criterion == Criterion::mse_sum) residuals_.gather_squares(&row, 0, 1, &square);
+            partial.total += sum;
+            partial.squares += square.sum;
+        }
+    });
+    for (const NodeSums& partial : partials) {
+        sums.total += partial.total;
+        sums.squares += partial.squares;
+    }
+    return sums;
+}
+
+// What RowIndex::partition asks for a row, and where that lies.
+template <class Look, class Address>
+struct GoLeft {
+    Look look;
+    Address address;
+    size_t operator()(uint32_t row) const { return look(row); }
+};
+
+template <class Side>
+std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, const FeatureBins& feature,
+                                                       const Side& side) {
+    const BinGroup& group = data_.groups[feature.group];
+    const BinnedTable& table = data_.tables[static_cast<size_t>(feature.table)];
+    const uint32_t* ids = table.ids();
+    std::pair<NodeRows, NodeRows> result;
+    const auto apply = [&](const auto& go_left) {
+        for (size_t part = 0; part < part_count; part++)
+            std::tie(result.first[part], result.second[part]) = index_.partition(rows[part], go_left);
+    };
+    const auto dispatch = [&](const auto* bins) {
+        const size_t width = group.width, slot = feature.slot;
+        if (!ids) {
+            apply(GoLeft{[=](uint32_t row) -> size_t { return side(bins[row * width + slot]); },
+                         [=](uint32_t row) { return bins + row * width + slot; }});
+        } else if (rows[in_bag].size() < table.rows) {
+            apply(GoLeft{[=](uint32_t row) -> size_t { return side(bins[ids[row] * width + slot]); },
+                         [=](uint32_t row) { return ids + row; }});
+        } else {
+            uint8_t* sides = table_sides_.data();
+            for_pieces(team_, table.rows, [&](size_t begin, size_t end, int) {
+                for (size_t i = begin; i < end; i++) sides[i] = static_cast<uint8_t>(side(bins[i * width + slot]));
+            });
+            apply(GoLeft{[=](uint32_t row) -> size_t { return sides[ids[row]]; },
+                         [=](uint32_t row) { return ids + row; }});
+        }
+    };
+    if (group.bytes == 1)
+        dispatch(group.bins<uint8_t>());
+    else if (group.bytes == 2)
+        dispatch(group.bins<uint16_t>());
+    else
+        dispatch(group.bins<uint32_t>());
+    return result;
+}
+
+std::pair<int, int> EnumeratedSet::split(int node, const Split& split) {
+    const NodeRows rows = node_rows(node);
+    const auto add_nodes = [&](const std::pair<NodeRows, NodeRows>& sides) {
+        nodes_.push_back(sides.first);
+        nodes_.push_back(sides.second);
+        return std::pair(static_cast<int>(nodes_.size()) - 2, static_cast<int>(nodes_.size()) - 1);
+    };
+    const FeatureBins& feature = data_.features[static_cast<size_t>(split.feature)];
+    if (!feature.categorical) {
+        const auto limit = static_cast<uint32_t>(split.last_bin + 1);
+        const uint32_t null = split.null_left ? feature.null_bin() : UINT32_MAX;
+        return add_nodes(partition(rows, feature,
+                                   [=](uint32_t bin) -> size_t { return size_t{bin < limit} | size_t{bin == null}; }));
+    }
+    const auto mark = [&](uint8_t value) {
+        for (const uint32_t code : split.categories) category_sides_[code] = value;
+        category_sides_[feature.null_bin()] = value && split.null_left;
+    };
+    mark(1);
+    const uint8_t* sides = category_sides_.data();
+    const auto result = add_nodes(partition(rows, feature, [=](uint32_t bin) -> size_t { return sides[bin]; }));
+    mark(0);
+    return result;
+}
+
+void EnumeratedSet::subtract(const std::vector<Leaf>& leaves) {
+    std::vector<Residuals::Leaf> rows;
+    for (const Leaf& leaf : leaves) rows.push_back({node_rows(leaf.node), leaf.value});
+    residuals_.subtract(rows, index_);
+}
+
+} // namespace btml::boosting
