@@ -320,6 +320,12 @@ Buffer<uint8_t> bin_column(FeatureColumn& column, FeatureBins& feature, const Bu
 
 BinnedData bin_features(Dataset& dataset, const TrainingRows& training, int max_bins, ThreadTeam& team,
                         RunContext& context) {
+    const auto of_table = [&](size_t t) { return multiplicities(dataset.tables[t], training, team, context); };
+    return bin_features(dataset, of_table, max_bins, team, context);
+}
+
+BinnedData bin_features(Dataset& dataset, const Multiplicities& multiplicities, int max_bins, ThreadTeam& team,
+                        RunContext& context) {
     BinnedData data;
     data.rows = dataset.rows;
     for (const FeatureColumn& column : dataset.features)
@@ -329,7 +335,7 @@ BinnedData bin_features(Dataset& dataset, const TrainingRows& training, int max_
     size_t done = 0;
     for (size_t t = 0; t < dataset.tables.size(); t++) {
         DataTable& table = dataset.tables[t];
-        const Buffer<int64_t> multiplicity = multiplicities(table, training, team, context);
+        const Buffer<int64_t> multiplicity = multiplicities(t);
         data.tables.push_back({table.rows, std::move(table.row_ids), {}});
         GroupPacker groups(data, static_cast<int>(t), team, context);
         for (size_t f = 0; f < dataset.features.size(); f++) {

@@ -3,6 +3,8 @@
 
 #include "core/boosting/training_rows.hpp"
 
+#include <functional>
+
 namespace btml::boosting {
 
 // A feature's bins: of a number, bin b holds thresholds[b−1] ≤ x < thresholds[b] in PostgreSQL's order; of a category,
@@ -49,9 +51,14 @@ struct BinnedData {
     std::vector<BinGroup> groups;
 };
 
+// By table: Σ of weights over the training rows that each row joins to, in any unit; empty when that is 1 for each.
+using Multiplicities = std::function<Buffer<int64_t>(size_t table)>;
+
 // Bins every feature, by the values of the training rows: one bin per distinct value when there are at most max_bins
 // of them (0: always), else about equal total weight in each of at most max_bins bins. Frees the raw columns and takes
 // the tables' row ids out of the dataset.
+BinnedData bin_features(Dataset& dataset, const Multiplicities& multiplicities, int max_bins, ThreadTeam& team,
+                        RunContext& context);
 BinnedData bin_features(Dataset& dataset, const TrainingRows& training, int max_bins, ThreadTeam& team,
                         RunContext& context);
 

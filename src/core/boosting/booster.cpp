@@ -2,6 +2,7 @@
 
 #include "core/base/rng.hpp"
 #include "core/boosting/enumerated_set.hpp"
+#include "core/boosting/factorised_set.hpp"
 #include "core/boosting/grower.hpp"
 
 #include <cmath>
@@ -54,20 +55,22 @@ class Estimate {
         "Name a boolean column of the source that is true for some rows as holdout, or set early_stopping to 0.");
 }
 
-void check(const Dataset& dataset, const Options& options) {
+void check(const Dataset& dataset, const Options& options, bool factorised) {
     options.validate();
     if (dataset.features.empty())
         throw Error(ErrorCode::invalid_argument, "there are no features to learn from", {},
                     "The source needs at least one column besides target, holdout and weight.");
     if (options.early_stopping > 0 && dataset.holdout_table < 0) refuse_early_stopping();
-    if (dataset.rows > UINT32_MAX - 1)
+    if (!factorised && dataset.rows > UINT32_MAX - 1)
         throw Error(ErrorCode::limit_exceeded, format("the join has %llu rows, at most %u can be enumerated",
                                                       static_cast<unsigned long long>(dataset.rows), UINT32_MAX - 1));
     const auto expect = [](bool good, const char* what) {
         if (!good) throw Error(ErrorCode::internal, format("inconsistent dataset: %s", what));
     };
     for (const DataTable& table : dataset.tables)
-        expect(table.row_ids.empty() ? table.rows == dataset.rows : table.row_ids.size() == dataset.rows, "row ids");
+        expect(factorised ||
+                   (table.row_ids.empty() ? table.rows == dataset.rows : table.row_ids.size() == dataset.rows),
+               "row ids");
     for (const FeatureColumn& column : dataset.features) {
         expect(column.table >= 0 && static_cast<size_t>(column.table) < dataset.tables.size(), "table of a feature");
         const size_t size = column.kind == FeatureKind::number ? column.numbers.size() : column.codes.size();
@@ -102,8 +105,11 @@ class Booster {
         : options_(options), context_(context), team_(context), dataset_(std::move(dataset)) {}
 
     FitResult run();
+    FitResult run_factorised(const relational::GroupedJoin& join);
 
   private:
+    template <class Body>
+    void time(const char* phase, const Body& body);
     void describe();
     void grow_trees(TrainingSet& training);
     bool add_tree(Tree tree, const TrainingSet& training);
@@ -127,21 +133,23 @@ void Booster::describe() {
         model.features.push_back({column.name, column.type, column.kind == FeatureKind::category, column.categories});
 }
 
+template <class Body>
+void Booster::time(const char* phase, const Body& body) {
+    Timing timing{phase, 0};
+    {
+        const Stopwatch watch(timing.seconds);
+        body();
+    }
+    result_.timings.push_back(std::move(timing));
+}
+
 FitResult Booster::run() {
-    const auto seconds = [this](const char* phase, const auto& body) {
-        Timing timing{phase, 0};
-        {
-            const Stopwatch watch(timing.seconds);
-            body();
-        }
-        result_.timings.push_back(std::move(timing));
-    };
     context_.memory().require(Estimate(dataset_, options_).peak(), "rows and binned features");
     describe();
     const TrainingRows training(dataset_, team_, context_);
     if (options_.early_stopping > 0 && training.holdout_rows() == 0) refuse_early_stopping();
     std::optional<BinnedData> data;
-    seconds("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
+    time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
     size_t bins = 0;
     for (const FeatureBins& feature : data->features)
         if (feature.size() <= max_histogram_bins) bins += feature.size();
@@ -149,9 +157,20 @@ FitResult Booster::run() {
                                   TreeGrower::histogram_bytes(bins, training.train_rows(), options_),
                               "residuals, rows of nodes and histograms");
     std::optional<Residuals> residuals;
-    seconds("residuals", [&] { residuals.emplace(training, std::move(dataset_.target), team_, context_); });
+    time("residuals", [&] { residuals.emplace(training, std::move(dataset_.target), team_, context_); });
     EnumeratedSet set(std::move(*data), training, std::move(*residuals), options_, team_, context_);
     grow_trees(set);
+    return std::move(result_);
+}
+
+FitResult Booster::run_factorised(const relational::GroupedJoin& join) {
+    context_.memory().require(FactorisedSet::bytes(dataset_, join, options_), "sums by row and filters of leaves");
+    describe();
+    std::optional<FactorisedSet> set;
+    time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_); });
+    if (options_.early_stopping > 0 && set->holdout_rows() == 0) refuse_early_stopping();
+    context_.memory().require(TreeGrower::histogram_bytes(set->most_bins(), set->rows(0), options_), "histograms");
+    grow_trees(*set);
     return std::move(result_);
 }
 
@@ -224,8 +243,14 @@ void Booster::report(const LogEntry& entry) {
 } // namespace
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
-    check(dataset, options);
+    check(dataset, options, false);
     return Booster(std::move(dataset), options, context).run();
+}
+
+FitResult fit_factorised(Dataset dataset, const relational::GroupedJoin& join, const Options& options,
+                         RunContext& context) {
+    check(dataset, options, true);
+    return Booster(std::move(dataset), options, context).run_factorised(join);
 }
 
 } // namespace btml::boosting

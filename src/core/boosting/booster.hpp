@@ -3,6 +3,7 @@
 
 #include "core/boosting/dataset.hpp"
 #include "core/boosting/model.hpp"
+#include "core/relational/grouped_join.hpp"
 
 namespace btml::boosting {
 
@@ -23,5 +24,11 @@ struct FitResult {
 // Errors: invalid_argument (options; no training rows; no features), out_of_range (a target of 1e150 or more in
 // magnitude), memory_limit before the work starts.
 FitResult fit(Dataset dataset, const Options& options, RunContext& context);
+
+// The same model without listing the rows of the join: the dataset's columns are in the order of the grouped join's
+// tables, and its tables have no row ids. Time and memory do not grow with the number of join rows, but with the square
+// of that of leaves.
+FitResult fit_factorised(Dataset dataset, const relational::GroupedJoin& join, const Options& options,
+                         RunContext& context);
 
 } // namespace btml::boosting

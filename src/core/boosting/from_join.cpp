@@ -92,4 +92,25 @@ Dataset make_dataset(relational::Join join, relational::JoinRows rows, const Dat
     return dataset;
 }
 
+Dataset make_dataset(relational::Join join, const relational::GroupedJoin& grouped, const DatasetPlan& plan,
+                     RunContext& context) {
+    relational::JoinRows rows{join.count(context), {}, -1};
+    for (size_t t = 0; t < join.tables().size(); t++) rows.row_ids.emplace_back(context.memory(), "row ids");
+    Dataset dataset = make_dataset(std::move(join), std::move(rows), plan);
+    relational::RowBlocks blocks(context, "grouping rows by key", 0);
+    const auto order_of = [&](int table) -> const Buffer<relational::RowId>& {
+        return grouped.tables()[static_cast<size_t>(table)].order;
+    };
+    relational::reorder(dataset.target, order_of(dataset.target_table), blocks);
+    if (!dataset.weight.empty()) relational::reorder(dataset.weight, order_of(dataset.target_table), blocks);
+    if (dataset.holdout_table >= 0) relational::reorder(dataset.holdout, order_of(dataset.holdout_table), blocks);
+    for (FeatureColumn& feature : dataset.features) {
+        if (feature.kind == FeatureKind::number)
+            relational::reorder(feature.numbers, order_of(feature.table), blocks);
+        else
+            relational::reorder(feature.codes, order_of(feature.table), blocks);
+    }
+    return dataset;
+}
+
 } // namespace btml::boosting

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/boosting/dataset.hpp"
+#include "core/relational/grouped_join.hpp"
 #include "core/relational/join_rows.hpp"
 
 #include <optional>
@@ -28,5 +29,9 @@ struct DatasetPlan {
 // negative; null_value for a weight of NULL. Rows whose target is NULL must have been filtered out.
 // Categories that no row has any more are dropped, so that the join gives the same model as its materialisation.
 Dataset make_dataset(relational::Join join, relational::JoinRows rows, const DatasetPlan& plan);
+
+// The same for fit_factorised: columns in the order of the grouped join, no row ids.
+Dataset make_dataset(relational::Join join, const relational::GroupedJoin& grouped, const DatasetPlan& plan,
+                     RunContext& context);
 
 } // namespace btml::boosting

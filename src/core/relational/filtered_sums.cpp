@@ -118,8 +118,6 @@ uint64_t FilteredSums::bytes_per_query(const GroupedJoin& join) {
     return std::max<uint64_t>(1, values) * sizeof(double);
 }
 
-// Without the queries that some table's selection contradicts, and without filters that all its rows pass; queries that
-// are the same then are one.
 std::vector<FilterQuery> FilteredSums::relevant(const Selection& selection, const std::vector<FilterQuery>& queries) {
     struct Bits {
         std::vector<uint64_t> any, all;

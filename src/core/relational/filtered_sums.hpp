@@ -46,6 +46,10 @@ class FilteredSums {
     // The same over the whole selected join, by upward messages only.
     Total total(const Selection& selection, const std::vector<FilterQuery>& queries);
 
+    // The queries without those that some table's selection contradicts, and without filters that all its rows pass;
+    // those that are the same then are one.
+    std::vector<FilterQuery> relevant(const Selection& selection, const std::vector<FilterQuery>& queries);
+
     // Bytes that one more query evaluated at the same time takes.
     static uint64_t bytes_per_query(const GroupedJoin& join);
 
@@ -57,7 +61,6 @@ class FilteredSums {
     static constexpr size_t lanes = 8;
     static constexpr uint64_t block_memory = uint64_t{64} << 20;
 
-    std::vector<FilterQuery> relevant(const Selection& selection, const std::vector<FilterQuery>& queries);
     template <class Body>
     void for_each_block(const Selection& selection, const std::vector<FilterQuery>& queries, bool with_count,
                         const Body& body);

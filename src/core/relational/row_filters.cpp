@@ -16,16 +16,38 @@ bool RowFilters::equals(int filter, const RowSubset& subset) const {
                        [&](RowId row) { return (bits[row] >> (f % 64) & 1) != 0; });
 }
 
+int RowFilters::add_empty() {
+    if (count_ % 64 == 0) words_.emplace_back(memory_, "row filters of leaves", rows_, uint64_t{0});
+    sizes_.push_back(0);
+    return count_++;
+}
+
+int RowFilters::add_both(const RowFilters& other, int a, int b) {
+    if (a < 0) std::swap(a, b);
+    if (a < 0) return -1;
+    if (b < 0) b = a;
+    const auto [place, is_new] = by_pair_.emplace(std::minmax(a, b), count_);
+    if (!is_new) return place->second;
+    const int filter = add_empty();
+    const uint64_t* const bits_a = other.word(static_cast<size_t>(a) / 64);
+    const uint64_t* const bits_b = other.word(static_cast<size_t>(b) / 64);
+    uint64_t* const bits = words_.back().data();
+    for (uint64_t row = 0; row < rows_; row++) {
+        const uint64_t passes = bits_a[row] >> (a % 64) & bits_b[row] >> (b % 64) & 1;
+        bits[row] |= passes << (filter % 64);
+    }
+    return filter;
+}
+
 int RowFilters::add(const RowSubset& subset) {
     const uint64_t key = digest(subset.rows);
     const auto [begin, end] = by_digest_.equal_range(key);
     for (auto it = begin; it != end; ++it)
         if (equals(it->second, subset)) return it->second;
-    if (count_ % 64 == 0) words_.emplace_back(memory_, "row filters of leaves", rows_, uint64_t{0});
-    const int filter = count_++;
+    const int filter = add_empty();
     uint64_t* const bits = words_.back().data();
     for (const RowId row : subset.rows) bits[row] |= uint64_t{1} << (filter % 64);
-    sizes_.push_back(subset.rows.size());
+    sizes_.back() = subset.rows.size();
     by_digest_.emplace(key, filter);
     return filter;
 }

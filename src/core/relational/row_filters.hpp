@@ -3,6 +3,7 @@
 
 #include "core/relational/table_rows.hpp"
 
+#include <map>
 #include <unordered_map>
 
 namespace btml::relational {
@@ -20,6 +21,8 @@ class RowFilters {
 
     // The filter that lets a proper subset's rows pass; the one added before where there is one of the same rows.
     int add(const RowSubset& subset);
+    // The filter that passes what two filters of other filters of this table pass both; −1: all rows.
+    int add_both(const RowFilters& other, int a, int b);
     int count() const { return count_; }
     uint64_t rows() const { return rows_; }
     size_t words() const { return words_.size(); }
@@ -29,6 +32,7 @@ class RowFilters {
 
   private:
     bool equals(int filter, const RowSubset& subset) const;
+    int add_empty();
 
     uint64_t rows_;
     MemoryBudget& memory_;
@@ -36,6 +40,7 @@ class RowFilters {
     std::vector<Buffer<uint64_t>> words_;
     std::vector<uint64_t> sizes_;                      // by filter: rows that pass
     std::unordered_multimap<uint64_t, int> by_digest_; // of the rows
+    std::map<std::pair<int, int>, int> by_pair_;
 };
 
 } // namespace btml::relational

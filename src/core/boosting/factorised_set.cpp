@@ -1,0 +1,532 @@
+#include "core/boosting/factorised_set.hpp"
+
+#include "core/base/rng.hpp"
+
+#include <bit>
+#include <cmath>
+
+namespace btml::boosting {
+
+using namespace relational;
+
+namespace {
+
+constexpr double too_large = 1e150; // squares of targets must not overflow
+constexpr int sum_bits = 60;        // sums start below 2^60 …
+constexpr int most_sum_bits = 62;   // … and their grid gets coarser before they can pass 2^62
+constexpr int finest_rows = 32;     // log₂ of the weight up to which values and sums have one grid
+constexpr int count_bits = 51;      // counts are exact in doubles
+constexpr uint64_t pairs_at_once = 256;
+
+int bit_width(uint128 x) {
+    const auto high = static_cast<uint64_t>(x >> 64);
+    return high ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(x));
+}
+
+// One more bit than fits a double is no harm in an int64_t.
+int64_t rounded(double x) {
+    static constexpr double most = 0x1p62;
+    return std::llrint(std::clamp(x, -most, most));
+}
+
+} // namespace
+
+FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Options& options, ThreadTeam& team,
+                             RunContext& context)
+    : options_(options),
+      team_(team),
+      context_(context),
+      join_(join),
+      target_table_(dataset.target_table),
+      values_(context.memory(), "residuals") {
+    for (const GroupedTable& table : join.tables()) filters_.emplace_back(table.rows, context.memory());
+    train_rows_ = count_rows(dataset, false);
+    holdout_rows_ = dataset.holdout_table < 0 ? 0 : count_rows(dataset, true);
+    weigh(dataset);
+    train_ = population(dataset, false);
+    values_.resize(dataset.target.size());
+    std::fill(values_.begin(), values_.end(), 0);
+    queries_ = std::make_unique<FilteredSums>(join, filters_, target_table_, values_, team, context);
+    start(0, {}); // the root
+
+    std::vector<bool> all(join.tables().size(), true);
+    root_ = no_sums(all);
+    queries_->add(selection(nodes_[0], train_), {}, pointers(root_.sums), pointers(root_.counts));
+    Buffer<double>& train = root_.counts[static_cast<size_t>(target_table_)];
+    for (const double count : train) train_count_ += count;
+    if (train_rows_ == 0 || train_count_ == 0)
+        throw Error(ErrorCode::invalid_argument, "there are no rows to train on",
+                    format("Of %llu rows, %llu are held out and %llu have weight 0.",
+                           static_cast<unsigned long long>(dataset.rows),
+                           static_cast<unsigned long long>(holdout_rows_),
+                           static_cast<unsigned long long>(dataset.rows - holdout_rows_ - train_rows_)));
+    Buffer<double> held_out(context.memory(), "join multiplicities");
+    if (holdout_rows_ > 0) {
+        held_out_ = population(dataset, true);
+        std::vector<bool> only_target(join.tables().size(), false);
+        only_target[static_cast<size_t>(target_table_)] = true;
+        RowSums sums = no_sums(only_target);
+        queries_->add(selection(nodes_[0], held_out_), {}, pointers(sums.sums), pointers(sums.counts));
+        held_out = std::move(sums.counts[static_cast<size_t>(target_table_)]);
+        for (const double count : held_out) holdout_count_ += count;
+    }
+    find_base(dataset.target, train, held_out);
+    choose_grid(dataset.target, train);
+    if (holdout_rows_ > 0) {
+        for (size_t i = 0; i < held_out.size(); i++)
+            if (held_out[i] > 0) holdout_squares_ += held_out[i] * values_[i] * values_[i];
+        holdout_loss_ = std::ldexp(holdout_squares_ / holdout_count_, -2 * value_grid_);
+    }
+    dataset.target.clear();
+    data_ = bin_features(
+        dataset,
+        [&](size_t t) {
+            Buffer<int64_t> counts(context_.memory(), "join multiplicities", root_.counts[t].size());
+            for (size_t i = 0; i < counts.size(); i++) counts[i] = rounded(root_.counts[t][i]);
+            return counts;
+        },
+        options.max_bins, team, context);
+    residual_.push_back(plain_query(1, 1));
+    queries_->add(selection(nodes_[0], train_), residual_, pointers(root_.sums),
+                  std::vector<double*>(join.tables().size(), nullptr));
+}
+
+FactorisedSet::~FactorisedSet() = default;
+
+uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options) {
+    std::vector<bool> has_features(join.tables().size(), false);
+    for (const FeatureColumn& feature : dataset.features) has_features[static_cast<size_t>(feature.table)] = true;
+    const auto leaves = static_cast<uint64_t>(options.max_leaves > 0 ? options.max_leaves : 64);
+    uint64_t rows = 0, filters = 0;
+    for (size_t t = 0; t < join.tables().size(); t++) {
+        rows += join.tables()[t].rows;
+        if (has_features[t])
+            filters += join.tables()[t].rows * ((static_cast<uint64_t>(options.trees) * leaves + 63) / 64) * 8;
+    }
+    return rows * (4 * sizeof(double) + 2 * sizeof(RowId)) + filters + FilteredSums::bytes_per_query(join) * 8 +
+           (uint64_t{64} << 20);
+}
+
+void FactorisedSet::weigh(Dataset& dataset) {
+    if (dataset.weight.empty()) return;
+    double largest = 0;
+    for (const double w : dataset.weight) {
+        if (!(w >= 0) || std::isinf(w))
+            throw Error(ErrorCode::out_of_range, format("weight %g is out of range", w), {},
+                        "Weights must be finite and not negative.");
+        largest = std::max(largest, w);
+    }
+    const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+    scale_ = count_bits - static_cast<int>(std::bit_width(dataset.rows)) - exponent;
+    shift_ = exponent >= 0 && exponent <= 10 ? 0 : -exponent;
+    for (double& w : dataset.weight) w = std::nearbyint(std::ldexp(w, scale_));
+}
+
+FactorisedSet::Population FactorisedSet::population(const Dataset& dataset, bool held_out) {
+    Population weights;
+    for (size_t t = 0; t < join_.tables().size(); t++) weights.emplace_back(context_.memory(), "weights");
+    const auto multiply = [&](int table, const auto& factor_of) {
+        Buffer<double>& factors = weights[static_cast<size_t>(table)];
+        if (factors.empty()) {
+            factors.resize(join_.tables()[static_cast<size_t>(table)].rows);
+            std::fill(factors.begin(), factors.end(), 1);
+        }
+        for (size_t i = 0; i < factors.size(); i++) factors[i] *= factor_of(i);
+    };
+    if (!dataset.weight.empty()) multiply(dataset.target_table, [&](size_t i) { return dataset.weight[i]; });
+    if (dataset.holdout_table >= 0)
+        multiply(dataset.holdout_table, [&](size_t i) { return (dataset.holdout[i] != 0) == held_out ? 1.0 : 0.0; });
+    return weights;
+}
+
+// Join rows of positive weight that are trained on, or held out.
+uint64_t FactorisedSet::count_rows(const Dataset& dataset, bool held_out) {
+    Population present = population(dataset, held_out);
+    if (!dataset.weight.empty())
+        for (double& w : present[static_cast<size_t>(dataset.target_table)]) w = w > 0 ? 1 : 0;
+    FilteredSums counter(join_, filters_, target_table_, values_, team_, context_);
+    start(0, {});
+    const double count = counter.total(selection(nodes_[0], present), {}).count;
+    if (count > 0x1p53)
+        throw Error(ErrorCode::out_of_range,
+                    format("the join has more than %g rows, the most that can be counted", 0x1p53));
+    return static_cast<uint64_t>(count);
+}
+
+FactorisedSet::RowSums FactorisedSet::no_sums(const std::vector<bool>& tables) const {
+    RowSums result;
+    for (size_t t = 0; t < tables.size(); t++) {
+        const uint64_t rows = tables[t] ? join_.tables()[t].rows : 0;
+        result.sums.emplace_back(context_.memory(), "sums by row", rows, 0.0);
+        result.counts.emplace_back(context_.memory(), "sums by row", rows, 0.0);
+    }
+    return result;
+}
+
+std::vector<double*> FactorisedSet::pointers(std::vector<Buffer<double>>& buffers) {
+    std::vector<double*> result;
+    for (Buffer<double>& buffer : buffers) result.push_back(buffer.empty() ? nullptr : buffer.data());
+    return result;
+}
+
+Selection FactorisedSet::selection(const Node& node, const Population& population) const {
+    Selection result;
+    for (size_t t = 0; t < node.rows.size(); t++) {
+        result.rows.push_back(node.rows[t].get());
+        result.weights.push_back(population[t].empty() ? nullptr : population[t].data());
+    }
+    return result;
+}
+
+FilterQuery FactorisedSet::plain_query(double coefficient, int power) const {
+    return {coefficient, power, std::vector<int>(join_.tables().size(), -1)};
+}
+
+// The same arithmetic as in Residuals, so that an enumerated join has the same base and grid.
+void FactorisedSet::find_base(const Buffer<double>& target, const Buffer<double>& train,
+                              const Buffer<double>& held_out) {
+    double most = 0, most_trained = 0;
+    for (size_t i = 0; i < target.size(); i++) {
+        const double y = std::fabs(target[i]);
+        if (train[i] > 0) most_trained = std::max(most_trained, y);
+        if (train[i] > 0 || (!held_out.empty() && held_out[i] > 0)) most = std::max(most, y);
+    }
+    if (!(most < too_large))
+        throw Error(ErrorCode::out_of_range, format("target value of magnitude %g is out of range", most), {},
+                    "Targets must be finite and below 1e150 in magnitude.");
+    if (most_trained == 0) return;
+    const int scale = most_sum_bits - 1 - std::ilogb(most_trained);
+    int128 sum = 0;
+    for (size_t i = 0; i < target.size(); i++)
+        if (train[i] > 0)
+            sum += static_cast<int128>(std::llrint(std::ldexp(target[i], scale))) * static_cast<int64_t>(train[i]);
+    const auto count = static_cast<int128>(train_count_);
+    const auto whole = static_cast<double>(sum / count);
+    base_ = std::ldexp(whole + static_cast<double>(sum % count) / static_cast<double>(count), -scale);
+}
+
+void FactorisedSet::choose_grid(const Buffer<double>& target, const Buffer<double>& train) {
+    const double unit = std::ldexp(1, shift_ - scale_);
+    double most = 0;
+    for (size_t i = 0; i < target.size(); i++)
+        if (train[i] > 0) most = std::max(most, std::fabs(target[i] - base_));
+    if (most > 0) {
+        const int bits = std::min(39, (126 - std::ilogb(train_count_)) / 2 - 1);
+        const int trial = bits - std::ilogb(most);
+        double loss = 0;
+        if (unit == 1) {
+            uint128 exact = 0;
+            for (size_t i = 0; i < target.size(); i++) {
+                if (train[i] == 0) continue;
+                const auto r = static_cast<uint128>(std::llabs(std::llrint(std::ldexp(target[i] - base_, trial))));
+                exact += r * r * static_cast<uint64_t>(train[i]);
+            }
+            loss = static_cast<double>(exact);
+        } else {
+            for (size_t i = 0; i < target.size(); i++) {
+                const double r = std::ldexp(target[i] - base_, trial);
+                if (train[i] > 0) loss += train[i] * unit * r * r;
+            }
+        }
+        const double bound = std::max(std::sqrt(train_count_ * unit * loss), std::ldexp(most, trial));
+        sum_shift_ = std::max(0, std::ilogb(train_count_ * unit) - finest_rows);
+        value_grid_ = trial + sum_bits - 1 - std::ilogb(bound) + sum_shift_;
+    } else {
+        // Equal targets: only those held out, if any, differ from the mean.
+        double apart = 0;
+        for (const double y : target) apart = std::max(apart, std::fabs(y - base_));
+        if (apart > 0 && apart < too_large) value_grid_ = 40 - std::ilogb(apart);
+    }
+    loss_ = 0;
+    for (size_t i = 0; i < target.size(); i++) {
+        values_[i] = std::nearbyint(std::ldexp(target[i] - base_, value_grid_));
+        if (train[i] == 0) continue;
+        if (unit == 1) {
+            const auto r = static_cast<int128>(values_[i]);
+            loss_ += r * r * static_cast<int64_t>(train[i]);
+        } else {
+            loss_ += static_cast<int128>(values_[i] * values_[i] * train[i] * unit);
+        }
+    }
+}
+
+double FactorisedSet::train_loss() const {
+    const double weight = train_count_ * units().count_unit();
+    return std::ldexp(static_cast<double>(loss_) / weight, -2 * value_grid_);
+}
+
+SumUnits FactorisedSet::units() const {
+    const int square_shift = std::max(0, bit_width(static_cast<uint128>(std::max<int128>(loss_, 0))) - 61);
+    return {value_grid_ - sum_shift_, scale_, shift_, std::ldexp(1, square_shift - 2 * sum_shift_)};
+}
+
+int64_t FactorisedSet::leaf_value(Stats total, double learning_rate, double l2) const {
+    if (total.count == 0) return 0;
+    const double weight = static_cast<double>(total.count) * units().count_unit();
+    const double sum = std::ldexp(static_cast<double>(total.sum), sum_shift_);
+    const double value = learning_rate * sum / (weight + std::ldexp(l2, shift_));
+    static constexpr double most = 1LL << sum_bits;
+    return std::llrint(std::clamp(value, -most, most));
+}
+
+double FactorisedSet::to_number(int64_t value) const {
+    return std::ldexp(static_cast<double>(value), -value_grid_);
+}
+
+// As an enumerated set samples: by the number of the target table's row before it was put into the order of keys.
+void FactorisedSet::sample(uint64_t tree) {
+    in_bag_.clear();
+    if (options_.row_fraction >= 1) return;
+    for (const Buffer<double>& weights : train_) {
+        in_bag_.emplace_back(context_.memory(), "weights", weights.size());
+        std::copy(weights.begin(), weights.end(), in_bag_.back().begin());
+    }
+    const GroupedTable& table = join_.tables()[static_cast<size_t>(target_table_)];
+    Buffer<double>& weights = in_bag_[static_cast<size_t>(target_table_)];
+    if (weights.empty()) {
+        weights.resize(table.rows);
+        std::fill(weights.begin(), weights.end(), 1);
+    }
+    for (size_t i = 0; i < weights.size(); i++) {
+        const uint64_t row = table.order.empty() ? i : table.order[i];
+        if (!(random_unit(static_cast<uint64_t>(options_.seed), tree, row) < options_.row_fraction)) weights[i] = 0;
+    }
+}
+
+int FactorisedSet::start(uint64_t tree, const std::vector<int>& features) {
+    features_ = features;
+    offsets_.assign(data_.features.size(), 0);
+    bins_ = 0;
+    for (const int f : features) {
+        offsets_[static_cast<size_t>(f)] = bins_;
+        bins_ += data_.features[static_cast<size_t>(f)].size();
+    }
+    if (!train_.empty()) sample(tree);
+    nodes_.clear();
+    Node root;
+    for (size_t t = 0; t < join_.tables().size(); t++)
+        root.rows.push_back(
+            std::make_shared<RowSubset>(RowSubset{true, Buffer<RowId>(context_.memory(), "rows of nodes"),
+                                                  Buffer<RowId>(context_.memory(), "rows of nodes")}));
+    nodes_.push_back(std::move(root));
+    return 0;
+}
+
+uint64_t FactorisedSet::rows(int node) const {
+    uint64_t rows = 0;
+    for (size_t t = 0; t < join_.tables().size(); t++) {
+        const RowSubset& subset = *nodes_[static_cast<size_t>(node)].rows[t];
+        rows += subset.all ? join_.tables()[t].rows : subset.rows.size();
+    }
+    return rows;
+}
+
+size_t FactorisedSet::most_bins() const {
+    size_t bins = 0;
+    for (const FeatureBins& feature : data_.features) bins += feature.size();
+    return bins;
+}
+
+NodeSums FactorisedSet::sum(int) {
+    throw Error(ErrorCode::internal, "a factorised training set has every feature in its histograms");
+}
+
+void FactorisedSet::search(int, int, const SplitSearch&, std::vector<BinSums>&, Candidates&) {
+    throw Error(ErrorCode::internal, "a factorised training set has every feature in its histograms");
+}
+
+namespace {
+
+// Calls body with the bins of a feature's rows: body(bin_of), bin_of(row).
+template <class Body>
+void with_bins(const BinnedData& data, const FeatureBins& feature, const Body& body) {
+    const BinGroup& group = data.groups[feature.group];
+    const size_t width = group.width, slot = feature.slot;
+    if (group.bytes == 1)
+        body([bins = group.bins<uint8_t>(), width, slot](size_t row) -> uint32_t { return bins[row * width + slot]; });
+    else if (group.bytes == 2)
+        body([bins = group.bins<uint16_t>()](size_t row) -> uint32_t { return bins[row]; });
+    else
+        body([bins = group.bins<uint32_t>()](size_t row) -> uint32_t { return bins[row]; });
+}
+
+} // namespace
+
+std::pair<int, int> FactorisedSet::split(int node, const Split& split) {
+    const FeatureBins& feature = data_.features[static_cast<size_t>(split.feature)];
+    const auto table = static_cast<size_t>(feature.table);
+    const Node parent = nodes_[static_cast<size_t>(node)];
+    const RowSubset& rows = *parent.rows[table];
+    std::vector<uint8_t> sides(feature.size(), 0);
+    if (feature.categorical)
+        for (const uint32_t code : split.categories) sides[code] = 1;
+    else
+        std::fill_n(sides.begin(), split.last_bin + 1, 1);
+    sides[feature.null_bin()] = split.null_left;
+    RowSubset children[2] = {
+        {false, Buffer<RowId>(context_.memory(), "rows of nodes"), Buffer<RowId>(context_.memory(), "rows of nodes")},
+        {false, Buffer<RowId>(context_.memory(), "rows of nodes"), Buffer<RowId>(context_.memory(), "rows of nodes")}};
+    const GroupedTable& grouped = join_.tables()[table];
+    for (RowSubset& child : children) child.first.reserve(grouped.groups() + 1);
+    with_bins(data_, feature, [&](const auto& bin_of) {
+        for (uint64_t g = 0; g < grouped.groups(); g++) {
+            if (g % 4096 == 0) context_.poll();
+            for (RowSubset& child : children) child.first.push_back(static_cast<RowId>(child.rows.size()));
+            const auto place = [&](RowId row) { children[1 - sides[bin_of(row)]].rows.push_back(row); };
+            if (rows.all)
+                for (RowId row = grouped.first[g]; row < grouped.first[g + 1]; row++) place(row);
+            else
+                for (RowId i = rows.first[g]; i < rows.first[g + 1]; i++) place(rows.rows[i]);
+        }
+    });
+    for (RowSubset& child : children) {
+        child.first.push_back(static_cast<RowId>(child.rows.size()));
+        child.rows.shrink_to_fit();
+        child.first.shrink_to_fit();
+        Node added = parent;
+        added.rows[table] = std::make_shared<RowSubset>(std::move(child));
+        nodes_.push_back(std::move(added));
+    }
+    nodes_[static_cast<size_t>(node)].rows.clear();
+    return {static_cast<int>(nodes_.size()) - 2, static_cast<int>(nodes_.size()) - 1};
+}
+
+std::vector<bool> FactorisedSet::tables_of_features() const {
+    std::vector<bool> tables(join_.tables().size(), false);
+    for (const int f : features_) tables[static_cast<size_t>(data_.features[static_cast<size_t>(f)].table)] = true;
+    return tables;
+}
+
+void FactorisedSet::fill(int node, Stats* sums, Stats* squares) {
+    const Node& rows = nodes_[static_cast<size_t>(node)];
+    const bool is_root = node == 0 && in_bag_.empty();
+    RowSums own;
+    if (!is_root) {
+        own = no_sums(tables_of_features());
+        queries_->add(selection(rows, in_bag_.empty() ? train_ : in_bag_), residual_, pointers(own.sums),
+                      pointers(own.counts));
+    }
+    RowSums square_sums;
+    if (squares) {
+        square_sums = no_sums(tables_of_features());
+        count_squares(rows, square_sums);
+    }
+    add_to_bins(rows, is_root ? root_ : own, square_sums.sums, sums, squares);
+}
+
+// Σ residual² = Σ over pairs of the residual's queries of the product of their coefficients, over the rows that both
+// let pass.
+void FactorisedSet::count_squares(const Node& node, RowSums& sums) {
+    const Selection selected = selection(node, in_bag_.empty() ? train_ : in_bag_);
+    const std::vector<FilterQuery> queries = queries_->relevant(selected, residual_);
+    const std::vector<double*> to = pointers(sums.sums), no_counts(to.size(), nullptr);
+    std::vector<RowFilters> filters;
+    std::vector<FilterQuery> pairs;
+    const auto evaluate = [&] {
+        FilteredSums(join_, filters, target_table_, values_, team_, context_).add(selected, pairs, to, no_counts);
+        pairs.clear();
+        filters.clear();
+    };
+    for (size_t a = 0; a < queries.size(); a++)
+        for (size_t b = 0; b <= a; b++) {
+            if (filters.empty())
+                for (const GroupedTable& table : join_.tables()) filters.emplace_back(table.rows, context_.memory());
+            FilterQuery pair{queries[a].coefficient * queries[b].coefficient * (a == b ? 1 : 2),
+                             queries[a].power + queries[b].power,
+                             {}};
+            for (size_t t = 0; t < filters.size(); t++)
+                pair.filters.push_back(filters[t].add_both(filters_[t], queries[a].filters[t], queries[b].filters[t]));
+            pairs.push_back(std::move(pair));
+            if (pairs.size() == pairs_at_once) evaluate();
+        }
+    if (!pairs.empty()) evaluate();
+}
+
+void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std::vector<Buffer<double>>& squares,
+                                Stats* out, Stats* out_squares) {
+    const double sum_unit = std::ldexp(1, shift_ - scale_ - sum_shift_);
+    const double square_unit = units().square_unit * std::ldexp(1, 2 * sum_shift_ - shift_ + scale_);
+    team_.for_each(features_.size(), [&](size_t i, int) {
+        const FeatureBins& feature = data_.features[static_cast<size_t>(features_[i])];
+        const auto t = static_cast<size_t>(feature.table);
+        const RowSubset& rows = *node.rows[t];
+        Stats* const bins = out + offset(features_[i]);
+        Stats* const square_bins = out_squares ? out_squares + offset(features_[i]) : nullptr;
+        std::fill_n(bins, feature.size(), Stats{});
+        if (square_bins) std::fill_n(square_bins, feature.size(), Stats{});
+        with_bins(data_, feature, [&](const auto& bin_of) {
+            const auto add = [&](RowId row) {
+                const uint32_t bin = bin_of(row);
+                bins[bin] += {rounded(sums.sums[t][row] * sum_unit), rounded(sums.counts[t][row])};
+                if (square_bins) square_bins[bin] += {rounded(squares[t][row] / square_unit), 0};
+            };
+            if (rows.all)
+                for (RowId row = 0; row < join_.tables()[t].rows; row++) add(row);
+            else
+                for (const RowId row : rows.rows) add(row);
+        });
+    });
+}
+
+FilterQuery FactorisedSet::query_of(const Leaf& leaf) {
+    FilterQuery query = plain_query(-static_cast<double>(leaf.value), 0);
+    const Node& node = nodes_[static_cast<size_t>(leaf.node)];
+    for (size_t t = 0; t < node.rows.size(); t++)
+        if (!node.rows[t]->all) query.filters[t] = filters_[t].add(*node.rows[t]);
+    return query;
+}
+
+FilteredSums::Total FactorisedSet::leaf_total(const Leaf& leaf, const Population& population) {
+    return queries_->total(selection(nodes_[static_cast<size_t>(leaf.node)], population), residual_);
+}
+
+// Σ r'² = Σ r² − 2 Σ_ℓ value_ℓ s_ℓ + Σ_ℓ value_ℓ² n_ℓ, as the leaves partition the join.
+void FactorisedSet::update_losses(const std::vector<Leaf>& leaves) {
+    const double unit = units().count_unit();
+    for (const Leaf& leaf : leaves) {
+        int128 sum = static_cast<int128>(leaf.sums.total.sum) << sum_shift_, count = leaf.sums.total.count;
+        if (!in_bag_.empty()) {
+            const FilteredSums::Total total = leaf_total(leaf, train_);
+            sum = static_cast<int128>(total.sum * unit);
+            count = static_cast<int128>(total.count);
+        }
+        const int128 value = leaf.value;
+        const int128 weighted = scale_ == 0
+                                    ? value * value * count
+                                    : static_cast<int128>(static_cast<double>(value) * static_cast<double>(value) *
+                                                          unit * static_cast<double>(count));
+        loss_ += weighted - 2 * value * sum;
+        if (holdout_rows_ > 0) {
+            const FilteredSums::Total total = leaf_total(leaf, held_out_);
+            const auto v = static_cast<double>(leaf.value);
+            holdout_squares_ += v * (v * total.count - 2 * total.sum);
+        }
+    }
+    loss_ = std::max<int128>(loss_, 0);
+    if (holdout_rows_ > 0)
+        holdout_loss_ = std::ldexp(std::max(0.0, holdout_squares_) / holdout_count_, -2 * value_grid_);
+}
+
+void FactorisedSet::subtract(const std::vector<Leaf>& leaves) {
+    update_losses(leaves);
+    std::vector<FilterQuery> added;
+    for (const Leaf& leaf : leaves)
+        if (leaf.value != 0) added.push_back(query_of(leaf));
+    residual_.insert(residual_.end(), added.begin(), added.end());
+    if (in_bag_.empty()) {
+        start(0, features_);
+        queries_->add(selection(nodes_[0], train_), added, pointers(root_.sums),
+                      std::vector<double*>(join_.tables().size(), nullptr));
+    } else {
+        refine_sums();
+    }
+}
+
+// Trees fitted to samples may let the loss grow, and with it the sums.
+void FactorisedSet::refine_sums() {
+    const double weight = train_count_ * units().count_unit();
+    const double bound = std::ldexp(std::sqrt(weight * static_cast<double>(loss_)), -sum_shift_);
+    if (bound >= std::ldexp(1, most_sum_bits)) sum_shift_ += std::ilogb(bound) - sum_bits + 1;
+}
+
+} // namespace btml::boosting

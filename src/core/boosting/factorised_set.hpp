@@ -1,0 +1,115 @@
+// A training set whose join rows are never listed: sums of residuals come from queries over the join.
+//
+// The residual of a join row is its target less the values of the leaves it lies in, so a node's sum for a row ρ of a
+// table is Σ y − Σ_ℓ value_ℓ · |ρ ⋈ J^(node) ∩ J^(ℓ)|: one query with row filters for each leaf ℓ of each earlier tree
+// (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2, Algorithm 2), many of which are evaluated together
+// (FilteredSums). Time and memory do not depend on the number of join rows.
+//
+// Targets and leaf values are integers on a grid, as in Residuals, and sums are made integers row by row, so the trees
+// are those of an EnumeratedSet, but for ties that rounding beyond 53 bits decides.
+#pragma once
+
+#include "core/boosting/training_set.hpp"
+#include "core/relational/filtered_sums.hpp"
+
+#include <memory>
+
+namespace btml::boosting {
+
+class FactorisedSet : public TrainingSet {
+  public:
+    // The dataset's columns are in the order of the grouped join's tables, and its tables have no row ids. Takes the
+    // dataset's columns. Errors: invalid_argument when no row is left to train on; out_of_range for a weight or a
+    // target out of its range, and for more than 2^53 join rows.
+    FactorisedSet(Dataset& dataset, const relational::GroupedJoin& join, const Options& options, ThreadTeam& team,
+                  RunContext& context);
+    ~FactorisedSet() override;
+
+    // Bytes beside the dataset's columns, at most.
+    static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options);
+
+    const std::vector<FeatureBins>& features() const override { return data_.features; }
+    double base() const override { return base_; }
+    uint64_t train_rows() const override { return train_rows_; }
+    uint64_t holdout_rows() const override { return holdout_rows_; }
+    double train_loss() const override;
+    std::optional<double> holdout_loss() const override { return holdout_loss_; }
+    SumUnits units() const override;
+    int64_t leaf_value(Stats total, double learning_rate, double l2) const override;
+    double to_number(int64_t value) const override;
+
+    int start(uint64_t tree, const std::vector<int>& features) override;
+    uint64_t rows(int node) const override;
+    NodeSums sum(int node) override;
+    std::pair<int, int> split(int node, const Split& split) override;
+    size_t bins() const override { return bins_; }
+    bool in_histogram(int) const override { return true; }
+    size_t offset(int feature) const override { return offsets_[static_cast<size_t>(feature)]; }
+    size_t most_bins() const override;
+    void fill(int node, Stats* sums, Stats* squares) override;
+    void search(int, int, const SplitSearch&, std::vector<BinSums>&, Candidates&) override;
+    void subtract(const std::vector<Leaf>& leaves) override;
+
+  private:
+    using Subset = std::shared_ptr<const relational::RowSubset>;
+    struct Node {
+        std::vector<Subset> rows; // by table
+    };
+    // Which join rows, by the weights of the tables' rows; an empty buffer: 1 each.
+    using Population = std::vector<Buffer<double>>;
+    // By row of each table; of tables that are not asked for, empty.
+    struct RowSums {
+        std::vector<Buffer<double>> sums, counts;
+    };
+
+    void weigh(Dataset& dataset);
+    Population population(const Dataset& dataset, bool held_out);
+    uint64_t count_rows(const Dataset& dataset, bool held_out);
+    RowSums no_sums(const std::vector<bool>& tables) const;
+    static std::vector<double*> pointers(std::vector<Buffer<double>>& buffers);
+    relational::Selection selection(const Node& node, const Population& population) const;
+    relational::FilterQuery plain_query(double coefficient, int power) const;
+    void find_base(const Buffer<double>& target, const Buffer<double>& train, const Buffer<double>& held_out);
+    void choose_grid(const Buffer<double>& target, const Buffer<double>& train);
+    void refine_sums();
+    double to_square_units(double sum) const;
+    std::vector<bool> tables_of_features() const;
+    void count_squares(const Node& node, RowSums& sums);
+    void add_to_bins(const Node& node, const RowSums& sums, const std::vector<Buffer<double>>& squares, Stats* out,
+                     Stats* out_squares);
+    relational::FilterQuery query_of(const Leaf& leaf);
+    void update_losses(const std::vector<Leaf>& leaves);
+    relational::FilteredSums::Total leaf_total(const Leaf& leaf, const Population& population);
+    void sample(uint64_t tree);
+
+    const Options& options_;
+    ThreadTeam& team_;
+    RunContext& context_;
+    const relational::GroupedJoin& join_;
+    const int target_table_;
+    BinnedData data_;
+
+    int scale_ = 0, shift_ = 0;            // as in TrainingRows
+    Population train_, held_out_, in_bag_; // the last empty where all rows are in the bag
+    uint64_t train_rows_ = 0, holdout_rows_ = 0;
+    double train_count_ = 0, holdout_count_ = 0; // in units of 2^-scale
+
+    double base_ = 0;
+    int value_grid_ = 0;    // a value: integer · 2^-value_grid
+    int sum_shift_ = 0;     // the grid of sums is coarser by so many bits
+    Buffer<double> values_; // target − base, on the grid, by row of the target's table
+    int128 loss_ = 0;       // Σ weight · residual² of training rows, in squared units of the value grid
+    double holdout_squares_ = 0;
+    std::optional<double> holdout_loss_;
+
+    std::vector<relational::RowFilters> filters_;   // by table
+    std::vector<relational::FilterQuery> residual_; // the residual as a sum of queries
+    std::unique_ptr<relational::FilteredSums> queries_;
+    std::vector<Node> nodes_;
+    RowSums root_; // of all training rows, kept up to date; not used with row_fraction below 1
+    std::vector<int> features_;
+    std::vector<size_t> offsets_;
+    size_t bins_ = 0;
+};
+
+} // namespace btml::boosting
