@@ -208,17 +208,25 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
                     skipped == 0 ? "It is empty."
                                  : format("The target is NULL in all of its %llu rows.",
                                           static_cast<unsigned long long>(skipped)));
-    relational::JoinRows rows = relational::enumerate(join, context);
-    const bool tuples = rows.identity_table < 0;
-    Dataset dataset = make_dataset(std::move(join), std::move(rows), plan);
-    const double joining = seconds_since(join_start);
-
-    FitResult result = fit(std::move(dataset), request.options, context);
+    const StrategyChoice choice = choose_strategy(join, request.options, request.strategy, context);
+    double joining = 0;
+    const auto fit_join = [&] {
+        if (choice.strategy == Strategy::factorize) {
+            const relational::GroupedJoin grouped(join, context);
+            Dataset dataset = make_dataset(std::move(join), grouped, plan, context);
+            joining = seconds_since(join_start);
+            return fit_factorised(std::move(dataset), grouped, request.options, context);
+        }
+        relational::JoinRows rows = relational::enumerate(join, context);
+        Dataset dataset = make_dataset(std::move(join), std::move(rows), plan);
+        joining = seconds_since(join_start);
+        return fit(std::move(dataset), request.options, context);
+    };
+    FitResult result = fit_join();
     result.model.target = request.target;
     result.model.rows_skipped = skipped;
-    result.model.strategy = "enumerate";
-    result.model.strategy_reason =
-        tuples ? "the join is held as row ids" : "the rows of one table are the rows of the join";
+    result.model.strategy = choice.strategy == Strategy::factorize ? "factorize" : "enumerate";
+    result.model.strategy_reason = choice.reason;
     result.timings.insert(result.timings.begin(), {{"reading tables", reading}, {"joining tables", joining}});
     return result;
 }

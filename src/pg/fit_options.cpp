@@ -9,6 +9,7 @@ namespace btml::pg {
 
 using boosting::Criterion;
 using boosting::Options;
+using boosting::Strategy;
 
 namespace {
 
@@ -49,9 +50,8 @@ void read_common(const Arguments& arguments, int i, FitRequest& request) {
     options.early_stopping = arguments.integer(i++, "early_stopping");
     options.row_fraction = arguments.number(i++, "row_fraction");
     options.feature_fraction = arguments.number(i++, "feature_fraction");
-    const std::string strategy = arguments.string(i++, "strategy");
-    if (strategy == "factorize") not_supported("strategy", "factorize", "Valid values are \"auto\", \"enumerate\".");
-    choice(strategy, "strategy", {"auto", "enumerate"});
+    request.strategy = static_cast<Strategy>(
+        choice(arguments.string(i++, "strategy"), "strategy", {"auto", "enumerate", "factorize"}));
     const size_t criterion = choice(arguments.string(i++, "criterion"), "criterion", {"variance", "mse_sum"});
     options.criterion = criterion == 0 ? Criterion::variance : Criterion::mse_sum;
     const std::string residuals = arguments.string(i++, "residuals");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/boosting/model.hpp"
+#include "core/boosting/strategy.hpp"
 #include "pg/bridge/arguments.hpp"
 
 namespace btml::pg {
@@ -9,6 +10,7 @@ namespace btml::pg {
 struct FitRequest {
     std::string source, target;
     boosting::Options options; // validated
+    boosting::Strategy strategy = boosting::Strategy::automatic;
     std::optional<std::vector<std::string>> features;
     std::vector<std::string> categorical;
     std::optional<std::string> holdout, weight;

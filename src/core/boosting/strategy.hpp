@@ -1,0 +1,21 @@
+// How to train over a join: with its rows held as row ids, or by queries over its tables.
+#pragma once
+
+#include "core/boosting/model.hpp"
+#include "core/relational/join.hpp"
+
+namespace btml::boosting {
+
+enum class Strategy { automatic, enumerate, factorize };
+
+struct StrategyChoice {
+    Strategy strategy;  // never automatic
+    std::string reason; // for people
+};
+
+// Enumerates where the rows of one table are the rows of the join; otherwise takes what fits into memory, and of both
+// what is estimated to be faster. A strategy that is asked for is taken as it is.
+StrategyChoice choose_strategy(const relational::Join& join, const Options& options, Strategy asked,
+                               RunContext& context);
+
+} // namespace btml::boosting
