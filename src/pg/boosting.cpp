@@ -202,7 +202,7 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
                                  : format("The target is NULL in all of its %llu rows.",
                                           static_cast<unsigned long long>(skipped)));
     relational::JoinRows rows = relational::enumerate(join, context);
-    const bool tuples = rows.identity_table < 0;
+    const bool tuples = rows.identity_table < 0 || rows.identity_table >= join.relations();
     Dataset dataset = make_dataset(std::move(join), std::move(rows), plan);
     const double joining = seconds_since(join_start);
 
