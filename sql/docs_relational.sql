@@ -37,6 +37,16 @@ SELECT * FROM btml.explain_join('
     SELECT s.quantity * i.price AS turnover, t.area
     FROM sale s JOIN item i USING (item_id) JOIN store t USING (store_id)');
 
+CREATE TABLE offer (supplier_id int, item_id int, cost float8);
+CREATE TABLE serves (supplier_id int, store_id int);
+INSERT INTO offer SELECT s, i, s / 10.0 + i FROM generate_series(1, 20) s, generate_series(1, 4) i WHERE (s + i) % 3 <> 0;
+INSERT INTO serves SELECT s, t FROM generate_series(1, 20) s, generate_series(1, 3) t WHERE (s + t) % 4 > 0;
+SELECT * FROM btml.explain_join('
+    SELECT FROM sale JOIN offer USING (item_id) JOIN serves USING (store_id, supplier_id)');
+
+SELECT btml.sumprod('SELECT s.quantity, o.cost FROM sale s JOIN offer o USING (item_id)
+    JOIN serves USING (store_id, supplier_id)') AS total_cost;
+
 SELECT btml.sumprod('SELECT s.quantity, i.prize FROM sale s JOIN item i USING (item_id)');
 
-DROP TABLE store, item, sale, promotion;
+DROP TABLE store, item, sale, promotion, offer, serves;

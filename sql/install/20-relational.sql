@@ -3,12 +3,12 @@
 CREATE FUNCTION btml.explain_join(source text) RETURNS SETOF text
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_explain_join';
 COMMENT ON FUNCTION btml.explain_join(text) IS
-'how btml reads a source (a table, a view or a SELECT): base relations with their rows before and after reduction, join tree with its keys, what was not factorised and why, exact rows of the join, training strategy; the source is read, not materialised';
+'how btml reads a source (a table, a view or a SELECT): base relations with their rows before and after reduction, join tree with its keys, the bags of a cyclic join with their AGM bounds, fractional hypertree width, what was not factorised and why, exact rows of the join, training strategy; the source is read, not materialised';
 
 CREATE FUNCTION btml.sumprod(source text, semiring text DEFAULT 'sum_product') RETURNS float8
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sumprod';
 COMMENT ON FUNCTION btml.sumprod(text, text) IS
-'sum over the join''s rows of the product over the source''s output columns, by message passing (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 2), in time near-linear in the tables, not in the join; SELECT FROM … counts rows, exactly (error 22003 beyond 2^53); semiring: sum_product, max_product (factors not negative, else 22023), min_plus, max_plus, or_and; a NULL factor skips the row; an empty join gives 0, 0, Infinity, -Infinity, 0';
+'sum over the join''s rows of the product over the source''s output columns, by message passing (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 2), in time near-linear in the tables, not in the join (of a cyclic join: in its largest bag); SELECT FROM … counts rows, exactly (error 22003 beyond 2^53); semiring: sum_product, max_product (factors not negative, else 22023), min_plus, max_plus, or_and; a NULL factor skips the row; an empty join gives 0, 0, Infinity, -Infinity, 0';
 
 CREATE FUNCTION btml.sumprod_by(source text, group_by name[], semiring text DEFAULT 'sum_product')
 RETURNS SETOF record

@@ -31,7 +31,14 @@ class Explanation {
 
   private:
     void add_table(int table, int depth);
+    void add_remarks(int table, const std::string& below);
     std::string edge(int table) const;
+    std::string describe(const Bag& bag) const;
+    std::string structure() const;
+    std::string attribute_names(const std::vector<int>& attributes) const;
+    const SourceRelation* relation(int number) const {
+        return static_cast<const SourceRelation*>(list_nth(analysis_.relations, number));
+    }
 
     const SourceAnalysis& analysis_;
     const Join& join_;
@@ -51,36 +58,58 @@ std::string Explanation::edge(int table) const {
         if (join->left == node.parent && join->right == table) return "left join" + on_keys(join->names);
         if (join->left == table && join->right == node.parent) return "right join" + on_keys(join->names);
     }
-    std::string on;
-    for (int attribute : node.separator) on += (on.empty() ? "on " : ", ") + text_at(analysis_.attributes, attribute);
-    return on.empty() ? "cross join" : on;
+    return node.separator.empty() ? "cross join" : "on " + attribute_names(node.separator);
+}
+
+std::string Explanation::attribute_names(const std::vector<int>& attributes) const {
+    std::string names;
+    for (int attribute : attributes) names += (names.empty() ? "" : ", ") + text_at(analysis_.attributes, attribute);
+    return names;
+}
+
+std::string Explanation::describe(const Bag& bag) const {
+    std::string tables;
+    for (int table : bag.tables) tables += (tables.empty() ? "" : ", ") + std::string(relation(table)->name);
+    return "bag (" + attribute_names(bag.attributes) + ") of " + tables;
 }
 
 void Explanation::add_table(int table, int depth) {
-    const auto* const relation = static_cast<const SourceRelation*>(list_nth(analysis_.relations, table));
     const std::string indent(static_cast<size_t>(depth) * 2, ' ');
-    std::string line = indent + (depth > 0 ? "-> " : "") + relation->name;
-    if (depth > 0) line += " " + edge(table);
-    const uint64_t kept = join_.tables()[static_cast<size_t>(table)].rows, read = join_.rows_read(table);
-    line += format("  (rows: %llu read, %llu in the join)", static_cast<unsigned long long>(read),
-                   static_cast<unsigned long long>(kept));
-    lines_.push_back(line);
-    const std::string below = indent + (depth > 0 ? "     " : "  ");
-    if (relation->reason) lines_.push_back(below + "Not factorised: " + relation->reason);
-    if (relation->filters) lines_.push_back(below + "Filter: " + list_text(relation->filters, " AND "));
+    const std::string arrow = indent + (depth > 0 ? "-> " : ""), how = depth > 0 ? " " + edge(table) : "";
+    const bool is_bag = table >= join_.relations();
+    const Bag* const bag = is_bag ? &join_.cycles().bags[static_cast<size_t>(table - join_.relations())] : nullptr;
+    const std::string came = bag ? format("at most %.15g by the AGM bound, %llu made", bag->agm_bound,
+                                          static_cast<unsigned long long>(join_.rows_read(table)))
+                                 : format("%llu read", static_cast<unsigned long long>(join_.rows_read(table)));
+    lines_.push_back(arrow + (bag ? describe(*bag) : relation(table)->name) + how + "  (rows: " + came +
+                     format(", %llu in the join)",
+                            static_cast<unsigned long long>(join_.tables()[static_cast<size_t>(table)].rows)));
+    if (!bag) add_remarks(table, indent + (depth > 0 ? "     " : "  "));
     for (int child : join_.tree().nodes[static_cast<size_t>(table)].children) add_table(child, depth + 1);
+}
+
+void Explanation::add_remarks(int table, const std::string& below) {
+    if (relation(table)->reason) lines_.push_back(below + "Not factorised: " + relation(table)->reason);
+    if (relation(table)->filters) lines_.push_back(below + "Filter: " + list_text(relation(table)->filters, " AND "));
+}
+
+std::string Explanation::structure() const {
+    if (join_.cycles().bags.empty()) return "Acyclic: fractional hypertree width 1";
+    return format("Cyclic: fractional hypertree width %s%.4g, the cost is that of the largest bag",
+                  join_.cycles().exact ? "" : "at most ", join_.cycles().width);
 }
 
 std::vector<std::string> Explanation::lines(RunContext& context) {
     const uint64_t rows = join_.count(context);
-    const size_t tables = join_.tables().size();
-    if (tables == 1)
+    const int relations = join_.relations();
+    if (relations == 1)
         lines_.push_back(format("One relation: %llu rows", static_cast<unsigned long long>(rows)));
     else
-        lines_.push_back(format("Join of %zu relations: %llu rows, not materialised", tables,
-                                static_cast<unsigned long long>(rows)));
+        lines_.push_back(
+            format("Join of %d relations: %llu rows, %s", relations, static_cast<unsigned long long>(rows),
+                   join_.cycles().bags.empty() ? "not materialised" : "materialised in bags of keys only"));
     add_table(join_.tree().root(), 0);
-    if (tables > 1) lines_.push_back("Acyclic: fractional hypertree width 1");
+    if (relations > 1) lines_.push_back(structure());
     const uint64_t bytes = enumeration_bytes(join_, context);
     const auto kilobytes = [](uint64_t count) { return static_cast<unsigned long long>((count + 1023) / 1024); };
     if (rows > max_rows)

@@ -1,4 +1,4 @@
-// Random acyclic joins, and the same joins by brute force over plain vectors.
+// Random joins, acyclic ones and others, and the same joins by brute force over plain vectors.
 #pragma once
 
 #include "core/base/rng.hpp"
@@ -104,11 +104,21 @@ inline std::vector<Tuple> brute_force(const PlainJoin& join) {
 }
 
 struct RandomShape {
-    int most_tables = 6;
+    int least_tables = 1, most_tables = 6;
     int most_rows = 9;
     double left_join = 0.3, second_column = 0.1, null = 0.08, empty_table = 0.04;
     bool signed_factors = true;
+    int pool = 0; // when not 0, most tables have two or three of so few attributes: most joins are cyclic then
 };
+
+inline constexpr RandomShape cyclic_shape{.least_tables = 4,
+                                          .most_tables = 6,
+                                          .most_rows = 10,
+                                          .left_join = 0.15,
+                                          .second_column = 0.03,
+                                          .null = 0.03,
+                                          .empty_table = 0.01,
+                                          .pool = 5};
 
 // A random join: tables hang on earlier ones by some of their attributes or by a left join, then are shuffled.
 class JoinMaker {
@@ -116,7 +126,7 @@ class JoinMaker {
     JoinMaker(uint64_t seed, const RandomShape& shape) : random_(seed), shape_(shape) {}
 
     PlainJoin make() {
-        const int count = 1 + random_.below(shape_.most_tables);
+        const int count = shape_.least_tables + random_.below(shape_.most_tables + 1 - shape_.least_tables);
         for (int t = 0; t < count; t++) add_table(t);
         shuffle();
         return std::move(join_);
@@ -142,10 +152,13 @@ class JoinMaker {
         std::set<int> attributes;
         const int on = number == 0 ? -1 : random_.below(number);
         const bool by_left_join = on >= 0 && random_.chance(shape_.left_join);
-        if (on >= 0 && !by_left_join)
+        if (on >= 0 && !by_left_join && shape_.pool == 0)
             for (int attribute : join_.tables[static_cast<size_t>(on)].attributes)
                 if (random_.chance(0.7)) attributes.insert(attribute);
-        for (int i = random_.below(4); i > 0; i--) attributes.insert(next_attribute_++);
+        const bool from_pool = shape_.pool > 0;
+        for (int i = !from_pool ? 0 : by_left_join ? random_.below(2) : 2 + random_.below(8) / 7; i > 0; i--)
+            attributes.insert(random_.below(shape_.pool));
+        for (int i = random_.below(from_pool ? 2 : 4); i > 0; i--) attributes.insert(shape_.pool + next_attribute_++);
         for (int attribute : attributes) {
             table.attributes.push_back(attribute);
             table.keys.push_back(draw_column(attribute, table.rows));

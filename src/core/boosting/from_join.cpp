@@ -73,7 +73,7 @@ Dataset make_dataset(relational::Join join, relational::JoinRows rows, const Dat
                     .weight = Buffer<double>(budget, "weights"),
                     .holdout_table = -1,
                     .holdout = Buffer<uint8_t>(budget, "holdout flags")};
-    for (size_t t = 0; t < join.tables().size(); t++)
+    for (size_t t = 0; t < static_cast<size_t>(join.relations()); t++) // bags have no columns
         dataset.tables.push_back({join.tables()[t].rows, std::move(rows.row_ids[t])});
     if (plan.weight) {
         DataColumn& weight = column_at(join, *plan.weight);

@@ -52,10 +52,12 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, Strateg
     const uint64_t join_rows = join.count(context);
     const auto is_fact = [&](const Table& table) { return table.rows == join_rows; };
     if (asked == Strategy::factorize) return {asked, "asked for"};
-    const bool identity = std::any_of(join.tables().begin(), join.tables().end(), is_fact);
-    if (asked == Strategy::enumerate || identity)
+    const auto bags = join.tables().begin() + join.relations();
+    const bool is_star = std::any_of(join.tables().begin(), bags, is_fact);
+    const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already
+    if (asked == Strategy::enumerate || is_star || is_bag)
         return {Strategy::enumerate,
-                identity ? "the rows of one table are the rows of the join" : "the join is held as row ids"};
+                is_star ? "the rows of one table are the rows of the join" : "the join is held as row ids"};
     const uint64_t bytes = enumeration_bytes(join, context) + 16 * join_rows;
     const uint64_t held = context.memory().used(), limit = context.memory().limit();
     if (join_rows > max_rows || bytes > limit - std::min(held, limit))

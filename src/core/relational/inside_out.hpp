@@ -10,7 +10,8 @@
 namespace btml::relational {
 
 // A query's factors are a type with visit(table, body): it calls body(phi) once, where phi(row) is φ_table(row), a
-// Value of the semiring. What is known of a whole table is so decided outside of the loop over its rows.
+// Value of the semiring. What is known of a whole table is so decided outside of the loop over its rows. The bags of a
+// cyclic join are tables too; their factor is the identity of ⊗.
 
 // Every factor is the identity of ⊗.
 template <Semiring S>

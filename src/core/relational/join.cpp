@@ -10,10 +10,21 @@ namespace btml::relational {
 
 namespace {
 
-const Buffer<Key>& key_column(const Table& table, int attribute) {
-    for (const KeyColumn& key : table.keys)
-        if (key.attribute == attribute) return key.values;
-    throw Error(ErrorCode::internal, format("table \"%s\" lacks a join attribute", table.name.c_str()));
+std::vector<std::vector<int>> attributes_of(const std::vector<Table>& tables) {
+    std::vector<std::vector<int>> attributes(tables.size());
+    for (size_t t = 0; t < tables.size(); t++)
+        for (const KeyColumn& key : tables[t].keys) attributes[t].push_back(key.attribute);
+    return attributes;
+}
+
+KeyCodes encode_separator(const Table& child, const Table& parent, const std::vector<int>& separator,
+                          MemoryBudget& memory, RowBlocks& blocks) {
+    KeyRefs child_keys, parent_keys;
+    for (int attribute : separator) {
+        child_keys.push_back(&key_column(child, attribute));
+        parent_keys.push_back(&key_column(parent, attribute));
+    }
+    return encode_keys(child_keys, child.rows, parent_keys, parent.rows, memory, blocks);
 }
 
 // Which keys occur in the rows that a mask keeps.
@@ -35,6 +46,17 @@ void keep_marked(RowMask& mask, const Buffer<Key>& keys, const RowMask& marks, R
         uint8_t* const kept = mask.data();
         for (uint64_t row = begin; row < end; row++) kept[row] &= mark[key[row]];
     });
+}
+
+// Keeps the rows whose key some kept row of the other side has; those keys are marked. Rows with the key `keys` join to
+// nothing.
+RowMask semi_join(RowMask& mask, const Buffer<Key>& own, const RowMask& other_mask, const Buffer<Key>& other,
+                  uint64_t keys, MemoryBudget& memory, RowBlocks& blocks) {
+    RowMask marks(memory, "the separators of a join", keys + 1);
+    mark_keys(marks, other, other_mask, blocks);
+    marks[keys] = 0;
+    keep_marked(mask, own, marks, blocks);
+    return marks;
 }
 
 void replace_keys(Buffer<Key>& keys, const Buffer<Key>& numbers, RowBlocks& blocks) {
@@ -73,14 +95,17 @@ Join::Join(std::vector<Table> tables, std::vector<LeftJoin> left_joins, RunConte
     RowBlocks blocks(context, "joining tables", 0);
     merge_equal_attributes(masks, blocks);
 
-    std::vector<std::vector<int>> attributes(tables_.size());
-    std::vector<std::string> names;
-    for (size_t t = 0; t < tables_.size(); t++) {
-        names.push_back(tables_[t].name);
-        for (const KeyColumn& key : tables_[t].keys) attributes[t].push_back(key.attribute);
+    if (const EarRemoval reduction = cut_ears(attributes_of(tables_)); reduction.left.size() > 1) {
+        reduce_by_ears(reduction.ears, masks, context.memory(), blocks);
+        cycles_ = add_bags(tables_, masks, reduction.left, context);
     }
-    tree_ = build_join_tree(attributes, names);
+    tree_ = build_join_tree(attributes_of(tables_));
+    if (!cycles_.bags.empty()) tree_ = reroot(tree_, relations());
     number_separators(context);
+    for (size_t bag = rows_read_.size(); bag < tables_.size(); bag++) {
+        rows_read_.push_back(tables_[bag].rows);
+        tables_[bag].keys.clear();
+    }
     reduce(std::move(masks), context);
 }
 
@@ -109,6 +134,16 @@ void Join::merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks
     }
 }
 
+// Conditions on tables around a cycle so make its bags smaller.
+void Join::reduce_by_ears(const std::vector<Ear>& ears, std::vector<RowMask>& masks, MemoryBudget& memory,
+                          RowBlocks& blocks) {
+    for (const Ear& ear : ears) {
+        const KeyCodes codes = encode_separator(table(ear.table), table(ear.witness), ear.separator, memory, blocks);
+        semi_join(masks[static_cast<size_t>(ear.witness)], codes.right, masks[static_cast<size_t>(ear.table)],
+                  codes.left, codes.count, memory, blocks);
+    }
+}
+
 void Join::number_separators(RunContext& context) {
     uint64_t work = 0;
     for (size_t t = 0; t < tables_.size(); t++) {
@@ -123,12 +158,7 @@ void Join::number_separators(RunContext& context) {
             separators_.push_back({0, Buffer<Key>(context.memory(), what), Buffer<Key>(context.memory(), what)});
             continue;
         }
-        KeyRefs child, parent;
-        for (int attribute : node.separator) {
-            child.push_back(&key_column(tables_[t], attribute));
-            parent.push_back(&key_column(table(node.parent), attribute));
-        }
-        KeyCodes codes = encode_keys(child, tables_[t].rows, parent, table(node.parent).rows, context.memory(), blocks);
+        KeyCodes codes = encode_separator(tables_[t], table(node.parent), node.separator, context.memory(), blocks);
         separators_.push_back({codes.count, std::move(codes.left), std::move(codes.right)});
     }
 }
@@ -140,21 +170,21 @@ void Join::reduce(std::vector<RowMask> masks, RunContext& context) {
     for (const Separator& separator : separators_)
         work += 3 * (separator.child_keys.size() + separator.parent_keys.size());
     RowBlocks blocks(context, "removing dangling rows", work);
-    const auto semi_join = [&](int child, bool upward) {
-        Separator& separator = separators_[static_cast<size_t>(child)];
-        RowMask& child_mask = masks[static_cast<size_t>(child)];
-        RowMask& parent_mask = masks[static_cast<size_t>(tree_.nodes[static_cast<size_t>(child)].parent)];
-        // One more than there are keys: rows that join to nothing have the key `keys`.
-        RowMask marks(context.memory(), "the separators of a join", separator.keys + 1);
-        mark_keys(marks, upward ? separator.child_keys : separator.parent_keys, upward ? child_mask : parent_mask,
-                  blocks);
-        marks[separator.keys] = 0;
-        keep_marked(upward ? parent_mask : child_mask, upward ? separator.parent_keys : separator.child_keys, marks,
-                    blocks);
-        if (!upward) renumber(separator, marks, context.memory(), blocks);
-    };
-    for (size_t i = tree_.order.size(); i-- > 1;) semi_join(tree_.order[i], true);
-    for (size_t i = 1; i < tree_.order.size(); i++) semi_join(tree_.order[i], false);
+    const auto mask_of = [&](int table) -> RowMask& { return masks[static_cast<size_t>(table)]; };
+    const auto parent = [&](int child) { return tree_.nodes[static_cast<size_t>(child)].parent; };
+    for (size_t i = tree_.order.size(); i-- > 1;) {
+        const int child = tree_.order[i];
+        const Separator& between = separator(child);
+        semi_join(mask_of(parent(child)), between.parent_keys, mask_of(child), between.child_keys, between.keys,
+                  context.memory(), blocks);
+    }
+    for (size_t i = 1; i < tree_.order.size(); i++) {
+        const int child = tree_.order[i];
+        Separator& between = separators_[static_cast<size_t>(child)];
+        const RowMask marks = semi_join(mask_of(child), between.child_keys, mask_of(parent(child)), between.parent_keys,
+                                        between.keys, context.memory(), blocks);
+        renumber(between, marks, context.memory(), blocks);
+    }
 
     for (size_t t = 0; t < tables_.size(); t++) {
         const uint64_t kept = count_kept(masks[t]);

@@ -2,6 +2,7 @@
 // join. The join itself is never written out.
 #pragma once
 
+#include "core/relational/bags.hpp"
 #include "core/relational/join_tree.hpp"
 #include "core/relational/table_rows.hpp"
 
@@ -23,12 +24,16 @@ class Join {
     // with the same attribute must be equal too, and one of them is kept; an attribute that occurs in one column only
     // is no condition. Tables that share no attribute make a Cartesian product. Turns left joins into plain ones (each
     // right table gets one more row, which the unmatched left rows join; outer left joins before those nested in them),
-    // builds the join tree, numbers the separators and removes dangling rows from every table. Error not_supported
-    // naming the tables of a cycle when the join is cyclic.
+    // adds bags where there are cycles (errors as add_bags), builds the join tree, numbers the separators and removes
+    // dangling rows from every table.
     Join(std::vector<Table> tables, std::vector<LeftJoin> left_joins, RunContext& context);
 
+    // The tables that were handed over, as many as relations(), with the same numbers; then, in a cyclic join, its
+    // bags. A bag has no columns, and its keys are in the separators only.
     const std::vector<Table>& tables() const { return tables_; }
     std::vector<Table>& tables() { return tables_; }
+    int relations() const { return static_cast<int>(tables_.size() - cycles_.bags.size()); }
+    const CyclicPart& cycles() const { return cycles_; }
     const JoinTree& tree() const { return tree_; }
     const Separator& separator(int table) const { return separators_[static_cast<size_t>(table)]; }
     // The keys of one table's rows on the separator that it shares with a neighbour in the tree, whichever of the two
@@ -39,7 +44,7 @@ class Join {
     uint64_t key_count(int table, int neighbour) const {
         return separator(is_child(table, neighbour) ? table : neighbour).keys;
     }
-    // Rows a table had when it was handed over, its null row for a left join not counted.
+    // Rows a table had when it was handed over, its null row for a left join not counted, or a bag when it was made.
     uint64_t rows_read(int table) const { return rows_read_[static_cast<size_t>(table)]; }
 
     // Keeps the rows of one table for which keep(row) is true, then reduces all tables again. Row numbers change. An
@@ -56,11 +61,14 @@ class Join {
     Table& table(int number) { return tables_[static_cast<size_t>(number)]; }
     std::vector<RowMask> all_rows(MemoryBudget& memory) const;
     void merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks);
+    void reduce_by_ears(const std::vector<Ear>& ears, std::vector<RowMask>& masks, MemoryBudget& memory,
+                        RowBlocks& blocks);
     void number_separators(RunContext& context);
     // Removes the rows that a mask leaves out and those that then take part in no row of the join.
     void reduce(std::vector<RowMask> masks, RunContext& context);
 
     std::vector<Table> tables_;
+    CyclicPart cycles_;
     JoinTree tree_;
     std::vector<Separator> separators_;
     std::vector<uint64_t> rows_read_;

@@ -34,42 +34,43 @@ JoinTree hang_up(std::vector<JoinTree::Node> nodes, int root) {
     return tree;
 }
 
-// The GYO reduction: an ear, a table that shares attributes with the rest only through one other table, its witness,
-// is cut off and becomes the witness's child.
+// The GYO reduction: ears are cut off one after another.
 class Reduction {
   public:
-    explicit Reduction(std::vector<std::vector<int>> edges) : edges_(std::move(edges)), nodes_(edges_.size()) {
+    explicit Reduction(std::vector<std::vector<int>> edges) : edges_(std::move(edges)) {
         for (size_t t = 0; t < edges_.size(); t++) {
             std::vector<int>& edge = edges_[t];
             std::sort(edge.begin(), edge.end());
             edge.erase(std::unique(edge.begin(), edge.end()), edge.end());
-            left_.push_back(static_cast<int>(t));
+            result_.left.push_back(static_cast<int>(t));
         }
     }
 
+    EarRemoval run() && {
+        while (result_.left.size() > 1 && cut_one_ear()) continue;
+        return std::move(result_);
+    }
+
+  private:
     // Looks for ears from the last table to the first, so that the first tends to become the root.
     bool cut_one_ear() {
-        for (auto ear = left_.rbegin(); ear != left_.rend(); ++ear) {
-            const std::vector<int> shared = shared_attributes(*ear);
+        for (auto ear = result_.left.rbegin(); ear != result_.left.rend(); ++ear) {
+            std::vector<int> shared = shared_attributes(*ear);
             const int witness = find_witness(*ear, shared);
             if (witness < 0) continue;
-            nodes_[static_cast<size_t>(*ear)].parent = witness;
-            nodes_[static_cast<size_t>(*ear)].separator = shared;
-            left_.erase(std::next(ear).base());
+            result_.ears.push_back({*ear, witness, std::move(shared)});
+            result_.left.erase(std::next(ear).base());
             return true;
         }
         return false;
     }
 
-    const std::vector<int>& left() const { return left_; }
     const std::vector<int>& edge(int table) const { return edges_[static_cast<size_t>(table)]; }
-    std::vector<JoinTree::Node> nodes() && { return std::move(nodes_); }
 
-  private:
     // Attributes of a table that some other table which is left has too.
     std::vector<int> shared_attributes(int table) const {
         std::vector<int> rest;
-        for (int other : left_)
+        for (int other : result_.left)
             if (other != table) rest.insert(rest.end(), edge(other).begin(), edge(other).end());
         std::sort(rest.begin(), rest.end());
         rest.erase(std::unique(rest.begin(), rest.end()), rest.end());
@@ -77,49 +78,34 @@ class Reduction {
     }
 
     int find_witness(int table, const std::vector<int>& shared) const {
-        for (int other : left_)
+        for (int other : result_.left)
             if (other != table && std::includes(edge(other).begin(), edge(other).end(), shared.begin(), shared.end()))
                 return other;
         return -1;
     }
 
     std::vector<std::vector<int>> edges_;
-    std::vector<JoinTree::Node> nodes_;
-    std::vector<int> left_; // tables not cut off yet, ascending
+    EarRemoval result_;
 };
-
-[[noreturn]] void report_cycle(const Reduction& reduction, const std::vector<std::string>& names) {
-    std::vector<std::string> cycle;
-    std::string links;
-    for (size_t i = 0; i < reduction.left().size(); i++) {
-        const int a = reduction.left()[i];
-        cycle.push_back(names[static_cast<size_t>(a)]);
-        for (size_t j = i + 1; j < reduction.left().size(); j++) {
-            const int b = reduction.left()[j];
-            const size_t shared = common(reduction.edge(a), reduction.edge(b)).size();
-            if (shared == 0) continue;
-            if (!links.empty()) links += ", ";
-            links += format("\"%s\" and \"%s\" (%zu)", names[static_cast<size_t>(a)].c_str(),
-                            names[static_cast<size_t>(b)].c_str(), shared);
-        }
-    }
-    throw Error(ErrorCode::not_supported, format("the join of %s is cyclic", quoted_list(cycle).c_str()),
-                format("Tables of the cycle that share join attributes, and how many: %s.", links.c_str()),
-                "Join some of these tables in a sub-query that ends in OFFSET 0: it is read as one table.");
-}
 
 } // namespace
 
-JoinTree build_join_tree(const std::vector<std::vector<int>>& attributes, const std::vector<std::string>& names) {
-    if (attributes.empty() || attributes.size() != names.size())
-        throw Error(ErrorCode::internal, format("a join tree needs at least one table and a name for each, got %zu "
-                                                "tables and %zu names",
-                                                attributes.size(), names.size()));
-    Reduction reduction(attributes);
-    while (reduction.left().size() > 1)
-        if (!reduction.cut_one_ear()) report_cycle(reduction, names);
-    const int root = reduction.left().front();
-    return hang_up(std::move(reduction).nodes(), root);
+EarRemoval cut_ears(const std::vector<std::vector<int>>& attributes) {
+    return Reduction(attributes).run();
+}
+
+JoinTree build_join_tree(const std::vector<std::vector<int>>& attributes) {
+    EarRemoval reduction = cut_ears(attributes);
+    if (reduction.left.size() != 1)
+        throw Error(
+            ErrorCode::internal,
+            format("a join tree needs at least one table and no cycle, %zu tables are left", reduction.left.size()));
+    std::vector<JoinTree::Node> nodes(attributes.size());
+    for (Ear& ear : reduction.ears) {
+        nodes[static_cast<size_t>(ear.table)].parent = ear.witness;
+        nodes[static_cast<size_t>(ear.table)].separator = std::move(ear.separator);
+    }
+    return hang_up(std::move(nodes), reduction.left.front());
 }
 
 JoinTree reroot(const JoinTree& tree, int root) {

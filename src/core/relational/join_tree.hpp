@@ -1,7 +1,6 @@
 // Acyclicity and join trees (GYO reduction: Graham; Yu and Özsoyoğlu 1979).
 #pragma once
 
-#include <string>
 #include <vector>
 
 namespace btml::relational {
@@ -18,9 +17,23 @@ struct JoinTree {
     int root() const { return order.front(); }
 };
 
-// attributes[t]: the join attributes of table t. Error not_supported for a cyclic join; it names the tables that GYO
-// leaves over.
-JoinTree build_join_tree(const std::vector<std::vector<int>>& attributes, const std::vector<std::string>& names);
+// A table that shares attributes with the other tables which were left, its separator, only by one of them, its
+// witness.
+struct Ear {
+    int table, witness;
+    std::vector<int> separator; // ascending
+};
+
+struct EarRemoval {
+    std::vector<Ear> ears; // in the order in which they were cut off
+    std::vector<int> left; // ascending: one table, or the tables of a cyclic join that are no ears
+};
+
+// attributes[t]: the join attributes of table t.
+EarRemoval cut_ears(const std::vector<std::vector<int>>& attributes);
+
+// Error internal for a cyclic join.
+JoinTree build_join_tree(const std::vector<std::vector<int>>& attributes);
 
 // The same tree hung up at another table.
 JoinTree reroot(const JoinTree& tree, int root);

@@ -43,11 +43,11 @@ struct ColumnFactors {
 
     template <class Body>
     void visit(int table, Body&& body) const {
-        const Buffer<double>& column = factors[static_cast<size_t>(table)];
-        if (column.empty()) {
+        const auto t = static_cast<size_t>(table);
+        if (t >= factors.size() || factors[t].empty()) { // bags have no factors
             body([](RowId) { return S::one(); });
         } else {
-            const double* const numbers = column.data();
+            const double* const numbers = factors[t].data();
             body([numbers](RowId row) { return S::of_factor(numbers[row]); });
         }
     }
@@ -60,9 +60,9 @@ struct ColumnFactors {
 }
 
 void check_factors(const Join& join, const Factors& factors, SemiringName semiring) {
-    if (factors.size() != join.tables().size())
-        throw Error(ErrorCode::internal, format("a query has factors for %zu tables, the join has %zu", factors.size(),
-                                                join.tables().size()));
+    if (factors.size() != static_cast<size_t>(join.relations()))
+        throw Error(ErrorCode::internal,
+                    format("a query has factors for %zu tables, the join has %d", factors.size(), join.relations()));
     for (size_t t = 0; t < factors.size(); t++) {
         const Table& table = join.tables()[t];
         if (factors[t].empty()) continue;

@@ -13,8 +13,8 @@ enum class SemiringName { sum_product, max_product, min_plus, max_plus, or_and }
 // Error invalid_argument that lists the valid names.
 SemiringName parse_semiring(std::string_view name);
 
-// One value per row of each table: φ_t(ρ), the ⊗ of the factors that belong to table t. An empty buffer means the
-// identity of ⊗ for every row.
+// One value per row of each table, the bags of a cyclic join not counted: φ_t(ρ), the ⊗ of the factors that belong to
+// table t. An empty buffer means the identity of ⊗ for every row.
 using Factors = std::vector<Buffer<double>>;
 
 // ⊗ of one table's factor columns, row by row; with no columns its identity. Error wrong_type for a column that is not

@@ -31,6 +31,12 @@ void check_shape(const Table& table) {
         check_length(table, column.kind == DataColumn::Kind::number ? column.numbers.size() : column.codes.size());
 }
 
+const Buffer<Key>& key_column(const Table& table, int attribute) {
+    for (const KeyColumn& key : table.keys)
+        if (key.attribute == attribute) return key.values;
+    throw Error(ErrorCode::internal, format("table \"%s\" lacks a join attribute", table.name.c_str()));
+}
+
 void append_null_row(Table& table) {
     if (table.rows >= max_rows)
         throw Error(ErrorCode::limit_exceeded,

@@ -9,6 +9,9 @@ namespace btml::relational {
 // Error internal unless every column has as many values as the table has rows; limit_exceeded beyond max_rows.
 void check_shape(const Table& table);
 
+// Error internal when the table lacks the attribute.
+const Buffer<Key>& key_column(const Table& table, int attribute);
+
 // One more row: null_key in every key column, the null row's value in every data column. Error limit_exceeded where
 // max_rows leaves no room for it.
 void append_null_row(Table& table);

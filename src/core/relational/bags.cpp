@@ -1,0 +1,197 @@
+#include "core/relational/bags.hpp"
+
+#include "core/relational/fractional_cover.hpp"
+#include "core/relational/generic_join.hpp"
+#include "core/relational/hypertree.hpp"
+
+#include <cmath>
+#include <iterator>
+#include <map>
+
+namespace btml::relational {
+
+namespace {
+
+constexpr const char* what = "a bag of a cyclic join";
+
+double log_size(uint64_t rows) {
+    return std::log(static_cast<double>(std::max<uint64_t>(rows, 1)));
+}
+
+class BagBuilder {
+  public:
+    BagBuilder(std::vector<Table>& tables, std::vector<RowMask>& masks, const std::vector<int>& core,
+               RunContext& context)
+        : tables_(tables),
+          masks_(masks),
+          core_(core),
+          context_(context),
+          memory_(context.memory()),
+          blocks_(context, "joining a cycle", 0) {
+        std::map<int, int> tables_with;
+        for (int t : core_)
+            for (const KeyColumn& key : table(t).keys) tables_with[key.attribute]++;
+        for (int t : core_) {
+            std::vector<int>& edge = edges_.emplace_back();
+            for (const KeyColumn& key : table(t).keys)
+                if (tables_with[key.attribute] > 1) edge.push_back(key.attribute);
+            std::sort(edge.begin(), edge.end());
+            log_rows_.push_back(log_size(count_kept(mask(t))));
+        }
+    }
+
+    CyclicPart build() {
+        HypertreeDecomposition decomposition = decompose(
+            edges_, [this](int edge, const std::vector<int>& part) { return log_rows(edge, part); }, context_);
+        CyclicPart part{{}, decomposition.width, decomposition.exact};
+        for (std::vector<int>& attributes : decomposition.bags) part.bags.push_back(add_bag(std::move(attributes)));
+        return part;
+    }
+
+  private:
+    Table& table(int number) const { return tables_[static_cast<size_t>(number)]; }
+    RowMask& mask(int number) const { return masks_[static_cast<size_t>(number)]; }
+
+    SortedRelation project_to(int number, std::vector<int> attributes) {
+        return project(table(number), mask(number), std::move(attributes), memory_, blocks_);
+    }
+
+    // At most the table's rows, and the product of the distinct values of each attribute.
+    double log_rows(int edge, const std::vector<int>& part) {
+        const int number = core_[static_cast<size_t>(edge)];
+        const double rows = log_rows_[static_cast<size_t>(edge)];
+        if (part.size() == edges_[static_cast<size_t>(edge)].size()) return rows;
+        double product = 0;
+        for (int attribute : part) {
+            const auto [known, is_new] = distinct_values_.try_emplace({number, attribute}, 0);
+            if (is_new) known->second = log_size(project_to(number, {attribute}).rows);
+            product += known->second;
+        }
+        return std::min(rows, product);
+    }
+
+    // What of each table of the core the attributes of a bag see.
+    struct Parts {
+        std::vector<int> tables;
+        std::vector<std::vector<int>> attributes;
+    };
+
+    Parts parts_in(const std::vector<int>& bag) const {
+        Parts parts;
+        for (size_t e = 0; e < edges_.size(); e++) {
+            std::vector<int> part;
+            std::set_intersection(edges_[e].begin(), edges_[e].end(), bag.begin(), bag.end(), std::back_inserter(part));
+            if (part.empty()) continue;
+            parts.tables.push_back(core_[e]);
+            parts.attributes.push_back(std::move(part));
+        }
+        return parts;
+    }
+
+    // The tables within the bag if they have all its attributes, else all that it joins.
+    std::vector<int> tables_of(const std::vector<int>& bag, const Parts& parts) const {
+        std::vector<int> inside, covered;
+        for (size_t e = 0; e < edges_.size(); e++) {
+            if (!std::includes(bag.begin(), bag.end(), edges_[e].begin(), edges_[e].end())) continue;
+            inside.push_back(core_[e]);
+            covered.insert(covered.end(), edges_[e].begin(), edges_[e].end());
+        }
+        std::sort(covered.begin(), covered.end());
+        return std::includes(covered.begin(), covered.end(), bag.begin(), bag.end()) ? inside : parts.tables;
+    }
+
+    static double agm_bound(const std::vector<int>& order, const std::vector<SortedRelation>& relations) {
+        std::vector<std::vector<int>> edges;
+        std::vector<double> weights;
+        for (const SortedRelation& relation : relations) {
+            if (relation.rows == 0) return 0;
+            std::vector<int>& edge = edges.emplace_back();
+            for (int attribute : relation.attributes)
+                edge.push_back(static_cast<int>(std::find(order.begin(), order.end(), attribute) - order.begin()));
+            weights.push_back(log_size(relation.rows));
+        }
+        // Rounded down with room for the errors of the logarithms.
+        return std::floor(std::exp(fractional_cover(static_cast<int>(order.size()), edges, weights)) * (1 + 1e-9));
+    }
+
+    Bag add_bag(std::vector<int> attributes) {
+        const Parts parts = parts_in(attributes);
+        const std::vector<int> order = attribute_order(parts.attributes);
+        std::vector<SortedRelation> relations;
+        for (size_t p = 0; p < parts.tables.size(); p++) {
+            std::vector<int> ordered;
+            std::copy_if(order.begin(), order.end(), std::back_inserter(ordered), [&](int attribute) {
+                return std::binary_search(parts.attributes[p].begin(), parts.attributes[p].end(), attribute);
+            });
+            relations.push_back(project_to(parts.tables[p], std::move(ordered)));
+        }
+        Bag bag{std::move(attributes), {}, agm_bound(order, relations)};
+        bag.tables = tables_of(bag.attributes, parts);
+        GenericJoin join(order, relations, blocks_);
+        append_table(bag, order, join);
+        return bag;
+    }
+
+    void append_table(const Bag& bag, const std::vector<int>& order, GenericJoin& join) {
+        // Per row: its keys, those of the separators to its tables and to another bag, and whether it stays.
+        const uint64_t row_bytes = sizeof(Key) * (order.size() + bag.tables.size() + 1) + 1;
+        const uint64_t fit = (memory_.limit() - std::min(memory_.limit(), memory_.used())) / row_bytes;
+        const uint64_t most = std::min(max_rows, 2 * fit + 1'000); // further there is no point in counting
+        const uint64_t rows = join.count(most);
+        Table made;
+        made.name = "bag of ";
+        for (int number : bag.tables) made.name += (number == bag.tables.front() ? "" : ", ") + table(number).name;
+        made.rows = rows;
+        check_shape(made);
+        if (rows > fit) refuse_memory(bag, rows, row_bytes, rows > most);
+
+        std::vector<Buffer<Key>> columns;
+        for (size_t i = 0; i < order.size(); i++) {
+            columns.emplace_back(memory_, what, rows);
+            columns.back().resize(0);
+        }
+        join.write(columns);
+        for (size_t i = 0; i < order.size(); i++) made.keys.push_back({order[i], std::move(columns[i])});
+        tables_.push_back(std::move(made));
+        masks_.emplace_back(memory_, "the rows of a join", rows, uint8_t{1});
+    }
+
+    std::vector<std::string> names_of(const Bag& bag) const {
+        std::vector<std::string> names;
+        for (int number : bag.tables) names.push_back(table(number).name);
+        return names;
+    }
+
+    [[noreturn]] void refuse_memory(const Bag& bag, uint64_t rows, uint64_t row_bytes, bool or_more) const {
+        const char* const over = or_more ? "more than " : "";
+        const uint64_t known = rows - or_more;
+        throw Error(
+            ErrorCode::memory_limit,
+            format("memory required is %s%llu kB, btml.memory_limit is %llu kB", over,
+                   static_cast<unsigned long long>((memory_.used() + known * row_bytes + 1023) / 1024),
+                   static_cast<unsigned long long>(memory_.limit() / 1024)),
+            format("The memory was to hold a bag of the cyclic join, the keys of %s: it has %s%llu rows, by the "
+                   "AGM bound at most %.15g.",
+                   quoted_list(names_of(bag)).c_str(), over, static_cast<unsigned long long>(known), bag.agm_bound),
+            "Raise btml.memory_limit, or read fewer rows of these tables.");
+    }
+
+    std::vector<Table>& tables_;
+    std::vector<RowMask>& masks_;
+    const std::vector<int>& core_;
+    RunContext& context_;
+    MemoryBudget& memory_;
+    RowBlocks blocks_;
+    std::vector<std::vector<int>> edges_; // of the core: the attributes that two or more of its tables have, ascending
+    std::vector<double> log_rows_;        // of each table of the core
+    std::map<std::pair<int, int>, double> distinct_values_; // logarithms, by table and attribute
+};
+
+} // namespace
+
+CyclicPart add_bags(std::vector<Table>& tables, std::vector<RowMask>& masks, const std::vector<int>& core,
+                    RunContext& context) {
+    return BagBuilder(tables, masks, core, context).build();
+}
+
+} // namespace btml::relational

@@ -1,0 +1,121 @@
+#include "core/relational/generic_join.hpp"
+
+#include <set>
+#include <tuple>
+
+namespace btml::relational {
+
+namespace {
+
+// The first place from `from` on, at most `end`, whose key is `key` or more: the nearer, the faster found.
+RowId gallop(const Key* column, RowId from, RowId end, Key key) {
+    uint64_t low = from, high = from;
+    for (uint64_t step = 1; high < end && column[high] < key; step *= 2) {
+        low = high + 1;
+        high += step;
+    }
+    return static_cast<RowId>(std::lower_bound(column + low, column + std::min<uint64_t>(high, end), key) - column);
+}
+
+} // namespace
+
+std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations) {
+    std::set<int> left;
+    for (const std::vector<int>& relation : relations) left.insert(relation.begin(), relation.end());
+    std::vector<bool> met(relations.size(), false);
+    std::vector<int> order;
+    while (!left.empty()) {
+        std::tuple<int, int, int> best{-1, 0, 0}; // relations met before, relations, the least attribute
+        for (int attribute : left) {
+            int before = 0, of = 0;
+            for (size_t r = 0; r < relations.size(); r++) {
+                if (std::find(relations[r].begin(), relations[r].end(), attribute) == relations[r].end()) continue;
+                before += met[r];
+                of++;
+            }
+            best = std::max(best, {before, of, -attribute});
+        }
+        const int next = -std::get<2>(best);
+        for (size_t r = 0; r < relations.size(); r++)
+            if (std::find(relations[r].begin(), relations[r].end(), next) != relations[r].end()) met[r] = true;
+        order.push_back(next);
+        left.erase(next);
+    }
+    return order;
+}
+
+GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations,
+                         RowBlocks& blocks)
+    : depths_(attributes.size()), values_(attributes.size()), blocks_(blocks) {
+    for (size_t r = 0; r < relations.size(); r++) {
+        ranges_.push_back({0, static_cast<RowId>(relations[r].rows)});
+        for (size_t level = 0; level < relations[r].attributes.size(); level++) {
+            const auto at = std::find(attributes.begin(), attributes.end(), relations[r].attributes[level]);
+            depths_[static_cast<size_t>(at - attributes.begin())].push_back(
+                {r, relations[r].columns[level].data(), {}, 0, 0});
+        }
+    }
+}
+
+// Moves every participant to the next value that all of them have. The first, which has the fewest rows, leads.
+bool GenericJoin::align(Participants& participants) {
+    Participant& lead = participants.front();
+    while (lead.at < lead.whole.end) {
+        blocks_.advance(1);
+        const Key key = lead.column[lead.at];
+        Key greatest = key;
+        for (size_t i = 1; i < participants.size() && greatest == key; i++) {
+            Participant& other = participants[i];
+            other.at = gallop(other.column, other.at, other.whole.end, key);
+            if (other.at == other.whole.end) return false;
+            greatest = other.column[other.at];
+        }
+        if (greatest == key) return true;
+        lead.at = gallop(lead.column, lead.at, lead.whole.end, greatest);
+    }
+    return false;
+}
+
+// Calls emit() for every tuple that extends the values before `depth`, until it says false.
+template <class Emit>
+bool GenericJoin::extend(size_t depth, Emit& emit) {
+    if (depth == depths_.size()) return emit();
+    Participants& participants = depths_[depth];
+    for (Participant& participant : participants) {
+        participant.whole = ranges_[participant.relation];
+        participant.at = participant.whole.begin;
+    }
+    const auto fewer_rows = [](const Participant& a, const Participant& b) {
+        return a.whole.end - a.whole.begin < b.whole.end - b.whole.begin;
+    };
+    std::iter_swap(participants.begin(), std::min_element(participants.begin(), participants.end(), fewer_rows));
+    bool more = true;
+    while (more && align(participants)) {
+        values_[depth] = participants.front().column[participants.front().at];
+        for (Participant& participant : participants) {
+            participant.next = gallop(participant.column, participant.at, participant.whole.end, values_[depth] + 1);
+            ranges_[participant.relation] = {participant.at, participant.next};
+        }
+        more = extend(depth + 1, emit);
+        for (Participant& participant : participants) participant.at = participant.next;
+    }
+    for (const Participant& participant : participants) ranges_[participant.relation] = participant.whole;
+    return more;
+}
+
+uint64_t GenericJoin::count(uint64_t most) {
+    uint64_t tuples = 0;
+    const auto emit = [&] { return ++tuples <= most; };
+    extend(0, emit);
+    return tuples;
+}
+
+void GenericJoin::write(std::vector<Buffer<Key>>& columns) {
+    const auto emit = [&] {
+        for (size_t i = 0; i < columns.size(); i++) columns[i].append_reserved(values_[i]);
+        return true;
+    };
+    extend(0, emit);
+}
+
+} // namespace btml::relational

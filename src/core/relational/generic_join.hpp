@@ -1,0 +1,47 @@
+// A worst-case-optimal join of sets: attribute after attribute, the values of all relations that have it are
+// intersected (Ngo, Ré, Rudra 2013; leapfrogging as in Veldhuizen 2014). Its time is bounded, up to a logarithm, by the
+// AGM bound, which no plan of joins of two is.
+#pragma once
+
+#include "core/relational/sorted_relation.hpp"
+
+namespace btml::relational {
+
+// The order in which generic joins take the attributes of these relations: each, where possible, in a relation with one
+// that came before.
+std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations);
+
+class GenericJoin {
+  public:
+    // Each relation's columns follow the order of `attributes`; each attribute is in some relation.
+    GenericJoin(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations, RowBlocks& blocks);
+
+    // Tuples of the natural join, or `most` + 1 as soon as there are more than `most`.
+    uint64_t count(uint64_t most);
+    // Appends the tuples, lexicographically ascending; columns[i] is of attributes[i] and has room for all of them.
+    void write(std::vector<Buffer<Key>>& columns);
+
+  private:
+    struct Range {
+        RowId begin, end;
+    };
+    // A relation that has the attribute of one depth: its rows that agree with the values of the attributes before.
+    struct Participant {
+        size_t relation;
+        const Key* column;
+        Range whole;
+        RowId at, next;
+    };
+    using Participants = std::vector<Participant>;
+
+    bool align(Participants& participants);
+    template <class Emit>
+    bool extend(size_t depth, Emit& emit);
+
+    std::vector<Participants> depths_;
+    std::vector<Range> ranges_; // of each relation
+    std::vector<Key> values_;   // of the tuple so far
+    RowBlocks& blocks_;
+};
+
+} // namespace btml::relational

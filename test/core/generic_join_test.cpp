@@ -1,0 +1,171 @@
+#include "core/relational/generic_join.hpp"
+
+#include "caught.hpp"
+#include "random_join.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+
+namespace btml::relational {
+namespace {
+
+using namespace test;
+using btml::test::Caught;
+using btml::test::caught;
+
+using KeyTuple = std::vector<Key>;
+
+Table table_of(const std::vector<int>& attributes, const std::vector<KeyTuple>& rows, MemoryBudget& memory) {
+    Table table;
+    table.name = "t";
+    table.rows = rows.size();
+    for (size_t i = 0; i < attributes.size(); i++) {
+        table.keys.push_back({attributes[i], Buffer<Key>(memory, "a test", rows.size())});
+        for (size_t row = 0; row < rows.size(); row++) table.keys.back().values[row] = rows[row][i];
+    }
+    return table;
+}
+
+std::vector<KeyTuple> tuples_of(const std::vector<Buffer<Key>>& columns, uint64_t rows) {
+    std::vector<KeyTuple> tuples(rows);
+    for (uint64_t row = 0; row < rows; row++)
+        for (const Buffer<Key>& column : columns) tuples[row].push_back(column[row]);
+    return tuples;
+}
+
+TEST(SortedRelation, IsTheSetOfCompleteTuples) {
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        SCOPED_TRACE(seed);
+        Random random(seed);
+        QuietContext context;
+        RowBlocks blocks(context, "a test", 0);
+        std::vector<KeyTuple> rows;
+        RowMask mask(context.memory(), "a test");
+        std::set<KeyTuple> expected;
+        for (int i = random.below(300); i > 0; i--) {
+            KeyTuple row;
+            for (Key spread : {1U, 65'537U, 400'000'000U}) row.push_back(static_cast<Key>(random.below(6)) * spread);
+            if (random.chance(0.1)) row[static_cast<size_t>(random.below(3))] = null_key;
+            rows.push_back(row);
+            mask.push_back(random.chance(0.9));
+            if (mask[mask.size() - 1] && row[2] != null_key && row[0] != null_key) expected.insert({row[2], row[0]});
+        }
+        const Table table = table_of({5, 6, 7}, rows, context.memory());
+        const SortedRelation sorted = project(table, mask, {7, 5}, context.memory(), blocks);
+        EXPECT_EQ(tuples_of(sorted.columns, sorted.rows), std::vector<KeyTuple>(expected.begin(), expected.end()));
+        if (HasFailure()) return;
+    }
+}
+
+TEST(SortedRelation, NeedsTheAttributes) {
+    QuietContext context;
+    RowBlocks blocks(context, "a test", 0);
+    const Table table = table_of({5}, {}, context.memory());
+    const RowMask mask(context.memory(), "a test");
+    const Caught error = caught([&] { project(table, mask, {6}, context.memory(), blocks); });
+    EXPECT_EQ(error.code, ErrorCode::internal);
+    EXPECT_EQ(error.message, "table \"t\" lacks a join attribute");
+}
+
+TEST(AttributeOrder, EachNextToOneBefore) {
+    EXPECT_EQ(attribute_order({{0, 1}, {1, 2}, {2, 3}}), (std::vector<int>{1, 2, 0, 3}));
+    EXPECT_EQ(attribute_order({{0}, {4, 9}, {4, 9}, {9, 2}}), (std::vector<int>{9, 4, 2, 0}));
+    EXPECT_TRUE(attribute_order({}).empty());
+}
+
+// All tuples over the values that occur, tested one by one.
+std::vector<KeyTuple> by_brute_force(const std::vector<int>& attributes,
+                                     const std::vector<std::vector<int>>& relation_attributes,
+                                     const std::vector<std::vector<KeyTuple>>& relations, Key values) {
+    std::vector<KeyTuple> tuples;
+    KeyTuple tuple(attributes.size());
+    const std::function<void(size_t)> place = [&](size_t at) {
+        if (at < attributes.size()) {
+            for (tuple[at] = 0; tuple[at] < values; tuple[at]++) place(at + 1);
+            return;
+        }
+        for (size_t r = 0; r < relations.size(); r++) {
+            KeyTuple part;
+            for (int attribute : relation_attributes[r])
+                part.push_back(tuple[static_cast<size_t>(std::find(attributes.begin(), attributes.end(), attribute) -
+                                                         attributes.begin())]);
+            if (std::find(relations[r].begin(), relations[r].end(), part) == relations[r].end()) return;
+        }
+        tuples.push_back(tuple);
+    };
+    place(0);
+    return tuples;
+}
+
+TEST(GenericJoin, EqualsTestingEveryTuple) {
+    int not_empty = 0;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        SCOPED_TRACE(seed);
+        Random random(seed);
+        QuietContext context;
+        RowBlocks blocks(context, "a test", 0);
+        const int most = 1 + random.below(4);
+        const Key values = static_cast<Key>(2 + random.below(4));
+        std::vector<std::vector<int>> parts(static_cast<size_t>(1 + random.below(5)));
+        for (int attribute = 0; attribute < most; attribute++) {
+            parts[static_cast<size_t>(random.below(static_cast<int>(parts.size())))].push_back(attribute);
+            for (std::vector<int>& part : parts)
+                if (random.chance(0.4) && (part.empty() || part.back() != attribute)) part.push_back(attribute);
+        }
+        std::erase_if(parts, [](const std::vector<int>& part) { return part.empty(); });
+        const std::vector<int> order = attribute_order(parts);
+        std::vector<std::vector<KeyTuple>> rows(parts.size());
+        std::vector<SortedRelation> relations;
+        for (size_t r = 0; r < parts.size(); r++) {
+            std::sort(parts[r].begin(), parts[r].end(), [&](int a, int b) {
+                return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
+            });
+            for (int i = random.below(40); i >= 0; i--) {
+                rows[r].emplace_back();
+                for (size_t c = 0; c < parts[r].size(); c++)
+                    rows[r].back().push_back(static_cast<Key>(random.below(static_cast<int>(values))));
+            }
+            const RowMask mask(context.memory(), "a test", rows[r].size(), uint8_t{1});
+            relations.push_back(
+                project(table_of(parts[r], rows[r], context.memory()), mask, parts[r], context.memory(), blocks));
+        }
+        GenericJoin join(order, relations, blocks);
+        const std::vector<KeyTuple> expected = by_brute_force(order, parts, rows, values);
+        ASSERT_EQ(join.count(UINT64_MAX - 1), expected.size());
+        if (!expected.empty()) {
+            EXPECT_EQ(join.count(expected.size() / 2), expected.size() / 2 + 1); // stops
+        }
+        std::vector<Buffer<Key>> columns;
+        for (size_t i = 0; i < order.size(); i++) {
+            columns.emplace_back(context.memory(), "a test", expected.size());
+            columns.back().resize(0);
+        }
+        join.write(columns);
+        EXPECT_EQ(columns.front().size(), expected.size());
+        EXPECT_EQ(tuples_of(columns, expected.size()), expected);
+        not_empty += !expected.empty();
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(not_empty, 200);
+}
+
+// The hard case for plans of two-way joins: R ⋈ S alone would have n²/4 rows, and the triangle has 3n/2 − 2.
+TEST(GenericJoin, SkewedTriangle) {
+    QuietContext context;
+    const Key n = 40'000;
+    std::vector<KeyTuple> star;
+    for (Key i = 0; i < n / 2; i++) star.insert(star.end(), {{0, i}, {i, 0}});
+    RowBlocks blocks(context, "a test", 0);
+    const RowMask mask(context.memory(), "a test", star.size(), uint8_t{1});
+    std::vector<SortedRelation> relations;
+    const std::vector<int> order = attribute_order({{0, 1}, {1, 2}, {2, 0}});
+    for (std::vector<int> part : {std::vector<int>{0, 1}, {1, 2}, {0, 2}})
+        relations.push_back(project(table_of(part, star, context.memory()), mask, part, context.memory(), blocks));
+    EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+    EXPECT_EQ(GenericJoin(order, relations, blocks).count(n * 3), uint64_t{3} * (n / 2) - 2);
+}
+
+} // namespace
+} // namespace btml::relational
