@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/base/threads.hpp"
+#include "core/relational/filtered_kernels.hpp"
 #include "core/relational/grouped_join.hpp"
 #include "core/relational/row_filters.hpp"
 
@@ -48,28 +49,33 @@ class FilteredSums {
 
     // The queries without those that some table's selection contradicts, and without filters that all its rows pass;
     // those that are the same then are one.
-    std::vector<FilterQuery> relevant(const Selection& selection, const std::vector<FilterQuery>& queries);
+    std::vector<FilterQuery> relevant(const Selection& selection, const std::vector<FilterQuery>& queries) const;
 
     // Bytes that one more query evaluated at the same time takes.
     static uint64_t bytes_per_query(const GroupedJoin& join);
 
   private:
-    struct Edge;
     struct Local;
     struct Block;
+    struct Passing {
+        std::vector<uint64_t> any, all;
+    };
+    using Alive = std::vector<Buffer<uint8_t>>; // by table and group
 
-    static constexpr size_t lanes = 8;
-    static constexpr uint64_t block_memory = uint64_t{64} << 20;
-
+    kernels::GroupRows selected(const Selection& selection, int table, uint64_t group) const;
+    Alive find_alive(const Selection& selection) const;
+    Passing find_passing(const Selection& selection, const Alive& alive, int table) const;
+    std::vector<FilterQuery> relevant(const Selection& selection, const Alive& alive,
+                                      const std::vector<FilterQuery>& queries) const;
     template <class Body>
-    void for_each_block(const Selection& selection, const std::vector<FilterQuery>& queries, bool with_count,
-                        const Body& body);
+    void for_each_block(const Selection& selection, const std::vector<FilterQuery>& queries, const Body& body);
+    Block make_block(const Selection& selection, const Alive& alive, std::span<const FilterQuery> queries);
     void sum_locally(Block& block, int table);
+    size_t factors_of(const Block& block, int table, uint64_t group, size_t except, const double** factors) const;
     void send(Block& block, int table, size_t edge);
     void send_up(Block& block);
     void send_down(Block& block);
     void add_rows(Block& block, int table, double* sums, double* counts);
-    double* product(const Block& block, int table, RowId group, size_t except, double* products) const;
 
     const GroupedTable& table(int t) const { return join_.tables()[static_cast<size_t>(t)]; }
 
