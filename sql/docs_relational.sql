@@ -25,6 +25,26 @@ SELECT btml.sumprod('SELECT p.discount, s.quantity FROM sale s JOIN promotion p 
 SELECT t.region, btml.sumprod_agg(ARRAY[s.quantity, i.price]::float8[]) AS turnover
 FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id) GROUP BY t.region ORDER BY t.region;
 
+SELECT round(value) AS value, round(std_error) AS std_error, round(lower) AS lower, round(upper) AS upper, evaluations
+FROM btml.sketch_norm('SELECT s.quantity FROM sale s JOIN item USING (item_id) JOIN promotion USING (item_id)', 'quantity');
+
+SELECT sum(s.quantity ^ 2) FROM sale s JOIN item USING (item_id) JOIN promotion USING (item_id);
+
+SELECT round(value) AS value, evaluations
+FROM btml.sketch_norm('SELECT s.quantity FROM sale s JOIN item USING (item_id)', 'quantity', sketch_size => 2000, verify => true);
+
+CREATE TABLE daily AS
+SELECT day, btml.tensor_sketch_agg(1, ARRAY[store_id, item_id, quantity]::text[], 1000, 1) AS sketch
+FROM sale GROUP BY day;
+
+SELECT round(sum(btml.sketch_inner(a.sketch, b.sketch)) FILTER (WHERE b.day < '2025-02-01')) AS within_january,
+       round(sum(btml.sketch_inner(a.sketch, b.sketch)) FILTER (WHERE b.day >= '2025-03-01')) AS january_with_march
+FROM daily a, daily b WHERE a.day < '2025-02-01';
+
+SELECT count(*) FILTER (WHERE b.day < '2025-02-01') AS within_january,
+       count(*) FILTER (WHERE b.day >= '2025-03-01') AS january_with_march
+FROM sale a JOIN sale b USING (store_id, item_id, quantity) WHERE a.day < '2025-02-01';
+
 SELECT * FROM btml.explain_join('
     SELECT s.quantity, i.price, t.area, p.discount
     FROM sale s
@@ -49,4 +69,4 @@ SELECT btml.sumprod('SELECT s.quantity, o.cost FROM sale s JOIN offer o USING (i
 
 SELECT btml.sumprod('SELECT s.quantity, i.prize FROM sale s JOIN item i USING (item_id)');
 
-DROP TABLE store, item, sale, promotion, offer, serves;
+DROP TABLE store, item, sale, promotion, offer, serves, daily;

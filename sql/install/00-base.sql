@@ -16,3 +16,7 @@ CREATE VIEW btml.progress AS SELECT pid, function, phase, done, total, started_a
 COMMENT ON VIEW btml.progress IS
 'one row per running btml call: what it is doing, how much of the phase is done (in units of the phase), when the call began, and the time left at the rate so far (NULL where nothing can be said); empty if shared memory had no room for it';
 GRANT SELECT ON btml.progress TO PUBLIC;
+
+CREATE TYPE btml.estimate AS (value float8, std_error float8, lower float8, upper float8, evaluations bigint);
+COMMENT ON TYPE btml.estimate IS
+'an estimate: its standard error (or a bound on it), bounds that hold with the probability asked for, and the amount of work, in units that the function names';

@@ -41,3 +41,34 @@ COMMENT ON AGGREGATE btml.sumprod_agg(float8[]) IS
 'sum over the rows of the product of the array''s elements; a NULL array or element skips the row; NULL when no row is left';
 COMMENT ON AGGREGATE btml.sumprod_agg(float8[], text) IS
 'the same over a semiring: sum_product, max_product, min_plus, max_plus or or_and, the same in every row';
+
+-- Tensor sketches.
+
+CREATE FUNCTION btml.sketch_norm(source text, value name, sketch_size integer DEFAULT NULL, epsilon float8 DEFAULT 0.1,
+    delta float8 DEFAULT 0.1, seed bigint DEFAULT 0, verify boolean DEFAULT false) RETURNS btml.estimate
+LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sketch_norm';
+COMMENT ON FUNCTION btml.sketch_norm(text, name, integer, float8, float8, bigint, boolean) IS
+'sum of value squared over the join''s rows, estimated by a tensor sketch of k numbers (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 3); within a factor 1 ± epsilon with probability 1 - delta for k = (2 + 3^tables)/(epsilon² delta), unless sketch_size gives k; std_error is the bound sqrt((2 + 3^tables)/k) times value, lower and upper hold with probability 1 - delta, evaluations is k; a NULL value skips the row, NaN and infinity are error 22003; verify: an INFO message with the exact sum and the error';
+
+CREATE FUNCTION btml.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) RETURNS float8[]
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_accumulate';
+CREATE FUNCTION btml.tensor_sketch_combine(float8[], float8[]) RETURNS float8[]
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_combine';
+CREATE FUNCTION btml.tensor_sketch_final(float8[]) RETURNS float8[]
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_final';
+COMMENT ON FUNCTION btml.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) IS
+'transition function of btml.tensor_sketch_agg';
+COMMENT ON FUNCTION btml.tensor_sketch_combine(float8[], float8[]) IS 'combine function of btml.tensor_sketch_agg';
+COMMENT ON FUNCTION btml.tensor_sketch_final(float8[]) IS 'final function of btml.tensor_sketch_agg';
+
+CREATE AGGREGATE btml.tensor_sketch_agg(value float8, keys text[], sketch_size integer, seed bigint) (
+    SFUNC = btml.tensor_sketch_accumulate, STYPE = float8[], COMBINEFUNC = btml.tensor_sketch_combine,
+    FINALFUNC = btml.tensor_sketch_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE btml.tensor_sketch_agg(float8, text[], integer, bigint) IS
+'tensor sketch, sketch_size numbers, of the vector with value at the coordinate keys (1 to 1000 texts); values of equal keys add up, and so do sketches of parts with one size and seed; key t is hashed by FNV-1a to 64 bits, then by polynomials modulo 2^61 - 1: a bucket (degree 2) and a sign (degree 3) of the position t and the seed; the row adds the product of the signs times value to the number at the sum of the buckets modulo sketch_size; NULL, NaN and infinity are errors; NULL when no row was aggregated';
+
+CREATE FUNCTION btml.sketch_inner(a float8[], b float8[]) RETURNS float8
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_sketch_inner';
+COMMENT ON FUNCTION btml.sketch_inner(float8[], float8[]) IS
+'inner product of two sketches of one size and seed: an unbiased estimate of the inner product of the vectors, with standard deviation at most sqrt((2 + 3^keys)/sketch_size) times the product of their norms; of a sketch with itself, the squared norm; NULL if either is NULL';

@@ -69,6 +69,8 @@ my @places = (
 	[ 'binning', 'binning features', 0, q{SELECT btml.boost_fit('wide', 'y', max_bins => 0)} ],
 	[ 'growing trees', 'growing trees', 0.2, "SELECT btml.boost_fit('$join', 'y', trees => 10000)" ],
 	[ 'growing a large tree', 'growing trees', 0.2, q{SELECT btml.tree_fit('wide', 'y', max_leaves => 0, min_leaf_rows => 1)} ],
+	[ 'sketching', 'sketching', 0.1, q{SELECT btml.sketch_norm('SELECT x.a FROM wide AS x JOIN many USING (k) JOIN few ON few.y = x.y', 'a', 100000)} ],
+	[ 'sketching', 'preparing a sketch', 0, q{SELECT btml.sketch_norm('wide', 'a', 50000000)} ],
 	[ 'summing', 'reading tables', 0.05, "SELECT btml.sumprod('$pairs')" ],
 	[ 'predicting', undef, 0.1, 'SELECT sum(btml.predict(model, few.*)) FROM kept, few, many' ],
 	[ 'aggregating', undef, 0.1, 'SELECT btml.boost_fit_agg(few.y, ARRAY[few.a, many.z]) FROM few, many' ],

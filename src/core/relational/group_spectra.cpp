@@ -1,0 +1,25 @@
+#include "core/relational/group_spectra.hpp"
+
+namespace btml::relational {
+
+TransformedGroups::TransformedGroups(const HashedRows& hashed, uint64_t least_rows, MemoryBudget& memory)
+    : numbers(memory, "the row groups of a join", hashed.groups().count(), none),
+      groups(memory, "the row groups of a join") {
+    for (uint64_t group = 0; group < numbers.size(); group++) {
+        if (hashed.groups().size(group) < least_rows) continue;
+        numbers[group] = static_cast<uint32_t>(groups.size());
+        groups.push_back(static_cast<uint32_t>(group));
+    }
+}
+
+void store(const FourierTransform::Workspace& workspace, const Frequencies& frequencies, Spectrum::Value* spectrum) {
+    const FourierTransform::Complex* const output = workspace.output();
+    std::fill(spectrum, spectrum + frequencies.blocks(), Spectrum::zero());
+    for (uint64_t w = 0; w < frequencies.count(); w++) {
+        Spectrum::Value& block = spectrum[w / Spectrum::width];
+        block.re[w % Spectrum::width] = output[w].re;
+        block.im[w % Spectrum::width] = output[w].im;
+    }
+}
+
+} // namespace btml::relational

@@ -1,0 +1,20 @@
+#include "core/relational/hashed_rows.hpp"
+
+#include "core/relational/sketch_hash.hpp"
+
+namespace btml::relational {
+
+HashedRows::HashedRows(const Join& join, int table, bool apart, uint32_t size, uint64_t seed, RunContext& context)
+    : groups_(apart ? single_rows(join, table, context) : group_rows(join, table, context)),
+      buckets_(context.memory(), "the hashed rows of a sketch", groups_.rows.size()) {
+    const SketchHash hash(seed, static_cast<uint64_t>(table));
+    RowBlocks blocks(context, "hashing rows", buckets_.size());
+    blocks.run(buckets_.size(), [&](uint64_t begin, uint64_t end) {
+        for (uint64_t i = begin; i < end; i++) {
+            const RowId row = groups_.rows[i];
+            buckets_[i] = hash.bucket(row, size) | (hash.is_negative(row) ? sign_bit : 0);
+        }
+    });
+}
+
+} // namespace btml::relational

@@ -1,0 +1,220 @@
+// The aggregate btml.tensor_sketch_agg and btml.sketch_inner.
+#include "core/base/number.hpp"
+#include "core/relational/sketch_hash.hpp"
+#include "pg/bridge/arguments.hpp"
+
+namespace btml::pg {
+
+using relational::hash_bytes;
+using relational::SketchHash;
+
+namespace {
+
+// State of tensor_sketch_agg: float8[] with the number of keys, the seed in two halves, then the sketch.
+constexpr int header_size = 3;
+constexpr int most_numbers = static_cast<int>((MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / sizeof(float8)) - header_size;
+constexpr int most_keys = 1000;
+
+struct State {
+    ArrayType* array;
+    double* header;
+
+    double* sketch() const { return header + header_size; }
+    int size() const { return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) - header_size; }
+};
+
+struct Parameters {
+    int keys;
+    uint64_t seed;
+
+    double item(int i) const {
+        if (i == 0) return keys;
+        return static_cast<double>(i == 1 ? seed >> 32 : seed & UINT32_MAX);
+    }
+};
+
+State as_state(ArrayType* array) {
+    return {array, reinterpret_cast<double*>(ARR_DATA_PTR(array))};
+}
+
+bool is_whole(double x, double least, double most) {
+    return x >= least && x <= most && x == std::floor(x);
+}
+
+// Anybody may call the support functions with any array.
+State checked(ArrayType* array) {
+    const State state = as_state(array);
+    const bool valid = ARR_NDIM(array) == 1 && !ARR_HASNULL(array) && state.size() >= 1 &&
+                       is_whole(state.header[0], 1, most_keys) && is_whole(state.header[1], 0, UINT32_MAX) &&
+                       is_whole(state.header[2], 0, UINT32_MAX);
+    if (!valid) throw Error(ErrorCode::invalid_argument, "invalid state of tensor_sketch_agg");
+    return state;
+}
+
+State read_state(FunctionCallInfo fcinfo, int i) {
+    const Datum value = fcinfo->args[i].value;
+    return checked(pg_call([=] { return DatumGetArrayTypeP(value); }));
+}
+
+// Argument 0 to be changed: in place where this is a call of an aggregate, which alone holds the state.
+State writable_state(FunctionCallInfo fcinfo) {
+    const Datum value = fcinfo->args[0].value;
+    const bool in_place = AggCheckCallContext(fcinfo, nullptr) != 0;
+    return checked(pg_call([=] { return in_place ? DatumGetArrayTypeP(value) : DatumGetArrayTypePCopy(value); }));
+}
+
+ArrayType* new_array(int count) {
+    return pg_call([=] {
+        const Size bytes = ARR_OVERHEAD_NONULLS(1) + sizeof(float8) * static_cast<Size>(count);
+        auto* const array = static_cast<ArrayType*>(palloc0(bytes));
+        SET_VARSIZE(array, bytes);
+        array->ndim = 1;
+        array->elemtype = FLOAT8OID;
+        ARR_DIMS(array)[0] = count;
+        ARR_LBOUND(array)[0] = 1;
+        return array;
+    });
+}
+
+State new_state(int size, const Parameters& parameters) {
+    const State state = as_state(new_array(header_size + size));
+    for (int i = 0; i < header_size; i++) state.header[i] = parameters.item(i);
+    return state;
+}
+
+void require_same(const State& state, int size, const Parameters& parameters) {
+    if (state.size() != size)
+        throw Error(
+            ErrorCode::invalid_argument,
+            format("sketch_size must be the same in every row of an aggregate, it is %d and %d", state.size(), size));
+    if (state.header[0] != parameters.item(0))
+        throw Error(ErrorCode::invalid_argument,
+                    format("every row of an aggregate must have as many keys, one has %g and one has %d",
+                           state.header[0], parameters.keys));
+    if (state.header[1] != parameters.item(1) || state.header[2] != parameters.item(2))
+        throw Error(ErrorCode::invalid_argument, "seed must be the same in every row of an aggregate");
+}
+
+Parameters parameters_of(const State& state) {
+    return {static_cast<int>(state.header[0]),
+            static_cast<uint64_t>(state.header[1]) << 32 | static_cast<uint64_t>(state.header[2])};
+}
+
+struct Texts {
+    Datum* values;
+    bool* nulls;
+    int count;
+};
+
+Texts read_keys(const Arguments& arguments, int i) {
+    const Datum value = arguments.datum(i, "keys");
+    const Texts keys = pg_call([=] {
+        Texts texts;
+        deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT, &texts.values, &texts.nulls,
+                          &texts.count);
+        return texts;
+    });
+    if (keys.count < 1 || keys.count > most_keys)
+        throw Error(ErrorCode::invalid_argument, format("argument \"keys\" has %d elements", keys.count), "",
+                    format("Valid numbers are 1 to %d.", most_keys));
+    if (std::any_of(keys.nulls, keys.nulls + keys.count, [](bool null) { return null; }))
+        throw Error(ErrorCode::null_value, "argument \"keys\" must not contain NULL", "",
+                    "NULL keys join to nothing: leave such rows out with FILTER (WHERE …).");
+    return keys;
+}
+
+double read_value(const Arguments& arguments, int i) {
+    if (arguments.is_null(i))
+        throw Error(ErrorCode::null_value, "argument \"value\" must not be NULL", "",
+                    "Leave such rows out with FILTER (WHERE …).");
+    const double value = arguments.number(i, "value");
+    if (!std::isfinite(value))
+        throw Error(ErrorCode::out_of_range,
+                    format("argument \"value\" must be finite, not %s", std::isnan(value) ? "NaN"
+                                                                        : value > 0       ? "Infinity"
+                                                                                          : "-Infinity"));
+    return value;
+}
+
+int read_size(const Arguments& arguments, int i) {
+    const int size = arguments.integer(i, "sketch_size");
+    if (size < 1 || size > most_numbers)
+        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"sketch_size\": %d", size), "",
+                    format("Valid values are 1 to %d.", most_numbers));
+    return size;
+}
+
+void add_row(const State& state, double value, const Texts& keys, uint64_t seed) {
+    const auto size = static_cast<uint32_t>(state.size());
+    uint64_t bucket = 0;
+    bool negative = false;
+    for (int t = 0; t < keys.count; t++) {
+        const auto* const key = reinterpret_cast<const text*>(DatumGetPointer(keys.values[t]));
+        const uint64_t bits = hash_bytes({VARDATA_ANY(key), VARSIZE_ANY_EXHDR(key)});
+        const SketchHash hash(seed, static_cast<uint64_t>(t));
+        bucket += hash.bucket(bits, size);
+        negative ^= hash.is_negative(bits);
+    }
+    state.sketch()[bucket % size] += negative ? -value : value;
+}
+
+Datum null_result(FunctionCallInfo fcinfo) {
+    fcinfo->isnull = true;
+    return static_cast<Datum>(0);
+}
+
+} // namespace
+
+// btml.tensor_sketch_accumulate(state float8[], value float8, keys text[], sketch_size int, seed bigint) → float8[]
+BTML_FUNCTION(btml_tensor_sketch_accumulate) {
+    const Arguments arguments(fcinfo);
+    const double value = read_value(arguments, 1);
+    const Texts keys = read_keys(arguments, 2);
+    const int size = read_size(arguments, 3);
+    const Parameters parameters{keys.count, static_cast<uint64_t>(arguments.bigint(4, "seed"))};
+    const State state = arguments.is_null(0) ? new_state(size, parameters) : writable_state(fcinfo);
+    require_same(state, size, parameters);
+    add_row(state, value, keys, parameters.seed);
+    return PointerGetDatum(state.array);
+}
+
+// btml.tensor_sketch_combine(float8[], float8[]) → float8[]
+BTML_FUNCTION(btml_tensor_sketch_combine) {
+    const Arguments arguments(fcinfo);
+    if (arguments.is_null(0) && arguments.is_null(1)) return null_result(fcinfo);
+    if (arguments.is_null(0)) return PointerGetDatum(read_state(fcinfo, 1).array);
+    if (arguments.is_null(1)) return PointerGetDatum(read_state(fcinfo, 0).array);
+    const State sum = writable_state(fcinfo), other = read_state(fcinfo, 1);
+    require_same(sum, other.size(), parameters_of(other));
+    for (int i = 0; i < sum.size(); i++) sum.sketch()[i] += other.sketch()[i];
+    return PointerGetDatum(sum.array);
+}
+
+// btml.tensor_sketch_final(float8[]) → float8[]: NULL when no row was aggregated
+BTML_FUNCTION(btml_tensor_sketch_final) {
+    const Arguments arguments(fcinfo);
+    if (arguments.is_null(0)) return null_result(fcinfo);
+    const State state = read_state(fcinfo, 0);
+    ArrayType* const sketch = new_array(state.size());
+    std::copy(state.sketch(), state.sketch() + state.size(), reinterpret_cast<double*>(ARR_DATA_PTR(sketch)));
+    return PointerGetDatum(sketch);
+}
+
+// btml.sketch_inner(a float8[], b float8[]) → float8: NULL if either is, as a sketch of no rows is
+BTML_FUNCTION(btml_sketch_inner) {
+    const Arguments arguments(fcinfo);
+    if (arguments.is_null(0) || arguments.is_null(1)) return null_result(fcinfo);
+    const std::vector<double> a = arguments.numbers(0, "a"), b = arguments.numbers(1, "b");
+    if (a.size() != b.size())
+        throw Error(ErrorCode::invalid_argument,
+                    format("the sketches have %zu and %zu numbers, they must be of one size", a.size(), b.size()));
+    if (a.empty()) throw Error(ErrorCode::invalid_argument, "a sketch has at least one number");
+    for (const std::vector<double>* sketch : {&a, &b})
+        if (std::any_of(sketch->begin(), sketch->end(), [](double x) { return btml::is_null(x); }))
+            throw Error(ErrorCode::null_value, "a sketch must not contain NULL");
+    double inner = 0;
+    for (size_t i = 0; i < a.size(); i++) inner += a[i] * b[i];
+    return pg_call([=] { return Float8GetDatum(inner); });
+}
+
+} // namespace btml::pg
