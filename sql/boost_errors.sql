@@ -53,7 +53,7 @@ SELECT arguments || E'\n' || fit_error('boost_errors.sale', '''y'', ' || argumen
     'min_leaf_rows => -1', 'min_leaf_rows => ''NaN''', 'min_leaf_rows => ''Infinity''', 'l2 => -0.5', 'l2 => ''Infinity''', 'min_gain => -1', 'min_gain => ''NaN''',
     'min_category_rows => -1', 'min_category_rows => ''Infinity''', 'max_split_categories => -1',
     'max_bins => 1', 'max_bins => -1', 'max_bins => 65536', 'early_stopping => -1', 'early_stopping => 5', 'row_fraction => 0', 'row_fraction => 1.01', 'row_fraction => ''NaN''',
-    'feature_fraction => 0', 'feature_fraction => 2', 'strategy => ''fast''', 'strategy => ''factorize''', 'strategy => ''''', 'criterion => ''gini''', 'criterion => ''Variance''',
+    'feature_fraction => 0', 'feature_fraction => 2', 'strategy => ''fast''', 'strategy => ''''', 'criterion => ''gini''', 'criterion => ''Variance''',
     'residuals => ''approximate''', 'residuals => ''sketch''', 'sketch_size => 0', 'epsilon => 0', 'epsilon => 1', 'epsilon => ''NaN''', 'delta => 0', 'delta => 2']) arguments;
 SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', ''y'', max_leaves => 1)');
 SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', ''y'', trees => 3)');
@@ -81,13 +81,14 @@ SELECT what || E'\n' || fit_error(source, arguments) || E'\n' FROM (VALUES
 SET btml.memory_limit = '64kB';
 SELECT regexp_replace(fit_error('SELECT i AS x, i % 7 AS y FROM generate_series(1, 100000) i', '''y'''), 'required is \d+', 'required is N');
 SET btml.memory_limit = '4MB';
+SELECT regexp_replace(fit_error('SELECT a.i AS x, b.j AS z, a.i % 7 AS y FROM generate_series(1, 100000) a(i), generate_series(1, 100000) b(j)', '''y'', strategy => ''factorize'''), 'required is \d+', 'required is N');
 SELECT regexp_replace(fit_error('SELECT i AS x, i % 7 AS y FROM generate_series(1, 100000) i', '''y'''), 'required is \d+', 'required is N');
-SELECT regexp_replace(fit_error('SELECT a.i AS x, b.j AS z, a.i % 7 AS y FROM generate_series(1, 10000) a(i), generate_series(1, 10000) b(j)', '''y'''), 'required is \d+', 'required is N');
+SELECT regexp_replace(fit_error('SELECT a.i AS x, b.j AS z, a.i % 7 AS y FROM generate_series(1, 10000) a(i), generate_series(1, 10000) b(j)', '''y'', strategy => ''enumerate'''), 'required is \d+', 'required is N');
 RESET btml.memory_limit;
-SELECT fit_error('SELECT a.i AS x, b.j AS z, a.i % 7 AS y FROM generate_series(1, 100000) a(i), generate_series(1, 100000) b(j)', '''y''');
+SELECT fit_error('SELECT a.i AS x, b.j AS z, a.i % 7 AS y FROM generate_series(1, 100000) a(i), generate_series(1, 100000) b(j)', '''y'', strategy => ''enumerate''');
 -- No limit of join rows is passed silently.
 SET btml.memory_limit = '1000GB';
-SELECT fit_error('SELECT a.i AS x, b.j AS z, a.i % 7 AS y FROM generate_series(1, 100000) a(i), generate_series(1, 100000) b(j)', '''y''');
+SELECT fit_error('SELECT a.i AS x, b.j AS z, a.i % 7 AS y FROM generate_series(1, 100000) a(i), generate_series(1, 100000) b(j)', '''y'', strategy => ''enumerate''');
 RESET btml.memory_limit;
 
 -- An error in a column's expression, and rights.

@@ -38,6 +38,13 @@ INSERT INTO models SELECT 'with promotions', btml.boost_fit('
 SELECT btml.summary(model)->>'rows' AS rows, btml.summary(model)->>'strategy_reason' AS strategy
 FROM models WHERE name = 'with promotions';
 
+INSERT INTO models SELECT 'pairs', btml.boost_fit('
+    SELECT s.quantity, i.price, i.kind, o.quantity AS other, p.day AS other_day
+    FROM sale s JOIN item i USING (item_id) JOIN sale o USING (store_id) JOIN sale p USING (store_id)',
+    'quantity', trees => 10, max_leaves => 8);
+SELECT btml.summary(model)->>'rows' AS rows, btml.summary(model)->>'strategy' AS strategy, btml.summary(model)->>'strategy_reason' AS reason
+FROM models WHERE name = 'pairs';
+
 SELECT node, parent, feature, threshold, categories, round(value::numeric, 2) AS value, rows, round(gain) AS gain
 FROM btml.trees(btml.tree_fit('SELECT s.quantity, t.area, i.kind FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id)',
                               'quantity', max_leaves => 3)) ORDER BY node;

@@ -1,4 +1,5 @@
 // btml.explain_join: what became of a source, as lines of text.
+#include "core/boosting/strategy.hpp"
 #include "core/relational/join_rows.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
@@ -110,16 +111,10 @@ std::vector<std::string> Explanation::lines(RunContext& context) {
                    join_.cycles().bags.empty() ? "not materialised" : "materialised in bags of keys only"));
     add_table(join_.tree().root(), 0);
     if (relations > 1) lines_.push_back(structure());
-    const uint64_t bytes = enumeration_bytes(join_, context);
-    const auto kilobytes = [](uint64_t count) { return static_cast<unsigned long long>((count + 1023) / 1024); };
-    if (rows > max_rows)
-        lines_.push_back(format("Training strategy: none, the join has more than the %llu rows that can be enumerated",
-                                static_cast<unsigned long long>(max_rows)));
-    else if (bytes > context.memory().limit())
-        lines_.push_back(format("Training strategy: none, row ids need %llu kB, btml.memory_limit is %llu kB",
-                                kilobytes(bytes), kilobytes(context.memory().limit())));
-    else
-        lines_.push_back(format("Training strategy: enumerate, with %llu kB of row ids", kilobytes(bytes)));
+    const boosting::StrategyChoice choice =
+        choose_strategy(join_, boosting::Options(), boosting::Strategy::automatic, context);
+    const char* const name = choice.strategy == boosting::Strategy::factorize ? "factorize" : "enumerate";
+    lines_.push_back(format("Training strategy: %s, %s", name, choice.reason.c_str()));
     return std::move(lines_);
 }
 

@@ -66,7 +66,7 @@ ValueJoin load_values(const NormRequest& request, RunContext& context) {
                     format("value column \"%s\" is of type %s", request.value.c_str(),
                            pg_call([=] { return format_type_be(type); })),
                     "Values are numbers, booleans, dates or times.");
-    LoadedSource loaded = source.read({{output, Role::number}}, context);
+    LoadedSource loaded = source.read({{output, ReadAs::number}}, context);
     const auto [table, column] = loaded.places.front();
     ValueJoin values{Join(std::move(loaded.tables), std::move(loaded.left_joins), context), {}, table};
     const auto numbers = [&, table = table, column = column]() -> const Buffer<double>& {

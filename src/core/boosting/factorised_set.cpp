@@ -103,8 +103,9 @@ uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, c
         if (has_features[t])
             filters += join.tables()[t].rows * ((static_cast<uint64_t>(options.trees) * leaves + 63) / 64) * 8;
     }
-    return rows * (4 * sizeof(double) + 2 * sizeof(RowId)) + filters + FilteredSums::bytes_per_query(join) * 8 +
-           (uint64_t{64} << 20);
+    const uint64_t queries = static_cast<uint64_t>(options.trees) * leaves + 8;
+    return rows * (4 * sizeof(double) + 2 * sizeof(RowId)) + filters +
+           std::min(queries * FilteredSums::bytes_per_query(join), FilteredSums::block_memory);
 }
 
 void FactorisedSet::weigh(Dataset& dataset) {

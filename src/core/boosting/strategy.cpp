@@ -13,8 +13,9 @@ namespace {
 // Measured on one core, in nanoseconds.
 constexpr double per_join_row = 4;      // and table, and level of a tree
 constexpr double per_group_product = 1; // of a group of rows with equal keys, a query and a neighbour
-constexpr double per_filtered_row = 0.2;
-constexpr double per_summed_row = 20; // of a node
+constexpr double per_filtered_row = 0.5;
+constexpr double per_summed_row = 25; // of a node
+constexpr double not_worth_a_choice = 1e9;
 
 double leaves_of(const Options& options) {
     return options.max_leaves > 0 ? options.max_leaves : 256;
@@ -24,26 +25,42 @@ double enumerated_nanoseconds(double join_rows, double tables, const Options& op
     return join_rows * tables * per_join_row * (1 + options.trees * std::log2(leaves_of(options)));
 }
 
-// A tree has a pass for every split, and a pass a query for each leaf of the earlier trees; about half of them
-// contradict the node's conditions.
-double factorised_nanoseconds(const Join& join, const Options& options) {
-    double products = 0, rows = 0;
-    for (const Table& table : join.tables()) rows += static_cast<double>(table.rows);
+// Steps of one query: of each table's groups, for each neighbour. Rows whose neighbours are all met on the same keys
+// make a group for each key; otherwise there may be one for each row.
+double products_of_query(const Join& join) {
+    double products = 0;
     for (size_t t = 0; t < join.tables().size(); t++) {
-        const int parent = join.tree().nodes[t].parent;
-        if (parent < 0) continue;
-        // A table has no more groups than rows, and no fewer than keys.
-        products += 2 * static_cast<double>(join.key_count(static_cast<int>(t), parent));
+        const JoinTree::Node& node = join.tree().nodes[t];
+        std::vector<std::pair<int, const std::vector<int>*>> neighbours;
+        if (node.parent >= 0) neighbours.emplace_back(node.parent, &node.separator);
+        for (const int child : node.children)
+            neighbours.emplace_back(child, &join.tree().nodes[static_cast<size_t>(child)].separator);
+        const bool one_key = std::all_of(neighbours.begin(), neighbours.end(), [&](const auto& neighbour) {
+            return *neighbour.second == *neighbours.front().second;
+        });
+        const double groups = neighbours.empty() ? 1
+                              : one_key ? static_cast<double>(join.key_count(static_cast<int>(t), neighbours[0].first))
+                                        : static_cast<double>(join.tables()[t].rows);
+        products += groups * static_cast<double>(1 + neighbours.size());
     }
+    return products;
+}
+
+// A tree has a pass over the tables for every split, and a pass a query for each leaf of the earlier trees that does
+// not contradict the node; the larger the trees, the more do.
+double factorised_nanoseconds(const Join& join, const Options& options) {
+    double rows = 0;
+    for (const Table& table : join.tables()) rows += static_cast<double>(table.rows);
     const double trees = options.trees, leaves = leaves_of(options);
-    double queries = trees * trees / 2 * leaves * leaves / 2;
-    if (options.criterion == Criterion::mse_sum) queries *= trees * leaves / 6;
-    return trees * leaves * rows * per_summed_row + queries * (products * per_group_product + rows * per_filtered_row);
+    const double relevant = 1.5 / std::max(1.5, std::log2(leaves));
+    double queries = trees * trees / 2 * leaves * leaves * relevant;
+    if (options.criterion == Criterion::mse_sum) queries *= trees * leaves * relevant / 6; // pairs of leaves
+    return trees * leaves * rows * per_summed_row +
+           queries * (products_of_query(join) * per_group_product + rows * per_filtered_row);
 }
 
 std::string seconds(double nanoseconds) {
-    const double s = nanoseconds * 1e-9;
-    return s < 1 ? "under 1 s" : s < 1e6 ? format("about %.0f s", s) : format("about %.0e s", s);
+    return format("about %.1g s", nanoseconds * 1e-9);
 }
 
 } // namespace
@@ -53,22 +70,25 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, Strateg
     const auto is_fact = [&](const Table& table) { return table.rows == join_rows; };
     if (asked == Strategy::factorize) return {asked, "asked for"};
     const auto bags = join.tables().begin() + join.relations();
-    const bool is_star = std::any_of(join.tables().begin(), bags, is_fact);
-    const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already
-    if (asked == Strategy::enumerate || is_star || is_bag)
-        return {Strategy::enumerate,
-                is_star ? "the rows of one table are the rows of the join" : "the join is held as row ids"};
-    const uint64_t bytes = enumeration_bytes(join, context) + 16 * join_rows;
-    const uint64_t held = context.memory().used(), limit = context.memory().limit();
-    if (join_rows > max_rows || bytes > limit - std::min(held, limit))
-        return {Strategy::factorize,
-                format("its %llu rows would take %llu MB to hold", static_cast<unsigned long long>(join_rows),
-                       static_cast<unsigned long long>(bytes >> 20))};
+    if (std::any_of(join.tables().begin(), bags, is_fact))
+        return {Strategy::enumerate, "the rows of one table are the rows of the join"};
+    const uint64_t row_ids = enumeration_bytes(join, context), bytes = row_ids + 16 * join_rows;
+    const std::string held =
+        format("the join is held as row ids (%llu kB)", static_cast<unsigned long long>((row_ids + 1023) / 1024));
     const double enumerated =
         enumerated_nanoseconds(static_cast<double>(join_rows), static_cast<double>(join.tables().size()), options);
+    const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already
+    const uint64_t limit = context.memory().limit(), room = limit - std::min(context.memory().used(), limit);
+    const bool fits = join_rows <= max_rows && bytes <= room;
+    if (asked == Strategy::enumerate || is_bag || (fits && enumerated <= not_worth_a_choice))
+        return {Strategy::enumerate, held};
+    if (!fits)
+        return {Strategy::factorize,
+                format("the join's %llu rows would take %llu MB to hold", static_cast<unsigned long long>(join_rows),
+                       static_cast<unsigned long long>(bytes >> 20))};
     const double factorised = factorised_nanoseconds(join, options);
     if (enumerated <= factorised)
-        return {Strategy::enumerate, format("the join is held as row ids, estimated at %s against %s without",
+        return {Strategy::enumerate, format("%s, estimated at %s against %s without", held.c_str(),
                                             seconds(enumerated).c_str(), seconds(factorised).c_str())};
     return {Strategy::factorize, format("estimated at %s against %s with the join's rows held",
                                         seconds(factorised).c_str(), seconds(enumerated).c_str())};

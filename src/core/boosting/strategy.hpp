@@ -13,8 +13,8 @@ struct StrategyChoice {
     std::string reason; // for people
 };
 
-// Enumerates where the rows of one table are the rows of the join; otherwise takes what fits into memory, and of both
-// what is estimated to be faster. A strategy that is asked for is taken as it is.
+// Enumerates where the rows of one table are the rows of the join, or where that takes under a second; otherwise takes
+// what fits into memory, and of both what is estimated to be faster. A strategy that is asked for is taken as it is.
 StrategyChoice choose_strategy(const relational::Join& join, const Options& options, Strategy asked,
                                RunContext& context);
 

@@ -12,7 +12,6 @@ using kernels::lanes;
 namespace {
 
 constexpr const char* what = "the messages of queries over a join";
-constexpr uint64_t block_memory = uint64_t{64} << 20;
 constexpr uint64_t piece_steps = uint64_t{1} << 20; // between two polls
 
 // body(begin, end, worker) over ranges of 0 ≤ i < count that take about `steps` steps in all.

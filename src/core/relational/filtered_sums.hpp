@@ -51,7 +51,9 @@ class FilteredSums {
     // those that are the same then are one.
     std::vector<FilterQuery> relevant(const Selection& selection, const std::vector<FilterQuery>& queries) const;
 
-    // Bytes that one more query evaluated at the same time takes.
+    // Bytes that one more query evaluated at the same time takes, and how many all together take at most (or as many as
+    // eight queries do).
+    static constexpr uint64_t block_memory = uint64_t{64} << 20;
     static uint64_t bytes_per_query(const GroupedJoin& join);
 
   private:

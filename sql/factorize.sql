@@ -1,0 +1,70 @@
+-- Strategy factorize: the trees of an enumerated join, without its rows.
+SET search_path = factorize, public;
+SET client_min_messages = warning;
+CREATE SCHEMA factorize;
+CREATE TABLE shop AS SELECT i AS shop, i % 17 AS area, CASE WHEN i % 9 > 0 THEN sin(i) END AS size, md5((i % 5)::text) AS region FROM generate_series(1, 60) i;
+CREATE TABLE sale AS SELECT i AS id, i % 61 AS shop, i * 7 % 31 AS item, cos(i) * 3 AS price, i % 4 AS units, i % 5 = 0 AS held_out, i % 3 AS weight,
+    CASE WHEN i % 50 > 0 THEN sin(i % 61) + i * 7 % 31 / 9.0 + cos(i) + i % 4 END AS y FROM generate_series(1, 900) i;
+CREATE TABLE tag AS SELECT i % 31 AS item, 't' || i % 6 AS tag, i % 11 AS strength, i % 7 = 1 AS rare FROM generate_series(1, 200) i;
+CREATE TABLE review AS SELECT i % 29 AS item, i % 23 AS stars, ln(i) AS length FROM generate_series(1, 150) i;
+CREATE TABLE offer AS SELECT i % 60 AS shop, i % 31 AS item, i % 13 AS discount FROM generate_series(1, 700) i;
+
+-- The models by either strategy: the same splits, values and losses to 1e-9.
+CREATE FUNCTION compare(source text, options text)
+RETURNS TABLE(rows bigint, splits bigint, different bigint, value_error numeric, loss_error numeric) LANGUAGE plpgsql AS $$
+DECLARE a btml.model; b btml.model;
+BEGIN
+    EXECUTE format('SELECT btml.boost_fit(%L, ''y'', strategy => ''enumerate''%s)', source, ', ' || options) INTO a;
+    EXECUTE format('SELECT btml.boost_fit(%L, ''y'', strategy => ''factorize''%s)', source, ', ' || options) INTO b;
+    IF btml.summary(b)->>'strategy' <> 'factorize' OR btml.summary(a)->'rows' <> btml.summary(b)->'rows' OR btml.summary(a)->'features' <> btml.summary(b)->'features'
+        OR btml.summary(a)->'base' <> btml.summary(b)->'base' OR btml.summary(a)->'holdout_rows' IS DISTINCT FROM btml.summary(b)->'holdout_rows' THEN
+        RAISE 'the summaries differ: % %', btml.summary(a), btml.summary(b);
+    END IF;
+    RETURN QUERY SELECT (btml.summary(b)->>'rows')::bigint, count(t.feature),
+        count(*) FILTER (WHERE (t.parent, t.feature, t.threshold, t.categories, t.null_left, t.left_child, t.rows) IS DISTINCT FROM (u.parent, u.feature, u.threshold, u.categories, u.null_left, u.left_child, u.rows)),
+        round(max(abs(t.value - u.value))::numeric, 9),
+        (SELECT round(max(greatest(abs(l.train_loss - m.train_loss), abs(l.holdout_loss - m.holdout_loss)))::numeric, 9) FROM btml.training_log(a) l JOIN btml.training_log(b) m USING (iteration))
+    FROM btml.trees(a) t FULL JOIN btml.trees(b) u USING (tree, node);
+END $$;
+
+SELECT c.*, left(source, 90) AS source FROM (VALUES
+    ('SELECT area, size, region, price, units, tag, strength, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)'),
+    ('SELECT area, price, tag, stars, length, discount, y FROM sale s JOIN shop USING (shop) JOIN tag t USING (item) JOIN review USING (item) JOIN offer o ON o.shop = s.shop'),
+    ('SELECT area, size, price, tag, stars, y FROM sale LEFT JOIN shop USING (shop) LEFT JOIN tag USING (item) LEFT JOIN review USING (item)'),
+    ('SELECT price, stars, y FROM sale, review'),
+    ('SELECT a.price, b.units, b.price AS other, a.y FROM sale a JOIN sale b USING (item)'),
+    ('SELECT strength, stars, y FROM tag JOIN review USING (item) JOIN sale USING (item) WHERE strength > 2'),
+    ('SELECT price, units, y FROM sale'),
+    ('SELECT price, discount, area, y FROM sale JOIN offer USING (shop, item) JOIN shop USING (shop)'),
+    ('SELECT s.price, o.discount, h.area, t.strength, s.y FROM sale s JOIN offer o ON o.item = s.item JOIN shop h ON h.shop = o.shop AND h.area = s.units JOIN tag t ON t.item = o.item')) v(source),
+    compare(source, 'trees => 6, max_leaves => 7, min_leaf_rows => 5') c;
+SELECT c.*, options FROM unnest(ARRAY[
+    'trees => 5, max_leaves => 0, min_leaf_rows => 200', 'trees => 4, max_bins => 0', 'trees => 4, max_bins => 3, l2 => 5', 'trees => 4, max_depth => 2, learning_rate => 1',
+    'trees => 4, weight => ''weight''', 'trees => 6, holdout => ''held_out''', 'trees => 30, max_leaves => 4, holdout => ''rare'', early_stopping => 2',
+    'trees => 5, row_fraction => 0.5, seed => 3', 'trees => 5, feature_fraction => 0.5', 'trees => 3, criterion => ''mse_sum'', max_leaves => 5',
+    'trees => 3, criterion => ''mse_sum'', weight => ''weight'', holdout => ''held_out''', 'trees => 4, categorical => ''{units,strength}'', min_category_rows => 0', 'trees => 3, min_gain => 100',
+    'trees => 5, weight => ''weight'', holdout => ''rare'', row_fraction => 0.7']) options,
+    compare('SELECT area, size, region, price, units, tag, strength, held_out, rare, weight, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)', options) c;
+-- One tree, Algorithm 1 of the paper.
+SELECT count(*) AS nodes, bool_and((t.feature, t.threshold, t.categories, t.left_child) IS NOT DISTINCT FROM (u.feature, u.threshold, u.categories, u.left_child)) AS same_splits
+FROM btml.trees(btml.tree_fit('SELECT area, tag, strength, price, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)', 'y', max_leaves => 0, min_leaf_rows => 1, criterion => 'mse_sum', max_depth => 5, strategy => 'factorize')) t
+FULL JOIN btml.trees(btml.tree_fit('SELECT area, tag, strength, price, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)', 'y', max_leaves => 0, min_leaf_rows => 1, criterion => 'mse_sum', max_depth => 5, strategy => 'enumerate')) u USING (tree, node);
+
+-- The same bytes whatever the number of threads.
+SELECT count(DISTINCT model::text) AS models FROM generate_series(1, 3) threads, set_config('btml.threads', threads::text, false),
+    LATERAL (SELECT btml.boost_fit('SELECT area, size, price, tag, strength, y FROM sale JOIN shop USING (shop) JOIN tag USING (item) WHERE id > ' || threads * 0, 'y', trees => 8, strategy => 'factorize') AS model) m;
+RESET btml.threads;
+
+-- A join of 8·10^15 rows is no larger than its tables, and has the loss of the one that matters; auto chooses, and says why.
+CREATE TABLE long AS SELECT i % 20 AS a, i * 3 % 50 AS b, i % 10 / 4.0 + i % 20 AS y FROM generate_series(1, 200000) i;
+SET btml.memory_limit = '64MB';
+SELECT s->'rows' AS rows, s->'strategy' AS strategy, s->'strategy_reason' AS reason, round((s->'metrics'->>'train_loss')::numeric, 6) AS train_loss
+FROM btml.summary(btml.boost_fit('SELECT l.a, l.b, m.b AS c, n.b AS d, l.y FROM long l, long m, long n', 'y', trees => 3, max_leaves => 4, learning_rate => 1)) s;
+SELECT round((btml.summary(btml.boost_fit('SELECT a, b, y FROM long', 'y', trees => 3, max_leaves => 4, learning_rate => 1))->'metrics'->>'train_loss')::numeric, 6) AS train_loss;
+SELECT * FROM btml.explain_join('SELECT FROM long l, long m, long n');
+SELECT btml.boost_fit('SELECT l.a, l.b, l.y FROM long l, long m, long n, long o', 'y');
+RESET btml.memory_limit;
+-- Which of the two is estimated to be faster.
+SELECT s->'rows' AS rows, s->'strategy' AS strategy, s->'strategy_reason' AS reason
+FROM btml.summary(btml.boost_fit('SELECT l.a, l.y, i FROM long l JOIN generate_series(1, 1000) i ON i % 20 = a', 'y', trees => 6, max_leaves => 8)) s;
+DROP SCHEMA factorize CASCADE;
