@@ -61,6 +61,17 @@ SET btml.memory_limit = '64MB';
 SELECT s->'rows' AS rows, s->'strategy' AS strategy, s->'strategy_reason' AS reason, round((s->'metrics'->>'train_loss')::numeric, 6) AS train_loss
 FROM btml.summary(btml.boost_fit('SELECT l.a, l.b, m.b AS c, n.b AS d, l.y FROM long l, long m, long n', 'y', trees => 3, max_leaves => 4, learning_rate => 1)) s;
 SELECT round((btml.summary(btml.boost_fit('SELECT a, b, y FROM long', 'y', trees => 3, max_leaves => 4, learning_rate => 1))->'metrics'->>'train_loss')::numeric, 6) AS train_loss;
+-- Weights keep their weight, however many join rows there are; splits of no gain are none.
+CREATE TABLE weighed AS SELECT i % 20 AS a, i % 20 + i % 7 AS y, CASE WHEN i % 100 = 0 THEN 1e4 ELSE 1 END AS w, 1e-14 * (i % 3) AS small, i % 4 = 0 AS held_out FROM generate_series(1, 1000) i;
+CREATE TABLE useless AS SELECT i % 3 AS c FROM generate_series(1, 1000000) i;
+SELECT count(DISTINCT round((s->>'base')::numeric, 9)) AS bases, count(DISTINCT round((s->'metrics'->>'train_loss')::numeric, 6)) AS losses, count(DISTINCT round((s->'metrics'->>'holdout_loss')::numeric, 4)) AS holdout_losses, max((s->>'rows')::bigint) AS rows
+FROM (VALUES ('weighed', 'enumerate'), ('weighed', 'factorize'), ('weighed, useless', 'factorize'), ('weighed, useless, (SELECT c FROM useless WHERE c = 1) u', 'factorize')) v(tables, strategy),
+    LATERAL btml.summary(btml.boost_fit('SELECT a, y, w, held_out FROM ' || tables, 'y', weight => 'w', holdout => 'held_out', strategy => strategy, trees => 3, min_leaf_rows => 0)) s;
+SELECT strategy, s->'rows' AS rows, round((s->'metrics'->>'train_loss')::numeric, 9) AS train_loss, round((s->'metrics'->>'holdout_loss')::numeric, 9) AS holdout_loss FROM unnest('{enumerate,factorize}'::text[]) strategy,
+    LATERAL (SELECT btml.summary(btml.boost_fit('SELECT a, y, small, held_out FROM weighed', 'y', weight => 'small', holdout => 'held_out', strategy => strategy, trees => 1, max_leaves => 4, min_leaf_rows => 0, learning_rate => 1)) AS s) t;
+CREATE TABLE few (x int, y float8);
+INSERT INTO few VALUES (-3,4),(-2,2),(-2,2),(-2,3),(-1,2),(-1,3),(-1,3),(0,1),(0,1),(0,1),(0,1),(2,1),(2,3),(2,4),(2,4),(2,4),(3,1),(3,3),(4,1),(4,2),(4,2),(4,3),(4,3),(5,2),(5,3),(5,4);
+SELECT * FROM compare('few', 'criterion => ''mse_sum'', learning_rate => 1, max_leaves => 4, trees => 5, min_leaf_rows => 1');
 SELECT * FROM btml.explain_join('SELECT FROM long l, long m, long n');
 SELECT btml.boost_fit('SELECT l.a, l.b, l.y FROM long l, long m, long n, long o', 'y');
 RESET btml.memory_limit;

@@ -173,4 +173,13 @@ SELECT btml.tensor_sketch_final('{1,0,1,NULL}');
 SELECT btml.tensor_sketch_final('{{1,0},{1,1}}');
 SELECT btml.tensor_sketch_combine('{1,0,1,1}', '{1,0,1}');
 SELECT btml.tensor_sketch_accumulate('{1,0}', 2, '{a}', 3, 1);
+-- A cyclic join: its bags are no tables of their own.
+SELECT round((value / exact - 1)::numeric, 1) AS error, evaluations, round((std_error / value * sqrt(evaluations))::numeric, 6) AS sd FROM (
+    SELECT n.*, (SELECT sum(a.v ^ 2) FROM generate_series(1, 60) i, LATERAL (SELECT i % 7 AS p, i % 5 AS q, i % 11 AS v) a JOIN LATERAL (SELECT j % 5 AS q, j % 6 AS r FROM generate_series(1, 40) j) b USING (q)
+        JOIN LATERAL (SELECT k % 6 AS r, k % 7 AS p FROM generate_series(1, 50) k) c ON c.r = b.r AND c.p = a.p) AS exact
+    FROM btml.sketch_norm('SELECT a.v FROM (SELECT i % 7 AS p, i % 5 AS q, i % 11 AS v FROM generate_series(1, 60) i) a JOIN (SELECT j % 5 AS q, j % 6 AS r FROM generate_series(1, 40) j) b USING (q)
+        JOIN (SELECT k % 6 AS r, k % 7 AS p FROM generate_series(1, 50) k) c ON c.r = b.r AND c.p = a.p', 'v', 20000, verify => true) n) e;
+SET btml.memory_limit = '64kB';
+SELECT btml.tensor_sketch_agg(1, ARRAY['a'], 100000, 0);
+RESET btml.memory_limit;
 DROP SCHEMA tensor_sketch CASCADE;

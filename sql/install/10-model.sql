@@ -17,7 +17,7 @@ COMMENT ON FUNCTION btml.model_send(btml.model) IS 'binary output: the portable 
 
 CREATE TYPE btml.model (
     INPUT = btml.model_in, OUTPUT = btml.model_out, RECEIVE = btml.model_recv, SEND = btml.model_send,
-    INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = extended
+    INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = external
 );
 COMMENT ON TYPE btml.model IS
 'a trained model: an ordinary value to keep in tables of your own; versioned, checksummed, portable between machines; text form base64, binary form its bytes';

@@ -1,7 +1,9 @@
 // The aggregate btml.tensor_sketch_agg and btml.sketch_inner.
 #include "core/base/number.hpp"
+#include "core/base/run_context.hpp"
 #include "core/relational/sketch_hash.hpp"
 #include "pg/bridge/arguments.hpp"
+#include "pg/guc.hpp"
 
 namespace btml::pg {
 
@@ -77,6 +79,7 @@ ArrayType* new_array(int count) {
 }
 
 State new_state(int size, const Parameters& parameters) {
+    MemoryBudget(memory_limit_bytes()).require(sizeof(float8) * static_cast<uint64_t>(size), "a tensor sketch");
     const State state = as_state(new_array(header_size + size));
     for (int i = 0; i < header_size; i++) state.header[i] = parameters.item(i);
     return state;

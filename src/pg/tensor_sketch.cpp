@@ -74,7 +74,7 @@ ValueJoin load_values(const NormRequest& request, RunContext& context) {
     };
     values.join.filter(
         table, [&](RowId row) { return !is_null(numbers()[row]); }, context);
-    for (size_t t = 0; t < values.join.tables().size(); t++)
+    for (int t = 0; t < values.join.relations(); t++)
         values.factors.emplace_back(context.memory(), "the values of a source");
     Buffer<double>& factor = values.factors[static_cast<size_t>(table)];
     for (double number : numbers()) {
@@ -143,7 +143,7 @@ BTML_FUNCTION(btml_sketch_norm) {
     const NormRequest request = read_norm_request(Arguments(fcinfo));
     BackendContext context("sketch_norm", request.verify);
     ValueJoin values = load_values(request, context);
-    const int tables = static_cast<int>(values.join.tables().size());
+    const int tables = values.join.relations();
     const uint64_t size = request.sketch_size ? static_cast<uint64_t>(*request.sketch_size)
                                               : sketch_size(request.epsilon, request.delta, tables);
     // What the given size promises by Chebyshev's inequality.

@@ -14,8 +14,8 @@ namespace {
 constexpr double too_large = 1e150; // squares of targets must not overflow
 constexpr int sum_bits = 60;        // sums start below 2^60 …
 constexpr int most_sum_bits = 62;   // … and their grid gets coarser before they can pass 2^62
+constexpr int value_bits = 40;      // so that what doubles round in a sum is less than a gain can be
 constexpr int finest_rows = 32;     // log₂ of the weight up to which values and sums have one grid
-constexpr int count_bits = 51;      // counts are exact in doubles
 constexpr uint64_t pairs_at_once = 256;
 
 int bit_width(uint128 x) {
@@ -40,9 +40,9 @@ FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Op
       target_table_(dataset.target_table),
       values_(context.memory(), "residuals") {
     for (const GroupedTable& table : join.tables()) filters_.emplace_back(table.rows, context.memory());
+    normalise_weights(dataset);
     train_rows_ = count_rows(dataset, false);
     holdout_rows_ = dataset.holdout_table < 0 ? 0 : count_rows(dataset, true);
-    weigh(dataset);
     train_ = population(dataset, false);
     values_.resize(dataset.target.size());
     std::fill(values_.begin(), values_.end(), 0);
@@ -70,19 +70,25 @@ FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Op
         held_out = std::move(sums.counts[static_cast<size_t>(target_table_)]);
         for (const double count : held_out) holdout_count_ += count;
     }
+    if (weighted_) scale_ = most_sum_bits - 1 - weight_exponent_ - std::ilogb(train_count_ + holdout_count_);
     find_base(dataset.target, train, held_out);
     choose_grid(dataset.target, train);
     if (holdout_rows_ > 0) {
-        for (size_t i = 0; i < held_out.size(); i++)
-            if (held_out[i] > 0) holdout_squares_ += held_out[i] * values_[i] * values_[i];
-        holdout_loss_ = std::ldexp(holdout_squares_ / holdout_count_, -2 * value_grid_);
+        for (size_t i = 0; i < held_out.size(); i++) {
+            const double r = std::ldexp(values_[i], -value_grid_);
+            if (held_out[i] > 0) holdout_squares_ += held_out[i] * r * r;
+        }
+        holdout_loss_ = holdout_squares_ / holdout_count_;
     }
     dataset.target.clear();
     data_ = bin_features(
         dataset,
         [&](size_t t) {
             Buffer<int64_t> counts(context_.memory(), "join multiplicities", root_.counts[t].size());
-            for (size_t i = 0; i < counts.size(); i++) counts[i] = rounded(root_.counts[t][i]);
+            for (size_t i = 0; i < counts.size(); i++) {
+                poll_at(i);
+                counts[i] = to_count(root_.counts[t][i]);
+            }
             return counts;
         },
         options.max_bins, team, context);
@@ -95,21 +101,33 @@ FactorisedSet::~FactorisedSet() = default;
 
 uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options) {
     std::vector<bool> has_features(join.tables().size(), false);
-    for (const FeatureColumn& feature : dataset.features) has_features[static_cast<size_t>(feature.table)] = true;
-    const auto leaves = static_cast<uint64_t>(options.max_leaves > 0 ? options.max_leaves : 64);
-    uint64_t rows = 0, filters = 0;
+    uint64_t longest = 0;
+    for (const FeatureColumn& feature : dataset.features) {
+        has_features[static_cast<size_t>(feature.table)] = true;
+        longest = std::max<uint64_t>(longest, feature.numbers.size());
+    }
+    const auto leaves = static_cast<uint64_t>(options.max_leaves > 0 ? options.max_leaves : 256);
+    const uint64_t queries = static_cast<uint64_t>(options.trees) * leaves + 8;
+    uint64_t rows = 0, node_rows = 0, filters = 0;
     for (size_t t = 0; t < join.tables().size(); t++) {
         rows += join.tables()[t].rows;
-        if (has_features[t])
-            filters += join.tables()[t].rows * ((static_cast<uint64_t>(options.trees) * leaves + 63) / 64) * 8;
+        if (!has_features[t]) continue;
+        node_rows += join.tables()[t].rows;
+        filters += join.tables()[t].rows * ((queries + 63) / 64) * sizeof(uint64_t);
     }
-    const uint64_t queries = static_cast<uint64_t>(options.trees) * leaves + 8;
-    return rows * (4 * sizeof(double) + 2 * sizeof(RowId)) + filters +
-           std::min(queries * FilteredSums::bytes_per_query(join), FilteredSums::block_memory);
+    // Sums and counts of the root and of a node, squares, and weights of the target's and the holdout's rows.
+    const uint64_t sums = rows * sizeof(double) * (options.criterion == Criterion::mse_sum ? 6 : 4) +
+                          4 * sizeof(double) * dataset.target.size();
+    // Open leaves share the rows of tables that their conditions do not touch.
+    const uint64_t nodes = node_rows * sizeof(RowId) * static_cast<uint64_t>(2 + std::bit_width(leaves));
+    const uint64_t query = FilteredSums::bytes_per_query(join);
+    const uint64_t messages = std::max(8 * query, std::min(queries * query, FilteredSums::block_memory));
+    return sums + filters + std::max(nodes + messages, 32 * longest);
 }
 
-void FactorisedSet::weigh(Dataset& dataset) {
-    if (dataset.weight.empty()) return;
+// Weights are kept as multiples of the power of two below the largest, so that no product of them overflows.
+void FactorisedSet::normalise_weights(Dataset& dataset) {
+    weighted_ = !dataset.weight.empty();
     double largest = 0;
     for (const double w : dataset.weight) {
         if (!(w >= 0) || std::isinf(w))
@@ -117,10 +135,18 @@ void FactorisedSet::weigh(Dataset& dataset) {
                         "Weights must be finite and not negative.");
         largest = std::max(largest, w);
     }
-    const int exponent = largest > 0 ? std::ilogb(largest) : 0;
-    scale_ = count_bits - static_cast<int>(std::bit_width(dataset.rows)) - exponent;
-    shift_ = exponent >= 0 && exponent <= 10 ? 0 : -exponent;
-    for (double& w : dataset.weight) w = std::nearbyint(std::ldexp(w, scale_));
+    weight_exponent_ = largest > 0 ? std::ilogb(largest) : 0;
+    shift_ = weight_exponent_ >= 0 && weight_exponent_ <= 10 ? 0 : -weight_exponent_;
+    for (double& w : dataset.weight) w = std::ldexp(w, -weight_exponent_);
+}
+
+void FactorisedSet::poll_at(size_t row) {
+    if (row % piece_rows == 0) context_.poll();
+}
+
+// In units of 2^-scale_ of weight.
+int64_t FactorisedSet::to_count(double weight) const {
+    return rounded(weighted_ ? std::ldexp(weight, weight_exponent_ + scale_) : weight);
 }
 
 FactorisedSet::Population FactorisedSet::population(const Dataset& dataset, bool held_out) {
@@ -132,7 +158,10 @@ FactorisedSet::Population FactorisedSet::population(const Dataset& dataset, bool
             factors.resize(join_.tables()[static_cast<size_t>(table)].rows);
             std::fill(factors.begin(), factors.end(), 1);
         }
-        for (size_t i = 0; i < factors.size(); i++) factors[i] *= factor_of(i);
+        for (size_t i = 0; i < factors.size(); i++) {
+            poll_at(i);
+            factors[i] *= factor_of(i);
+        }
     };
     if (!dataset.weight.empty()) multiply(dataset.target_table, [&](size_t i) { return dataset.weight[i]; });
     if (dataset.holdout_table >= 0)
@@ -188,6 +217,7 @@ void FactorisedSet::find_base(const Buffer<double>& target, const Buffer<double>
                               const Buffer<double>& held_out) {
     double most = 0, most_trained = 0;
     for (size_t i = 0; i < target.size(); i++) {
+        poll_at(i);
         const double y = std::fabs(target[i]);
         if (train[i] > 0) most_trained = std::max(most_trained, y);
         if (train[i] > 0 || (!held_out.empty() && held_out[i] > 0)) most = std::max(most, y);
@@ -197,63 +227,69 @@ void FactorisedSet::find_base(const Buffer<double>& target, const Buffer<double>
                     "Targets must be finite and below 1e150 in magnitude.");
     if (most_trained == 0) return;
     const int scale = most_sum_bits - 1 - std::ilogb(most_trained);
-    int128 sum = 0;
-    for (size_t i = 0; i < target.size(); i++)
-        if (train[i] > 0)
-            sum += static_cast<int128>(std::llrint(std::ldexp(target[i], scale))) * static_cast<int64_t>(train[i]);
-    const auto count = static_cast<int128>(train_count_);
+    int128 sum = 0, count = 0;
+    for (size_t i = 0; i < target.size(); i++) {
+        poll_at(i);
+        const int64_t weight = to_count(train[i]);
+        sum += static_cast<int128>(std::llrint(std::ldexp(target[i], scale))) * weight;
+        count += weight;
+    }
     const auto whole = static_cast<double>(sum / count);
     base_ = std::ldexp(whole + static_cast<double>(sum % count) / static_cast<double>(count), -scale);
 }
 
 void FactorisedSet::choose_grid(const Buffer<double>& target, const Buffer<double>& train) {
-    const double unit = std::ldexp(1, shift_ - scale_);
+    const double unit = std::ldexp(1, weight_exponent_ + shift_), total = train_count_ * unit;
     double most = 0;
     for (size_t i = 0; i < target.size(); i++)
         if (train[i] > 0) most = std::max(most, std::fabs(target[i] - base_));
+    context_.poll();
     if (most > 0) {
-        const int bits = std::min(39, (126 - std::ilogb(train_count_)) / 2 - 1);
-        const int trial = bits - std::ilogb(most);
-        double loss = 0;
-        if (unit == 1) {
-            uint128 exact = 0;
-            for (size_t i = 0; i < target.size(); i++) {
-                if (train[i] == 0) continue;
-                const auto r = static_cast<uint128>(std::llabs(std::llrint(std::ldexp(target[i] - base_, trial))));
-                exact += r * r * static_cast<uint64_t>(train[i]);
-            }
-            loss = static_cast<double>(exact);
-        } else {
-            for (size_t i = 0; i < target.size(); i++) {
-                const double r = std::ldexp(target[i] - base_, trial);
-                if (train[i] > 0) loss += train[i] * unit * r * r;
-            }
-        }
-        const double bound = std::max(std::sqrt(train_count_ * unit * loss), std::ldexp(most, trial));
-        sum_shift_ = std::max(0, std::ilogb(train_count_ * unit) - finest_rows);
-        value_grid_ = trial + sum_bits - 1 - std::ilogb(bound) + sum_shift_;
+        const int trial = std::min(39, (126 - std::ilogb(train_count_)) / 2 - 1) - std::ilogb(most);
+        const double bound = std::max(std::sqrt(total * sum_squares(target, train, trial)), std::ldexp(most, trial));
+        sum_shift_ = std::max(0, std::ilogb(total) - finest_rows);
+        value_grid_ =
+            std::min(trial + sum_bits - 1 - std::ilogb(bound) + sum_shift_, value_bits - 1 - std::ilogb(most));
     } else {
         // Equal targets: only those held out, if any, differ from the mean.
         double apart = 0;
         for (const double y : target) apart = std::max(apart, std::fabs(y - base_));
         if (apart > 0 && apart < too_large) value_grid_ = 40 - std::ilogb(apart);
     }
-    loss_ = 0;
     for (size_t i = 0; i < target.size(); i++) {
+        poll_at(i);
         values_[i] = std::nearbyint(std::ldexp(target[i] - base_, value_grid_));
         if (train[i] == 0) continue;
-        if (unit == 1) {
-            const auto r = static_cast<int128>(values_[i]);
-            loss_ += r * r * static_cast<int64_t>(train[i]);
-        } else {
-            loss_ += static_cast<int128>(values_[i] * values_[i] * train[i] * unit);
-        }
+        const auto r = static_cast<int128>(values_[i]);
+        loss_ += weighted_ ? static_cast<int128>(values_[i] * values_[i] * train[i] * unit)
+                           : r * r * static_cast<int64_t>(train[i]);
     }
 }
 
+// Σ weight · (target − base)² in squared units of 2^-grid: exactly where weights are whole.
+double FactorisedSet::sum_squares(const Buffer<double>& target, const Buffer<double>& train, int grid) {
+    uint128 exact = 0;
+    double sum = 0;
+    for (size_t i = 0; i < target.size(); i++) {
+        poll_at(i);
+        if (train[i] == 0) continue;
+        const double r = std::nearbyint(std::ldexp(target[i] - base_, grid));
+        if (weighted_)
+            sum += train[i] * std::ldexp(r * r, weight_exponent_ + shift_);
+        else
+            exact += static_cast<uint128>(static_cast<uint64_t>(std::fabs(r))) * static_cast<uint64_t>(std::fabs(r)) *
+                     static_cast<uint64_t>(train[i]);
+    }
+    return weighted_ ? sum : static_cast<double>(exact);
+}
+
+// weight · 2^shift_
+double FactorisedSet::shifted(double weight) const {
+    return std::ldexp(weight, weight_exponent_ + shift_);
+}
+
 double FactorisedSet::train_loss() const {
-    const double weight = train_count_ * units().count_unit();
-    return std::ldexp(static_cast<double>(loss_) / weight, -2 * value_grid_);
+    return std::ldexp(static_cast<double>(loss_) / shifted(train_count_), -2 * value_grid_);
 }
 
 SumUnits FactorisedSet::units() const {
@@ -289,6 +325,7 @@ void FactorisedSet::sample(uint64_t tree) {
         std::fill(weights.begin(), weights.end(), 1);
     }
     for (size_t i = 0; i < weights.size(); i++) {
+        poll_at(i);
         const uint64_t row = table.order.empty() ? i : table.order[i];
         if (!(random_unit(static_cast<uint64_t>(options_.seed), tree, row) < options_.row_fraction)) weights[i] = 0;
     }
@@ -302,6 +339,7 @@ int FactorisedSet::start(uint64_t tree, const std::vector<int>& features) {
         offsets_[static_cast<size_t>(f)] = bins_;
         bins_ += data_.features[static_cast<size_t>(f)].size();
     }
+    const std::vector<FilterQuery> added = take_pending();
     if (!train_.empty()) sample(tree);
     nodes_.clear();
     Node root;
@@ -310,6 +348,9 @@ int FactorisedSet::start(uint64_t tree, const std::vector<int>& features) {
             std::make_shared<RowSubset>(RowSubset{true, Buffer<RowId>(context_.memory(), "rows of nodes"),
                                                   Buffer<RowId>(context_.memory(), "rows of nodes")}));
     nodes_.push_back(std::move(root));
+    if (!added.empty() && in_bag_.empty())
+        queries_->add(selection(nodes_[0], train_), added, pointers(root_.sums),
+                      std::vector<double*>(join_.tables().size(), nullptr));
     return 0;
 }
 
@@ -436,7 +477,8 @@ void FactorisedSet::count_squares(const Node& node, RowSums& sums) {
                              queries[a].power + queries[b].power,
                              {}};
             for (size_t t = 0; t < filters.size(); t++)
-                pair.filters.push_back(filters[t].add_both(filters_[t], queries[a].filters[t], queries[b].filters[t]));
+                pair.filters.push_back(
+                    filters[t].add_both(filters_[t], queries[a].filters[t], queries[b].filters[t], context_));
             pairs.push_back(std::move(pair));
             if (pairs.size() == pairs_at_once) evaluate();
         }
@@ -445,8 +487,8 @@ void FactorisedSet::count_squares(const Node& node, RowSums& sums) {
 
 void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std::vector<Buffer<double>>& squares,
                                 Stats* out, Stats* out_squares) {
-    const double sum_unit = std::ldexp(1, shift_ - scale_ - sum_shift_);
-    const double square_unit = units().square_unit * std::ldexp(1, 2 * sum_shift_ - shift_ + scale_);
+    const double sum_unit = std::ldexp(shifted(1), -sum_shift_);
+    const double square_unit = std::ldexp(units().square_unit, 2 * sum_shift_) / shifted(1);
     team_.for_each(features_.size(), [&](size_t i, int) {
         const FeatureBins& feature = data_.features[static_cast<size_t>(features_[i])];
         const auto t = static_cast<size_t>(feature.table);
@@ -458,7 +500,7 @@ void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std
         with_bins(data_, feature, [&](const auto& bin_of) {
             const auto add = [&](RowId row) {
                 const uint32_t bin = bin_of(row);
-                bins[bin] += {rounded(sums.sums[t][row] * sum_unit), rounded(sums.counts[t][row])};
+                bins[bin] += {rounded(sums.sums[t][row] * sum_unit), to_count(sums.counts[t][row])};
                 if (square_bins) square_bins[bin] += {rounded(squares[t][row] / square_unit), 0};
             };
             if (rows.all)
@@ -483,50 +525,47 @@ FilteredSums::Total FactorisedSet::leaf_total(const Leaf& leaf, const Population
 
 // Σ r'² = Σ r² − 2 Σ_ℓ value_ℓ s_ℓ + Σ_ℓ value_ℓ² n_ℓ, as the leaves partition the join.
 void FactorisedSet::update_losses(const std::vector<Leaf>& leaves) {
-    const double unit = units().count_unit();
     for (const Leaf& leaf : leaves) {
-        int128 sum = static_cast<int128>(leaf.sums.total.sum) << sum_shift_, count = leaf.sums.total.count;
+        const int128 value = leaf.value;
+        int128 sum = static_cast<int128>(leaf.sums.total.sum) << sum_shift_;
+        double weight = static_cast<double>(leaf.sums.total.count) * units().count_unit();
         if (!in_bag_.empty()) {
             const FilteredSums::Total total = leaf_total(leaf, train_);
-            sum = static_cast<int128>(total.sum * unit);
-            count = static_cast<int128>(total.count);
+            sum = static_cast<int128>(shifted(total.sum));
+            weight = shifted(total.count);
         }
-        const int128 value = leaf.value;
-        const int128 weighted = scale_ == 0
-                                    ? value * value * count
-                                    : static_cast<int128>(static_cast<double>(value) * static_cast<double>(value) *
-                                                          unit * static_cast<double>(count));
-        loss_ += weighted - 2 * value * sum;
+        const auto v = static_cast<double>(leaf.value);
+        loss_ += weighted_ ? static_cast<int128>(v * v * weight) : value * value * static_cast<int64_t>(weight);
+        loss_ -= 2 * value * sum;
         if (holdout_rows_ > 0) {
             const FilteredSums::Total total = leaf_total(leaf, held_out_);
-            const auto v = static_cast<double>(leaf.value);
-            holdout_squares_ += v * (v * total.count - 2 * total.sum);
+            const double number = to_number(leaf.value);
+            holdout_squares_ += number * (number * total.count - 2 * std::ldexp(total.sum, -value_grid_));
         }
     }
     loss_ = std::max<int128>(loss_, 0);
-    if (holdout_rows_ > 0)
-        holdout_loss_ = std::ldexp(std::max(0.0, holdout_squares_) / holdout_count_, -2 * value_grid_);
+    if (holdout_rows_ > 0) holdout_loss_ = std::max(0.0, holdout_squares_) / holdout_count_;
 }
 
 void FactorisedSet::subtract(const std::vector<Leaf>& leaves) {
     update_losses(leaves);
+    pending_ = leaves;
+    if (!in_bag_.empty()) refine_sums();
+}
+
+// The queries of the last tree's leaves; their rows are those of its nodes, which are about to go.
+std::vector<FilterQuery> FactorisedSet::take_pending() {
     std::vector<FilterQuery> added;
-    for (const Leaf& leaf : leaves)
+    for (const Leaf& leaf : pending_)
         if (leaf.value != 0) added.push_back(query_of(leaf));
+    pending_.clear();
     residual_.insert(residual_.end(), added.begin(), added.end());
-    if (in_bag_.empty()) {
-        start(0, features_);
-        queries_->add(selection(nodes_[0], train_), added, pointers(root_.sums),
-                      std::vector<double*>(join_.tables().size(), nullptr));
-    } else {
-        refine_sums();
-    }
+    return added;
 }
 
 // Trees fitted to samples may let the loss grow, and with it the sums.
 void FactorisedSet::refine_sums() {
-    const double weight = train_count_ * units().count_unit();
-    const double bound = std::ldexp(std::sqrt(weight * static_cast<double>(loss_)), -sum_shift_);
+    const double bound = std::ldexp(std::sqrt(shifted(train_count_) * static_cast<double>(loss_)), -sum_shift_);
     if (bound >= std::ldexp(1, most_sum_bits)) sum_shift_ += std::ilogb(bound) - sum_bits + 1;
 }
 

@@ -62,7 +62,10 @@ class FactorisedSet : public TrainingSet {
         std::vector<Buffer<double>> sums, counts;
     };
 
-    void weigh(Dataset& dataset);
+    void normalise_weights(Dataset& dataset);
+    void poll_at(size_t row);
+    int64_t to_count(double weight) const;
+    double shifted(double weight) const;
     Population population(const Dataset& dataset, bool held_out);
     uint64_t count_rows(const Dataset& dataset, bool held_out);
     RowSums no_sums(const std::vector<bool>& tables) const;
@@ -71,13 +74,14 @@ class FactorisedSet : public TrainingSet {
     relational::FilterQuery plain_query(double coefficient, int power) const;
     void find_base(const Buffer<double>& target, const Buffer<double>& train, const Buffer<double>& held_out);
     void choose_grid(const Buffer<double>& target, const Buffer<double>& train);
+    double sum_squares(const Buffer<double>& target, const Buffer<double>& train, int grid);
     void refine_sums();
-    double to_square_units(double sum) const;
     std::vector<bool> tables_of_features() const;
     void count_squares(const Node& node, RowSums& sums);
     void add_to_bins(const Node& node, const RowSums& sums, const std::vector<Buffer<double>>& squares, Stats* out,
                      Stats* out_squares);
     relational::FilterQuery query_of(const Leaf& leaf);
+    std::vector<relational::FilterQuery> take_pending();
     void update_losses(const std::vector<Leaf>& leaves);
     relational::FilteredSums::Total leaf_total(const Leaf& leaf, const Population& population);
     void sample(uint64_t tree);
@@ -89,24 +93,27 @@ class FactorisedSet : public TrainingSet {
     const int target_table_;
     BinnedData data_;
 
+    bool weighted_ = false;
+    int weight_exponent_ = 0;              // weights are held in units of 2^weight_exponent
     int scale_ = 0, shift_ = 0;            // as in TrainingRows
     Population train_, held_out_, in_bag_; // the last empty where all rows are in the bag
     uint64_t train_rows_ = 0, holdout_rows_ = 0;
-    double train_count_ = 0, holdout_count_ = 0; // in units of 2^-scale
+    double train_count_ = 0, holdout_count_ = 0; // weights
 
     double base_ = 0;
-    int value_grid_ = 0;    // a value: integer · 2^-value_grid
-    int sum_shift_ = 0;     // the grid of sums is coarser by so many bits
-    Buffer<double> values_; // target − base, on the grid, by row of the target's table
-    int128 loss_ = 0;       // Σ weight · residual² of training rows, in squared units of the value grid
-    double holdout_squares_ = 0;
+    int value_grid_ = 0;         // a value: integer · 2^-value_grid
+    int sum_shift_ = 0;          // the grid of sums is coarser by so many bits
+    Buffer<double> values_;      // target − base, on the grid, by row of the target's table
+    int128 loss_ = 0;            // Σ weight · residual² of training rows, in squared units of the value grid
+    double holdout_squares_ = 0; // Σ weight · residual²
     std::optional<double> holdout_loss_;
 
     std::vector<relational::RowFilters> filters_;   // by table
     std::vector<relational::FilterQuery> residual_; // the residual as a sum of queries
     std::unique_ptr<relational::FilteredSums> queries_;
     std::vector<Node> nodes_;
-    RowSums root_; // of all training rows, kept up to date; not used with row_fraction below 1
+    std::vector<Leaf> pending_; // of the last tree, not yet among the queries
+    RowSums root_;              // of all training rows, kept up to date; not used with row_fraction below 1
     std::vector<int> features_;
     std::vector<size_t> offsets_;
     size_t bins_ = 0;

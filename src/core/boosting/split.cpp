@@ -24,7 +24,9 @@ SplitRules::SplitRules(const Options& options, const SumUnits& units)
       count_unit(units.count_unit()),
       l2(std::min(std::ldexp(options.l2, units.shift), 1e60)),
       min_gain(std::ldexp(options.min_gain, 2 * units.grid + units.shift)),
-      square_unit(units.square_unit) {
+      square_unit(units.square_unit),
+      // Every tree before rounds the residual of a row by up to half a unit.
+      rounding(static_cast<double>(options.trees) * options.trees / 4) {
     static constexpr double most = 0x1p62;
     const auto least_count = [&](double rows) {
         return static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.scale)), 1.0, most));
@@ -54,7 +56,7 @@ double SplitRules::mean_square_error(NodeSums sums) const {
 double SplitRules::least_gain(Stats total) const {
     const auto s = static_cast<double>(total.sum);
     const double n = weight(total.count);
-    return std::max({min_gain, noise * s * s / (n + l2), n / 4});
+    return std::max({min_gain, noise * s * s / (n + l2), n * rounding});
 }
 
 SplitSearch::SplitSearch(const SplitRules& rules, const NodeSums& node)

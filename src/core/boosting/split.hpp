@@ -52,7 +52,7 @@ struct SplitRules {
     bool may_split(Stats total) const { return total.count >= min_count && total.count - min_count >= min_count; }
 
     Criterion criterion;
-    double count_unit, l2, min_gain, square_unit;
+    double count_unit, l2, min_gain, square_unit, rounding;
     int64_t min_count, min_category_count;
     size_t max_split_categories;
 };

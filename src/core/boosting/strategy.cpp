@@ -60,7 +60,8 @@ double factorised_nanoseconds(const Join& join, const Options& options) {
 }
 
 std::string seconds(double nanoseconds) {
-    return format("about %.1g s", nanoseconds * 1e-9);
+    const double s = nanoseconds * 1e-9;
+    return s < 10 ? format("about %.1g s", s) : format("about %.0f s", s);
 }
 
 } // namespace

@@ -11,8 +11,12 @@ HashedRows::HashedRows(const Join& join, int table, bool apart, uint32_t size, u
     RowBlocks blocks(context, "hashing rows", buckets_.size());
     blocks.run(buckets_.size(), [&](uint64_t begin, uint64_t end) {
         for (uint64_t i = begin; i < end; i++) {
+            // A bag's row follows from those of the tables in it.
             const RowId row = groups_.rows[i];
-            buckets_[i] = hash.bucket(row, size) | (hash.is_negative(row) ? sign_bit : 0);
+            if (table >= join.relations())
+                buckets_[i] = 0;
+            else
+                buckets_[i] = hash.bucket(row, size) | (hash.is_negative(row) ? sign_bit : 0);
         }
     });
 }

@@ -22,7 +22,7 @@ int RowFilters::add_empty() {
     return count_++;
 }
 
-int RowFilters::add_both(const RowFilters& other, int a, int b) {
+int RowFilters::add_both(const RowFilters& other, int a, int b, RunContext& context) {
     if (a < 0) std::swap(a, b);
     if (a < 0) return -1;
     if (b < 0) b = a;
@@ -33,6 +33,7 @@ int RowFilters::add_both(const RowFilters& other, int a, int b) {
     const uint64_t* const bits_b = other.word(static_cast<size_t>(b) / 64);
     uint64_t* const bits = words_.back().data();
     for (uint64_t row = 0; row < rows_; row++) {
+        if (row % RowBlocks::rows_per_poll == 0) context.poll();
         const uint64_t passes = bits_a[row] >> (a % 64) & bits_b[row] >> (b % 64) & 1;
         bits[row] |= passes << (filter % 64);
     }

@@ -22,13 +22,11 @@ class RowFilters {
     // The filter that lets a proper subset's rows pass; the one added before where there is one of the same rows.
     int add(const RowSubset& subset);
     // The filter that passes what two filters of other filters of this table pass both; −1: all rows.
-    int add_both(const RowFilters& other, int a, int b);
+    int add_both(const RowFilters& other, int a, int b, RunContext& context);
     int count() const { return count_; }
     uint64_t rows() const { return rows_; }
     size_t words() const { return words_.size(); }
     const uint64_t* word(size_t i) const { return words_[i].data(); } // by row
-
-    static uint64_t bytes(uint64_t rows, int filters) { return (static_cast<uint64_t>(filters) + 63) / 64 * 8 * rows; }
 
   private:
     bool equals(int filter, const RowSubset& subset) const;

@@ -26,11 +26,11 @@ class ProductVector {
     double coefficient(size_t) const { return 1; }
     template <class Body>
     void visit(size_t, int table, Body&& body) const {
-        const Buffer<double>& factor = factors_[static_cast<size_t>(table)];
-        if (factor.empty()) {
+        const auto t = static_cast<size_t>(table);
+        if (t >= factors_.size() || factors_[t].empty()) {
             body([](RowId) { return 1.0; });
         } else {
-            const double* const numbers = factor.data();
+            const double* const numbers = factors_[t].data();
             body([numbers](RowId row) { return numbers[row]; });
         }
     }
