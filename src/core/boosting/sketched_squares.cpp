@@ -77,8 +77,9 @@ Buffer<double> SketchedSquares::by_bin(const FilteredSketch& residuals, const st
 }
 
 void SketchedSquares::measure(double estimate, double exact) {
-    const double error = exact > 0 ? std::fabs(estimate / exact - 1) : estimate > 0 ? 1 : 0;
-    error_ = std::max(error_.value_or(0), error);
+    largest_sum_ = std::max(largest_sum_, exact);
+    const bool is_rounding_error = exact <= 1e-20 * largest_sum_;
+    error_ = std::max(error_.value_or(0), is_rounding_error ? 0 : std::fabs(estimate / exact - 1));
 }
 
 } // namespace btml::boosting

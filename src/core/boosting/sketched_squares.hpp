@@ -28,7 +28,8 @@ class SketchedSquares {
 
     // Σ weight · residual² by bin, of these features one after the other. Every call takes sketches of its own.
     Buffer<double> by_bin(const relational::FilteredSketch& residuals, const std::vector<int>& features);
-    // Takes note of the relative error of the sum over a tree's root.
+    // Takes note of the relative error of the sum over a tree's root, but where a perfect fit leaves rounding errors
+    // only.
     void measure(double estimate, double exact);
 
     SketchReport report() const { return {plan_.size, plan_.sketches, error_}; }
@@ -43,6 +44,7 @@ class SketchedSquares {
     const uint64_t seed_;
     RunContext& context_;
     uint64_t sketches_taken_ = 0;
+    double largest_sum_ = 0;
     std::optional<double> error_;
 };
 
