@@ -54,7 +54,7 @@ SELECT arguments || E'\n' || fit_error('boost_errors.sale', '''y'', ' || argumen
     'min_category_rows => -1', 'min_category_rows => ''Infinity''', 'max_split_categories => -1',
     'max_bins => 1', 'max_bins => -1', 'max_bins => 65536', 'early_stopping => -1', 'early_stopping => 5', 'row_fraction => 0', 'row_fraction => 1.01', 'row_fraction => ''NaN''',
     'feature_fraction => 0', 'feature_fraction => 2', 'strategy => ''fast''', 'strategy => ''''', 'criterion => ''gini''', 'criterion => ''Variance''',
-    'residuals => ''approximate''', 'residuals => ''sketch''', 'sketch_size => 0', 'epsilon => 0', 'epsilon => 1', 'epsilon => ''NaN''', 'delta => 0', 'delta => 2']) arguments;
+    'residuals => ''approximate''', 'residuals => ''sketch'', sketch_size => 0', 'sketch_size => 0', 'sketch_size => 100', 'verify => true', 'epsilon => 0', 'epsilon => 1', 'epsilon => ''NaN''', 'delta => 0', 'delta => 2']) arguments;
 SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', ''y'', max_leaves => 1)');
 SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', ''y'', trees => 3)');
 

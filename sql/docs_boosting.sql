@@ -45,6 +45,12 @@ INSERT INTO models SELECT 'pairs', btml.boost_fit('
 SELECT btml.summary(model)->>'rows' AS rows, btml.summary(model)->>'strategy' AS strategy, btml.summary(model)->>'strategy_reason' AS reason
 FROM models WHERE name = 'pairs';
 
+SELECT m->'sketch_size' AS sketch_size, round((m->>'sketch_error')::numeric, 2) AS sketch_error, round((m->>'train_loss')::numeric, 1) AS train_loss
+FROM btml.summary(btml.boost_fit('
+    SELECT s.quantity, i.price, i.kind, p.discount FROM sale s JOIN item i USING (item_id) JOIN promotion p USING (item_id)',
+    'quantity', trees => 3, max_leaves => 4, criterion => 'mse_sum', strategy => 'factorize',
+    residuals => 'sketch', sketch_size => 100, verify => true)) s(summary), LATERAL (SELECT summary->'metrics') AS metrics(m);
+
 SELECT node, parent, feature, threshold, categories, round(value::numeric, 2) AS value, rows, round(gain) AS gain
 FROM btml.trees(btml.tree_fit('SELECT s.quantity, t.area, i.kind FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id)',
                               'quantity', max_leaves => 3)) ORDER BY node;

@@ -55,6 +55,41 @@ SELECT count(DISTINCT model::text) AS models FROM generate_series(1, 3) threads,
     LATERAL (SELECT btml.boost_fit('SELECT area, size, price, tag, strength, y FROM sale JOIN shop USING (shop) JOIN tag USING (item) WHERE id > ' || threads * 0, 'y', trees => 8, strategy => 'factorize') AS model) m;
 RESET btml.threads;
 
+-- Sums of squares by sketch, which criterion mse_sum needs: the trees of one that is large enough are near the exact ones.
+CREATE FUNCTION sketched(options text) RETURNS TABLE(sketch_size int, sketches int, params jsonb, near boolean, measured boolean, loss_ratio numeric) LANGUAGE plpgsql AS $$
+DECLARE
+    source text := 'SELECT area, price, units, tag, strength, held_out, weight, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)';
+    common text := 'trees => 3, max_leaves => 4, learning_rate => 0.5, criterion => ''mse_sum'', strategy => ''factorize''';
+    exact text := regexp_replace(options, ', *(sketch_size|epsilon|delta|verify) => [^,]*', '', 'g');
+    a btml.model; b btml.model;
+BEGIN
+    EXECUTE format('SELECT btml.boost_fit(%L, ''y'', %s, residuals => ''sketch'', %s)', source, common, options) INTO a;
+    EXECUTE format('SELECT btml.boost_fit(%L, ''y'', %s, %s)', source, common, exact) INTO b;
+    RETURN QUERY SELECT (m->>'sketch_size')::int, (m->>'sketches')::int,
+        (SELECT jsonb_object_agg(key, value) FROM jsonb_each(btml.summary(a)->'params') WHERE key IN ('residuals', 'sketch_size', 'epsilon', 'delta')),
+        (m->>'sketch_error')::float8 < 0.2, m ? 'sketch_error', round(((m->>'train_loss')::float8 / (btml.summary(b)#>>'{metrics,train_loss}')::float8)::numeric, 1)
+        FROM (SELECT btml.summary(a)->'metrics') s(m);
+END $$;
+SELECT s.*, options FROM unnest(ARRAY['seed => 0, sketch_size => 1000', 'seed => 1, sketch_size => 1000, verify => true', 'seed => 2, sketch_size => 300, verify => true, weight => ''weight'', holdout => ''held_out''',
+    'seed => 3, sketch_size => 300, verify => true, row_fraction => 0.6', 'seed => 4, epsilon => 0.9, delta => 0.9, verify => true, max_bins => 3']) options, sketched(options) s;
+-- The same bytes whatever the number of threads; another seed, other sketches.
+SELECT count(DISTINCT model::text) AS models FROM generate_series(1, 3) threads, set_config('btml.threads', threads::text, false),
+    LATERAL (SELECT btml.boost_fit('SELECT area, price, tag, y FROM sale JOIN shop USING (shop) JOIN tag USING (item) WHERE id > ' || threads * 0, 'y', trees => 2, max_leaves => 4, criterion => 'mse_sum', strategy => 'factorize', residuals => 'sketch', sketch_size => 50) AS model) m;
+SELECT count(DISTINCT btml.summary(btml.boost_fit('SELECT area, price, tag, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)', 'y', trees => 1, max_leaves => 2, criterion => 'mse_sum', strategy => 'factorize', residuals => 'sketch', sketch_size => 50, verify => true, seed => seed))#>>'{metrics,sketch_error}') AS errors
+FROM generate_series(1, 3) seed;
+-- No sketch where no squares are needed, or where the residuals are held; verify says so.
+SELECT s->'strategy' AS strategy, criterion, s->'params'->'residuals' AS residuals, s->'metrics' ? 'sketch_size' AS sketched FROM (VALUES ('factorize', 'variance'), ('enumerate', 'mse_sum'), ('auto', 'mse_sum')) v(strategy, criterion),
+    btml.summary(btml.boost_fit('SELECT area, price, tag, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)', 'y', trees => 2, strategy => v.strategy, criterion => criterion, residuals => 'sketch', verify => true)) s;
+-- A long forecast names sketch_size before the work starts; then a sketch that is too large is refused.
+SET btml.threads = 1;
+SET client_min_messages = notice;
+SELECT btml.boost_fit('SELECT area, price, tag, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)', 'y', criterion => 'mse_sum', strategy => 'factorize', residuals => 'sketch', epsilon => 0.0001);
+SET btml.memory_limit = '8MB';
+SELECT btml.boost_fit('SELECT area, price, tag, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)', 'y', criterion => 'mse_sum', strategy => 'factorize', residuals => 'sketch', sketch_size => 1000000);
+RESET btml.memory_limit;
+SET client_min_messages = warning;
+RESET btml.threads;
+
 -- A join of 8·10^15 rows is no larger than its tables, and has the loss of the one that matters; auto chooses, and says why.
 CREATE TABLE long AS SELECT i % 20 AS a, i * 3 % 50 AS b, i % 10 / 4.0 + i % 20 AS y FROM generate_series(1, 200000) i;
 SET btml.memory_limit = '64MB';

@@ -188,6 +188,36 @@ uint64_t skip_null_targets(relational::Join& join, const ColumnRef& target, RunC
     return before - join.count(context);
 }
 
+// Above a minute of sketching the way out is named before it starts.
+void warn_of_long_sketches(const relational::Join& join, const Options& options, RunContext& context) {
+    constexpr double long_seconds = 60;
+    const double seconds = sketching_seconds(join, options, context);
+    if (seconds <= long_seconds) return;
+    const char* const hint = options.sketch_size > 0
+                                 ? "Cancel and give a smaller sketch_size; the time is proportional to it."
+                                 : "Cancel and give a sketch_size; the time is proportional to it.";
+    pg_call([=] {
+        ereport(NOTICE, (errmsg("sketches of the residuals over this join will take about %.0f minutes",
+                                std::ceil(seconds / 60)),
+                         errhint("%s", hint)));
+    });
+}
+
+// For those who asked to verify.
+void report_sketch_error(const Model& model) {
+    if (!model.options.verify) return;
+    std::string text = "no sum of squared residuals was estimated: they were all exact";
+    if (model.sketch) {
+        text = format("the largest relative error of the sum of squared residuals at the root of a tree is %.3f",
+                      model.sketch->error.value_or(0));
+        if (model.options.sketch_size == 0)
+            text += format("; promised is %.3g with probability %.3g for each tree", model.options.epsilon,
+                           1 - model.options.delta);
+    }
+    const char* const message = text.c_str();
+    pg_call([=] { ereport(INFO, (errmsg("%s", message))); });
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -212,6 +242,7 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
     double joining = 0;
     const auto fit_join = [&] {
         if (choice.strategy == Strategy::factorize) {
+            warn_of_long_sketches(join, request.options, context);
             const relational::GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, plan, context);
             joining = seconds_since(join_start);
@@ -227,6 +258,7 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
     result.model.rows_skipped = skipped;
     result.model.strategy = choice.strategy == Strategy::factorize ? "factorize" : "enumerate";
     result.model.strategy_reason = choice.reason;
+    report_sketch_error(result.model);
     result.timings.insert(result.timings.begin(), {{"reading tables", reading}, {"joining tables", joining}});
     return result;
 }

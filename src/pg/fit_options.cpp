@@ -21,15 +21,18 @@ size_t choice(const std::string& value, const char* option, const std::vector<st
                 "", "Valid values are " + quoted_list(choices) + ".");
 }
 
-[[noreturn]] void not_supported(const char* option, const char* value, const char* hint) {
-    throw Error(ErrorCode::not_supported, format("%s => '%s' is not supported", option, value), "", hint);
+[[noreturn]] void only_with_sketch(const char* option) {
+    throw Error(ErrorCode::invalid_argument, format("%s needs residuals => 'sketch'", option),
+                "With exact residuals there is no sketch.");
 }
 
-void check_positive(const Arguments& arguments, int i, const char* option, double most) {
-    const double value = arguments.number(i, option);
-    if (!(value > 0 && value < most))
-        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": %g", option, value), "",
-                    format("Valid values are greater than 0 and less than %g.", most));
+int sketch_size(const Arguments& arguments, int i, const Options& options) {
+    const int size = arguments.integer(i, "sketch_size");
+    if (size < 1)
+        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"sketch_size\": %d", size), "",
+                    "Valid values are NULL and integers from 1.");
+    if (!options.sketch_residuals) only_with_sketch("sketch_size");
+    return size;
 }
 
 // Options from max_leaves on, which stand in the same order in both functions; `i` is the position of the first.
@@ -54,23 +57,17 @@ void read_common(const Arguments& arguments, int i, FitRequest& request) {
         choice(arguments.string(i++, "strategy"), "strategy", {"auto", "enumerate", "factorize"}));
     const size_t criterion = choice(arguments.string(i++, "criterion"), "criterion", {"variance", "mse_sum"});
     options.criterion = criterion == 0 ? Criterion::variance : Criterion::mse_sum;
-    const std::string residuals = arguments.string(i++, "residuals");
-    if (residuals == "sketch") not_supported("residuals", "sketch", "The valid value is \"exact\".");
-    choice(residuals, "residuals", {"exact"});
-    if (!arguments.is_null(i) && arguments.integer(i, "sketch_size") < 1)
-        throw Error(ErrorCode::invalid_argument,
-                    format("invalid value for option \"sketch_size\": %d", arguments.integer(i, "sketch_size")), "",
-                    "Valid values are NULL and integers from 1.");
-    if (!arguments.is_null(i)) not_supported("sketch_size", "an integer", "Residuals are exact: leave it NULL.");
+    options.sketch_residuals = choice(arguments.string(i++, "residuals"), "residuals", {"exact", "sketch"}) == 1;
+    if (!arguments.is_null(i)) options.sketch_size = sketch_size(arguments, i, options);
     i++;
-    check_positive(arguments, i++, "epsilon", 1);
-    check_positive(arguments, i++, "delta", 1);
+    options.epsilon = arguments.number(i++, "epsilon");
+    options.delta = arguments.number(i++, "delta");
     options.seed = arguments.bigint(i++, "seed");
     request.verbose = arguments.boolean(i++, "verbose");
     if (!arguments.is_null(i)) request.weight = arguments.column(i, "weight");
     i++;
-    if (arguments.boolean(i, "verify")) not_supported("verify", "true", "Residuals are exact: leave it false.");
-    i++;
+    options.verify = arguments.boolean(i++, "verify");
+    if (options.verify && !options.sketch_residuals) only_with_sketch("verify");
     options.min_category_rows = arguments.number(i++, "min_category_rows");
     options.max_split_categories = arguments.integer(i, "max_split_categories");
     options.validate();

@@ -253,6 +253,15 @@ void add_options(JsonWriter& json, const boosting::Options& options) {
     json.add("row_fraction", options.row_fraction);
     json.add("feature_fraction", options.feature_fraction);
     json.add("criterion", options.criterion == boosting::Criterion::variance ? "variance" : "mse_sum");
+    json.add("residuals", options.sketch_residuals ? "sketch" : "exact");
+    if (options.sketch_residuals) {
+        if (options.sketch_size > 0) {
+            json.add("sketch_size", options.sketch_size);
+        } else {
+            json.add("epsilon", options.epsilon);
+            json.add("delta", options.delta);
+        }
+    }
     json.add("seed", options.seed);
     json.end_object();
 }
@@ -265,6 +274,11 @@ void add_metrics(JsonWriter& json, const Model& model) {
         const boosting::LogEntry& last = model.log[model.trees.size() - 1];
         json.add("train_loss", last.train_loss);
         if (last.holdout_loss) json.add("holdout_loss", *last.holdout_loss);
+    }
+    if (model.sketch) {
+        json.add("sketch_size", model.sketch->size);
+        json.add("sketches", model.sketch->sketches);
+        if (model.sketch->error) json.add("sketch_error", *model.sketch->error);
     }
     json.end_object();
 }

@@ -70,6 +70,12 @@ TEST(BoosterOptions, NonsenseIsRefused) {
          [](Options& o, double x) { o.feature_fraction = x; },
          {0, -1, 1.5, nan},
          "greater than 0 and at most 1"},
+        {"sketch_size",
+         [](Options& o, double x) { o.sketch_size = static_cast<int>(x); },
+         {-1},
+         "0 (chosen by epsilon and delta), and 1 and more"},
+        {"epsilon", [](Options& o, double x) { o.epsilon = x; }, {0, 1, -1, nan}, "greater than 0 and less than 1"},
+        {"delta", [](Options& o, double x) { o.delta = x; }, {0, 1, -1, nan}, "greater than 0 and less than 1"},
     };
     const PlainData data = some_data();
     for (const Case& c : cases)

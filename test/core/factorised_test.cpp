@@ -1,6 +1,8 @@
 #include "boosting_data.hpp"
 #include "boosting_reference.hpp"
+#include "caught.hpp"
 #include "core/boosting/from_join.hpp"
+#include "core/boosting/strategy.hpp"
 #include "random_join.hpp"
 
 #include <gtest/gtest.h>
@@ -15,10 +17,14 @@ using relational::Join;
 // A random join whose tables carry features, and its training set either way.
 class RandomTraining {
   public:
-    explicit RandomTraining(uint64_t seed) : seed_(seed) {}
+    explicit RandomTraining(uint64_t seed, int most_tables = 5) : seed_(seed), most_tables_(most_tables) {}
 
     Model fit_either(bool factorised, const Options& options, int threads) {
         QuietContext context(threads);
+        return fit_either(factorised, options, context);
+    }
+
+    Model fit_either(bool factorised, const Options& options, RunContext& context) {
         DatasetPlan plan;
         Join join = make_join(context, plan);
         if (join.count(context) < 2) return {};
@@ -39,7 +45,7 @@ class RandomTraining {
         relational::test::RandomShape shape;
         shape.empty_table = 0;
         shape.most_rows = 14;
-        shape.most_tables = 5;
+        shape.most_tables = most_tables_;
         Join join = relational::test::columnar(relational::test::random_join(seed_, shape), context);
         Random random(seed_ + 1);
         const size_t tables = join.tables().size();
@@ -95,6 +101,7 @@ class RandomTraining {
     }
 
     uint64_t seed_;
+    int most_tables_;
 };
 
 Options options_of(uint64_t seed) {
@@ -147,6 +154,160 @@ TEST(Factorised, EqualsEnumerated) {
         if (HasFailure()) return;
     }
     EXPECT_GT(fitted, 150);
+}
+
+Options sketch_options(uint64_t seed) {
+    Options options = options_of(seed);
+    options.criterion = Criterion::mse_sum;
+    options.sketch_residuals = true;
+    options.feature_fraction = 1;
+    options.verify = true;
+    return options;
+}
+
+// The model, or nothing where there is nothing to train on.
+std::optional<Model> sketched(RandomTraining& training, const Options& options, int threads = 1) {
+    try {
+        Model model = training.fit_either(true, options, threads);
+        return model.trees.empty() ? std::nullopt : std::optional(std::move(model));
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+        return std::nullopt;
+    }
+}
+
+// Sums over roots are within epsilon with probability 1 − delta.
+TEST(Factorised, SketchedSumsAreWithinThePromise) {
+    int fitted = 0, beyond = 0;
+    for (uint64_t seed = 0; seed < 140; seed++) {
+        Options options = sketch_options(seed);
+        options.trees = 2;
+        options.max_leaves = 2; // only roots are split
+        options.epsilon = 0.5;
+        options.delta = 0.2;
+        RandomTraining training(seed + 910'000, 3);
+        const std::optional<Model> model = sketched(training, options);
+        if (!model) continue;
+        ASSERT_TRUE(model->sketch && model->sketch->error);
+        fitted++;
+        beyond += *model->sketch->error > options.epsilon;
+    }
+    EXPECT_GE(fitted, 100);
+    EXPECT_LE(beyond, 0.2 * fitted);
+}
+
+// A small sketch is off, but unbiased: the size makes a difference.
+TEST(Factorised, LargerSketchesAreCloser) {
+    double errors[2] = {0, 0};
+    for (uint64_t seed = 0; seed < 60; seed++)
+        for (int large = 0; large < 2; large++) {
+            Options options = sketch_options(seed);
+            options.trees = 1;
+            options.max_leaves = 2;
+            options.sketch_size = large ? 400 : 4;
+            RandomTraining training(seed + 910'000, 3);
+            const std::optional<Model> model = sketched(training, options);
+            if (!model) continue;
+            EXPECT_EQ(model->sketch->size, static_cast<uint64_t>(options.sketch_size));
+            EXPECT_EQ(model->sketch->sketches, 1);
+            errors[large] += *model->sketch->error;
+        }
+    EXPECT_GT(errors[0], 3 * errors[1]);
+}
+
+TEST(Factorised, LargeSketchesGiveTheExactTrees) {
+    int trees = 0, equal = 0;
+    for (uint64_t seed = 0; seed < 120; seed++) {
+        Options options = sketch_options(seed);
+        options.trees = 1;
+        options.max_leaves = 5;
+        options.max_depth = 0;
+        options.sketch_size = 5'000;
+        RandomTraining training(seed + 920'000, 3);
+        const std::optional<Model> model = sketched(training, options, 1 + static_cast<int>(seed % 2));
+        options.sketch_residuals = false;
+        if (!model || model->trees[0].size() == 1) continue;
+        const Tree exact = training.fit_either(true, options, 1).trees[0];
+        const Tree& tree = model->trees[0];
+        trees++;
+        equal += std::equal(tree.begin(), tree.end(), exact.begin(), exact.end(), [](const Node& a, const Node& b) {
+            return a.left == b.left && a.feature == b.feature && same_number(a.threshold, b.threshold) &&
+                   a.categories == b.categories && a.null_left == b.null_left;
+        });
+    }
+    EXPECT_GE(trees, 60);
+    EXPECT_GE(equal, 0.9 * trees);
+}
+
+// Neither the number of threads nor chance changes a model; estimates far too large are no harm.
+TEST(Factorised, SketchedModelsAreDeterministic) {
+    for (uint64_t seed = 0; seed < 40; seed++)
+        for (const int size : {1, 50}) {
+            Options options = sketch_options(seed);
+            options.sketch_size = size;
+            RandomTraining training(seed + 930'000, 4);
+            const std::optional<Model> model = sketched(training, options, 1);
+            if (model) {
+                EXPECT_EQ(bytes_of(*model), bytes_of(*sketched(training, options, 3)));
+            }
+        }
+}
+
+TEST(Factorised, VarianceNeedsNoSketch) {
+    RandomTraining training(900'004);
+    Options options = options_of(4);
+    const Model exact = training.fit_either(true, options, 1);
+    options.sketch_residuals = true;
+    const Model model = training.fit_either(true, options, 1);
+    EXPECT_FALSE(model.sketch);
+    expect_same_model(model, exact);
+}
+
+TEST(Factorised, SketchesThatAreTooLargeAreRefused) {
+    RandomTraining training(910'001, 3);
+    Options options = sketch_options(1);
+    options.epsilon = 1e-5;
+    const auto error = btml::test::caught([&] { training.fit_either(true, options, 1); });
+    EXPECT_EQ(error.code, ErrorCode::limit_exceeded);
+    EXPECT_EQ(error.hint, "Raise epsilon or delta, or give a sketch_size.");
+    options.sketch_size = 1'000'000;
+    QuietContext tight(1, 4'000'000);
+    EXPECT_EQ(btml::test::caught([&] { training.fit_either(true, options, tight); }).code, ErrorCode::memory_limit);
+}
+
+TEST(Factorised, ForecastOfSketchesFollowsTheirSize) {
+    QuietContext context, two_threads(2);
+    const Join join = relational::test::columnar(relational::test::random_join(5), context);
+    Options options = sketch_options(0);
+    options.trees = 10;
+    options.sketch_size = 16'000;
+    const double seconds = sketching_seconds(join, options, context);
+    EXPECT_GT(seconds, 0);
+    EXPECT_DOUBLE_EQ(sketching_seconds(join, options, two_threads), seconds / 2);
+    options.sketch_size *= 10;
+    EXPECT_NEAR(sketching_seconds(join, options, context) / seconds, 10, 0.1);
+    options.criterion = Criterion::variance;
+    EXPECT_EQ(sketching_seconds(join, options, context), 0);
+    options.criterion = Criterion::mse_sum;
+    options.sketch_residuals = false;
+    EXPECT_EQ(sketching_seconds(join, options, context), 0);
+}
+
+TEST(Factorised, SketchesCanBeCancelled) {
+    Options options = sketch_options(1);
+    options.sketch_size = 300;
+    options.trees = 2;
+    int cancelled = 0;
+    for (uint64_t polls = 0; polls < 3000; polls += 97) {
+        btml::test::ImpatientContext context(polls);
+        try {
+            RandomTraining(910'001, 3).fit_either(true, options, context);
+        } catch (const Cancelled&) {
+            cancelled++;
+        }
+        EXPECT_EQ(context.memory().used(), 0u);
+    }
+    EXPECT_GT(cancelled, 5);
 }
 
 } // namespace

@@ -29,6 +29,8 @@ Model some_model(uint64_t seed) {
     model.strategy = "enumerate";
     model.strategy_reason = "the join is small";
     model.rows_skipped = 7;
+    if (seed % 2) model.options.sketch_residuals = true;
+    if (seed % 2) model.sketch = SketchReport{500, 3, seed % 4 == 1 ? std::optional(0.125) : std::nullopt};
     return model;
 }
 
@@ -47,6 +49,13 @@ TEST(BoostedModel, RoundTrip) {
         EXPECT_EQ(bytes_of(copy), bytes);
         EXPECT_EQ(copy.target, "y");
         EXPECT_EQ(copy.rows_skipped, 7u);
+        EXPECT_EQ(copy.options.sketch_residuals, seed % 2 == 1);
+        ASSERT_EQ(copy.sketch.has_value(), seed % 2 == 1);
+        if (copy.sketch) {
+            EXPECT_EQ(copy.sketch->size, 500u);
+            EXPECT_EQ(copy.sketch->sketches, 3);
+            EXPECT_EQ(copy.sketch->error, model.sketch->error);
+        }
         ASSERT_EQ(copy.trees.size(), model.trees.size());
         for (size_t t = 0; t < model.trees.size(); t++)
             for (size_t i = 0; i < model.trees[t].size(); i++)
@@ -116,6 +125,19 @@ TEST(BoostedModel, ImpossibleTreesAreRefused) {
         {"empty tree", [](Model& m) { m.trees[0].clear(); }},
         {"base not finite", [](Model& m) { m.base = std::nan(""); }},
         {"option out of range", [](Model& m) { m.options.learning_rate = 2; }},
+        {"epsilon out of range", [](Model& m) { m.options.epsilon = 1; }},
+        {"sketch of no numbers",
+         [](Model& m) {
+             m.sketch = SketchReport{0, 1, {}};
+         }},
+        {"no sketches",
+         [](Model& m) {
+             m.sketch = SketchReport{5, 0, {}};
+         }},
+        {"negative error",
+         [](Model& m) {
+             m.sketch = SketchReport{5, 1, -0.5};
+         }},
     };
     Model model;
     model.features = {{"x", "integer", false, {}}, {"c", "text", true, {"a", "b"}}};

@@ -164,13 +164,16 @@ FitResult Booster::run() {
 }
 
 FitResult Booster::run_factorised(const relational::GroupedJoin& join) {
-    context_.memory().require(FactorisedSet::bytes(dataset_, join, options_), "sums by row and filters of leaves");
+    context_.memory().require(FactorisedSet::bytes(dataset_, join, options_, team_.size()),
+                              sketches_squares(options_) ? "sums by row, filters of leaves and sketches"
+                                                         : "sums by row and filters of leaves");
     describe();
     std::optional<FactorisedSet> set;
     time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_); });
     if (options_.early_stopping > 0 && set->holdout_rows() == 0) refuse_early_stopping();
     context_.memory().require(TreeGrower::histogram_bytes(set->most_bins(), set->rows(0), options_), "histograms");
     grow_trees(*set);
+    result_.model.sketch = set->sketch_report();
     return std::move(result_);
 }
 

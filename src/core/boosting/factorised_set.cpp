@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace btml::boosting {
 
@@ -92,6 +93,7 @@ FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Op
             return counts;
         },
         options.max_bins, team, context);
+    if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(join, data_, options, context);
     residual_.push_back(plain_query(1, 1));
     queries_->add(selection(nodes_[0], train_), residual_, pointers(root_.sums),
                   std::vector<double*>(join.tables().size(), nullptr));
@@ -99,7 +101,7 @@ FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Op
 
 FactorisedSet::~FactorisedSet() = default;
 
-uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options) {
+uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options, int threads) {
     std::vector<bool> has_features(join.tables().size(), false);
     uint64_t longest = 0;
     for (const FeatureColumn& feature : dataset.features) {
@@ -122,7 +124,8 @@ uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, c
     const uint64_t nodes = node_rows * sizeof(RowId) * static_cast<uint64_t>(2 + std::bit_width(leaves));
     const uint64_t query = FilteredSums::bytes_per_query(join);
     const uint64_t messages = std::max(8 * query, std::min(queries * query, FilteredSums::block_memory));
-    return sums + filters + std::max(nodes + messages, 32 * longest);
+    const uint64_t sketch = sketches_squares(options) ? SketchedSquares::bytes(dataset, join, options, threads) : 0;
+    return sums + filters + sketch + std::max(nodes + messages, 32 * longest);
 }
 
 // Weights are kept as multiples of the power of two below the largest, so that no product of them overflows.
@@ -297,6 +300,11 @@ SumUnits FactorisedSet::units() const {
     return {value_grid_ - sum_shift_, scale_, shift_, std::ldexp(1, square_shift - 2 * sum_shift_)};
 }
 
+// One of a histogram's squares, in squares of the values' grid times units of counts.
+double FactorisedSet::square_unit() const {
+    return std::ldexp(units().square_unit, 2 * sum_shift_) / shifted(1);
+}
+
 int64_t FactorisedSet::leaf_value(Stats total, double learning_rate, double l2) const {
     if (total.count == 0) return 0;
     const double weight = static_cast<double>(total.count) * units().count_unit();
@@ -377,23 +385,6 @@ void FactorisedSet::search(int, int, const SplitSearch&, std::vector<BinSums>&, 
     throw Error(ErrorCode::internal, "a factorised training set has every feature in its histograms");
 }
 
-namespace {
-
-// Calls body with the bins of a feature's rows: body(bin_of), bin_of(row).
-template <class Body>
-void with_bins(const BinnedData& data, const FeatureBins& feature, const Body& body) {
-    const BinGroup& group = data.groups[feature.group];
-    const size_t width = group.width, slot = feature.slot;
-    if (group.bytes == 1)
-        body([bins = group.bins<uint8_t>(), width, slot](size_t row) -> uint32_t { return bins[row * width + slot]; });
-    else if (group.bytes == 2)
-        body([bins = group.bins<uint16_t>()](size_t row) -> uint32_t { return bins[row]; });
-    else
-        body([bins = group.bins<uint32_t>()](size_t row) -> uint32_t { return bins[row]; });
-}
-
-} // namespace
-
 std::pair<int, int> FactorisedSet::split(int node, const Split& split) {
     const FeatureBins& feature = data_.features[static_cast<size_t>(split.feature)];
     const auto table = static_cast<size_t>(feature.table);
@@ -449,11 +440,12 @@ void FactorisedSet::fill(int node, Stats* sums, Stats* squares) {
                       pointers(own.counts));
     }
     RowSums square_sums;
-    if (squares) {
+    if (squares && !sketch_) {
         square_sums = no_sums(tables_of_features());
         count_squares(rows, square_sums);
     }
-    add_to_bins(rows, is_root ? root_ : own, square_sums.sums, sums, squares);
+    add_to_bins(rows, is_root ? root_ : own, square_sums.sums, sums, sketch_ ? nullptr : squares);
+    if (squares && sketch_) sketch_squares(node, squares);
 }
 
 // Σ residual² = Σ over pairs of the residual's queries of the product of their coefficients, over the rows that both
@@ -488,7 +480,7 @@ void FactorisedSet::count_squares(const Node& node, RowSums& sums) {
 void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std::vector<Buffer<double>>& squares,
                                 Stats* out, Stats* out_squares) {
     const double sum_unit = std::ldexp(shifted(1), -sum_shift_);
-    const double square_unit = std::ldexp(units().square_unit, 2 * sum_shift_) / shifted(1);
+    const double unit_of_squares = square_unit();
     team_.for_each(features_.size(), [&](size_t i, int) {
         const FeatureBins& feature = data_.features[static_cast<size_t>(features_[i])];
         const auto t = static_cast<size_t>(feature.table);
@@ -501,7 +493,7 @@ void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std
             const auto add = [&](RowId row) {
                 const uint32_t bin = bin_of(row);
                 bins[bin] += {rounded(sums.sums[t][row] * sum_unit), to_count(sums.counts[t][row])};
-                if (square_bins) square_bins[bin] += {rounded(squares[t][row] / square_unit), 0};
+                if (square_bins) square_bins[bin] += {rounded(squares[t][row] / unit_of_squares), 0};
             };
             if (rows.all)
                 for (RowId row = 0; row < join_.tables()[t].rows; row++) add(row);
@@ -509,6 +501,40 @@ void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std
                 for (const RowId row : rows.rows) add(row);
         });
     });
+}
+
+// A node's sum is at most the loss. Estimates far above that, by sketches that are too small, are scaled down, as their
+// sum must not overflow.
+void FactorisedSet::sketch_squares(int node, Stats* out) {
+    const Node& rows = nodes_[static_cast<size_t>(node)];
+    const Selection selected = selection(rows, in_bag_.empty() ? train_ : in_bag_);
+    const FilteredSketch residuals(join_, filters_, target_table_, values_, selected,
+                                   queries_->relevant(selected, residual_), context_);
+    const Buffer<double> squares = sketch_->by_bin(residuals, features_);
+    const double loss = static_cast<double>(loss_) / shifted(1);
+    const bool verify = options_.verify && node == 0;
+    const double exact = !verify ? 0 : in_bag_.empty() ? loss : exact_squares(rows);
+    for (const int f : features_) {
+        const size_t size = data_.features[static_cast<size_t>(f)].size();
+        const double* const from = squares.data() + offset(f);
+        const double sum = std::accumulate(from, from + size, 0.0);
+        const double unit = square_unit() * std::max(1.0, sum / (2 * loss));
+        for (size_t bin = 0; bin < size; bin++) out[offset(f) + bin] = {rounded(from[bin] / unit), 0};
+        if (verify) sketch_->measure(sum, exact);
+    }
+}
+
+double FactorisedSet::exact_squares(const Node& node) {
+    std::vector<bool> only_target(join_.tables().size(), false);
+    only_target[static_cast<size_t>(target_table_)] = true;
+    RowSums sums = no_sums(only_target);
+    count_squares(node, sums);
+    const Buffer<double>& by_row = sums.sums[static_cast<size_t>(target_table_)];
+    return std::accumulate(by_row.begin(), by_row.end(), 0.0);
+}
+
+std::optional<SketchReport> FactorisedSet::sketch_report() const {
+    return sketch_ ? std::optional(sketch_->report()) : std::nullopt;
 }
 
 FilterQuery FactorisedSet::query_of(const Leaf& leaf) {

@@ -9,6 +9,7 @@
 // are those of an EnumeratedSet, but for ties that rounding beyond 53 bits decides.
 #pragma once
 
+#include "core/boosting/sketched_squares.hpp"
 #include "core/boosting/training_set.hpp"
 #include "core/relational/filtered_sums.hpp"
 
@@ -26,7 +27,8 @@ class FactorisedSet : public TrainingSet {
     ~FactorisedSet() override;
 
     // Bytes beside the dataset's columns, at most.
-    static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options);
+    static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options,
+                          int threads);
 
     const std::vector<FeatureBins>& features() const override { return data_.features; }
     double base() const override { return base_; }
@@ -37,6 +39,8 @@ class FactorisedSet : public TrainingSet {
     SumUnits units() const override;
     int64_t leaf_value(Stats total, double learning_rate, double l2) const override;
     double to_number(int64_t value) const override;
+    // How sums of squares were estimated; nothing where they were not.
+    std::optional<SketchReport> sketch_report() const;
 
     int start(uint64_t tree, const std::vector<int>& features) override;
     uint64_t rows(int node) const override;
@@ -46,6 +50,7 @@ class FactorisedSet : public TrainingSet {
     bool in_histogram(int) const override { return true; }
     size_t offset(int feature) const override { return offsets_[static_cast<size_t>(feature)]; }
     size_t most_bins() const override;
+    bool adds_up() const override { return !sketch_; }
     void fill(int node, Stats* sums, Stats* squares) override;
     void search(int, int, const SplitSearch&, std::vector<BinSums>&, Candidates&) override;
     void subtract(const std::vector<Leaf>& leaves) override;
@@ -76,8 +81,11 @@ class FactorisedSet : public TrainingSet {
     void choose_grid(const Buffer<double>& target, const Buffer<double>& train);
     double sum_squares(const Buffer<double>& target, const Buffer<double>& train, int grid);
     void refine_sums();
+    double square_unit() const;
     std::vector<bool> tables_of_features() const;
     void count_squares(const Node& node, RowSums& sums);
+    void sketch_squares(int node, Stats* out);
+    double exact_squares(const Node& node);
     void add_to_bins(const Node& node, const RowSums& sums, const std::vector<Buffer<double>>& squares, Stats* out,
                      Stats* out_squares);
     relational::FilterQuery query_of(const Leaf& leaf);
@@ -111,6 +119,7 @@ class FactorisedSet : public TrainingSet {
     std::vector<relational::RowFilters> filters_;   // by table
     std::vector<relational::FilterQuery> residual_; // the residual as a sum of queries
     std::unique_ptr<relational::FilteredSums> queries_;
+    std::unique_ptr<SketchedSquares> sketch_; // where squares are estimated
     std::vector<Node> nodes_;
     std::vector<Leaf> pending_; // of the last tree, not yet among the queries
     RowSums root_;              // of all training rows, kept up to date; not used with row_fraction below 1

@@ -81,10 +81,14 @@ void TreeGrower::close(const Leaf& leaf) {
     leaves_.push_back({leaf.rows, leaf.sums, value});
 }
 
-void TreeGrower::search_histogram(const SplitSearch& search, const Histogram& histogram, int f, Searched& result) {
+// The node's squares are the feature's own sum, as both sides' are, in case they are estimated.
+void TreeGrower::search_histogram(NodeSums node, const Histogram& histogram, int f, Searched& result) {
     const Stats* sums = histogram.sums.data() + training_.offset(f);
     const Stats* squares = histogram.squares.empty() ? nullptr : histogram.squares.data() + training_.offset(f);
     const uint32_t values = feature(f).values;
+    node.squares = 0;
+    for (size_t bin = 0; squares && bin <= values; bin++) node.squares += squares[bin].sum;
+    const SplitSearch search(*rules_, node);
     const NodeSums null{sums[values], squares ? squares[values].sum : 0};
     const DenseBins bins{sums, squares, 0, values};
     if (feature(f).categorical)
@@ -99,28 +103,30 @@ bool TreeGrower::may_share(int f) const {
 }
 
 // By feature of this tree; the threads share the features out. Those that have no histogram are left empty.
-std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearch& search, int node, int histogram) {
+std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearch& search, const Leaf& leaf,
+                                                                int histogram) {
     const size_t count = features_.size();
     std::vector<Searched> results(count, {search.no_candidates(), {}});
     if (histogram < 0) return results;
     const Histogram& sums = histograms_[static_cast<size_t>(histogram)];
-    const size_t most_occupied = std::min<size_t>(training_.bins(), training_.rows(node) * count);
+    const size_t most_occupied = std::min<size_t>(training_.bins(), training_.rows(leaf.rows) * count);
     const size_t pieces = most_occupied < least_shared_bins ? 1 : count;
     team_.for_each(pieces, [&](size_t piece, int) {
         for (size_t i = piece; i < count; i += pieces)
-            if (may_share(features_[i])) search_histogram(search, sums, features_[i], results[i]);
+            if (may_share(features_[i])) search_histogram(leaf.sums, sums, features_[i], results[i]);
     });
     for (size_t i = 0; i < count; i++)
         if (training_.in_histogram(features_[i]) && !may_share(features_[i]))
-            search_histogram(search, sums, features_[i], results[i]);
+            search_histogram(leaf.sums, sums, features_[i], results[i]);
     return results;
 }
 
 // Finds the leaf's best split and keeps it open, or closes it. Takes over the histogram.
 void TreeGrower::find_split(Leaf& leaf, int histogram) {
     const Stopwatch watch(clock_.splits);
+    if (histogram >= 0 && !training_.adds_up()) leaf.sums.squares = sum_up(leaf.rows, histogram).squares;
     const SplitSearch search(*rules_, leaf.sums);
-    std::vector<Searched> results = search_histograms(search, leaf.rows, histogram);
+    std::vector<Searched> results = search_histograms(search, leaf, histogram);
     Candidates found = search.no_candidates();
     for (size_t i = 0; i < features_.size(); i++) {
         if (!training_.in_histogram(features_[i]))
@@ -143,7 +149,8 @@ void TreeGrower::find_split(Leaf& leaf, int histogram) {
     }
     std::sort(leaf.split.categories.begin(), leaf.split.categories.end());
     const size_t taken = histograms_.size() - free_histograms_.size();
-    if (histogram >= 0 && training_.rows(leaf.rows) > training_.bins() && taken <= most_histograms_)
+    const bool of_use = training_.adds_up() && training_.rows(leaf.rows) > training_.bins();
+    if (histogram >= 0 && of_use && taken <= most_histograms_)
         leaf.histogram = histogram;
     else
         release_histogram(histogram);
@@ -218,7 +225,7 @@ void TreeGrower::open_children(Leaf left, Leaf right, int parent) {
     const bool small_may = may_split(small), large_may = may_split(large);
     int small_histogram = -1, large_histogram = -1;
     if (training_.bins() > 0 && (small_may || large_may)) {
-        const bool subtract = parent >= 0 && large_may;
+        const bool subtract = parent >= 0 && large_may && training_.adds_up();
         if (small_may || subtract) {
             small_histogram = take_histogram();
             build_histogram(small.rows, small_histogram);

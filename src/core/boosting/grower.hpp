@@ -86,8 +86,8 @@ class TreeGrower {
     std::pair<int, int> split_rows(int node, const Split& split);
     void open_children(Leaf left, Leaf right, int parent_histogram);
     void find_split(Leaf& leaf, int histogram);
-    std::vector<Searched> search_histograms(const SplitSearch& search, int node, int histogram);
-    void search_histogram(const SplitSearch& search, const Histogram& histogram, int feature, Searched& result);
+    std::vector<Searched> search_histograms(const SplitSearch& search, const Leaf& leaf, int histogram);
+    void search_histogram(NodeSums node, const Histogram& histogram, int feature, Searched& result);
     void close(const Leaf& leaf);
     void write_split(const Split& split, Node& node) const;
 

@@ -6,6 +6,12 @@ namespace btml::boosting {
 
 namespace {
 
+double get_not_negative(Reader& reader) {
+    const double value = reader.get_finite();
+    if (value < 0) corrupt_model("A number of rows, a gain, a loss or an error is negative.");
+    return value;
+}
+
 void encode(const Options& options, Writer& writer) {
     writer.put(int32_t{options.trees});
     writer.put(options.learning_rate);
@@ -21,6 +27,11 @@ void encode(const Options& options, Writer& writer) {
     writer.put(options.row_fraction);
     writer.put(options.feature_fraction);
     writer.put(static_cast<uint8_t>(options.criterion));
+    writer.put(options.sketch_residuals);
+    writer.put(int32_t{options.sketch_size});
+    writer.put(options.epsilon);
+    writer.put(options.delta);
+    writer.put(options.verify);
     writer.put(options.seed);
 }
 
@@ -42,6 +53,11 @@ Options decode_options(Reader& reader) {
     const auto criterion = reader.get<uint8_t>();
     if (criterion > static_cast<uint8_t>(Criterion::mse_sum)) corrupt_model("The criterion is unknown.");
     options.criterion = static_cast<Criterion>(criterion);
+    options.sketch_residuals = reader.get_bool();
+    options.sketch_size = reader.get<int32_t>();
+    options.epsilon = reader.get_double();
+    options.delta = reader.get_double();
+    options.verify = reader.get_bool();
     options.seed = reader.get<int64_t>();
     try {
         options.validate();
@@ -49,6 +65,24 @@ Options decode_options(Reader& reader) {
         corrupt_model(format("It has an %s.", error.what()));
     }
     return options;
+}
+
+void encode(const std::optional<SketchReport>& sketch, Writer& writer) {
+    writer.put(sketch.has_value());
+    if (!sketch) return;
+    writer.put(sketch->size);
+    writer.put(int32_t{sketch->sketches});
+    writer.put(sketch->error.has_value());
+    if (sketch->error) writer.put(*sketch->error);
+}
+
+std::optional<SketchReport> decode_sketch(Reader& reader) {
+    if (!reader.get_bool()) return std::nullopt;
+    SketchReport sketch{reader.get<uint64_t>(), reader.get<int32_t>(), std::nullopt};
+    if (sketch.size == 0 || sketch.size > INT32_MAX || sketch.sketches < 1)
+        corrupt_model("The size or number of its sketches is out of range.");
+    if (reader.get_bool()) sketch.error = get_not_negative(reader);
+    return sketch;
 }
 
 void encode(const Feature& feature, Writer& writer) {
@@ -99,12 +133,6 @@ void encode(const Node& node, const std::vector<Feature>& features, Writer& writ
 }
 
 constexpr size_t least_node_bytes = 1 + 2 * sizeof(double);
-
-double get_not_negative(Reader& reader) {
-    const double value = reader.get_finite();
-    if (value < 0) corrupt_model("A number of rows, a gain or a loss is negative.");
-    return value;
-}
 
 Node decode_node(Reader& reader, const std::vector<Feature>& features) {
     Node node;
@@ -178,6 +206,7 @@ void encode(const Model& model, Writer& writer) {
     writer.put_count(model.features.size());
     for (const Feature& feature : model.features) encode(feature, writer);
     encode(model.options, writer);
+    encode(model.sketch, writer);
     writer.put(std::string_view(model.strategy));
     writer.put(std::string_view(model.strategy_reason));
     writer.put(model.rows);
@@ -199,6 +228,7 @@ Model decode(Reader& reader) {
     const size_t features = reader.get_count(2 * sizeof(uint32_t) + 1 + sizeof(uint32_t));
     for (size_t i = 0; i < features; i++) model.features.push_back(decode_feature(reader));
     model.options = decode_options(reader);
+    model.sketch = decode_sketch(reader);
     model.strategy = reader.get_string();
     model.strategy_reason = reader.get_string();
     model.rows = reader.get<uint64_t>();

@@ -30,6 +30,13 @@ struct Options {
     double row_fraction = 1;     // (0, 1]
     double feature_fraction = 1; // (0, 1]
     Criterion criterion = Criterion::variance;
+    // Whether a factorised join's sums of squared residuals, which criterion mse_sum needs, are estimated: by one
+    // sketch of sketch_size numbers, or (0) by as many as keep the sums of a node within 1 ± epsilon with probability 1
+    // − delta.
+    bool sketch_residuals = false;
+    int sketch_size = 0;
+    double epsilon = 0.1, delta = 0.1; // both in (0, 1)
+    bool verify = false;               // compare the estimates of the trees' roots with the exact sums
     int64_t seed = 0;
 
     // Error invalid_argument naming the option, its value and the valid ones.
@@ -65,6 +72,13 @@ struct LogEntry {
     std::optional<double> holdout_loss;
 };
 
+// How sums of squared residuals were estimated.
+struct SketchReport {
+    uint64_t size; // numbers of a sketch
+    int sketches;
+    std::optional<double> error; // with verify: the largest relative error of the sum over a tree's root
+};
+
 struct Model {
     std::string target;
     double base = 0; // prediction = base + Σ over trees of the reached leaf's value, summed in this order
@@ -72,6 +86,7 @@ struct Model {
     std::vector<Tree> trees;
     std::vector<LogEntry> log; // one per tree that was grown, those dropped by early stopping included
     Options options;
+    std::optional<SketchReport> sketch;    // nothing where all sums were exact
     std::string strategy, strategy_reason; // how the join was handled, for people
     uint64_t rows = 0;                     // rows of the join trained on
     uint64_t holdout_rows = 0;

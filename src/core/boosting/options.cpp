@@ -34,6 +34,9 @@ void Options::validate() const {
           "0 (no limit), and 2 to 65535");
     check("early_stopping", early_stopping, early_stopping >= 0, "0 (never), and 1 and more");
     check("row_fraction", row_fraction, row_fraction > 0 && row_fraction <= 1, "greater than 0 and at most 1");
+    check("sketch_size", sketch_size, sketch_size >= 0, "0 (chosen by epsilon and delta), and 1 and more");
+    check("epsilon", epsilon, epsilon > 0 && epsilon < 1, "greater than 0 and less than 1");
+    check("delta", delta, delta > 0 && delta < 1, "greater than 0 and less than 1");
     check("feature_fraction", feature_fraction, feature_fraction > 0 && feature_fraction <= 1,
           "greater than 0 and at most 1");
 }

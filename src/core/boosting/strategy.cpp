@@ -1,6 +1,8 @@
 #include "core/boosting/strategy.hpp"
 
+#include "core/boosting/sketched_squares.hpp"
 #include "core/relational/join_rows.hpp"
+#include "core/relational/spectrum.hpp"
 
 #include <cmath>
 
@@ -14,7 +16,9 @@ namespace {
 constexpr double per_join_row = 4;      // and table, and level of a tree
 constexpr double per_group_product = 1; // of a group of rows with equal keys, a query and a neighbour
 constexpr double per_filtered_row = 0.5;
-constexpr double per_summed_row = 25; // of a node
+constexpr double per_summed_row = 25;   // of a node
+constexpr double per_sketched_row = 20; // of a node, a query and a block of frequencies
+constexpr double per_sketched_message = 8;
 constexpr double not_worth_a_choice = 1e9;
 
 double leaves_of(const Options& options) {
@@ -46,17 +50,46 @@ double products_of_query(const Join& join) {
     return products;
 }
 
+// Part of the leaves that do not contradict a node: the larger the trees, the more do.
+double relevant_part(const Options& options) {
+    return 1.5 / std::max(1.5, std::log2(leaves_of(options)));
+}
+
+// Every node but the last leaves is sketched for each table with features, with the earlier leaves that do not
+// contradict it as the vector's terms. Half of the rows are in a node, and half of those in such a leaf.
+double sketching_nanoseconds(const Join& join, const Options& options) {
+    if (!sketches_squares(options)) return 0;
+    double bins = 0, with_features = 0, for_rows = 0;
+    for (size_t t = 0; t < join.tables().size(); t++) {
+        const Table& table = join.tables()[t];
+        const auto rows = static_cast<double>(table.rows);
+        const double most_bins = 1 + (options.max_bins > 0 ? std::min<double>(options.max_bins, rows) : rows);
+        bins += most_bins * static_cast<double>(table.columns.size());
+        with_features += table.columns.empty() ? 0 : 1;
+        const JoinTree::Node& node = join.tree().nodes[t];
+        const auto neighbours = static_cast<double>(node.children.size() + (node.parent >= 0 ? 1 : 0));
+        for_rows += rows * (per_sketched_row / 4 + per_sketched_message / 2 * (1 + neighbours));
+    }
+    const SketchPlan plan = plan_sketches(options, static_cast<uint64_t>(bins), join.tables().size());
+    const double blocks = 1 + static_cast<double>(plan.size) / (2 * Spectrum::width);
+    const double trees = options.trees, leaves = leaves_of(options);
+    const double nodes = 2 * leaves * trees, terms = 1 + trees / 2 * leaves * relevant_part(options);
+    return nodes * with_features * plan.sketches * blocks * terms * for_rows;
+}
+
 // A tree has a pass over the tables for every split, and a pass a query for each leaf of the earlier trees that does
-// not contradict the node; the larger the trees, the more do.
+// not contradict the node.
 double factorised_nanoseconds(const Join& join, const Options& options) {
     double rows = 0;
     for (const Table& table : join.tables()) rows += static_cast<double>(table.rows);
     const double trees = options.trees, leaves = leaves_of(options);
-    const double relevant = 1.5 / std::max(1.5, std::log2(leaves));
+    const double relevant = relevant_part(options);
     double queries = trees * trees / 2 * leaves * leaves * relevant;
-    if (options.criterion == Criterion::mse_sum) queries *= trees * leaves * relevant / 6; // pairs of leaves
+    if (options.criterion == Criterion::mse_sum && !options.sketch_residuals)
+        queries *= trees * leaves * relevant / 6; // pairs of leaves
     return trees * leaves * rows * per_summed_row +
-           queries * (products_of_query(join) * per_group_product + rows * per_filtered_row);
+           queries * (products_of_query(join) * per_group_product + rows * per_filtered_row) +
+           sketching_nanoseconds(join, options);
 }
 
 std::string seconds(double nanoseconds) {
@@ -93,6 +126,10 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, Strateg
                                             seconds(enumerated).c_str(), seconds(factorised).c_str())};
     return {Strategy::factorize, format("estimated at %s against %s with the join's rows held",
                                         seconds(factorised).c_str(), seconds(enumerated).c_str())};
+}
+
+double sketching_seconds(const Join& join, const Options& options, RunContext& context) {
+    return sketching_nanoseconds(join, options) * 1e-9 / context.threads();
 }
 
 } // namespace btml::boosting

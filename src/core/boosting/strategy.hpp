@@ -18,4 +18,8 @@ struct StrategyChoice {
 StrategyChoice choose_strategy(const relational::Join& join, const Options& options, Strategy asked,
                                RunContext& context);
 
+// A rough forecast of the time that sketches of squared residuals take when training factorises the join, in seconds
+// with as many threads as the context has; 0 where none are made.
+double sketching_seconds(const relational::Join& join, const Options& options, RunContext& context);
+
 } // namespace btml::boosting

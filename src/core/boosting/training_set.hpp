@@ -45,6 +45,9 @@ class TrainingSet {
     virtual size_t offset(int feature) const = 0;
     virtual size_t most_bins() const = 0;                         // of any tree's histogram
     virtual void fill(int node, Stats* sums, Stats* squares) = 0; // squares may be null
+    // Whether a node's histogram is the sum of its children's. It is not where squares are estimated; then the
+    // features' sums over all rows of a node need not be the same either.
+    virtual bool adds_up() const { return true; }
     // Adds the candidates of a feature that has no histogram; `order` as in SplitSearch::scan_categories.
     virtual void search(int feature, int node, const SplitSearch& search, std::vector<BinSums>& order,
                         Candidates& found) = 0;

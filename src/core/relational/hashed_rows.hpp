@@ -16,23 +16,21 @@ class HashedRows {
     uint32_t bucket(uint64_t row) const { return buckets_[row] & ~sign_bit; }
     bool is_negative(uint64_t row) const { return (buckets_[row] & sign_bit) != 0; }
 
-    // Σ over the rows of a group of sign · phi(row) · exp(−2πi·bucket·w/k) for the frequencies w of a block.
+    // Σ over the rows of a group of sign · phi(row) · exp(−2πi·bucket·w/k) for the frequencies w of a block. Rows with
+    // phi(row) = 0 cost little.
     template <class Phi>
     Spectrum::Value transform(uint64_t group, uint64_t block, const RootsOfUnity& roots, Phi&& phi) const {
-        Spectrum::Value sum = powers(groups_.first[group], block, roots, phi);
-        for (uint64_t i = groups_.first[group] + 1; i < groups_.first[group + 1]; i++)
-            sum = Spectrum::add(sum, powers(i, block, roots, phi));
+        Spectrum::Value sum = Spectrum::zero();
+        for (uint64_t i = groups_.first[group]; i < groups_.first[group + 1]; i++) {
+            const double factor = phi(groups_.rows[i]);
+            if (factor != 0)
+                sum = Spectrum::add(sum, roots.powers(bucket(i), block, is_negative(i) ? -factor : factor));
+        }
         return sum;
     }
 
   private:
     static constexpr uint32_t sign_bit = uint32_t{1} << 31;
-
-    template <class Phi>
-    Spectrum::Value powers(uint64_t i, uint64_t block, const RootsOfUnity& roots, Phi&& phi) const {
-        const double factor = phi(groups_.rows[i]);
-        return roots.powers(bucket(i), block, is_negative(i) ? -factor : factor);
-    }
 
     RowGroups groups_;
     Buffer<uint32_t> buckets_; // of each of groups_.rows; with sign_bit where the sign is negative

@@ -14,16 +14,6 @@ constexpr double seconds_per_bucket = 6e-9;  // of a fast Fourier transform, for
 
 constexpr uint32_t longest_transform = 1 << 18;
 
-uint32_t checked_size(uint64_t size) {
-    if (size == 0) throw Error(ErrorCode::internal, "a sketch of no numbers");
-    if (size > INT_MAX)
-        throw Error(ErrorCode::limit_exceeded,
-                    format("the sketch would have %llu numbers, the most is %d", static_cast<unsigned long long>(size),
-                           INT_MAX),
-                    {}, "Raise epsilon or delta, or give a sketch_size.");
-    return static_cast<uint32_t>(size);
-}
-
 std::vector<HashedRows> hash_tables(const Join& join, int apart, uint32_t size, uint64_t seed, RunContext& context) {
     std::vector<HashedRows> tables;
     for (int t = 0; t < static_cast<int>(join.tables().size()); t++)
@@ -38,6 +28,16 @@ Join join_of(const Join& join, const std::vector<HashedRows>& tables, RunContext
 }
 
 } // namespace
+
+uint32_t TensorSketch::checked_size(uint64_t size) {
+    if (size == 0) throw Error(ErrorCode::internal, "a sketch of no numbers");
+    if (size > INT_MAX)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("the sketch would have %llu numbers, the most is %d", static_cast<unsigned long long>(size),
+                           INT_MAX),
+                    {}, "Raise epsilon or delta, or give a sketch_size.");
+    return static_cast<uint32_t>(size);
+}
 
 TensorSketch::TensorSketch(const Join& join, uint64_t size, uint64_t seed, int apart, RunContext& context)
     : size_(checked_size(size)),

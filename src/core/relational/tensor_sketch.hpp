@@ -41,7 +41,10 @@ class ProductVector {
 
 class TensorSketch {
   public:
-    // Hashes the rows. size: k, at least 1; error limit_exceeded over 2^31 − 1. apart: the table whose rows' norms will
+    // The size as it is. Errors: internal for 0; limit_exceeded over 2^31 − 1.
+    static uint32_t checked_size(uint64_t size);
+
+    // Hashes the rows. size: k, see checked_size. apart: the table whose rows' norms will
     // be asked for, −1 for none.
     TensorSketch(const Join& join, uint64_t size, uint64_t seed, int apart, RunContext& context);
 
