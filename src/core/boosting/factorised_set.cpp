@@ -24,7 +24,7 @@ int bit_width(uint128 x) {
     return high ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(x));
 }
 
-// One more bit than fits a double is no harm in an int64_t.
+// A sum beyond 2^62 is one that refine_sums() has not caught up with.
 int64_t rounded(double x) {
     static constexpr double most = 0x1p62;
     return std::llrint(std::clamp(x, -most, most));
@@ -215,7 +215,7 @@ FilterQuery FactorisedSet::plain_query(double coefficient, int power) const {
     return {coefficient, power, std::vector<int>(join_.tables().size(), -1)};
 }
 
-// The same arithmetic as in Residuals, so that an enumerated join has the same base and grid.
+// The same arithmetic as in Residuals, so that an enumerated join has the same base.
 void FactorisedSet::find_base(const Buffer<double>& target, const Buffer<double>& train,
                               const Buffer<double>& held_out) {
     double most = 0, most_trained = 0;

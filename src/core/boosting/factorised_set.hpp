@@ -5,8 +5,8 @@
 // (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2, Algorithm 2), many of which are evaluated together
 // (FilteredSums). Time and memory do not depend on the number of join rows.
 //
-// Targets and leaf values are integers on a grid, as in Residuals, and sums are made integers row by row, so the trees
-// are those of an EnumeratedSet, but for ties that rounding beyond 53 bits decides.
+// Targets and leaf values are integers of 40 bits at most on a grid, and sums are made integers row by row, so the
+// trees are those of an EnumeratedSet, whose grid may be finer, but for ties that this rounding decides.
 #pragma once
 
 #include "core/boosting/sketched_squares.hpp"
@@ -26,7 +26,7 @@ class FactorisedSet : public TrainingSet {
                   RunContext& context);
     ~FactorisedSet() override;
 
-    // Bytes beside the dataset's columns, at most.
+    // An estimate of the bytes beside the dataset's columns: how many rows of nodes are held depends on the trees.
     static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options,
                           int threads);
 
