@@ -19,11 +19,6 @@ constexpr int value_bits = 40;      // so that what doubles round in a sum is le
 constexpr int finest_rows = 32;     // log₂ of the weight up to which values and sums have one grid
 constexpr uint64_t pairs_at_once = 256;
 
-int bit_width(uint128 x) {
-    const auto high = static_cast<uint64_t>(x >> 64);
-    return high ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(x));
-}
-
 // A sum beyond 2^62 is one that refine_sums() has not caught up with.
 int64_t rounded(double x) {
     static constexpr double most = 0x1p62;
@@ -257,7 +252,7 @@ void FactorisedSet::choose_grid(const Buffer<double>& target, const Buffer<doubl
         // Equal targets: only those held out, if any, differ from the mean.
         double apart = 0;
         for (const double y : target) apart = std::max(apart, std::fabs(y - base_));
-        if (apart > 0 && apart < too_large) value_grid_ = 40 - std::ilogb(apart);
+        if (apart > 0 && apart < too_large) value_grid_ = value_bits - std::ilogb(apart);
     }
     for (size_t i = 0; i < target.size(); i++) {
         poll_at(i);

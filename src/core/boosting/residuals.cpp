@@ -13,11 +13,6 @@ constexpr int most_sum_bits = 62;   // … and the grid gets coarser before they
 constexpr int most_residual_bits = 61;
 constexpr size_t ahead = 32; // rows to ask the memory for in advance
 
-int bit_width(uint128 x) {
-    const auto high = static_cast<uint64_t>(x >> 64);
-    return high ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(x));
-}
-
 uint64_t magnitude(int64_t x) {
     return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
 }

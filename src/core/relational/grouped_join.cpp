@@ -130,14 +130,4 @@ GroupedJoin::GroupedJoin(const Join& join, RunContext& context) : order_(join.tr
     for (size_t t = 0; t < join.tables().size(); t++) tables_.push_back(grouper.group(static_cast<int>(t)));
 }
 
-uint64_t GroupedJoin::bytes(const Join& join) {
-    uint64_t bytes = 0;
-    for (size_t t = 0; t < join.tables().size(); t++) {
-        const std::vector<int> neighbours = neighbours_of(join.tree(), static_cast<int>(t));
-        bytes += join.tables()[t].rows * sizeof(RowId) * (2 + 2 * neighbours.size());
-        for (const int neighbour : neighbours) bytes += join.key_count(static_cast<int>(t), neighbour) * sizeof(RowId);
-    }
-    return bytes;
-}
-
 } // namespace btml::relational

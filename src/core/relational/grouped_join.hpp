@@ -39,8 +39,6 @@ class GroupedJoin {
     const std::vector<GroupedTable>& tables() const { return tables_; }
     const std::vector<int>& order() const { return order_; } // tables, parents before children
 
-    static uint64_t bytes(const Join& join);
-
   private:
     std::vector<GroupedTable> tables_;
     std::vector<int> order_;
