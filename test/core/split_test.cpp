@@ -104,7 +104,7 @@ TEST(Histogram, SumsEveryRowOnce) {
                 if (plain.held_out(row) || plain.weight_of(row) == 0) continue;
                 if (set.size() != root[in_bag].size() && row % 3 != 0) continue;
                 Stats sums;
-                fitted.residuals.gather(&row, 0, 1, &sums);
+                fitted.residuals.gather({&row, 0, 1, row}, &sums);
                 for (const int f : builder.features()) {
                     const FeatureBins& feature = fitted.data.features[static_cast<size_t>(f)];
                     const BinGroup& group = fitted.data.groups[feature.group];

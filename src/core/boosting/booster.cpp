@@ -16,9 +16,9 @@ namespace {
 //   Σ_t R_t · f_t · (1, 2 or 4 by number of bins)                            bins, kept
 // + while binning: 32 · (rows of the longest numeric column) + 8 · R_t        values to sort, multiplicities
 // + 8 · (distinct values), only where every one may be a threshold
-// + while growing: n · (8 residual + 2 · 4 index) + scratch (TreeGrower)
+// + while growing: n · (8 residual + 2 row index) + scratch (TreeGrower)
 // The raw columns, 8 bytes a value or 4 a category, are given back during binning. So a row of a fact table costs
-// 16 bytes, one more per feature, and 4 for each other table in the join.
+// 10 bytes, one more per feature, and 4 for each other table in the join.
 class Estimate {
   public:
     Estimate(const Dataset& dataset, const Options& options) {
@@ -36,7 +36,7 @@ class Estimate {
             }
             multiplicity_ = std::max(multiplicity_, 8 * rows);
         }
-        growing_ = 16 * dataset.rows;
+        growing_ = 10 * dataset.rows;
     }
 
     // Before anything is read; `raw_` is held already.
@@ -153,7 +153,7 @@ FitResult Booster::run() {
     size_t bins = 0;
     for (const FeatureBins& feature : data->features)
         if (feature.size() <= max_histogram_bins) bins += feature.size();
-    context_.memory().require(16 * data->rows + EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
+    context_.memory().require(8 * data->rows + EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
                                   TreeGrower::histogram_bytes(bins, training.train_rows(), options_),
                               "residuals, rows of nodes and histograms");
     std::optional<Residuals> residuals;

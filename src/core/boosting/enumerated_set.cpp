@@ -30,14 +30,17 @@ EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, Resi
       category_sides_(context.memory(), "sides of categories", most_category_bins(data_), 0) {}
 
 uint64_t EnumeratedSet::scratch_bytes(const BinnedData& data, const Options& options, int threads) {
-    return HistogramBuilder::scratch_bytes(data, threads) +
+    const uint64_t leaves =
+        options.max_leaves > 0 ? static_cast<uint64_t>(options.max_leaves) : std::numeric_limits<uint64_t>::max();
+    return RowIndex::bytes(data.rows, leaves, threads) + HistogramBuilder::scratch_bytes(data, threads) +
            WideFeatures::scratch_bytes(data, options.criterion == Criterion::mse_sum, threads) + most_table_rows(data) +
            most_category_bins(data);
 }
 
 int EnumeratedSet::start(uint64_t tree, const std::vector<int>& features) {
     builder_.select(features);
-    nodes_.assign(1, index_.root(options_.row_fraction, static_cast<uint64_t>(options_.seed), tree));
+    nodes_.clear();
+    nodes_.push_back(index_.root(options_.row_fraction, static_cast<uint64_t>(options_.seed), tree));
     return 0;
 }
 
@@ -57,18 +60,15 @@ void EnumeratedSet::fill(int node, Stats* sums, Stats* squares) {
 NodeSums EnumeratedSet::sum(int node) {
     const RowSet& rows = node_rows(node)[in_bag];
     NodeSums sums;
-    const uint32_t* list = index_.rows(rows);
     std::vector<NodeSums> partials(static_cast<size_t>(team_.size()));
-    for_pieces(team_, rows.size(), [&](size_t begin, size_t end, int worker) {
+    index_.for_each_list(rows, [&](const RowList& list, int worker) {
         NodeSums& partial = partials[static_cast<size_t>(worker)];
-        for (size_t i = begin; i < end; i++) {
-            Stats sum, square;
-            const uint32_t row = list ? list[i] : static_cast<uint32_t>(rows.begin + i);
-            residuals_.gather(&row, 0, 1, &sum);
-            if (options_.criterion == Criterion::mse_sum) residuals_.gather_squares(&row, 0, 1, &square);
-            partial.total += sum;
-            partial.squares += square.sum;
-        }
+        Stats gathered[RowIndex::list_rows];
+        residuals_.gather(list, gathered);
+        for (size_t i = 0; i < list.count; i++) partial.total += gathered[i];
+        if (options_.criterion != Criterion::mse_sum) return;
+        residuals_.gather_squares(list, gathered);
+        for (size_t i = 0; i < list.count; i++) partial.squares += gathered[i].sum;
     });
     for (const NodeSums& partial : partials) {
         sums.total += partial.total;
@@ -123,10 +123,10 @@ std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, con
 }
 
 std::pair<int, int> EnumeratedSet::split(int node, const Split& split) {
-    const NodeRows rows = node_rows(node);
-    const auto add_nodes = [&](const std::pair<NodeRows, NodeRows>& sides) {
-        nodes_.push_back(sides.first);
-        nodes_.push_back(sides.second);
+    const NodeRows rows = std::move(nodes_[static_cast<size_t>(node)]);
+    const auto add_nodes = [&](std::pair<NodeRows, NodeRows> sides) {
+        nodes_.push_back(std::move(sides.first));
+        nodes_.push_back(std::move(sides.second));
         return std::pair(static_cast<int>(nodes_.size()) - 2, static_cast<int>(nodes_.size()) - 1);
     };
     const FeatureBins& feature = data_.features[static_cast<size_t>(split.feature)];
@@ -149,7 +149,7 @@ std::pair<int, int> EnumeratedSet::split(int node, const Split& split) {
 
 void EnumeratedSet::subtract(const std::vector<Leaf>& leaves) {
     std::vector<Residuals::Leaf> rows;
-    for (const Leaf& leaf : leaves) rows.push_back({node_rows(leaf.node), leaf.value});
+    for (const Leaf& leaf : leaves) rows.push_back({&node_rows(leaf.node), leaf.value});
     residuals_.subtract(rows, index_);
 }
 

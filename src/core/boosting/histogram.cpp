@@ -204,26 +204,26 @@ void HistogramBuilder::add_groups(Worker& worker, const ActiveTable& table, cons
         add(ByPosition{begin});
 }
 
-// rows: the join's rows, or null for begin, begin + 1, …
-void HistogramBuilder::add_rows(Worker& worker, const uint32_t* rows, size_t begin, size_t count, Quantity quantity) {
+void HistogramBuilder::add_rows(Worker& worker, const RowList& rows, Quantity quantity) {
     if (quantity == Quantity::residual)
-        residuals_.gather(rows, begin, count, worker.block);
+        residuals_.gather(rows, worker.block);
     else
-        residuals_.gather_squares(rows, begin, count, worker.block);
+        residuals_.gather_squares(rows, worker.block);
     for (const ActiveTable& active : tables_) {
         const BinnedTable& table = data_.tables[active.table];
-        const uint32_t* ids = rows;
-        if (table.ids() && !rows) ids = table.ids() + begin;
-        if (table.ids() && rows) {
+        const uint32_t* ids = rows.list;
+        if (table.ids() && !rows.list) ids = table.ids() + rows.first;
+        if (table.ids() && rows.list) {
             const uint32_t* all = table.ids();
             for_each_foreseen<ById::ahead>(
-                count, [&](size_t i) { return all + rows[i]; }, [&](size_t i) { worker.ids[i] = all[rows[i]]; });
+                rows.count, [&](size_t i) { return all + rows.list[i]; },
+                [&](size_t i) { worker.ids[i] = all[rows.list[i]]; });
             ids = worker.ids;
         }
         if (active.aggregate)
-            add_single(ids, worker.block, count, ByPosition{0}, &worker.sums[sums_offsets_[active.table]]);
+            add_single(ids, worker.block, rows.count, ByPosition{0}, &worker.sums[sums_offsets_[active.table]]);
         else
-            add_groups(worker, active, ids, begin, count);
+            add_groups(worker, active, ids, rows.first, rows.count);
     }
 }
 
@@ -261,16 +261,13 @@ void HistogramBuilder::build(const RowSet& rows, Quantity quantity, Stats* out) 
     for (ActiveTable& table : tables_)
         table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
 
-    const uint32_t* list = index_.rows(rows);
-    for_pieces(team_, rows.size(), [&](size_t begin, size_t end, int w) {
+    index_.for_each_list(rows, [&](const RowList& list, int w) {
         Worker& worker = workers_[static_cast<size_t>(w)];
         if (!worker.used) {
             worker.summed = true;
             start(worker);
         }
-        for (size_t first = begin; first < end; first += block_rows)
-            add_rows(worker, list ? list + first : nullptr, rows.begin + first, std::min(block_rows, end - first),
-                     quantity);
+        add_rows(worker, list, quantity);
     });
     for (const ActiveTable& table : tables_) {
         if (!table.aggregate) continue;

@@ -28,7 +28,7 @@ class HistogramBuilder {
     static uint64_t scratch_bytes(const BinnedData& data, int threads);
 
   private:
-    static constexpr size_t block_rows = 1024;
+    static constexpr size_t block_rows = RowIndex::list_rows;
     static constexpr size_t slot_stride = 260; // not a multiple of 4 kB, or stores would seem to collide with loads
 
     // A group's selected features.
@@ -58,7 +58,7 @@ class HistogramBuilder {
     static bool may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads);
     size_t slot_size(const ActiveGroup& group, size_t slot) const;
     void start(Worker& worker);
-    void add_rows(Worker& worker, const uint32_t* rows, size_t begin, size_t count, Quantity quantity);
+    void add_rows(Worker& worker, const RowList& rows, Quantity quantity);
     void add_groups(Worker& worker, const ActiveTable& table, const uint32_t* ids, size_t begin, size_t count);
     void add_table_rows(Worker& worker, const ActiveTable& table, size_t begin, size_t end);
     void merge(Stats* out) const;

@@ -151,20 +151,17 @@ double Residuals::train_loss() const {
     return std::ldexp(static_cast<double>(loss_) / total_weight, -2 * grid_);
 }
 
-void Residuals::gather(const uint32_t* rows, size_t begin, size_t count, Stats* out) const {
+void Residuals::gather(const RowList& rows, Stats* out) const {
     const int64_t* r = residuals_.data();
     if (training_.weighted()) {
-        for (size_t i = 0; i < count; i++) {
-            const uint32_t row = rows ? rows[i] : static_cast<uint32_t>(begin + i);
-            out[i] = {weigh(row, r[row]), training_.weight(row)};
-        }
-    } else if (rows) {
-        for (size_t i = 0; i < count; i++) {
-            __builtin_prefetch(r + rows[std::min(i + ahead, count - 1)]);
-            out[i] = {r[rows[i]], 1};
+        for (size_t i = 0; i < rows.count; i++) out[i] = {weigh(rows[i], r[rows[i]]), training_.weight(rows[i])};
+    } else if (rows.list) {
+        for (size_t i = 0; i < rows.count; i++) {
+            __builtin_prefetch(r + rows.list[std::min(i + ahead, rows.count - 1)]);
+            out[i] = {r[rows.list[i]], 1};
         }
     } else {
-        for (size_t i = 0; i < count; i++) out[i] = {r[begin + i], 1};
+        for (size_t i = 0; i < rows.count; i++) out[i] = {r[rows.first + i], 1};
     }
 }
 
@@ -176,13 +173,12 @@ double Residuals::square_unit() const {
     return std::ldexp(1, square_shift(loss_));
 }
 
-void Residuals::gather_squares(const uint32_t* rows, size_t begin, size_t count, Stats* out) const {
+void Residuals::gather_squares(const RowList& rows, Stats* out) const {
     const int shift = square_shift(loss_);
     const uint128 half = (uint128{1} << shift) >> 1;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t row = rows ? rows[i] : static_cast<uint32_t>(begin + i);
-        const int64_t r = residuals_[row];
-        out[i] = {static_cast<int64_t>((product(weigh(row, r), r) + half) >> shift), 0};
+    for (size_t i = 0; i < rows.count; i++) {
+        const int64_t r = residuals_[rows[i]];
+        out[i] = {static_cast<int64_t>((product(weigh(rows[i], r), r) + half) >> shift), 0};
     }
 }
 
@@ -198,15 +194,13 @@ double Residuals::to_number(int64_t value) const {
     return std::ldexp(static_cast<double>(value), -grid_);
 }
 
-// Rows maps 0 ≤ i < size to a row.
-template <class Rows>
-void Residuals::subtract_training(const Rows& rows, int64_t value, Partial& partial) {
+void Residuals::subtract_training(const RowList& rows, int64_t value, Partial& partial) {
     int64_t* residuals = residuals_.data();
     uint128 loss = 0;
     uint64_t largest = partial.largest;
-    for (size_t i = 0; i < rows.size; i++) {
+    for (size_t i = 0; i < rows.count; i++) {
         const uint32_t row = rows[i];
-        __builtin_prefetch(residuals + rows[std::min(i + ahead, rows.size - 1)], 1);
+        __builtin_prefetch(residuals + rows[std::min(i + ahead, rows.count - 1)], 1);
         const int64_t r = residuals[row] - value;
         residuals[row] = r;
         loss += product(weigh(row, r), r);
@@ -216,48 +210,32 @@ void Residuals::subtract_training(const Rows& rows, int64_t value, Partial& part
     partial.largest = largest;
 }
 
-namespace {
-
-struct ListedRows {
-    const uint32_t* list;
-    size_t size;
-    uint32_t operator[](size_t i) const { return list[i]; }
-};
-
-struct SuccessiveRows {
-    size_t begin, size;
-    uint32_t operator[](size_t i) const { return static_cast<uint32_t>(begin + i); }
-};
-
-} // namespace
-
 void Residuals::subtract(const std::vector<Leaf>& leaves, const RowIndex& index) {
     std::vector<Task> tasks;
     for (size_t leaf = 0; leaf < leaves.size(); leaf++)
-        for (const Part part : {in_bag, out_of_bag, held_out})
-            for (size_t begin = 0; begin < leaves[leaf].rows[part].size(); begin += piece_rows)
-                tasks.push_back({leaf, part, begin, std::min(begin + piece_rows, leaves[leaf].rows[part].size())});
+        for (const Part part : {in_bag, out_of_bag, held_out}) {
+            const size_t rows = (*leaves[leaf].rows)[part].size();
+            for (size_t begin = 0; begin < rows; begin += piece_rows)
+                tasks.push_back({leaf, part, begin, std::min(begin + piece_rows, rows)});
+        }
 
     std::vector<Partial> partials(static_cast<size_t>(team_.size()));
     team_.for_each(tasks.size(), [&](size_t t, int worker) {
         const Task& task = tasks[t];
         const Leaf& leaf = leaves[task.leaf];
-        const RowSet& set = leaf.rows[task.part];
-        const uint32_t* rows = index.rows(set);
+        const double number = to_number(leaf.value);
         Partial& partial = partials[static_cast<size_t>(worker)];
-        if (task.part != held_out) {
-            if (rows)
-                subtract_training(ListedRows{rows + task.begin, task.end - task.begin}, leaf.value, partial);
-            else
-                subtract_training(SuccessiveRows{set.begin + task.begin, task.end - task.begin}, leaf.value, partial);
-            return;
-        }
-        const double value = to_number(leaf.value);
-        for (size_t i = task.begin; i < task.end; i++) {
-            const double r = std::bit_cast<double>(residuals_[rows[i]]) - value;
-            residuals_[rows[i]] = std::bit_cast<int64_t>(r);
-            partial.most = std::max(partial.most, weigh_square(rows[i], r));
-        }
+        index.for_each_list((*leaf.rows)[task.part], task.begin, task.end, [&](const RowList& rows) {
+            if (task.part != held_out) {
+                subtract_training(rows, leaf.value, partial);
+                return;
+            }
+            for (size_t i = 0; i < rows.count; i++) {
+                const double r = std::bit_cast<double>(residuals_[rows[i]]) - number;
+                residuals_[rows[i]] = std::bit_cast<int64_t>(r);
+                partial.most = std::max(partial.most, weigh_square(rows[i], r));
+            }
+        });
     });
     loss_ = 0;
     largest_ = 0;
@@ -282,12 +260,13 @@ void Residuals::add_up_holdout(const std::vector<Leaf>& leaves, const std::vecto
     team_.for_each(tasks.size(), [&](size_t t, int worker) {
         const Task& task = tasks[t];
         if (task.part != held_out) return;
-        const uint32_t* rows = index.rows(leaves[task.leaf].rows[held_out]);
         int128 sum = 0;
-        for (size_t i = task.begin; i < task.end; i++) {
-            const auto r = std::bit_cast<double>(residuals_[rows[i]]);
-            sum += std::llrint(std::ldexp(weigh_square(rows[i], r), scale));
-        }
+        index.for_each_list((*leaves[task.leaf].rows)[held_out], task.begin, task.end, [&](const RowList& rows) {
+            for (size_t i = 0; i < rows.count; i++) {
+                const auto r = std::bit_cast<double>(residuals_[rows[i]]);
+                sum += std::llrint(std::ldexp(weigh_square(rows[i], r), scale));
+            }
+        });
         partials[static_cast<size_t>(worker)].sum += sum;
     });
     int128 sum = 0;

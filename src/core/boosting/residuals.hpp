@@ -23,10 +23,10 @@ class Residuals {
     double train_loss() const;            // mean squared residual
     std::optional<double> holdout_loss() const { return holdout_loss_; }
 
-    // out[i] = {weight · residual, weight} of rows[i], or of row begin + i where rows is null. Training rows only.
-    void gather(const uint32_t* rows, size_t begin, size_t count, Stats* out) const;
+    // out[i] = {weight · residual, weight} of rows[i]. Training rows only.
+    void gather(const RowList& rows, Stats* out) const;
     // out[i] = {weight · residual², 0} in units of square_unit().
-    void gather_squares(const uint32_t* rows, size_t begin, size_t count, Stats* out) const;
+    void gather_squares(const RowList& rows, Stats* out) const;
     // One unit of a gathered square, in squared units of the grid.
     double square_unit() const;
 
@@ -36,7 +36,7 @@ class Residuals {
     double to_number(int64_t value) const;
 
     struct Leaf {
-        NodeRows rows;
+        const NodeRows* rows;
         int64_t value; // from leaf_value
     };
     // Subtracts each leaf's value from its rows, and updates the losses. The leaves cover every row.
@@ -51,8 +51,7 @@ class Residuals {
     void coarsen_if_needed();
     int64_t weigh(uint32_t row, int64_t residual) const;
     double weigh_square(uint32_t row, double residual) const;
-    template <class Rows>
-    void subtract_training(const Rows& rows, int64_t value, Partial& partial);
+    void subtract_training(const RowList& rows, int64_t value, Partial& partial);
     void add_up_holdout(const std::vector<Leaf>& leaves, const std::vector<Task>& tasks, const RowIndex& index,
                         double largest);
     template <class Body>

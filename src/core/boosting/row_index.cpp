@@ -2,18 +2,45 @@
 
 #include "core/base/rng.hpp"
 
+#include <bit>
+#include <limits>
+
 namespace btml::boosting {
+
+// Enough blocks to keep every thread busy, as no two threads work on one.
+size_t RowIndex::rows_of_block(uint64_t rows, int threads) {
+    static constexpr uint64_t blocks_per_thread = 4, least = 4096;
+    static constexpr uint64_t most = uint64_t{std::numeric_limits<Number>::max()} + 1;
+    return std::clamp(std::bit_floor(rows / (blocks_per_thread * static_cast<uint64_t>(threads)) | 1), least, most);
+}
 
 RowIndex::RowIndex(const TrainingRows& training, ThreadTeam& team, RunContext& context)
     : training_(training),
       team_(team),
-      context_(context),
-      sides_{Buffer<uint32_t>(context.memory(), "rows of nodes", training.rows()),
-             Buffer<uint32_t>(context.memory(), "rows of nodes", training.rows())} {}
+      block_rows_(rows_of_block(training.rows(), team.size())),
+      numbers_(context.memory(), "rows of nodes", training.rows()),
+      scratch_(context.memory(), "rows of nodes", block_rows_ * static_cast<size_t>(team.size())) {}
+
+// A part of a leaf has one segment in a block at most, and a segment one row at least.
+uint64_t RowIndex::bytes(uint64_t rows, uint64_t leaves, int threads) {
+    const uint64_t block = rows_of_block(rows, threads), blocks = rows / block + 1;
+    const uint64_t segments = leaves < rows / (part_count * blocks) ? part_count * leaves * blocks : rows;
+    return rows * sizeof(Number) + static_cast<uint64_t>(threads) * block * sizeof(Number) + segments * sizeof(Segment);
+}
 
 NodeRows RowIndex::root(double row_fraction, uint64_t seed, uint64_t tree) {
-    const size_t rows = training_.rows();
-    if (training_.uniform() && row_fraction >= 1) return {RowSet{0, rows, 0, true}, RowSet{}, RowSet{}};
+    const size_t rows = training_.rows(), blocks = (rows + block_rows_ - 1) / block_rows_;
+    const auto end_of = [&](size_t block) { return std::min(rows, (block + 1) * block_rows_); };
+    NodeRows root;
+    const auto add = [&](RowSet& set, size_t place, size_t count) {
+        if (count > 0) set.segments.push_back({static_cast<uint32_t>(place), static_cast<uint32_t>(set.rows)});
+        set.rows += count;
+    };
+    if (training_.uniform() && row_fraction >= 1) {
+        root[in_bag].identity = true;
+        for (size_t b = 0; b < blocks; b++) add(root[in_bag], b * block_rows_, end_of(b) - b * block_rows_);
+        return root;
+    }
     const auto part_of = [&](uint32_t row) -> int {
         switch (training_.role(row)) {
         case Role::holdout:
@@ -27,26 +54,25 @@ NodeRows RowIndex::root(double row_fraction, uint64_t seed, uint64_t tree) {
                                                                                                       : out_of_bag;
     };
     using Counts = std::array<size_t, part_count + 1>;
-    const size_t pieces = count_pieces(team_, rows), size = (rows + pieces - 1) / pieces;
-    std::vector<Counts> counts(pieces, Counts{});
-    team_.for_each(pieces, [&](size_t piece, int) {
-        for (size_t i = piece * size; i < std::min(rows, (piece + 1) * size); i++)
-            counts[piece][static_cast<size_t>(part_of(static_cast<uint32_t>(i)))]++;
-    });
-    NodeRows root;
-    size_t place = 0;
-    for (size_t part = 0; part < part_count; part++) {
-        root[part].begin = place;
-        for (Counts& count : counts) place += std::exchange(count[part], place);
-        root[part].end = place;
-    }
-    team_.for_each(pieces, [&](size_t piece, int) {
-        for (size_t i = piece * size; i < std::min(rows, (piece + 1) * size); i++) {
-            const auto row = static_cast<uint32_t>(i);
-            const auto part = static_cast<size_t>(part_of(row));
-            if (part < part_count) sides_[0][counts[piece][part]++] = row;
+    std::vector<Counts> counts(blocks, Counts{});
+    team_.for_each(blocks, [&](size_t block, int) {
+        Counts places{};
+        const size_t first = block * block_rows_;
+        for (size_t row = first; row < end_of(block); row++)
+            counts[block][static_cast<size_t>(part_of(static_cast<uint32_t>(row)))]++;
+        for (size_t part = 1; part <= part_count; part++) places[part] = places[part - 1] + counts[block][part - 1];
+        for (size_t row = first; row < end_of(block); row++) {
+            const auto part = static_cast<size_t>(part_of(static_cast<uint32_t>(row)));
+            numbers_[first + places[part]++] = static_cast<Number>(row - first);
         }
     });
+    for (size_t block = 0; block < blocks; block++) {
+        size_t place = block * block_rows_;
+        for (size_t part = 0; part < part_count; part++) {
+            add(root[part], place, counts[block][part]);
+            place += counts[block][part];
+        }
+    }
     return root;
 }
 

@@ -1,4 +1,6 @@
-// The rows of every node of a tree under construction: ranges of an index array that is partitioned at each split.
+// The rows of every node of a tree under construction. Rows are cut into blocks, and each block keeps its rows' numbers
+// in 16 bits, those of a node together: a node's rows are a segment of some blocks, and a split reorders each of its
+// segments in place.
 #pragma once
 
 #include "core/base/buffer.hpp"
@@ -11,18 +13,36 @@
 
 namespace btml::boosting {
 
-struct RowSet {
-    size_t begin = 0, end = 0;
-    uint8_t side = 0;      // which of the two arrays holds it
-    bool identity = false; // the rows begin … end − 1 themselves; the arrays hold nothing
+// A node's rows in one block: the numbers from `place` up to where the set's next segment begins.
+struct Segment {
+    uint32_t place;
+    uint32_t before; // rows in the set's segments before this one
+};
 
-    size_t size() const { return end - begin; }
-    bool empty() const { return begin == end; }
+struct RowSet {
+    std::vector<Segment> segments; // ascending
+    size_t rows = 0;
+    bool identity = false; // all rows, in their order: the numbers are not written yet
+
+    size_t size() const { return rows; }
+    bool empty() const { return rows == 0; }
+    size_t rows_of(size_t segment) const {
+        return (segment + 1 < segments.size() ? segments[segment + 1].before : rows) - segments[segment].before;
+    }
 };
 
 // A node's rows: the ones its tree learns from, training rows left out of the tree's sample, rows held out.
 enum Part { in_bag, out_of_bag, held_out, part_count };
 using NodeRows = std::array<RowSet, part_count>;
+
+// Some successive rows of a set: list[0 … count − 1], or first, first + 1, … where list is null.
+struct RowList {
+    const uint32_t* list;
+    size_t first, count;
+    size_t position; // rows of the set before these
+
+    uint32_t operator[](size_t i) const { return list ? list[i] : static_cast<uint32_t>(first + i); }
+};
 
 class RowIndex {
   public:
@@ -32,104 +52,117 @@ class RowIndex {
     // below row_fraction.
     NodeRows root(double row_fraction, uint64_t seed, uint64_t tree);
 
-    // The set's rows; nullptr for an identity.
-    const uint32_t* rows(const RowSet& set) const {
-        return set.identity ? nullptr : sides_[set.side].data() + set.begin;
-    }
+    // body(RowList) for the rows number begin … end − 1 of a set, at most list_rows at a time.
+    static constexpr size_t list_rows = 1024;
+    template <class Body>
+    void for_each_list(const RowSet& set, size_t begin, size_t end, const Body& body) const;
+    // body(RowList, worker) for all rows of a set, on all threads.
+    template <class Body>
+    void for_each_list(const RowSet& set, const Body& body) const;
 
     // Splits a set in two: rows for which go_left(row), and the others; go_left.address(row) is what it reads. The
-    // order of rows does not matter to any sum; a piece's left rows keep their order and its right rows are reversed,
-    // so memory is still read in one direction.
+    // rows of a block keep their order, so that memory is read in one direction.
     template <class GoLeft>
     std::pair<RowSet, RowSet> partition(const RowSet& set, const GoLeft& go_left);
 
+    // Bytes that the rows of a tree with so many leaves take at most.
+    static uint64_t bytes(uint64_t rows, uint64_t leaves, int threads);
+
   private:
+    using Number = uint16_t; // of a row in its block
+
+    static size_t rows_of_block(uint64_t rows, int threads);
+    uint32_t first_row(const Segment& segment) const { return segment.place & ~static_cast<uint32_t>(block_rows_ - 1); }
     template <bool Identity, class GoLeft>
-    static void spread(const uint32_t* from, size_t begin, size_t end, uint32_t* to, size_t& left, size_t& right,
-                       const GoLeft& go_left);
-    template <class GoLeft>
-    std::pair<RowSet, RowSet> partition_alone(const RowSet& set, const GoLeft& go_left);
-    template <class GoLeft>
-    std::pair<RowSet, RowSet> partition_shared(const RowSet& set, const GoLeft& go_left);
+    size_t partition(const Segment& segment, size_t count, Number* scratch, const GoLeft& go_left);
 
     const TrainingRows& training_;
     ThreadTeam& team_;
-    RunContext& context_;
-    std::array<Buffer<uint32_t>, 2> sides_;
+    const size_t block_rows_; // a power of two; no result depends on it
+    Buffer<Number> numbers_;  // in the place of each row, one of its block
+    Buffer<Number> scratch_;  // by worker: a block
 };
 
-template <bool Identity, class GoLeft>
-void RowIndex::spread(const uint32_t* from, size_t begin, size_t end, uint32_t* to, size_t& left, size_t& right,
-                      const GoLeft& go_left) {
-    static constexpr size_t ahead = 32; // rows to ask the memory for in advance
-    size_t l = left, r = right;
-    for (size_t i = begin; i < end; i++) {
-        const uint32_t row = Identity ? static_cast<uint32_t>(i) : from[i];
-        if (!Identity) __builtin_prefetch(go_left.address(from[std::min(i + ahead, end - 1)]));
-        const size_t goes_left = go_left(row);
-        // Both ends are free until the last row, so writing to both costs no branch and harms nothing.
-        to[l] = row;
-        to[r] = row;
-        l += goes_left;
-        r -= 1 - goes_left;
+template <class Body>
+void RowIndex::for_each_list(const RowSet& set, size_t begin, size_t end, const Body& body) const {
+    if (set.identity) {
+        for (; begin < end; begin += list_rows) body(RowList{nullptr, begin, std::min(list_rows, end - begin), begin});
+        return;
     }
-    left = l;
-    right = r;
+    const auto after = std::upper_bound(set.segments.begin(), set.segments.end(), begin,
+                                        [](size_t row, const Segment& segment) { return row < segment.before; });
+    auto segment = static_cast<size_t>(after - set.segments.begin()) - 1;
+    uint32_t rows[list_rows];
+    while (begin < end) {
+        const size_t count = std::min(list_rows, end - begin);
+        for (size_t filled = 0; filled < count;) {
+            const Segment& from = set.segments[segment];
+            const size_t skipped = begin + filled - from.before, left = set.rows_of(segment) - skipped;
+            const size_t taken = std::min(left, count - filled);
+            const Number* const numbers = numbers_.data() + from.place + skipped;
+            const uint32_t first = first_row(from);
+            for (size_t i = 0; i < taken; i++) rows[filled + i] = first + numbers[i];
+            filled += taken;
+            segment += taken == left;
+        }
+        body(RowList{rows, 0, count, begin});
+        begin += count;
+    }
+}
+
+template <class Body>
+void RowIndex::for_each_list(const RowSet& set, const Body& body) const {
+    for_pieces(team_, set.size(), [&](size_t begin, size_t end, int worker) {
+        for_each_list(set, begin, end, [&](const RowList& rows) { body(rows, worker); });
+    });
+}
+
+// Puts the left rows before the others, and gives their number.
+template <bool Identity, class GoLeft>
+size_t RowIndex::partition(const Segment& segment, size_t count, Number* scratch, const GoLeft& go_left) {
+    static constexpr size_t ahead = 32; // rows to ask the memory for in advance
+    Number* const numbers = numbers_.data() + segment.place;
+    const uint32_t first = first_row(segment);
+    size_t left = 0, right = 0;
+    for (size_t i = 0; i < count; i++) {
+        const Number number = Identity ? static_cast<Number>(i) : numbers[i];
+        if (!Identity) __builtin_prefetch(go_left.address(first + numbers[std::min(i + ahead, count - 1)]));
+        const size_t goes_left = go_left(first + number);
+        // Both places are free, so writing to both costs no branch and harms nothing.
+        numbers[left] = number;
+        scratch[right] = number;
+        left += goes_left;
+        right += 1 - goes_left;
+    }
+    std::memcpy(numbers + left, scratch, right * sizeof(Number));
+    return left;
 }
 
 template <class GoLeft>
 std::pair<RowSet, RowSet> RowIndex::partition(const RowSet& set, const GoLeft& go_left) {
-    if (set.empty()) return {set, set};
-    return team_.size() == 1 || set.size() < least_shared_rows ? partition_alone(set, go_left)
-                                                               : partition_shared(set, go_left);
-}
-
-template <class GoLeft>
-std::pair<RowSet, RowSet> RowIndex::partition_alone(const RowSet& set, const GoLeft& go_left) {
-    const uint32_t* from = sides_[set.side].data();
-    uint32_t* to = sides_[1 - set.side].data();
-    size_t left = set.begin, right = set.end - 1;
-    for (size_t begin = set.begin; begin < set.end; begin += piece_rows) {
-        const size_t end = std::min(set.end, begin + piece_rows);
-        if (set.identity)
-            spread<true>(from, begin, end, to, left, right, go_left);
-        else
-            spread<false>(from, begin, end, to, left, right, go_left);
-        context_.poll();
-    }
-    const auto side = static_cast<uint8_t>(1 - set.side);
-    return {RowSet{set.begin, left, side}, RowSet{left, set.end, side}};
-}
-
-template <class GoLeft>
-std::pair<RowSet, RowSet> RowIndex::partition_shared(const RowSet& set, const GoLeft& go_left) {
-    const size_t pieces = count_pieces(team_, set.size()), size = (set.size() + pieces - 1) / pieces;
-    std::vector<size_t> lefts(pieces + 1, 0); // left rows before each piece
-    uint32_t* home = sides_[set.side].data();
-    uint32_t* away = sides_[1 - set.side].data();
-    const auto bounds = [&](size_t piece) {
-        const size_t begin = std::min(set.end, set.begin + piece * size);
-        return std::pair(begin, std::min(set.end, begin + size));
+    std::vector<uint32_t> lefts(set.segments.size());
+    for_pieces(team_, set.size(), [&](size_t begin, size_t end, int worker) {
+        Number* const scratch = scratch_.data() + static_cast<size_t>(worker) * block_rows_;
+        const auto first = std::lower_bound(set.segments.begin(), set.segments.end(), begin,
+                                            [](const Segment& segment, size_t row) { return segment.before < row; });
+        for (auto s = static_cast<size_t>(first - set.segments.begin());
+             s < set.segments.size() && set.segments[s].before < end; s++)
+            lefts[s] = static_cast<uint32_t>(set.identity
+                                                 ? partition<true>(set.segments[s], set.rows_of(s), scratch, go_left)
+                                                 : partition<false>(set.segments[s], set.rows_of(s), scratch, go_left));
+    });
+    std::pair<RowSet, RowSet> sides;
+    const auto add = [](RowSet& side, uint32_t place, size_t rows) {
+        if (rows > 0) side.segments.push_back({place, static_cast<uint32_t>(side.rows)});
+        side.rows += rows;
     };
-    team_.for_each(pieces, [&](size_t piece, int) {
-        const auto [begin, end] = bounds(piece);
-        if (begin == end) return;
-        size_t left = begin, right = end - 1;
-        if (set.identity)
-            spread<true>(home, begin, end, away, left, right, go_left);
-        else
-            spread<false>(home, begin, end, away, left, right, go_left);
-        lefts[piece + 1] = left - begin;
-    });
-    for (size_t piece = 0; piece < pieces; piece++) lefts[piece + 1] += lefts[piece];
-    const size_t middle = set.begin + lefts[pieces];
-    team_.for_each(pieces, [&](size_t piece, int) {
-        const auto [begin, end] = bounds(piece);
-        const size_t left = lefts[piece + 1] - lefts[piece], rights_before = begin - set.begin - lefts[piece];
-        std::memcpy(home + set.begin + lefts[piece], away + begin, left * sizeof(uint32_t));
-        std::memcpy(home + middle + rights_before, away + begin + left, (end - begin - left) * sizeof(uint32_t));
-    });
-    return {RowSet{set.begin, middle, set.side}, RowSet{middle, set.end, set.side}};
+    for (size_t s = 0; s < lefts.size(); s++) {
+        add(sides.first, set.segments[s].place, lefts[s]);
+        add(sides.second, set.segments[s].place + lefts[s], set.rows_of(s) - lefts[s]);
+    }
+    sides.first.segments.shrink_to_fit();
+    sides.second.segments.shrink_to_fit();
+    return sides;
 }
 
 } // namespace btml::boosting

@@ -47,36 +47,30 @@ uint64_t WideFeatures::scratch_bytes(const BinnedData& data, bool squares, int t
            bins / sparse_ratio * (2 * sizeof(uint64_t) + sizeof(BinSums));
 }
 
-// body(rows, begin, count, bin, worker) over blocks of the set's rows, where bin(i) is the bin of the block's row i.
+// body(rows, bin, worker) for the set's rows, list by list; bin(i) is the bin of rows[i].
 template <class Body>
-void WideFeatures::for_each_block(const RowSet& rows, const FeatureBins& feature, const Body& body) {
-    const uint32_t* list = index_.rows(rows);
+void WideFeatures::for_each_list(const RowSet& rows, const FeatureBins& feature, const Body& body) {
     const uint32_t* ids = data_.tables[static_cast<size_t>(feature.table)].ids();
     const BinGroup& group = data_.groups[feature.group];
-    for_pieces(team_, rows.size(), [&](size_t begin, size_t end, int worker) {
-        for (size_t first = begin; first < end; first += block_rows) {
-            const uint32_t* block = list ? list + first : nullptr;
-            const size_t position = rows.begin + first;
-            const auto bin = [&](size_t i) -> uint32_t {
-                size_t row = block ? block[i] : position + i;
-                if (ids) row = ids[row];
-                return group.bytes == 2 ? group.bins<uint16_t>()[row] : group.bins<uint32_t>()[row];
-            };
-            body(block, position, std::min(block_rows, end - first), bin, worker);
-        }
+    index_.for_each_list(rows, [&](const RowList& list, int worker) {
+        const auto bin = [&](size_t i) -> uint32_t {
+            const uint32_t row = ids ? ids[list[i]] : list[i];
+            return group.bytes == 2 ? group.bins<uint16_t>()[row] : group.bins<uint32_t>()[row];
+        };
+        body(list, bin, worker);
     });
 }
 
 void WideFeatures::add_rows(const RowSet& rows, const FeatureBins& feature) {
-    for_each_block(rows, feature, [&](const uint32_t* list, size_t begin, size_t count, const auto& bin, int worker) {
-        Stats block[block_rows];
-        residuals_.gather(list, begin, count, block);
+    for_each_list(rows, feature, [&](const RowList& list, const auto& bin, int worker) {
+        Stats gathered[RowIndex::list_rows];
+        residuals_.gather(list, gathered);
         Stats* sums = stats_.data() + static_cast<size_t>(worker) * most_bins_;
-        for (size_t i = 0; i < count; i++) sums[bin(i)] += block[i];
+        for (size_t i = 0; i < list.count; i++) sums[bin(i)] += gathered[i];
         if (!squares_) return;
-        residuals_.gather_squares(list, begin, count, block);
+        residuals_.gather_squares(list, gathered);
         sums = square_sums_.data() + static_cast<size_t>(worker) * most_bins_;
-        for (size_t i = 0; i < count; i++) sums[bin(i)] += block[i];
+        for (size_t i = 0; i < list.count; i++) sums[bin(i)] += gathered[i];
     });
 }
 
@@ -145,10 +139,8 @@ void WideFeatures::scan_sparse(int f, const RowSet& rows, const SplitSearch& sea
     const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
     keys_.resize(rows.size());
     spare_keys_.resize(rows.size());
-    for_each_block(rows, feature, [&](const uint32_t* list, size_t begin, size_t count, const auto& bin, int) {
-        for (size_t i = 0; i < count; i++)
-            keys_[list ? static_cast<size_t>(list - index_.rows(rows)) + i : begin - rows.begin + i] =
-                uint64_t{bin(i)} << 32 | (list ? list[i] : static_cast<uint32_t>(begin + i));
+    for_each_list(rows, feature, [&](const RowList& list, const auto& bin, int) {
+        for (size_t i = 0; i < list.count; i++) keys_[list.position + i] = uint64_t{bin(i)} << 32 | list[i];
     });
     // The order of rows within a bin does not matter.
     radix_sort(keys_, spare_keys_, team_, [](uint64_t key) { return key >> 32; });
@@ -158,8 +150,8 @@ void WideFeatures::scan_sparse(int f, const RowSet& rows, const SplitSearch& sea
         if (i % piece_rows == 0) context_.poll();
         const auto bin = static_cast<uint32_t>(keys_[i] >> 32), row = static_cast<uint32_t>(keys_[i]);
         Stats sum, square;
-        residuals_.gather(&row, 0, 1, &sum);
-        if (squares_) residuals_.gather_squares(&row, 0, 1, &square);
+        residuals_.gather({&row, 0, 1, i}, &sum);
+        if (squares_) residuals_.gather_squares({&row, 0, 1, i}, &square);
         if (bin != feature.null_bin() && (used == 0 || cells_[used - 1].bin != bin)) cells_[used++] = {bin, {}};
         NodeSums& sums = bin == feature.null_bin() ? null : cells_[used - 1].sums;
         sums.total += sum;

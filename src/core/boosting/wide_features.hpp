@@ -20,10 +20,9 @@ class WideFeatures {
   private:
     // With fewer rows than bins over this, sorting the rows by bin beats clearing and scanning every bin.
     static constexpr size_t sparse_ratio = 8;
-    static constexpr size_t block_rows = 1024;
 
     template <class Body>
-    void for_each_block(const RowSet& rows, const FeatureBins& feature, const Body& body);
+    void for_each_list(const RowSet& rows, const FeatureBins& feature, const Body& body);
     void add_rows(const RowSet& rows, const FeatureBins& feature);
     void merge(size_t bins);
     void scan_dense(int feature, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
