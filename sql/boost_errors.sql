@@ -23,7 +23,7 @@ SELECT arguments || E'\n' || fit_error('boost_errors.sale', arguments) || E'\n' 
     ('''y'', holdout => ''heldout'''), ('''y'', weight => ''ww'''), ('''y'', features => ''{price}'', categorical => ''{not}'''),
     ('''y'', features => ''{price}'', categorical => ''{note}'''),
     ('''y'', features => ''{price,price}'''), ('''y'', features => ''{price,y}'''), ('''y'', features => ''{price,w}'', weight => ''w'''),
-    ('''y'', features => ''{price,held_out}'', holdout => ''held_out'''), ('''y'', features => ''{}'''),
+    ('''y'', features => ''{price,held_out}'', holdout => ''held_out'''), ('''y'', features => ''{}'''), ('''y'', features => ''{{price,w}}'''),
     ('''y'', weight => ''y'''), ('''held_out'', holdout => ''held_out'''), ('''y'', holdout => ''y'''),
     ('''sold'', features => ''{price}'''), ('''note'', features => ''{price}'''), ('''size'', features => ''{price}'''), ('''shape'', features => ''{price}'''),
     ('''y'', holdout => ''quantity'''), ('''y'', weight => ''sold'''), ('''y'', weight => ''note'''),
@@ -49,7 +49,7 @@ SELECT caught('SELECT btml.tree_fit(''boost_errors.sale'', NULL)');
 
 -- Options out of their domains
 SELECT arguments || E'\n' || fit_error('boost_errors.sale', '''y'', ' || arguments) || E'\n' FROM unnest(ARRAY[
-    'trees => 0', 'trees => -1', 'learning_rate => 0', 'learning_rate => 1.5', 'learning_rate => ''NaN''', 'max_leaves => 1', 'max_leaves => -1', 'max_depth => -1',
+    'trees => 0', 'trees => -1', 'learning_rate => 0', 'learning_rate => 1.5', 'learning_rate => 1.0000001', 'learning_rate => ''NaN''', 'max_leaves => 1', 'max_leaves => -1', 'max_depth => -1',
     'min_leaf_rows => -1', 'min_leaf_rows => ''NaN''', 'min_leaf_rows => ''Infinity''', 'l2 => -0.5', 'l2 => ''Infinity''', 'min_gain => -1', 'min_gain => ''NaN''',
     'min_category_rows => -1', 'min_category_rows => ''Infinity''', 'max_split_categories => -1',
     'max_bins => 1', 'max_bins => -1', 'max_bins => 65536', 'early_stopping => -1', 'early_stopping => 5', 'row_fraction => 0', 'row_fraction => 1.01', 'row_fraction => ''NaN''',

@@ -52,19 +52,13 @@ bool is_number_target(Oid type) {
     }
 }
 
-// How to make a number of a column.
-std::string cast_hint(const Source::Column& column) {
-    return format("Cast it in the source, as in \"%s\"::%s.", column.name.c_str(),
-                  column.type == BOOLOID ? "integer" : "float8");
-}
-
 void check_number(const Source& source, int column, const char* role, const char* detail) {
     const Source::Column& found = source.columns()[static_cast<size_t>(column)];
     if (!is_number_target(found.type))
         throw Error(
             ErrorCode::wrong_type,
             format("%s \"%s\" is of type %s, not a number", role, found.name.c_str(), type_name(found.type).c_str()),
-            detail, cast_hint(found));
+            detail, cast_hint(found.name, found.type) + ".");
 }
 
 void check_feature_type(const Source::Column& column, bool categorical) {
@@ -74,7 +68,7 @@ void check_feature_type(const Source::Column& column, bool categorical) {
                 format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type).c_str()),
                 "Features are numbers, dates, times and intervals, or categories: text, enum and boolean columns, and "
                 "those named in categorical.",
-                cast_hint(column) + " Or name it in categorical, or leave it out of features.");
+                cast_hint(column.name, type) + ", name it in categorical, or leave it out of features.");
 }
 
 void check_not_reserved(const Source& source, const Roles& roles, int feature) {
@@ -121,7 +115,7 @@ Roles assign_roles(const Source& source, const FitRequest& request) {
             throw Error(
                 ErrorCode::wrong_type,
                 format("holdout \"%s\" is of type %s, not boolean", request.holdout->c_str(), type_name(type).c_str()),
-                "", format("Cast it in the source, as in \"%s\"::boolean.", request.holdout->c_str()));
+                "", format("Cast it, as in \"%s\"::boolean.", request.holdout->c_str()));
     }
     if (request.weight) {
         roles.weight = source.column(*request.weight);

@@ -144,7 +144,7 @@ std::vector<JsonOption> json_options(const std::string& json) {
 }
 
 [[noreturn]] void invalid_option(const JsonOption& option, const char* valid) {
-    const std::string value = option.number ? format("%g", *option.number) : "\"" + option.text + "\"";
+    const std::string value = option.number ? shortest(*option.number) : "\"" + option.text + "\"";
     throw Error(ErrorCode::invalid_argument,
                 format("invalid value for option \"%s\": %s", option.name.c_str(), value.c_str()), "", valid);
 }
@@ -193,7 +193,7 @@ Options parse_fit_options(const std::string& json) {
         else if (option.name == "feature_fraction")
             options.feature_fraction = number_of(option);
         else if (option.name == "criterion")
-            options.criterion = choice(option.number ? format("%g", *option.number) : option.text, "criterion",
+            options.criterion = choice(option.number ? shortest(*option.number) : option.text, "criterion",
                                        {"variance", "mse_sum"}) == 0
                                     ? Criterion::variance
                                     : Criterion::mse_sum;

@@ -33,8 +33,7 @@ std::vector<ColumnRequest> factor_requests(const Source& source, const std::vect
                                                           return format_type_be(type);
                                                       })),
                         "Factors are numbers, booleans, dates or times.",
-                        format("Cast it in the source, as in \"%s\"::float8, or leave it out of the source's output.",
-                               column.name.c_str()));
+                        cast_hint(column.name, type) + ", or leave it out of the source's output.");
         requests.push_back({i, ReadAs::number});
     }
     return requests;

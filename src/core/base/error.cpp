@@ -1,6 +1,7 @@
 #include "core/base/error.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdarg>
 #include <cstdio>
 #include <numeric>
@@ -18,6 +19,11 @@ std::string format(const char* pattern, ...) {
     if (length > 0) std::vsnprintf(text.data(), text.size() + 1, pattern, again);
     va_end(again);
     return text;
+}
+
+std::string shortest(double x) {
+    char digits[32];
+    return {digits, std::to_chars(digits, digits + sizeof(digits), x).ptr};
 }
 
 std::string quoted_list(const std::vector<std::string>& names) {

@@ -44,6 +44,9 @@ struct Cancelled {};
 // printf into a std::string, for messages.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
+// The shortest decimal that reads back as x.
+std::string shortest(double x);
+
 // "a, b, c", each quoted: the valid choices of an error's HINT.
 std::string quoted_list(const std::vector<std::string>& names);
 

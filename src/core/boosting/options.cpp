@@ -11,7 +11,7 @@ namespace btml::boosting {
 
 // `valid` follows "Valid values are".
 static void check(const char* option, double value, bool good, const char* valid) {
-    if (!good) refuse(option, format("%g", value), valid);
+    if (!good) refuse(option, shortest(value), valid);
 }
 
 static void check(const char* option, int value, bool good, const char* valid) {

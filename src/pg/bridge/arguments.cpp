@@ -39,8 +39,15 @@ Elements deconstruct(Datum array, Oid type) {
 
 } // namespace
 
+static void require_one_dimension(const ArrayType* array, const char* name) {
+    if (ARR_NDIM(array) > 1)
+        throw Error(ErrorCode::wrong_type,
+                    format("argument \"%s\" must be an array of one dimension, not of %d", name, ARR_NDIM(array)));
+}
+
 std::vector<std::string> Arguments::columns(int i, const char* name) const {
     const Datum array = datum(i, name);
+    require_one_dimension(pg_call([=] { return DatumGetArrayTypeP(array); }), name);
     const Elements elements = pg_call([=] { return deconstruct(array, NAMEOID); });
     std::vector<std::string> names;
     for (int k = 0; k < elements.count; k++) {
@@ -54,9 +61,7 @@ std::vector<std::string> Arguments::columns(int i, const char* name) const {
 std::vector<double> Arguments::numbers(int i, const char* name) const {
     const Datum array = datum(i, name);
     ArrayType* const value = pg_call([=] { return DatumGetArrayTypeP(array); });
-    if (ARR_NDIM(value) > 1)
-        throw Error(ErrorCode::wrong_type,
-                    format("argument \"%s\" must be an array of one dimension, not of %d", name, ARR_NDIM(value)));
+    require_one_dimension(value, name);
     const int count = ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value));
     const auto* element = reinterpret_cast<const unsigned char*>(ARR_DATA_PTR(value));
     const bits8* const bitmap = ARR_NULLBITMAP(value);

@@ -54,7 +54,7 @@ void RecordReader::learn(Oid type, int32 typmod) {
                         format("column \"%s\" of the record has type %s, the model's feature has type %s",
                                feature.name.c_str(), pg_call([=] { return format_type_be(column); }),
                                feature.type.c_str()),
-                        "", format("Cast it, as in \"%s\"::float8.", feature.name.c_str()));
+                        "", cast_hint(feature.name, column) + ".");
         for (size_t code = 0; code < feature.categories.size(); code++)
             attribute.codes.emplace(feature.categories[code], static_cast<double>(code));
         attributes_.push_back(std::move(attribute));

@@ -1,9 +1,11 @@
 #include "pg/bridge/values.hpp"
 
 #include "core/base/number.hpp"
+#include "pg/bridge/guard.hpp"
 
 extern "C" {
 #include "common/int.h"
+#include "parser/parse_coerce.h"
 #include "utils/date.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
@@ -41,6 +43,18 @@ NumberKind number_kind(Oid type) {
     default:
         return NumberKind::none;
     }
+}
+
+std::string cast_hint(const std::string& column, Oid type) {
+    bool is_boolean, has_cast;
+    pg_call([&] {
+        is_boolean = getBaseType(type) == BOOLOID;
+        Oid function;
+        has_cast = find_coercion_pathway(is_boolean ? INT4OID : FLOAT8OID, type, COERCION_EXPLICIT, &function) !=
+                   COERCION_PATH_NONE;
+    });
+    return has_cast ? format("Cast it, as in \"%s\"::%s", column.c_str(), is_boolean ? "integer" : "float8")
+                    : "Make a number of it";
 }
 
 std::string_view bytes_of(Datum value, Oid type) {
