@@ -4,16 +4,13 @@
 #include "core/boosting/model.hpp"
 #include "core/boosting/strategy.hpp"
 #include "pg/bridge/arguments.hpp"
+#include "pg/training_join.hpp"
 
 namespace btml::pg {
 
-struct FitRequest {
-    std::string source, target;
+struct FitRequest : TrainingRequest {
     boosting::Options options; // validated
     boosting::Strategy strategy = boosting::Strategy::automatic;
-    std::optional<std::vector<std::string>> features;
-    std::vector<std::string> categorical;
-    std::optional<std::string> holdout, weight;
     bool verbose = false;
 };
 

@@ -14,7 +14,6 @@ extern "C" {
 
 namespace btml::pg {
 
-using boosting::Feature;
 using boosting::Model;
 using boosting::Timing;
 

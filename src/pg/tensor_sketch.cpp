@@ -23,7 +23,8 @@ struct NormRequest {
 
 void check_fraction(double value, const char* option) {
     if (!(value > 0 && value < 1))
-        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": %s", option, shortest(value).c_str()), "",
+        throw Error(ErrorCode::invalid_argument,
+                    format("invalid value for option \"%s\": %s", option, shortest(value).c_str()), "",
                     "Valid values are greater than 0 and less than 1.");
 }
 

@@ -85,30 +85,6 @@ std::optional<SketchReport> decode_sketch(Reader& reader) {
     return sketch;
 }
 
-void encode(const Feature& feature, Writer& writer) {
-    writer.put(std::string_view(feature.name));
-    writer.put(std::string_view(feature.type));
-    writer.put(feature.categorical);
-    writer.put_count(feature.categories.size());
-    for (const std::string& label : feature.categories) writer.put(std::string_view(label));
-}
-
-Feature decode_feature(Reader& reader) {
-    Feature feature;
-    feature.name = reader.get_string();
-    feature.type = reader.get_string();
-    feature.categorical = reader.get_bool();
-    const size_t count = reader.get_count(sizeof(uint32_t));
-    if (count > 0 && !feature.categorical) corrupt_model("A numeric feature has categories.");
-    feature.categories.reserve(count);
-    for (size_t i = 0; i < count; i++) {
-        feature.categories.push_back(reader.get_string());
-        if (i > 0 && !(feature.categories[i - 1] < feature.categories[i]))
-            corrupt_model("The categories of a feature are not in order.");
-    }
-    return feature;
-}
-
 // A leaf: true, value, rows. An inner node: false, both children, feature, side of NULL, threshold or categories, rows,
 // gain. Parents follow from children.
 void encode(const Node& node, const std::vector<Feature>& features, Writer& writer) {
@@ -203,8 +179,7 @@ LogEntry decode_log_entry(Reader& reader) {
 void encode(const Model& model, Writer& writer) {
     writer.put(std::string_view(model.target));
     writer.put(model.base);
-    writer.put_count(model.features.size());
-    for (const Feature& feature : model.features) encode(feature, writer);
+    encode(model.features, writer);
     encode(model.options, writer);
     encode(model.sketch, writer);
     writer.put(std::string_view(model.strategy));
@@ -225,8 +200,7 @@ Model decode(Reader& reader) {
     Model model;
     model.target = reader.get_string();
     model.base = reader.get_finite();
-    const size_t features = reader.get_count(2 * sizeof(uint32_t) + 1 + sizeof(uint32_t));
-    for (size_t i = 0; i < features; i++) model.features.push_back(decode_feature(reader));
+    model.features = decode_features(reader);
     model.options = decode_options(reader);
     model.sketch = decode_sketch(reader);
     model.strategy = reader.get_string();

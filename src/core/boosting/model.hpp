@@ -1,7 +1,7 @@
 // A boosted ensemble of regression trees: a value that knows its features by name.
 #pragma once
 
-#include "core/base/serial.hpp"
+#include "core/base/feature.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -41,13 +41,6 @@ struct Options {
 
     // Error invalid_argument naming the option, its value and the valid ones.
     void validate() const;
-};
-
-struct Feature {
-    std::string name;
-    std::string type;
-    bool categorical = false;
-    std::vector<std::string> categories; // labels by code; empty unless categorical
 };
 
 // x < threshold (in PostgreSQL's order, NaN greatest), or the code in `categories`, or NULL when null_left: go left.

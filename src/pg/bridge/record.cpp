@@ -4,8 +4,6 @@
 
 namespace btml::pg {
 
-using boosting::Feature;
-
 namespace {
 
 int find_attribute(TupleDesc columns, const Feature& feature) {

@@ -1,7 +1,7 @@
 // Features by name from rows of any type.
 #pragma once
 
-#include "core/boosting/model.hpp"
+#include "core/base/feature.hpp"
 #include "pg/bridge/guard.hpp"
 #include "pg/bridge/values.hpp"
 
@@ -10,7 +10,7 @@ namespace btml::pg {
 class RecordReader {
   public:
     // Both must live as long as the reader; nobody else may use the memory context.
-    RecordReader(const std::vector<boosting::Feature>& features, MemoryContext context)
+    RecordReader(const std::vector<Feature>& features, MemoryContext context)
         : features_(features), context_(context) {}
 
     // values[i] becomes the value of features[i] as boosting::Predictor takes it: a number, the code of a category (−1
@@ -32,7 +32,7 @@ class RecordReader {
     void learn(Oid type, int32 typmod);
     double category(Attribute& attribute, Datum value);
 
-    const std::vector<boosting::Feature>& features_;
+    const std::vector<Feature>& features_;
     const MemoryContext context_; // holds what is known of the row type
     Oid type_ = InvalidOid;
     int32 typmod_ = -1;

@@ -14,7 +14,6 @@ NumberKind number_kind(Oid type); // of the type or, for a domain, of its base t
 // How to make a number of a column whose type is not numeric-like; a hint's beginning, without a full stop.
 std::string cast_hint(const std::string& column, Oid type);
 
-
 double to_number_slowly(Datum value, NumberKind kind);
 
 // Dates and times are seconds since 1970, intervals seconds as in extract(epoch FROM …), booleans 0 and 1.

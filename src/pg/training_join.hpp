@@ -1,0 +1,32 @@
+// What a model is trained on: a source's join and the part that each of its columns plays.
+#pragma once
+
+#include "core/boosting/from_join.hpp"
+#include "core/relational/join.hpp"
+
+#include <chrono>
+
+namespace btml::pg {
+
+// The arguments that every fit over a source has.
+struct TrainingRequest {
+    std::string source, target;
+    std::optional<std::vector<std::string>> features; // default: all other columns
+    std::vector<std::string> categorical;
+    std::optional<std::string> holdout, weight;
+};
+
+struct TrainingJoin {
+    relational::Join join; // without the rows whose target is NULL
+    boosting::DatasetPlan plan;
+    uint64_t rows_skipped; // of the join: the target is NULL
+    double seconds_reading, seconds_joining;
+};
+
+// Errors: those of Source; wrong_type, invalid_argument, duplicate_column or not_supported naming the column;
+// invalid_argument for a source without rows to train on.
+TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context);
+
+double seconds_since(std::chrono::steady_clock::time_point start);
+
+} // namespace btml::pg
