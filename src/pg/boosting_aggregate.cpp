@@ -1,7 +1,7 @@
 // The aggregate btml.boost_fit_agg and its transition type btml.boost_rows: an expanded object in memory, flat bytes
 // between processes.
+#include "core/base/row_collection.hpp"
 #include "core/boosting/booster.hpp"
-#include "core/boosting/row_collection.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/bytes.hpp"
@@ -15,8 +15,6 @@ extern "C" {
 }
 
 namespace btml::pg {
-
-using boosting::RowCollection;
 
 namespace {
 

@@ -9,8 +9,8 @@ extern "C" {
 
 namespace btml::pg {
 
-using boosting::ColumnRef;
-using boosting::DatasetPlan;
+using relational::ColumnRef;
+using relational::DatasetPlan;
 
 namespace {
 

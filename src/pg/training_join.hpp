@@ -1,8 +1,8 @@
 // What a model is trained on: a source's join and the part that each of its columns plays.
 #pragma once
 
-#include "core/boosting/from_join.hpp"
 #include "core/relational/join.hpp"
+#include "core/relational/join_dataset.hpp"
 
 #include <chrono>
 
@@ -18,7 +18,7 @@ struct TrainingRequest {
 
 struct TrainingJoin {
     relational::Join join; // without the rows whose target is NULL
-    boosting::DatasetPlan plan;
+    relational::DatasetPlan plan;
     uint64_t rows_skipped; // of the join: the target is NULL
     double seconds_reading, seconds_joining;
 };

@@ -1,8 +1,8 @@
 #include "boosting_data.hpp"
 #include "boosting_reference.hpp"
 #include "caught.hpp"
-#include "core/boosting/from_join.hpp"
 #include "core/boosting/strategy.hpp"
+#include "core/relational/join_dataset.hpp"
 #include "random_join.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,9 @@
 namespace btml::boosting::test {
 namespace {
 
+using relational::ColumnRef;
 using relational::DataColumn;
+using relational::DatasetPlan;
 using relational::GroupedJoin;
 using relational::Join;
 

@@ -1,7 +1,7 @@
 // Training: gradient boosting of the squared loss over rows of a join.
 #pragma once
 
-#include "core/boosting/dataset.hpp"
+#include "core/base/dataset.hpp"
 #include "core/boosting/model.hpp"
 #include "core/relational/grouped_join.hpp"
 

@@ -1,8 +1,8 @@
 // Which rows of the join are trained on, which are held out, and what each weighs.
 #pragma once
 
+#include "core/base/dataset.hpp"
 #include "core/base/threads.hpp"
-#include "core/boosting/dataset.hpp"
 #include "core/boosting/stats.hpp"
 
 namespace btml::boosting {

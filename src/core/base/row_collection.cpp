@@ -1,11 +1,11 @@
-#include "core/boosting/row_collection.hpp"
+#include "core/base/row_collection.hpp"
 
 #include "core/base/serial.hpp"
 
 #include <bit>
 #include <cmath>
 
-namespace btml::boosting {
+namespace btml {
 
 // features 4, skipped 8, has options 1, length of options 4, options, rows 8, values
 static constexpr size_t fixed_bytes = 4 + 8 + 1 + 4 + 8;
@@ -128,4 +128,4 @@ Dataset RowCollection::dataset(RunContext& context) const {
     return dataset;
 }
 
-} // namespace btml::boosting
+} // namespace btml

@@ -1,14 +1,12 @@
-#include "core/boosting/from_join.hpp"
+#include "core/relational/join_dataset.hpp"
 
 #include <cmath>
 
-namespace btml::boosting {
-
-using relational::DataColumn;
+namespace btml::relational {
 
 namespace {
 
-DataColumn& column_at(relational::Join& join, const ColumnRef& place) {
+DataColumn& column_at(Join& join, const ColumnRef& place) {
     return join.tables()[static_cast<size_t>(place.table)].columns[static_cast<size_t>(place.column)];
 }
 
@@ -61,7 +59,7 @@ FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature) {
 
 } // namespace
 
-Dataset make_dataset(relational::Join join, relational::JoinRows rows, const DatasetPlan& plan) {
+Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan) {
     MemoryBudget& budget = rows.row_ids.front().budget();
     DataColumn& target = column_at(join, plan.target);
     check_target(target);
@@ -92,25 +90,24 @@ Dataset make_dataset(relational::Join join, relational::JoinRows rows, const Dat
     return dataset;
 }
 
-Dataset make_dataset(relational::Join join, const relational::GroupedJoin& grouped, const DatasetPlan& plan,
-                     RunContext& context) {
-    relational::JoinRows rows{join.count(context), {}, -1};
+Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context) {
+    JoinRows rows{join.count(context), {}, -1};
     for (size_t t = 0; t < join.tables().size(); t++) rows.row_ids.emplace_back(context.memory(), "row ids");
     Dataset dataset = make_dataset(std::move(join), std::move(rows), plan);
-    relational::RowBlocks blocks(context, "grouping rows by key", 0);
-    const auto order_of = [&](int table) -> const Buffer<relational::RowId>& {
+    RowBlocks blocks(context, "grouping rows by key", 0);
+    const auto order_of = [&](int table) -> const Buffer<RowId>& {
         return grouped.tables()[static_cast<size_t>(table)].order;
     };
-    relational::reorder(dataset.target, order_of(dataset.target_table), blocks);
-    if (!dataset.weight.empty()) relational::reorder(dataset.weight, order_of(dataset.target_table), blocks);
-    if (dataset.holdout_table >= 0) relational::reorder(dataset.holdout, order_of(dataset.holdout_table), blocks);
+    reorder(dataset.target, order_of(dataset.target_table), blocks);
+    if (!dataset.weight.empty()) reorder(dataset.weight, order_of(dataset.target_table), blocks);
+    if (dataset.holdout_table >= 0) reorder(dataset.holdout, order_of(dataset.holdout_table), blocks);
     for (FeatureColumn& feature : dataset.features) {
         if (feature.kind == FeatureKind::number)
-            relational::reorder(feature.numbers, order_of(feature.table), blocks);
+            reorder(feature.numbers, order_of(feature.table), blocks);
         else
-            relational::reorder(feature.codes, order_of(feature.table), blocks);
+            reorder(feature.codes, order_of(feature.table), blocks);
     }
     return dataset;
 }
 
-} // namespace btml::boosting
+} // namespace btml::relational

@@ -1,4 +1,4 @@
-// What a boosted model is trained on: rows of a join, given as row ids into a few tables that hold the columns.
+// What a model is trained on: rows of a join, given as row ids into a few tables that hold the columns.
 #pragma once
 
 #include "core/base/buffer.hpp"
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace btml::boosting {
+namespace btml {
 
 enum class FeatureKind { number, category };
 
@@ -40,4 +40,4 @@ struct Dataset {
     Buffer<uint8_t> holdout; // per row of holdout_table: 1 for rows that are not trained on
 };
 
-} // namespace btml::boosting
+} // namespace btml

@@ -1,11 +1,11 @@
 // Training rows collected one by one: the state of an aggregate.
 #pragma once
 
-#include "core/boosting/dataset.hpp"
+#include "core/base/dataset.hpp"
 
 #include <span>
 
-namespace btml::boosting {
+namespace btml {
 
 class RowCollection {
   public:
@@ -45,4 +45,4 @@ class RowCollection {
     Buffer<double> values_; // row by row: target, then the features
 };
 
-} // namespace btml::boosting
+} // namespace btml

@@ -1,16 +1,16 @@
 // Columns of a reduced join as a training set.
 #pragma once
 
-#include "core/boosting/dataset.hpp"
+#include "core/base/dataset.hpp"
 #include "core/relational/grouped_join.hpp"
 #include "core/relational/join_rows.hpp"
 
 #include <optional>
 
-namespace btml::boosting {
+namespace btml::relational {
 
 struct ColumnRef {
-    int table, column; // relational::Table, DataColumn
+    int table, column; // Table, DataColumn
 };
 
 struct FeatureRef {
@@ -28,10 +28,9 @@ struct DatasetPlan {
 // Consumes the join. Errors: out_of_range for a target that is NaN or infinite, or a weight that is NaN, infinite or
 // negative; null_value for a weight of NULL. Rows whose target is NULL must have been filtered out.
 // Categories that no row has any more are dropped, so that the join gives the same model as its materialisation.
-Dataset make_dataset(relational::Join join, relational::JoinRows rows, const DatasetPlan& plan);
+Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan);
 
 // The same for fit_factorised: columns in the order of the grouped join, no row ids.
-Dataset make_dataset(relational::Join join, const relational::GroupedJoin& grouped, const DatasetPlan& plan,
-                     RunContext& context);
+Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context);
 
-} // namespace btml::boosting
+} // namespace btml::relational
