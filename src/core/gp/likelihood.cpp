@@ -1,6 +1,6 @@
 #include "core/gp/likelihood.hpp"
 
-#include "core/gp/log_product.hpp"
+#include "core/gp/contrasts.hpp"
 
 #include <numbers>
 
@@ -8,64 +8,11 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t rows_between_polls = size_t{1} << 18;
-
-// A subtree to the left of the current row, as an observation at a level above which it will meet the next one.
-struct Subtree {
-    double variance, mean;
-    int32_t level;
-};
-
 // What the single rows of merged entries add to 2·NLL, and the constant.
 double of_merged_rows(const Observations& sorted, double noise) {
     const double rows = static_cast<double>(sorted.size()) + sorted.merged;
     return sorted.residual / noise + sorted.merged * std::log(noise) - sorted.log_weights +
            rows * std::log(2 * std::numbers::pi);
-}
-
-// meet(left, variance, difference) for every two subtrees that meet: the right one has that variance, and the left
-// one's mean is so much above the right one's. Returns the whole tree at level 0, and adds up −2 log p of the
-// contrasts.
-template <bool weighted, class Meet>
-Subtree meet_all(std::span<const uint16_t> common, const Observations& sorted, const Kernel& kernel, double& contrasts,
-                 RunContext& context, Meet&& meet) {
-    const std::vector<double> covariances = kernel.covariances();
-    const double* const c = covariances.data();
-    const auto levels = static_cast<int32_t>(kernel.levels());
-    std::vector<Subtree> open(kernel.levels() + 2);
-    Subtree* last = open.data(); // of the open subtrees, whose levels increase
-    *last = {0, 0, -1};
-    double squares = 0;
-    LogProduct variances;
-    for (size_t begin = 0; begin < sorted.size(); begin += rows_between_polls) {
-        context.poll();
-        const size_t end = std::min(sorted.size(), begin + rows_between_polls);
-        for (size_t i = begin; i < end; i++) {
-            double variance = weighted ? kernel.noise / sorted.weight[i] : kernel.noise, mean = sorted.target[i];
-            int32_t level = levels;
-            const int32_t next = common[i];
-            for (; last->level >= next; last--) {
-                variance += c[level] - c[last->level];
-                const double sum = last->variance + variance, difference = last->mean - mean, inverse = 1 / sum;
-                squares += difference * difference * inverse;
-                variances.multiply(sum);
-                meet(*last, variance, difference);
-                mean += difference * (variance * inverse);
-                variance *= last->variance * inverse;
-                level = last->level;
-            }
-            *++last = {variance + (c[level] - c[next]), mean, next};
-        }
-    }
-    contrasts = squares + variances.log();
-    return *last;
-}
-
-template <class Meet>
-Subtree meet_all(std::span<const uint16_t> common, const Observations& sorted, const Kernel& kernel, double& contrasts,
-                 RunContext& context, Meet&& meet) {
-    return sorted.weight.empty() ? meet_all<false>(common, sorted, kernel, contrasts, context, meet)
-                                 : meet_all<true>(common, sorted, kernel, contrasts, context, meet);
 }
 
 double add_up(const Subtree& root, double contrasts, const Observations& sorted, double noise) {
@@ -99,8 +46,8 @@ class ContrastTape {
         uint16_t* level = levels_.data();
         double contrasts = 0;
         root_ = meet_all(common_, sorted_, kernel_, contrasts, context,
-                         [&](const Subtree& left, double variance, double difference) {
-                             *meeting++ = {left.variance, variance, difference};
+                         [&](const Subtree& left, double variance, double mean) {
+                             *meeting++ = {left.variance, variance, left.mean - mean};
                              *level++ = static_cast<uint16_t>(left.level);
                          });
         return add_up(root_, contrasts, sorted_, kernel_.noise);

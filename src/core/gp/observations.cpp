@@ -7,15 +7,21 @@ namespace btml::gp {
 static constexpr size_t rows_between_polls = size_t{1} << 18;
 static constexpr double least_weight = 1e-40, most_weight = 1e40;
 
+void validate_observation(double target, double weight) {
+    if (!std::isfinite(target))
+        throw Error(ErrorCode::invalid_argument, format("a target of %g is not finite", target));
+    if (!(weight >= least_weight && weight <= most_weight))
+        throw Error(ErrorCode::invalid_argument, format("invalid weight %g", weight), {},
+                    format("A weight is a number from %g to %g.", least_weight, most_weight));
+}
+
 Observations make_observations(std::span<const double> target, std::span<const double> weight, RunContext& context) {
     Observations result{.target = Buffer<double>(context.memory(), "targets", target.size()),
                         .weight = Buffer<double>(context.memory(), "weights", weight.size())};
-    for (const double y : target)
-        if (!std::isfinite(y)) throw Error(ErrorCode::invalid_argument, format("a target of %g is not finite", y));
-    for (const double w : weight)
-        if (!(w >= least_weight && w <= most_weight))
-            throw Error(ErrorCode::invalid_argument, format("invalid weight %g", w), {},
-                        format("A weight is a number from %g to %g.", least_weight, most_weight));
+    for (size_t i = 0; i < target.size(); i++) {
+        if (i % rows_between_polls == rows_between_polls - 1) context.poll();
+        validate_observation(target[i], weight.empty() ? 1 : weight[i]);
+    }
     std::copy(target.begin(), target.end(), result.target.begin());
     std::copy(weight.begin(), weight.end(), result.weight.begin());
     return result;

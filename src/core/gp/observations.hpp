@@ -21,7 +21,10 @@ struct Observations {
     double weight_of(size_t i) const { return weight.empty() ? 1 : weight[i]; }
 };
 
-// Copies both. Error invalid_argument unless every target is finite and every weight from 1e-40 to 1e40.
+// Error invalid_argument unless the target is finite and the weight from 1e-40 to 1e40.
+void validate_observation(double target, double weight);
+
+// Copies both. Error invalid_argument where an observation is not valid.
 Observations make_observations(std::span<const double> target, std::span<const double> weight, RunContext& context);
 
 // Writes the entries in this order of theirs into `sorted`, whose memory is used again.
