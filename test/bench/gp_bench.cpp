@@ -1,7 +1,9 @@
 // Inference with the binary tree kernel in the core alone: a million rows of eleven correlated features, 88 levels.
 #include "core/base/rng.hpp"
+#include "core/gp/covariance_product.hpp"
+#include "core/gp/leave_one_out.hpp"
 #include "core/gp/likelihood.hpp"
-#include "core/gp/row_sorter.hpp"
+#include "core/gp/trie.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -14,7 +16,7 @@ using namespace btml::gp;
 
 namespace {
 
-constexpr size_t features = 11, training_rows = 1300000;
+constexpr size_t features = 11, training_rows = 1300000, new_points = 100000;
 constexpr int value_bits = 8;
 
 double normal(uint64_t stream, uint64_t row) {
@@ -25,17 +27,18 @@ double normal(uint64_t stream, uint64_t row) {
 
 struct Data {
     QuietContext context;
-    std::vector<std::vector<double>> columns;
+    std::vector<std::vector<double>> columns, new_columns;
     std::vector<FeatureView> views;
     std::vector<double> target;
     BitOrder order; // the highest bits of all features first
     Kernel kernel;
 
-    Data() : columns(features) {
-        for (uint64_t i = 0; i < training_rows; i++) {
+    Data() : columns(features), new_columns(features) {
+        for (uint64_t i = 0; i < training_rows + new_points; i++) {
             const double common = normal(1, i);
-            for (size_t f = 0; f < features; f++) columns[f].push_back(0.5 * common + 0.8 * normal(2 + f, i));
-            target.push_back(std::sin(2 * columns[0][i]) + columns[1][i] + 0.1 * normal(20, i));
+            std::vector<std::vector<double>>& to = i < training_rows ? columns : new_columns;
+            for (size_t f = 0; f < features; f++) to[f].push_back(0.5 * common + 0.8 * normal(2 + f, i));
+            if (i < training_rows) target.push_back(std::sin(2 * columns[0][i]) + columns[1][i] + 0.1 * normal(20, i));
         }
         for (const std::vector<double>& column : columns) views.push_back({false, column, {}, 0});
         for (int bit = 0; bit < value_bits; bit++)
@@ -155,5 +158,53 @@ void likelihood_and_gradient(benchmark::State& state) {
             pass(rows.rows.common.span(), rows.observations, data().kernel, gradient, data().context));
 }
 BENCHMARK(likelihood_and_gradient)->Unit(benchmark::kMillisecond);
+
+void leave_one_out_of_each_row(benchmark::State& state) {
+    const Sorted& rows = sorted();
+    for (auto _ : state)
+        benchmark::DoNotOptimize(
+            leave_one_out(rows.rows.common.span(), rows.observations, data().kernel, data().context).mean.data());
+}
+BENCHMARK(leave_one_out_of_each_row)->Unit(benchmark::kMillisecond);
+
+void multiply_by_covariance(benchmark::State& state) {
+    const Sorted& rows = sorted();
+    std::vector<double> product(training_rows);
+    for (auto _ : state) {
+        covariance_product(rows.rows.common.span(), data().kernel, rows.observations.target.span(), product,
+                           data().context);
+        benchmark::DoNotOptimize(product.data());
+    }
+}
+BENCHMARK(multiply_by_covariance)->Unit(benchmark::kMillisecond);
+
+Trie make_trie() {
+    return Trie(encoded().rows, encoded().bits, sorted().rows, sorted().observations, data().kernel, data().context);
+}
+
+void build_trie(benchmark::State& state) {
+    for (auto _ : state) benchmark::DoNotOptimize(make_trie());
+}
+BENCHMARK(build_trie)->Unit(benchmark::kMillisecond);
+
+// Mean and variance of each new point, in no order, from its features.
+void predict_new_points(benchmark::State& state) {
+    const Trie trie = make_trie();
+    std::vector<FeatureView> views;
+    for (const std::vector<double>& column : data().new_columns) views.push_back({false, column, {}, 0});
+    const std::vector<StringWord> string = string_words(encoded().bits);
+    std::vector<uint64_t> words(trie.words());
+    for (auto _ : state) {
+        const BitRows rows = encoded().encoding.encode_rows(views, data().context);
+        double sum = 0;
+        for (size_t i = 0; i < new_points; i++) {
+            for (size_t w = 0; w < string.size(); w++) words[w] = string[w](rows.row(i));
+            const Normal latent = trie.latent({words.data(), encoded().bits.size()});
+            sum += latent.mean + latent.variance;
+        }
+        benchmark::DoNotOptimize(sum);
+    }
+}
+BENCHMARK(predict_new_points)->Unit(benchmark::kMillisecond);
 
 } // namespace

@@ -41,6 +41,13 @@ StringWord::StringWord(std::span<const uint16_t> bits) {
     }
 }
 
+std::vector<StringWord> string_words(std::span<const uint16_t> bits) {
+    std::vector<StringWord> words;
+    for (size_t level = 0; level < bits.size(); level += word_bits)
+        words.emplace_back(bits.subspan(level, std::min(word_bits, bits.size() - level)));
+    return words;
+}
+
 static void reset(SortedRows& sorted, size_t rows) {
     sorted.rows.resize(rows);
     sorted.common.resize(rows);
@@ -122,9 +129,7 @@ void RowSorter::sort_groups(std::span<const uint16_t> bits, size_t first, size_t
     last = std::min(last, bits.size());
     first_ = first;
     last_ = last;
-    words_.clear();
-    for (size_t level = first; level < last; level += word_bits)
-        words_.emplace_back(bits.subspan(level, std::min(word_bits, last - level)));
+    words_ = string_words(bits.subspan(first, last - first));
     const size_t groups = items_.size();
     for (size_t begin = 0; begin < groups;) {
         size_t end = begin + 1;

@@ -41,6 +41,9 @@ class StringWord {
     std::vector<Part> parts_;
 };
 
+// Of all levels.
+std::vector<StringWord> string_words(std::span<const uint16_t> bits);
+
 // Sorts by one order after another, as a search over bit orders does: what two orders have in common is not sorted
 // again. Equal strings keep the order that they had before; at first, that of row numbers.
 class RowSorter {

@@ -24,9 +24,7 @@ Trie::Trie(const BitRows& rows, std::span<const uint16_t> bits, const SortedRows
            const Observations& observations, Kernel kernel, RunContext& context)
     : Trie(std::move(kernel), context) {
     const size_t levels = kernel_.levels(), count = rows.rows;
-    std::vector<StringWord> string_words;
-    for (size_t level = 0; level < levels; level += 64)
-        string_words.emplace_back(bits.subspan(level, std::min<size_t>(64, levels - level)));
+    const std::vector<StringWord> string = string_words(bits);
     size_t distinct = 0;
     for (size_t i = 0; i < count; i++) distinct += i + 1 == count || sorted.common[i] < levels;
     reserve(distinct);
@@ -42,7 +40,7 @@ Trie::Trie(const BitRows& rows, std::span<const uint16_t> bits, const SortedRows
             log_weights_ += std::log(w);
             if (end % rows_between_polls == 0) context.poll();
         } while (++end < count && sorted.common[end - 1] == levels);
-        for (size_t w = 0; w < words_; w++) words[w] = string_words[w](rows.row(sorted.rows[begin]));
+        for (size_t w = 0; w < words_; w++) words[w] = string[w](rows.row(sorted.rows[begin]));
         common[strings_] = sorted.common[end - 1];
         add_leaf(words.data(), mean, weight, static_cast<uint32_t>(end - begin));
     }
