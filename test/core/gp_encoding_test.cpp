@@ -2,7 +2,7 @@
 #include "gp_reference.hpp"
 
 #include "core/base/number.hpp"
-#include "core/gp/row_sorter.hpp"
+#include "core/gp/point_encoder.hpp"
 
 #include <limits>
 
@@ -196,6 +196,66 @@ TEST(BitEncoding, Errors) {
               }).message,
               "a bit order takes more than the 2 bits of feature 1");
     EXPECT_EQ(caught([&] { bits_of_levels(encoding, {2}); }).message, "a bit order names feature 2 of 2");
+}
+
+TEST(PointEncoder, PointsHaveTheStringsOfRows) {
+    QuietContext context;
+    Random random(9);
+    for (int round = 0; round < 20; round++) {
+        std::vector<std::vector<double>> columns(12);
+        std::vector<FeatureView> views;
+        for (std::vector<double>& column : columns) {
+            for (int i = 0; i < 25; i++) column.push_back(random.chance(0.1) ? null_number : random.normal());
+            views.push_back(numbers(column));
+        }
+        const Encoding encoding = encoding_of(views, 1 + static_cast<int>(random.below(9)));
+        BitOrder order;
+        std::vector<int> used(12, 0);
+        for (int tries = 0; tries < 200; tries++) {
+            const auto feature = static_cast<uint16_t>(random.below(12));
+            if (used[feature]++ < encoding.features()[feature].bits()) order.push_back(feature);
+        }
+        PointEncoder encoder(encoding, order);
+        const BitRows rows = encoding.encode_rows(views, context);
+        const std::vector<uint16_t> bits = bits_of_levels(encoding, order);
+        const std::vector<StringWord> words = string_words(bits);
+        for (size_t i = 0; i < 25; i++) {
+            std::vector<double> point;
+            for (const std::vector<double>& column : columns) point.push_back(column[i]);
+            const String string = encoder(point);
+            EXPECT_EQ(string.known, order.size());
+            for (size_t w = 0; w < words.size(); w++) EXPECT_EQ(string.words[w], words[w](rows.row(i)));
+            const std::string expected = row_string(rows, i, bits);
+            for (size_t level = 0; level < order.size(); level++)
+                EXPECT_EQ(string.words[level / 64] >> (63 - level % 64) & 1, expected[level] == '1');
+        }
+    }
+}
+
+TEST(PointEncoder, UnknownValuesEndWhatIsKnown) {
+    QuietContext context;
+    const std::vector<double> x = {0, 1}, with_null = {null_number, 1};
+    const std::vector<double> y = {0, 1};
+    const std::vector<uint32_t> c = {0, 1};
+    const std::vector<FeatureView> views = {numbers(x), numbers(with_null), codes(c, 3)};
+    for (const Outside outside : {Outside::clamp, Outside::prior}) {
+        const Encoding encoding(views, y, {}, 4, {}, outside, context);
+        PointEncoder encoder(encoding, {1, 0, 0, 2});
+        const auto known = [&](double a, double b, double category) {
+            return encoder(std::vector<double>{a, b, category}).known;
+        };
+        const bool prior = outside == Outside::prior;
+        EXPECT_EQ(known(0.5, 1, 0), 4u);
+        EXPECT_EQ(known(0.5, null_number, 0), 4u); // NULL is a bit
+        EXPECT_EQ(known(null_number, 1, 0), 1u);   // no training row had one
+        EXPECT_EQ(known(0.5, 1, 2), 3u);           // never seen
+        EXPECT_EQ(known(0.5, 1, null_number), 3u);
+        EXPECT_EQ(known(null_number, 1, 2), 1u);
+        EXPECT_EQ(known(1.5, 1, 0), prior ? 0u : 4u);
+        EXPECT_EQ(known(0.5, 7, 0), prior ? 0u : 4u); // beyond a constant
+        PointEncoder without(encoding, {1, 2});       // bits that the order leaves out
+        EXPECT_EQ(without(std::vector<double>{null_number, 1, 0}).known, 2u);
+    }
 }
 
 std::string bytes_of(const Encoding& encoding) {

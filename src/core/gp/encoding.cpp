@@ -103,19 +103,6 @@ ValueBits bits_of_null(const FeatureBits& feature) {
     return {uint32_t{1} << feature.value_bits, feature.bits(), false};
 }
 
-// Writes the lowest `count` bits of code at bit `first` of the row.
-void put_bits(uint64_t* row, size_t first, int count, uint32_t code) {
-    if (count == 0) return;
-    const size_t word = first / 64;
-    const int room = 64 - static_cast<int>(first % 64); // bits of the word from there on
-    if (count <= room) {
-        row[word] |= static_cast<uint64_t>(code) << (room - count);
-    } else {
-        row[word] |= static_cast<uint64_t>(code) >> (count - room);
-        row[word + 1] |= static_cast<uint64_t>(code) << (64 - (count - room));
-    }
-}
-
 } // namespace
 
 int Encoding::default_value_bits(size_t features) {
@@ -147,6 +134,18 @@ void Encoding::index_bits() {
         first_bits_.push_back(first_bits_.back() + static_cast<size_t>(feature.bits()));
 }
 
+void Encoding::put(uint64_t* row, size_t feature, uint32_t code) const {
+    const size_t first = first_bits_[feature], word = first / 64;
+    const int count = features_[feature].bits(), room = 64 - static_cast<int>(first % 64);
+    if (count == 0) return;
+    if (count <= room) {
+        row[word] |= static_cast<uint64_t>(code) << (room - count);
+    } else {
+        row[word] |= static_cast<uint64_t>(code) >> (count - room);
+        row[word + 1] |= static_cast<uint64_t>(code) << (64 - (count - room));
+    }
+}
+
 ValueBits Encoding::value_bits(size_t feature, double value) const {
     const FeatureBits& bits = features_[feature];
     if (is_null(value)) return bits_of_null(bits);
@@ -171,7 +170,7 @@ BitRows Encoding::encode_rows(std::span<const FeatureView> features, RunContext&
         };
         for (size_t i = 0; i < rows; i++) {
             if (i % rows_between_polls == 0) context.poll();
-            put_bits(result.data.data() + i * words, first_bits_[f], bits.bits(), code_of(i));
+            put(result.data.data() + i * words, f, code_of(i));
         }
     }
     return result;

@@ -86,6 +86,8 @@ class Encoding {
     size_t bits() const noexcept { return first_bits_.back(); }
     size_t first_bit(size_t feature) const noexcept { return first_bits_[feature]; }
 
+    // Adds the bits of a feature's value to a row, in which they are 0.
+    void put(uint64_t* row, size_t feature, uint32_t code) const;
     // A number, a category's code as a double (not in the model's range: a category never seen), or null_number.
     ValueBits value_bits(size_t feature, double value) const;
     // The rows of the columns that the encoding was made of, or of others with the same categories. Points outside are

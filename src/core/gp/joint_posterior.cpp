@@ -90,7 +90,7 @@ JointPosterior::Builder::Affine JointPosterior::Builder::descend(Range& range, s
     while (range.next != Trie::none && range.level < on_trie) {
         const Trie::Node& node = trie_.nodes_[range.next];
         if (node.level == range.level) {
-            range.next = Trie::bit(first.words, node.level) ? node.right : node.left;
+            range.next = node.child[Trie::bit(first.words, node.level)];
             continue;
         }
         const size_t down = std::min<size_t>(node.level, on_trie);

@@ -15,6 +15,13 @@ using BitOrder = std::vector<uint16_t>;
 // there is no such feature.
 std::vector<uint16_t> bits_of_levels(const Encoding& encoding, const BitOrder& order);
 
+// A string of q levels in ⌈q/64⌉ words, the first level in the highest bit, bits beyond q 0. Of a point that lacks
+// some value only the first `known` levels are known; it shares no more of them with any other point.
+struct String {
+    const uint64_t* words;
+    size_t known;
+};
+
 struct SortedRows {
     Buffer<uint32_t> rows;   // row numbers, in the order of their strings
     Buffer<uint16_t> common; // levels that a row shares with the next; 0 for the last one

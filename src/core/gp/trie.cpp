@@ -28,7 +28,6 @@ Trie::Trie(const BitRows& rows, std::span<const uint16_t> bits, const SortedRows
     size_t distinct = 0;
     for (size_t i = 0; i < count; i++) distinct += i + 1 == count || sorted.common[i] < levels;
     reserve(distinct);
-    Buffer<uint16_t> common(context.memory(), "trie", distinct);
     std::vector<uint64_t> words(words_);
     for (size_t begin = 0, end = 0; begin < count; begin = end) {
         double mean = 0, weight = 0;
@@ -41,10 +40,8 @@ Trie::Trie(const BitRows& rows, std::span<const uint16_t> bits, const SortedRows
             if (end % rows_between_polls == 0) context.poll();
         } while (++end < count && sorted.common[end - 1] == levels);
         for (size_t w = 0; w < words_; w++) words[w] = string[w](rows.row(sorted.rows[begin]));
-        common[strings_] = sorted.common[end - 1];
-        add_leaf(words.data(), mean, weight, static_cast<uint32_t>(end - begin));
+        append(add_leaf(words.data(), mean, weight, static_cast<uint32_t>(end - begin)), sorted.common[end - 1]);
     }
-    link(common.span(), context);
 }
 
 void Trie::reserve(size_t strings) {
@@ -58,7 +55,7 @@ uint32_t Trie::add_leaf(const uint64_t* words, double mean, double weight, uint3
     const auto node = static_cast<uint32_t>(nodes_.size()), leaf = static_cast<uint32_t>(leaves_.size());
     leaves_.push_back({weight, rows});
     for (size_t w = 0; w < words_; w++) keys_.push_back(words[w]);
-    nodes_.push_back({kernel_.noise / weight, mean, leaf, none, static_cast<uint16_t>(kernel_.levels())});
+    nodes_.push_back({kernel_.noise / weight, mean, {leaf, none}, static_cast<uint16_t>(kernel_.levels())});
     strings_++;
     rows_ += rows;
     return node;
@@ -66,30 +63,23 @@ uint32_t Trie::add_leaf(const uint64_t* words, double mean, double weight, uint3
 
 uint32_t Trie::add_inner(uint32_t left, uint32_t right, size_t level) {
     const auto node = static_cast<uint32_t>(nodes_.size());
-    nodes_.push_back({0, 0, left, right, static_cast<uint16_t>(level)});
+    nodes_.push_back({0, 0, {left, right}, static_cast<uint16_t>(level)});
     meet(nodes_[node]);
     return node;
 }
 
-// Joins the leaves, in their order; common: levels that each shares with the next.
-void Trie::link(std::span<const uint16_t> common, RunContext& context) {
-    struct Open {
-        uint32_t node;
-        uint16_t level; // shared with what follows
-    };
-    std::vector<Open> open;
-    for (uint32_t leaf = 0, leaves = static_cast<uint32_t>(leaves_.size()); leaf < leaves; leaf++) {
-        if (leaf % rows_between_polls == 0) context.poll();
-        root_ = leaf; // leaves are the first nodes
-        for (; !open.empty() && open.back().level >= common[leaf]; open.pop_back())
-            root_ = add_inner(open.back().node, root_, open.back().level);
-        open.push_back({root_, common[leaf]});
-    }
+// Of a leaf whose string comes after all others, and the levels that it shares with the next one (0: there is none).
+// Children and parents come close to each other in memory.
+void Trie::append(uint32_t node, size_t common) {
+    for (; !open_.empty() && open_.back().level >= common; open_.pop_back())
+        node = add_inner(open_.back().node, node, open_.back().level);
+    open_.push_back({node, common});
+    root_ = node;
 }
 
 // What both children say together.
 void Trie::meet(Node& node) const {
-    const Node &left = nodes_[node.left], &right = nodes_[node.right];
+    const Node &left = nodes_[node.child[0]], &right = nodes_[node.child[1]];
     const double c = covariances_[node.level];
     const double left_variance = left.variance + (covariances_[left.level] - c);
     const double right_variance = right.variance + (covariances_[right.level] - c);
@@ -103,12 +93,12 @@ double Trie::negative_log_likelihood() const {
     double squares = 0, log_strings = 0;
     LogProduct variances;
     for (const Node& node : nodes_) {
-        if (node.left == none) continue; // taken out
+        if (node.taken_out()) continue;
         if (node.is_leaf()) {
-            log_strings += std::log(leaves_[node.left].weight);
+            log_strings += std::log(leaves_[node.leaf()].weight);
             continue;
         }
-        const Node &left = nodes_[node.left], &right = nodes_[node.right];
+        const Node &left = nodes_[node.child[0]], &right = nodes_[node.child[1]];
         const double sum = left.variance + right.variance + (covariances_[left.level] - covariances_[node.level]) +
                            (covariances_[right.level] - covariances_[node.level]);
         squares += (left.mean - right.mean) * (left.mean - right.mean) / sum;
@@ -128,19 +118,16 @@ size_t Trie::common_levels(const uint64_t* a, const uint64_t* b) const {
     return kernel_.levels();
 }
 
-// Some leaf that shares as many levels with the point as any does.
-uint32_t Trie::find_leaf(const String& point) const {
+// A leaf that shares as many known levels with the point as any does.
+uint32_t Trie::find_leaf(const uint64_t* words) const {
     uint32_t node = root_;
-    while (!nodes_[node].is_leaf()) {
-        const bool right = nodes_[node].level < point.known && bit(point.words, nodes_[node].level);
-        node = right ? nodes_[node].right : nodes_[node].left;
-    }
+    while (!nodes_[node].is_leaf()) node = nodes_[node].child[bit(words, nodes_[node].level)];
     return node;
 }
 
 size_t Trie::shared_levels(const String& point) const {
     if (root_ == none) return 0;
-    return std::min(point.known, common_levels(point.words, key(nodes_[find_leaf(point)].left)));
+    return std::min(point.known, common_levels(point.words, key(nodes_[find_leaf(point.words)].leaf())));
 }
 
 // Down from the root, where the function is 0. Across an edge of variance v to what an observation (m, variance u)
@@ -158,7 +145,7 @@ Normal Trie::latent(const String& point) const {
         at = {gain * at.mean + edge * inverse * node.mean, gain * (gain * at.variance + edge)};
         above = c[level];
         if (node.level >= shared) break;
-        next = bit(point.words, node.level) ? node.right : node.left;
+        next = node.child[bit(point.words, node.level)];
     }
     return {at.mean, at.variance + (c[kernel_.levels()] - c[shared])};
 }
@@ -170,7 +157,7 @@ std::vector<uint32_t> Trie::path_to(const uint64_t* words) const {
     for (uint32_t node = root_; node != none;) {
         path.push_back(node);
         if (nodes_[node].level >= shared) break;
-        node = bit(words, nodes_[node].level) ? nodes_[node].right : nodes_[node].left;
+        node = nodes_[node].child[bit(words, nodes_[node].level)];
     }
     return path;
 }
@@ -189,7 +176,7 @@ void Trie::insert(const String& point, double target, double weight) {
     if (path.empty()) {
         root_ = add_leaf(point.words, target, weight, 1);
     } else if (Node& last = nodes_[path.back()]; shared_levels(point) == kernel_.levels()) {
-        Leaf& leaf = leaves_[last.left];
+        Leaf& leaf = leaves_[last.leaf()];
         const double difference = target - last.mean;
         residual_ += leaf.weight * weight / (leaf.weight + weight) * difference * difference;
         leaf.weight += weight;
@@ -216,7 +203,7 @@ void Trie::replace_child(const std::vector<uint32_t>& path, uint32_t old, uint32
         return;
     }
     Node& parent = nodes_[path.back()];
-    (parent.left == old ? parent.left : parent.right) = node;
+    parent.child[parent.child[1] == old] = node;
 }
 
 void Trie::remove(const String& point, double target, double weight) {
@@ -227,7 +214,7 @@ void Trie::remove(const String& point, double target, double weight) {
         refuse("No observation has these features.");
     std::vector<uint32_t> path = path_to(point.words);
     Node& node = nodes_[path.back()];
-    Leaf& leaf = leaves_[node.left];
+    Leaf& leaf = leaves_[node.leaf()];
     const double difference = target - node.mean, rest = leaf.weight - weight;
     if (!std::isfinite(target) || !(weight > 0)) refuse("Its target or its weight is impossible.");
     if (leaf.rows == 1) {
@@ -252,7 +239,7 @@ void Trie::take_out(std::vector<uint32_t>& path) {
     const uint32_t leaf = path.back();
     path.pop_back();
     strings_--;
-    nodes_[leaf].left = none;
+    nodes_[leaf].child[0] = none;
     if (path.empty()) {
         root_ = none;
         return;
@@ -260,8 +247,8 @@ void Trie::take_out(std::vector<uint32_t>& path) {
     const uint32_t above = path.back();
     path.pop_back();
     Node& node = nodes_[above];
-    replace_child(path, above, node.left == leaf ? node.right : node.left);
-    node.left = node.right = none;
+    replace_child(path, above, node.child[node.child[0] == leaf]);
+    node.child[0] = node.child[1] = none;
 }
 
 } // namespace btml::gp

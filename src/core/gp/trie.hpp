@@ -8,13 +8,6 @@
 
 namespace btml::gp {
 
-// A string of q levels in ⌈q/64⌉ words, the first level in the highest bit, bits beyond q 0. Of a point that lacks
-// some value only the first `known` levels are known; it shares no more of them with any other point.
-struct String {
-    const uint64_t* words;
-    size_t known;
-};
-
 struct Normal {
     double mean = 0, variance = 0;
 };
@@ -53,27 +46,34 @@ class Trie {
     // What the observations below say of the latent function here.
     struct Node {
         double variance, mean;
-        uint32_t left, right; // children by the bit at `level`; of a leaf: its number, and none
-        uint16_t level;       // shared by all strings below; q for a leaf
+        uint32_t child[2]; // by the bit at `level`; of a leaf: its number, and none
+        uint16_t level;    // shared by all strings below; q for a leaf
 
-        bool is_leaf() const { return right == none; }
+        bool is_leaf() const { return child[1] == none; }
+        uint32_t leaf() const { return child[0]; }
+        bool taken_out() const { return child[0] == none; }
     };
     struct Leaf {
         double weight;
         uint32_t rows;
+    };
+    // While strings are appended: a subtree, and the levels that it shares with what follows.
+    struct Open {
+        uint32_t node;
+        size_t level;
     };
 
     Trie(Kernel kernel, RunContext& context);
     void reserve(size_t strings);
     uint32_t add_leaf(const uint64_t* words, double mean, double weight, uint32_t rows);
     uint32_t add_inner(uint32_t left, uint32_t right, size_t level);
-    void link(std::span<const uint16_t> common, RunContext& context);
+    void append(uint32_t node, size_t common);
     void meet(Node& node) const;
     void update(const std::vector<uint32_t>& path);
     void replace_child(const std::vector<uint32_t>& path, uint32_t old, uint32_t node);
     void take_out(std::vector<uint32_t>& path);
     std::vector<uint32_t> path_to(const uint64_t* words) const;
-    uint32_t find_leaf(const String& point) const;
+    uint32_t find_leaf(const uint64_t* words) const;
     // Levels that the point shares with the string of any observation.
     size_t shared_levels(const String& point) const;
     size_t common_levels(const uint64_t* a, const uint64_t* b) const;
@@ -87,6 +87,7 @@ class Trie {
     Buffer<Leaf> leaves_;
     Buffer<uint64_t> keys_; // leaves × words
     uint32_t root_ = none;
+    std::vector<Open> open_;
     size_t strings_ = 0;
     double rows_ = 0;        // observations
     double residual_ = 0;    // as of Observations: of rows within strings

@@ -5,6 +5,7 @@
 namespace btml::gp {
 
 // Beyond what any sum of valid weights reaches.
+static constexpr size_t strings_between_polls = size_t{1} << 15;
 static constexpr double least_weight = 1e-45, most_weight = 1e52;
 
 static size_t key_bytes(size_t levels) {
@@ -24,15 +25,15 @@ void Trie::encode(Writer& writer) const {
         const Node& node = nodes_[rest.back()];
         rest.pop_back();
         if (!node.is_leaf()) {
-            rest.insert(rest.end(), {node.right, node.left});
+            rest.insert(rest.end(), {node.child[1], node.child[0]});
             continue;
         }
-        const uint64_t* words = key(node.left);
+        const uint64_t* words = key(node.leaf());
         for (size_t byte = 0; byte < key_bytes(kernel_.levels()); byte++)
             writer.put(static_cast<uint8_t>(words[byte / 8] >> (56 - 8 * (byte % 8))));
-        writer.put(leaves_[node.left].weight);
+        writer.put(leaves_[node.leaf()].weight);
         writer.put(node.mean);
-        writer.put(leaves_[node.left].rows);
+        writer.put(leaves_[node.leaf()].rows);
     }
 }
 
@@ -57,9 +58,10 @@ Trie Trie::decode(Reader& reader, RunContext& context) {
     if (trie.residual_ < 0) corrupt_model("A sum of squares is negative.");
     const size_t strings = reader.get_count(bytes + 2 * sizeof(double) + sizeof(uint32_t));
     trie.reserve(strings);
-    Buffer<uint16_t> common(context.memory(), "trie", strings);
     std::vector<uint64_t> words(trie.words_);
+    uint32_t last = none; // the leaf before
     for (size_t i = 0; i < strings; i++) {
+        if (i % strings_between_polls == 0) context.poll();
         std::fill(words.begin(), words.end(), 0);
         for (size_t byte = 0; byte < bytes; byte++)
             words[byte / 8] |= uint64_t{reader.get<uint8_t>()} << (56 - 8 * (byte % 8));
@@ -67,16 +69,15 @@ Trie Trie::decode(Reader& reader, RunContext& context) {
         if (i > 0) {
             const size_t shared = trie.common_levels(trie.key(static_cast<uint32_t>(i - 1)), words.data());
             if (shared == levels || !bit(words.data(), shared)) corrupt_model("The strings are not in order.");
-            common[i - 1] = static_cast<uint16_t>(shared);
+            trie.append(last, shared);
         }
-        common[i] = 0;
         const double weight = reader.get_finite(), mean = reader.get_finite();
         const auto rows = reader.get<uint32_t>();
         if (!(weight >= least_weight && weight <= most_weight) || rows == 0)
             corrupt_model("The weight or number of the observations of a string is out of range.");
-        trie.add_leaf(words.data(), mean, weight, rows);
+        last = trie.add_leaf(words.data(), mean, weight, rows);
     }
-    trie.link(common.span(), context);
+    if (last != none) trie.append(last, 0);
     return trie;
 }
 
