@@ -1,0 +1,39 @@
+#include "core/gp/kernel.hpp"
+
+#include "core/base/error.hpp"
+
+#include <cmath>
+
+namespace btml::gp {
+
+// Far enough from the ends of the double range that products of a few variances stay within it.
+static constexpr double least_noise = 1e-50, most_variance = 1e50;
+
+double Kernel::signal() const {
+    return covariances().back();
+}
+
+std::vector<double> Kernel::covariances() const {
+    std::vector<double> sums{0};
+    sums.reserve(weights.size() + 1);
+    for (const double weight : weights) sums.push_back(sums.back() + weight);
+    return sums;
+}
+
+void Kernel::validate() const {
+    if (levels() > most_levels)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("a bit order has at most %zu levels, this one has %zu", most_levels, levels()));
+    if (!(noise >= least_noise && noise <= most_variance))
+        throw Error(ErrorCode::invalid_argument, format("invalid noise variance %g", noise), {},
+                    format("It is a number from %g to %g.", least_noise, most_variance));
+    for (const double weight : weights)
+        if (!(weight >= 0 && weight <= most_variance))
+            throw Error(ErrorCode::invalid_argument, format("invalid kernel weight %g", weight), {},
+                        format("A weight is a number from 0 to %g.", most_variance));
+    if (signal() > most_variance)
+        throw Error(ErrorCode::invalid_argument, format("invalid signal variance %g", signal()), {},
+                    format("The kernel's weights add up to at most %g.", most_variance));
+}
+
+} // namespace btml::gp

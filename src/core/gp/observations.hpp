@@ -1,0 +1,34 @@
+// What was observed, one entry per row or per group of rows with equal bits.
+#pragma once
+
+#include "core/base/buffer.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace btml::gp {
+
+// Rows with equal bits act as one observation: their weighted mean, with the sum of their weights. What the likelihood
+// still needs to know of the single rows does not depend on the kernel's bit order and is in the last three fields.
+struct Observations {
+    Buffer<double> target;  // finite; standardised by the caller
+    Buffer<double> weight;  // > 0: an entry of weight w is observed with noise variance λ/w; empty: 1 each
+    double merged = 0;      // rows less entries
+    double residual = 0;    // Σ over rows of w(y − the entry's target)²
+    double log_weights = 0; // Σ over rows of log w, less the same sum over entries
+
+    size_t size() const { return target.size(); }
+    double weight_of(size_t i) const { return weight.empty() ? 1 : weight[i]; }
+};
+
+// Error invalid_argument unless the target is finite and the weight from 1e-40 to 1e40.
+void validate_observation(double target, double weight);
+
+// Copies both. Error invalid_argument where an observation is not valid.
+Observations make_observations(std::span<const double> target, std::span<const double> weight, RunContext& context);
+
+// Writes the entries in this order of theirs into `sorted`, whose memory is used again.
+void gather(const Observations& observations, std::span<const uint32_t> order, Observations& sorted,
+            RunContext& context);
+
+} // namespace btml::gp
