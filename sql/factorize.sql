@@ -104,6 +104,15 @@ FROM (VALUES ('weighed', 'enumerate'), ('weighed', 'factorize'), ('weighed, usel
     LATERAL btml.summary(btml.boost_fit('SELECT a, y, w, held_out FROM ' || tables, 'y', weight => 'w', holdout => 'held_out', strategy => strategy, trees => 3, min_leaf_rows => 0)) s;
 SELECT strategy, s->'rows' AS rows, round((s->'metrics'->>'train_loss')::numeric, 9) AS train_loss, round((s->'metrics'->>'holdout_loss')::numeric, 9) AS holdout_loss FROM unnest('{enumerate,factorize}'::text[]) strategy,
     LATERAL (SELECT btml.summary(btml.boost_fit('SELECT a, y, small, held_out FROM weighed', 'y', weight => 'small', holdout => 'held_out', strategy => strategy, trees => 1, max_leaves => 4, min_leaf_rows => 0, learning_rate => 1)) AS s) t;
+-- Weights that are no multiples of one another: what doubles round of them makes no rows, and no leaf of such rows.
+SELECT min_leaf_rows, criterion, count(t_feature) AS splits, count(*) FILTER (WHERE different) AS different, round(max(value_error)::numeric, 9) AS value_error
+FROM unnest('{0,1,20}'::float8[]) min_leaf_rows, unnest('{variance,mse_sum}'::text[]) criterion,
+    LATERAL (SELECT 'SELECT area, region, units, tag, strength, (units + 1) / 3.0 + (strength IS NULL)::int AS w, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)' AS source) s,
+    LATERAL (SELECT btml.boost_fit(source, 'y', weight => 'w', strategy => 'enumerate', trees => 2, max_leaves => 0, max_depth => 9, min_leaf_rows => min_leaf_rows, criterion => criterion) AS a) a,
+    LATERAL (SELECT btml.boost_fit(source, 'y', weight => 'w', strategy => 'factorize', trees => 2, max_leaves => 0, max_depth => 9, min_leaf_rows => min_leaf_rows, criterion => criterion) AS b) b,
+    LATERAL (SELECT t.feature AS t_feature, (t.feature, t.threshold, t.categories, t.null_left) IS DISTINCT FROM (u.feature, u.threshold, u.categories, u.null_left) AS different, abs(t.value - u.value) AS value_error
+             FROM btml.trees(a) t FULL JOIN btml.trees(b) u USING (tree, node)) c
+WHERE criterion = 'variance' OR min_leaf_rows = 20 GROUP BY min_leaf_rows, criterion ORDER BY min_leaf_rows, criterion;
 CREATE TABLE few (x int, y float8);
 INSERT INTO few VALUES (-3,4),(-2,2),(-2,2),(-2,3),(-1,2),(-1,3),(-1,3),(0,1),(0,1),(0,1),(0,1),(2,1),(2,3),(2,4),(2,4),(2,4),(3,1),(3,3),(4,1),(4,2),(4,2),(4,3),(4,3),(5,2),(5,3),(5,4);
 SELECT * FROM compare('few', 'criterion => ''mse_sum'', learning_rate => 1, max_leaves => 4, trees => 5, min_leaf_rows => 1');

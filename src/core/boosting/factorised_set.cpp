@@ -292,7 +292,8 @@ double FactorisedSet::train_loss() const {
 
 SumUnits FactorisedSet::units() const {
     const int square_shift = std::max(0, bit_width(static_cast<uint128>(std::max<int128>(loss_, 0))) - 61);
-    return {value_grid_ - sum_shift_, scale_, shift_, std::ldexp(1, square_shift - 2 * sum_shift_)};
+    const int64_t slack = weighted_ ? to_count(train_count_) >> slack_bits : 0;
+    return {value_grid_ - sum_shift_, scale_, shift_, std::ldexp(1, square_shift - 2 * sum_shift_), slack, !weighted_};
 }
 
 // One of a histogram's squares, in squares of the values' grid times units of counts.

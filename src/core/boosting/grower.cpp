@@ -51,9 +51,14 @@ void TreeGrower::build_histogram(int node, int histogram) {
 void TreeGrower::subtract_histogram(int from, int what) {
     Histogram& target = histograms_[static_cast<size_t>(from)];
     const Histogram& part = histograms_[static_cast<size_t>(what)];
-    for (size_t b = 0; b < training_.bins(); b++) target.sums[b] -= part.sums[b];
-    if (target.squares.empty()) return;
-    for (size_t b = 0; b < training_.bins(); b++) target.squares[b] -= part.squares[b];
+    const bool has_squares = !target.squares.empty();
+    for (size_t b = 0; b < training_.bins(); b++) {
+        target.sums[b] -= part.sums[b];
+        if (has_squares) target.squares[b] -= part.squares[b];
+        if (units_.exact || target.sums[b].count > units_.slack) continue;
+        target.sums[b] = {}; // what rounding left of a bin without rows
+        if (has_squares) target.squares[b] = {};
+    }
 }
 
 NodeSums TreeGrower::sum_up(int node, int histogram) {

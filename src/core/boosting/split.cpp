@@ -16,7 +16,8 @@ static NodeSums operator-(NodeSums a, NodeSums b) {
 }
 
 SumUnits sum_units(const TrainingRows& training, const Residuals& residuals) {
-    return {residuals.grid(), training.scale(), training.shift(), residuals.square_unit()};
+    const int64_t slack = training.weighted() ? training.train_count() >> slack_bits : 0;
+    return {residuals.grid(), training.scale(), training.shift(), residuals.square_unit(), slack, true};
 }
 
 SplitRules::SplitRules(const Options& options, const SumUnits& units)
@@ -29,10 +30,12 @@ SplitRules::SplitRules(const Options& options, const SumUnits& units)
       rounding(static_cast<double>(options.trees) * options.trees / 4) {
     static constexpr double most = 0x1p62;
     const auto least_count = [&](double rows) {
-        return static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.scale)), 1.0, most));
+        const auto count = static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.scale)), 1.0, most));
+        return std::max(count - units.slack, units.slack + 1);
     };
     min_count = least_count(options.min_leaf_rows);
     min_category_count = least_count(options.min_category_rows);
+    slack = units.slack;
     max_split_categories =
         options.max_split_categories > 0 ? static_cast<size_t>(options.max_split_categories) : SIZE_MAX;
 }
@@ -85,7 +88,7 @@ void SplitSearch::consider_both(Candidate candidate, const NodeSums& left, const
                                 Candidates& found) const {
     candidate.left = left;
     if (null.total.count == 0) {
-        candidate.null_left = left.total.count >= node_.total.count - left.total.count;
+        candidate.null_left = left.total.count >= node_.total.count - left.total.count - rules_.slack;
         consider(candidate, found);
         return;
     }

@@ -35,9 +35,12 @@ struct SumUnits {
     int scale = 0; // a count: integer · 2^-scale of weight
     int shift = 0;
     double square_unit = 1; // a sum of squares: integer · square_unit, in squared units of the grid
+    int64_t slack = 0;      // of fractional weights: a side of a split must weigh more, and sums compare to within it
+    bool exact = true;      // false: differences of counts up to the slack are what doubles rounded
 
     double count_unit() const { return std::ldexp(1, shift - scale); } // weight · 2^shift per unit of a count
 };
+inline constexpr int slack_bits = 40; // the slack is 2^-40 of all the weight, far above what doubles round
 SumUnits sum_units(const TrainingRows& training, const Residuals& residuals);
 
 // What makes a split admissible and good, in the units of the grid.
@@ -53,7 +56,7 @@ struct SplitRules {
 
     Criterion criterion;
     double count_unit, l2, min_gain, square_unit, rounding;
-    int64_t min_count, min_category_count;
+    int64_t min_count, min_category_count, slack;
     size_t max_split_categories;
 };
 
