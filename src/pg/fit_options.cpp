@@ -1,5 +1,7 @@
 #include "pg/fit_options.hpp"
 
+#include <charconv>
+
 extern "C" {
 #include "utils/jsonb.h"
 #include "utils/numeric.h"
@@ -104,7 +106,7 @@ namespace {
 struct JsonOption {
     std::string name;
     std::optional<double> number;
-    std::string text; // of anything else
+    std::string text;
 };
 
 struct JsonCursor {
@@ -127,12 +129,14 @@ std::vector<JsonOption> json_options(const std::string& json) {
         JsonOption option{{cursor.value.val.string.val, static_cast<size_t>(cursor.value.val.string.len)}, {}, "null"};
         next();
         const JsonbValue& value = cursor.value;
-        if (value.type == jbvNumeric)
+        if (value.type == jbvNumeric) {
             option.number = pg_call([&] {
                 return DatumGetFloat8(
                     DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value.val.numeric)));
             });
-        else if (value.type == jbvString)
+            option.text = pg_call(
+                [&] { return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric))); });
+        } else if (value.type == jbvString)
             option.text.assign(value.val.string.val, static_cast<size_t>(value.val.string.len));
         else if (value.type == jbvBool)
             option.text = value.val.boolean ? "true" : "false";
@@ -144,7 +148,7 @@ std::vector<JsonOption> json_options(const std::string& json) {
 }
 
 [[noreturn]] void invalid_option(const JsonOption& option, const char* valid) {
-    const std::string value = option.number ? shortest(*option.number) : "\"" + option.text + "\"";
+    const std::string value = option.number ? option.text : "\"" + option.text + "\"";
     throw Error(ErrorCode::invalid_argument,
                 format("invalid value for option \"%s\": %s", option.name.c_str(), value.c_str()), "", valid);
 }
@@ -156,12 +160,13 @@ double number_of(const JsonOption& option) {
 
 template <class Integer>
 Integer integer_of(const JsonOption& option) {
-    const double value = number_of(option);
-    // The largest value of a 64-bit integer is not a double; the next power of two is.
-    const double limit = std::ldexp(1.0, std::numeric_limits<Integer>::digits);
-    if (value != std::floor(value) || value < -limit || value >= limit)
-        invalid_option(option, "Valid values are integers.");
-    return static_cast<Integer>(value);
+    number_of(option);
+    Integer value{};
+    const char* const last = option.text.data() + option.text.size();
+    const auto [end, error] = std::from_chars(option.text.data(), last, value);
+    const bool whole = end == last || (*end == '.' && std::all_of(end + 1, last, [](char c) { return c == '0'; }));
+    if (error != std::errc() || !whole) invalid_option(option, "Valid values are integers.");
+    return value;
 }
 
 } // namespace
@@ -193,10 +198,8 @@ Options parse_fit_options(const std::string& json) {
         else if (option.name == "feature_fraction")
             options.feature_fraction = number_of(option);
         else if (option.name == "criterion")
-            options.criterion = choice(option.number ? shortest(*option.number) : option.text, "criterion",
-                                       {"variance", "mse_sum"}) == 0
-                                    ? Criterion::variance
-                                    : Criterion::mse_sum;
+            options.criterion = choice(option.text, "criterion", {"variance", "mse_sum"}) == 0 ? Criterion::variance
+                                                                                               : Criterion::mse_sum;
         else if (option.name == "seed")
             options.seed = integer_of<int64_t>(option);
         else {

@@ -111,6 +111,7 @@ struct Texts {
 
 Texts read_keys(const Arguments& arguments, int i) {
     const Datum value = arguments.datum(i, "keys");
+    require_one_dimension(pg_call([=] { return DatumGetArrayTypeP(value); }), "keys");
     const Texts keys = pg_call([=] {
         Texts texts;
         deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT, &texts.values, &texts.nulls,
@@ -198,6 +199,8 @@ BTML_FUNCTION(btml_tensor_sketch_final) {
     const Arguments arguments(fcinfo);
     if (arguments.is_null(0)) return null_result(fcinfo);
     const State state = read_state(fcinfo, 0);
+    if (!std::all_of(state.sketch(), state.sketch() + state.size(), [](double x) { return std::isfinite(x); }))
+        throw Error(ErrorCode::out_of_range, "a sum of the sketch overflows");
     ArrayType* const sketch = new_array(state.size());
     std::copy(state.sketch(), state.sketch() + state.size(), reinterpret_cast<double*>(ARR_DATA_PTR(sketch)));
     return PointerGetDatum(sketch);
@@ -217,6 +220,7 @@ BTML_FUNCTION(btml_sketch_inner) {
             throw Error(ErrorCode::null_value, "a sketch must not contain NULL");
     double inner = 0;
     for (size_t i = 0; i < a.size(); i++) inner += a[i] * b[i];
+    if (!std::isfinite(inner)) throw Error(ErrorCode::out_of_range, "the inner product is not finite");
     return pg_call([=] { return Float8GetDatum(inner); });
 }
 

@@ -39,7 +39,7 @@ Elements deconstruct(Datum array, Oid type) {
 
 } // namespace
 
-static void require_one_dimension(const ArrayType* array, const char* name) {
+void require_one_dimension(const ArrayType* array, const char* name) {
     if (ARR_NDIM(array) > 1)
         throw Error(ErrorCode::wrong_type,
                     format("argument \"%s\" must be an array of one dimension, not of %d", name, ARR_NDIM(array)));

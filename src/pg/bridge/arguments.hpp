@@ -5,6 +5,9 @@
 
 namespace btml::pg {
 
+// Error wrong_type, naming the argument, for an array of more dimensions.
+void require_one_dimension(const ArrayType* array, const char* name);
+
 class Arguments {
   public:
     explicit Arguments(FunctionCallInfo fcinfo) : fcinfo_(fcinfo) {}
