@@ -43,7 +43,7 @@ class Fixture {
             to_counts.push_back(counts.back().data());
         }
         ThreadTeam team(context_);
-        FilteredSums filtered(grouped_, filters_, value_table_, values_, team, context_);
+        FilteredSums filtered({grouped_, filters_, value_table_, values_, team, context_});
         filtered.add(selection(), queries_, to_sums, to_counts);
         std::vector<std::vector<double>> expected_sums, expected_counts;
         for (const Table& table : join_.tables()) {
@@ -92,10 +92,15 @@ class Fixture {
                 tuples[t][tuple[t]] += weight > 0;
             }
         }
-        const FilteredSketch sketch(grouped_, filters_, value_table_, values_, selection(), queries_, context_);
+        std::vector<Buffer<double>> all_norms;
+        std::vector<double*> to;
+        for (const Table& table : join_.tables())
+            to.push_back(all_norms.emplace_back(context_.memory(), "norms", table.rows, 0.0).data());
+        ThreadTeam team(context_);
+        FilteredSketch sketch({grouped_, filters_, value_table_, values_, team, context_});
+        sketch.add_norms(selection(), queries_, 2'003, 7, to);
         for (size_t t = 0; t < expected.size(); t++) {
-            const Buffer<double> norms = sketch.squared_norms(static_cast<int>(t), 2'003, 7);
-            ASSERT_EQ(norms.size(), expected[t].size());
+            const Buffer<double>& norms = all_norms[t];
             for (uint64_t row = 0; row < norms.size(); row++) {
                 if (tuples[t][row] > 6) continue;
                 compared++;

@@ -164,7 +164,7 @@ FitResult Booster::run() {
 }
 
 FitResult Booster::run_factorised(const relational::GroupedJoin& join) {
-    context_.memory().require(FactorisedSet::bytes(dataset_, join, options_, team_.size()),
+    context_.memory().require(FactorisedSet::bytes(dataset_, join, options_),
                               sketches_squares(options_) ? "sums by row, filters of leaves and sketches"
                                                          : "sums by row and filters of leaves");
     describe();

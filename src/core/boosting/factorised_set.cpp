@@ -1,31 +1,14 @@
 #include "core/boosting/factorised_set.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/boosting/number_grid.hpp"
 
 #include <bit>
 #include <cmath>
-#include <numeric>
 
 namespace btml::boosting {
 
 using namespace relational;
-
-namespace {
-
-constexpr double too_large = 1e150; // squares of targets must not overflow
-constexpr int sum_bits = 60;        // sums start below 2^60 …
-constexpr int most_sum_bits = 62;   // … and their grid gets coarser before they can pass 2^62
-constexpr int value_bits = 40;      // so that what doubles round in a sum is less than a gain can be
-constexpr int finest_rows = 32;     // log₂ of the weight up to which values and sums have one grid
-constexpr uint64_t pairs_at_once = 256;
-
-// A sum beyond 2^62 is one that refine_sums() has not caught up with.
-int64_t rounded(double x) {
-    static constexpr double most = 0x1p62;
-    return std::llrint(std::clamp(x, -most, most));
-}
-
-} // namespace
 
 FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Options& options, ThreadTeam& team,
                              RunContext& context)
@@ -34,7 +17,9 @@ FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Op
       context_(context),
       join_(join),
       target_table_(dataset.target_table),
-      values_(context.memory(), "residuals") {
+      values_(context.memory(), "residuals"),
+      filtered_{join, filters_, target_table_, values_, team, context},
+      queries_(filtered_) {
     for (const GroupedTable& table : join.tables()) filters_.emplace_back(table.rows, context.memory());
     normalise_weights(dataset);
     train_rows_ = count_rows(dataset, false);
@@ -42,12 +27,11 @@ FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Op
     train_ = population(dataset, false);
     values_.resize(dataset.target.size());
     std::fill(values_.begin(), values_.end(), 0);
-    queries_ = std::make_unique<FilteredSums>(join, filters_, target_table_, values_, team, context);
     start(0, {}); // the root
 
     std::vector<bool> all(join.tables().size(), true);
     root_ = no_sums(all);
-    queries_->add(selection(nodes_[0], train_), {}, pointers(root_.sums), pointers(root_.counts));
+    queries_.add(selection(nodes_[0], train_), {}, pointers(root_.sums), pointers(root_.counts));
     Buffer<double>& train = root_.counts[static_cast<size_t>(target_table_)];
     for (const double count : train) train_count_ += count;
     if (train_rows_ == 0 || train_count_ == 0)
@@ -62,7 +46,7 @@ FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Op
         std::vector<bool> only_target(join.tables().size(), false);
         only_target[static_cast<size_t>(target_table_)] = true;
         RowSums sums = no_sums(only_target);
-        queries_->add(selection(nodes_[0], held_out_), {}, pointers(sums.sums), pointers(sums.counts));
+        queries_.add(selection(nodes_[0], held_out_), {}, pointers(sums.sums), pointers(sums.counts));
         held_out = std::move(sums.counts[static_cast<size_t>(target_table_)]);
         for (const double count : held_out) holdout_count_ += count;
     }
@@ -88,15 +72,15 @@ FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Op
             return counts;
         },
         options.max_bins, team, context);
-    if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(join, data_, options, context);
+    if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(filtered_, data_, options);
     residual_.push_back(plain_query(1, 1));
-    queries_->add(selection(nodes_[0], train_), residual_, pointers(root_.sums),
-                  std::vector<double*>(join.tables().size(), nullptr));
+    queries_.add(selection(nodes_[0], train_), residual_, pointers(root_.sums),
+                 std::vector<double*>(join.tables().size(), nullptr));
 }
 
 FactorisedSet::~FactorisedSet() = default;
 
-uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options, int threads) {
+uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options) {
     std::vector<bool> has_features(join.tables().size(), false);
     uint64_t longest = 0;
     for (const FeatureColumn& feature : dataset.features) {
@@ -119,23 +103,8 @@ uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, c
     const uint64_t nodes = node_rows * sizeof(RowId) * static_cast<uint64_t>(2 + std::bit_width(leaves));
     const uint64_t query = FilteredSums::bytes_per_query(join);
     const uint64_t messages = std::max(8 * query, std::min(queries * query, FilteredSums::block_memory));
-    const uint64_t sketch = sketches_squares(options) ? SketchedSquares::bytes(dataset, join, options, threads) : 0;
+    const uint64_t sketch = sketches_squares(options) ? SketchedSquares::bytes(dataset, join, options, queries) : 0;
     return sums + filters + sketch + std::max(nodes + messages, 32 * longest);
-}
-
-// Weights are kept as multiples of the power of two below the largest, so that no product of them overflows.
-void FactorisedSet::normalise_weights(Dataset& dataset) {
-    weighted_ = !dataset.weight.empty();
-    double largest = 0;
-    for (const double w : dataset.weight) {
-        if (!(w >= 0) || std::isinf(w))
-            throw Error(ErrorCode::out_of_range, format("weight %g is out of range", w), {},
-                        "Weights must be finite and not negative.");
-        largest = std::max(largest, w);
-    }
-    weight_exponent_ = largest > 0 ? std::ilogb(largest) : 0;
-    shift_ = weight_exponent_ >= 0 && weight_exponent_ <= 10 ? 0 : -weight_exponent_;
-    for (double& w : dataset.weight) w = std::ldexp(w, -weight_exponent_);
 }
 
 void FactorisedSet::poll_at(size_t row) {
@@ -144,27 +113,7 @@ void FactorisedSet::poll_at(size_t row) {
 
 // In units of 2^-scale_ of weight.
 int64_t FactorisedSet::to_count(double weight) const {
-    return rounded(weighted_ ? std::ldexp(weight, weight_exponent_ + scale_) : weight);
-}
-
-FactorisedSet::Population FactorisedSet::population(const Dataset& dataset, bool held_out) {
-    Population weights;
-    for (size_t t = 0; t < join_.tables().size(); t++) weights.emplace_back(context_.memory(), "weights");
-    const auto multiply = [&](int table, const auto& factor_of) {
-        Buffer<double>& factors = weights[static_cast<size_t>(table)];
-        if (factors.empty()) {
-            factors.resize(join_.tables()[static_cast<size_t>(table)].rows);
-            std::fill(factors.begin(), factors.end(), 1);
-        }
-        for (size_t i = 0; i < factors.size(); i++) {
-            poll_at(i);
-            factors[i] *= factor_of(i);
-        }
-    };
-    if (!dataset.weight.empty()) multiply(dataset.target_table, [&](size_t i) { return dataset.weight[i]; });
-    if (dataset.holdout_table >= 0)
-        multiply(dataset.holdout_table, [&](size_t i) { return (dataset.holdout[i] != 0) == held_out ? 1.0 : 0.0; });
-    return weights;
+    return rounded_sum(weighted_ ? std::ldexp(weight, weight_exponent_ + scale_) : weight);
 }
 
 // Join rows of positive weight that are trained on, or held out.
@@ -172,9 +121,8 @@ uint64_t FactorisedSet::count_rows(const Dataset& dataset, bool held_out) {
     Population present = population(dataset, held_out);
     if (!dataset.weight.empty())
         for (double& w : present[static_cast<size_t>(dataset.target_table)]) w = w > 0 ? 1 : 0;
-    FilteredSums counter(join_, filters_, target_table_, values_, team_, context_);
     start(0, {});
-    const double count = counter.total(selection(nodes_[0], present), {}).count;
+    const double count = queries_.total(selection(nodes_[0], present), {}).count;
     if (count > 0x1p53)
         throw Error(ErrorCode::out_of_range,
                     format("the join has more than %g rows, the most that can be counted", 0x1p53));
@@ -210,77 +158,6 @@ FilterQuery FactorisedSet::plain_query(double coefficient, int power) const {
     return {coefficient, power, std::vector<int>(join_.tables().size(), -1)};
 }
 
-// The same arithmetic as in Residuals, so that an enumerated join has the same base.
-void FactorisedSet::find_base(const Buffer<double>& target, const Buffer<double>& train,
-                              const Buffer<double>& held_out) {
-    double most = 0, most_trained = 0;
-    for (size_t i = 0; i < target.size(); i++) {
-        poll_at(i);
-        const double y = std::fabs(target[i]);
-        if (train[i] > 0) most_trained = std::max(most_trained, y);
-        if (train[i] > 0 || (!held_out.empty() && held_out[i] > 0)) most = std::max(most, y);
-    }
-    if (!(most < too_large))
-        throw Error(ErrorCode::out_of_range, format("target value of magnitude %g is out of range", most), {},
-                    "Targets must be finite and below 1e150 in magnitude.");
-    if (most_trained == 0) return;
-    const int scale = most_sum_bits - 1 - std::ilogb(most_trained);
-    int128 sum = 0, count = 0;
-    for (size_t i = 0; i < target.size(); i++) {
-        poll_at(i);
-        const int64_t weight = to_count(train[i]);
-        sum += static_cast<int128>(std::llrint(std::ldexp(target[i], scale))) * weight;
-        count += weight;
-    }
-    const auto whole = static_cast<double>(sum / count);
-    base_ = std::ldexp(whole + static_cast<double>(sum % count) / static_cast<double>(count), -scale);
-}
-
-void FactorisedSet::choose_grid(const Buffer<double>& target, const Buffer<double>& train) {
-    const double unit = std::ldexp(1, weight_exponent_ + shift_), total = train_count_ * unit;
-    double most = 0;
-    for (size_t i = 0; i < target.size(); i++)
-        if (train[i] > 0) most = std::max(most, std::fabs(target[i] - base_));
-    context_.poll();
-    if (most > 0) {
-        const int trial = std::min(39, (126 - std::ilogb(train_count_)) / 2 - 1) - std::ilogb(most);
-        const double bound = std::max(std::sqrt(total * sum_squares(target, train, trial)), std::ldexp(most, trial));
-        sum_shift_ = std::max(0, std::ilogb(total) - finest_rows);
-        value_grid_ =
-            std::min(trial + sum_bits - 1 - std::ilogb(bound) + sum_shift_, value_bits - 1 - std::ilogb(most));
-    } else {
-        // Equal targets: only those held out, if any, differ from the mean.
-        double apart = 0;
-        for (const double y : target) apart = std::max(apart, std::fabs(y - base_));
-        if (apart > 0 && apart < too_large) value_grid_ = value_bits - std::ilogb(apart);
-    }
-    for (size_t i = 0; i < target.size(); i++) {
-        poll_at(i);
-        values_[i] = std::nearbyint(std::ldexp(target[i] - base_, value_grid_));
-        if (train[i] == 0) continue;
-        const auto r = static_cast<int128>(values_[i]);
-        loss_ += weighted_ ? static_cast<int128>(values_[i] * values_[i] * train[i] * unit)
-                           : r * r * static_cast<int64_t>(train[i]);
-    }
-}
-
-// Σ weight · (target − base)² in squared units of 2^-grid: exactly where weights are whole.
-double FactorisedSet::sum_squares(const Buffer<double>& target, const Buffer<double>& train, int grid) {
-    uint128 exact = 0;
-    double sum = 0;
-    for (size_t i = 0; i < target.size(); i++) {
-        poll_at(i);
-        if (train[i] == 0) continue;
-        const double r = std::nearbyint(std::ldexp(target[i] - base_, grid));
-        if (weighted_)
-            sum += train[i] * std::ldexp(r * r, weight_exponent_ + shift_);
-        else
-            exact += static_cast<uint128>(static_cast<uint64_t>(std::fabs(r))) * static_cast<uint64_t>(std::fabs(r)) *
-                     static_cast<uint64_t>(train[i]);
-    }
-    return weighted_ ? sum : static_cast<double>(exact);
-}
-
 // weight · 2^shift_
 double FactorisedSet::shifted(double weight) const {
     return std::ldexp(weight, weight_exponent_ + shift_);
@@ -296,18 +173,11 @@ SumUnits FactorisedSet::units() const {
     return {value_grid_ - sum_shift_, scale_, shift_, std::ldexp(1, square_shift - 2 * sum_shift_), slack, !weighted_};
 }
 
-// One of a histogram's squares, in squares of the values' grid times units of counts.
-double FactorisedSet::square_unit() const {
-    return std::ldexp(units().square_unit, 2 * sum_shift_) / shifted(1);
-}
-
 int64_t FactorisedSet::leaf_value(Stats total, double learning_rate, double l2) const {
     if (total.count == 0) return 0;
     const double weight = static_cast<double>(total.count) * units().count_unit();
     const double sum = std::ldexp(static_cast<double>(total.sum), sum_shift_);
-    const double value = learning_rate * sum / (weight + std::ldexp(l2, shift_));
-    static constexpr double most = 1LL << sum_bits;
-    return std::llrint(std::clamp(value, -most, most));
+    return rounded_leaf_value(sum, weight, learning_rate, std::ldexp(l2, shift_));
 }
 
 double FactorisedSet::to_number(int64_t value) const {
@@ -353,8 +223,8 @@ int FactorisedSet::start(uint64_t tree, const std::vector<int>& features) {
                                                   Buffer<RowId>(context_.memory(), "rows of nodes")}));
     nodes_.push_back(std::move(root));
     if (!added.empty() && in_bag_.empty())
-        queries_->add(selection(nodes_[0], train_), added, pointers(root_.sums),
-                      std::vector<double*>(join_.tables().size(), nullptr));
+        queries_.add(selection(nodes_[0], train_), added, pointers(root_.sums),
+                     std::vector<double*>(join_.tables().size(), nullptr));
     return 0;
 }
 
@@ -432,8 +302,8 @@ void FactorisedSet::fill(int node, Stats* sums, Stats* squares) {
     RowSums own;
     if (!is_root) {
         own = no_sums(tables_of_features());
-        queries_->add(selection(rows, in_bag_.empty() ? train_ : in_bag_), residual_, pointers(own.sums),
-                      pointers(own.counts));
+        queries_.add(selection(rows, in_bag_.empty() ? train_ : in_bag_), residual_, pointers(own.sums),
+                     pointers(own.counts));
     }
     RowSums square_sums;
     if (squares && !sketch_) {
@@ -442,35 +312,6 @@ void FactorisedSet::fill(int node, Stats* sums, Stats* squares) {
     }
     add_to_bins(rows, is_root ? root_ : own, square_sums.sums, sums, sketch_ ? nullptr : squares);
     if (squares && sketch_) sketch_squares(node, squares);
-}
-
-// Σ residual² = Σ over pairs of the residual's queries of the product of their coefficients, over the rows that both
-// let pass.
-void FactorisedSet::count_squares(const Node& node, RowSums& sums) {
-    const Selection selected = selection(node, in_bag_.empty() ? train_ : in_bag_);
-    const std::vector<FilterQuery> queries = queries_->relevant(selected, residual_);
-    const std::vector<double*> to = pointers(sums.sums), no_counts(to.size(), nullptr);
-    std::vector<RowFilters> filters;
-    std::vector<FilterQuery> pairs;
-    const auto evaluate = [&] {
-        FilteredSums(join_, filters, target_table_, values_, team_, context_).add(selected, pairs, to, no_counts);
-        pairs.clear();
-        filters.clear();
-    };
-    for (size_t a = 0; a < queries.size(); a++)
-        for (size_t b = 0; b <= a; b++) {
-            if (filters.empty())
-                for (const GroupedTable& table : join_.tables()) filters.emplace_back(table.rows, context_.memory());
-            FilterQuery pair{queries[a].coefficient * queries[b].coefficient * (a == b ? 1 : 2),
-                             queries[a].power + queries[b].power,
-                             {}};
-            for (size_t t = 0; t < filters.size(); t++)
-                pair.filters.push_back(
-                    filters[t].add_both(filters_[t], queries[a].filters[t], queries[b].filters[t], context_));
-            pairs.push_back(std::move(pair));
-            if (pairs.size() == pairs_at_once) evaluate();
-        }
-    if (!pairs.empty()) evaluate();
 }
 
 void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std::vector<Buffer<double>>& squares,
@@ -488,8 +329,8 @@ void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std
         with_bins(data_, feature, [&](const auto& bin_of) {
             const auto add = [&](RowId row) {
                 const uint32_t bin = bin_of(row);
-                bins[bin] += {rounded(sums.sums[t][row] * sum_unit), to_count(sums.counts[t][row])};
-                if (square_bins) square_bins[bin] += {rounded(squares[t][row] / unit_of_squares), 0};
+                bins[bin] += {rounded_sum(sums.sums[t][row] * sum_unit), to_count(sums.counts[t][row])};
+                if (square_bins) square_bins[bin] += {rounded_sum(squares[t][row] / unit_of_squares), 0};
             };
             if (rows.all)
                 for (RowId row = 0; row < join_.tables()[t].rows; row++) add(row);
@@ -497,36 +338,6 @@ void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std
                 for (const RowId row : rows.rows) add(row);
         });
     });
-}
-
-// A node's sum is at most the loss. Estimates far above that, by sketches that are too small, are scaled down, as their
-// sum must not overflow.
-void FactorisedSet::sketch_squares(int node, Stats* out) {
-    const Node& rows = nodes_[static_cast<size_t>(node)];
-    const Selection selected = selection(rows, in_bag_.empty() ? train_ : in_bag_);
-    const FilteredSketch residuals(join_, filters_, target_table_, values_, selected,
-                                   queries_->relevant(selected, residual_), context_);
-    const Buffer<double> squares = sketch_->by_bin(residuals, features_);
-    const double loss = static_cast<double>(loss_) / shifted(1);
-    const bool verify = options_.verify && node == 0;
-    const double exact = !verify ? 0 : in_bag_.empty() ? loss : exact_squares(rows);
-    for (const int f : features_) {
-        const size_t size = data_.features[static_cast<size_t>(f)].size();
-        const double* const from = squares.data() + offset(f);
-        const double sum = std::accumulate(from, from + size, 0.0);
-        const double unit = square_unit() * std::max(1.0, sum / (2 * loss));
-        for (size_t bin = 0; bin < size; bin++) out[offset(f) + bin] = {rounded(from[bin] / unit), 0};
-        if (verify) sketch_->measure(sum, exact);
-    }
-}
-
-double FactorisedSet::exact_squares(const Node& node) {
-    std::vector<bool> only_target(join_.tables().size(), false);
-    only_target[static_cast<size_t>(target_table_)] = true;
-    RowSums sums = no_sums(only_target);
-    count_squares(node, sums);
-    const Buffer<double>& by_row = sums.sums[static_cast<size_t>(target_table_)];
-    return std::accumulate(by_row.begin(), by_row.end(), 0.0);
 }
 
 std::optional<SketchReport> FactorisedSet::sketch_report() const {
@@ -542,7 +353,7 @@ FilterQuery FactorisedSet::query_of(const Leaf& leaf) {
 }
 
 FilteredSums::Total FactorisedSet::leaf_total(const Leaf& leaf, const Population& population) {
-    return queries_->total(selection(nodes_[static_cast<size_t>(leaf.node)], population), residual_);
+    return queries_.total(selection(nodes_[static_cast<size_t>(leaf.node)], population), residual_);
 }
 
 // Σ r'² = Σ r² − 2 Σ_ℓ value_ℓ s_ℓ + Σ_ℓ value_ℓ² n_ℓ, as the leaves partition the join.

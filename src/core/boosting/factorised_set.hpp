@@ -27,8 +27,7 @@ class FactorisedSet : public TrainingSet {
     ~FactorisedSet() override;
 
     // An estimate of the bytes beside the dataset's columns: how many rows of nodes are held depends on the trees.
-    static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options,
-                          int threads);
+    static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options);
 
     const std::vector<FeatureBins>& features() const override { return data_.features; }
     double base() const override { return base_; }
@@ -118,7 +117,8 @@ class FactorisedSet : public TrainingSet {
 
     std::vector<relational::RowFilters> filters_;   // by table
     std::vector<relational::FilterQuery> residual_; // the residual as a sum of queries
-    std::unique_ptr<relational::FilteredSums> queries_;
+    const relational::FilteredJoin filtered_;
+    relational::FilteredSums queries_;
     std::unique_ptr<SketchedSquares> sketch_; // where squares are estimated
     std::vector<Node> nodes_;
     std::vector<Leaf> pending_; // of the last tree, not yet among the queries

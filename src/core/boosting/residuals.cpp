@@ -1,5 +1,7 @@
 #include "core/boosting/residuals.hpp"
 
+#include "core/boosting/number_grid.hpp"
+
 #include <bit>
 #include <cmath>
 
@@ -7,9 +9,6 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr double too_large = 1e150; // squares of targets must not overflow
-constexpr int sum_bits = 60;        // sums start below 2^60 …
-constexpr int most_sum_bits = 62;   // … and the grid gets coarser before they can pass 2^62
 constexpr int most_residual_bits = 61;
 constexpr size_t ahead = 32; // rows to ask the memory for in advance
 
@@ -86,12 +85,10 @@ void Residuals::find_base(const Buffer<double>& target) {
         most = larger(most, partial.most);
         most_trained = std::max(most_trained, partial.most_trained);
     }
-    if (!(most < too_large))
-        throw Error(ErrorCode::out_of_range, format("target value of magnitude %g is out of range", most), {},
-                    "Targets must be finite and below 1e150 in magnitude.");
+    check_targets(most);
     if (most_trained == 0) return;
 
-    const int scale = most_sum_bits - 1 - std::ilogb(most_trained);
+    const int scale = scale_for_mean(most_trained);
     for_each_training_row([&](uint32_t row, int worker) {
         const int64_t y = std::llrint(std::ldexp(target[training_.target_row(row)], scale));
         partials[static_cast<size_t>(worker)].sum +=
@@ -99,9 +96,7 @@ void Residuals::find_base(const Buffer<double>& target) {
     });
     int128 sum = 0;
     for (const Partial& partial : partials) sum += partial.sum;
-    const int128 count = training_.train_count();
-    const auto whole = static_cast<double>(sum / count);
-    base_ = std::ldexp(whole + static_cast<double>(sum % count) / static_cast<double>(count), -scale);
+    base_ = mean_of(sum, training_.train_count(), scale);
 }
 
 void Residuals::choose_grid(const Buffer<double>& target) {
@@ -185,9 +180,7 @@ void Residuals::gather_squares(const RowList& rows, Stats* out) const {
 int64_t Residuals::leaf_value(Stats total, double learning_rate, double l2) const {
     if (total.count == 0) return 0;
     const double weight = static_cast<double>(total.count) * training_.count_unit();
-    const double value = learning_rate * static_cast<double>(total.sum) / (weight + std::ldexp(l2, training_.shift()));
-    static constexpr double most = 1LL << sum_bits;
-    return std::llrint(std::clamp(value, -most, most));
+    return rounded_leaf_value(static_cast<double>(total.sum), weight, learning_rate, std::ldexp(l2, training_.shift()));
 }
 
 double Residuals::to_number(int64_t value) const {

@@ -27,14 +27,15 @@ static uint64_t bins_of(const BinnedData& data) {
     return bins;
 }
 
-SketchedSquares::SketchedSquares(const GroupedJoin& join, const BinnedData& data, const Options& options,
-                                 RunContext& context)
+SketchedSquares::SketchedSquares(const FilteredJoin& join, const BinnedData& data, const Options& options)
     : data_(data),
-      plan_(plan_sketches(options, bins_of(data), join.tables().size())),
+      plan_(plan_sketches(options, bins_of(data), join.join.tables().size())),
       seed_(static_cast<uint64_t>(options.seed)),
-      context_(context) {}
+      context_(join.context),
+      sketch_(join) {}
 
-uint64_t SketchedSquares::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options, int threads) {
+uint64_t SketchedSquares::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options,
+                                uint64_t queries) {
     uint64_t bins = 0;
     for (const FeatureColumn& column : dataset.features) {
         const uint64_t most = options.max_bins > 0 ? static_cast<uint64_t>(options.max_bins) : column.numbers.size();
@@ -42,31 +43,40 @@ uint64_t SketchedSquares::bytes(const Dataset& dataset, const GroupedJoin& join,
                                                           : std::min<uint64_t>(most, column.numbers.size()));
     }
     const SketchPlan plan = plan_sketches(options, bins, join.tables().size());
-    return FilteredSketch::bytes(join, TensorSketch::checked_size(plan.size), threads) +
+    uint64_t rows = 0;
+    for (const GroupedTable& table : join.tables()) rows += table.rows;
+    return FilteredSketch::bytes(join, TensorSketch::checked_size(plan.size), queries) + rows * sizeof(double) +
            (static_cast<uint64_t>(plan.sketches) + 1) * bins * sizeof(double);
 }
 
-Buffer<double> SketchedSquares::by_bin(const FilteredSketch& residuals, const std::vector<int>& features) {
+Buffer<double> SketchedSquares::by_bin(const Selection& selection, const std::vector<FilterQuery>& residual,
+                                       const std::vector<int>& features) {
     size_t bins = 0;
-    std::vector<std::vector<std::pair<const FeatureBins*, size_t>>> places(data_.tables.size()); // by table: offsets
+    std::vector<Buffer<double>> norms;
+    for (size_t t = 0; t < data_.tables.size(); t++) norms.emplace_back(context_.memory(), what);
     for (const int f : features) {
         const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
-        places[static_cast<size_t>(feature.table)].emplace_back(&feature, bins);
+        const auto t = static_cast<size_t>(feature.table);
+        norms[t].resize(data_.tables[t].rows);
         bins += feature.size();
     }
+    std::vector<double*> to;
+    for (Buffer<double>& of_table : norms) to.push_back(of_table.empty() ? nullptr : of_table.data());
     const auto sketches = static_cast<size_t>(plan_.sketches);
     Buffer<double> sums(context_.memory(), what, sketches * bins, 0.0); // by bin and sketch
-    for (size_t sketch = 0; sketch < sketches; sketch++)
-        for (size_t t = 0; t < places.size(); t++) {
-            if (places[t].empty()) continue;
-            const uint64_t seed = random_bits(seed_, stream, sketches_taken_++);
-            const Buffer<double> norms = residuals.squared_norms(static_cast<int>(t), plan_.size, seed);
-            for (const auto& [feature, offset] : places[t])
-                with_bins(data_, *feature, [&, offset = offset](const auto& bin_of) {
-                    double* const out = sums.data() + offset * sketches + sketch;
-                    for (uint64_t row = 0; row < norms.size(); row++) out[bin_of(row) * sketches] += norms[row];
-                });
+    for (size_t sketch = 0; sketch < sketches; sketch++) {
+        for (Buffer<double>& of_table : norms) std::fill(of_table.begin(), of_table.end(), 0.0);
+        sketch_.add_norms(selection, residual, plan_.size, random_bits(seed_, stream, sketches_taken_++), to);
+        double* out = sums.data() + sketch;
+        for (const int f : features) {
+            const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
+            const Buffer<double>& of_table = norms[static_cast<size_t>(feature.table)];
+            with_bins(data_, feature, [&](const auto& bin_of) {
+                for (uint64_t row = 0; row < of_table.size(); row++) out[bin_of(row) * sketches] += of_table[row];
+            });
+            out += feature.size() * sketches;
         }
+    }
     Buffer<double> medians(context_.memory(), what, bins);
     for (size_t bin = 0; bin < bins; bin++) {
         double* const of_bin = sums.data() + bin * sketches;

@@ -23,11 +23,12 @@ relational::SketchPlan plan_sketches(const Options& options, uint64_t bins, size
 
 class SketchedSquares {
   public:
-    SketchedSquares(const relational::GroupedJoin& join, const BinnedData& data, const Options& options,
-                    RunContext& context);
+    SketchedSquares(const relational::FilteredJoin& join, const BinnedData& data, const Options& options);
 
-    // Σ weight · residual² by bin, of these features one after the other. Every call takes sketches of its own.
-    Buffer<double> by_bin(const relational::FilteredSketch& residuals, const std::vector<int>& features);
+    // Σ weight · residual² by bin, of these features one after the other, where the sum of the queries is the residual.
+    // Every call takes sketches of its own.
+    Buffer<double> by_bin(const relational::Selection& selection, const std::vector<relational::FilterQuery>& residual,
+                          const std::vector<int>& features);
     // Takes note of the relative error of the sum over a tree's root, but where a perfect fit leaves rounding errors
     // only.
     void measure(double estimate, double exact);
@@ -36,13 +37,14 @@ class SketchedSquares {
 
     // Bytes at most, by what is known before binning. Error limit_exceeded for sketches of more than 2^31 − 1 numbers.
     static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options,
-                          int threads);
+                          uint64_t queries);
 
   private:
     const BinnedData& data_;
     const relational::SketchPlan plan_;
     const uint64_t seed_;
     RunContext& context_;
+    relational::FilteredSketch sketch_;
     uint64_t sketches_taken_ = 0;
     double largest_sum_ = 0;
     std::optional<double> error_;

@@ -13,12 +13,14 @@ using namespace relational;
 namespace {
 
 // Measured on one core, in nanoseconds.
-constexpr double per_join_row = 4;      // and table, and level of a tree
-constexpr double per_group_product = 1; // of a group of rows with equal keys, a query and a neighbour
-constexpr double per_filtered_row = 0.5;
-constexpr double per_summed_row = 25;   // of a node
-constexpr double per_sketched_row = 20; // of a node, a query and a block of frequencies
-constexpr double per_sketched_message = 8;
+constexpr double per_join_row = 4;           // and table, and level of a tree
+constexpr double per_summed_row = 20;        // of a node
+constexpr double per_filtered_row = 0.3;     // and condition
+constexpr double per_group_product = 1.2;    // of a group of rows with equal keys, a sub-query and a neighbour
+constexpr double per_pair_product = 0.25;    // the same for pairs of queries: most contradict each other
+constexpr double per_sketched_row = 10;      // and block of frequencies
+constexpr double per_sketched_filter = 1;    // and condition, likewise
+constexpr double per_sketched_product = 2.5; // of a group, a sub-query and a neighbour, likewise
 constexpr double not_worth_a_choice = 1e9;
 
 double leaves_of(const Options& options) {
@@ -29,67 +31,108 @@ double enumerated_nanoseconds(double join_rows, double tables, const Options& op
     return join_rows * tables * per_join_row * (1 + options.trees * std::log2(leaves_of(options)));
 }
 
-// Steps of one query: of each table's groups, for each neighbour. Rows whose neighbours are all met on the same keys
-// make a group for each key; otherwise there may be one for each row.
-double products_of_query(const Join& join) {
-    double products = 0;
-    for (size_t t = 0; t < join.tables().size(); t++) {
-        const JoinTree::Node& node = join.tree().nodes[t];
-        std::vector<std::pair<int, const std::vector<int>*>> neighbours;
-        if (node.parent >= 0) neighbours.emplace_back(node.parent, &node.separator);
-        for (const int child : node.children)
-            neighbours.emplace_back(child, &join.tree().nodes[static_cast<size_t>(child)].separator);
-        const bool one_key = std::all_of(neighbours.begin(), neighbours.end(), [&](const auto& neighbour) {
-            return *neighbour.second == *neighbours.front().second;
-        });
-        const double groups = neighbours.empty() ? 1
-                              : one_key ? static_cast<double>(join.key_count(static_cast<int>(t), neighbours[0].first))
-                                        : static_cast<double>(join.tables()[t].rows);
-        products += groups * static_cast<double>(1 + neighbours.size());
-    }
-    return products;
+// Groups of a table's rows by their keys. Rows whose neighbours are all met on the same keys make a group for each key;
+// otherwise there may be one for each row.
+double groups_of(const Join& join, size_t t) {
+    const JoinTree::Node& node = join.tree().nodes[t];
+    std::vector<std::pair<int, const std::vector<int>*>> neighbours;
+    if (node.parent >= 0) neighbours.emplace_back(node.parent, &node.separator);
+    for (const int child : node.children)
+        neighbours.emplace_back(child, &join.tree().nodes[static_cast<size_t>(child)].separator);
+    const bool one_key = std::all_of(neighbours.begin(), neighbours.end(), [&](const auto& neighbour) {
+        return *neighbour.second == *neighbours.front().second;
+    });
+    return neighbours.empty() ? 1
+           : one_key          ? static_cast<double>(join.key_count(static_cast<int>(t), neighbours[0].first))
+                              : static_cast<double>(join.tables()[t].rows);
 }
+
+// What evaluating some queries at one node takes. Leaves with conditions on few tables ask the same of the others.
+class QueryCost {
+  public:
+    QueryCost(const Join& join, const Options& options) : levels_(std::log2(leaves_of(options))) {
+        std::vector<double> columns_below(join.tables().size(), 0);
+        const std::vector<int>& order = join.tree().order;
+        for (size_t i = order.size(); i-- > 0;) {
+            const auto t = static_cast<size_t>(order[i]);
+            const JoinTree::Node& node = join.tree().nodes[t];
+            columns_below[t] += static_cast<double>(join.tables()[t].columns.size());
+            if (node.parent >= 0) columns_below[static_cast<size_t>(node.parent)] += columns_below[t];
+        }
+        const double columns = columns_below[static_cast<size_t>(order[0])];
+        for (size_t t = 0; t < join.tables().size(); t++) {
+            const JoinTree::Node& node = join.tree().nodes[t];
+            const auto neighbours = static_cast<double>(node.children.size() + (node.parent >= 0 ? 1 : 0));
+            tables_.push_back({static_cast<double>(join.tables()[t].rows), groups_of(join, t) * (1 + neighbours),
+                               static_cast<double>(join.tables()[t].columns.size()) / std::max(1.0, columns),
+                               columns_below[t] / std::max(1.0, columns)});
+            rows_ += tables_.back().rows;
+        }
+    }
+
+    double rows() const { return rows_; }
+    // Nanoseconds of so many queries, each the product of so many leaves' conditions.
+    double of(double queries, double leaves, double per_filter, double per_product) const {
+        double sum = 0;
+        for (const OfTable& table : tables_)
+            sum += table.rows * per_filter * distinct(queries, leaves, table.columns) +
+                   table.products * per_product * distinct(queries, leaves, table.columns_below);
+        return sum;
+    }
+
+  private:
+    struct OfTable {
+        double rows, products;
+        double columns, columns_below; // of the table, and with those below it in the join tree: part of all
+    };
+
+    // One asks for nothing, and a leaf has a condition for each level of its tree, on any column.
+    double distinct(double queries, double leaves, double columns) const {
+        return 1 + queries * (1 - std::pow(1 - columns, leaves * levels_));
+    }
+
+    const double levels_;
+    double rows_ = 0;
+    std::vector<OfTable> tables_;
+};
 
 // Part of the leaves that do not contradict a node: the larger the trees, the more do.
 double relevant_part(const Options& options) {
     return 1.5 / std::max(1.5, std::log2(leaves_of(options)));
 }
 
-// Every node but the last leaves is sketched for each table with features, with the earlier leaves that do not
-// contradict it as the vector's terms. Half of the rows are in a node, and half of those in such a leaf.
+// Of a node, on average: the leaves of the earlier trees that do not contradict it.
+double queries_of_node(const Options& options) {
+    return options.trees / 2.0 * leaves_of(options) * relevant_part(options);
+}
+
+// Every node is sketched, with the earlier leaves that do not contradict it. Half of the rows are in a node.
 double sketching_nanoseconds(const Join& join, const Options& options) {
     if (!sketches_squares(options)) return 0;
-    double bins = 0, with_features = 0, for_rows = 0;
-    for (size_t t = 0; t < join.tables().size(); t++) {
-        const Table& table = join.tables()[t];
+    double bins = 0;
+    for (const Table& table : join.tables()) {
         const auto rows = static_cast<double>(table.rows);
         const double most_bins = 1 + (options.max_bins > 0 ? std::min<double>(options.max_bins, rows) : rows);
         bins += most_bins * static_cast<double>(table.columns.size());
-        with_features += table.columns.empty() ? 0 : 1;
-        const JoinTree::Node& node = join.tree().nodes[t];
-        const auto neighbours = static_cast<double>(node.children.size() + (node.parent >= 0 ? 1 : 0));
-        for_rows += rows * (per_sketched_row / 4 + per_sketched_message / 2 * (1 + neighbours));
     }
     const SketchPlan plan = plan_sketches(options, static_cast<uint64_t>(bins), join.tables().size());
     const double blocks = 1 + static_cast<double>(plan.size) / (2 * Spectrum::width);
-    const double trees = options.trees, leaves = leaves_of(options);
-    const double nodes = 2 * leaves * trees, terms = 1 + trees / 2 * leaves * relevant_part(options);
-    return nodes * with_features * plan.sketches * blocks * terms * for_rows;
+    const QueryCost cost(join, options);
+    const double nodes = 2 * leaves_of(options) * options.trees;
+    return nodes / 2 * plan.sketches * blocks *
+           (cost.rows() * per_sketched_row +
+            cost.of(queries_of_node(options), 1, per_sketched_filter, per_sketched_product));
 }
 
-// A tree has a pass over the tables for every split, and a pass a query for each leaf of the earlier trees that does
-// not contradict the node.
+// Of two siblings, one is evaluated: the sums of its rows, a query for each leaf of the earlier trees that does not
+// contradict it and, for exact sums of squares, one for each pair of those. Half of the rows are in a node.
 double factorised_nanoseconds(const Join& join, const Options& options) {
-    double rows = 0;
-    for (const Table& table : join.tables()) rows += static_cast<double>(table.rows);
-    const double trees = options.trees, leaves = leaves_of(options);
-    const double relevant = relevant_part(options);
-    double queries = trees * trees / 2 * leaves * leaves * relevant;
+    const QueryCost cost(join, options);
+    const double nodes = options.trees * leaves_of(options), queries = queries_of_node(options);
+    double of_node = cost.rows() * per_summed_row + cost.of(queries, 1, per_filtered_row, per_group_product);
     if (options.criterion == Criterion::mse_sum && !options.sketch_residuals)
-        queries *= trees * leaves * relevant / 6; // pairs of leaves
-    return trees * leaves * rows * per_summed_row +
-           queries * (products_of_query(join) * per_group_product + rows * per_filtered_row) +
-           sketching_nanoseconds(join, options);
+        of_node += cost.of(queries * queries * 2 / 3, 2, per_filtered_row, per_pair_product);
+    return nodes / 2 * of_node + sketching_nanoseconds(join, options);
 }
 
 std::string seconds(double nanoseconds) {
@@ -126,6 +169,10 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, Strateg
                                             seconds(enumerated).c_str(), seconds(factorised).c_str())};
     return {Strategy::factorize, format("estimated at %s against %s with the join's rows held",
                                         seconds(factorised).c_str(), seconds(enumerated).c_str())};
+}
+
+double factorising_seconds(const Join& join, const Options& options) {
+    return factorised_nanoseconds(join, options) * 1e-9;
 }
 
 double sketching_seconds(const Join& join, const Options& options, RunContext& context) {

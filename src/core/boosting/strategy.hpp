@@ -18,6 +18,10 @@ struct StrategyChoice {
 StrategyChoice choose_strategy(const relational::Join& join, const Options& options, Strategy asked,
                                RunContext& context);
 
+// What the choice takes factorised training to cost: a rough forecast in seconds, on one thread. Exact sums of squares
+// grow with the square of the number of leaves, sketched ones with that number times their size.
+double factorising_seconds(const relational::Join& join, const Options& options);
+
 // A rough forecast of the time that sketches of squared residuals take when training factorises the join, in seconds
 // with as many threads as the context has; 0 where none are made.
 double sketching_seconds(const relational::Join& join, const Options& options, RunContext& context);

@@ -1,5 +1,6 @@
 #include "core/boosting/training_rows.hpp"
 
+#include "core/boosting/number_grid.hpp"
 #include "core/boosting/pieces.hpp"
 
 #include <atomic>
@@ -34,18 +35,10 @@ TrainingRows::TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& conte
 
 void TrainingRows::fix_weights(const Buffer<double>& weight, ThreadTeam& team) {
     if (weight.empty()) return;
-    double largest = 0;
-    for (const double w : weight) {
-        if (!(w >= 0) || std::isinf(w))
-            throw Error(ErrorCode::out_of_range, format("weight %g is out of range", w), {},
-                        "Weights must be finite and not negative.");
-        largest = std::max(largest, w);
-    }
+    const auto [exponent, shift] = scale_of_weights(weight);
     weights_.resize(weight.size());
-    const int exponent = largest > 0 ? std::ilogb(largest) : 0;
     scale_ = 61 - static_cast<int>(std::bit_width(rows_)) - exponent;
-    // Up to 2^10 a weight stays as it is, so that an integer weight equals so many copies of the row, bit for bit.
-    shift_ = exponent >= 0 && exponent <= 10 ? 0 : -exponent;
+    shift_ = shift;
     for_pieces(team, weight.size(), [&](size_t begin, size_t end, int) {
         for (size_t i = begin; i < end; i++) weights_[i] = std::llrint(std::ldexp(weight[i], scale_));
     });

@@ -1,6 +1,8 @@
 #include "core/relational/filtered_kernels.hpp"
 
 #include <array>
+#include <bit>
+#include <cmath>
 
 // The sanitizers' start-up cannot run before the loader resolves clones.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
@@ -8,6 +10,7 @@
 #else
 #define BTML_CLONES
 #endif
+#define BTML_INLINE [[gnu::always_inline]] inline // into each clone
 
 namespace btml::relational::kernels {
 
@@ -16,10 +19,10 @@ namespace {
 using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
 
 // Eight numbers anywhere in an array.
-inline void load(const double* from, Lanes& to) {
+BTML_INLINE void load(const double* from, Lanes& to) {
     __builtin_memcpy(&to, from, sizeof(Lanes));
 }
-inline void store(const Lanes& from, double* to) {
+BTML_INLINE void store(const Lanes& from, double* to) {
     __builtin_memcpy(to, &from, sizeof(Lanes));
 }
 
@@ -31,8 +34,68 @@ alignas(64) constexpr auto bits_of_bytes = [] {
     return table;
 }();
 
-inline double power_of(double x, int power) {
+BTML_INLINE double power_of(double x, int power) {
     return power == 0 ? 1 : power == 1 ? x : x * x;
+}
+
+BTML_INLINE double sum_of(const Lanes& x) {
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+struct Complexes {
+    Lanes re, im;
+};
+BTML_INLINE void load(const Spectrum::Value& from, Complexes& to) {
+    load(from.re, to.re);
+    load(from.im, to.im);
+}
+BTML_INLINE void store(const Complexes& from, Spectrum::Value& to) {
+    store(from.re, to.re);
+    store(from.im, to.im);
+}
+
+BTML_INLINE void load(const Factor<double>& factor, size_t i, Lanes& to) {
+    const double* const values = factor.values;
+    if (!factor.index) return load(values + i, to);
+    const uint32_t* const index = factor.index + i;
+    to = Lanes{values[index[0]], values[index[1]], values[index[2]], values[index[3]],
+               values[index[4]], values[index[5]], values[index[6]], values[index[7]]};
+}
+
+BTML_INLINE void product_of(std::span<const Factor<double>> factors, const double* scale, size_t i, Lanes& product) {
+    product = Lanes{} + (scale ? *scale : 1);
+    Lanes factor{};
+    for (const Factor<double>& f : factors) {
+        load(f, i, factor);
+        product *= factor;
+    }
+}
+
+BTML_INLINE void load(const Factor<Spectrum::Value>& factor, size_t i, Complexes& to) {
+    load(factor.values[factor.index ? factor.index[i] : i], to);
+}
+
+BTML_INLINE void multiply(Complexes& a, const Complexes& b) {
+    const Lanes re = a.re * b.re - a.im * b.im;
+    a.im = a.re * b.im + a.im * b.re;
+    a.re = re;
+}
+
+BTML_INLINE void product_of(std::span<const Factor<Spectrum::Value>> factors, const Spectrum::Value* scale, size_t i,
+                            Complexes& product) {
+    load(scale ? *scale : Spectrum::one(), product);
+    Complexes factor{};
+    size_t f = 0;
+    if (!scale && !factors.empty()) load(factors[f++], i, product);
+    for (; f < factors.size(); f++) {
+        load(factors[f], i, factor);
+        multiply(product, factor);
+    }
+}
+
+// The filters that a row passes.
+BTML_INLINE uint64_t passed(const SpectrumFilters& filter, uint32_t row) {
+    return filter.word ? filter.word[row] & filter.mask : 1;
 }
 
 } // namespace
@@ -75,35 +138,146 @@ void add_row_sums(const GroupRows& rows, const FilterBits* filters, size_t count
             bits *= factor;
             filtered += filter.power == 0 ? bits : bits * power_of(rows.values[row], filter.power);
         }
-        sum += ((filtered[0] + filtered[4]) + (filtered[2] + filtered[6])) +
-               ((filtered[1] + filtered[5]) + (filtered[3] + filtered[7]));
+        sum += sum_of(filtered);
         sums[row] += rows.weights ? rows.weights[row] * sum : sum;
     }
 }
 
 BTML_CLONES
-void multiply(double* out, double scale, const double* const* factors, size_t count, size_t width) {
+void intersect(const uint64_t* a, unsigned bit_a, const uint64_t* b, unsigned bit_b, size_t count, unsigned bit,
+               uint64_t* out) {
+    using Words [[gnu::vector_size(lanes * sizeof(uint64_t))]] = uint64_t;
+    size_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        Words of_a{}, of_b{}, words{};
+        __builtin_memcpy(&of_a, a + i, sizeof(Words));
+        __builtin_memcpy(&of_b, b + i, sizeof(Words));
+        __builtin_memcpy(&words, out + i, sizeof(Words));
+        words |= (of_a >> bit_a & of_b >> bit_b & 1) << bit;
+        __builtin_memcpy(out + i, &words, sizeof(Words));
+    }
+    for (; i < count; i++) out[i] |= (a[i] >> bit_a & b[i] >> bit_b & 1) << bit;
+}
+
+BTML_CLONES
+void multiply(double* out, const double* scale, std::span<const Factor<double>> factors, size_t width) {
     for (size_t i = 0; i < width; i += lanes) {
-        Lanes product = Lanes{} + scale, factor;
-        for (size_t f = 0; f < count; f++) {
-            load(factors[f] + i, factor);
-            product *= factor;
-        }
+        Lanes product{};
+        product_of(factors, scale, i, product);
         store(product, out + i);
     }
 }
 
 BTML_CLONES
-void multiply_add(double* out, double scale, const double* const* factors, size_t count, size_t width) {
+void multiply_add(double* out, const double* scale, std::span<const Factor<double>> factors, size_t width) {
     for (size_t i = 0; i < width; i += lanes) {
-        Lanes product = Lanes{} + scale, factor;
-        for (size_t f = 0; f < count; f++) {
-            load(factors[f] + i, factor);
-            product *= factor;
+        Lanes product{}, sum{};
+        product_of(factors, scale, i, product);
+        load(out + i, sum);
+        sum += product;
+        store(sum, out + i);
+    }
+}
+
+BTML_CLONES
+void multiply(Spectrum::Value* out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
+              size_t width) {
+    for (size_t i = 0; i < width; i++) {
+        Complexes product{};
+        product_of(factors, scale, i, product);
+        store(product, out[i]);
+    }
+}
+
+BTML_CLONES
+void multiply_add(Spectrum::Value* out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
+                  size_t width) {
+    for (size_t i = 0; i < width; i++) {
+        Complexes product{}, sum{};
+        product_of(factors, scale, i, product);
+        load(out[i], sum);
+        sum.re += product.re;
+        sum.im += product.im;
+        store(sum, out[i]);
+    }
+}
+
+// Four sums at a time: one alone would wait for each addition.
+BTML_CLONES
+void add_up(double* out, const double* values, const uint32_t* order, const uint32_t* first, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        double sums[4] = {0, 0, 0, 0};
+        uint32_t j = first[i];
+        for (; j + 4 <= first[i + 1]; j += 4)
+            for (size_t k = 0; k < 4; k++) sums[k] += values[order[j + k]];
+        for (; j < first[i + 1]; j++) sums[0] += values[order[j]];
+        out[i] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+}
+
+BTML_CLONES
+void add_up(Spectrum::Value* out, const Spectrum::Value* values, const uint32_t* order, const uint32_t* first,
+            size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        Complexes sum{}, value{};
+        for (uint32_t j = first[i]; j < first[i + 1]; j++) {
+            load(values[order[j]], value);
+            sum.re += value.re;
+            sum.im += value.im;
         }
-        load(out + i, factor);
-        factor += product;
-        store(factor, out + i);
+        store(sum, out[i]);
+    }
+}
+
+BTML_CLONES
+void add_spectra(const GroupRows& rows, const RowSpectra& hashed, std::span<const SpectrumFilters> filters,
+                 Spectrum::Value* sums) {
+    for (size_t i = 0; i < rows.count; i++) {
+        const uint32_t row = rows.row(i), bucket = hashed.buckets[row] & ~RowSpectra::negative;
+        double scale = rows.weights ? std::sqrt(rows.weights[row]) : 1;
+        if (scale == 0) continue;
+        if (bucket != hashed.buckets[row]) scale = -scale;
+        Complexes own{}, sum{};
+        load(hashed.powers ? hashed.powers[bucket] : hashed.roots.powers(bucket, hashed.block, 1), own);
+        own.re *= scale;
+        own.im *= scale;
+        for (const SpectrumFilters& filter : filters) {
+            const double power = filter.power == 0 ? 1 : power_of(rows.values[row], filter.power);
+            const Complexes added{own.re * power, own.im * power};
+            for (uint64_t bits = passed(filter, row); bits; bits &= bits - 1) {
+                Spectrum::Value& to = sums[filter.at[static_cast<size_t>(std::countr_zero(bits))]];
+                load(to, sum);
+                sum.re += added.re;
+                sum.im += added.im;
+                store(sum, to);
+            }
+        }
+    }
+}
+
+BTML_CLONES
+void add_norms(const GroupRows& rows, std::span<const SpectrumFilters> filters, const Spectrum::Value* factors,
+               const SpectrumNorms& out) {
+    Lanes frequency_weights{};
+    load(out.frequency_weights.data(), frequency_weights);
+    for (size_t i = 0; i < rows.count; i++) {
+        const uint32_t row = rows.row(i);
+        Complexes v{}, factor{};
+        if (out.partial) load(out.partial[row], v);
+        for (const SpectrumFilters& filter : filters) {
+            const double power = filter.power == 0 ? 1 : power_of(rows.values[row], filter.power);
+            for (uint64_t bits = passed(filter, row); bits; bits &= bits - 1) {
+                load(factors[filter.at[static_cast<size_t>(std::countr_zero(bits))]], factor);
+                v.re += power * factor.re;
+                v.im += power * factor.im;
+            }
+        }
+        if (out.partial_sums) {
+            store(v, out.partial_sums[row]);
+        } else {
+            const Lanes squares = frequency_weights * (v.re * v.re + v.im * v.im);
+            out.norms[row] += (rows.weights ? rows.weights[row] : 1) * sum_of(squares);
+        }
     }
 }
 

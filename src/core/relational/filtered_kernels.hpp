@@ -1,8 +1,13 @@
-// The inner loops of FilteredSums, compiled for several instruction sets; results are the same bits with each.
+// The inner loops of FilteredSums and FilteredSketch, compiled for several instruction sets; results are the same bits
+// with each.
 #pragma once
 
+#include "core/relational/spectrum.hpp"
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace btml::relational::kernels {
 
@@ -23,6 +28,8 @@ struct GroupRows {
     size_t count;
     const double* weights; // by row; nullptr: 1 each
     const double* values;  // by row
+
+    uint32_t row(size_t i) const { return rows ? rows[i] : first + static_cast<uint32_t>(i); }
 };
 
 // sums[at + i] += Σ over the rows of weight · value^power · bit i, and sums[plain[power]] += Σ weight · value^power for
@@ -33,8 +40,63 @@ void add_local_sums(const GroupRows& rows, const FilterBits* filters, size_t cou
 void add_row_sums(const GroupRows& rows, const FilterBits* filters, size_t count, const int* plain,
                   const double* factors, double* sums);
 
-// out[i] = scale · Π factors[f][i], or += that; width is a multiple of `lanes`.
-void multiply(double* out, double scale, const double* const* factors, size_t count, size_t width);
-void multiply_add(double* out, double scale, const double* const* factors, size_t count, size_t width);
+// Sets `bit` of out[i] where a[i] has bit_a and b[i] has bit_b.
+void intersect(const uint64_t* a, unsigned bit_a, const uint64_t* b, unsigned bit_b, size_t count, unsigned bit,
+               uint64_t* out);
+
+// What stands in column i: values[index[i]], or values[i] where index is null.
+template <class Value>
+struct Factor {
+    const Value* values;
+    const uint32_t* index;
+};
+
+// out[i] = scale · Π over the factors of what stands in column i, or += that. `scale` null: 1. Of numbers, width is a
+// multiple of `lanes`.
+void multiply(double* out, const double* scale, std::span<const Factor<double>> factors, size_t width);
+void multiply_add(double* out, const double* scale, std::span<const Factor<double>> factors, size_t width);
+void multiply(Spectrum::Value* out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
+              size_t width);
+void multiply_add(Spectrum::Value* out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
+                  size_t width);
+
+// out[i] = Σ of values[order[j]] over first[i] ≤ j < first[i + 1].
+void add_up(double* out, const double* values, const uint32_t* order, const uint32_t* first, size_t size);
+void add_up(Spectrum::Value* out, const Spectrum::Value* values, const uint32_t* order, const uint32_t* first,
+            size_t size);
+
+// What conditions with one power of the value ask of one table's rows: bits of a word by row, and where each bit's sum
+// or factor is.
+struct SpectrumFilters {
+    const uint64_t* word; // null: all rows pass, at[0] is the place
+    uint64_t mask;
+    int power;
+    std::array<uint32_t, 64> at;
+};
+
+// Rows as a tensor sketch sees them, at one block of frequencies.
+struct RowSpectra {
+    static constexpr uint32_t negative = uint32_t{1} << 31;
+
+    const uint32_t* buckets; // by row, with `negative` where the sign is
+    const RootsOfUnity& roots;
+    uint64_t block;
+    const Spectrum::Value* powers; // by bucket; null: as the roots have them
+};
+
+// sums[at] += √weight · value^power · sign · exp(−2πi·bucket·w/k), over the rows that pass.
+void add_spectra(const GroupRows& rows, const RowSpectra& hashed, std::span<const SpectrumFilters> filters,
+                 Spectrum::Value* sums);
+
+// With v = partial[row] (0 where that is null) + Σ of value^power · factors[at] over the filters that a row passes:
+// partial_sums[row] = v where that is not null, or else norms[row] += weight · Σ of frequency_weights[i] · |v_i|².
+struct SpectrumNorms {
+    const Spectrum::Value* partial;
+    Spectrum::Value* partial_sums;
+    std::array<double, Spectrum::width> frequency_weights;
+    double* norms;
+};
+void add_norms(const GroupRows& rows, std::span<const SpectrumFilters> filters, const Spectrum::Value* factors,
+               const SpectrumNorms& out);
 
 } // namespace btml::relational::kernels

@@ -1,139 +1,179 @@
 #include "core/relational/filtered_sketch.hpp"
 
+#include "core/relational/sketch_hash.hpp"
+#include "core/relational/sub_query_messages.hpp"
 #include "core/relational/tensor_sketch.hpp"
 
-#include <cmath>
+#include <numeric>
 
 namespace btml::relational {
 
 namespace {
 
 constexpr const char* what = "a sketch of the rows of a join";
-constexpr uint64_t groups_per_poll = 256;
 
-// The numbers of the selected rows of one table, and their keys on its edges: `key_of(edge)` is that edge's attribute.
-Table selected_table(const GroupedTable& grouped, const RowSubset& subset, const double* weights,
-                     const std::vector<int>& attributes, RowBlocks& blocks, MemoryBudget& memory) {
-    Table table;
-    for (const int attribute : attributes) table.keys.push_back({attribute, Buffer<Key>(memory, what)});
-    Buffer<RowId> rows(memory, what);
-    const auto place = [&](uint64_t group, RowId row) {
-        if (weights && weights[row] == 0) return;
-        rows.push_back(row);
-        for (size_t e = 0; e < grouped.edges.size(); e++) table.keys[e].values.push_back(grouped.edges[e].key[group]);
-    };
-    blocks.run(
-        grouped.groups(),
-        [&](uint64_t begin, uint64_t end) {
-            for (uint64_t g = begin; g < end; g++) {
-                if (subset.all)
-                    for (RowId row = grouped.first[g]; row < grouped.first[g + 1]; row++) place(g, row);
-                else
-                    for (RowId i = subset.first[g]; i < subset.first[g + 1]; i++) place(g, subset.rows[i]);
-            }
-        },
-        groups_per_poll);
-    table.rows = rows.size();
-    table.columns.push_back({"row", DataColumn::Kind::category, Buffer<double>(memory, what), std::move(rows), {}});
-    return table;
-}
+using Value = Spectrum::Value;
+using kernels::RowSpectra;
+using kernels::SpectrumFilters;
 
-// An attribute for each edge of the join tree, named by its lower end.
-Join selected_join(const GroupedJoin& join, const Selection& selection, RunContext& context) {
-    RowBlocks blocks(context, "preparing a sketch", 0);
-    std::vector<Table> tables;
-    for (size_t t = 0; t < join.tables().size(); t++) {
-        const GroupedTable& grouped = join.tables()[t];
-        const int number = static_cast<int>(t);
-        std::vector<int> attributes;
-        for (size_t e = 0; e < grouped.edges.size(); e++) // the first one leads to the parent, but for the root
-            attributes.push_back(e == 0 && number != join.order()[0] ? number : grouped.edges[e].neighbour);
-        tables.push_back(
-            selected_table(grouped, *selection.rows[t], selection.weights[t], attributes, blocks, context.memory()));
-        tables.back().name = format("%d", number);
+// The conditions by word of filters and power.
+std::vector<SpectrumFilters> filters_of(const RowFilters& filters, const SubQueries::OfTable& asked) {
+    std::vector<SpectrumFilters> result;
+    for (size_t i = 0; i < asked.conditions.size(); i++) {
+        const auto [power, filter] = asked.conditions[i];
+        const uint64_t* const word = filter < 0 ? nullptr : filters.word(static_cast<size_t>(filter) / 64);
+        const auto bit = filter < 0 ? 0 : static_cast<size_t>(filter) % 64;
+        auto place = std::find_if(result.begin(), result.end(), [&, power = power](const SpectrumFilters& other) {
+            return other.word == word && other.power == power;
+        });
+        if (place == result.end()) place = result.insert(place, {word, 0, power, {}});
+        place->mask |= uint64_t{1} << bit;
+        place->at[bit] = static_cast<uint32_t>(i);
     }
-    return {std::move(tables), {}, context};
+    return result;
 }
 
 } // namespace
 
-class FilteredSketch::Vector {
-  public:
-    explicit Vector(const FilteredSketch& sketch) : sketch_(sketch) {}
-
-    size_t terms() const { return sketch_.queries_.size(); }
-    double coefficient(size_t q) const { return sketch_.queries_[q].coefficient; }
-    template <class Body>
-    void visit(size_t q, int table, Body&& body) const {
-        const auto t = static_cast<size_t>(table);
-        const FilterQuery& query = sketch_.queries_[q];
-        const bool with_value = query.power > 0 && table == sketch_.value_table_;
-        const double* const factors = with_value ? sketch_.values_.data() : sketch_.weights_[t].data();
-        if (query.filters[t] < 0) {
-            body([factors](RowId row) { return factors[row]; });
-        } else {
-            const auto filter = static_cast<size_t>(query.filters[t]);
-            const uint64_t* const word = sketch_.filters_[t].word(filter / 64);
-            const RowId* const rows = sketch_.rows_of(table).data();
-            const auto bit = filter % 64;
-            body([=](RowId row) { return (word[rows[row]] >> bit & 1) != 0 ? factors[row] : 0; });
-        }
-    }
-
-  private:
-    const FilteredSketch& sketch_;
+// Queries whose messages fit into memory together.
+struct FilteredSketch::Block {
+    SubQueries queries;
+    std::vector<std::vector<SpectrumFilters>> filters; // by table
 };
 
-FilteredSketch::FilteredSketch(const GroupedJoin& join, const std::vector<RowFilters>& filters, int value_table,
-                               const Buffer<double>& values, const Selection& selection,
-                               std::vector<FilterQuery> queries, RunContext& context)
-    : grouped_(join),
-      filters_(filters),
-      value_table_(value_table),
-      queries_(std::move(queries)),
-      context_(context),
-      join_(selected_join(join, selection, context)),
-      values_(context.memory(), what) {
-    for (int t = 0; t < static_cast<int>(join.tables().size()); t++) {
-        const Buffer<RowId>& rows = rows_of(t);
-        const double* const weights = selection.weights[static_cast<size_t>(t)];
-        Buffer<double>& roots = weights_.emplace_back(context.memory(), what, rows.size(), 1.0);
-        for (size_t i = 0; weights && i < rows.size(); i++) roots[i] = std::sqrt(weights[rows[i]]);
-        if (t != value_table) continue;
-        values_.resize(rows.size());
-        for (size_t i = 0; i < rows.size(); i++) values_[i] = roots[i] * values[rows[i]];
+struct FilteredSketch::Sketch {
+    Frequencies frequencies;
+    RootsOfUnity roots;
+    std::vector<Buffer<uint32_t>> buckets; // by table and row
+    Buffer<Value> powers;                  // by bucket, for one block of frequencies; empty for large sketches
+};
+
+FilteredSketch::FilteredSketch(const FilteredJoin& filtered)
+    : filtered_(filtered), messages_(std::make_unique<SubQueryMessages<Value>>(filtered)) {}
+
+FilteredSketch::~FilteredSketch() = default;
+
+// Queries that ask the same of the largest tables come together: their sub-queries there are one.
+std::vector<FilteredSketch::Block> FilteredSketch::blocks_of(std::vector<FilterQuery> queries) const {
+    std::vector<int> tables(static_cast<size_t>(filtered_.tables()));
+    std::iota(tables.begin(), tables.end(), 0);
+    std::stable_sort(tables.begin(), tables.end(),
+                     [&](int a, int b) { return filtered_.table(a).groups() > filtered_.table(b).groups(); });
+    std::sort(queries.begin(), queries.end(), [&](const FilterQuery& a, const FilterQuery& b) {
+        for (const int t : tables) {
+            const int of_a = a.filters[static_cast<size_t>(t)], of_b = b.filters[static_cast<size_t>(t)];
+            if (of_a != of_b) return of_a < of_b;
+        }
+        return a.power < b.power;
+    });
+    const uint64_t more = SubQueryMessages<Value>::bytes_per_query(filtered_.join);
+    std::vector<Block> blocks;
+    for (size_t next = 0; next < queries.size();) {
+        SubQueries block(filtered_.join, filtered_.value_table);
+        do block.add(queries[next++]);
+        while (next < queries.size() && SubQueryMessages<Value>::bytes(filtered_.join, block) + more <= block_memory);
+        std::vector<std::vector<SpectrumFilters>> filters;
+        for (int t = 0; t < filtered_.tables(); t++)
+            filters.push_back(filters_of(filtered_.filters[static_cast<size_t>(t)], block.table(t)));
+        blocks.push_back({std::move(block), std::move(filters)});
     }
+    return blocks;
 }
 
-const Buffer<RowId>& FilteredSketch::rows_of(int table) const {
-    return join_.tables()[static_cast<size_t>(table)].columns[0].codes;
+FilteredSketch::Sketch FilteredSketch::hash_rows(const Selection& selection, const AliveGroups& alive, uint64_t size,
+                                                 uint64_t seed) const {
+    MemoryBudget& memory = filtered_.context.memory();
+    const uint32_t k = TensorSketch::checked_size(size);
+    Sketch sketch{Frequencies(k), RootsOfUnity(k, filtered_.context), {}, Buffer<Value>(memory, what)};
+    uint64_t rows = 0;
+    for (int t = 0; t < filtered_.tables(); t++) {
+        const GroupedTable& grouped = filtered_.table(t);
+        rows += grouped.rows;
+        const SketchHash hash(seed, static_cast<uint64_t>(t));
+        Buffer<uint32_t>& buckets = sketch.buckets.emplace_back(memory, what, grouped.rows);
+        for_ranges(filtered_.team, grouped.groups(), 20 * grouped.rows, [&](uint64_t begin, uint64_t end, int) {
+            for (uint64_t g = begin; g < end; g++)
+                if (alive[static_cast<size_t>(t)][g])
+                    for_each_row(filtered_.selected(selection, t, g), [&](RowId row) {
+                        buckets[row] = hash.bucket(row, k) | (hash.is_negative(row) ? RowSpectra::negative : 0);
+                    });
+        });
+    }
+    if (size <= rows) sketch.powers.resize(size);
+    return sketch;
 }
 
-Buffer<double> FilteredSketch::squared_norms(int table, uint64_t size, uint64_t seed) const {
-    Buffer<double> norms(context_.memory(), what, grouped_.tables()[static_cast<size_t>(table)].rows, 0.0);
-    const Buffer<RowId>& rows = rows_of(table);
-    if (rows.empty()) return norms;
-    TensorSketch sketch(join_, size, seed, table, context_);
-    const Buffer<double> selected = sketch.squared_norm_by_row(Vector(*this));
-    for (size_t i = 0; i < rows.size(); i++) norms[rows[i]] = selected[i];
-    return norms;
+void FilteredSketch::pass_messages(const Selection& selection, const AliveGroups& alive, const Block& block,
+                                   const Sketch& sketch, uint64_t frequencies) {
+    const Value* const powers = sketch.powers.empty() ? nullptr : sketch.powers.data();
+    messages_->set(block.queries, alive);
+    messages_->send_up(
+        {[&](int t, uint64_t group, Value* sums, int) {
+             const auto table = static_cast<size_t>(t);
+             std::fill_n(sums, block.queries.table(t).conditions.size(), Spectrum::zero());
+             kernels::add_spectra(filtered_.selected(selection, t, group),
+                                  {sketch.buckets[table].data(), sketch.roots, frequencies, powers},
+                                  block.filters[table], sums);
+         },
+         [&](int t) { return filtered_.table(t).rows * (10 + 2 * block.queries.table(t).conditions.size()); }});
+    messages_->send_down();
 }
 
-// By row: its number, weight and value, and in the sketch its group, bucket and sign; on each edge four keys. By number
-// of the sketch: a root of unity. By thread: a block of frequencies for each key and twice for each row of a table.
-uint64_t FilteredSketch::bytes(const GroupedJoin& join, uint64_t size, int threads) {
-    uint64_t rows = 0, edges = 0, keys = 0, most_rows = 0;
-    for (const GroupedTable& table : join.tables()) {
-        rows += table.rows;
-        most_rows = std::max(most_rows, table.rows);
-        for (const GroupedTable::Edge& edge : table.edges) {
-            edges += table.rows;
-            keys += edge.keys;
+void FilteredSketch::add_rows(const Selection& selection, const AliveGroups& alive, const Block& block, int t,
+                              const kernels::SpectrumNorms& out) {
+    const GroupedTable& grouped = filtered_.table(t);
+    const auto table = static_cast<size_t>(t);
+    const uint64_t steps = grouped.rows * (5 + 2 * block.queries.table(t).conditions.size()) + messages_->steps(t);
+    for_ranges(filtered_.team, grouped.groups(), steps, [&](uint64_t begin, uint64_t end, int worker) {
+        for (uint64_t g = begin; g < end; g++)
+            if (alive[table][g])
+                kernels::add_norms(filtered_.selected(selection, t, g), block.filters[table],
+                                   messages_->factors(t, g, worker), out);
+    });
+}
+
+void FilteredSketch::add_norms(const Selection& selection, const std::vector<FilterQuery>& queries, uint64_t size,
+                               uint64_t seed, const std::vector<double*>& norms) {
+    const AliveGroups alive = filtered_.find_alive(selection);
+    const std::vector<Block> blocks = blocks_of(filtered_.relevant(selection, alive, queries));
+    Sketch sketch = hash_rows(selection, alive, size, seed);
+    std::vector<Buffer<Value>> partial; // by table: the sums of the queries so far, where there are several blocks
+    for (size_t t = 0; t < norms.size() && blocks.size() > 1; t++)
+        partial.emplace_back(filtered_.context.memory(), what,
+                             norms[t] ? filtered_.table(static_cast<int>(t)).rows : 0);
+    for (uint64_t block = 0; block < sketch.frequencies.blocks() && !blocks.empty(); block++) {
+        filtered_.context.progress("sketching", block, sketch.frequencies.blocks());
+        for_ranges(filtered_.team, sketch.powers.size(), 20 * sketch.powers.size(),
+                   [&](uint64_t begin, uint64_t end, int) {
+                       for (uint64_t bucket = begin; bucket < end; bucket++)
+                           sketch.powers[bucket] = sketch.roots.powers(static_cast<uint32_t>(bucket), block, 1);
+                   });
+        kernels::SpectrumNorms out{};
+        for (size_t i = 0; i < Spectrum::width; i++)
+            out.frequency_weights[i] =
+                sketch.frequencies.weight(Frequencies::first(block) + i) / static_cast<double>(size);
+        for (size_t b = 0; b < blocks.size(); b++) {
+            pass_messages(selection, alive, blocks[b], sketch, block);
+            for (size_t t = 0; t < norms.size(); t++) {
+                if (!norms[t]) continue;
+                out.norms = norms[t];
+                out.partial = b == 0 ? nullptr : partial[t].data();
+                out.partial_sums = b + 1 == blocks.size() ? nullptr : partial[t].data();
+                add_rows(selection, alive, blocks[b], static_cast<int>(t), out);
+            }
         }
     }
-    const uint64_t by_thread = (keys + 2 * most_rows) * sizeof(Spectrum::Value) + most_rows * sizeof(double);
-    return rows * (sizeof(RowId) + 2 * sizeof(double) + 4 * sizeof(RowId)) + edges * 4 * sizeof(Key) +
-           2 * most_rows * sizeof(double) + size * 2 * sizeof(double) + static_cast<uint64_t>(threads) * by_thread;
+}
+
+// By row: its bucket, and a value where there are several blocks of queries. By number of the sketch: a root of unity.
+uint64_t FilteredSketch::bytes(const GroupedJoin& join, uint64_t size, uint64_t queries) {
+    uint64_t rows = 0;
+    for (const GroupedTable& table : join.tables()) rows += table.rows;
+    const uint64_t query = SubQueryMessages<Value>::bytes_per_query(join);
+    const bool fits = queries <= block_memory / query;
+    const uint64_t messages = fits ? queries * query : std::max(query, block_memory);
+    return messages + rows * (sizeof(uint32_t) + (fits ? 0 : sizeof(Value))) + size * 2 * sizeof(double) +
+           std::min(size, rows) * sizeof(Value);
 }
 
 } // namespace btml::relational

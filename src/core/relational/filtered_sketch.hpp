@@ -1,42 +1,48 @@
 // The sum that FilteredSums evaluates, as a vector over the selected rows of a join, and its squared norm by tensor
 // sketch: Σ over the join's rows of weight · (Σ_q coefficient_q · [the row passes q] · value^power_q)², without the
-// pairs of queries that its exact value takes (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §3).
+// pairs of queries that its exact value takes (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §3). All
+// queries are evaluated together, some frequencies at a time, and so are the norms of all tables' rows: a row's own
+// number is of modulus 1 at every frequency, so its norm is that of what the other tables contribute.
 #pragma once
 
-#include "core/relational/filtered_sums.hpp"
-#include "core/relational/join.hpp"
+#include "core/relational/filtered_join.hpp"
+
+#include <memory>
 
 namespace btml::relational {
 
+template <class Value>
+class SubQueryMessages;
+
 class FilteredSketch {
   public:
-    // Copies the keys, weights and values of the selected rows. The filters must stay as they are; no query has
-    // power 2.
-    FilteredSketch(const GroupedJoin& join, const std::vector<RowFilters>& filters, int value_table,
-                   const Buffer<double>& values, const Selection& selection, std::vector<FilterQuery> queries,
-                   RunContext& context);
+    explicit FilteredSketch(const FilteredJoin& filtered);
+    ~FilteredSketch();
 
-    // For each row of a table, the squared norm over the join's rows that it takes part in; 0 for rows that are not
-    // selected. By one sketch of `size` numbers (its errors are those of TensorSketch); different seeds give
-    // independent sketches. For how far it is off, see sketch_size.hpp.
-    Buffer<double> squared_norms(int table, uint64_t size, uint64_t seed) const;
+    // norms[t][ρ] += the squared norm over the selected join rows that ρ takes part in, for the rows ρ of the selection
+    // and tables t with norms[t]. By one sketch of `size` numbers (its errors are those of TensorSketch); different
+    // seeds give independent sketches. For how far it is off, see sketch_size.hpp. No query has power 2.
+    void add_norms(const Selection& selection, const std::vector<FilterQuery>& queries, uint64_t size, uint64_t seed,
+                   const std::vector<double*>& norms);
 
-    // Bytes that this takes at most, a sketch of `size` numbers included.
-    static uint64_t bytes(const GroupedJoin& join, uint64_t size, int threads);
+    // Bytes of the messages at most (or as many as one query takes); they are kept for the next call.
+    static constexpr uint64_t block_memory = uint64_t{256} << 20;
+    // Bytes that a sketch of `size` numbers of so many queries takes at most.
+    static uint64_t bytes(const GroupedJoin& join, uint64_t size, uint64_t queries);
 
   private:
-    class Vector;
+    struct Block;
+    struct Sketch;
 
-    const Buffer<RowId>& rows_of(int table) const;
+    std::vector<Block> blocks_of(std::vector<FilterQuery> queries) const;
+    Sketch hash_rows(const Selection& selection, const AliveGroups& alive, uint64_t size, uint64_t seed) const;
+    void pass_messages(const Selection& selection, const AliveGroups& alive, const Block& block, const Sketch& sketch,
+                       uint64_t frequencies);
+    void add_rows(const Selection& selection, const AliveGroups& alive, const Block& block, int table,
+                  const kernels::SpectrumNorms& out);
 
-    const GroupedJoin& grouped_;
-    const std::vector<RowFilters>& filters_;
-    const int value_table_;
-    const std::vector<FilterQuery> queries_;
-    RunContext& context_;
-    Join join_;                           // of the rows that are left; its one column is their numbers in grouped_
-    std::vector<Buffer<double>> weights_; // by table and row of join_: the square root
-    Buffer<double> values_;               // of the value table's rows, times that
+    const FilteredJoin filtered_;
+    std::unique_ptr<SubQueryMessages<Spectrum::Value>> messages_;
 };
 
 } // namespace btml::relational

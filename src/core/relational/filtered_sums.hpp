@@ -6,34 +6,19 @@
 // join.
 #pragma once
 
-#include "core/base/threads.hpp"
-#include "core/relational/filtered_kernels.hpp"
-#include "core/relational/grouped_join.hpp"
-#include "core/relational/row_filters.hpp"
+#include "core/relational/filtered_join.hpp"
 
-#include <span>
+#include <memory>
 
 namespace btml::relational {
 
-// Σ over the join's rows that pass of weight · value^power, where weight is the product of the tables' row weights and
-// value a number of one table's rows.
-struct FilterQuery {
-    double coefficient;
-    int power;                // 0, 1 or 2
-    std::vector<int> filters; // by table; −1: all rows pass
-};
-
-// The rows of a join that are looked at, by table.
-struct Selection {
-    std::vector<const RowSubset*> rows;
-    std::vector<const double*> weights; // by row; nullptr: 1 each
-};
+template <class Value>
+class SubQueryMessages;
 
 class FilteredSums {
   public:
-    // `values`, by row of value_table, and the filters are looked at again in every call.
-    FilteredSums(const GroupedJoin& join, const std::vector<RowFilters>& filters, int value_table,
-                 const Buffer<double>& values, ThreadTeam& team, RunContext& context);
+    explicit FilteredSums(const FilteredJoin& filtered);
+    ~FilteredSums();
 
     // sums[t][ρ] += Σ_q coefficient_q · (query q over the selected join rows that ρ takes part in), for the rows ρ of
     // the selection and tables t with sums[t]; where counts[t], counts[t][ρ] = their weight. Queries that the
@@ -47,46 +32,22 @@ class FilteredSums {
     // The same over the whole selected join, by upward messages only.
     Total total(const Selection& selection, const std::vector<FilterQuery>& queries);
 
-    // The queries without those that some table's selection contradicts, and without filters that all its rows pass;
-    // those that are the same then are one.
-    std::vector<FilterQuery> relevant(const Selection& selection, const std::vector<FilterQuery>& queries) const;
-
-    // Bytes that one more query evaluated at the same time takes, and how many all together take at most (or as many as
-    // eight queries do).
+    // Bytes that one more query evaluated at the same time takes at most, and how many all together take at most (or as
+    // many as eight queries do). They are kept for the next call.
     static constexpr uint64_t block_memory = uint64_t{64} << 20;
     static uint64_t bytes_per_query(const GroupedJoin& join);
 
   private:
     struct Local;
-    struct Block;
-    struct Passing {
-        std::vector<uint64_t> any, all;
-    };
-    using Alive = std::vector<Buffer<uint8_t>>; // by table and group
 
-    kernels::GroupRows selected(const Selection& selection, int table, uint64_t group) const;
-    Alive find_alive(const Selection& selection) const;
-    Passing find_passing(const Selection& selection, const Alive& alive, int table) const;
-    std::vector<FilterQuery> relevant(const Selection& selection, const Alive& alive,
-                                      const std::vector<FilterQuery>& queries) const;
     template <class Body>
-    void for_each_block(const Selection& selection, const std::vector<FilterQuery>& queries, const Body& body);
-    Block make_block(const Selection& selection, const Alive& alive, std::span<const FilterQuery> queries);
-    void sum_locally(Block& block, int table);
-    size_t factors_of(const Block& block, int table, uint64_t group, size_t except, const double** factors) const;
-    void send(Block& block, int table, size_t edge);
-    void send_up(Block& block);
-    void send_down(Block& block);
-    void add_rows(Block& block, int table, double* sums, double* counts);
+    void for_each_block(const Selection& selection, const AliveGroups& alive, const std::vector<FilterQuery>& queries,
+                        bool with_count, const Body& body);
+    void add_rows(const Selection& selection, const AliveGroups& alive, const Local& local, int table, bool has_count,
+                  double* sums, double* counts);
 
-    const GroupedTable& table(int t) const { return join_.tables()[static_cast<size_t>(t)]; }
-
-    const GroupedJoin& join_;
-    const std::vector<RowFilters>& filters_;
-    const int value_table_;
-    const Buffer<double>& values_;
-    ThreadTeam& team_;
-    RunContext& context_;
+    const FilteredJoin filtered_;
+    std::unique_ptr<SubQueryMessages<double>> messages_;
 };
 
 } // namespace btml::relational

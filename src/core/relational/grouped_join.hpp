@@ -4,6 +4,8 @@
 
 #include "core/relational/join.hpp"
 
+#include <span>
+
 namespace btml::relational {
 
 // The rows of one table by their keys on all separators.
@@ -38,6 +40,10 @@ class GroupedJoin {
 
     const std::vector<GroupedTable>& tables() const { return tables_; }
     const std::vector<int>& order() const { return order_; } // tables, parents before children
+    // A table's edges away from the root; of its edges, the first one leads to the parent, but for the root.
+    std::span<const GroupedTable::Edge> children(int table) const {
+        return std::span(tables_[static_cast<size_t>(table)].edges).subspan(table == order_[0] ? 0 : 1);
+    }
 
   private:
     std::vector<GroupedTable> tables_;

@@ -1,5 +1,7 @@
 #include "core/relational/row_filters.hpp"
 
+#include "core/relational/filtered_kernels.hpp"
+
 namespace btml::relational {
 
 static uint64_t digest(const Buffer<RowId>& rows) {
@@ -32,10 +34,11 @@ int RowFilters::add_both(const RowFilters& other, int a, int b, RunContext& cont
     const uint64_t* const bits_a = other.word(static_cast<size_t>(a) / 64);
     const uint64_t* const bits_b = other.word(static_cast<size_t>(b) / 64);
     uint64_t* const bits = words_.back().data();
-    for (uint64_t row = 0; row < rows_; row++) {
-        if (row % RowBlocks::rows_per_poll == 0) context.poll();
-        const uint64_t passes = bits_a[row] >> (a % 64) & bits_b[row] >> (b % 64) & 1;
-        bits[row] |= passes << (filter % 64);
+    for (uint64_t row = 0; row < rows_; row += RowBlocks::rows_per_poll) {
+        context.poll();
+        kernels::intersect(bits_a + row, static_cast<unsigned>(a) % 64, bits_b + row, static_cast<unsigned>(b) % 64,
+                           std::min(RowBlocks::rows_per_poll, rows_ - row), static_cast<unsigned>(filter) % 64,
+                           bits + row);
     }
     return filter;
 }

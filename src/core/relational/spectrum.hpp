@@ -76,13 +76,14 @@ class Frequencies {
             sum += weight(first(block) + i) * (value.re[i] * value.re[i] + value.im[i] * value.im[i]);
         return sum / size_;
     }
-
-  private:
+    // How often the square of frequency w counts: its conjugate's is the same.
     double weight(uint64_t w) const {
         if (w >= count()) return 0;
         return w == 0 || 2 * w == size_ ? 1 : 2;
     }
+    uint32_t size() const { return size_; }
 
+  private:
     uint32_t size_;
 };
 

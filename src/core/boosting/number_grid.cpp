@@ -1,0 +1,37 @@
+#include "core/boosting/number_grid.hpp"
+
+namespace btml::boosting {
+
+WeightScale scale_of_weights(const Buffer<double>& weight) {
+    double largest = 0;
+    for (const double w : weight) {
+        if (!(w >= 0) || std::isinf(w))
+            throw Error(ErrorCode::out_of_range, format("weight %g is out of range", w), {},
+                        "Weights must be finite and not negative.");
+        largest = std::max(largest, w);
+    }
+    const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+    return {exponent, exponent >= 0 && exponent <= 10 ? 0 : -exponent};
+}
+
+void check_targets(double largest) {
+    if (!(largest < too_large_target))
+        throw Error(ErrorCode::out_of_range, format("target value of magnitude %g is out of range", largest), {},
+                    "Targets must be finite and below 1e150 in magnitude.");
+}
+
+int scale_for_mean(double largest_target) {
+    return most_sum_bits - 1 - std::ilogb(largest_target);
+}
+
+double mean_of(int128 sum, int128 count, int scale) {
+    const auto whole = static_cast<double>(sum / count);
+    return std::ldexp(whole + static_cast<double>(sum % count) / static_cast<double>(count), -scale);
+}
+
+int64_t rounded_leaf_value(double sum, double weight, double learning_rate, double l2) {
+    static constexpr double most = 1LL << sum_bits;
+    return std::llrint(std::clamp(learning_rate * sum / (weight + l2), -most, most));
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,41 @@
+// The grids of powers of two on which weights, targets and sums are whole numbers: what a TrainingSet that holds the
+// join's rows and one that factorises them have in common, so that they come to the same values.
+#pragma once
+
+#include "core/base/buffer.hpp"
+#include "core/boosting/stats.hpp"
+
+#include <cmath>
+
+namespace btml::boosting {
+
+inline constexpr int sum_bits = 60;      // sums start below 2^60 …
+inline constexpr int most_sum_bits = 62; // … and their grid gets coarser before they can pass 2^62
+
+// exponent: ⌊log₂⌋ of the largest weight. Sums are of weight · 2^shift: up to 2^10 a weight stays as it is, so that an
+// integer weight equals so many copies of the row, bit for bit. Error out_of_range for one that is negative or not
+// finite.
+struct WeightScale {
+    int exponent, shift;
+};
+WeightScale scale_of_weights(const Buffer<double>& weight);
+
+inline constexpr double too_large_target = 1e150; // its square could overflow a sum
+// Error out_of_range for a largest magnitude of targets that is so large.
+void check_targets(double largest);
+
+// The scale of targets for which their sum is formed: target · 2^scale is below 2^62.
+int scale_for_mean(double largest_target);
+// sum / count · 2^-scale
+double mean_of(int128 sum, int128 count, int scale);
+
+// learning_rate · sum / (weight + l2) rounded, weight and l2 in the same unit.
+int64_t rounded_leaf_value(double sum, double weight, double learning_rate, double l2);
+
+// x rounded; where it is beyond 2^62, a coarser grid is due.
+inline int64_t rounded_sum(double x) {
+    constexpr double most = 0x1p62;
+    return std::llrint(std::clamp(x, -most, most));
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,125 @@
+#include "core/relational/filtered_join.hpp"
+
+#include <map>
+
+namespace btml::relational {
+
+namespace {
+
+constexpr const char* what = "the groups of a join";
+
+struct Passing {
+    std::vector<uint64_t> any, all;
+};
+
+} // namespace
+
+kernels::GroupRows FilteredJoin::selected(const Selection& selection, int t, uint64_t group) const {
+    const GroupedTable& grouped = table(t);
+    const RowSubset& subset = *selection.rows[static_cast<size_t>(t)];
+    const double* const weights = selection.weights[static_cast<size_t>(t)];
+    if (subset.all)
+        return {nullptr, grouped.first[group], grouped.first[group + 1] - grouped.first[group], weights, values.data()};
+    const RowId begin = subset.first[group];
+    return {subset.rows.data() + begin, 0, subset.first[group + 1] - begin, weights, values.data()};
+}
+
+// Semi-joins up and down the tree leave the groups whose rows take part in the join of all selected rows.
+AliveGroups FilteredJoin::find_alive(const Selection& selection) const {
+    AliveGroups alive;
+    for (size_t t = 0; t < join.tables().size(); t++) {
+        Buffer<uint8_t>& groups = alive.emplace_back(context.memory(), what, table(static_cast<int>(t)).groups());
+        const uint64_t steps = table(static_cast<int>(t)).rows;
+        for_ranges(team, groups.size(), steps, [&](uint64_t begin, uint64_t end, int) {
+            for (uint64_t g = begin; g < end; g++) {
+                const kernels::GroupRows rows = selected(selection, static_cast<int>(t), g);
+                groups[g] = !rows.weights && rows.count > 0;
+                if (rows.weights) for_each_row(rows, [&](RowId row) { groups[g] |= rows.weights[row] != 0; });
+            }
+        });
+    }
+    const auto semi_join = [&](int from, size_t e) {
+        const GroupedTable::Edge& edge = table(from).edges[e];
+        const GroupedTable::Edge& back = table(edge.neighbour).edges[static_cast<size_t>(edge.reverse)];
+        Buffer<uint8_t> keys(context.memory(), what, edge.keys, uint8_t{0});
+        const Buffer<uint8_t>& source = alive[static_cast<size_t>(from)];
+        Buffer<uint8_t>& target = alive[static_cast<size_t>(edge.neighbour)];
+        for (uint64_t g = 0; g < source.size(); g++) keys[edge.key[g]] |= source[g];
+        for (uint64_t g = 0; g < target.size(); g++) target[g] &= keys[back.key[g]];
+        context.poll();
+    };
+    for (size_t i = join.order().size(); i-- > 1;) semi_join(join.order()[i], 0);
+    for (const int t : join.order())
+        for (size_t e = t == join.order()[0] ? 0 : 1; e < table(t).edges.size(); e++) semi_join(t, e);
+    return alive;
+}
+
+// By filter: does any, and does every row that is alive pass.
+static Passing find_passing(const FilteredJoin& filtered, const Selection& selection, const AliveGroups& alive, int t) {
+    const RowFilters& filters = filtered.filters[static_cast<size_t>(t)];
+    const size_t words = filters.words();
+    Passing none{std::vector<uint64_t>(words, 0), std::vector<uint64_t>(words, ~uint64_t{0})};
+    if (words == 0) return none;
+    std::vector<Passing> found(static_cast<size_t>(filtered.team.size()), none);
+    const Buffer<uint8_t>& groups = alive[static_cast<size_t>(t)];
+    for_ranges(filtered.team, groups.size(), filtered.table(t).rows * words,
+               [&](uint64_t begin, uint64_t end, int worker) {
+                   Passing& own = found[static_cast<size_t>(worker)];
+                   for (size_t w = 0; w < words; w++) {
+                       const uint64_t* const word = filters.word(w);
+                       uint64_t any = own.any[w], all = own.all[w];
+                       for (uint64_t g = begin; g < end; g++) {
+                           if (!groups[g]) continue;
+                           const kernels::GroupRows rows = filtered.selected(selection, t, g);
+                           for_each_row(rows, [&](RowId row) {
+                               if (rows.weights && rows.weights[row] == 0) return;
+                               any |= word[row];
+                               all &= word[row];
+                           });
+                       }
+                       own.any[w] = any;
+                       own.all[w] = all;
+                   }
+               });
+    for (size_t worker = 1; worker < found.size(); worker++)
+        for (size_t w = 0; w < words; w++) {
+            found[0].any[w] |= found[worker].any[w];
+            found[0].all[w] &= found[worker].all[w];
+        }
+    return std::move(found[0]);
+}
+
+std::vector<FilterQuery> FilteredJoin::relevant(const Selection& selection,
+                                                const std::vector<FilterQuery>& queries) const {
+    return relevant(selection, find_alive(selection), queries);
+}
+
+std::vector<FilterQuery> FilteredJoin::relevant(const Selection& selection, const AliveGroups& alive,
+                                                const std::vector<FilterQuery>& queries) const {
+    std::vector<Passing> passing;
+    for (size_t t = 0; t < join.tables().size(); t++)
+        passing.push_back(find_passing(*this, selection, alive, static_cast<int>(t)));
+    std::map<std::pair<int, std::vector<int>>, size_t> places;
+    std::vector<FilterQuery> result;
+    for (const FilterQuery& query : queries) {
+        FilterQuery reduced = query;
+        bool contradicts = false;
+        for (size_t t = 0; t < passing.size() && !contradicts; t++) {
+            int& filter = reduced.filters[t];
+            if (filter < 0) continue;
+            const auto word = static_cast<size_t>(filter) / 64;
+            const uint64_t bit = uint64_t{1} << (filter % 64);
+            contradicts = (passing[t].any[word] & bit) == 0;
+            if (passing[t].all[word] & bit) filter = -1;
+        }
+        if (contradicts) continue;
+        const auto [place, is_new] = places.emplace(std::pair(reduced.power, reduced.filters), result.size());
+        if (is_new)
+            result.push_back(std::move(reduced));
+        else
+            result[place->second].coefficient += reduced.coefficient;
+    }
+    return result;
+}
+
+} // namespace btml::relational

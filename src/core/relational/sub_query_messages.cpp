@@ -1,0 +1,330 @@
+#include "core/relational/sub_query_messages.hpp"
+
+#include <numeric>
+
+namespace btml::relational {
+
+namespace {
+
+constexpr RowId most_piece_groups = 4096; // so that threads share a key with many groups
+
+// How many values a kernel takes at a time.
+template <class Value>
+constexpr size_t lanes_of = std::is_same_v<Value, double> ? kernels::lanes : 1;
+
+template <class Value>
+constexpr size_t filled_up(size_t count) {
+    return (count + lanes_of<Value> - 1) / lanes_of<Value> * lanes_of<Value>;
+}
+
+void set_real(double x, double& to) {
+    to = x;
+}
+void set_real(double x, Spectrum::Value& to) {
+    to = Spectrum::real(x);
+}
+double product(double a, double b) {
+    return a * b;
+}
+Spectrum::Value product(const Spectrum::Value& a, const Spectrum::Value& b) {
+    return Spectrum::multiply(a, b);
+}
+void add_to(double& sum, double x) {
+    sum += x;
+}
+void add_to(Spectrum::Value& sum, const Spectrum::Value& x) {
+    sum = Spectrum::add(sum, x);
+}
+
+template <class Value>
+Value zero() {
+    Value value;
+    set_real(0, value);
+    return value;
+}
+
+} // namespace
+
+Columns::Columns(std::vector<uint32_t> index, size_t values, size_t width)
+    : index_(std::move(index)), order_(index_.size()), first_(values + 1, 0), same_(values == index_.size()) {
+    for (size_t i = 0; i < index_.size(); i++) {
+        first_[index_[i] + 1]++;
+        same_ &= index_[i] == i;
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    std::vector<uint32_t> next(first_.begin(), first_.end() - 1);
+    for (size_t i = 0; i < index_.size(); i++) order_[next[index_[i]]++] = static_cast<uint32_t>(i);
+    index_.resize(width, 0);
+}
+
+template <class Value>
+SubQueryMessages<Value>::SubQueryMessages(const FilteredJoin& filtered)
+    : filtered_(filtered), scratch_(static_cast<size_t>(filtered.team.size())) {
+    MemoryBudget& memory = filtered.context.memory();
+    for (int t = 0; t < filtered.tables(); t++)
+        tables_.push_back(
+            {0, 0, {}, {}, Buffer<Value>(memory, what), Buffer<Value>(memory, what), Buffer<Value>(memory, what)});
+}
+
+template <class Value>
+uint64_t SubQueryMessages<Value>::bytes(const GroupedJoin& join, const SubQueries& queries) {
+    uint64_t values = 0;
+    for (const int t : join.order()) {
+        const GroupedTable& table = join.tables()[static_cast<size_t>(t)];
+        const SubQueries::OfTable& asked = queries.table(t);
+        const bool is_root = t == join.order()[0];
+        if (is_root || !join.children(t).empty()) values += table.groups() * filled_up<Value>(asked.conditions.size());
+        if (!is_root) values += 2 * table.edges[0].keys * filled_up<Value>(asked.count());
+    }
+    return values * sizeof(Value);
+}
+
+template <class Value>
+uint64_t SubQueryMessages<Value>::bytes_per_query(const GroupedJoin& join) {
+    uint64_t values = 1;
+    for (const int t : join.order()) {
+        const GroupedTable& table = join.tables()[static_cast<size_t>(t)];
+        const bool is_root = t == join.order()[0];
+        if (is_root || !join.children(t).empty()) values += table.groups();
+        if (!is_root) values += 2 * table.edges[0].keys;
+    }
+    return values * sizeof(Value);
+}
+
+template <class Value>
+void SubQueryMessages<Value>::set(const SubQueries& queries, const AliveGroups& alive) {
+    alive_ = &alive;
+    size_t most_conditions = 0, most_sub_queries = 0;
+    for (int t = 0; t < filtered_.tables(); t++) {
+        const SubQueries::OfTable& asked = queries.table(t);
+        OfTable& table = of(t);
+        table.width = filled_up<Value>(asked.count());
+        table.conditions = filled_up<Value>(asked.conditions.size());
+        table.own.assign(1, Columns(asked.own, asked.conditions.size(), table.width));
+        table.below.clear();
+        const std::span<const GroupedTable::Edge> children = filtered_.join.children(t);
+        for (size_t c = 0; c < children.size(); c++)
+            table.below.emplace_back(asked.children[c], queries.table(children[c].neighbour).count(), table.width);
+        if (!is_leaf(t)) table.sums.resize(filtered_.table(t).groups() * table.conditions);
+        if (!is_root(t)) {
+            table.up.resize(filtered_.table(t).edges[0].keys * table.width);
+            table.down.resize(filtered_.table(t).edges[0].keys * table.width);
+        }
+        most_conditions = std::max(most_conditions, table.conditions);
+        most_sub_queries = std::max(most_sub_queries, table.width);
+    }
+    coefficients_.assign(of(filtered_.join.order()[0]).width, zero<Value>());
+    for (size_t q = 0; q < queries.coefficients().size(); q++) set_real(queries.coefficients()[q], coefficients_[q]);
+    for (Scratch& scratch : scratch_) {
+        scratch.conditions.assign(most_conditions, zero<Value>());
+        scratch.products.assign(most_sub_queries, zero<Value>());
+    }
+}
+
+template <class Value>
+uint64_t SubQueryMessages<Value>::steps(int t) const {
+    const GroupedTable& table = filtered_.table(t);
+    return table.groups() * (1 + of(t).width * (1 + table.edges.size()) * (sizeof(Value) / sizeof(double)));
+}
+
+template <class Value>
+void SubQueryMessages<Value>::start(Scratch& scratch) const {
+    scratch.factors.clear();
+    scratch.is_scaled = false;
+}
+
+template <class Value>
+void SubQueryMessages<Value>::add_factor(Scratch& scratch, const Value* values, const Columns& columns) const {
+    if (!columns.is_single()) {
+        scratch.factors.push_back({values, columns.index()});
+        return;
+    }
+    scratch.scale = scratch.is_scaled ? product(scratch.scale, *values) : *values;
+    scratch.is_scaled = true;
+}
+
+template <class Value>
+void SubQueryMessages<Value>::add_children(Scratch& scratch, int t, uint64_t group, size_t except) const {
+    const std::span<const GroupedTable::Edge> children = filtered_.join.children(t);
+    for (size_t c = 0; c < children.size(); c++) {
+        const OfTable& child = of(children[c].neighbour);
+        if (c != except) add_factor(scratch, child.up.data() + children[c].key[group] * child.width, of(t).below[c]);
+    }
+}
+
+template <class Value>
+void SubQueryMessages<Value>::add_from_above(Scratch& scratch, int t, uint64_t group) const {
+    const Value* values = coefficients_.data();
+    if (!is_root(t)) values = of(t).down.data() + filtered_.table(t).edges[0].key[group] * of(t).width;
+    scratch.factors.push_back({values, nullptr});
+}
+
+template <class Value>
+void SubQueryMessages<Value>::multiply(const Scratch& scratch, bool is_first, Value* out, size_t width) const {
+    const Value* const scale = scratch.is_scaled ? &scratch.scale : nullptr;
+    if (is_first)
+        kernels::multiply(out, scale, scratch.factors, width);
+    else
+        kernels::multiply_add(out, scale, scratch.factors, width);
+}
+
+// Sums over the groups of each key: `target` says where a key's is, `collect` adds a group's factors to the worker's
+// scratch, and `finish` takes the sum of a key with groups that are alive.
+template <class Value>
+struct SubQueryMessages<Value>::KeyLoop {
+    int table;
+    const GroupedTable::Edge& edge;
+    uint64_t steps;
+    std::function<Value*(uint64_t key, int worker)> target;
+    std::function<void(uint64_t group, int worker)> collect;
+    std::function<void(uint64_t key, const Value* sum)> finish;
+};
+
+template <class Value>
+bool SubQueryMessages<Value>::add_groups(const KeyLoop& loop, Piece piece, Value* sum, int worker) {
+    Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+    const Buffer<uint8_t>& alive = (*alive_)[static_cast<size_t>(loop.table)];
+    bool is_first = true;
+    for (RowId i = piece.begin; i < piece.end; i++) {
+        const RowId group = loop.edge.group(i);
+        if (!alive[group]) continue;
+        start(scratch);
+        loop.collect(group, worker);
+        multiply(scratch, std::exchange(is_first, false), sum, of(loop.table).width);
+    }
+    return !is_first;
+}
+
+template <class Value>
+void SubQueryMessages<Value>::run(const KeyLoop& loop) {
+    const Buffer<RowId>& first = loop.edge.first;
+    const size_t width = of(loop.table).width;
+    std::vector<Piece> pieces; // of the keys with too many groups for one, in their order
+    for (uint64_t key = 0; key < loop.edge.keys; key++)
+        for (RowId begin = first[key]; first[key + 1] - first[key] > most_piece_groups && begin < first[key + 1];
+             begin += std::min(most_piece_groups, first[key + 1] - begin))
+            pieces.push_back({begin, begin + std::min(most_piece_groups, first[key + 1] - begin)});
+    Buffer<Value> parts(filtered_.context.memory(), what, pieces.size() * width);
+    filtered_.team.for_each(pieces.size(), [&](size_t i, int worker) {
+        Value* const part = parts.data() + i * width;
+        if (!add_groups(loop, pieces[i], part, worker)) std::fill_n(part, width, zero<Value>());
+    });
+    const auto add_pieces = [&](Piece whole, Value* sum) {
+        std::fill_n(sum, width, zero<Value>());
+        auto piece = std::lower_bound(pieces.begin(), pieces.end(), whole.begin,
+                                      [](const Piece& other, RowId begin) { return other.begin < begin; });
+        for (; piece != pieces.end() && piece->begin < whole.end; ++piece)
+            for (size_t q = 0; q < width; q++)
+                add_to(sum[q], parts[static_cast<size_t>(piece - pieces.begin()) * width + q]);
+    };
+    for_ranges(filtered_.team, first[loop.edge.keys], loop.steps, [&](uint64_t begin, uint64_t end, int worker) {
+        const RowId* const of_key = std::lower_bound(first.begin(), first.end() - 1, begin);
+        for (uint64_t key = static_cast<uint64_t>(of_key - first.begin()); first[key] < end; key++) {
+            Value* const sum = loop.target(key, worker);
+            const Piece whole{first[key], first[key + 1]};
+            if (whole.end - whole.begin > most_piece_groups)
+                add_pieces(whole, sum);
+            else if (!add_groups(loop, whole, sum, worker))
+                continue;
+            loop.finish(key, sum);
+        }
+    });
+}
+
+template <class Value>
+void SubQueryMessages<Value>::send_to_parent(int t, const Local& local) {
+    OfTable& table = of(t);
+    const auto collect = [&](uint64_t group, int worker) {
+        Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+        const Value* sums = scratch.conditions.data();
+        if (is_leaf(t))
+            local.fill(t, group, scratch.conditions.data(), worker);
+        else
+            sums = table.sums.data() + group * table.conditions;
+        add_factor(scratch, sums, table.own[0]);
+        add_children(scratch, t, group, SIZE_MAX);
+    };
+    run({t, filtered_.table(t).edges[0], steps(t) + (is_leaf(t) ? local.steps(t) : 0),
+         [&](uint64_t key, int) { return table.up.data() + key * table.width; }, collect,
+         [](uint64_t, const Value*) {}});
+}
+
+template <class Value>
+void SubQueryMessages<Value>::send_up(const Local& local) {
+    const std::vector<int>& order = filtered_.join.order();
+    for (size_t i = order.size(); i-- > 0;) {
+        const int t = order[i];
+        OfTable& table = of(t);
+        const Buffer<uint8_t>& alive = (*alive_)[static_cast<size_t>(t)];
+        const uint64_t groups = filtered_.table(t).groups();
+        if (!is_leaf(t))
+            for_ranges(filtered_.team, groups, local.steps(t), [&](uint64_t begin, uint64_t end, int worker) {
+                for (uint64_t g = begin; g < end; g++)
+                    if (alive[g]) local.fill(t, g, table.sums.data() + g * table.conditions, worker);
+            });
+        if (i > 0) send_to_parent(t, local);
+    }
+}
+
+template <class Value>
+std::vector<Value> SubQueryMessages<Value>::totals() {
+    const int root = filtered_.join.order()[0];
+    OfTable& table = of(root);
+    MemoryBudget& memory = filtered_.context.memory();
+    GroupedTable::Edge all{
+        -1, -1, 1, Buffer<Key>(memory, what), Buffer<RowId>(memory, what), Buffer<RowId>(memory, what)};
+    all.first.push_back(0);
+    all.first.push_back(static_cast<RowId>(filtered_.table(root).groups()));
+    std::vector<Value> sums(table.width, zero<Value>());
+    if (all.first[1] > 0)
+        run({root, all, steps(root), [&](uint64_t, int) { return sums.data(); },
+             [&](uint64_t group, int worker) {
+                 Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+                 add_factor(scratch, table.sums.data() + group * table.conditions, table.own[0]);
+                 add_children(scratch, root, group, SIZE_MAX);
+             },
+             [](uint64_t, const Value*) {}});
+    return sums;
+}
+
+template <class Value>
+void SubQueryMessages<Value>::send_to_child(int t, size_t child) {
+    const GroupedTable::Edge& edge = filtered_.join.children(t)[child];
+    OfTable& table = of(t);
+    OfTable& ahead = of(edge.neighbour);
+    run({t, edge, steps(t), [&](uint64_t, int worker) { return scratch_[static_cast<size_t>(worker)].products.data(); },
+         [&](uint64_t group, int worker) {
+             Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+             add_from_above(scratch, t, group);
+             add_factor(scratch, table.sums.data() + group * table.conditions, table.own[0]);
+             add_children(scratch, t, group, child);
+         },
+         [&](uint64_t key, const Value* sum) {
+             Value* const message = ahead.down.data() + key * ahead.width;
+             table.below[child].add_up(sum, message);
+             const size_t count = table.below[child].values();
+             std::fill(message + count, message + ahead.width, zero<Value>());
+         }});
+}
+
+template <class Value>
+void SubQueryMessages<Value>::send_down() {
+    for (const int t : filtered_.join.order())
+        for (size_t child = 0; child < of(t).below.size(); child++) send_to_child(t, child);
+}
+
+template <class Value>
+const Value* SubQueryMessages<Value>::factors(int t, uint64_t group, int worker) {
+    Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+    start(scratch);
+    add_from_above(scratch, t, group);
+    add_children(scratch, t, group, SIZE_MAX);
+    multiply(scratch, true, scratch.products.data(), of(t).width);
+    of(t).own[0].add_up(scratch.products.data(), scratch.conditions.data());
+    return scratch.conditions.data();
+}
+
+template class SubQueryMessages<double>;
+template class SubQueryMessages<Spectrum::Value>;
+
+} // namespace btml::relational
