@@ -48,6 +48,20 @@ def line(what, *cells):
     print(f"{what:<72}", *(f"{cell:>14}" for cell in cells), flush=True)
 
 
+def squares():
+    """Exact sums of squares of residuals beside sketches of several sizes, by number of trees."""
+    load("town4", 4, 0)
+    sizes = [0] + [int(size) for size in os.environ.get("BTML_BENCH_SKETCHES", "20,50,100,400").split(",")]
+    for leaves in (8, 64):
+        line(f"criterion mse_sum, trees of {leaves} leaves", *(f"sketch of {k}" if k else "exact" for k in sizes))
+        for trees in CURVE:
+            options = (f"trees => {trees}, max_leaves => {leaves}, feature_fraction => 0.6, learning_rate => 0.3, "
+                       "criterion => 'mse_sum', strategy => 'factorize'")
+            sketches = [f", residuals => 'sketch', sketch_size => {k}" if k else "" for k in sizes]
+            seconds = [fit("town4.treated", options + sketch, threads=1)[0] for sketch in sketches]
+            line(f"  {trees} trees", *(f"{s:.2f} s" for s in seconds))
+
+
 def main():
     load("town4", 4, 0)
     load("town20", 20, RATINGS)
@@ -86,4 +100,7 @@ def main():
     line("  factorize | COPY + LightGBM", f"{seconds / both:.3f}")
 
 
-main()
+if sys.argv[1:] == ["squares"]:
+    squares()
+else:
+    main()

@@ -1,5 +1,6 @@
 -- Joins that are many times larger than their tables. :town tables meet on one key, about s³ · (s + 1) / 2 · log₂(s + 1) rows of
--- the join for each of n towns; ratings meet the other ratings of their film.
+-- the join for each of n towns; ratings meet the other ratings of their film;
+-- visits meet patients and doses, 50,000 rows.
 -- psql -v schema=town20 -v s=20 -v n=25000 -f join_bench.sql, with -v ratings=0 for the towns alone
 DROP SCHEMA IF EXISTS :schema CASCADE;
 CREATE SCHEMA :schema;
@@ -28,4 +29,10 @@ CREATE TABLE rating AS SELECT viewer, film, at, 1 + 3 * quality + mood + random(
     FROM (SELECT 1 + floor(700 * random())::int AS viewer, 1 + floor(9000 * random() ^ 3)::int AS film, 1e9 * random() AS at FROM generate_series(1, :ratings)) r JOIN viewer USING (viewer) JOIN film USING (film);
 CREATE VIEW watched AS SELECT r.stars AS y, r.at, v.age, v.mood, f.year, f.minutes, g.genre, o.stars AS other_stars, o.at AS other_at
     FROM rating r JOIN viewer v USING (viewer) JOIN film f USING (film) JOIN genre g USING (film) JOIN rating o USING (film);
+
+CREATE TABLE patient AS SELECT i % 50 AS doctor, random() AS age, random() AS weight FROM generate_series(1, 500) i;
+CREATE TABLE dose AS SELECT i % 40 AS drug, random() AS amount FROM generate_series(1, 200) i;
+CREATE TABLE visit AS SELECT i % 50 AS doctor, (i * 7) % 40 AS drug, at, minutes, sin(9 * at) + cos(13 * minutes) + at * minutes + sin(i % 50) + cos(i * 7 % 40) AS y
+    FROM (SELECT i, random() AS at, random() AS minutes FROM generate_series(1, 1000) i) i;
+CREATE VIEW treated AS SELECT y, at, minutes, age, weight, amount FROM visit JOIN patient USING (doctor) JOIN dose USING (drug);
 ANALYZE;

@@ -218,6 +218,47 @@ TEST(FilteredSums, EqualTheRowsOfTheJoin) {
     }
 }
 
+// Every group of the middle table has the same key towards the first one, too many for one piece of work.
+TEST(FilteredSums, OneKeyOfManyGroups) {
+    constexpr int rows = 10'000;
+    PlainJoin plain;
+    Column same(rows, 0), numbers;
+    for (Key i = 0; i < rows; i++) numbers.push_back(i);
+    plain.tables.push_back({{0}, {{0}}, 1, {1}});
+    plain.tables.push_back({{0, 1}, {same, numbers}, rows, std::vector<double>(rows, 1)});
+    plain.tables.push_back({{1}, {numbers}, rows, std::vector<double>(rows, 1)});
+    for (const int threads : {1, 3}) {
+        QuietContext context(threads);
+        const Join join = columnar(plain, context);
+        const GroupedJoin grouped(join, context);
+        ASSERT_EQ(join.count(context), uint64_t{rows});
+        std::vector<RowFilters> filters;
+        for (const GroupedTable& table : grouped.tables()) filters.emplace_back(table.rows, context.memory());
+        Buffer<double> values(context.memory(), "values");
+        double sum = 0;
+        for (int i = 0; i < rows; i++) {
+            values.push_back(i % 7 - 2);
+            sum += i % 7 - 2;
+        }
+        const RowSubset all{true, Buffer<RowId>(context.memory(), "rows"), Buffer<RowId>(context.memory(), "rows")};
+        const Selection selection{{&all, &all, &all}, {nullptr, nullptr, nullptr}};
+        const std::vector<FilterQuery> queries{{2, 1, {-1, -1, -1}}, {3, 0, {-1, -1, -1}}};
+        std::vector<double> sums[3] = {{0}, std::vector<double>(rows, 0), std::vector<double>(rows, 0)}, counts[3];
+        for (size_t t = 0; t < 3; t++) counts[t] = sums[t];
+        ThreadTeam team(context);
+        FilteredSums filtered({grouped, filters, 2, values, team, context});
+        filtered.add(selection, queries, {sums[0].data(), sums[1].data(), sums[2].data()},
+                     {counts[0].data(), counts[1].data(), counts[2].data()});
+        EXPECT_EQ(sums[0][0], 2 * sum + 3 * rows);
+        EXPECT_EQ(counts[0][0], rows);
+        for (size_t i = 0; i < rows; i++) {
+            EXPECT_EQ(sums[2][i], 2 * values[i] + 3);
+            EXPECT_EQ(counts[1][i], 1);
+        }
+        EXPECT_EQ(filtered.total(selection, queries).sum, 2 * sum + 3 * rows);
+    }
+}
+
 TEST(FilteredSketch, EqualsTheRowsOfTheJoin) {
     int compared = 0, equal = 0;
     for (uint64_t seed = 0; seed < 60; seed++)

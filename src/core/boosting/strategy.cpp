@@ -14,13 +14,13 @@ namespace {
 
 // Measured on one core, in nanoseconds.
 constexpr double per_join_row = 4;           // and table, and level of a tree
-constexpr double per_summed_row = 20;        // of a node
+constexpr double per_summed_row = 40;        // of a node
 constexpr double per_filtered_row = 0.3;     // and condition
 constexpr double per_group_product = 1.2;    // of a group of rows with equal keys, a sub-query and a neighbour
 constexpr double per_pair_product = 0.25;    // the same for pairs of queries: most contradict each other
 constexpr double per_sketched_row = 10;      // and block of frequencies
 constexpr double per_sketched_filter = 1;    // and condition, likewise
-constexpr double per_sketched_product = 2.5; // of a group, a sub-query and a neighbour, likewise
+constexpr double per_sketched_product = 1.2; // of a group, a sub-query and a neighbour, likewise
 constexpr double not_worth_a_choice = 1e9;
 
 double leaves_of(const Options& options) {
@@ -60,12 +60,12 @@ class QueryCost {
             if (node.parent >= 0) columns_below[static_cast<size_t>(node.parent)] += columns_below[t];
         }
         const double columns = columns_below[static_cast<size_t>(order[0])];
+        const auto part = [&](double some) { return columns == 0 ? 1 : some / columns; }; // none: it may be any
         for (size_t t = 0; t < join.tables().size(); t++) {
             const JoinTree::Node& node = join.tree().nodes[t];
             const auto neighbours = static_cast<double>(node.children.size() + (node.parent >= 0 ? 1 : 0));
             tables_.push_back({static_cast<double>(join.tables()[t].rows), groups_of(join, t) * (1 + neighbours),
-                               static_cast<double>(join.tables()[t].columns.size()) / std::max(1.0, columns),
-                               columns_below[t] / std::max(1.0, columns)});
+                               part(static_cast<double>(join.tables()[t].columns.size())), part(columns_below[t])});
             rows_ += tables_.back().rows;
         }
     }
