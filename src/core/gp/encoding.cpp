@@ -87,7 +87,7 @@ ValueBits bits_of_number(double x, const FeatureBits& feature) {
     if (feature.value_bits == 0) return {0, feature.bits(), outside};
     double scaled = scale(x, feature);
     if (feature.shift) scaled = (scaled + *feature.shift / 2) / 1.5;
-    const double cells = std::ldexp(1.0, feature.value_bits);
+    const double cells = static_cast<double>(uint32_t{1} << feature.value_bits);
     return {static_cast<uint32_t>(std::min(scaled * cells, cells - 1)), feature.bits(), outside};
 }
 

@@ -55,7 +55,7 @@ std::vector<StringWord> string_words(std::span<const uint16_t> bits);
 // again. Equal strings keep the order that they had before; at first, that of row numbers.
 class RowSorter {
   public:
-    // Keeps a reference to the rows; 44 bytes each besides. At most 2^32 − 2 rows.
+    // Keeps a reference to the rows; 50 bytes each besides. At most 2^32 − 2 rows.
     RowSorter(const BitRows& rows, RunContext& context);
 
     // Sorts by the strings of these bits, at most most_levels. Against the accepted order, levels before the first
