@@ -42,6 +42,13 @@ void encode(const Model& model, Writer& writer);
 // Checks every number once: error corrupt_model.
 Model decode(Reader& reader, RunContext& context);
 
+// Of the observations that the members hold, nats, in the target's units; of a mixture log Σ p·e^(log likelihood).
+// O(n).
+double log_likelihood(const Model& model);
+
+// Variance of the latent function before any observation, on the scale.
+double signal(const Model& model);
+
 // What the bits of each feature add to the prior variance of the latent function, in the target's units squared; in
 // the order of Model::features.
 std::vector<double> relevance(const Model& model);
