@@ -226,7 +226,7 @@ TEST(GaussianProcess, MembersAreMixedByTheirLikelihood) {
 }
 
 TEST(GaussianProcess, OrderOfRowsAndThreadsLeaveNoTrace) {
-    for (const int members : {1, 5}) {
+    for (const int members : {1, 2, 5}) {
         Options options = plain_options();
         options.members = members;
         const DataShape shape{true, true};
@@ -382,6 +382,28 @@ TEST(GaussianProcess, MemoryIsEstimatedBeforehand) {
         }
         EXPECT_GT(enough, 0u);
         EXPECT_LT(enough, 20000u * 700 * static_cast<uint64_t>(members));
+    }
+}
+
+// Gives up after some polls, wherever its thread is then.
+class ImpatientTeamContext : public RunContext {
+  public:
+    explicit ImpatientTeamContext(int polls) : RunContext(uint64_t{1} << 40, 3), polls_(polls) {}
+    bool keep_going() override { return polls_ > 0 && --polls_ > 0; }
+    void progress(const char*, uint64_t, uint64_t) override {}
+    void note(std::string_view) override {}
+
+  private:
+    int polls_;
+};
+
+TEST(GaussianProcess, StopsOnAllThreads) {
+    const std::vector<PlainRow> rows = random_rows(3000, 1);
+    Options options = plain_options();
+    options.members = 3;
+    for (int polls = 20; polls < 60; polls += 3) {
+        ImpatientTeamContext context(polls);
+        EXPECT_THROW(fit_rows(rows, options, {}, context), Cancelled) << polls;
     }
 }
 

@@ -7,13 +7,14 @@
 
 namespace btml {
 
-ThreadTeam::ThreadTeam(RunContext& context) : context_(context) {
+ThreadTeam::ThreadTeam(RunContext& context, int most) : context_(context) {
+    const int threads = std::min(context.threads(), most);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     // Where no more threads are to be had, the team is smaller: results do not depend on how many there are.
     try {
-        for (int i = 1; i < context.threads(); i++) workers_.emplace_back([this, i] { work(i); });
+        for (int i = 1; i < threads; i++) workers_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error&) {
     } catch (const std::bad_alloc&) {
     }

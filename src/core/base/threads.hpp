@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -15,9 +16,9 @@ namespace btml {
 
 class ThreadTeam {
   public:
-    // Starts context.threads() − 1 workers, with every signal blocked: signals belong to the host's main thread.
-    // Where the system gives fewer threads than asked for, the team is smaller.
-    explicit ThreadTeam(RunContext& context);
+    // Starts context.threads() − 1 workers, or `most` − 1, with every signal blocked: signals belong to the host's main
+    // thread. Where the system gives fewer threads than asked for, the team is smaller.
+    explicit ThreadTeam(RunContext& context, int most = std::numeric_limits<int>::max());
     ~ThreadTeam();
     ThreadTeam(const ThreadTeam&) = delete;
     ThreadTeam& operator=(const ThreadTeam&) = delete;

@@ -186,9 +186,8 @@ void Trainer::find_candidates(size_t count) {
     if (count == 1) {
         candidates_[0] = find(0, evaluations, context_);
     } else {
-        ThreadTeam team(context_);
-        const int workers = std::min(team.size(), static_cast<int>(count));
-        WorkerContexts contexts(context_, workers, estimate_->search, "a search of kernels");
+        ThreadTeam team(context_, static_cast<int>(count));
+        WorkerContexts contexts(context_, team.size(), estimate_->search, "a search of kernels");
         team.for_each(
             count,
             [&](size_t member, int worker) {
