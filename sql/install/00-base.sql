@@ -20,3 +20,6 @@ GRANT SELECT ON btml.progress TO PUBLIC;
 CREATE TYPE btml.estimate AS (value float8, std_error float8, lower float8, upper float8, evaluations bigint);
 COMMENT ON TYPE btml.estimate IS
 'an estimate: its standard error (or a bound on it), bounds that hold with the probability asked for, and the amount of work, in units that the function names';
+
+CREATE TYPE btml.normal AS (mean float8, sd float8);
+COMMENT ON TYPE btml.normal IS 'a normal distribution: its mean and its standard deviation';

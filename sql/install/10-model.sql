@@ -34,14 +34,32 @@ CREATE CAST (btml.model AS bytea) WITH FUNCTION btml.model_to_bytea(btml.model);
 CREATE FUNCTION btml.predict(model btml.model, input record) RETURNS float8
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_record';
 COMMENT ON FUNCTION btml.predict(btml.model, record) IS
-'prediction for a row, features by column name (write t.* for the whole row of t); other columns are ignored, a NULL is a missing value, a category never seen goes right; error 42703 naming a missing column, 42701 one that the record has twice, 42804 one of the wrong type';
+'prediction for a row, of a Gaussian process its mean; features by column name (write t.* for the whole row of t); other columns are ignored, a NULL is a missing value, a category never seen goes right in boosted trees and is unknown to a Gaussian process; error 42703 naming a missing column, 42701 one that the record has twice, 42804 one of the wrong type';
 
 CREATE FUNCTION btml.predict(model btml.model, features float8[]) RETURNS float8
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_array';
 COMMENT ON FUNCTION btml.predict(btml.model, float8[]) IS
 'prediction for features by position, in the order of btml.summary(model)->''features''; a categorical by its code there, counted from 0; a NULL element is a missing value; error 22023 for the wrong number of elements';
 
+CREATE FUNCTION btml.predict_normal(model btml.model, input record) RETURNS btml.normal
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_normal_record';
+CREATE FUNCTION btml.predict_normal(model btml.model, features float8[]) RETURNS btml.normal
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_normal_array';
+COMMENT ON FUNCTION btml.predict_normal(btml.model, record) IS
+'distribution of an observation for a row, in the target''s units: mean and standard deviation, noise of an observation of weight 1 included; of a mixture, mean and standard deviation of the mixture; features and errors as for btml.predict; use it in LATERAL for its fields; error 42804 for boosted trees, which have no distribution';
+COMMENT ON FUNCTION btml.predict_normal(btml.model, float8[]) IS
+'distribution of an observation for features by position, as btml.predict takes them; the result as for a row';
+
+CREATE FUNCTION btml.predict_latent(model btml.model, input record) RETURNS btml.normal
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_latent_record';
+CREATE FUNCTION btml.predict_latent(model btml.model, features float8[]) RETURNS btml.normal
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_latent_array';
+COMMENT ON FUNCTION btml.predict_latent(btml.model, record) IS
+'distribution of the latent function for a row: as btml.predict_normal, without observation noise';
+COMMENT ON FUNCTION btml.predict_latent(btml.model, float8[]) IS
+'distribution of the latent function for features by position: as btml.predict_normal, without observation noise';
+
 CREATE FUNCTION btml.summary(model btml.model) RETURNS jsonb
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_summary';
 COMMENT ON FUNCTION btml.summary(btml.model) IS
-'what a model is: kind, format, target, base, features (name, type, categories), params, rows, holdout_rows, rows_skipped (rows whose target was NULL), metrics (mean squared errors), strategy and why, seconds by phase (not kept by the text and binary forms); NULL for NULL';
+'what a model is: kind, format, target, base (of a Gaussian process the mean of the targets, and scale their standard deviation), features (name, type, categories), params, rows, holdout_rows, rows_skipped (rows whose target was NULL), metrics (mean squared errors of trees; of a Gaussian process log likelihood, noise and signal in units of the target''s variance, members, and scores), strategy and why, seconds by phase (not kept by the text and binary forms); NULL for NULL';

@@ -50,47 +50,22 @@ LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'b
 COMMENT ON FUNCTION btml.to_sql(btml.model) IS
 'the model as one SQL expression over its features'' names, equal to btml.predict on every row and runnable without btml; NULL for NULL';
 
--- Training inside GROUP BY: the state is a type of ours, so that engines which ship partial aggregates can ship it.
+-- Training inside GROUP BY.
 
-CREATE TYPE btml.boost_rows;
-CREATE FUNCTION btml.boost_rows_in(cstring) RETURNS btml.boost_rows
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_rows_in';
-CREATE FUNCTION btml.boost_rows_out(btml.boost_rows) RETURNS cstring
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_rows_out';
-CREATE FUNCTION btml.boost_rows_recv(internal) RETURNS btml.boost_rows
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_rows_recv';
-CREATE FUNCTION btml.boost_rows_send(btml.boost_rows) RETURNS bytea
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_rows_send';
-CREATE TYPE btml.boost_rows (
-    INPUT = btml.boost_rows_in, OUTPUT = btml.boost_rows_out, RECEIVE = btml.boost_rows_recv,
-    SEND = btml.boost_rows_send, INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = extended
-);
-COMMENT ON TYPE btml.boost_rows IS 'transition state of btml.boost_fit_agg: the rows collected so far';
-COMMENT ON FUNCTION btml.boost_rows_in(cstring) IS 'input of btml.boost_rows';
-COMMENT ON FUNCTION btml.boost_rows_out(btml.boost_rows) IS 'output of btml.boost_rows';
-COMMENT ON FUNCTION btml.boost_rows_recv(internal) IS 'binary input of btml.boost_rows';
-COMMENT ON FUNCTION btml.boost_rows_send(btml.boost_rows) IS 'binary output of btml.boost_rows';
-
-CREATE FUNCTION btml.boost_rows_accumulate(btml.boost_rows, float8, float8[]) RETURNS btml.boost_rows
-LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_rows_accumulate';
-CREATE FUNCTION btml.boost_rows_accumulate(btml.boost_rows, float8, float8[], jsonb) RETURNS btml.boost_rows
-LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_rows_accumulate';
-CREATE FUNCTION btml.boost_rows_combine(btml.boost_rows, btml.boost_rows) RETURNS btml.boost_rows
-LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_rows_combine';
-CREATE FUNCTION btml.boost_rows_final(btml.boost_rows) RETURNS btml.model
-LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_rows_final';
-COMMENT ON FUNCTION btml.boost_rows_accumulate(btml.boost_rows, float8, float8[]) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_rows_accumulate(btml.boost_rows, float8, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_rows_combine(btml.boost_rows, btml.boost_rows) IS 'combine function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_rows_final(btml.boost_rows) IS 'final function of btml.boost_fit_agg';
+CREATE FUNCTION btml.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb) RETURNS btml.training_rows
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate';
+CREATE FUNCTION btml.boost_fit_final(btml.training_rows) RETURNS btml.model
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_final';
+COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml.boost_fit_final(btml.training_rows) IS 'final function of btml.boost_fit_agg';
 
 CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[]) (
-    SFUNC = btml.boost_rows_accumulate, STYPE = btml.boost_rows, COMBINEFUNC = btml.boost_rows_combine,
-    FINALFUNC = btml.boost_rows_final, PARALLEL = SAFE
+    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, COMBINEFUNC = btml.training_rows_combine,
+    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], options jsonb) (
-    SFUNC = btml.boost_rows_accumulate, STYPE = btml.boost_rows, COMBINEFUNC = btml.boost_rows_combine,
-    FINALFUNC = btml.boost_rows_final, PARALLEL = SAFE
+    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, COMBINEFUNC = btml.training_rows_combine,
+    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[]) IS
 'boosted trees for each group of any query: y is the target, x the features x1 … xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';

@@ -94,7 +94,9 @@ BTML_FUNCTION(btml_tree_fit) {
 BTML_FUNCTION(btml_feature_importance) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
-    const Model model = read_model(PG_GETARG_DATUM(0)).model;
+    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    const Model& model = boosted_trees(stored, "feature_importance",
+                                       "btml.gp_relevance tells what each feature adds to a Gaussian process.");
     const std::vector<Importance> importance = feature_importance(model);
     std::vector<size_t> order(importance.size());
     for (size_t i = 0; i < order.size(); i++) order[i] = i;
@@ -136,7 +138,8 @@ void add_split(ResultRows& rows, const Model& model, const Node& node) {
 BTML_FUNCTION(btml_trees) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
-    const Model model = read_model(PG_GETARG_DATUM(0)).model;
+    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    const Model& model = boosted_trees(stored, "trees", "btml.summary describes any model.");
     for (size_t t = 0; t < model.trees.size(); t++) {
         std::vector<int> depth(model.trees[t].size(), 0);
         for (size_t n = 0; n < model.trees[t].size(); n++) {
@@ -163,7 +166,8 @@ BTML_FUNCTION(btml_trees) {
 BTML_FUNCTION(btml_training_log) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
-    const Model model = read_model(PG_GETARG_DATUM(0)).model;
+    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    const Model& model = boosted_trees(stored, "training_log", "btml.gp_leave_one_out scores a Gaussian process.");
     for (size_t i = 0; i < model.log.size(); i++) {
         rows.add_integer(static_cast<int>(i) + 1);
         rows.add_number(model.log[i].train_loss);
@@ -176,7 +180,8 @@ BTML_FUNCTION(btml_training_log) {
 // btml.to_sql(model) → text
 BTML_FUNCTION(btml_to_sql) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    return text_datum(to_sql(read_model(PG_GETARG_DATUM(0)).model));
+    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    return text_datum(to_sql(boosted_trees(stored, "to_sql", "btml.predict predicts with any model.")));
 }
 
 } // namespace btml::pg

@@ -1,11 +1,6 @@
 #include "pg/fit_options.hpp"
 
-#include <charconv>
-
-extern "C" {
-#include "utils/jsonb.h"
-#include "utils/numeric.h"
-}
+#include "pg/option_values.hpp"
 
 namespace btml::pg {
 
@@ -14,14 +9,6 @@ using boosting::Options;
 using boosting::Strategy;
 
 namespace {
-
-// The one of `choices` that a text option names.
-size_t choice(const std::string& value, const char* option, const std::vector<std::string>& choices) {
-    for (size_t i = 0; i < choices.size(); i++)
-        if (choices[i] == value) return i;
-    throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": \"%s\"", option, value.c_str()),
-                "", "Valid values are " + quoted_list(choices) + ".");
-}
 
 [[noreturn]] void only_with_sketch(const char* option) {
     throw Error(ErrorCode::invalid_argument, format("%s needs residuals => 'sketch'", option),
@@ -100,77 +87,6 @@ FitRequest read_tree_request(const Arguments& arguments) {
     return request;
 }
 
-namespace {
-
-// One option of the JSON object; its value is a number, or text.
-struct JsonOption {
-    std::string name;
-    std::optional<double> number;
-    std::string text;
-};
-
-struct JsonCursor {
-    JsonbIterator* iterator;
-    JsonbValue value;
-};
-
-std::vector<JsonOption> json_options(const std::string& json) {
-    const char* const source = json.c_str();
-    std::vector<JsonOption> options;
-    JsonCursor cursor;
-    const bool is_object = pg_call([&] {
-        Jsonb* const parsed = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(source)));
-        cursor.iterator = JsonbIteratorInit(&parsed->root);
-        return JsonbIteratorNext(&cursor.iterator, &cursor.value, true) == WJB_BEGIN_OBJECT;
-    });
-    if (!is_object) throw Error(ErrorCode::invalid_argument, "options must be a JSON object", "It is " + json + ".");
-    const auto next = [&] { return pg_call([&] { return JsonbIteratorNext(&cursor.iterator, &cursor.value, true); }); };
-    while (next() == WJB_KEY) {
-        JsonOption option{{cursor.value.val.string.val, static_cast<size_t>(cursor.value.val.string.len)}, {}, "null"};
-        next();
-        const JsonbValue& value = cursor.value;
-        if (value.type == jbvNumeric) {
-            option.number = pg_call([&] {
-                return DatumGetFloat8(
-                    DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value.val.numeric)));
-            });
-            option.text = pg_call(
-                [&] { return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric))); });
-        } else if (value.type == jbvString)
-            option.text.assign(value.val.string.val, static_cast<size_t>(value.val.string.len));
-        else if (value.type == jbvBool)
-            option.text = value.val.boolean ? "true" : "false";
-        else if (value.type == jbvBinary)
-            option.text = "an array or object";
-        options.push_back(std::move(option));
-    }
-    return options;
-}
-
-[[noreturn]] void invalid_option(const JsonOption& option, const char* valid) {
-    const std::string value = option.number ? option.text : "\"" + option.text + "\"";
-    throw Error(ErrorCode::invalid_argument,
-                format("invalid value for option \"%s\": %s", option.name.c_str(), value.c_str()), "", valid);
-}
-
-double number_of(const JsonOption& option) {
-    if (!option.number) invalid_option(option, "Valid values are numbers.");
-    return *option.number;
-}
-
-template <class Integer>
-Integer integer_of(const JsonOption& option) {
-    number_of(option);
-    Integer value{};
-    const char* const last = option.text.data() + option.text.size();
-    const auto [end, error] = std::from_chars(option.text.data(), last, value);
-    const bool whole = end == last || (*end == '.' && std::all_of(end + 1, last, [](char c) { return c == '0'; }));
-    if (error != std::errc() || !whole) invalid_option(option, "Valid values are integers.");
-    return value;
-}
-
-} // namespace
-
 Options parse_fit_options(const std::string& json) {
     static const std::vector<std::string> names = {
         "trees",    "learning_rate", "max_leaves",   "max_depth",        "min_leaf_rows", "l2",
@@ -199,15 +115,11 @@ Options parse_fit_options(const std::string& json) {
             options.feature_fraction = number_of(option);
         else if (option.name == "criterion")
             options.criterion = choice(option.text, "criterion", {"variance", "mse_sum"}) == 0 ? Criterion::variance
-                                                                                               : Criterion::mse_sum;
+                                                                                                   : Criterion::mse_sum;
         else if (option.name == "seed")
             options.seed = integer_of<int64_t>(option);
-        else {
-            const std::string nearest = nearest_name(option.name, names);
-            throw Error(ErrorCode::invalid_argument, format("unknown option \"%s\"", option.name.c_str()),
-                        "Valid options are " + quoted_list(names) + ".",
-                        nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
-        }
+        else
+            unknown_option(option, names);
     }
     options.validate();
     return options;

@@ -181,5 +181,37 @@ TEST(ThreadTeam, SignalsAreBlockedInWorkersOnly) {
     for (int signal = 1; signal < 32; signal++) EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));
 }
 
+TEST(ThreadTeam, HasNoMoreThreadsThanAskedFor) {
+    QuietContext context(8);
+    EXPECT_EQ(ThreadTeam(context, 3).size(), 3);
+    EXPECT_EQ(ThreadTeam(context, 1).size(), 1);
+    EXPECT_EQ(ThreadTeam(context, 20).size(), 8);
+}
+
+// The main thread, done with its item, polls while another one works on, and stops it.
+TEST(ThreadTeam, MainThreadPollsWhileItWaits) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    std::atomic<bool> started{false}, stop{false};
+    int calls = 0;
+    EXPECT_THROW(team.for_each(
+                     2,
+                     [&](size_t, int worker) {
+                         started = started || worker == 1;
+                         while (worker == 0 ? !started : !stop) std::this_thread::yield();
+                     },
+                     [&] {
+                         if (++calls < 3) return;
+                         stop = true;
+                         throw Cancelled{};
+                     }),
+                 Cancelled);
+    EXPECT_EQ(calls, 3);
+    std::atomic<int> items{0};
+    team.for_each(
+        100, [&](size_t, int) { items++; }, [] {});
+    EXPECT_EQ(items, 100);
+}
+
 } // namespace
 } // namespace btml

@@ -6,7 +6,7 @@
 
 namespace btml {
 
-enum class ModelKind : uint16_t { boosted_trees = 1 };
+enum class ModelKind : uint16_t { boosted_trees = 1, gaussian_process = 2 };
 
 inline constexpr uint16_t model_format = 1;
 inline constexpr size_t envelope_header_size = 20; // magic 4, format 2, kind 2, length 8, CRC-32C 4

@@ -7,13 +7,14 @@
 
 namespace btml {
 
-ThreadTeam::ThreadTeam(RunContext& context) : context_(context) {
+ThreadTeam::ThreadTeam(RunContext& context, int most) : context_(context) {
+    const int threads = std::min(context.threads(), most);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     // Where no more threads are to be had, the team is smaller: results do not depend on how many there are.
     try {
-        for (int i = 1; i < context.threads(); i++) workers_.emplace_back([this, i] { work(i); });
+        for (int i = 1; i < threads; i++) workers_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error&) {
     } catch (const std::bad_alloc&) {
     }
@@ -56,13 +57,35 @@ void ThreadTeam::take_items(int worker) {
             (*body_)(item, worker);
         }
     } catch (...) {
-        next_.store(count_, std::memory_order_relaxed);
-        std::lock_guard lock(mutex_);
-        if (!failure_) failure_ = std::current_exception();
+        stop(std::current_exception());
     }
 }
 
-void ThreadTeam::for_each(size_t count, const std::function<void(size_t, int)>& body) {
+void ThreadTeam::stop(std::exception_ptr failure) {
+    next_.store(count_, std::memory_order_relaxed);
+    std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+}
+
+void ThreadTeam::wait_for_others(const std::function<void()>& while_waiting) {
+    std::unique_lock lock(mutex_);
+    const auto all_done = [&] { return busy_ == 0; };
+    bool stopped = false;
+    while (while_waiting && !stopped && !done_.wait_for(lock, std::chrono::milliseconds(10), all_done)) {
+        lock.unlock();
+        try {
+            while_waiting();
+        } catch (...) {
+            stop(std::current_exception());
+            stopped = true;
+        }
+        lock.lock();
+    }
+    done_.wait(lock, all_done);
+}
+
+void ThreadTeam::for_each(size_t count, const std::function<void(size_t, int)>& body,
+                          const std::function<void()>& while_waiting) {
     if (count == 0) return;
     const bool shared = count > 1 && !workers_.empty();
     body_ = &body;
@@ -78,10 +101,7 @@ void ThreadTeam::for_each(size_t count, const std::function<void(size_t, int)>& 
         start_.notify_all();
     }
     take_items(0);
-    if (shared) {
-        std::unique_lock lock(mutex_);
-        done_.wait(lock, [&] { return busy_ == 0; });
-    }
+    if (shared) wait_for_others(while_waiting);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -15,9 +16,9 @@ namespace btml {
 
 class ThreadTeam {
   public:
-    // Starts context.threads() − 1 workers, with every signal blocked: signals belong to the host's main thread.
-    // Where the system gives fewer threads than asked for, the team is smaller.
-    explicit ThreadTeam(RunContext& context);
+    // Starts context.threads() − 1 workers, or `most` − 1, with every signal blocked: signals belong to the host's main
+    // thread. Where the system gives fewer threads than asked for, the team is smaller.
+    explicit ThreadTeam(RunContext& context, int most = std::numeric_limits<int>::max());
     ~ThreadTeam();
     ThreadTeam(const ThreadTeam&) = delete;
     ThreadTeam& operator=(const ThreadTeam&) = delete;
@@ -27,12 +28,16 @@ class ThreadTeam {
 
     // body(item, worker) once for each 0 ≤ item < count, in any order and on any thread; returns when all are done.
     // An item should take well under 50 ms: the main thread polls between its items. The first exception, or Cancelled,
-    // stops the handing out of items and is rethrown here once every thread has left the loop.
-    void for_each(size_t count, const std::function<void(size_t item, int worker)>& body);
+    // stops the handing out of items and is rethrown here once every thread has left the loop. Longer items poll by
+    // themselves (see WorkerContexts), and the main thread calls while_waiting every 10 ms until the others are done.
+    void for_each(size_t count, const std::function<void(size_t item, int worker)>& body,
+                  const std::function<void()>& while_waiting = {});
 
   private:
     void work(int worker);
     void take_items(int worker);
+    void wait_for_others(const std::function<void()>& while_waiting);
+    void stop(std::exception_ptr failure);
 
     RunContext& context_;
     std::vector<std::thread> workers_;

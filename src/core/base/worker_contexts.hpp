@@ -35,6 +35,12 @@ class WorkerContexts {
         }
     }
 
+    // For ThreadTeam::for_each while the main thread waits: Cancelled, and the others stop, when the caller gave up.
+    void poll() {
+        if (contexts_.front()->keep_going()) return;
+        throw Cancelled{};
+    }
+
   private:
     class Worker : public RunContext {
       public:

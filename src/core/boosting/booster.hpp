@@ -2,15 +2,11 @@
 #pragma once
 
 #include "core/base/dataset.hpp"
+#include "core/base/timing.hpp"
 #include "core/boosting/model.hpp"
 #include "core/relational/grouped_join.hpp"
 
 namespace btml::boosting {
-
-struct Timing {
-    std::string phase;
-    double seconds;
-};
 
 struct FitResult {
     Model model;

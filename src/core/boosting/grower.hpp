@@ -1,9 +1,9 @@
 // One regression tree, grown leaf by leaf.
 #pragma once
 
+#include "core/base/timing.hpp"
 #include "core/boosting/training_set.hpp"
 
-#include <chrono>
 #include <map>
 #include <set>
 
@@ -12,19 +12,6 @@ namespace btml::boosting {
 // Seconds spent, by phase.
 struct GrowerClock {
     double histograms = 0, splits = 0, partition = 0;
-};
-
-// Adds the time between its construction and its end to a total.
-class Stopwatch {
-  public:
-    explicit Stopwatch(double& total) : total_(total) {}
-    ~Stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-    Stopwatch(const Stopwatch&) = delete;
-    Stopwatch& operator=(const Stopwatch&) = delete;
-
-  private:
-    double& total_;
-    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 // Bytes counted against a budget while this lives: for what is not held in a Buffer.

@@ -5,7 +5,9 @@
 namespace btml::pg {
 
 BackendContext::BackendContext(const char* function, bool verbose)
-    : RunContext(memory_limit_bytes(), thread_count()), line_(function), verbose_(verbose) {}
+    : RunContext(memory_limit_bytes(), thread_count()), line_(std::in_place, function), verbose_(verbose) {}
+
+BackendContext::BackendContext() : RunContext(memory_limit_bytes(), thread_count()), verbose_(false) {}
 
 bool BackendContext::keep_going() {
     if (!InterruptPending) [[likely]]
@@ -18,7 +20,7 @@ bool BackendContext::keep_going() {
 }
 
 void BackendContext::progress(const char* phase, uint64_t done, uint64_t total) {
-    line_.update(phase, done, total);
+    if (line_) line_->update(phase, done, total);
 }
 
 void BackendContext::note(std::string_view text) {

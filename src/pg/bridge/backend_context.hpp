@@ -11,13 +11,15 @@ class BackendContext : public RunContext {
   public:
     // `function` is shown in btml.progress. verbose: notes become INFO messages, at most one a second.
     explicit BackendContext(const char* function, bool verbose = false);
+    // Of work too short to be shown.
+    BackendContext();
 
     bool keep_going() override;
     void progress(const char* phase, uint64_t done, uint64_t total) override;
     void note(std::string_view text) override;
 
   private:
-    ProgressLine line_;
+    std::optional<ProgressLine> line_;
     const bool verbose_;
     std::chrono::steady_clock::time_point last_note_{};
 };

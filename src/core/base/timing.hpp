@@ -1,0 +1,27 @@
+// Where the time of a fit goes.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace btml {
+
+struct Timing {
+    std::string phase;
+    double seconds;
+};
+
+// Adds the time between its construction and its end to a total.
+class Stopwatch {
+  public:
+    explicit Stopwatch(double& total) : total_(total) {}
+    ~Stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+    Stopwatch(const Stopwatch&) = delete;
+    Stopwatch& operator=(const Stopwatch&) = delete;
+
+  private:
+    double& total_;
+    const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+} // namespace btml

@@ -1,0 +1,337 @@
+#include "core/gp/fit.hpp"
+
+#include "core/base/rng.hpp"
+#include "core/base/threads.hpp"
+#include "core/base/worker_contexts.hpp"
+#include "core/gp/leave_one_out_score.hpp"
+#include "core/gp/member_search.hpp"
+#include "core/gp/predictor.hpp"
+#include "core/gp/training_columns.hpp"
+
+#include <algorithm>
+
+namespace btml::gp {
+
+namespace {
+
+constexpr size_t rows_between_polls = size_t{1} << 12;
+
+// Where, and how widely, targets are spread.
+struct Spread {
+    double centre = 0, scale = 1;
+};
+
+Spread spread_of(const TrainingColumns& columns) {
+    const auto [least, greatest] = std::minmax_element(columns.target.begin(), columns.target.end());
+    if (*least == *greatest) return {*least, 1};
+    double weights = 0, sum = 0, squares = 0;
+    for (size_t i = 0; i < columns.rows(); i++) {
+        weights += columns.weight_of(i);
+        sum += columns.weight_of(i) * columns.target[i];
+    }
+    const double mean = sum / weights;
+    for (size_t i = 0; i < columns.rows(); i++)
+        squares += columns.weight_of(i) * (columns.target[i] - mean) * (columns.target[i] - mean);
+    const auto rows = static_cast<double>(columns.rows());
+    const double scale = std::sqrt(squares / weights * (rows / (rows - 1)));
+    return {mean, std::isnormal(scale) ? scale : 1};
+}
+
+// Memory: the columns, then the searches for members side by side, or the tries and what builds and scores one.
+struct Estimate {
+    ExpansionBytes columns;
+    uint64_t search; // of one member
+    uint64_t finish;
+
+    Estimate(const Dataset& dataset, const Options& options, int value_bits) : columns(expansion_bytes(dataset)) {
+        static constexpr uint64_t sorting = 56, sorted = 6, observations = 16, gradient = 26, leave_one_out = 50;
+        static constexpr uint64_t score = 24, small = uint64_t{1} << 20;
+        const uint64_t bits = 8 * ((dataset.features.size() * static_cast<uint64_t>(value_bits + 1) + 63) / 64);
+        const uint64_t distinct = 2 * (bits + observations), trie = 64 + 16 + bits;
+        search = small + dataset.rows * (distinct + sorting + observations + std::max(bits, gradient));
+        const uint64_t last = std::max(sorting, sorted + observations + std::max(leave_one_out, trie));
+        const auto others = static_cast<uint64_t>(std::max(0, options.members - 1));
+        finish = small + dataset.rows * (bits + score + last + others * trie);
+    }
+    // Besides the dataset.
+    uint64_t peak(int workers) const {
+        const uint64_t later = std::max(static_cast<uint64_t>(workers) * search, finish);
+        return static_cast<uint64_t>(std::max(columns.peak, columns.growth + static_cast<int64_t>(later)));
+    }
+};
+
+struct Candidate {
+    Encoding encoding;
+    FoundMember found;
+};
+
+class Trainer {
+  public:
+    Trainer(Dataset dataset, const Options& options, RunContext& context);
+
+    FitResult fit();
+    std::vector<FitResult> fit_members();
+
+  private:
+    static constexpr int default_evaluations = 100; // of a member
+
+    template <class Body>
+    void time(const char* phase, const Body& body);
+    void standardise();
+    void find_candidates(size_t count);
+    Candidate find(size_t member, int evaluations, RunContext& context) const;
+    std::vector<double> mixture_weights() const;
+    FitResult assemble(std::span<const size_t> chosen, std::span<const double> weights);
+    Member finish(const Candidate& candidate, double weight, LeaveOneOutScore& score);
+    void score_held_out(Model& model);
+
+    const Options& options_;
+    RunContext& context_;
+    const int value_bits_;
+    std::optional<Estimate> estimate_;
+    std::vector<Feature> features_;
+    TrainingData data_;
+    Spread spread_;
+    KernelLimits limits_;
+    std::vector<std::optional<Candidate>> candidates_;
+    std::vector<Timing> timings_;
+    std::vector<std::string> warnings_;
+};
+
+std::vector<Feature> describe(const Dataset& dataset) {
+    std::vector<Feature> features;
+    for (const FeatureColumn& column : dataset.features)
+        features.push_back({column.name, column.type, column.kind == FeatureKind::category, column.categories});
+    return features;
+}
+
+size_t member_count(const Options& options) {
+    return options.members > 0 ? static_cast<size_t>(options.members) : 1;
+}
+
+TrainingData read(Dataset dataset, uint64_t bytes, RunContext& context) {
+    context.memory().require(bytes, "a Gaussian process");
+    context.progress("sorting rows", 0, 0);
+    return expand(std::move(dataset), context);
+}
+
+int checked_value_bits(const Dataset& dataset, const Options& options) {
+    options.validate();
+    return options.bits > 0 ? options.bits : Encoding::default_value_bits(dataset.features.size());
+}
+
+Trainer::Trainer(Dataset dataset, const Options& options, RunContext& context)
+    : options_(options),
+      context_(context),
+      value_bits_(checked_value_bits(dataset, options)),
+      estimate_(Estimate(dataset, options, value_bits_)),
+      features_(describe(dataset)),
+      data_(read(std::move(dataset),
+                 estimate_->peak(static_cast<int>(
+                     std::min(member_count(options), static_cast<size_t>(std::max(1, context.threads()))))),
+                 context)) {
+    standardise();
+}
+
+template <class Body>
+void Trainer::time(const char* phase, const Body& body) {
+    Timing timing{phase, 0};
+    {
+        const Stopwatch watch(timing.seconds);
+        body();
+    }
+    timings_.push_back(std::move(timing));
+}
+
+void Trainer::standardise() {
+    TrainingColumns& training = data_.training;
+    spread_ = spread_of(training);
+    double weights = 0;
+    for (size_t i = 0; i < training.rows(); i++) {
+        training.target[i] = (training.target[i] - spread_.centre) / spread_.scale;
+        weights += training.weight_of(i);
+    }
+    const auto rows = static_cast<double>(training.rows());
+    limits_ = {options_.noise, options_.signal, weights / rows / rows};
+    if (options_.noise && *options_.noise < limits_.least_noise)
+        warnings_.push_back(format("noise %s is below %s, the least that would be learned: rows with the same bits but "
+                                   "different targets may make the model overconfident",
+                                   shortest(*options_.noise).c_str(), shortest(limits_.least_noise).c_str()));
+}
+
+// Member 0 has its grid where the data has it.
+std::vector<double> shifts(size_t features, uint64_t seed, size_t member) {
+    std::vector<double> result;
+    if (member > 0)
+        for (size_t f = 0; f < features; f++) result.push_back(random_unit(seed, member, f));
+    return result;
+}
+
+Candidate Trainer::find(size_t member, int evaluations, RunContext& context) const {
+    const TrainingColumns& training = data_.training;
+    const std::vector<FeatureView> views = training.views();
+    Encoding encoding(views, training.target.span(), training.weight.span(), value_bits_,
+                      shifts(views.size(), static_cast<uint64_t>(options_.seed), member), options_.outside, context);
+    const DistinctRows rows = [&] {
+        const BitRows bits = encoding.encode_rows(views, context);
+        const Observations observations = make_observations(training.target.span(), training.weight.span(), context);
+        return merge_equal_rows(bits, encoding.bits(), observations, context);
+    }();
+    FoundMember found = find_member(encoding, rows, options_, limits_, evaluations, member, context);
+    return {std::move(encoding), std::move(found)};
+}
+
+void Trainer::find_candidates(size_t count) {
+    const int evaluations =
+        options_.evaluations > 0 ? std::max(1, options_.evaluations / static_cast<int>(count)) : default_evaluations;
+    candidates_.resize(count);
+    context_.progress("searching bit orders and kernels", 0, count);
+    if (count == 1) {
+        candidates_[0] = find(0, evaluations, context_);
+    } else {
+        ThreadTeam team(context_, static_cast<int>(count));
+        WorkerContexts contexts(context_, team.size(), estimate_->search, "a search of kernels");
+        team.for_each(
+            count,
+            [&](size_t member, int worker) {
+                contexts.run(worker, [&](RunContext& own) { candidates_[member] = find(member, evaluations, own); });
+                if (worker == 0) context_.progress("searching bit orders and kernels", member, count);
+            },
+            [&] { contexts.poll(); });
+    }
+    for (size_t member = 0; member < count; member++) {
+        const FoundMember& found = candidates_[member]->found;
+        context_.note(format("member %zu of %zu: negative log likelihood %g of standardised targets, noise %g, signal "
+                             "%g, after %llu evaluations",
+                             member + 1, count, found.negative_log_likelihood, found.kernel.noise,
+                             found.kernel.signal(), static_cast<unsigned long long>(found.evaluations)));
+    }
+}
+
+// Those whose weight would not show are left out.
+std::vector<double> Trainer::mixture_weights() const {
+    static constexpr double sharpness = 100, least_weight = 1e-6;
+    double least = std::numeric_limits<double>::infinity(), total = 0;
+    for (const auto& candidate : candidates_) least = std::min(least, candidate->found.negative_log_likelihood);
+    std::vector<double> weights;
+    for (const auto& candidate : candidates_) {
+        const double excess =
+            (candidate->found.negative_log_likelihood - least) / static_cast<double>(data_.training.rows());
+        const double weight = std::exp(-sharpness * excess);
+        weights.push_back(weight < least_weight ? 0 : weight);
+        total += weights.back();
+    }
+    for (double& weight : weights) weight /= total;
+    return weights;
+}
+
+Member Trainer::finish(const Candidate& candidate, double weight, LeaveOneOutScore& score) {
+    const TrainingColumns& training = data_.training;
+    const BitRows rows = candidate.encoding.encode_rows(training.views(), context_);
+    const std::vector<uint16_t> bits = bits_of_levels(candidate.encoding, candidate.found.order);
+    const SortedRows sorted = [&] {
+        RowSorter sorter(rows, context_);
+        sorter.propose(bits, context_);
+        return std::move(sorter).take();
+    }();
+    Observations observations = make_observations({}, {}, context_);
+    {
+        const Observations unsorted = make_observations(training.target.span(), training.weight.span(), context_);
+        gather(unsorted, sorted.rows.span(), observations, context_);
+    }
+    const Kernel& kernel = candidate.found.kernel;
+    score.add(weight, leave_one_out(sorted.common.span(), observations, kernel, context_), observations, kernel.noise,
+              sorted.rows.span(), context_);
+    return {candidate.encoding, candidate.found.order, Trie(rows, bits, sorted, observations, kernel, context_),
+            weight};
+}
+
+FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const double> weights) {
+    FitResult result;
+    Model& model = result.model;
+    model.features = features_;
+    model.options = options_;
+    model.combine = Combine::mixture;
+    model.centre = spread_.centre;
+    model.scale = spread_.scale;
+    model.rows = data_.training.rows();
+    model.holdout_rows = data_.held_out.rows();
+    LeaveOneOutScore score(data_.training.rows(), context_);
+    for (size_t i = 0; i < chosen.size(); i++) {
+        context_.progress("building tries", i, chosen.size());
+        const Candidate& candidate = *candidates_[chosen[i]];
+        model.members.push_back(finish(candidate, weights[i], score));
+        model.noise += weights[i] * candidate.found.kernel.noise;
+        model.evaluations += candidate.found.evaluations;
+    }
+    model.log_likelihood = log_likelihood(model);
+    model.leave_one_out = score.total(spread_.scale, data_.training.target.span(), context_);
+    score_held_out(model);
+    return result;
+}
+
+void Trainer::score_held_out(Model& model) {
+    const TrainingColumns& rows = data_.held_out;
+    if (rows.rows() == 0) return;
+    Predictor predictor(model);
+    std::vector<double> values(model.features.size());
+    double nll = 0, squares = 0;
+    for (size_t i = 0; i < rows.rows(); i++) {
+        if (i % rows_between_polls == 0) context_.poll();
+        rows.read_row(i, values);
+        nll -= predictor.log_density(values, rows.target[i], rows.weight_of(i));
+        const double error = rows.target[i] - predictor.latent(values).mean;
+        squares += error * error;
+    }
+    const auto count = static_cast<double>(rows.rows());
+    model.holdout_nll = nll / count;
+    model.holdout_rmse = std::sqrt(squares / count);
+}
+
+FitResult Trainer::fit() {
+    time("searching", [&] { find_candidates(member_count(options_)); });
+    std::vector<size_t> chosen;
+    std::vector<double> weights;
+    for (size_t member = 0; const double weight : mixture_weights()) {
+        if (weight > 0) {
+            chosen.push_back(member);
+            weights.push_back(weight);
+        }
+        member++;
+    }
+    FitResult result;
+    time("building tries", [&] { result = assemble(chosen, weights); });
+    result.model.evaluations = 0;
+    for (const auto& candidate : candidates_) result.model.evaluations += candidate->found.evaluations;
+    result.timings = std::move(timings_);
+    result.warnings = std::move(warnings_);
+    return result;
+}
+
+std::vector<FitResult> Trainer::fit_members() {
+    find_candidates(member_count(options_));
+    std::vector<FitResult> results;
+    for (size_t member = 0; member < candidates_.size(); member++)
+        results.push_back(assemble(std::array{member}, std::array{1.0}));
+    results.front().warnings = std::move(warnings_);
+    return results;
+}
+
+void require_mixture(const Options& options) {
+    if (options.combine == Combine::kernel_sum || options.combine == Combine::boosted)
+        throw Error(ErrorCode::not_supported, format("combine => '%s' is not available yet", name_of(options.combine)),
+                    {}, "Use combine => 'mixture'.");
+}
+
+} // namespace
+
+FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
+    require_mixture(options);
+    return Trainer(std::move(dataset), options, context).fit();
+}
+
+std::vector<FitResult> fit_members(Dataset dataset, const Options& options, RunContext& context) {
+    return Trainer(std::move(dataset), options, context).fit_members();
+}
+
+} // namespace btml::gp

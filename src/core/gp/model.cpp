@@ -1,0 +1,176 @@
+#include "core/gp/model.hpp"
+
+#include "core/gp/mixture.hpp"
+
+namespace btml::gp {
+
+namespace {
+
+void put(const std::optional<double>& value, Writer& writer) {
+    writer.put(value.has_value());
+    if (value) writer.put(*value);
+}
+
+std::optional<double> get_optional(Reader& reader) {
+    return reader.get_bool() ? std::optional(reader.get_finite()) : std::nullopt;
+}
+
+double get_positive(Reader& reader, const char* what) {
+    const double value = reader.get_finite();
+    if (!(value > 0)) corrupt_model(format("Its %s is not positive.", what));
+    return value;
+}
+
+void encode(const Member& member, Writer& writer) {
+    member.encoding.encode(writer);
+    writer.put_count(member.order.size());
+    for (const uint16_t feature : member.order) writer.put(feature);
+    writer.put(member.weight);
+    member.trie.encode(writer);
+}
+
+void check_encoding(const Encoding& encoding, const std::vector<Feature>& features) {
+    if (encoding.features().size() != features.size())
+        corrupt_model(format("A member has %zu features, the model %zu.", encoding.features().size(), features.size()));
+    for (size_t f = 0; f < features.size(); f++) {
+        const FeatureBits& bits = encoding.features()[f];
+        if (bits.categorical != features[f].categorical || bits.places.size() != features[f].categories.size())
+            corrupt_model(format("Feature %zu of a member has other categories than the model's.", f));
+    }
+}
+
+BitOrder decode_order(Reader& reader, const Encoding& encoding) {
+    BitOrder order(reader.get_count(sizeof(uint16_t)));
+    for (uint16_t& feature : order) feature = reader.get<uint16_t>();
+    try {
+        bits_of_levels(encoding, order);
+    } catch (const Error& error) {
+        corrupt_model(format("A member has an order in which %s.", error.what()));
+    }
+    return order;
+}
+
+Member decode_member(Reader& reader, const Model& model, RunContext& context) {
+    Encoding encoding = Encoding::decode(reader);
+    check_encoding(encoding, model.features);
+    if (encoding.outside() != model.options.outside) corrupt_model("A member treats points outside differently.");
+    BitOrder order = decode_order(reader, encoding);
+    const double weight = get_positive(reader, "member's weight");
+    Trie trie = Trie::decode(reader, context);
+    if (trie.kernel().levels() != order.size())
+        corrupt_model(format("A member has %zu levels, its order %zu.", trie.kernel().levels(), order.size()));
+    return {std::move(encoding), std::move(order), std::move(trie), weight};
+}
+
+// The bytes of a member that has nothing in it.
+constexpr size_t least_member_bytes = 40;
+
+void decode_members(Reader& reader, Model& model, RunContext& context) {
+    const size_t count = reader.get_count(least_member_bytes);
+    if (count == 0) corrupt_model("It has no members.");
+    double total = 0;
+    for (size_t m = 0; m < count; m++) {
+        model.members.push_back(decode_member(reader, model, context));
+        total += model.members.back().weight;
+    }
+    if (!(std::abs(total - 1) < 1e-9)) corrupt_model("The weights of its members do not add up to 1.");
+}
+
+void check_rows(const Model& model) {
+    for (const Member& member : model.members)
+        if (member.trie.rows() != static_cast<double>(model.rows))
+            corrupt_model(format("A member has %.0f rows, the model %llu.", member.trie.rows(),
+                                 static_cast<unsigned long long>(model.rows)));
+}
+
+void encode(const std::optional<LeaveOneOut>& score, Writer& writer) {
+    writer.put(score.has_value());
+    if (!score) return;
+    writer.put(score->rows);
+    writer.put(score->mean_nll);
+    writer.put(score->rmse);
+    put(score->coverage_90, writer);
+}
+
+std::optional<LeaveOneOut> decode_leave_one_out(Reader& reader) {
+    if (!reader.get_bool()) return std::nullopt;
+    LeaveOneOut score{reader.get<uint64_t>(), reader.get_finite(), reader.get_finite(), get_optional(reader)};
+    if (score.rmse < 0 || !(score.coverage_90.value_or(0) >= 0 && score.coverage_90.value_or(0) <= 1))
+        corrupt_model("A leave-one-out score is out of range.");
+    return score;
+}
+
+} // namespace
+
+void encode(const Model& model, Writer& writer) {
+    writer.put(std::string_view(model.target));
+    encode(model.features, writer);
+    encode(model.options, writer);
+    writer.put(static_cast<uint8_t>(model.combine));
+    writer.put(model.centre);
+    writer.put(model.scale);
+    writer.put(model.noise);
+    writer.put_count(model.members.size());
+    for (const Member& member : model.members) encode(member, writer);
+    writer.put(model.log_likelihood);
+    writer.put(model.evaluations);
+    encode(model.leave_one_out, writer);
+    put(model.holdout_nll, writer);
+    put(model.holdout_rmse, writer);
+    writer.put(std::string_view(model.strategy));
+    writer.put(std::string_view(model.strategy_reason));
+    writer.put(model.rows);
+    writer.put(model.holdout_rows);
+    writer.put(model.rows_skipped);
+}
+
+Model decode(Reader& reader, RunContext& context) {
+    Model model;
+    model.target = reader.get_string();
+    model.features = decode_features(reader);
+    if (model.features.empty()) corrupt_model("It has no features.");
+    model.options = decode_options(reader);
+    model.combine = static_cast<Combine>(reader.get<uint8_t>());
+    if (model.combine != Combine::mixture) corrupt_model("The way that its members are combined is unknown.");
+    model.centre = reader.get_finite();
+    model.scale = get_positive(reader, "scale");
+    model.noise = get_positive(reader, "noise");
+    decode_members(reader, model, context);
+    model.log_likelihood = reader.get_finite();
+    model.evaluations = reader.get<uint64_t>();
+    model.leave_one_out = decode_leave_one_out(reader);
+    model.holdout_nll = get_optional(reader);
+    model.holdout_rmse = get_optional(reader);
+    model.strategy = reader.get_string();
+    model.strategy_reason = reader.get_string();
+    model.rows = reader.get<uint64_t>();
+    model.holdout_rows = reader.get<uint64_t>();
+    model.rows_skipped = reader.get<uint64_t>();
+    check_rows(model);
+    return model;
+}
+
+std::vector<double> relevance(const Model& model) {
+    std::vector<double> variances(model.features.size(), 0.0);
+    for (const Member& member : model.members)
+        for (size_t level = 0; level < member.order.size(); level++)
+            variances[member.order[level]] +=
+                member.weight * member.trie.kernel().weights[level] * model.scale * model.scale;
+    return variances;
+}
+
+double log_likelihood(const Model& model) {
+    double likelihood = -std::numeric_limits<double>::infinity();
+    for (const Member& member : model.members)
+        likelihood = log_of_sum(likelihood, std::log(member.weight) - member.trie.negative_log_likelihood() -
+                                                member.trie.rows() * std::log(model.scale));
+    return likelihood;
+}
+
+double signal(const Model& model) {
+    double variance = 0;
+    for (const Member& member : model.members) variance += member.weight * member.trie.kernel().signal();
+    return variance;
+}
+
+} // namespace btml::gp

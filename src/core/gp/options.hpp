@@ -1,0 +1,40 @@
+// How a Gaussian process is trained.
+#pragma once
+
+#include "core/base/serial.hpp"
+#include "core/gp/encoding.hpp"
+
+#include <optional>
+
+namespace btml::gp {
+
+// How members make one model; automatic: the one with the better leave-one-out score.
+enum class Combine { automatic, mixture, kernel_sum, boosted };
+
+// How a member finds its bit order and weights. none: the features' bits in turn, weights and noise by gradient.
+enum class Search { local, bfgs, none };
+
+struct Options {
+    int bits = 0;    // of a feature's value; 0: by the number of features (Encoding::default_value_bits)
+    int members = 0; // 0: chosen within the evaluations
+    Combine combine = Combine::automatic;
+    Search search = Search::local;
+    int evaluations = 0;          // of the likelihood of all rows, by all members together; 0: by the number of rows
+    std::optional<double> noise;  // variance of an observation, in units of the target's variance; learned if not given
+    std::optional<double> signal; // variance of the latent function, in the same units; learned if not given
+    Outside outside = Outside::clamp;
+    int64_t seed = 0;
+
+    // Error invalid_argument naming the option, its value and the valid ones.
+    void validate() const;
+};
+
+void encode(const Options& options, Writer& writer);
+// Error corrupt_model.
+Options decode_options(Reader& reader);
+
+const char* name_of(Combine combine);
+const char* name_of(Search search);
+const char* name_of(Outside outside);
+
+} // namespace btml::gp

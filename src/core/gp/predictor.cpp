@@ -1,0 +1,43 @@
+#include "core/gp/predictor.hpp"
+
+#include "core/gp/mixture.hpp"
+
+namespace btml::gp {
+
+Predictor::Predictor(const Model& model) : model_(model), members_(model.members.size()) {
+    for (const Member& member : model.members) encoders_.emplace_back(member.encoding, member.order);
+}
+
+void Predictor::predict_members(std::span<const double> features) {
+    for (size_t m = 0; m < members_.size(); m++) members_[m] = model_.members[m].trie.latent(encoders_[m](features));
+}
+
+Normal Predictor::latent(std::span<const double> features) {
+    predict_members(features);
+    Normal mixed;
+    for (size_t m = 0; m < members_.size(); m++) mixed.mean += model_.members[m].weight * members_[m].mean;
+    for (size_t m = 0; m < members_.size(); m++) {
+        const double apart = members_[m].mean - mixed.mean;
+        mixed.variance += model_.members[m].weight * (members_[m].variance + apart * apart);
+    }
+    return {model_.centre + model_.scale * mixed.mean, model_.scale * model_.scale * mixed.variance};
+}
+
+Normal Predictor::observation(std::span<const double> features) {
+    Normal at = latent(features);
+    at.variance += model_.scale * model_.scale * model_.noise;
+    return at;
+}
+
+double Predictor::log_density(std::span<const double> features, double target, double weight) {
+    predict_members(features);
+    MixtureDensity density;
+    for (size_t m = 0; m < members_.size(); m++) {
+        const Member& member = model_.members[m];
+        density.add(member.weight, members_[m].mean, members_[m].variance + member.trie.kernel().noise / weight,
+                    (target - model_.centre) / model_.scale);
+    }
+    return density.log() - std::log(model_.scale);
+}
+
+} // namespace btml::gp

@@ -1,0 +1,31 @@
+// Prediction with a decoded model.
+#pragma once
+
+#include "core/gp/model.hpp"
+#include "core/gp/point_encoder.hpp"
+
+namespace btml::gp {
+
+class Predictor {
+  public:
+    // Keeps a reference to the model, which must not change in size or place.
+    explicit Predictor(const Model& model);
+
+    // One value per feature in the model's order: a number, a category's code (as a double; one that the model does not
+    // know, or -1, is a category never seen), or null_number. In the target's units. A mixture's mean is Σ p μ, its
+    // variance Σ p (s + (μ − mean)²). O(log n + q/64) for each member. Not thread-safe (scratch space).
+    Normal latent(std::span<const double> features);
+    // The same with the noise of an observation of weight 1.
+    Normal observation(std::span<const double> features);
+    // log of the density of an observation, nats in the target's units: of the mixture, not of its mean and variance.
+    double log_density(std::span<const double> features, double target, double weight = 1);
+
+  private:
+    void predict_members(std::span<const double> features);
+
+    const Model& model_;
+    std::vector<PointEncoder> encoders_; // of the members
+    std::vector<Normal> members_;        // latent, on the scale
+};
+
+} // namespace btml::gp

@@ -1,0 +1,47 @@
+// The rows that a process is trained on, in columns of their own.
+#pragma once
+
+#include "core/base/dataset.hpp"
+#include "core/gp/encoding.hpp"
+
+namespace btml::gp {
+
+struct TrainingColumn {
+    bool categorical;
+    Buffer<double> numbers;
+    Buffer<uint32_t> codes;
+    uint32_t categories;
+
+    FeatureView view() const { return {categorical, numbers.span(), codes.span(), categories}; }
+};
+
+struct TrainingColumns {
+    std::vector<TrainingColumn> features;
+    Buffer<double> target;
+    Buffer<double> weight; // empty: 1 each
+
+    size_t rows() const { return target.size(); }
+    double weight_of(size_t row) const { return weight.empty() ? 1 : weight[row]; }
+    std::vector<FeatureView> views() const;
+    // The features of one row as Predictor takes them.
+    void read_row(size_t row, std::span<double> values) const;
+};
+
+struct TrainingData {
+    TrainingColumns training, held_out;
+};
+
+// Bytes that expand() needs at most besides the dataset, and by how many (or fewer, if negative) its result is larger
+// than the dataset.
+struct ExpansionBytes {
+    int64_t peak, growth;
+};
+ExpansionBytes expansion_bytes(const Dataset& dataset);
+
+// Lists the rows of the join. They come in an order that depends on their values alone, so that the join and its
+// materialisation give the same sums to the last bit; rows of weight 0 are left out. The dataset's columns are freed
+// one by one. Errors: invalid_argument where there is no feature or no row to train on; out_of_range for a target of
+// 1e150 or more in magnitude; limit_exceeded beyond 2^32 − 2 rows.
+TrainingData expand(Dataset dataset, RunContext& context);
+
+} // namespace btml::gp

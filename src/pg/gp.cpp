@@ -1,0 +1,290 @@
+// SQL functions of Gaussian processes: btml.gp_fit and its kin, and what looks into a model or updates it.
+#include "core/gp/fit.hpp"
+#include "core/gp/predictor.hpp"
+#include "core/gp/sampler.hpp"
+#include "core/gp/update.hpp"
+#include "core/relational/join_rows.hpp"
+#include "pg/bridge/arguments.hpp"
+#include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/record.hpp"
+#include "pg/bridge/result.hpp"
+#include "pg/gp_options.hpp"
+#include "pg/model.hpp"
+#include "pg/prediction.hpp"
+#include "pg/query_points.hpp"
+#include "pg/training_rows.hpp"
+
+namespace btml::pg {
+
+using gp::FitResult;
+using gp::Model;
+
+namespace {
+
+void warn(const std::vector<std::string>& warnings) {
+    for (const std::string& warning : warnings) {
+        const char* const text = warning.c_str();
+        pg_call([=] { ereport(NOTICE, (errmsg("%s", text))); });
+    }
+}
+
+// The rows of a source, and what a model trained on them says of itself.
+struct TrainingSet {
+    Dataset dataset;
+    uint64_t rows_skipped;
+    std::string target;
+    std::vector<Timing> timings;
+
+    void complete(FitResult& result) const {
+        result.model.target = target;
+        result.model.rows_skipped = rows_skipped;
+        result.model.strategy = "enumerate";
+        result.model.strategy_reason = "a Gaussian process keeps every row";
+        result.timings.insert(result.timings.begin(), timings.begin(), timings.end());
+        warn(result.warnings);
+    }
+};
+
+TrainingSet read_training_set(const ProcessRequest& request, RunContext& context) {
+    TrainingJoin training = read_training_join(request, context);
+    const auto join_start = std::chrono::steady_clock::now();
+    relational::JoinRows rows = relational::enumerate(training.join, context);
+    Dataset dataset = make_dataset(std::move(training.join), std::move(rows), training.plan);
+    return {std::move(dataset),
+            training.rows_skipped,
+            request.target,
+            {{"reading tables", training.seconds_reading},
+             {"joining tables", training.seconds_joining + seconds_since(join_start)}}};
+}
+
+} // namespace
+
+// btml.gp_fit(source, target, features, …) → model
+BTML_FUNCTION(btml_gp_fit) {
+    const ProcessRequest request = read_process_request(Arguments(fcinfo));
+    BackendContext context("gp_fit", request.verbose);
+    TrainingSet training = read_training_set(request, context);
+    FitResult result = gp::fit(std::move(training.dataset), request.options, context);
+    training.complete(result);
+    return model_datum(result);
+}
+
+// btml.gp_fit_members(source, target, features, …) → table(member, log_likelihood, noise, signal, evaluations, model)
+BTML_FUNCTION(btml_gp_fit_members) {
+    const ProcessRequest request = read_members_request(Arguments(fcinfo));
+    ResultRows rows(fcinfo);
+    BackendContext context("gp_fit_members", request.verbose);
+    TrainingSet training = read_training_set(request, context);
+    std::vector<FitResult> members = gp::fit_members(std::move(training.dataset), request.options, context);
+    for (size_t m = 0; m < members.size(); m++) {
+        training.complete(members[m]);
+        const Model& model = members[m].model;
+        rows.add_integer(static_cast<int>(m) + 1);
+        rows.add_number(model.log_likelihood);
+        rows.add_number(model.noise);
+        rows.add_number(gp::signal(model));
+        rows.add_integer(static_cast<int>(model.evaluations));
+        rows.add(model_datum(members[m]));
+        rows.finish_row();
+    }
+    return rows.done();
+}
+
+namespace {
+
+void add_id(ResultRows& rows, const QueryPoints& points, uint64_t row) {
+    if (const std::optional<std::string> id = points.id(row))
+        rows.add_text(*id);
+    else
+        rows.add_null();
+}
+
+std::vector<Feature> features_of(const Dataset& dataset) {
+    std::vector<Feature> features;
+    for (const FeatureColumn& column : dataset.features)
+        features.push_back({column.name, column.type, column.kind == FeatureKind::category, column.categories});
+    return features;
+}
+
+} // namespace
+
+// btml.gp_regression(source, target, queries, features, …) → table(id text, mean float8, sd float8)
+BTML_FUNCTION(btml_gp_regression) {
+    const ProcessRequest request = read_regression_request(Arguments(fcinfo));
+    ResultRows rows(fcinfo);
+    BackendContext context("gp_regression", request.verbose);
+    TrainingSet training = read_training_set(request, context);
+    const QueryPoints points(request.queries, features_of(training.dataset), context);
+    FitResult result = gp::fit(std::move(training.dataset), request.options, context);
+    training.complete(result);
+    gp::Predictor predictor(result.model);
+    for (uint64_t row = 0; row < points.rows(); row++) {
+        const gp::Normal at = predictor.observation(points.values(row));
+        add_id(rows, points, row);
+        rows.add_number(at.mean);
+        rows.add_number(std::sqrt(at.variance));
+        rows.finish_row();
+    }
+    return rows.done();
+}
+
+// btml.gp_fit_accumulate(state, y float8, x float8[], options jsonb) → state
+BTML_FUNCTION(btml_gp_fit_accumulate) {
+    return accumulate_with_options(fcinfo, [](const std::string& options) { parse_process_options(options); });
+}
+
+// btml.gp_fit_final(state) → model; NULL when there was no row
+BTML_FUNCTION(btml_gp_fit_final) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+    BackendContext context("gp_fit_agg");
+    return train_on_rows(fcinfo, context, [&](const RowCollection& rows) {
+        const gp::Options options = rows.options().empty() ? gp::Options{} : parse_process_options(rows.options());
+        FitResult result = gp::fit(rows.dataset(context), options, context);
+        result.model.target = "y";
+        result.model.rows_skipped = rows.rows_skipped();
+        result.model.strategy = "enumerate";
+        result.model.strategy_reason = "the rows were aggregated";
+        warn(result.warnings);
+        return model_datum(result);
+    });
+}
+
+// btml.gp_log_likelihood(model) → float8
+BTML_FUNCTION(btml_gp_log_likelihood) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    const double likelihood =
+        gaussian_process(stored, "gp_log_likelihood", "btml.training_log has the losses of boosted trees.")
+            .log_likelihood;
+    return Float8GetDatum(likelihood);
+}
+
+// btml.gp_leave_one_out(model) → table(n bigint, mean_nll float8, rmse float8, coverage_90 float8)
+BTML_FUNCTION(btml_gp_leave_one_out) {
+    ResultRows rows(fcinfo);
+    if (PG_ARGISNULL(0)) return rows.done();
+    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    const Model& model =
+        gaussian_process(stored, "gp_leave_one_out", "btml.training_log has the losses of boosted trees.");
+    if (!model.leave_one_out) return rows.done();
+    const gp::LeaveOneOut& score = *model.leave_one_out;
+    rows.add_bigint(static_cast<int64>(score.rows));
+    rows.add_number(score.mean_nll);
+    rows.add_number(score.rmse);
+    score.coverage_90 ? rows.add_number(*score.coverage_90) : rows.add_null();
+    rows.finish_row();
+    return rows.done();
+}
+
+// btml.gp_relevance(model) → table(feature text, weight float8), most relevant first
+BTML_FUNCTION(btml_gp_relevance) {
+    ResultRows rows(fcinfo);
+    if (PG_ARGISNULL(0)) return rows.done();
+    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    const Model& model =
+        gaussian_process(stored, "gp_relevance", "btml.feature_importance has the features of boosted trees.");
+    const std::vector<double> weights = gp::relevance(model);
+    std::vector<size_t> order(weights.size());
+    for (size_t i = 0; i < order.size(); i++) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
+    for (const size_t i : order) {
+        rows.add_text(model.features[i].name);
+        rows.add_number(weights[i]);
+        rows.finish_row();
+    }
+    return rows.done();
+}
+
+// btml.gp_sample(model, source text, draws int, seed bigint) → table(draw int, row_number bigint, id text, value
+// float8)
+BTML_FUNCTION(btml_gp_sample) {
+    const Arguments arguments(fcinfo);
+    ResultRows rows(fcinfo);
+    if (arguments.is_null(0)) return rows.done();
+    const std::string source = arguments.string(1, "source");
+    const int draws = arguments.integer(2, "draws");
+    const auto seed = static_cast<uint64_t>(arguments.bigint(3, "seed"));
+    if (draws < 1)
+        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"draws\": %d", draws), "",
+                    "Valid values are integers from 1.");
+    BackendContext context("gp_sample");
+    StoredModel stored = read_model(arguments.datum(0, "model"));
+    const Model& model = gaussian_process(stored, "gp_sample", "Boosted trees have no distribution to draw from.");
+    const QueryPoints points(source, model.features, context);
+    if (points.rows() == 0) return rows.done();
+    const gp::Sampler sampler(model, points.values(), context);
+    Buffer<double> values(context.memory(), "a draw", points.rows());
+    for (int draw = 0; draw < draws; draw++) {
+        context.progress("drawing", static_cast<uint64_t>(draw), static_cast<uint64_t>(draws));
+        sampler.draw(seed, static_cast<uint64_t>(draw), {values.data(), values.size()});
+        for (uint64_t row = 0; row < points.rows(); row++) {
+            rows.add_integer(draw + 1);
+            rows.add_bigint(static_cast<int64>(row) + 1);
+            add_id(rows, points, row);
+            rows.add_number(values[row]);
+            rows.finish_row();
+        }
+    }
+    return rows.done();
+}
+
+namespace {
+
+using Change = bool (*)(Model& model, std::span<const double> features, double target);
+
+void notice_outside(const Model& model, const std::vector<double>& features, bool changed) {
+    for (const size_t f : gp::features_outside(model, features)) {
+        const char* const name = model.features[f].name.c_str();
+        pg_call([=] {
+            ereport(NOTICE, (errmsg("feature \"%s\" is outside of the range of the training rows", name),
+                             changed ? errdetail("The observation counts as one at the end of the range.")
+                                     : errdetail("The observation says nothing of any other, so the model stays as it "
+                                                 "is.")));
+        });
+    }
+}
+
+// (model, x float8[], y) → model, or (model, input record, y) → model. NULL for a NULL model.
+Datum update(FunctionCallInfo fcinfo, const char* function, bool record, Change change) {
+    const Arguments arguments(fcinfo);
+    if (arguments.is_null(0)) PG_RETURN_NULL();
+    StoredModel stored = read_model(arguments.datum(0, "model"));
+    Model& model = gaussian_process(stored, function, "Boosted trees are trained anew, by btml.boost_fit.");
+    std::vector<double> features(model.features.size());
+    if (record) {
+        RecordReader reader(model.features, pg_call([] {
+                                return AllocSetContextCreate(CurrentMemoryContext, "btml record", ALLOCSET_SMALL_SIZES);
+                            }));
+        reader.read(arguments.datum(1, "input"), features);
+    } else {
+        features = arguments.numbers(1, "x");
+        require_width(features, model.features);
+    }
+    const bool changed = change(model, features, arguments.number(2, "y"));
+    notice_outside(model, features, changed);
+    return model_datum(model);
+}
+
+} // namespace
+
+// btml.gp_update(model, x float8[], y float8) → model
+BTML_FUNCTION(btml_gp_update_array) {
+    return update(fcinfo, "gp_update", false, gp::insert);
+}
+
+// btml.gp_update(model, input record, y float8) → model
+BTML_FUNCTION(btml_gp_update_record) {
+    return update(fcinfo, "gp_update", true, gp::insert);
+}
+
+// btml.gp_downdate(model, x float8[], y float8) → model
+BTML_FUNCTION(btml_gp_downdate_array) {
+    return update(fcinfo, "gp_downdate", false, gp::remove);
+}
+
+// btml.gp_downdate(model, input record, y float8) → model
+BTML_FUNCTION(btml_gp_downdate_record) {
+    return update(fcinfo, "gp_downdate", true, gp::remove);
+}
+
+} // namespace btml::pg

@@ -1,0 +1,225 @@
+// Predictions for single rows: btml.predict, btml.predict_normal and btml.predict_latent.
+#include "pg/prediction.hpp"
+
+#include "core/boosting/predictor.hpp"
+#include "core/gp/predictor.hpp"
+#include "pg/bridge/arguments.hpp"
+#include "pg/bridge/bytes.hpp"
+#include "pg/bridge/record.hpp"
+#include "pg/model.hpp"
+
+namespace btml::pg {
+
+namespace {
+
+// Tells whether two calls of a function got the same model, without detoasting what is stored out of line.
+class ModelIdentity {
+  public:
+    bool operator==(const ModelIdentity&) const = default;
+
+    static ModelIdentity of(Datum value) {
+        ModelIdentity identity;
+        const auto* const stored = reinterpret_cast<const struct varlena*>(DatumGetPointer(value));
+        if (VARATT_IS_EXTERNAL_ONDISK(stored)) {
+            // The address of the value in its TOAST table.
+            memcpy(identity.bytes_.data(), stored, std::min<size_t>(VARSIZE_EXTERNAL(stored), identity.bytes_.size()));
+            return identity;
+        }
+        const std::span<const std::byte> bytes = datum_bytes(value);
+        identity.size_ = bytes.size();
+        memcpy(identity.bytes_.data(), bytes.data(),
+               std::min({bytes.size(), envelope_header_size, identity.bytes_.size()}));
+        return identity;
+    }
+
+  private:
+    std::array<std::byte, 32> bytes_{};
+    size_t size_ = 0;
+};
+
+// A process, which its predictor refers to.
+struct ProcessPredictor {
+    StoredModel stored;
+    gp::Predictor predict{std::get<gp::Model>(stored.model)};
+};
+
+using AnyPredictor = std::variant<boosting::Predictor, std::unique_ptr<ProcessPredictor>>;
+
+AnyPredictor make_predictor(StoredModel stored) {
+    if (const auto* const trees = std::get_if<boosting::Model>(&stored.model)) return boosting::Predictor(*trees);
+    return std::unique_ptr<ProcessPredictor>(new ProcessPredictor{std::move(stored)});
+}
+
+// A model as btml.predict and its kin keep it between calls of one query.
+struct CachedModel {
+    CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext own)
+        : identity(seen),
+          features(features_of(decoded)),
+          predictor(make_predictor(std::move(decoded))),
+          record(features, own),
+          values(features.size()),
+          context(own) {}
+
+    gp::Predictor& process(const char* function) {
+        if (auto* const found = std::get_if<std::unique_ptr<ProcessPredictor>>(&predictor)) return (*found)->predict;
+        throw Error(ErrorCode::wrong_type, format("model is boosted trees, btml.%s needs a Gaussian process", function),
+                    "Boosted trees predict a number without a distribution.", "btml.predict predicts with any model.");
+    }
+
+    const ModelIdentity identity;
+    const std::vector<Feature> features;
+    AnyPredictor predictor;
+    RecordReader record;
+    std::vector<double> values; // of the features, in the row at hand
+    const MemoryContext context;
+};
+
+// The models of a call site: one for a scan, several where rows bring their own.
+class PredictCache {
+  public:
+    explicit PredictCache(MemoryContext context) : context_(context) {}
+
+    CachedModel& load(Datum value) {
+        const ModelIdentity seen = ModelIdentity::of(value);
+        const auto found =
+            std::find_if(recent_.begin(), recent_.end(), [&](const auto& cached) { return cached->identity == seen; });
+        if (found != recent_.end()) {
+            if (found != recent_.begin()) std::rotate(recent_.begin(), found, found + 1);
+            return *recent_.front();
+        }
+        StoredModel decoded = read_model(value);
+        if (recent_.size() == most_models) {
+            const MemoryContext oldest = recent_.back()->context;
+            recent_.pop_back();
+            pg_call([=] { MemoryContextDelete(oldest); });
+        }
+        const MemoryContext own =
+            pg_call([this] { return AllocSetContextCreate(context_, "btml cached model", ALLOCSET_SMALL_SIZES); });
+        recent_.insert(recent_.begin(), std::make_unique<CachedModel>(seen, std::move(decoded), own));
+        return *recent_.front();
+    }
+
+    // Of the call's composite type.
+    TupleDesc result_columns(FunctionCallInfo fcinfo) {
+        if (!columns_)
+            columns_ = pg_call([=, this] {
+                const MemoryContext before = MemoryContextSwitchTo(context_);
+                TupleDesc found;
+                if (get_call_result_type(fcinfo, nullptr, &found) != TYPEFUNC_COMPOSITE)
+                    ereport(ERROR,
+                            (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("the function must return btml.normal")));
+                found = BlessTupleDesc(CreateTupleDescCopy(found));
+                MemoryContextSwitchTo(before);
+                return found;
+            });
+        return columns_;
+    }
+
+  private:
+    static constexpr size_t most_models = 16;
+
+    const MemoryContext context_;
+    TupleDesc columns_ = nullptr;
+    std::vector<std::unique_ptr<CachedModel>> recent_; // the latest first
+};
+
+// The cache of a call site, freed with the query.
+PredictCache& predict_cache(FunctionCallInfo fcinfo) {
+    FmgrInfo* const function = fcinfo->flinfo;
+    if (!function->fn_extra) {
+        auto* const callback = pg_call([=] {
+            return static_cast<MemoryContextCallback*>(
+                MemoryContextAllocZero(function->fn_mcxt, sizeof(MemoryContextCallback)));
+        });
+        auto* const cache = new PredictCache(function->fn_mcxt);
+        callback->func = [](void* object) { delete static_cast<PredictCache*>(object); };
+        callback->arg = cache;
+        pg_call([=] { MemoryContextRegisterResetCallback(function->fn_mcxt, callback); });
+        function->fn_extra = cache;
+    }
+    return *static_cast<PredictCache*>(function->fn_extra);
+}
+
+// Features from a record.
+CachedModel& load_record(FunctionCallInfo fcinfo) {
+    CachedModel& cached = predict_cache(fcinfo).load(PG_GETARG_DATUM(0));
+    cached.record.read(PG_GETARG_DATUM(1), cached.values);
+    return cached;
+}
+
+// Features from an array.
+CachedModel& load_array(FunctionCallInfo fcinfo) {
+    CachedModel& cached = predict_cache(fcinfo).load(PG_GETARG_DATUM(0));
+    cached.values = Arguments(fcinfo).numbers(1, "features");
+    require_width(cached.values, cached.features);
+    return cached;
+}
+
+Datum predict(CachedModel& cached) {
+    double value;
+    if (auto* const trees = std::get_if<boosting::Predictor>(&cached.predictor))
+        value = (*trees)(cached.values);
+    else
+        value = cached.process("predict").latent(cached.values).mean;
+    return Float8GetDatum(value);
+}
+
+// btml.normal, the result type of the call.
+Datum normal_datum(FunctionCallInfo fcinfo, const gp::Normal& normal) {
+    const TupleDesc columns = predict_cache(fcinfo).result_columns(fcinfo);
+    const double sd = std::sqrt(normal.variance);
+    return pg_call([=] {
+        Datum values[] = {Float8GetDatum(normal.mean), Float8GetDatum(sd)};
+        bool nulls[std::size(values)] = {};
+        return HeapTupleGetDatum(heap_form_tuple(columns, values, nulls));
+    });
+}
+
+Datum predict_normal(FunctionCallInfo fcinfo, CachedModel& cached) {
+    return normal_datum(fcinfo, cached.process("predict_normal").observation(cached.values));
+}
+
+Datum predict_latent(FunctionCallInfo fcinfo, CachedModel& cached) {
+    return normal_datum(fcinfo, cached.process("predict_latent").latent(cached.values));
+}
+
+} // namespace
+
+void require_width(const std::vector<double>& values, const std::vector<Feature>& features) {
+    if (values.size() == features.size()) return;
+    throw Error(ErrorCode::invalid_argument,
+                format("features has %zu elements, model expects %zu", values.size(), features.size()),
+                "btml.summary(model)->'features' lists them in order.");
+}
+
+// btml.predict(model, record) → float8
+BTML_FUNCTION(btml_predict_record) {
+    return predict(load_record(fcinfo));
+}
+
+// btml.predict(model, float8[]) → float8
+BTML_FUNCTION(btml_predict_array) {
+    return predict(load_array(fcinfo));
+}
+
+// btml.predict_normal(model, record) → btml.normal
+BTML_FUNCTION(btml_predict_normal_record) {
+    return predict_normal(fcinfo, load_record(fcinfo));
+}
+
+// btml.predict_normal(model, float8[]) → btml.normal
+BTML_FUNCTION(btml_predict_normal_array) {
+    return predict_normal(fcinfo, load_array(fcinfo));
+}
+
+// btml.predict_latent(model, record) → btml.normal
+BTML_FUNCTION(btml_predict_latent_record) {
+    return predict_latent(fcinfo, load_record(fcinfo));
+}
+
+// btml.predict_latent(model, float8[]) → btml.normal
+BTML_FUNCTION(btml_predict_latent_array) {
+    return predict_latent(fcinfo, load_array(fcinfo));
+}
+
+} // namespace btml::pg

@@ -1,0 +1,96 @@
+#include "pg/query_points.hpp"
+
+#include "core/relational/join_rows.hpp"
+#include "pg/bridge/source.hpp"
+#include "pg/bridge/values.hpp"
+
+namespace btml::pg {
+
+using relational::DataColumn;
+using relational::RowId;
+
+namespace {
+
+constexpr uint64_t rows_between_polls = uint64_t{1} << 16;
+
+// Where each row of the join is in the table of a column; null where they are the same.
+const RowId* row_ids(const relational::JoinRows& rows, const ColumnPlace& place) {
+    const Buffer<RowId>& ids = rows.row_ids[static_cast<size_t>(place.table)];
+    return ids.empty() ? nullptr : ids.data();
+}
+
+const DataColumn& column_at(const relational::Join& join, const ColumnPlace& place) {
+    return join.tables()[static_cast<size_t>(place.table)].columns[static_cast<size_t>(place.column)];
+}
+
+std::vector<ColumnRequest> requests_for(const Source& source, const std::vector<Feature>& features) {
+    std::vector<ColumnRequest> requests;
+    for (const Feature& feature : features) {
+        const int column = source.column(feature.name);
+        const Oid type = source.columns()[static_cast<size_t>(column)].type;
+        if (!feature.categorical && pg_call([=] { return number_kind(type); }) == NumberKind::none)
+            throw Error(ErrorCode::wrong_type,
+                        format("column \"%s\" of the points has type %s, the model's feature has type %s",
+                               feature.name.c_str(), pg_call([=] { return format_type_be(type); }),
+                               feature.type.c_str()),
+                        "", cast_hint(feature.name, type) + ".");
+        requests.push_back({column, feature.categorical ? ReadAs::category : ReadAs::number});
+    }
+    return requests;
+}
+
+// The column's code of each category as the feature has it, or −1.
+std::vector<double> codes_of(const DataColumn& column, const Feature& feature) {
+    static constexpr double unseen = -1;
+    std::vector<double> codes;
+    for (const std::string& label : column.categories) {
+        const auto found = std::lower_bound(feature.categories.begin(), feature.categories.end(), label);
+        const bool seen = found != feature.categories.end() && *found == label;
+        codes.push_back(seen ? static_cast<double>(found - feature.categories.begin()) : unseen);
+    }
+    return codes;
+}
+
+} // namespace
+
+QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, RunContext& context)
+    : width_(features.size()), values_(context.memory(), "points"), id_codes_(context.memory(), "ids of points") {
+    const Source source(text);
+    std::vector<ColumnRequest> requests = requests_for(source, features);
+    const std::vector<Source::Column>& columns = source.columns();
+    has_ids_ = std::any_of(columns.begin(), columns.end(), [](const auto& column) { return column.name == "id"; });
+    if (has_ids_) requests.push_back({source.column("id"), ReadAs::category});
+    LoadedSource loaded = source.read(requests, context);
+    relational::Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+    const relational::JoinRows rows = relational::enumerate(join, context);
+    rows_ = rows.rows;
+    values_.resize(rows_ * width_);
+    for (size_t f = 0; f < width_; f++) {
+        const DataColumn& column = column_at(join, loaded.places[f]);
+        const RowId* const ids = row_ids(rows, loaded.places[f]);
+        const std::vector<double> codes = codes_of(column, features[f]);
+        for (uint64_t row = 0; row < rows_; row++) {
+            if (row % rows_between_polls == 0) context.poll();
+            const uint64_t at = ids ? ids[row] : row;
+            double& value = values_[row * width_ + f];
+            if (!features[f].categorical)
+                value = column.numbers[at];
+            else
+                value = column.codes[at] == DataColumn::null_code ? null_number : codes[column.codes[at]];
+        }
+    }
+    if (!has_ids_) return;
+    const DataColumn& column = column_at(join, loaded.places[width_]);
+    const RowId* const ids = row_ids(rows, loaded.places[width_]);
+    id_codes_.resize(rows_);
+    for (uint64_t row = 0; row < rows_; row++) id_codes_[row] = column.codes[ids ? ids[row] : row];
+    ids_ = column.categories;
+}
+
+std::optional<std::string> QueryPoints::id(uint64_t row) const {
+    if (!has_ids_) return std::to_string(row + 1);
+    if (id_codes_[row] == DataColumn::null_code) return std::nullopt;
+    return ids_[id_codes_[row]];
+}
+
+} // namespace btml::pg

@@ -1,0 +1,17 @@
+// Rows that an aggregate has collected to train on: the SQL type btml.training_rows.
+#pragma once
+
+#include "core/base/row_collection.hpp"
+#include "pg/bridge/guard.hpp"
+
+namespace btml::pg {
+
+// The body of a transition function (state, y float8, x float8[], options jsonb) → state. `check` refuses options that
+// are not valid, when they are first seen.
+Datum accumulate_with_options(FunctionCallInfo fcinfo, void (*check)(const std::string& options));
+
+// The body of a final function (state) → model, whose state is not NULL; NULL when there was no row.
+using TrainOnRows = std::function<Datum(const RowCollection& rows)>;
+Datum train_on_rows(FunctionCallInfo fcinfo, RunContext& context, const TrainOnRows& train);
+
+} // namespace btml::pg
