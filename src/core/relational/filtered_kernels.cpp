@@ -1,13 +1,8 @@
 #include "core/relational/filtered_kernels.hpp"
 
-#include <array>
+#include "core/base/clones.hpp"
 
-// The sanitizers' start-up cannot run before the loader resolves clones.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define BTML_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define BTML_CLONES
-#endif
+#include <array>
 
 namespace btml::relational::kernels {
 
