@@ -2,6 +2,7 @@
 // order of evaluation or on the number of threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace btml {
@@ -23,5 +24,20 @@ constexpr uint64_t random_bits(uint64_t seed, uint64_t stream, uint64_t counter)
 constexpr double random_unit(uint64_t seed, uint64_t stream, uint64_t counter) {
     return static_cast<double>(random_bits(seed, stream, counter) >> 11) * 0x1.0p-53;
 }
+
+// The numbers of one stream, one after another.
+class RandomStream {
+  public:
+    RandomStream(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
+
+    double unit() { return random_unit(seed_, stream_, next_++); }
+    // A number from 0 to count − 1, for counts up to 2^32.
+    size_t below(size_t count) {
+        return static_cast<size_t>((random_bits(seed_, stream_, next_++) >> 32) * static_cast<uint64_t>(count) >> 32);
+    }
+
+  private:
+    uint64_t seed_, stream_, next_ = 0;
+};
 
 } // namespace btml

@@ -134,6 +134,13 @@ void Encoding::index_bits() {
         first_bits_.push_back(first_bits_.back() + static_cast<size_t>(feature.bits()));
 }
 
+Encoding Encoding::shifted(std::span<const double> shifts) const {
+    Encoding result = *this;
+    for (size_t f = 0; f < features_.size(); f++)
+        if (!features_[f].categorical) result.features_[f].shift = shifts[f];
+    return result;
+}
+
 void Encoding::put(uint64_t* row, size_t feature, uint32_t code) const {
     const size_t first = first_bits_[feature], word = first / 64;
     const int count = features_[feature].bits(), room = 64 - static_cast<int>(first % 64);

@@ -80,6 +80,9 @@ class Encoding {
     Encoding(std::span<const FeatureView> features, std::span<const double> target, std::span<const double> weight,
              int value_bits, std::span<const double> shifts, Outside outside, RunContext& context);
 
+    // The same with these shifts of the numeric features, of [0, 1), one per feature.
+    Encoding shifted(std::span<const double> shifts) const;
+
     const std::vector<FeatureBits>& features() const noexcept { return features_; }
     Outside outside() const noexcept { return outside_; }
     // Of a row, and where a feature's bits begin among them.

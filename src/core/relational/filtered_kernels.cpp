@@ -1,15 +1,11 @@
 #include "core/relational/filtered_kernels.hpp"
 
+#include "core/base/clones.hpp"
+
 #include <array>
 #include <bit>
 #include <cmath>
 
-// The sanitizers' start-up cannot run before the loader resolves clones.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define BTML_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define BTML_CLONES
-#endif
 #define BTML_INLINE [[gnu::always_inline]] inline // into each clone
 
 namespace btml::relational::kernels {

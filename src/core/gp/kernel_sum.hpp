@@ -1,0 +1,77 @@
+// The covariance matrix of observations under a sum of binary tree kernels, K = Σ K_m + Λ, as an operator on sixteen
+// vectors at once. Λ is the noise over each row's weight, on the diagonal.
+//
+// Members are worked on side by side: always in the same groups, whose sums are added in the same order, so that
+// results do not depend on the number of threads.
+#pragma once
+
+#include "core/base/threads.hpp"
+#include "core/gp/member_tree.hpp"
+
+#include <functional>
+
+namespace btml::gp {
+
+// Sixteen vectors, and a number for each.
+using Block = Buffer<Columns>;
+using ColumnValues = std::array<double, Columns::count>;
+
+// body(begin, end, part) for parts of the rows of fixed size, side by side.
+void for_rows(ThreadTeam& team, size_t rows, const std::function<void(size_t, size_t, size_t)>& body);
+// Of each column with its counterpart; `scratch` keeps its memory.
+ColumnValues dot(ThreadTeam& team, const Block& a, const Block& b, Buffer<ColumnValues>& scratch);
+
+class KernelSum {
+  public:
+    struct Member {
+        MemberTree tree;
+        std::vector<double> weights; // w_1 … w_q ≥ 0
+        double share;                // in the preconditioner, > 0: how well its kernel fits the data alone
+    };
+
+    // `weight` of the rows; empty: 1 each. At least one member, all of as many rows.
+    KernelSum(std::vector<Member> members, std::span<const double> weight, double noise, ThreadTeam& team,
+              RunContext& context);
+
+    size_t rows() const noexcept { return inverse_weight_.size(); }
+    const std::vector<Member>& members() const noexcept { return members_; }
+    const Covariances& covariances(size_t member) const { return covariances_[member]; }
+    const Buffer<float>& inverse_weight() const noexcept { return inverse_weight_; }
+    double noise() const noexcept { return noise_; }
+    double signal() const;
+    ThreadTeam& team() const noexcept { return team_; }
+    // So many passes over a member with sixteen columns were made.
+    uint64_t passes() const noexcept { return passes_; }
+
+    void set(std::vector<std::vector<double>> weights, double noise);
+    std::vector<Member> take() && { return std::move(members_); }
+
+    // y = K·x.
+    void multiply(const Block& x, Block& y);
+    // An approximate inverse: every member alone, scaled to the variance of all of them, solves exactly; the mean of
+    // the solutions by shares, Σ ρ_m (s_m K_m + Λ)⁻¹ x. Without it conjugate gradients do not converge on real data.
+    void precondition(const Block& x, Block& y);
+    // Independent samples of observations into all columns: of each member, signs of (seed, stream + member), and of
+    // the noise, signs of (seed, stream + number of members).
+    void draw_samples(const Signs& signs, Block& y);
+    // Per member.
+    std::vector<LevelSquares> squares(const Block& x);
+
+  private:
+    void for_members(const std::function<void(size_t member, Columns* scratch, Columns* y)>& body);
+    template <class Finish>
+    void add_up(Block& y, Finish&& finish);
+
+    std::vector<Member> members_;
+    std::vector<Covariances> covariances_;
+    std::vector<double> scales_; // of the members in the preconditioner; 0: left out
+    double noise_ = 1, shares_ = 0;
+    Buffer<float> inverse_weight_, precision_;
+    std::vector<Buffer<float>> factors_; // of the preconditioner, per node
+    ThreadTeam& team_;
+    std::vector<Block> scratch_; // per worker
+    std::vector<Block> sums_;    // per group of members
+    uint64_t passes_ = 0;
+};
+
+} // namespace btml::gp

@@ -1,0 +1,20 @@
+// The members of a kernel sum before they learn together.
+#pragma once
+
+#include "core/gp/sum_training.hpp"
+
+namespace btml::gp {
+
+struct SumMembers {
+    std::vector<KernelSum::Member> members; // weights as of the member alone, over the number of members
+    std::vector<BitOrder> orders;
+    double noise; // mean
+    uint64_t evaluations;
+};
+
+// With at most `evaluations` of all rows; noise is at least `least_noise`.
+SumMembers choose_members(const Encoding& encoding, std::span<const FeatureView> features,
+                          const Observations& observations, const SumTraining& training, uint64_t evaluations,
+                          double least_noise, ThreadTeam& team, RunContext& context);
+
+} // namespace btml::gp

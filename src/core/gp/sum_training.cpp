@@ -1,0 +1,281 @@
+#include "core/gp/sum_training.hpp"
+
+#include "core/gp/conjugate_gradients.hpp"
+#include "core/gp/evaluation_budget.hpp"
+#include "core/gp/sum_members.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+namespace btml::gp {
+
+namespace {
+
+// Below this noise the systems of real data are not solved in reasonable time, and the weights learned are wrong.
+constexpr double least_noise_of_sums = 1e-3;
+constexpr int weight_steps = 10, iterations_of_a_step = 25, iterations_at_end = 500;
+constexpr double tolerance = 1e-2, unsolved = 1;
+constexpr double least_factor = 0.25, most_factor = 2; // of a variance in one step
+constexpr uint64_t evaluations_of_a_pass = 2;
+constexpr size_t solutions = SumModel::samples + 1; // that are of samples
+
+class SumTrainer {
+  public:
+    SumTrainer(const Observations& observations, const SumTraining& training, SumMembers members, ThreadTeam& team,
+               RunContext& context);
+
+    void learn_weights();
+    void solve();
+    SumScore score(double calibration) const;
+    double calibration() const;
+    uint64_t evaluations() const { return evaluations_ + evaluations_of_a_pass * sum_.passes(); }
+    double noise() const { return sum_.noise(); }
+    std::vector<KernelSum::Member> take_members() { return std::move(sum_).take(); }
+    Block& first() { return first_; }
+    Block& second() { return second_; }
+
+  private:
+    void put_targets(Block& block) const;
+    void step();
+    double learned_noise(bool may_fall) const;
+    void limit_signal(std::vector<std::vector<double>>& weights) const;
+    double inverse_diagonal(size_t row) const;
+    int iterations(uint64_t evaluations, int most) const;
+    void solve_samples(Block& solution, uint64_t evaluations);
+
+    const Observations& observations_;
+    const SumTraining& training_;
+    RunContext& context_;
+    uint64_t evaluations_; // of the members' searches
+    KernelSum sum_;
+    ConjugateGradients solver_;
+    Block right_, first_, second_;
+    double least_noise_;
+    int unsolved_steps_ = 0;
+};
+
+double least_noise_of(const SumTraining& training, size_t rows) {
+    return training.noise.value_or(std::max(least_noise_of_sums, 1 / static_cast<double>(rows)));
+}
+
+SumTrainer::SumTrainer(const Observations& observations, const SumTraining& training, SumMembers members,
+                       ThreadTeam& team, RunContext& context)
+    : observations_(observations),
+      training_(training),
+      context_(context),
+      evaluations_(members.evaluations),
+      sum_(std::move(members.members), observations.weight.span(),
+           training.noise.value_or(std::max(members.noise, least_noise_of(training, observations.size()))), team,
+           context),
+      solver_(context),
+      right_(context.memory(), "solutions of a kernel sum", sum_.rows()),
+      first_(context.memory(), "solutions of a kernel sum", sum_.rows(), Columns{}),
+      second_(context.memory(), "solutions of a kernel sum"),
+      least_noise_(least_noise_of(training, observations.size())) {
+    if (!training_.signal) return;
+    std::vector<std::vector<double>> weights;
+    for (const KernelSum::Member& member : sum_.members()) weights.push_back(member.weights);
+    limit_signal(weights);
+    sum_.set(std::move(weights), sum_.noise());
+}
+
+// Where the user fixes it.
+void SumTrainer::limit_signal(std::vector<std::vector<double>>& weights) const {
+    if (!training_.signal) return;
+    double signal = 0;
+    for (const std::vector<double>& of_member : weights)
+        signal = std::accumulate(of_member.begin(), of_member.end(), signal);
+    if (!(signal > 0)) return;
+    for (std::vector<double>& of_member : weights)
+        for (double& weight : of_member) weight *= *training_.signal / signal;
+}
+
+void SumTrainer::put_targets(Block& block) const {
+    for (size_t i = 0; i < block.size(); i++) block[i].values[0] = static_cast<float>(observations_.target[i]);
+}
+
+// Of a solver that the evaluations left allow.
+int SumTrainer::iterations(uint64_t evaluations, int most) const {
+    const uint64_t spent = this->evaluations();
+    const uint64_t each = ConjugateGradients::passes * evaluations_of_a_pass * sum_.members().size();
+    const uint64_t left = evaluations > spent ? (evaluations - spent) / each : 0;
+    return static_cast<int>(std::min<uint64_t>(left, static_cast<uint64_t>(most)));
+}
+
+// The samples are made of the same random signs in every step: they move with the weights, and so do the solutions,
+// each of which starts from the one before.
+void SumTrainer::learn_weights() {
+    for (int i = 0; i < weight_steps; i++) {
+        context_.progress("weights", static_cast<uint64_t>(i), weight_steps);
+        if (iterations(training_.evaluations * 3 / 4, iterations_of_a_step) < iterations_of_a_step) return;
+        step();
+    }
+}
+
+double factor(double data, double expected) {
+    return std::clamp(std::sqrt(data / std::max(expected, 1e-30)), least_factor, most_factor);
+}
+
+// For α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·√(α'Aα / tr K⁻¹A), and E[β'Aβ] = tr K⁻¹A for
+// solutions β with samples of the process.
+void SumTrainer::step() {
+    sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
+    put_targets(right_);
+    const auto outcome = solver_.solve(sum_, right_, first_, tolerance, iterations_of_a_step, context_);
+    if (outcome.residual > unsolved) unsolved_steps_++;
+    const std::vector<LevelSquares> squares = sum_.squares(first_);
+    std::vector<std::vector<double>> weights;
+    for (size_t m = 0; m < squares.size(); m++) {
+        weights.push_back(sum_.members()[m].weights);
+        for (size_t l = 0; l < weights.back().size(); l++)
+            weights.back()[l] *= factor(squares[m].first[l + 1], squares[m].others[l + 1] / (Columns::count - 1));
+    }
+    limit_signal(weights);
+    sum_.set(std::move(weights), training_.noise.value_or(learned_noise(unsolved_steps_ < 2)));
+    context_.note(format("weights learned: signal %.4g, noise %.4g, after %d iterations to residual %.2g",
+                         sum_.signal(), sum_.noise(), outcome.iterations, outcome.residual));
+}
+
+// Solutions that are none make the noise fall without end.
+double SumTrainer::learned_noise(bool may_fall) const {
+    double data = 0, expected = 0;
+    for (size_t i = 0; i < first_.size(); i++) {
+        const double share = sum_.inverse_weight()[i];
+        data += share * first_[i][0] * first_[i][0];
+        for (size_t column = 1; column < Columns::count; column++)
+            expected += share * first_[i][column] * first_[i][column] / (Columns::count - 1);
+    }
+    const double change = factor(data, expected);
+    return std::max(least_noise_, sum_.noise() * (may_fall ? change : std::max(1.0, change)));
+}
+
+void SumTrainer::solve() {
+    context_.progress("samples", 0, 2);
+    const uint64_t members = sum_.members().size();
+    sum_.draw_samples({training_.seed, stream_of(SumStream::first_samples)}, right_);
+    put_targets(right_);
+    for (Columns& row : first_)
+        for (size_t column = 1; column < Columns::count; column++) row.values[column] = 0;
+    const uint64_t spent = evaluations() + 3 * evaluations_of_a_pass * members; // with what goes before iterations
+    const uint64_t half = training_.evaluations - (training_.evaluations - std::min(spent, training_.evaluations)) / 2;
+    solve_samples(first_, half);
+    context_.progress("samples", 1, 2);
+    second_.resize(sum_.rows());
+    std::fill(second_.begin(), second_.end(), Columns{});
+    sum_.draw_samples({training_.seed, stream_of(SumStream::second_samples)}, right_);
+    const uint64_t rest = training_.evaluations - std::min(training_.evaluations, evaluations_of_a_pass * members);
+    solve_samples(second_, rest);
+}
+
+void SumTrainer::solve_samples(Block& solution, uint64_t evaluations) {
+    const auto outcome =
+        solver_.solve(sum_, right_, solution, tolerance, iterations(evaluations, iterations_at_end), context_);
+    context_.note(format("samples solved: %d iterations to residual %.2g", outcome.iterations, outcome.residual));
+}
+
+// For samples o, K⁻¹o has the covariance K⁻¹; of the mean of its squares the inverse is biased unless two are left out
+// of the count.
+double SumTrainer::inverse_diagonal(size_t row) const {
+    double squares = 0;
+    for (size_t column = 1; column < Columns::count; column++)
+        squares += static_cast<double>(first_[row][column]) * first_[row][column];
+    for (size_t column = 0; column < Columns::count; column++)
+        squares += static_cast<double>(second_[row][column]) * second_[row][column];
+    return squares / (solutions - 2);
+}
+
+constexpr double quantile_90 = 1.6448536269514722;
+
+// The row's residual is α_i/(K⁻¹)_ii, and its variance 1/(K⁻¹)_ii (Rasmussen, Williams: Gaussian Processes for Machine
+// Learning, Equation 5.12).
+SumScore SumTrainer::score(double calibration) const {
+    const size_t rows = first_.size();
+    double sum = 0, squares = 0, errors = 0, covered = 0;
+    for (size_t i = 0; i < rows; i++) {
+        const double inverse = std::max(inverse_diagonal(i), 1e-30);
+        const double residual = first_[i][0] / inverse, variance = calibration / inverse;
+        const double value = (std::log(2 * std::numbers::pi * variance) + residual * residual / variance) / 2;
+        sum += value;
+        squares += value * value;
+        errors += residual * residual;
+        covered += std::abs(residual) <= quantile_90 * std::sqrt(variance);
+    }
+    const auto n = static_cast<double>(rows);
+    const double mean = sum / n;
+    return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / n), std::sqrt(errors / n), covered / n};
+}
+
+// Of the variances, so that 90 % of the left-out rows lie in their central 90 % intervals; where nearly as many do, 1:
+// to tail-heavy data the likelihood loses more by the change than intervals gain.
+double SumTrainer::calibration() const {
+    constexpr size_t least_rows = 100;
+    constexpr double least_coverage = 0.88, most_coverage = 0.92, rows_of_half_trust = 500;
+    const size_t rows = first_.size();
+    const double coverage = score(1).coverage_90;
+    if (rows < least_rows || (coverage >= least_coverage && coverage <= most_coverage)) return 1;
+    Buffer<double> deviations(context_.memory(), "leave-one-out residuals", rows);
+    for (size_t i = 0; i < rows; i++) {
+        const double inverse = inverse_diagonal(i) * (solutions - 2) / solutions;
+        deviations[i] = std::abs(first_[i][0]) / std::sqrt(std::max(inverse, 1e-30));
+    }
+    const size_t place = std::min(rows - 1, static_cast<size_t>(0.9 * static_cast<double>(rows)));
+    std::nth_element(deviations.begin(), deviations.begin() + place, deviations.end());
+    // The quantile of Student's t distribution: the variances are estimated from few samples.
+    const double student = quantile_90 * (1 + (quantile_90 * quantile_90 + 1) / (4.0 * solutions));
+    const double ratio = deviations[place] / student, n = static_cast<double>(rows);
+    if (!(ratio > 0 && std::isfinite(ratio))) return 1;
+    return std::pow(ratio * ratio, n / (n + rows_of_half_trust));
+}
+
+} // namespace
+
+uint64_t default_evaluations(size_t rows) {
+    constexpr double row_evaluations = 2.6e9, least = 2000;
+    return static_cast<uint64_t>(std::max(least, row_evaluations / static_cast<double>(std::max<size_t>(1, rows))));
+}
+
+int members_within(uint64_t evaluations) {
+    const auto members = static_cast<int>(
+        std::min<uint64_t>(SumTraining::most_members, evaluations / SumTraining::evaluations_per_member));
+    return members < SumTraining::least_members ? 0 : members;
+}
+
+TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, const Observations& observations,
+                     const SumTraining& training, RunContext& context) {
+    if (observations.size() >= SumModel::most_rows)
+        throw Error(ErrorCode::limit_exceeded, format("a kernel sum has less than %zu rows, this one has %zu",
+                                                      SumModel::most_rows, observations.size()));
+    ThreadTeam team(context, training.members);
+    SumModel::Parts parts{encoding,
+                          training.seed,
+                          0,
+                          1,
+                          {},
+                          {},
+                          Block(context.memory(), "solutions of a kernel sum"),
+                          Block(context.memory(), "solutions of a kernel sum")};
+    SumScore score{};
+    uint64_t evaluations = 0;
+    {
+        SumMembers members = choose_members(encoding, features, observations, training, training.evaluations * 2 / 5,
+                                            training.noise.value_or(0), team, context);
+        for (BitOrder& order : members.orders) parts.members.push_back({std::move(order), {}});
+        SumTrainer trainer(observations, training, std::move(members), team, context);
+        trainer.learn_weights();
+        trainer.solve();
+        parts.noise = trainer.noise();
+        parts.calibration = trainer.calibration();
+        score = trainer.score(parts.calibration);
+        evaluations = trainer.evaluations();
+        parts.first = std::move(trainer.first());
+        parts.second = std::move(trainer.second());
+        std::vector<KernelSum::Member> trained = trainer.take_members();
+        for (size_t m = 0; m < trained.size(); m++) parts.members[m].weights = std::move(trained[m].weights);
+    }
+    parts.points = copy_columns(features, context);
+    return {SumModel(std::move(parts), context), score, evaluations};
+}
+
+} // namespace btml::gp

@@ -1,0 +1,50 @@
+// Training of a sum of binary tree kernels: K = Σ K_m + Λ.
+//
+// Every member has a random shift of the grid, a random part of the features, and a greedy bit order from a sample of
+// the rows. Then all weights and the noise are learned together, by the steps of a minorise–maximise algorithm for
+// variance components (Zhou, Hu, Qiao, Cho, Zhou: MM Algorithms for Variance Components Models, 2019) in which traces
+// are estimated from samples of the process. A last solution serves the mean, and samples for the variance.
+#pragma once
+
+#include "core/gp/options.hpp"
+#include "core/gp/sum_model.hpp"
+
+namespace btml::gp {
+
+// Every row predicted from all the others, on the scale of the targets given. From estimates of the diagonal of K⁻¹ by
+// 31 samples: of the mean, standard_error is the part that the rows leave.
+struct SumScore {
+    double mean_nll, standard_error, rmse;
+    double coverage_90; // share of rows within the central 90 % of their predictive distribution
+};
+
+struct SumTraining {
+    static constexpr int most_members = 40, least_members = 4;
+    static constexpr uint64_t evaluations_per_member = 2500;
+
+    int members; // at least 1
+    // Of the likelihood of all rows: greedy orders on samples in proportion, a pass of sixteen columns as two. At least
+    // evaluations_per_member for each member is advised; fewer leave systems unsolved.
+    uint64_t evaluations;
+    std::optional<double> noise, signal; // as of Options
+    uint64_t seed;
+};
+
+// Unless the user says otherwise: about as many as keep a training within minutes, at least 2,000.
+uint64_t default_evaluations(size_t rows);
+// Members that so many evaluations serve, at most most_members; 0 where they are too few for a sum.
+int members_within(uint64_t evaluations);
+
+struct TrainedSum {
+    SumModel model;
+    SumScore leave_one_out; // with the model's calibration
+    uint64_t evaluations;
+};
+
+// `encoding` of the features, without shifts. Error limit_exceeded beyond SumModel::most_rows. Uses context.threads();
+// the result does not depend on how many there are. Holds at its peak about 1.1 kB a row, 128 bytes a row for each
+// thread, and 24 bytes a row for each member, or what the model holds.
+TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, const Observations& observations,
+                     const SumTraining& training, RunContext& context);
+
+} // namespace btml::gp
