@@ -115,7 +115,7 @@ Options parse_fit_options(const std::string& json) {
             options.feature_fraction = number_of(option);
         else if (option.name == "criterion")
             options.criterion = choice(option.text, "criterion", {"variance", "mse_sum"}) == 0 ? Criterion::variance
-                                                                                                   : Criterion::mse_sum;
+                                                                                               : Criterion::mse_sum;
         else if (option.name == "seed")
             options.seed = integer_of<int64_t>(option);
         else

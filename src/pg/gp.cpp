@@ -80,7 +80,7 @@ BTML_FUNCTION(btml_gp_fit_members) {
         training.complete(members[m]);
         const Model& model = members[m].model;
         rows.add_integer(static_cast<int>(m) + 1);
-        rows.add_number(model.log_likelihood);
+        rows.add_number(*model.log_likelihood);
         rows.add_number(model.noise);
         rows.add_number(gp::signal(model));
         rows.add_integer(static_cast<int>(model.evaluations));
@@ -153,10 +153,11 @@ BTML_FUNCTION(btml_gp_fit_final) {
 BTML_FUNCTION(btml_gp_log_likelihood) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     StoredModel stored = read_model(PG_GETARG_DATUM(0));
-    const double likelihood =
+    const std::optional<double> likelihood =
         gaussian_process(stored, "gp_log_likelihood", "btml.training_log has the losses of boosted trees.")
             .log_likelihood;
-    return Float8GetDatum(likelihood);
+    if (!likelihood) PG_RETURN_NULL();
+    return Float8GetDatum(*likelihood);
 }
 
 // btml.gp_leave_one_out(model) → table(n bigint, mean_nll float8, rmse float8, coverage_90 float8)

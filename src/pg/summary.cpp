@@ -88,7 +88,7 @@ void add_options(JsonWriter& json, const gp::Options& options) {
 
 void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.begin_object("metrics");
-    json.add("log_likelihood", model.log_likelihood);
+    if (model.log_likelihood) json.add("log_likelihood", *model.log_likelihood);
     json.add("noise", model.noise);
     json.add("signal", gp::signal(model));
     json.add("combine", gp::name_of(model.combine));
@@ -100,7 +100,14 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
         json.add("strings", member.trie.strings());
         json.end_object();
     }
+    if (model.sum)
+        for (const gp::SumModel::Member& member : model.sum->members()) {
+            json.begin_object();
+            json.add("levels", member.order.size());
+            json.end_object();
+        }
     json.end_array();
+    if (model.sum) json.add("calibration", model.sum->calibration());
     json.add("evaluations", model.evaluations);
     if (model.leave_one_out) {
         json.begin_object("leave_one_out");

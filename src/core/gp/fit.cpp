@@ -4,8 +4,9 @@
 #include "core/base/threads.hpp"
 #include "core/base/worker_contexts.hpp"
 #include "core/gp/leave_one_out_score.hpp"
-#include "core/gp/member_search.hpp"
+#include "core/gp/order_search.hpp"
 #include "core/gp/predictor.hpp"
+#include "core/gp/sum_training.hpp"
 #include "core/gp/training_columns.hpp"
 
 #include <algorithm>
@@ -62,7 +63,7 @@ struct Estimate {
 
 struct Candidate {
     Encoding encoding;
-    FoundMember found;
+    FoundOrder found;
 };
 
 class Trainer {
@@ -73,15 +74,20 @@ class Trainer {
     std::vector<FitResult> fit_members();
 
   private:
-    static constexpr int default_evaluations = 100; // of a member
+    static constexpr int default_member_evaluations = 2000;
 
     template <class Body>
     void time(const char* phase, const Body& body);
     void standardise();
-    void find_candidates(size_t count);
+    void find_candidates(size_t count, int evaluations);
     Candidate find(size_t member, int evaluations, RunContext& context) const;
     std::vector<double> mixture_weights() const;
+    FitResult empty_model(Combine combine) const;
     FitResult assemble(std::span<const size_t> chosen, std::span<const double> weights);
+    FitResult fit_mixture(size_t members, int evaluations);
+    FitResult fit_sum(int members, uint64_t evaluations);
+    FitResult fit_better(int sum_members, uint64_t evaluations);
+    uint64_t sum_bytes(int members) const;
     Member finish(const Candidate& candidate, double weight, LeaveOneOutScore& score);
     void score_held_out(Model& model);
 
@@ -177,30 +183,31 @@ Candidate Trainer::find(size_t member, int evaluations, RunContext& context) con
         const Observations observations = make_observations(training.target.span(), training.weight.span(), context);
         return merge_equal_rows(bits, encoding.bits(), observations, context);
     }();
-    FoundMember found = find_member(encoding, rows, options_, limits_, evaluations, member, context);
+    const OrderSearch search{
+        options_.search, static_cast<uint64_t>(evaluations), limits_, {}, static_cast<uint64_t>(options_.seed), member};
+    FoundOrder found = search_order(encoding, rows, search, context);
     return {std::move(encoding), std::move(found)};
 }
 
-void Trainer::find_candidates(size_t count) {
-    const int evaluations =
-        options_.evaluations > 0 ? std::max(1, options_.evaluations / static_cast<int>(count)) : default_evaluations;
+void Trainer::find_candidates(size_t count, int evaluations) {
+    const int each = evaluations > 0 ? std::max(1, evaluations / static_cast<int>(count)) : default_member_evaluations;
     candidates_.resize(count);
     context_.progress("searching bit orders and kernels", 0, count);
     if (count == 1) {
-        candidates_[0] = find(0, evaluations, context_);
+        candidates_[0] = find(0, each, context_);
     } else {
         ThreadTeam team(context_, static_cast<int>(count));
         WorkerContexts contexts(context_, team.size(), estimate_->search, "a search of kernels");
         team.for_each(
             count,
             [&](size_t member, int worker) {
-                contexts.run(worker, [&](RunContext& own) { candidates_[member] = find(member, evaluations, own); });
+                contexts.run(worker, [&](RunContext& own) { candidates_[member] = find(member, each, own); });
                 if (worker == 0) context_.progress("searching bit orders and kernels", member, count);
             },
             [&] { contexts.poll(); });
     }
     for (size_t member = 0; member < count; member++) {
-        const FoundMember& found = candidates_[member]->found;
+        const FoundOrder& found = candidates_[member]->found;
         context_.note(format("member %zu of %zu: negative log likelihood %g of standardised targets, noise %g, signal "
                              "%g, after %llu evaluations",
                              member + 1, count, found.negative_log_likelihood, found.kernel.noise,
@@ -246,16 +253,22 @@ Member Trainer::finish(const Candidate& candidate, double weight, LeaveOneOutSco
             weight};
 }
 
-FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const double> weights) {
+FitResult Trainer::empty_model(Combine combine) const {
     FitResult result;
     Model& model = result.model;
     model.features = features_;
     model.options = options_;
-    model.combine = Combine::mixture;
+    model.combine = combine;
     model.centre = spread_.centre;
     model.scale = spread_.scale;
     model.rows = data_.training.rows();
     model.holdout_rows = data_.held_out.rows();
+    return result;
+}
+
+FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const double> weights) {
+    FitResult result = empty_model(Combine::mixture);
+    Model& model = result.model;
     LeaveOneOutScore score(data_.training.rows(), context_);
     for (size_t i = 0; i < chosen.size(); i++) {
         context_.progress("building tries", i, chosen.size());
@@ -288,8 +301,8 @@ void Trainer::score_held_out(Model& model) {
     model.holdout_rmse = std::sqrt(squares / count);
 }
 
-FitResult Trainer::fit() {
-    time("searching", [&] { find_candidates(member_count(options_)); });
+FitResult Trainer::fit_mixture(size_t members, int evaluations) {
+    time("searching", [&] { find_candidates(members, evaluations); });
     std::vector<size_t> chosen;
     std::vector<double> weights;
     for (size_t member = 0; const double weight : mixture_weights()) {
@@ -303,13 +316,72 @@ FitResult Trainer::fit() {
     time("building tries", [&] { result = assemble(chosen, weights); });
     result.model.evaluations = 0;
     for (const auto& candidate : candidates_) result.model.evaluations += candidate->found.evaluations;
+    return result;
+}
+
+// As train_sum() and SumModel say.
+uint64_t Trainer::sum_bytes(int members) const {
+    const uint64_t threads = static_cast<uint64_t>(std::max(1, context_.threads())), m = static_cast<uint64_t>(members);
+    return data_.training.rows() * std::max(1100 + 128 * threads + 24 * m, 150 * m + 128);
+}
+
+FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
+    const TrainingColumns& training = data_.training;
+    context_.memory().require(sum_bytes(members), "a sum of kernels");
+    FitResult result = empty_model(Combine::kernel_sum);
+    time("training the sum", [&] {
+        const std::vector<FeatureView> views = training.views();
+        const Encoding encoding(views, training.target.span(), training.weight.span(), value_bits_, {},
+                                options_.outside, context_);
+        const Observations observations = make_observations(training.target.span(), training.weight.span(), context_);
+        TrainedSum trained = train_sum(
+            encoding, views, observations,
+            {members, evaluations, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed)}, context_);
+        const SumScore& score = trained.leave_one_out;
+        result.model.leave_one_out = LeaveOneOut{training.rows(), score.mean_nll + std::log(spread_.scale),
+                                                 score.rmse * spread_.scale, score.coverage_90};
+        result.model.evaluations = trained.evaluations;
+        result.model.noise = trained.model.noise();
+        result.model.sum = std::move(trained.model);
+    });
+    score_held_out(result.model);
+    return result;
+}
+
+// A sum and a single member, by their leave-one-out scores.
+FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
+    const int alone = static_cast<int>(std::min<uint64_t>(default_member_evaluations, evaluations / 10));
+    FitResult mixture = fit_mixture(1, std::max(1, alone));
+    FitResult sum = fit_sum(sum_members, evaluations - static_cast<uint64_t>(alone));
+    const uint64_t both = mixture.model.evaluations + sum.model.evaluations;
+    FitResult& better = sum.model.leave_one_out->mean_nll < mixture.model.leave_one_out->mean_nll ? sum : mixture;
+    better.model.evaluations = both;
+    return std::move(better);
+}
+
+FitResult Trainer::fit() {
+    const size_t rows = data_.training.rows();
+    const uint64_t evaluations =
+        options_.evaluations > 0 ? static_cast<uint64_t>(options_.evaluations) : default_evaluations(rows);
+    const int members = options_.members > 0 ? options_.members : members_within(evaluations);
+    const uint64_t limit = context_.memory().limit();
+    const bool sum_fits = members >= SumTraining::least_members && options_.search == Search::local &&
+                          rows <= SumModel::most_rows &&
+                          sum_bytes(members) <= limit - std::min(limit, context_.memory().used());
+    FitResult result;
+    if (options_.combine == Combine::kernel_sum)
+        result = fit_sum(std::max(members, SumTraining::least_members), evaluations);
+    else if (options_.combine == Combine::automatic && sum_fits)
+        result = fit_better(members, evaluations);
+    else
+        result = fit_mixture(member_count(options_), options_.evaluations);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);
     return result;
 }
 
 std::vector<FitResult> Trainer::fit_members() {
-    find_candidates(member_count(options_));
+    find_candidates(member_count(options_), options_.evaluations);
     std::vector<FitResult> results;
     for (size_t member = 0; member < candidates_.size(); member++)
         results.push_back(assemble(std::array{member}, std::array{1.0}));
@@ -317,16 +389,20 @@ std::vector<FitResult> Trainer::fit_members() {
     return results;
 }
 
-void require_mixture(const Options& options) {
-    if (options.combine == Combine::kernel_sum || options.combine == Combine::boosted)
-        throw Error(ErrorCode::not_supported, format("combine => '%s' is not available yet", name_of(options.combine)),
-                    {}, "Use combine => 'mixture'.");
+void check_combination(const Options& options) {
+    if (options.combine == Combine::boosted)
+        throw Error(ErrorCode::not_supported, "combine => 'boosted' is not available yet", {},
+                    "Use combine => 'kernel_sum' or 'mixture'.");
+    if (options.combine == Combine::kernel_sum && options.search != Search::local)
+        throw Error(ErrorCode::invalid_argument,
+                    format("combine => 'kernel_sum' needs search => 'local', not '%s'", name_of(options.search)),
+                    "The members of a sum are found by a search of their own.");
 }
 
 } // namespace
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
-    require_mixture(options);
+    check_combination(options);
     return Trainer(std::move(dataset), options, context).fit();
 }
 

@@ -76,7 +76,17 @@ void decode_members(Reader& reader, Model& model, RunContext& context) {
     if (!(std::abs(total - 1) < 1e-9)) corrupt_model("The weights of its members do not add up to 1.");
 }
 
+void decode_sum(Reader& reader, Model& model, RunContext& context) {
+    model.sum = SumModel::decode(reader, context);
+    check_encoding(model.sum->encoding(), model.features);
+    if (model.sum->encoding().outside() != model.options.outside)
+        corrupt_model("A sum treats points outside differently.");
+}
+
 void check_rows(const Model& model) {
+    if (model.sum && model.sum->rows() != model.rows)
+        corrupt_model(format("A sum has %zu rows, the model %llu.", model.sum->rows(),
+                             static_cast<unsigned long long>(model.rows)));
     for (const Member& member : model.members)
         if (member.trie.rows() != static_cast<double>(model.rows))
             corrupt_model(format("A member has %.0f rows, the model %llu.", member.trie.rows(),
@@ -110,9 +120,13 @@ void encode(const Model& model, Writer& writer) {
     writer.put(model.centre);
     writer.put(model.scale);
     writer.put(model.noise);
-    writer.put_count(model.members.size());
-    for (const Member& member : model.members) encode(member, writer);
-    writer.put(model.log_likelihood);
+    if (model.sum) {
+        model.sum->encode(writer);
+    } else {
+        writer.put_count(model.members.size());
+        for (const Member& member : model.members) encode(member, writer);
+    }
+    put(model.log_likelihood, writer);
     writer.put(model.evaluations);
     encode(model.leave_one_out, writer);
     put(model.holdout_nll, writer);
@@ -131,12 +145,16 @@ Model decode(Reader& reader, RunContext& context) {
     if (model.features.empty()) corrupt_model("It has no features.");
     model.options = decode_options(reader);
     model.combine = static_cast<Combine>(reader.get<uint8_t>());
-    if (model.combine != Combine::mixture) corrupt_model("The way that its members are combined is unknown.");
+    if (model.combine != Combine::mixture && model.combine != Combine::kernel_sum)
+        corrupt_model("The way that its members are combined is unknown.");
     model.centre = reader.get_finite();
     model.scale = get_positive(reader, "scale");
     model.noise = get_positive(reader, "noise");
-    decode_members(reader, model, context);
-    model.log_likelihood = reader.get_finite();
+    if (model.combine == Combine::mixture)
+        decode_members(reader, model, context);
+    else
+        decode_sum(reader, model, context);
+    model.log_likelihood = get_optional(reader);
     model.evaluations = reader.get<uint64_t>();
     model.leave_one_out = decode_leave_one_out(reader);
     model.holdout_nll = get_optional(reader);
@@ -152,10 +170,13 @@ Model decode(Reader& reader, RunContext& context) {
 
 std::vector<double> relevance(const Model& model) {
     std::vector<double> variances(model.features.size(), 0.0);
-    for (const Member& member : model.members)
-        for (size_t level = 0; level < member.order.size(); level++)
-            variances[member.order[level]] +=
-                member.weight * member.trie.kernel().weights[level] * model.scale * model.scale;
+    const auto add = [&](const BitOrder& order, const std::vector<double>& weights, double share) {
+        for (size_t level = 0; level < order.size(); level++)
+            variances[order[level]] += share * weights[level] * model.scale * model.scale;
+    };
+    for (const Member& member : model.members) add(member.order, member.trie.kernel().weights, member.weight);
+    if (model.sum)
+        for (const SumModel::Member& member : model.sum->members()) add(member.order, member.weights, 1);
     return variances;
 }
 
@@ -169,8 +190,8 @@ double log_likelihood(const Model& model) {
 
 double signal(const Model& model) {
     double variance = 0;
-    for (const Member& member : model.members) variance += member.weight * member.trie.kernel().signal();
-    return variance;
+    for (const double part : relevance(model)) variance += part;
+    return variance / (model.scale * model.scale);
 }
 
 } // namespace btml::gp

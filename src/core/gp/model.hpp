@@ -3,7 +3,7 @@
 
 #include "core/base/feature.hpp"
 #include "core/gp/options.hpp"
-#include "core/gp/trie.hpp"
+#include "core/gp/sum_model.hpp"
 
 namespace btml::gp {
 
@@ -26,12 +26,13 @@ struct Model {
     std::string target;
     std::vector<Feature> features;
     Options options;
-    Combine combine = Combine::mixture; // as it was chosen
-    double centre = 0, scale = 1;       // of the targets: their mean and standard deviation, or 1 where that is 0
-    double noise = 0;                   // variance of an observation of weight 1, on the scale
-    std::vector<Member> members;
-    double log_likelihood = 0; // of the training rows, nats, in the target's units
-    uint64_t evaluations = 0;  // of the likelihood while training
+    Combine combine = Combine::mixture;   // as it was chosen
+    double centre = 0, scale = 1;         // of the targets: their mean and standard deviation, or 1 where that is 0
+    double noise = 0;                     // variance of an observation of weight 1, on the scale
+    std::vector<Member> members;          // of a mixture
+    std::optional<SumModel> sum;          // of a kernel sum
+    std::optional<double> log_likelihood; // of the training rows, nats, in the target's units; nothing of a sum
+    uint64_t evaluations = 0;             // of the likelihood while training
     std::optional<LeaveOneOut> leave_one_out;
     std::optional<double> holdout_nll, holdout_rmse; // means over held-out rows
     std::string strategy, strategy_reason;           // how the join was handled, for people
@@ -42,8 +43,7 @@ void encode(const Model& model, Writer& writer);
 // Checks every number once: error corrupt_model.
 Model decode(Reader& reader, RunContext& context);
 
-// Of the observations that the members hold, nats, in the target's units; of a mixture log Σ p·e^(log likelihood).
-// O(n).
+// Of the observations that a mixture's members hold: log Σ p·e^(log likelihood), nats, in the target's units. O(n).
 double log_likelihood(const Model& model);
 
 // Variance of the latent function before any observation, on the scale.

@@ -4,7 +4,7 @@
 
 namespace btml::gp {
 
-Predictor::Predictor(const Model& model) : model_(model), members_(model.members.size()) {
+Predictor::Predictor(Model& model) : model_(model), members_(model.members.size()) {
     for (const Member& member : model.members) encoders_.emplace_back(member.encoding, member.order);
 }
 
@@ -13,6 +13,10 @@ void Predictor::predict_members(std::span<const double> features) {
 }
 
 Normal Predictor::latent(std::span<const double> features) {
+    if (model_.sum) {
+        const Normal at = model_.sum->latent(features);
+        return {model_.centre + model_.scale * at.mean, model_.scale * model_.scale * at.variance};
+    }
     predict_members(features);
     Normal mixed;
     for (size_t m = 0; m < members_.size(); m++) mixed.mean += model_.members[m].weight * members_[m].mean;
@@ -30,8 +34,13 @@ Normal Predictor::observation(std::span<const double> features) {
 }
 
 double Predictor::log_density(std::span<const double> features, double target, double weight) {
-    predict_members(features);
     MixtureDensity density;
+    if (model_.sum) {
+        const Normal at = model_.sum->latent(features);
+        density.add(1, at.mean, at.variance + model_.noise / weight, (target - model_.centre) / model_.scale);
+        return density.log() - std::log(model_.scale);
+    }
+    predict_members(features);
     for (size_t m = 0; m < members_.size(); m++) {
         const Member& member = model_.members[m];
         density.add(member.weight, members_[m].mean, members_[m].variance + member.trie.kernel().noise / weight,

@@ -8,8 +8,8 @@ namespace btml::gp {
 
 class Predictor {
   public:
-    // Keeps a reference to the model, which must not change in size or place.
-    explicit Predictor(const Model& model);
+    // Keeps a reference to the model, which must not change in size or place; its sum has scratch space.
+    explicit Predictor(Model& model);
 
     // One value per feature in the model's order: a number, a category's code (as a double; one that the model does not
     // know, or -1, is a category never seen), or null_number. In the target's units. A mixture's mean is Σ p μ, its
@@ -23,7 +23,7 @@ class Predictor {
   private:
     void predict_members(std::span<const double> features);
 
-    const Model& model_;
+    Model& model_;
     std::vector<PointEncoder> encoders_; // of the members
     std::vector<Normal> members_;        // latent, on the scale
 };

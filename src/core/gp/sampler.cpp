@@ -25,6 +25,9 @@ static JointPosterior joint_posterior(const Member& member, std::span<const doub
 
 Sampler::Sampler(const Model& model, std::span<const double> values, RunContext& context)
     : points_(values.size() / model.features.size()), centre_(model.centre), scale_(model.scale) {
+    if (model.sum)
+        throw Error(ErrorCode::not_supported, "a sum of kernels cannot be sampled yet", {},
+                    "Train the model with combine => 'mixture'.");
     for (const Member& member : model.members) {
         weights_.push_back(member.weight);
         posteriors_.push_back(joint_posterior(member, values, model.features.size(), context));

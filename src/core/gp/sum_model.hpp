@@ -56,6 +56,7 @@ class SumModel {
     Normal latent(std::span<const double> features);
     double noise() const noexcept { return parts_.calibration * parts_.noise; }
     double calibration() const noexcept { return parts_.calibration; }
+    const Encoding& encoding() const noexcept { return parts_.encoding; }
     const std::vector<Member>& members() const noexcept { return parts_.members; }
     size_t rows() const noexcept { return parts_.first.size(); }
 

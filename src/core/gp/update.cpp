@@ -22,6 +22,9 @@ void require_known(const Model& model, std::span<const double> features) {
 
 template <class Change>
 bool change(Model& model, std::span<const double> features, double target, const Change& apply) {
+    if (model.sum)
+        throw Error(ErrorCode::not_supported, "a sum of kernels cannot be updated yet", {},
+                    "Train the model with combine => 'mixture'.");
     require_known(model, features);
     if (model.options.outside == Outside::prior && !features_outside(model, features).empty()) return false;
     for (Member& member : model.members)
@@ -35,9 +38,10 @@ bool change(Model& model, std::span<const double> features, double target, const
 } // namespace
 
 std::vector<size_t> features_outside(const Model& model, std::span<const double> features) {
+    const Encoding& encoding = model.sum ? model.sum->encoding() : model.members.front().encoding;
     std::vector<size_t> outside;
     for (size_t f = 0; f < features.size(); f++)
-        if (model.members.front().encoding.value_bits(f, features[f]).outside) outside.push_back(f);
+        if (encoding.value_bits(f, features[f]).outside) outside.push_back(f);
     return outside;
 }
 
