@@ -9,6 +9,7 @@
 #include "core/gp/training_columns.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace btml::gp {
 
