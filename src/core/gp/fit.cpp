@@ -10,6 +10,7 @@
 #include "core/gp/training_columns.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace btml::gp {
 
@@ -96,11 +97,11 @@ class Trainer {
     const int value_bits_;
     std::optional<Estimate> estimate_;
     std::vector<Feature> features_;
+    std::vector<Timing> timings_;
     TrainingData data_;
     Spread spread_;
     KernelLimits limits_;
     std::vector<std::optional<Candidate>> candidates_;
-    std::vector<Timing> timings_;
     std::vector<std::string> warnings_;
 };
 
@@ -115,9 +116,11 @@ size_t member_count(const Options& options) {
     return options.members > 0 ? static_cast<size_t>(options.members) : 1;
 }
 
-TrainingData read(Dataset dataset, uint64_t bytes, RunContext& context) {
+TrainingData read(Dataset dataset, uint64_t bytes, std::vector<Timing>& timings, RunContext& context) {
     context.memory().require(bytes, "a Gaussian process");
     context.progress("sorting rows", 0, 0);
+    timings.push_back({"sorting rows", 0});
+    const Stopwatch watch(timings.back().seconds);
     return expand(std::move(dataset), context);
 }
 
@@ -135,7 +138,7 @@ Trainer::Trainer(Dataset dataset, const Options& options, RunContext& context)
       data_(read(std::move(dataset),
                  estimate_->peak(static_cast<int>(
                      std::min(member_count(options), static_cast<size_t>(std::max(1, context.threads()))))),
-                 context)) {
+                 timings_, context)) {
     standardise();
 }
 
