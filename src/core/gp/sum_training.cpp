@@ -56,8 +56,9 @@ class SumTrainer {
     int unsolved_steps_ = 0;
 };
 
-double least_noise_of(const SumTraining& training, size_t rows) {
-    return training.noise.value_or(std::max(least_noise_of_sums, 1 / static_cast<double>(rows)));
+double least_noise_of(const SumTraining& training, const Observations& observations) {
+    const double share = std::max(least_noise_of_sums, 1 / static_cast<double>(observations.size()));
+    return training.noise.value_or(mean_weight(observations) * share);
 }
 
 SumTrainer::SumTrainer(const Observations& observations, const SumTraining& training, SumMembers members,
@@ -67,13 +68,12 @@ SumTrainer::SumTrainer(const Observations& observations, const SumTraining& trai
       context_(context),
       evaluations_(members.evaluations),
       sum_(std::move(members.members), observations.weight.span(),
-           training.noise.value_or(std::max(members.noise, least_noise_of(training, observations.size()))), team,
-           context),
+           training.noise.value_or(std::max(members.noise, least_noise_of(training, observations))), team, context),
       solver_(context),
       right_(context.memory(), "solutions of a kernel sum", sum_.rows()),
       first_(context.memory(), "solutions of a kernel sum", sum_.rows(), Columns{}),
       second_(context.memory(), "solutions of a kernel sum"),
-      least_noise_(least_noise_of(training, observations.size())) {
+      least_noise_(least_noise_of(training, observations)) {
     if (!training_.signal) return;
     std::vector<std::vector<double>> weights;
     for (const KernelSum::Member& member : sum_.members()) weights.push_back(member.weights);
@@ -242,11 +242,24 @@ int members_within(uint64_t evaluations) {
     return members < SumTraining::least_members ? 0 : members;
 }
 
+uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads) {
+    const auto members = static_cast<uint64_t>(training.members), workers = static_cast<uint64_t>(std::max(1, threads));
+    const uint64_t block = sizeof(Columns), nodes = 2, blocks_of_solver = 4, blocks_of_trainer = 3;
+    const uint64_t learning = block * (KernelSum::most_groups + blocks_of_solver + blocks_of_trainer) +
+                              workers * nodes * block + members * (4 + nodes * (6 + 4)) + 16;
+    const uint64_t key = 8 * ((encoding.bits() + 63) / 64), values = 70;
+    const uint64_t model =
+        2 * block + 8 * encoding.features().size() + members * (nodes * values + key) + 2 * nodes * block + 100;
+    return rows * std::max(learning, model);
+}
+
 TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, const Observations& observations,
                      const SumTraining& training, RunContext& context) {
     if (observations.size() >= SumModel::most_rows)
         throw Error(ErrorCode::limit_exceeded, format("a kernel sum has less than %zu rows, this one has %zu",
                                                       SumModel::most_rows, observations.size()));
+    context.memory().require(training_bytes(training, encoding, observations.size(), context.threads()),
+                             "a sum of kernels");
     ThreadTeam team(context, training.members);
     SumModel::Parts parts{encoding,
                           training.seed,
