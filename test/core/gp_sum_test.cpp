@@ -432,6 +432,17 @@ TEST(SumTraining, BytesDoNotDependOnTheNumberOfThreads) {
     EXPECT_NE(bytes_of(data.train(context, {4, 10000, {}, {}, 2}).model), expected);
 }
 
+TEST(SumTraining, KeepsToItsEvaluations) {
+    QuietContext context;
+    const Data data(150, 0.2, 6);
+    for (const uint64_t evaluations : {400, 700, 1000, 3000, 5000, 10000, 30000}) {
+        TrainedSum sum = data.train(context, {4, evaluations, {}, {}, 1});
+        EXPECT_LE(sum.evaluations, evaluations);
+        EXPECT_GE(sum.evaluations, 0.2 * static_cast<double>(std::min<uint64_t>(evaluations, 10000)));
+        EXPECT_TRUE(std::isfinite(sum.leave_one_out.mean_nll));
+    }
+}
+
 TEST(SumTraining, HonoursWhatIsFixed) {
     QuietContext context;
     const Data data(90, 0.2, 6);

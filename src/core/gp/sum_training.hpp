@@ -24,7 +24,8 @@ struct SumTraining {
 
     int members; // at least 1
     // Of the likelihood of all rows: greedy orders on samples in proportion, a pass of sixteen columns as two. At least
-    // evaluations_per_member for each member is advised; fewer leave systems unsolved.
+    // evaluations_per_member for each member is advised: fewer leave systems unsolved, and with less than 100 for each
+    // somewhat more are made.
     uint64_t evaluations;
     std::optional<double> noise, signal; // as of Options
     uint64_t seed;
