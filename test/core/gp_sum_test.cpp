@@ -432,6 +432,17 @@ TEST(SumTraining, BytesDoNotDependOnTheNumberOfThreads) {
     EXPECT_NE(bytes_of(data.train(context, {4, 10000, {}, {}, 2}).model), expected);
 }
 
+TEST(SumTraining, KeepsToItsEvaluations) {
+    QuietContext context;
+    const Data data(150, 0.2, 6);
+    for (const uint64_t evaluations : {400, 700, 1000, 3000, 5000, 10000, 30000}) {
+        TrainedSum sum = data.train(context, {4, evaluations, {}, {}, 1});
+        EXPECT_LE(sum.evaluations, evaluations);
+        EXPECT_GE(sum.evaluations, 0.2 * static_cast<double>(std::min<uint64_t>(evaluations, 10000)));
+        EXPECT_TRUE(std::isfinite(sum.leave_one_out.mean_nll));
+    }
+}
+
 TEST(SumTraining, HonoursWhatIsFixed) {
     QuietContext context;
     const Data data(90, 0.2, 6);
@@ -451,6 +462,37 @@ TEST(SumTraining, WeightsCountAsRows) {
     for (size_t i = 0; i < 60; i++)
         (i < 20 ? heavy : light) += std::abs(sum.model.latent(data.row(i)).mean - data.target[i]) / (i < 20 ? 20 : 40);
     EXPECT_LT(heavy, 0.5 * light);
+}
+
+// Twice the weight everywhere is twice the noise.
+TEST(SumTraining, OnlyRatiosOfWeightsMatter) {
+    QuietContext context;
+    Data data(150, 0.2, 7);
+    TrainedSum single = data.train(context);
+    data.weight.assign(150, 2.0);
+    TrainedSum twice = data.train(context);
+    EXPECT_NEAR(twice.model.noise() / single.model.noise(), 2, 0.1);
+    for (size_t i = 0; i < 150; i++)
+        EXPECT_NEAR(twice.model.latent(data.row(i)).mean, single.model.latent(data.row(i)).mean, 0.05);
+}
+
+TEST(SumTraining, MembersHaveGridsOfTheirOwn) {
+    QuietContext context;
+    const Data data(50, 0.2, 1);
+    const Encoding member = encoding_of_member(data.encoding(), 3, 2),
+                   other = encoding_of_member(data.encoding(), 3, 1);
+    std::vector<double> shifts;
+    for (size_t f = 0; f < 3; f++) {
+        shifts.push_back(member.features()[f].shift.value());
+        EXPECT_NE(shifts[f], other.features()[f].shift.value());
+    }
+    EXPECT_FALSE(member.features()[3].shift.has_value());
+    shifts.push_back(0.5);
+    const Encoding direct(data.views(), data.target, {}, 6, shifts, Outside::clamp, context);
+    Writer a, b;
+    member.encode(a);
+    direct.encode(b);
+    EXPECT_TRUE(std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end()));
 }
 
 TEST(SumTraining, TakesOddRows) {

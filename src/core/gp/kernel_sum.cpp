@@ -8,7 +8,7 @@
 
 namespace btml::gp {
 
-static constexpr size_t rows_of_a_part = 2048, rows_of_a_sum = 64, most_groups = 8;
+static constexpr size_t rows_of_a_part = 2048, rows_of_a_sum = 64;
 static constexpr double least_signal = 1e-12; // share of the whole below which a member says nothing
 
 void for_rows(ThreadTeam& team, size_t rows, const std::function<void(size_t, size_t, size_t)>& body) {

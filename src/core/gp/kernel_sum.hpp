@@ -23,6 +23,7 @@ ColumnValues dot(ThreadTeam& team, const Block& a, const Block& b, Buffer<Column
 
 class KernelSum {
   public:
+    static constexpr size_t most_groups = 8;
     struct Member {
         MemberTree tree;
         std::vector<double> weights; // w_1 … w_q ≥ 0

@@ -49,7 +49,7 @@ class MemberSearch {
           observations_(observations),
           seed_(seed),
           sample_rows_(std::min(observations.size(), most_sample_rows)),
-          least_noise_(std::max(least_noise, 1 / static_cast<double>(sample_rows_))) {}
+          least_noise_(std::max(least_noise, mean_weight(observations) / static_cast<double>(sample_rows_))) {}
 
     // An upper bound of what one search needs.
     uint64_t bytes() const {
@@ -118,6 +118,12 @@ MemberTree make_tree(const Encoding& encoding, std::span<const FeatureView> feat
 }
 
 } // namespace
+
+double mean_weight(const Observations& observations) {
+    if (observations.weight.empty()) return 1;
+    return std::accumulate(observations.weight.begin(), observations.weight.end(), 0.0) /
+           static_cast<double>(observations.size());
+}
 
 SumMembers choose_members(const Encoding& encoding, std::span<const FeatureView> features,
                           const Observations& observations, const SumTraining& training, uint64_t evaluations,

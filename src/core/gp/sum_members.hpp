@@ -12,7 +12,9 @@ struct SumMembers {
     uint64_t evaluations;
 };
 
-// With at most `evaluations` of all rows; noise is at least `least_noise`.
+double mean_weight(const Observations& observations);
+
+// With at most `evaluations` of all rows; their noise is at least `least_noise`.
 SumMembers choose_members(const Encoding& encoding, std::span<const FeatureView> features,
                           const Observations& observations, const SumTraining& training, uint64_t evaluations,
                           double least_noise, ThreadTeam& team, RunContext& context);

@@ -59,6 +59,7 @@ class SumModel {
     const Encoding& encoding() const noexcept { return parts_.encoding; }
     const std::vector<Member>& members() const noexcept { return parts_.members; }
     size_t rows() const noexcept { return parts_.first.size(); }
+    size_t features() const noexcept { return parts_.points.size(); }
 
     // The points' features (8 bytes a number, 4 a category) and 124 bytes per row, whatever the number of members:
     // trees and samples are made again from them and the seed. decode checks every number once: error corrupt_model.

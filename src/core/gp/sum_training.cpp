@@ -42,8 +42,13 @@ class SumTrainer {
     double learned_noise(bool may_fall) const;
     void limit_signal(std::vector<std::vector<double>>& weights) const;
     double inverse_diagonal(size_t row) const;
-    int iterations(uint64_t evaluations, int most) const;
-    void solve_samples(Block& solution, uint64_t evaluations);
+    uint64_t passes(uint64_t evaluations) const {
+        return evaluations / (evaluations_of_a_pass * sum_.members().size());
+    }
+    uint64_t passes_left() const {
+        return passes(training_.evaluations - std::min(training_.evaluations, evaluations()));
+    }
+    void solve_samples(SumStream stream, uint64_t passes, Block& solution);
 
     const Observations& observations_;
     const SumTraining& training_;
@@ -56,8 +61,9 @@ class SumTrainer {
     int unsolved_steps_ = 0;
 };
 
-double least_noise_of(const SumTraining& training, size_t rows) {
-    return training.noise.value_or(std::max(least_noise_of_sums, 1 / static_cast<double>(rows)));
+double least_noise_of(const SumTraining& training, const Observations& observations) {
+    const double share = std::max(least_noise_of_sums, 1 / static_cast<double>(observations.size()));
+    return training.noise.value_or(mean_weight(observations) * share);
 }
 
 SumTrainer::SumTrainer(const Observations& observations, const SumTraining& training, SumMembers members,
@@ -67,13 +73,12 @@ SumTrainer::SumTrainer(const Observations& observations, const SumTraining& trai
       context_(context),
       evaluations_(members.evaluations),
       sum_(std::move(members.members), observations.weight.span(),
-           training.noise.value_or(std::max(members.noise, least_noise_of(training, observations.size()))), team,
-           context),
+           training.noise.value_or(std::max(members.noise, least_noise_of(training, observations))), team, context),
       solver_(context),
       right_(context.memory(), "solutions of a kernel sum", sum_.rows()),
       first_(context.memory(), "solutions of a kernel sum", sum_.rows(), Columns{}),
       second_(context.memory(), "solutions of a kernel sum"),
-      least_noise_(least_noise_of(training, observations.size())) {
+      least_noise_(least_noise_of(training, observations)) {
     if (!training_.signal) return;
     std::vector<std::vector<double>> weights;
     for (const KernelSum::Member& member : sum_.members()) weights.push_back(member.weights);
@@ -96,20 +101,13 @@ void SumTrainer::put_targets(Block& block) const {
     for (size_t i = 0; i < block.size(); i++) block[i].values[0] = static_cast<float>(observations_.target[i]);
 }
 
-// Of a solver that the evaluations left allow.
-int SumTrainer::iterations(uint64_t evaluations, int most) const {
-    const uint64_t spent = this->evaluations();
-    const uint64_t each = ConjugateGradients::passes * evaluations_of_a_pass * sum_.members().size();
-    const uint64_t left = evaluations > spent ? (evaluations - spent) / each : 0;
-    return static_cast<int>(std::min<uint64_t>(left, static_cast<uint64_t>(most)));
-}
-
 // The samples are made of the same random signs in every step: they move with the weights, and so do the solutions,
 // each of which starts from the one before.
 void SumTrainer::learn_weights() {
-    for (int i = 0; i < weight_steps; i++) {
+    constexpr uint64_t passes_of_a_step = 3 + ConjugateGradients::passes * iterations_of_a_step;
+    const uint64_t kept = passes(training_.evaluations) / 4; // for the last solutions
+    for (int i = 0; i < weight_steps && passes_left() >= kept + passes_of_a_step; i++) {
         context_.progress("weights", static_cast<uint64_t>(i), weight_steps);
-        if (iterations(training_.evaluations * 3 / 4, iterations_of_a_step) < iterations_of_a_step) return;
         step();
     }
 }
@@ -151,27 +149,25 @@ double SumTrainer::learned_noise(bool may_fall) const {
     return std::max(least_noise_, sum_.noise() * (may_fall ? change : std::max(1.0, change)));
 }
 
+// The targets' solution goes on from the last step's; the samples are new ones.
 void SumTrainer::solve() {
     context_.progress("samples", 0, 2);
-    const uint64_t members = sum_.members().size();
-    sum_.draw_samples({training_.seed, stream_of(SumStream::first_samples)}, right_);
-    put_targets(right_);
     for (Columns& row : first_)
         for (size_t column = 1; column < Columns::count; column++) row.values[column] = 0;
-    const uint64_t spent = evaluations() + 3 * evaluations_of_a_pass * members; // with what goes before iterations
-    const uint64_t half = training_.evaluations - (training_.evaluations - std::min(spent, training_.evaluations)) / 2;
-    solve_samples(first_, half);
+    solve_samples(SumStream::first_samples, passes_left() / 2, first_);
     context_.progress("samples", 1, 2);
     second_.resize(sum_.rows());
     std::fill(second_.begin(), second_.end(), Columns{});
-    sum_.draw_samples({training_.seed, stream_of(SumStream::second_samples)}, right_);
-    const uint64_t rest = training_.evaluations - std::min(training_.evaluations, evaluations_of_a_pass * members);
-    solve_samples(second_, rest);
+    solve_samples(SumStream::second_samples, passes_left(), second_);
 }
 
-void SumTrainer::solve_samples(Block& solution, uint64_t evaluations) {
-    const auto outcome =
-        solver_.solve(sum_, right_, solution, tolerance, iterations(evaluations, iterations_at_end), context_);
+void SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block& solution) {
+    constexpr uint64_t passes_before = 2; // to draw them, and for the first residuals
+    sum_.draw_samples({training_.seed, stream_of(stream)}, right_);
+    if (stream == SumStream::first_samples) put_targets(right_);
+    const uint64_t paid = passes > passes_before ? (passes - passes_before) / ConjugateGradients::passes : 0;
+    const int iterations = static_cast<int>(std::min<uint64_t>(paid, iterations_at_end));
+    const auto outcome = solver_.solve(sum_, right_, solution, tolerance, iterations, context_);
     context_.note(format("samples solved: %d iterations to residual %.2g", outcome.iterations, outcome.residual));
 }
 
@@ -242,11 +238,24 @@ int members_within(uint64_t evaluations) {
     return members < SumTraining::least_members ? 0 : members;
 }
 
+uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads) {
+    const auto members = static_cast<uint64_t>(training.members), workers = static_cast<uint64_t>(std::max(1, threads));
+    const uint64_t block = sizeof(Columns), nodes = 2, blocks_of_solver = 4, blocks_of_trainer = 3;
+    const uint64_t learning = block * (KernelSum::most_groups + blocks_of_solver + blocks_of_trainer) +
+                              workers * nodes * block + members * (4 + nodes * (6 + 4)) + 16;
+    const uint64_t key = 8 * ((encoding.bits() + 63) / 64), values = 70;
+    const uint64_t model =
+        2 * block + 8 * encoding.features().size() + members * (nodes * values + key) + 2 * nodes * block + 100;
+    return rows * std::max(learning, model);
+}
+
 TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, const Observations& observations,
                      const SumTraining& training, RunContext& context) {
     if (observations.size() >= SumModel::most_rows)
         throw Error(ErrorCode::limit_exceeded, format("a kernel sum has less than %zu rows, this one has %zu",
                                                       SumModel::most_rows, observations.size()));
+    context.memory().require(training_bytes(training, encoding, observations.size(), context.threads()),
+                             "a sum of kernels");
     ThreadTeam team(context, training.members);
     SumModel::Parts parts{encoding,
                           training.seed,

@@ -24,7 +24,8 @@ struct SumTraining {
 
     int members; // at least 1
     // Of the likelihood of all rows: greedy orders on samples in proportion, a pass of sixteen columns as two. At least
-    // evaluations_per_member for each member is advised; fewer leave systems unsolved.
+    // evaluations_per_member for each member is advised: fewer leave systems unsolved, and with less than 100 for each
+    // somewhat more are made.
     uint64_t evaluations;
     std::optional<double> noise, signal; // as of Options
     uint64_t seed;
@@ -41,9 +42,12 @@ struct TrainedSum {
     uint64_t evaluations;
 };
 
-// `encoding` of the features, without shifts. Error limit_exceeded beyond SumModel::most_rows. Uses context.threads();
-// the result does not depend on how many there are. Holds at its peak about 1.1 kB a row, 128 bytes a row for each
-// thread, and 24 bytes a row for each member, or what the model holds.
+// What train_sum holds at its peak, about: 1 kB a row, 128 bytes a row for each thread and 24 bytes a row for each
+// member, or what the model holds.
+uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads);
+
+// `encoding` of the features, without shifts. Errors: limit_exceeded beyond SumModel::most_rows, memory_limit before
+// the work starts. Uses context.threads(); the result does not depend on how many there are.
 TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, const Observations& observations,
                      const SumTraining& training, RunContext& context);
 

@@ -34,7 +34,6 @@ class ThetaSearch {
     void sort(std::span<const double> x);
     double evaluate(std::span<const double> x, std::span<double> gradient);
 
-    const Encoding& encoding_;
     const KernelLimits& limits_;
     RandomStream random_;
     EvaluationBudget& budget_;
@@ -52,8 +51,7 @@ class ThetaSearch {
 
 ThetaSearch::ThetaSearch(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> features,
                          const KernelLimits& limits, RandomStream random, EvaluationBudget& budget, RunContext& context)
-    : encoding_(encoding),
-      limits_(limits),
+    : limits_(limits),
       random_(random),
       budget_(budget),
       context_(context),
