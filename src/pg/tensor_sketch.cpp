@@ -152,7 +152,7 @@ BTML_FUNCTION(btml_sketch_norm) {
         request.sketch_size ? sketch_relative_sd(size, tables) / std::sqrt(request.delta) : request.epsilon;
     double norm;
     {
-        TensorSketch sketch(values.join, size, request.seed, -1, context);
+        TensorSketch sketch(values.join, size, request.seed, context);
         warn_of_long_work(sketch, size);
         norm = sketch.squared_norm(ProductVector(values.factors));
     }

@@ -24,7 +24,12 @@ class Fixture {
         for (size_t t = 0; t < join_.tables().size(); t++) add_table(t, most_filters);
         value_table_ = random_.below(static_cast<int>(join_.tables().size()));
         const uint64_t rows = join_.tables()[static_cast<size_t>(value_table_)].rows;
-        for (uint64_t i = 0; i < rows; i++) values_.push_back(random_.below(9) - 4);
+        const std::vector<double>& weights = weights_[static_cast<size_t>(value_table_)];
+        for (uint64_t i = 0; i < rows; i++) {
+            const double value = random_.below(9) - 4;
+            const bool counts = weights.empty() || weights[i] > 0; // what has no weight may be anything
+            values_.push_back(counts ? value : std::numeric_limits<double>::infinity());
+        }
         for (int q = random_.below(40); q >= 0; q--) {
             FilterQuery query{random_.below(7) - 3.0, random_.below(3), {}};
             for (const std::vector<std::vector<bool>>& filters : filters_of_)
@@ -86,7 +91,7 @@ class Fixture {
         }
         for (uint64_t i = 0; i < rows_.rows; i++) {
             const std::vector<RowId> tuple = tuple_of(i);
-            const double weight = weight_of(tuple), answer = answer_of(tuple);
+            const double weight = weight_of(tuple), answer = weight == 0 ? 0 : answer_of(tuple);
             for (size_t t = 0; t < tuple.size(); t++) {
                 expected[t][tuple[t]] += weight * answer * answer;
                 tuples[t][tuple[t]] += weight > 0;
@@ -135,7 +140,7 @@ class Fixture {
         std::vector<std::vector<bool>>& filters = filters_of_.emplace_back();
         for (int f = random_.below(most_filters + 1); f > 0; f--) {
             const std::vector<bool> passes = draw(table.rows, random_.chance(0.2) ? 1 : 0.4);
-            const int filter = filters_[t].add(subset_of(passes, table));
+            const int filter = filters_[t].add(subset_of(passes, table), context_);
             EXPECT_LE(filter, static_cast<int>(filters.size())); // that of an equal one, or the next
             if (filter == static_cast<int>(filters.size())) filters.push_back(passes);
             EXPECT_EQ(filters[static_cast<size_t>(filter)], passes);

@@ -78,13 +78,11 @@ double squares(const std::vector<double>& numbers) {
     return sum;
 }
 
-// The sketch by its definition, in the time domain, of the rows that keep(row) holds for.
-template <class Keep>
+// The sketch by its definition, in the time domain.
 double explicit_norm(const std::vector<std::vector<uint64_t>>& rows, const TestVector& vector, uint32_t size,
-                     uint64_t seed, Keep&& keep) {
+                     uint64_t seed) {
     std::vector<double> sketch(size, 0.0);
     for (const std::vector<uint64_t>& row : rows) {
-        if (!keep(row)) continue;
         uint64_t bucket = 0;
         bool negative = false;
         for (size_t t = 0; t < row.size(); t++) {
@@ -104,19 +102,8 @@ void expect_close(double actual, double expected) {
 void expect_sketch(const Join& join, const PlainJoin& plain, const TestVector& vector, uint32_t size, uint64_t seed,
                    RunContext& context) {
     const auto rows = joined_rows(join, plain);
-    TensorSketch sketch(join, size, seed, -1, context);
-    expect_close(sketch.squared_norm(vector),
-                 explicit_norm(rows, vector, size, seed, [](const auto&) { return true; }));
-    for (size_t t = 0; t < join.tables().size(); t++) {
-        TensorSketch apart(join, size, seed, static_cast<int>(t), context);
-        const Buffer<double> norms = apart.squared_norm_by_row(vector);
-        ASSERT_EQ(norms.size(), join.tables()[t].rows);
-        for (uint64_t row = 0; row < norms.size(); row++)
-            expect_close(norms[row],
-                         explicit_norm(rows, vector, size, seed, [&](const auto& tuple) { return tuple[t] == row; }));
-        expect_close(apart.squared_norm(vector),
-                     explicit_norm(rows, vector, size, seed, [](const auto&) { return true; }));
-    }
+    TensorSketch sketch(join, size, seed, context);
+    expect_close(sketch.squared_norm(vector), explicit_norm(rows, vector, size, seed));
 }
 
 TEST(TensorSketch, EqualsTheSketchOfTheMaterialisedJoin) {
@@ -160,9 +147,8 @@ TEST(TensorSketch, GroupsOfManyRowsAreTransformedAtOnce) {
         const Join join = columnar(plain, context);
         Random random(size);
         expect_sketch(join, plain, random_vector(join, 2, random), size, 5, context);
-        TensorSketch sketch(join, size, 5, -1, context);
+        TensorSketch sketch(join, size, 5, context);
         EXPECT_EQ(sketch.transformed_groups(1), 6U);
-        EXPECT_EQ(TensorSketch(join, size, 5, 0, context).transformed_groups(1), 0U);
     }
 }
 
@@ -173,9 +159,9 @@ TEST(TensorSketch, TransformsThatDoNotFitTheMemoryAreNotMade) {
     const Join join = columnar(plain, roomy);
     Random random(1);
     const TestVector vector = random_vector(join, 1, random);
-    const double expected = TensorSketch(join, 2'000, 5, -1, roomy).squared_norm(vector);
+    const double expected = TensorSketch(join, 2'000, 5, roomy).squared_norm(vector);
     QuietContext tight(1, 8'600'000);
-    TensorSketch sketch(join, 2'000, 5, -1, tight);
+    TensorSketch sketch(join, 2'000, 5, tight);
     EXPECT_GT(sketch.transformed_groups(1), 0U);
     EXPECT_EQ(sketch.transformed_groups(10'000), 0U);
     expect_close(sketch.squared_norm(vector), expected);
@@ -183,22 +169,15 @@ TEST(TensorSketch, TransformsThatDoNotFitTheMemoryAreNotMade) {
 
 TEST(TensorSketch, EqualBytesOnAnyNumberOfThreads) {
     const PlainJoin plain = star(400, 7, 5);
-    for (int apart : {-1, 0, 1}) {
-        std::vector<double> first;
-        for (int threads : {1, 2, 3, 5}) {
-            QuietContext context(threads);
-            const Join join = columnar(plain, context);
-            Random random(9);
-            const TestVector vector = random_vector(join, 3, random);
-            TensorSketch sketch(join, 301, 1, apart, context);
-            std::vector<double> norms{sketch.squared_norm(vector)};
-            if (apart >= 0) {
-                const Buffer<double> by_row = sketch.squared_norm_by_row(vector);
-                norms.insert(norms.end(), by_row.begin(), by_row.end());
-            }
-            if (threads == 1) first = norms;
-            EXPECT_EQ(norms, first) << threads;
-        }
+    double first = 0;
+    for (int threads : {1, 2, 3, 5}) {
+        QuietContext context(threads);
+        const Join join = columnar(plain, context);
+        Random random(9);
+        const TestVector vector = random_vector(join, 3, random);
+        const double norm = TensorSketch(join, 301, 1, context).squared_norm(vector);
+        if (threads == 1) first = norm;
+        EXPECT_EQ(norm, first) << threads;
     }
 }
 
@@ -207,8 +186,7 @@ TEST(TensorSketch, OfAnEmptyJoinIsZero) {
     const PlainJoin plain = star(0, 2, 2);
     const Join join = columnar(plain, context);
     const TestVector vector{{1}, {{{}, {}, {}}}};
-    EXPECT_EQ(TensorSketch(join, 50, 1, -1, context).squared_norm(vector), 0);
-    EXPECT_EQ(TensorSketch(join, 50, 1, 0, context).squared_norm_by_row(vector).size(), 0U);
+    EXPECT_EQ(TensorSketch(join, 50, 1, context).squared_norm(vector), 0);
 }
 
 struct Errors {
@@ -226,7 +204,7 @@ Errors errors_over_seeds(const PlainJoin& plain, const TestVector& vector, uint3
     double sum = 0, beyond = 0;
     for (int seed = 0; seed < seeds; seed++) {
         const double error =
-            TensorSketch(join, size, static_cast<uint64_t>(seed), -1, context).squared_norm(vector) / exact - 1;
+            TensorSketch(join, size, static_cast<uint64_t>(seed), context).squared_norm(vector) / exact - 1;
         sum += error * error;
         beyond += std::abs(error) > epsilon;
     }
@@ -281,49 +259,29 @@ TEST(TensorSketch, ErrorIsWithinThePromise) {
     }
 }
 
-// Rows of a table have disjoint tuples: their norms add up, with less variance than the norm of the sum has.
-TEST(TensorSketch, NormsByRowAddUp) {
-    const PlainJoin plain = star(300, 12, 9);
-    QuietContext context;
-    const Join join = columnar(plain, context);
-    const TestVector vector{{1}, {{{}, {}, {}}}};
-    double whole = 0, by_row = 0;
-    for (uint64_t seed = 0; seed < 200; seed++) {
-        TensorSketch sketch(join, 64, seed, 1, context);
-        double sum = 0;
-        for (double norm : sketch.squared_norm_by_row(vector)) sum += norm;
-        whole += std::pow(sketch.squared_norm(vector) / 300 - 1, 2);
-        by_row += std::pow(sum / 300 - 1, 2);
-    }
-    EXPECT_LT(by_row, 0.5 * whole);
-    EXPECT_NEAR(std::sqrt(whole / 200), std::sqrt(2.0 / 64), 0.04);
-}
-
 TEST(TensorSketch, ForecastFollowsTheWork) {
     QuietContext context(1);
     const Join small = columnar(star(100, 10, 10), context), large = columnar(star(1'000, 100, 10), context);
-    const double seconds = TensorSketch(small, 1'000, 1, -1, context).estimated_seconds(1);
+    const double seconds = TensorSketch(small, 1'000, 1, context).estimated_seconds(1);
     EXPECT_GT(seconds, 0);
-    EXPECT_NEAR(TensorSketch(large, 1'000, 1, -1, context).estimated_seconds(1) / seconds, 10, 1);
-    EXPECT_NEAR(TensorSketch(small, 4'000, 1, -1, context).estimated_seconds(1) / seconds, 4, 0.4);
-    EXPECT_DOUBLE_EQ(TensorSketch(small, 1'000, 1, -1, context).estimated_seconds(7), 7 * seconds);
+    EXPECT_NEAR(TensorSketch(large, 1'000, 1, context).estimated_seconds(1) / seconds, 10, 1);
+    EXPECT_NEAR(TensorSketch(small, 4'000, 1, context).estimated_seconds(1) / seconds, 4, 0.4);
+    EXPECT_DOUBLE_EQ(TensorSketch(small, 1'000, 1, context).estimated_seconds(7), 7 * seconds);
 }
 
 TEST(TensorSketch, Errors) {
     QuietContext context;
     const Join join = columnar(star(10, 2, 2), context);
-    const Caught too_large = caught([&] { TensorSketch(join, uint64_t{1} << 31, 1, -1, context); });
+    const Caught too_large = caught([&] { TensorSketch(join, uint64_t{1} << 31, 1, context); });
     EXPECT_EQ(too_large.code, ErrorCode::limit_exceeded);
     EXPECT_EQ(too_large.message, "the sketch would have 2147483648 numbers, the most is 2147483647");
     EXPECT_EQ(too_large.hint, "Raise epsilon or delta, or give a sketch_size.");
-    EXPECT_EQ(caught([&] { TensorSketch(join, 0, 1, -1, context); }).code, ErrorCode::internal);
+    EXPECT_EQ(caught([&] { TensorSketch(join, 0, 1, context); }).code, ErrorCode::internal);
     const TestVector vector{{1}, {{{}, {}, {}}}};
-    EXPECT_EQ(caught([&] { TensorSketch(join, 5, 1, -1, context).squared_norm_by_row(vector); }).code,
-              ErrorCode::internal);
     QuietContext tight(1, 100'000);
-    EXPECT_EQ(caught([&] { TensorSketch(join, 10'000, 1, -1, tight); }).code, ErrorCode::memory_limit);
+    EXPECT_EQ(caught([&] { TensorSketch(join, 10'000, 1, tight); }).code, ErrorCode::memory_limit);
     QuietContext less_tight(1, 1'000'000);
-    EXPECT_EQ(caught([&] { TensorSketch(join, 10'000, 1, -1, less_tight).squared_norm(vector); }).code,
+    EXPECT_EQ(caught([&] { TensorSketch(join, 10'000, 1, less_tight).squared_norm(vector); }).code,
               ErrorCode::memory_limit);
     EXPECT_EQ(tight.memory().used(), 0U);
     EXPECT_EQ(less_tight.memory().used(), 0U);
@@ -337,7 +295,7 @@ TEST(TensorSketch, CanBeCancelledAnywhere) {
     for (uint64_t polls = 0; polls < 400; polls += 7) {
         ImpatientContext context(polls);
         try {
-            TensorSketch(join, 500, 1, 1, context).squared_norm_by_row(vector);
+            TensorSketch(join, 500, 1, context).squared_norm(vector);
         } catch (const Cancelled&) {
             cancelled++;
         }

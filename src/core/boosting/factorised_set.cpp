@@ -1,6 +1,7 @@
 #include "core/boosting/factorised_set.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/base/worker_contexts.hpp"
 #include "core/boosting/number_grid.hpp"
 
 #include <bit>
@@ -122,11 +123,7 @@ uint64_t FactorisedSet::count_rows(const Dataset& dataset, bool held_out) {
     if (!dataset.weight.empty())
         for (double& w : present[static_cast<size_t>(dataset.target_table)]) w = w > 0 ? 1 : 0;
     start(0, {});
-    const double count = queries_.total(selection(nodes_[0], present), {}).count;
-    if (count > 0x1p53)
-        throw Error(ErrorCode::out_of_range,
-                    format("the join has more than %g rows, the most that can be counted", 0x1p53));
-    return static_cast<uint64_t>(count);
+    return static_cast<uint64_t>(queries_.total(selection(nodes_[0], present), {}).count);
 }
 
 FactorisedSet::RowSums FactorisedSet::no_sums(const std::vector<bool>& tables) const {
@@ -318,25 +315,28 @@ void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std
                                 Stats* out, Stats* out_squares) {
     const double sum_unit = std::ldexp(shifted(1), -sum_shift_);
     const double unit_of_squares = square_unit();
-    team_.for_each(features_.size(), [&](size_t i, int) {
-        const FeatureBins& feature = data_.features[static_cast<size_t>(features_[i])];
+    WorkerContexts contexts(context_, team_.size(), 0, "sums by row");
+    const auto add_feature = [&](int f, RunContext& context) {
+        const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
         const auto t = static_cast<size_t>(feature.table);
         const RowSubset& rows = *node.rows[t];
-        Stats* const bins = out + offset(features_[i]);
-        Stats* const square_bins = out_squares ? out_squares + offset(features_[i]) : nullptr;
+        const uint64_t count = rows.all ? join_.tables()[t].rows : rows.rows.size();
+        Stats* const bins = out + offset(f);
+        Stats* const square_bins = out_squares ? out_squares + offset(f) : nullptr;
         std::fill_n(bins, feature.size(), Stats{});
         if (square_bins) std::fill_n(square_bins, feature.size(), Stats{});
         with_bins(data_, feature, [&](const auto& bin_of) {
-            const auto add = [&](RowId row) {
+            for (uint64_t i = 0; i < count; i++) {
+                if (i % piece_rows == 0) context.poll();
+                const uint64_t row = rows.all ? i : rows.rows[i];
                 const uint32_t bin = bin_of(row);
                 bins[bin] += {rounded_sum(sums.sums[t][row] * sum_unit), to_count(sums.counts[t][row])};
                 if (square_bins) square_bins[bin] += {rounded_sum(squares[t][row] / unit_of_squares), 0};
-            };
-            if (rows.all)
-                for (RowId row = 0; row < join_.tables()[t].rows; row++) add(row);
-            else
-                for (const RowId row : rows.rows) add(row);
+            }
         });
+    };
+    team_.for_each(features_.size(), [&](size_t i, int worker) {
+        contexts.run(worker, [&](RunContext& context) { add_feature(features_[i], context); });
     });
 }
 
@@ -348,7 +348,7 @@ FilterQuery FactorisedSet::query_of(const Leaf& leaf) {
     FilterQuery query = plain_query(-static_cast<double>(leaf.value), 0);
     const Node& node = nodes_[static_cast<size_t>(leaf.node)];
     for (size_t t = 0; t < node.rows.size(); t++)
-        if (!node.rows[t]->all) query.filters[t] = filters_[t].add(*node.rows[t]);
+        if (!node.rows[t]->all) query.filters[t] = filters_[t].add(*node.rows[t], context_);
     return query;
 }
 

@@ -21,7 +21,7 @@ class FactorisedSet : public TrainingSet {
   public:
     // The dataset's columns are in the order of the grouped join's tables, and its tables have no row ids. Takes the
     // dataset's columns. Errors: invalid_argument when no row is left to train on; out_of_range for a weight or a
-    // target out of its range, and for more than 2^53 join rows.
+    // target out of its range.
     FactorisedSet(Dataset& dataset, const relational::GroupedJoin& join, const Options& options, ThreadTeam& team,
                   RunContext& context);
     ~FactorisedSet() override;

@@ -1,6 +1,7 @@
 #include "core/boosting/sketched_squares.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/boosting/pieces.hpp"
 #include "core/relational/tensor_sketch.hpp"
 
 #include <cmath>
@@ -12,6 +13,7 @@ using namespace relational;
 namespace {
 
 constexpr const char* what = "sums of squares by sketch";
+constexpr size_t bins_per_poll = 4096;
 constexpr uint64_t stream = uint64_t{1} << 33; // of random numbers, apart from those that sample rows and features
 
 } // namespace
@@ -72,13 +74,17 @@ Buffer<double> SketchedSquares::by_bin(const Selection& selection, const std::ve
             const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
             const Buffer<double>& of_table = norms[static_cast<size_t>(feature.table)];
             with_bins(data_, feature, [&](const auto& bin_of) {
-                for (uint64_t row = 0; row < of_table.size(); row++) out[bin_of(row) * sketches] += of_table[row];
+                for (uint64_t row = 0; row < of_table.size(); row++) {
+                    if (row % piece_rows == 0) context_.poll();
+                    out[bin_of(row) * sketches] += of_table[row];
+                }
             });
             out += feature.size() * sketches;
         }
     }
     Buffer<double> medians(context_.memory(), what, bins);
     for (size_t bin = 0; bin < bins; bin++) {
+        if (bin % bins_per_poll == 0) context_.poll();
         double* const of_bin = sums.data() + bin * sketches;
         std::nth_element(of_bin, of_bin + sketches / 2, of_bin + sketches);
         medians[bin] = of_bin[sketches / 2];

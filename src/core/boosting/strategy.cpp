@@ -137,7 +137,7 @@ double factorised_nanoseconds(const Join& join, const Options& options) {
 
 std::string seconds(double nanoseconds) {
     const double s = nanoseconds * 1e-9;
-    return s < 10 ? format("about %.1g s", s) : format("about %.0f s", s);
+    return s < 9.5 ? format("about %.1g s", s) : format("about %.0f s", s);
 }
 
 } // namespace

@@ -99,8 +99,9 @@ BTML_INLINE uint64_t passed(const SpectrumFilters& filter, uint32_t row) {
 BTML_CLONES
 void add_local_sums(const GroupRows& rows, const FilterBits* filters, size_t count, const int* plain, double* sums) {
     for (size_t i = 0; i < rows.count; i++) {
-        const uint32_t row = rows.rows ? rows.rows[i] : rows.first + static_cast<uint32_t>(i);
+        const uint32_t row = rows.row(i);
         const double weight = rows.weights ? rows.weights[row] : 1;
+        if (weight == 0) continue; // its value may be infinite
         for (int power = 0; power < 3; power++)
             if (plain[power] >= 0)
                 sums[plain[power]] += power == 0 ? weight : weight * power_of(rows.values[row], power);
@@ -120,7 +121,8 @@ BTML_CLONES
 void add_row_sums(const GroupRows& rows, const FilterBits* filters, size_t count, const int* plain,
                   const double* factors, double* sums) {
     for (size_t i = 0; i < rows.count; i++) {
-        const uint32_t row = rows.rows ? rows.rows[i] : rows.first + static_cast<uint32_t>(i);
+        const uint32_t row = rows.row(i);
+        if (rows.weights && rows.weights[row] == 0) continue;
         double sum = 0;
         for (int power = 0; power < 3; power++)
             if (plain[power] >= 0)
@@ -258,6 +260,7 @@ void add_norms(const GroupRows& rows, std::span<const SpectrumFilters> filters, 
     load(out.frequency_weights.data(), frequency_weights);
     for (size_t i = 0; i < rows.count; i++) {
         const uint32_t row = rows.row(i);
+        if (rows.weights && rows.weights[row] == 0) continue;
         Complexes v{}, factor{};
         if (out.partial) load(out.partial[row], v);
         for (const SpectrumFilters& filter : filters) {

@@ -4,8 +4,8 @@
 
 namespace btml::relational {
 
-HashedRows::HashedRows(const Join& join, int table, bool apart, uint32_t size, uint64_t seed, RunContext& context)
-    : groups_(apart ? single_rows(join, table, context) : group_rows(join, table, context)),
+HashedRows::HashedRows(const Join& join, int table, uint32_t size, uint64_t seed, RunContext& context)
+    : groups_(group_rows(join, table, context)),
       buckets_(context.memory(), "the hashed rows of a sketch", groups_.rows.size()) {
     const SketchHash hash(seed, static_cast<uint64_t>(table));
     RowBlocks blocks(context, "hashing rows", buckets_.size());

@@ -9,8 +9,8 @@ namespace btml::relational {
 
 class HashedRows {
   public:
-    // Buckets are in [0, size), size < 2^31. apart: every row is a group of its own.
-    HashedRows(const Join& join, int table, bool apart, uint32_t size, uint64_t seed, RunContext& context);
+    // Buckets are in [0, size), size < 2^31.
+    HashedRows(const Join& join, int table, uint32_t size, uint64_t seed, RunContext& context);
 
     const RowGroups& groups() const { return groups_; }
     uint32_t bucket(uint64_t row) const { return buckets_[row] & ~sign_bit; }

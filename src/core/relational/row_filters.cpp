@@ -4,9 +4,17 @@
 
 namespace btml::relational {
 
-static uint64_t digest(const Buffer<RowId>& rows) {
+template <class Body>
+static void for_each_row(const Buffer<RowId>& rows, RunContext& context, const Body& body) {
+    for (uint64_t i = 0; i < rows.size(); i++) {
+        if (i % RowBlocks::rows_per_poll == 0) context.poll();
+        body(rows[i]);
+    }
+}
+
+static uint64_t digest(const Buffer<RowId>& rows, RunContext& context) {
     uint64_t hash = rows.size();
-    for (const RowId row : rows) hash = (hash ^ row) * 0x9E3779B97F4A7C15 + (hash >> 29);
+    for_each_row(rows, context, [&](RowId row) { hash = (hash ^ row) * 0x9E3779B97F4A7C15 + (hash >> 29); });
     return hash;
 }
 
@@ -43,14 +51,14 @@ int RowFilters::add_both(const RowFilters& other, int a, int b, RunContext& cont
     return filter;
 }
 
-int RowFilters::add(const RowSubset& subset) {
-    const uint64_t key = digest(subset.rows);
+int RowFilters::add(const RowSubset& subset, RunContext& context) {
+    const uint64_t key = digest(subset.rows, context);
     const auto [begin, end] = by_digest_.equal_range(key);
     for (auto it = begin; it != end; ++it)
         if (equals(it->second, subset)) return it->second;
     const int filter = add_empty();
     uint64_t* const bits = words_.back().data();
-    for (const RowId row : subset.rows) bits[row] |= uint64_t{1} << (filter % 64);
+    for_each_row(subset.rows, context, [&](RowId row) { bits[row] |= uint64_t{1} << (filter % 64); });
     sizes_.back() = subset.rows.size();
     by_digest_.emplace(key, filter);
     return filter;

@@ -20,7 +20,7 @@ class RowFilters {
     RowFilters(uint64_t rows, MemoryBudget& memory) : rows_(rows), memory_(memory) {}
 
     // The filter that lets a proper subset's rows pass; the one added before where there is one of the same rows.
-    int add(const RowSubset& subset);
+    int add(const RowSubset& subset, RunContext& context);
     // The filter that passes what two filters of other filters of this table pass both; −1: all rows.
     int add_both(const RowFilters& other, int a, int b, RunContext& context);
     int count() const { return count_; }

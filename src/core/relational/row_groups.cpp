@@ -73,14 +73,6 @@ RowGroups group_rows(const Join& join, int table, RunContext& context) {
     return groups;
 }
 
-RowGroups single_rows(const Join& join, int table, RunContext& context) {
-    const uint64_t rows = rows_of(join, table);
-    RowGroups groups{Buffer<RowId>(context.memory(), what, rows), Buffer<RowId>(context.memory(), what, rows + 1)};
-    std::iota(groups.rows.begin(), groups.rows.end(), RowId{0});
-    std::iota(groups.first.begin(), groups.first.end(), RowId{0});
-    return groups;
-}
-
 Join join_of_groups(const Join& join, const std::vector<const RowGroups*>& groups, RunContext& context) {
     std::vector<Table> tables;
     for (size_t t = 0; t < groups.size(); t++) {

@@ -16,8 +16,6 @@ struct RowGroups {
 };
 
 RowGroups group_rows(const Join& join, int table, RunContext& context);
-// Every row a group of its own.
-RowGroups single_rows(const Join& join, int table, RunContext& context);
 
 // The join whose tables have one row for each group: same table numbers, no data columns.
 Join join_of_groups(const Join& join, const std::vector<const RowGroups*>& groups, RunContext& context);

@@ -6,8 +6,6 @@ namespace btml::relational {
 
 namespace {
 
-constexpr RowId most_piece_groups = 4096; // so that threads share a key with many groups
-
 // How many values a kernel takes at a time.
 template <class Value>
 constexpr size_t lanes_of = std::is_same_v<Value, double> ? kernels::lanes : 1;
@@ -180,6 +178,18 @@ struct SubQueryMessages<Value>::KeyLoop {
     std::function<void(uint64_t key, const Value* sum)> finish;
 };
 
+// Groups of one key are summed so many at a time, so that threads share a key of much work and nobody waits long for
+// one: pieces of about a millisecond, whose sums take little memory. The order of the sums depends on it, so the number
+// of threads has no say.
+template <class Value>
+uint64_t SubQueryMessages<Value>::groups_of_piece(const KeyLoop& loop) const {
+    constexpr uint64_t most_groups = 4096, most_steps = uint64_t{1} << 20, most_bytes = uint64_t{16} << 20;
+    const uint64_t groups = loop.edge.first[loop.edge.keys];
+    const uint64_t by_steps = groups * most_steps / (loop.steps + 1);
+    const uint64_t by_memory = groups * of(loop.table).width * sizeof(Value) / most_bytes + 1;
+    return std::max(by_memory, std::clamp<uint64_t>(by_steps, 1, most_groups));
+}
+
 template <class Value>
 bool SubQueryMessages<Value>::add_groups(const KeyLoop& loop, Piece piece, Value* sum, int worker) {
     Scratch& scratch = scratch_[static_cast<size_t>(worker)];
@@ -199,11 +209,12 @@ template <class Value>
 void SubQueryMessages<Value>::run(const KeyLoop& loop) {
     const Buffer<RowId>& first = loop.edge.first;
     const size_t width = of(loop.table).width;
+    const auto most_groups = static_cast<RowId>(groups_of_piece(loop));
     std::vector<Piece> pieces; // of the keys with too many groups for one, in their order
     for (uint64_t key = 0; key < loop.edge.keys; key++)
-        for (RowId begin = first[key]; first[key + 1] - first[key] > most_piece_groups && begin < first[key + 1];
-             begin += std::min(most_piece_groups, first[key + 1] - begin))
-            pieces.push_back({begin, begin + std::min(most_piece_groups, first[key + 1] - begin)});
+        for (RowId begin = first[key]; first[key + 1] - first[key] > most_groups && begin < first[key + 1];
+             begin += std::min(most_groups, first[key + 1] - begin))
+            pieces.push_back({begin, begin + std::min(most_groups, first[key + 1] - begin)});
     Buffer<Value> parts(filtered_.context.memory(), what, pieces.size() * width);
     filtered_.team.for_each(pieces.size(), [&](size_t i, int worker) {
         Value* const part = parts.data() + i * width;
@@ -222,7 +233,7 @@ void SubQueryMessages<Value>::run(const KeyLoop& loop) {
         for (uint64_t key = static_cast<uint64_t>(of_key - first.begin()); first[key] < end; key++) {
             Value* const sum = loop.target(key, worker);
             const Piece whole{first[key], first[key + 1]};
-            if (whole.end - whole.begin > most_piece_groups)
+            if (whole.end - whole.begin > most_groups)
                 add_pieces(whole, sum);
             else if (!add_groups(loop, whole, sum, worker))
                 continue;

@@ -96,6 +96,7 @@ class SubQueryMessages {
     void add_children(Scratch& scratch, int t, uint64_t group, size_t except) const;
     void add_from_above(Scratch& scratch, int t, uint64_t group) const;
     void multiply(const Scratch& scratch, bool is_first, Value* out, size_t width) const;
+    uint64_t groups_of_piece(const KeyLoop& loop) const;
     bool add_groups(const KeyLoop& loop, Piece piece, Value* sum, int worker);
     void run(const KeyLoop& loop);
     void send_to_parent(int t, const Local& local);

@@ -14,10 +14,9 @@ constexpr double seconds_per_bucket = 6e-9;  // of a fast Fourier transform, for
 
 constexpr uint32_t longest_transform = 1 << 18;
 
-std::vector<HashedRows> hash_tables(const Join& join, int apart, uint32_t size, uint64_t seed, RunContext& context) {
+std::vector<HashedRows> hash_tables(const Join& join, uint32_t size, uint64_t seed, RunContext& context) {
     std::vector<HashedRows> tables;
-    for (int t = 0; t < static_cast<int>(join.tables().size()); t++)
-        tables.emplace_back(join, t, t == apart, size, seed, context);
+    for (int t = 0; t < static_cast<int>(join.tables().size()); t++) tables.emplace_back(join, t, size, seed, context);
     return tables;
 }
 
@@ -39,12 +38,11 @@ uint32_t TensorSketch::checked_size(uint64_t size) {
     return static_cast<uint32_t>(size);
 }
 
-TensorSketch::TensorSketch(const Join& join, uint64_t size, uint64_t seed, int apart, RunContext& context)
+TensorSketch::TensorSketch(const Join& join, uint64_t size, uint64_t seed, RunContext& context)
     : size_(checked_size(size)),
-      apart_(apart),
       context_(context),
       team_(context),
-      tables_(hash_tables(join, apart, size_, seed, context)),
+      tables_(hash_tables(join, size_, seed, context)),
       grouped_(join_of(join, tables_, context)),
       frequencies_(size_),
       roots_(size_, context) {}
@@ -83,9 +81,7 @@ TensorSketch::Transforms TensorSketch::choose_groups(size_t terms) {
 uint64_t TensorSketch::query_bytes() const {
     uint64_t values = 1 << 16;
     for (int t = 0; t < static_cast<int>(tables_.size()); t++) values += grouped_.separator(t).keys;
-    uint64_t bytes = values * sizeof(Block);
-    if (apart_ >= 0) bytes += 2 * grouped_.tables()[static_cast<size_t>(apart_)].rows * sizeof(Block);
-    return bytes;
+    return values * sizeof(Block);
 }
 
 double TensorSketch::estimated_seconds(size_t terms) const {

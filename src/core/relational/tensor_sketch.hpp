@@ -44,9 +44,8 @@ class TensorSketch {
     // The size as it is. Errors: internal for 0; limit_exceeded over 2^31 − 1.
     static uint32_t checked_size(uint64_t size);
 
-    // Hashes the rows. size: k, see checked_size. apart: the table whose rows' norms will
-    // be asked for, −1 for none.
-    TensorSketch(const Join& join, uint64_t size, uint64_t seed, int apart, RunContext& context);
+    // Hashes the rows. size: k, see checked_size.
+    TensorSketch(const Join& join, uint64_t size, uint64_t seed, RunContext& context);
 
     // Groups of rows whose transforms replace their rows, for a vector of so many terms.
     uint64_t transformed_groups(size_t terms) const { return groups_of(least_rows(terms)); }
@@ -57,9 +56,6 @@ class TensorSketch {
     // the number of threads.
     template <class Vector>
     double squared_norm(const Vector& vector);
-    // ‖sk(r_ρ)‖² for each row ρ of the table that is kept apart, r_ρ being r on ρ ⋈ J and 0 elsewhere.
-    template <class Vector>
-    Buffer<double> squared_norm_by_row(const Vector& vector);
 
   private:
     using Block = Spectrum::Value;
@@ -109,18 +105,17 @@ class TensorSketch {
     template <class Vector, class Add>
     void for_each_term(const Vector& vector, const Transforms& transforms, uint64_t block, RunContext& context,
                        Add&& add) const;
-    // body(block, context) for the blocks of frequencies first ≤ block < end, on all threads.
+    // body(block, context) for the blocks of frequencies, on all threads.
     template <class Body>
-    void for_each_block(uint64_t first, uint64_t end, WorkerContexts& contexts, Body&& body);
+    void for_each_block(WorkerContexts& contexts, Body&& body);
 
     // The least number of rows that makes a group worth transforming, where the transforms fit the memory.
     uint64_t least_rows(size_t terms) const;
     uint64_t groups_of(uint64_t least_rows) const;
-    // Bytes that one thread needs for a query, and for its values by row.
+    // Bytes that one thread needs for a query.
     uint64_t query_bytes() const;
 
     uint32_t size_;
-    int apart_;
     RunContext& context_;
     ThreadTeam team_;
     std::vector<HashedRows> tables_;
@@ -157,7 +152,7 @@ TensorSketch::Transforms TensorSketch::transform_groups(const Vector& vector) {
 template <class Vector, class Add>
 void TensorSketch::for_each_term(const Vector& vector, const Transforms& transforms, uint64_t block,
                                  RunContext& context, Add&& add) const {
-    const int root = apart_ >= 0 ? apart_ : grouped_.tree().root();
+    const int root = grouped_.tree().root();
     for (size_t q = 0; q < vector.terms(); q++) {
         InsideOut<Spectrum, BlockFactors<Vector>> query(grouped_, root, {*this, vector, transforms, q, block}, context);
         add(query, vector.coefficient(q));
@@ -165,10 +160,10 @@ void TensorSketch::for_each_term(const Vector& vector, const Transforms& transfo
 }
 
 template <class Body>
-void TensorSketch::for_each_block(uint64_t first, uint64_t end, WorkerContexts& contexts, Body&& body) {
-    std::atomic<uint64_t> done{first};
-    team_.for_each(end - first, [&](size_t item, int worker) {
-        contexts.run(worker, [&](RunContext& context) { body(first + item, context); });
+void TensorSketch::for_each_block(WorkerContexts& contexts, Body&& body) {
+    std::atomic<uint64_t> done{0};
+    team_.for_each(frequencies_.blocks(), [&](size_t block, int worker) {
+        contexts.run(worker, [&](RunContext& context) { body(block, context); });
         done++;
         if (worker == 0) context_.progress("sketching", done, frequencies_.blocks());
     });
@@ -179,7 +174,7 @@ double TensorSketch::squared_norm(const Vector& vector) {
     const Transforms transforms = transform_groups(vector);
     WorkerContexts contexts(context_, team_.size(), query_bytes(), what);
     Buffer<double> norms(context_.memory(), what, frequencies_.blocks());
-    for_each_block(0, frequencies_.blocks(), contexts, [&](uint64_t block, RunContext& context) {
+    for_each_block(contexts, [&](uint64_t block, RunContext& context) {
         Block sum = Spectrum::zero();
         for_each_term(vector, transforms, block, context, [&](auto& query, double coefficient) {
             sum = Spectrum::add(sum, Spectrum::scale(coefficient, query.total()));
@@ -189,34 +184,6 @@ double TensorSketch::squared_norm(const Vector& vector) {
     double norm = 0;
     for (double part : norms) norm += part;
     return norm;
-}
-
-template <class Vector>
-Buffer<double> TensorSketch::squared_norm_by_row(const Vector& vector) {
-    if (apart_ < 0) throw Error(ErrorCode::internal, "norms by row need a table that is kept apart");
-    const Transforms transforms = transform_groups(vector);
-    const uint64_t rows = grouped_.tables()[static_cast<size_t>(apart_)].rows;
-    WorkerContexts contexts(context_, team_.size(), query_bytes(), what);
-    Buffer<double> norms(context_.memory(), what, rows, 0.0);
-    // As many blocks at a time as there are threads; they are added in their order, whichever thread was faster.
-    const auto round = static_cast<uint64_t>(team_.size());
-    Buffer<double> parts(context_.memory(), what, round * rows);
-    for (uint64_t first = 0; first < frequencies_.blocks(); first += round) {
-        const uint64_t end = std::min(first + round, frequencies_.blocks());
-        for_each_block(first, end, contexts, [&](uint64_t block, RunContext& context) {
-            Buffer<Block> sums(context.memory(), what, rows, Spectrum::zero());
-            for_each_term(vector, transforms, block, context, [&](auto& query, double coefficient) {
-                const Buffer<Block> values = query.values(apart_);
-                for (uint64_t row = 0; row < rows; row++)
-                    sums[row] = Spectrum::add(sums[row], Spectrum::scale(coefficient, values[row]));
-            });
-            double* const part = parts.data() + (block - first) * rows;
-            for (uint64_t row = 0; row < rows; row++) part[row] = frequencies_.squared_norm(block, sums[row]);
-        });
-        for (uint64_t block = first; block < end; block++)
-            for (uint64_t row = 0; row < rows; row++) norms[row] += parts[(block - first) * rows + row];
-    }
-    return norms;
 }
 
 } // namespace btml::relational
