@@ -156,6 +156,33 @@ SELECT btml.gp_log_likelihood(NULL) IS NULL AS likelihood, btml.gp_update(NULL, 
     btml.predict_latent(two, NULL::float8[]) IS NULL AS latent, btml.summary(NULL) IS NULL AS summary FROM model;
 SELECT (SELECT count(*) FROM btml.gp_leave_one_out(NULL)) AS leave_one_out, (SELECT count(*) FROM btml.gp_relevance(NULL)) AS relevance, (SELECT count(*) FROM btml.gp_sample(NULL, 'gp.two')) AS sample;
 
+-- Ways to find members and to combine them: a smooth surface, noise of variance 0.03 on a signal of about 1.
+CREATE TABLE smooth AS SELECT i AS id, (i * 37 % 240) / 240.0 AS a, (i * 53 % 350) / 350.0 AS b, CASE i % 2 WHEN 0 THEN 'even' ELSE 'odd' END AS parity, i % 5 = 0 AS held_out,
+    sin(6 * ((i * 37 % 240) / 240.0)) + (i * 53 % 350) / 350.0 + (i % 2) * 0.5 + (i * 7919 % 101 + i * 10473 % 97 + i * 15485 % 89 - 142) / 300.0 AS y FROM generate_series(1, 1500) i;
+CREATE TABLE ensemble (name text, model btml.model);
+INSERT INTO ensemble SELECT name, btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth', 'y', holdout => 'held_out', combine => combine, search => search, members => members, evaluations => evaluations)
+FROM (VALUES ('auto', 'auto', 'local', NULL, NULL), ('kernel_sum', 'kernel_sum', 'local', 12, 40000), ('mixture', 'mixture', 'local', 3, 3000), ('alone', 'auto', 'local', 1, 1000), ('bfgs', 'auto', 'bfgs', NULL, 500), ('none', 'mixture', 'none', 1, 100), ('few', 'auto', 'local', NULL, 400)) v(name, combine, search, members, evaluations);
+SELECT name, m->>'combine' AS combine, (m->>'holdout_rmse')::float8 < 0.30 AS rmse, (m->>'holdout_nll')::float8 < 0.3 AS nll, (m->'leave_one_out'->>'coverage_90')::float8 BETWEEN 0.8 AND 0.99 AS coverage,
+    jsonb_array_length(m->'members') AS members, (m->>'evaluations')::bigint <= evaluations AS within
+FROM (SELECT name, btml.summary(model)->'metrics' AS m, coalesce((btml.summary(model)->'params'->>'evaluations')::bigint, 2000000) AS evaluations FROM ensemble) e;
+SELECT name, btml.gp_log_likelihood(model) IS NULL AS no_likelihood, model::text::btml.model::text = model::text AS text, btml.predict(model, ARRAY[0.5, 0.5, 0]) = btml.predict(model::bytea::btml.model, ARRAY[0.5, 0.5, 0]) AS bytes,
+    (SELECT feature FROM btml.gp_relevance(model) LIMIT 1) IN ('a', 'b', 'parity') AS relevance,
+    (SELECT avg((abs(y - (p).mean) < 1.645 * (p).sd)::int) BETWEEN 0.8 AND 0.97 FROM smooth, LATERAL btml.predict_normal(model, smooth) p WHERE held_out) AS coverage,
+    (SELECT bool_and((l).sd < (p).sd AND (l).mean = (p).mean) FROM smooth, LATERAL btml.predict_normal(model, smooth) p, LATERAL btml.predict_latent(model, smooth) l WHERE id < 100) AS latent FROM ensemble ORDER BY name;
+-- Rows in another order, and any number of threads, give the same bytes.
+SET btml.threads = 1;
+CREATE TABLE again AS SELECT btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth ORDER BY id DESC', 'y', holdout => 'held_out', combine => 'kernel_sum', members => 12, evaluations => 40000) AS model;
+SELECT again.model::text = ensemble.model::text AS same_sum FROM again, ensemble WHERE name = 'kernel_sum';
+CREATE TABLE one_thread AS SELECT btml.gp_fit('gp.smooth', 'y', features => '{a,b}', combine => 'mixture', members => 3, evaluations => 300) AS model;
+SET btml.threads = 3;
+SELECT btml.gp_fit('gp.smooth', 'y', features => '{a,b}', combine => 'mixture', members => 3, evaluations => 300)::text = model::text AS same_mixture FROM one_thread;
+RESET btml.threads;
+SELECT member, log_likelihood > -1000 AS log_likelihood, evaluations <= 200 AS evaluations FROM btml.gp_fit_members('gp.smooth', 'y', features => '{a,b}', members => 2, evaluations => 400);
+SELECT id, abs(mean - (sin(6 * 0.5) + 0.75)) < 0.5 AS mean FROM btml.gp_regression('SELECT a, b, y FROM gp.smooth', 'y', 'SELECT 0.5 AS a, 0.5 AS b, ''here'' AS id');
+-- Sums of one row, of equal rows and of equal targets.
+SELECT g, round(btml.predict(btml.gp_fit_agg(y, x, '{"combine": "kernel_sum"}'), ARRAY[1.0])::numeric, 1) AS predicted FROM (VALUES (1, ARRAY[1.0], 5), (2, ARRAY[1.0], 1), (2, ARRAY[1.0], 3), (3, ARRAY[1.0], 2), (3, ARRAY[2.0], 2)) v(g, x, y) GROUP BY g ORDER BY g;
+SELECT caught(format('SELECT %s FROM gp.ensemble WHERE name = ''kernel_sum''', call)) FROM unnest(ARRAY['btml.gp_update(model, ARRAY[1.0, 0, 0], 1)', 'btml.gp_downdate(model, ARRAY[1.0, 0, 0], 1)', 'btml.gp_sample(model, ''gp.smooth'')', 'btml.predict(model, ARRAY[1.0])']) call;
+
 -- Errors
 \pset format unaligned
 \pset tuples_only on
