@@ -18,9 +18,9 @@ constexpr uint64_t stream = uint64_t{1} << 33; // of random numbers, apart from 
 
 } // namespace
 
-SketchPlan plan_sketches(const Options& options, uint64_t bins, size_t tables) {
+SketchPlan plan_sketches(const Options& options, uint64_t bins, int tables) {
     if (options.sketch_size > 0) return {static_cast<uint64_t>(options.sketch_size), 1};
-    return sketch_plan(options.epsilon, options.delta, std::max<uint64_t>(1, bins), static_cast<int>(tables));
+    return sketch_plan(options.epsilon, options.delta, std::max<uint64_t>(1, bins), tables);
 }
 
 static uint64_t bins_of(const BinnedData& data) {
@@ -31,7 +31,7 @@ static uint64_t bins_of(const BinnedData& data) {
 
 SketchedSquares::SketchedSquares(const FilteredJoin& join, const BinnedData& data, const Options& options)
     : data_(data),
-      plan_(plan_sketches(options, bins_of(data), join.join.tables().size())),
+      plan_(plan_sketches(options, bins_of(data), join.join.relations())),
       seed_(static_cast<uint64_t>(options.seed)),
       context_(join.context),
       sketch_(join) {}
@@ -44,7 +44,7 @@ uint64_t SketchedSquares::bytes(const Dataset& dataset, const GroupedJoin& join,
         bins += 1 + (column.kind == FeatureKind::category ? column.categories.size()
                                                           : std::min<uint64_t>(most, column.numbers.size()));
     }
-    const SketchPlan plan = plan_sketches(options, bins, join.tables().size());
+    const SketchPlan plan = plan_sketches(options, bins, join.relations());
     uint64_t rows = 0;
     for (const GroupedTable& table : join.tables()) rows += table.rows;
     return FilteredSketch::bytes(join, TensorSketch::checked_size(plan.size), queries) + rows * sizeof(double) +

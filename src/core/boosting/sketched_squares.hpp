@@ -18,8 +18,8 @@ inline bool sketches_squares(const Options& options) {
     return options.sketch_residuals && options.criterion == Criterion::mse_sum;
 }
 
-// For the histograms of so many bins over a join of so many tables; one sketch where its size is given.
-relational::SketchPlan plan_sketches(const Options& options, uint64_t bins, size_t tables);
+// For the histograms of so many bins over a join of so many tables, bags aside; one sketch where its size is given.
+relational::SketchPlan plan_sketches(const Options& options, uint64_t bins, int tables);
 
 class SketchedSquares {
   public:

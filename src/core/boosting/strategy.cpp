@@ -115,7 +115,7 @@ double sketching_nanoseconds(const Join& join, const Options& options) {
         const double most_bins = 1 + (options.max_bins > 0 ? std::min<double>(options.max_bins, rows) : rows);
         bins += most_bins * static_cast<double>(table.columns.size());
     }
-    const SketchPlan plan = plan_sketches(options, static_cast<uint64_t>(bins), join.tables().size());
+    const SketchPlan plan = plan_sketches(options, static_cast<uint64_t>(bins), join.relations());
     const double blocks = 1 + static_cast<double>(plan.size) / (2 * Spectrum::width);
     const QueryCost cost(join, options);
     const double nodes = 2 * leaves_of(options) * options.trees;

@@ -90,7 +90,8 @@ FilteredSketch::Sketch FilteredSketch::hash_rows(const Selection& selection, con
         const GroupedTable& grouped = filtered_.table(t);
         rows += grouped.rows;
         const SketchHash hash(seed, static_cast<uint64_t>(t));
-        Buffer<uint32_t>& buckets = sketch.buckets.emplace_back(memory, what, grouped.rows);
+        Buffer<uint32_t>& buckets = sketch.buckets.emplace_back(memory, what, grouped.rows, uint32_t{0});
+        if (t >= filtered_.join.relations()) continue; // a bag's row follows from those of the tables in it
         for_ranges(filtered_.team, grouped.groups(), 20 * grouped.rows, [&](uint64_t begin, uint64_t end, int) {
             for (uint64_t g = begin; g < end; g++)
                 if (alive[static_cast<size_t>(t)][g])

@@ -122,7 +122,8 @@ class Grouper {
 
 } // namespace
 
-GroupedJoin::GroupedJoin(const Join& join, RunContext& context) : order_(join.tree().order) {
+GroupedJoin::GroupedJoin(const Join& join, RunContext& context)
+    : relations_(join.relations()), order_(join.tree().order) {
     uint64_t work = 0;
     for (size_t t = 0; t < join.tables().size(); t++)
         work += join.tables()[t].rows * (2 + 5 * neighbours_of(join.tree(), static_cast<int>(t)).size());

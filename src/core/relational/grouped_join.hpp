@@ -39,6 +39,7 @@ class GroupedJoin {
     GroupedJoin(const Join& join, RunContext& context);
 
     const std::vector<GroupedTable>& tables() const { return tables_; }
+    int relations() const { return relations_; }             // the tables before the bags of a cyclic join
     const std::vector<int>& order() const { return order_; } // tables, parents before children
     // A table's edges away from the root; of its edges, the first one leads to the parent, but for the root.
     std::span<const GroupedTable::Edge> children(int table) const {
@@ -47,6 +48,7 @@ class GroupedJoin {
 
   private:
     std::vector<GroupedTable> tables_;
+    int relations_;
     std::vector<int> order_;
 };
 
