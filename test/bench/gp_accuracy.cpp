@@ -142,12 +142,19 @@ void run(const std::string& name, const Table& table, uint32_t seed, const Setti
         raw.add(truth[i], {latent.mean, variance / sum.model.calibration()});
     }
     const double microseconds = 1e6 * seconds_since(predict_start) / score.rows;
+    Writer writer;
+    sum.model.encode(writer);
+    const auto load_start = std::chrono::steady_clock::now();
+    Reader reader(writer.bytes());
+    SumModel::decode(reader, context);
+    const double load_seconds = seconds_since(load_start);
     const SumScore& loo = sum.leave_one_out;
-    std::printf("%-10s %4u  %7.4f %6.4f %5.3f   %7.4f %5.3f %6.4f   %7.4f %6.4f %5.3f   %7llu %6.1f %6.1f\n",
-                name.c_str(), seed, score.nll / score.rows, std::sqrt(score.errors / score.rows),
-                score.covered / score.rows, raw.nll / raw.rows, raw.covered / raw.rows, sum.model.calibration(),
-                loo.mean_nll, loo.rmse, loo.coverage_90, static_cast<unsigned long long>(sum.evaluations), fit_seconds,
-                microseconds);
+    std::printf(
+        "%-10s %4u  %7.4f %6.4f %5.3f   %7.4f %5.3f %6.4f   %7.4f %6.4f %5.3f   %7llu %6.1f %6.1f   %5.0f %5.2f\n",
+        name.c_str(), seed, score.nll / score.rows, std::sqrt(score.errors / score.rows), score.covered / score.rows,
+        raw.nll / raw.rows, raw.covered / raw.rows, sum.model.calibration(), loo.mean_nll, loo.rmse, loo.coverage_90,
+        static_cast<unsigned long long>(sum.evaluations), fit_seconds, microseconds,
+        static_cast<double>(writer.bytes().size()) / static_cast<double>(trained), load_seconds);
     std::fflush(stdout);
 }
 
@@ -181,7 +188,7 @@ int main(int count, char** arguments) {
         return 2;
     }
     std::puts("set        seed      NLL   RMSE cov90  uncalibrated: NLL cov90 factor   left out: NLL RMSE cov90   "
-              "evaluations, seconds to fit, µs to predict a row");
+              "evaluations, seconds to fit, µs to predict a row   bytes a training row, seconds to load");
     for (const std::string& set : sets) {
         const Table table = read_table(directory + "/" + set + ".csv.gz");
         if (table.rows() == 0) {

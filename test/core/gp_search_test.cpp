@@ -2,7 +2,7 @@
 #include "gp_reference.hpp"
 
 #include "core/gp/lbfgs.hpp"
-#include "core/gp/order_search.hpp"
+#include "core/gp/theta_search.hpp"
 
 namespace btml::gp::test {
 namespace {
@@ -112,10 +112,6 @@ TEST(OrderSearch, KeepsToItsEvaluations) {
             EXPECT_TRUE(std::isfinite(found.negative_log_likelihood));
         }
     }
-    Data data(60, 3, 0.5, 4);
-    const Encoding encoding = data.encoding();
-    EXPECT_GT(search_order(encoding, data.rows(encoding), search_of(Search::local, 400, 60), data.context).evaluations,
-              360u);
 }
 
 // With the evaluations that made the greedy order.
@@ -129,8 +125,28 @@ TEST(OrderSearch, LocalSearchIsNeverWorseThanItsStart) {
         const OrderedKernel greedy = choose_order(encoding, rows, features, 1.0 / 80, budget, data.context);
         expect_near(greedy.negative_log_likelihood,
                     likelihood_of(encoding, rows, greedy.order, greedy.kernel, data.context), 1);
-        const FoundOrder found = search_order(encoding, rows, search_of(Search::local, 400, 80), data.context);
+        const FoundOrder found = search_order(encoding, rows, search_of(Search::local, 800, 80), data.context);
         EXPECT_LE(found.negative_log_likelihood, greedy.negative_log_likelihood + 1e-9);
+    }
+}
+
+// From any order, that of the descent by θ as well.
+TEST(OrderSearch, DescentsAreNeverWorseThanTheirStart) {
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        Data data(80, 4, 0.4, seed);
+        const Encoding encoding = data.encoding();
+        const DistinctRows rows = data.rows(encoding);
+        const std::vector<uint16_t> features = {0, 1, 2, 3};
+        const FoundOrder start{{3, 0, 1, 0}, {{0.5, 0.2, 0, 0.1}, 0.2}, 0, 0};
+        FoundOrder scored = start;
+        scored.negative_log_likelihood = likelihood_of(encoding, rows, start.order, start.kernel, data.context);
+        for (const uint64_t evaluations : {1, 30}) {
+            EvaluationBudget budget(evaluations, rows.rows.rows);
+            const KernelLimits limits{{}, {}, 1.0 / 80};
+            const FoundOrder found = improve_thetas(encoding, rows, features, scored, limits, budget, data.context);
+            EXPECT_LE(found.negative_log_likelihood, scored.negative_log_likelihood - (evaluations > 1 ? 1 : 0));
+            EXPECT_LE(found.evaluations, evaluations);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ namespace btml::gp {
 namespace {
 
 constexpr size_t most_greedy_rows = 65536;
-constexpr uint64_t least_evaluations = 4; // of a search worth the name
+constexpr uint64_t least_evaluations = 16; // of a search worth the name
 constexpr uint64_t streams_of_a_search = 4;
 
 std::vector<uint16_t> features_with_bits(const Encoding& encoding, const std::vector<uint16_t>& allowed) {
@@ -65,6 +65,35 @@ OrderedKernel greedy(const Encoding& encoding, const DistinctRows& rows, const s
                         context);
 }
 
+// A part of the evaluations that are left.
+EvaluationBudget share_of(const EvaluationBudget& budget, uint64_t parts, size_t rows) {
+    return {std::max<uint64_t>(1, budget.left(rows) / parts), rows};
+}
+
+// Half of the evaluations are for the changes, and half of those for the greedy order. The rest is for descents by θ,
+// which move many levels at once: from what was found, and from the bits in turn, which some data prefer by far.
+FoundOrder search_locally(const Encoding& encoding, const DistinctRows& rows, const std::vector<uint16_t>& features,
+                          const OrderSearch& search, RandomStream random, EvaluationBudget& budget,
+                          RunContext& context) {
+    const size_t count = rows.rows.rows;
+    EvaluationBudget changes = share_of(budget, 2, count), of_greedy = share_of(changes, 2, count);
+    OrderedKernel start = greedy(encoding, rows, features, search, of_greedy, context);
+    changes.spend(of_greedy.spent(), count);
+    FoundOrder found =
+        improve_order(encoding, rows, features, std::move(start), search.limits, random, changes, context);
+    budget.spend(changes.spent(), count);
+    EvaluationBudget descent = share_of(budget, 2, count);
+    found = improve_thetas(encoding, rows, features, found, search.limits, descent, context);
+    budget.spend(descent.spent(), count);
+    EvaluationBudget fit = share_of(budget, 3, count);
+    FoundOrder other = fit_bits_in_turn(encoding, rows, features, search.limits, fit, context);
+    budget.spend(fit.spent(), count);
+    other = improve_thetas(encoding, rows, features, other, search.limits, budget, context);
+    FoundOrder& better = other.negative_log_likelihood < found.negative_log_likelihood ? other : found;
+    better.evaluations = budget.spent();
+    return std::move(better);
+}
+
 } // namespace
 
 FoundOrder search_order(const Encoding& encoding, const DistinctRows& rows, const OrderSearch& search,
@@ -77,11 +106,7 @@ FoundOrder search_order(const Encoding& encoding, const DistinctRows& rows, cons
         return fit_bits_in_turn(encoding, rows, features, search.limits, budget, context);
     if (search.search == Search::bfgs)
         return search_thetas(encoding, rows, features, search.limits, random, budget, context);
-    // What the greedy order may not use is left to compare it and to improve on it.
-    EvaluationBudget half(search.evaluations / 2, count);
-    OrderedKernel start = greedy(encoding, rows, features, search, half, context);
-    budget.spend(half.spent(), count);
-    return improve_order(encoding, rows, features, std::move(start), search.limits, random, budget, context);
+    return search_locally(encoding, rows, features, search, random, budget, context);
 }
 
 } // namespace btml::gp

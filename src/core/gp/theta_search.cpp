@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint64_t most_draws = 480, most_starts = 20; // as the paper's authors did
 constexpr double deepest_draw = 6, first_noise = 0.1;
+constexpr double least_theta = 1e-6, step_of_further_bits = 0.1;
 constexpr double least_gain = 1e-4, longest_step = 3;
 
 class ThetaSearch {
@@ -20,6 +21,7 @@ class ThetaSearch {
                 const KernelLimits& limits, RandomStream random, EvaluationBudget& budget, RunContext& context);
 
     FoundOrder search();
+    FoundOrder improve(const FoundOrder& start);
 
   private:
     // φ of each bit, and last, unless the noise is given, the logarithm of the noise above its least.
@@ -30,6 +32,8 @@ class ThetaSearch {
     };
 
     Vector draw();
+    Vector of(const FoundOrder& start) const;
+    void descend(Vector x, uint64_t evaluations);
     std::vector<Draw> draw_starts();
     void sort(std::span<const double> x);
     double evaluate(std::span<const double> x, std::span<double> gradient);
@@ -126,15 +130,43 @@ std::vector<ThetaSearch::Draw> ThetaSearch::draw_starts() {
     return drawn;
 }
 
+void ThetaSearch::descend(Vector x, uint64_t evaluations) {
+    if (evaluations == 0) return;
+    minimise(
+        x, [&](std::span<const double> at, std::span<double> gradient) { return evaluate(at, gradient); },
+        static_cast<int>(std::min<uint64_t>(evaluations, std::numeric_limits<int>::max())), least_gain, longest_step);
+}
+
 FoundOrder ThetaSearch::search() {
     std::vector<Draw> starts = draw_starts();
-    for (size_t i = 0; i < starts.size(); i++) {
-        const uint64_t share = budget_.left(rows_) / (starts.size() - i);
-        if (share == 0) continue;
-        minimise(
-            starts[i].x, [&](std::span<const double> x, std::span<double> gradient) { return evaluate(x, gradient); },
-            static_cast<int>(std::min<uint64_t>(share, std::numeric_limits<int>::max())), least_gain, longest_step);
+    for (size_t i = 0; i < starts.size(); i++)
+        descend(std::move(starts[i].x), budget_.left(rows_) / (starts.size() - i));
+    best_.evaluations = budget_.spent();
+    return std::move(best_);
+}
+
+// θ_l = w_l + … + w_q; further bits follow, each with less.
+ThetaSearch::Vector ThetaSearch::of(const FoundOrder& start) const {
+    Vector x(features_.size(), 0.0);
+    std::vector<bool> taken(features_.size(), false);
+    double theta = start.kernel.signal();
+    double last = std::log(std::max(theta, least_theta));
+    for (size_t l = 0; l < start.order.size(); l++) {
+        size_t i = 0;
+        while (taken[i] || features_[i] != start.order[l]) i++;
+        taken[i] = true;
+        x[i] = last = std::min(last, std::log(std::max(theta, least_theta)));
+        theta -= start.kernel.weights[l];
     }
+    for (size_t i = 0; i < x.size(); i++)
+        if (!taken[i]) x[i] = last -= step_of_further_bits;
+    if (!limits_.noise) x.push_back(std::log(std::max(start.kernel.noise - limits_.least_noise, least_theta)));
+    return x;
+}
+
+FoundOrder ThetaSearch::improve(const FoundOrder& start) {
+    best_ = start;
+    descend(of(start), budget_.left(rows_));
     best_.evaluations = budget_.spent();
     return std::move(best_);
 }
@@ -145,6 +177,12 @@ FoundOrder search_thetas(const Encoding& encoding, const DistinctRows& rows, std
                          const KernelLimits& limits, RandomStream random, EvaluationBudget& budget,
                          RunContext& context) {
     return ThetaSearch(encoding, rows, features, limits, random, budget, context).search();
+}
+
+FoundOrder improve_thetas(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> features,
+                          const FoundOrder& start, const KernelLimits& limits, EvaluationBudget& budget,
+                          RunContext& context) {
+    return ThetaSearch(encoding, rows, features, limits, RandomStream(0, 0), budget, context).improve(start);
 }
 
 } // namespace btml::gp

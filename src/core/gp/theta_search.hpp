@@ -11,4 +11,9 @@ FoundOrder search_thetas(const Encoding& encoding, const DistinctRows& rows, std
                          const KernelLimits& limits, RandomStream random, EvaluationBudget& budget,
                          RunContext& context);
 
+// The same from one start: never ends below it. Levels that the start leaves out come after its own.
+FoundOrder improve_thetas(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> features,
+                          const FoundOrder& start, const KernelLimits& limits, EvaluationBudget& budget,
+                          RunContext& context);
+
 } // namespace btml::gp
