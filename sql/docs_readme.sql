@@ -19,5 +19,9 @@ FROM models m, baseball.salaries s JOIN baseball.people p USING (playerid),
      LATERAL (SELECT s.yearid, p.debut, p.birthyear, p.birthcountry, p.weight, p.bats, s.teamid) x
 WHERE s.yearid = 2016 AND p.birthyear % 5 = 0 ORDER BY s.salary DESC LIMIT 3;
 
+SELECT inches.height, round(p.mean) AS weight, round(p.sd) AS sd
+FROM (SELECT btml.gp_fit('SELECT weight, height FROM baseball.people WHERE height IS NOT NULL', 'weight') AS model) fit,
+     (VALUES (66), (72), (78)) inches(height), LATERAL btml.predict_normal(fit.model, inches) p;
+
 DROP TABLE models;
 DROP SCHEMA baseball CASCADE;
