@@ -55,3 +55,6 @@ FROM models, btml.gp_sample(model, 'SELECT h AS id, h::float8 AS hour, 10.0 AS o
 WHERE name = 'current' GROUP BY draw ORDER BY draw;
 
 SELECT btml.gp_update(model, ARRAY[1.0, 2, 0], 3) FROM models WHERE name = 'load';
+
+DROP TABLE models, reading;
+DROP FUNCTION keep_current();

@@ -108,7 +108,7 @@ Roles assign_roles(const Source& source, const TrainingRequest& request) {
             throw Error(
                 ErrorCode::wrong_type,
                 format("holdout \"%s\" is of type %s, not boolean", request.holdout->c_str(), type_name(type).c_str()),
-                "", format("Cast it, as in \"%s\"::boolean.", request.holdout->c_str()));
+                "", format("Compare it with a value that holds rows out: \"%s\" = …", request.holdout->c_str()));
     }
     if (request.weight) {
         roles.weight = source.column(*request.weight);

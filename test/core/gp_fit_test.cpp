@@ -125,7 +125,7 @@ TEST(GaussianProcess, AgreesWithDenseAlgebra) {
         for (const Member& member : model.members)
             likelihood += member.weight *
                           std::exp(-dense_negative_log_likelihood(process_of(model, member, training, shape.weights)));
-        expect_near(model.log_likelihood, std::log(likelihood) - n * std::log(model.scale));
+        expect_near(*model.log_likelihood, std::log(likelihood) - n * std::log(model.scale));
 
         // Predictions at rows and elsewhere.
         Predictor predictor(model);
@@ -199,11 +199,11 @@ TEST(GaussianProcess, MembersAreMixedByTheirLikelihood) {
     ASSERT_EQ(members.size(), 6u);
     double best = -1e300, total = 0;
     uint64_t evaluations = 0;
-    for (const FitResult& member : members) best = std::max(best, member.model.log_likelihood);
+    for (const FitResult& member : members) best = std::max(best, *member.model.log_likelihood);
     std::vector<double> weights;
     for (const FitResult& member : members) {
         ASSERT_EQ(member.model.members.size(), 1u);
-        weights.push_back(std::exp(100.0 / 60 * (member.model.log_likelihood - best)));
+        weights.push_back(std::exp(100.0 / 60 * (*member.model.log_likelihood - best)));
         if (weights.back() < 1e-6) weights.back() = 0;
         total += weights.back();
         evaluations += member.model.evaluations;
@@ -265,7 +265,7 @@ TEST(GaussianProcess, ExtremesAreFinite) {
         Predictor predictor(model);
         const Normal at = predictor.observation(features_of(rows[0]));
         EXPECT_TRUE(std::isfinite(at.mean) && at.variance > 0) << what;
-        EXPECT_TRUE(std::isfinite(model.log_likelihood)) << what;
+        EXPECT_TRUE(std::isfinite(*model.log_likelihood)) << what;
         EXPECT_TRUE(std::isfinite(model.leave_one_out->mean_nll)) << what;
     };
     expect_finite({{1, 2, "a", 3}}, "one row");
