@@ -100,7 +100,7 @@ std::vector<int> chosen_features(const Source& source, const Roles& roles, const
 
 Roles assign_roles(const Source& source, const TrainingRequest& request) {
     Roles roles{source.column(request.target), {}, {}, {}, {}};
-    check_number(source, roles.target, "target", "Targets are numbers so far: squared loss is the only loss.");
+    check_number(source, roles.target, "target", "Targets are numbers so far.");
     if (request.holdout) {
         roles.holdout = source.column(*request.holdout);
         const Oid type = source.columns()[static_cast<size_t>(*roles.holdout)].type;

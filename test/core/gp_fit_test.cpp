@@ -381,7 +381,7 @@ TEST(GaussianProcess, MemoryIsEstimatedBeforehand) {
             }
         }
         EXPECT_GT(enough, 0u);
-        EXPECT_LT(enough, 20000u * 700 * static_cast<uint64_t>(members));
+        EXPECT_LT(enough, 20000u * 300 * static_cast<uint64_t>(members));
     }
 }
 

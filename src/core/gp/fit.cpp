@@ -9,6 +9,7 @@
 #include "core/gp/training_columns.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace btml::gp {
 
@@ -37,23 +38,26 @@ Spread spread_of(const TrainingColumns& columns) {
     return {mean, std::isnormal(scale) ? scale : 1};
 }
 
-// Memory for n rows, w words of bits each, while a member is searched for, and while its trie is built and scored.
-// Members that are searched for side by side, and the tries of all, add up.
+// Memory: the columns, then the searches for members side by side, or the tries and what builds and scores one.
 struct Estimate {
-    uint64_t columns, search, trie, finish;
+    ExpansionBytes columns;
+    uint64_t search; // of one member
+    uint64_t finish;
 
-    Estimate(const Dataset& dataset, const Options& options, int value_bits) {
-        const uint64_t rows = dataset.rows;
-        const uint64_t words = (dataset.features.size() * static_cast<uint64_t>(value_bits + 1) + 63) / 64;
-        const uint64_t row_bits = 8 * words, sorting = 56, observations = 16;
-        columns = rows * expansion_bytes(dataset);
-        search = rows * (2 * row_bits + 4 * observations + sorting + 26 + 2 * row_bits) + (uint64_t{1} << 20);
-        trie = rows * (64 + 16 + row_bits);
-        finish = rows * (row_bits + 2 * observations + std::max<uint64_t>(sorting, 6 + 50) + 32);
-        if (options.members > 1) finish += static_cast<uint64_t>(options.members - 1) * trie;
+    Estimate(const Dataset& dataset, const Options& options, int value_bits) : columns(expansion_bytes(dataset)) {
+        static constexpr uint64_t sorting = 56, sorted = 6, observations = 16, gradient = 26, leave_one_out = 50;
+        static constexpr uint64_t score = 24, small = uint64_t{1} << 20;
+        const uint64_t bits = 8 * ((dataset.features.size() * static_cast<uint64_t>(value_bits + 1) + 63) / 64);
+        const uint64_t distinct = 2 * (bits + observations), trie = 64 + 16 + bits;
+        search = small + dataset.rows * (distinct + sorting + observations + std::max(bits, gradient));
+        const uint64_t last = std::max(sorting, sorted + observations + std::max(leave_one_out, trie));
+        const auto others = static_cast<uint64_t>(std::max(0, options.members - 1));
+        finish = small + dataset.rows * (bits + score + last + others * trie);
     }
+    // Besides the dataset.
     uint64_t peak(int workers) const {
-        return columns + std::max(static_cast<uint64_t>(workers) * search, trie + finish);
+        const uint64_t later = std::max(static_cast<uint64_t>(workers) * search, finish);
+        return static_cast<uint64_t>(std::max(columns.peak, columns.growth + static_cast<int64_t>(later)));
     }
 };
 
@@ -87,11 +91,11 @@ class Trainer {
     const int value_bits_;
     std::optional<Estimate> estimate_;
     std::vector<Feature> features_;
+    std::vector<Timing> timings_;
     TrainingData data_;
     Spread spread_;
     KernelLimits limits_;
     std::vector<std::optional<Candidate>> candidates_;
-    std::vector<Timing> timings_;
     std::vector<std::string> warnings_;
 };
 
@@ -106,9 +110,11 @@ size_t member_count(const Options& options) {
     return options.members > 0 ? static_cast<size_t>(options.members) : 1;
 }
 
-TrainingData read(Dataset dataset, uint64_t bytes, RunContext& context) {
+TrainingData read(Dataset dataset, uint64_t bytes, std::vector<Timing>& timings, RunContext& context) {
     context.memory().require(bytes, "a Gaussian process");
     context.progress("sorting rows", 0, 0);
+    timings.push_back({"sorting rows", 0});
+    const Stopwatch watch(timings.back().seconds);
     return expand(std::move(dataset), context);
 }
 
@@ -126,7 +132,7 @@ Trainer::Trainer(Dataset dataset, const Options& options, RunContext& context)
       data_(read(std::move(dataset),
                  estimate_->peak(static_cast<int>(
                      std::min(member_count(options), static_cast<size_t>(std::max(1, context.threads()))))),
-                 context)) {
+                 timings_, context)) {
     standardise();
 }
 

@@ -38,7 +38,8 @@ void Options::validate() const {
     if (noise)
         check("noise", shortest(*noise), *noise > 0 && *noise <= 1e6, "NULL, and greater than 0 and at most 1000000");
     if (signal)
-        check("signal", shortest(*signal), *signal > 0 && *signal <= 1e6, "NULL, and greater than 0 and at most 1000000");
+        check("signal", shortest(*signal), *signal > 0 && *signal <= 1e6,
+              "NULL, and greater than 0 and at most 1000000");
 }
 
 void encode(const Options& options, Writer& writer) {

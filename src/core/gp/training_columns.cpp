@@ -137,11 +137,21 @@ void TrainingColumns::read_row(size_t row, std::span<double> values) const {
     }
 }
 
-uint64_t expansion_bytes(const Dataset& dataset) {
-    uint64_t bytes = 2 * sizeof(uint32_t) + sizeof(double) + (dataset.weight.empty() ? 0 : sizeof(double));
-    for (const FeatureColumn& feature : dataset.features)
-        bytes += feature.kind == FeatureKind::number ? sizeof(double) : sizeof(uint32_t);
-    return bytes;
+ExpansionBytes expansion_bytes(const Dataset& dataset) {
+    const auto bytes = [](uint64_t count, size_t size) { return static_cast<int64_t>(count * size); };
+    const auto rows = static_cast<uint64_t>(dataset.rows);
+    const int64_t row_numbers = bytes(rows, 2 * sizeof(uint32_t));
+    int64_t held = row_numbers + bytes(rows, (dataset.weight.empty() ? 1 : 2) * sizeof(double));
+    int64_t peak = held;
+    for (const FeatureColumn& feature : dataset.features) {
+        const bool number = feature.kind == FeatureKind::number;
+        held += bytes(rows, number ? sizeof(double) : sizeof(uint32_t));
+        peak = std::max(peak, held);
+        held -= bytes(feature.numbers.size(), sizeof(double)) + bytes(feature.codes.size(), sizeof(uint32_t));
+    }
+    held -= row_numbers + bytes(dataset.target.size() + dataset.weight.size(), sizeof(double));
+    for (const DataTable& table : dataset.tables) held -= bytes(table.row_ids.size(), sizeof(uint32_t));
+    return {peak, held};
 }
 
 TrainingData expand(Dataset dataset, RunContext& context) {

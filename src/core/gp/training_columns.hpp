@@ -31,8 +31,12 @@ struct TrainingData {
     TrainingColumns training, held_out;
 };
 
-// Bytes per row of the join that expand() holds besides the dataset, its result included.
-uint64_t expansion_bytes(const Dataset& dataset);
+// Bytes that expand() needs at most besides the dataset, and by how many (or fewer, if negative) its result is larger
+// than the dataset.
+struct ExpansionBytes {
+    int64_t peak, growth;
+};
+ExpansionBytes expansion_bytes(const Dataset& dataset);
 
 // Lists the rows of the join. They come in an order that depends on their values alone, so that the join and its
 // materialisation give the same sums to the last bit; rows of weight 0 are left out. The dataset's columns are freed
