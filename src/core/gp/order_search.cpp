@@ -71,7 +71,8 @@ EvaluationBudget share_of(const EvaluationBudget& budget, uint64_t parts, size_t
 }
 
 // Half of the evaluations are for the changes, and half of those for the greedy order. The rest is for descents by θ,
-// which move many levels at once: from what was found, and from the bits in turn, which some data prefer by far.
+// which move many levels at once: one from what was found, the others from random starts, which some data prefer by
+// far.
 FoundOrder search_locally(const Encoding& encoding, const DistinctRows& rows, const std::vector<uint16_t>& features,
                           const OrderSearch& search, RandomStream random, EvaluationBudget& budget,
                           RunContext& context) {
@@ -85,10 +86,7 @@ FoundOrder search_locally(const Encoding& encoding, const DistinctRows& rows, co
     EvaluationBudget descent = share_of(budget, 2, count);
     found = improve_thetas(encoding, rows, features, found, search.limits, descent, context);
     budget.spend(descent.spent(), count);
-    EvaluationBudget fit = share_of(budget, 3, count);
-    FoundOrder other = fit_bits_in_turn(encoding, rows, features, search.limits, fit, context);
-    budget.spend(fit.spent(), count);
-    other = improve_thetas(encoding, rows, features, other, search.limits, budget, context);
+    FoundOrder other = search_thetas(encoding, rows, features, search.limits, random, budget, context);
     FoundOrder& better = other.negative_log_likelihood < found.negative_log_likelihood ? other : found;
     better.evaluations = budget.spent();
     return std::move(better);

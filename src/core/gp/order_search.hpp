@@ -24,8 +24,9 @@ struct FoundOrder {
 
 // local: a greedy order, from at most 65,536 of the rows; then changes of it at random places that are kept when the
 // likelihood grows: two levels near each other change places, a level moves, takes a bit of another feature, or comes
-// in between; then a descent as of bfgs from there, and one from the bits in turn. The more likely result is taken.
-// bfgs: the paper's (Binary Tree Gaussian Processes, Section 5): one number θ = e^φ per bit gives the order, by falling
+// in between; then a descent as of bfgs from there. The last evaluations go to bfgs itself, and the more likely result
+// is taken.
+// bfgs: the paper's (Binary Tree Gaussian Processes): one number θ = e^φ per bit gives the order, by falling
 // θ, and the weights, the differences of neighbours; L-BFGS on φ sorts again at every step, from the more likely ones
 // of many random starts. Here as everywhere a feature's bits keep their order, and Σw = max θ is not fixed at 1.
 // none: the features' bits in turn, and L-BFGS for the kernel.

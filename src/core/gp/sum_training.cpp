@@ -16,7 +16,7 @@ namespace {
 // Below this noise the systems of real data are not solved in reasonable time, and the weights learned are wrong.
 constexpr double least_noise_of_sums = 1e-3;
 constexpr int weight_steps = 10, iterations_of_a_step = 25, iterations_at_end = 500;
-constexpr double tolerance = 1e-2, unsolved = 1;
+constexpr double tolerance = 1e-2, unsolved = 10;
 constexpr double least_factor = 0.25, most_factor = 2; // of a variance in one step
 constexpr uint64_t evaluations_of_a_pass = 2;
 constexpr size_t solutions = SumModel::samples + 1; // that are of samples
@@ -58,7 +58,6 @@ class SumTrainer {
     ConjugateGradients solver_;
     Block right_, first_, second_;
     double least_noise_;
-    int unsolved_steps_ = 0;
 };
 
 double least_noise_of(const SumTraining& training, const Observations& observations) {
@@ -122,7 +121,6 @@ void SumTrainer::step() {
     sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
     put_targets(right_);
     const auto outcome = solver_.solve(sum_, right_, first_, tolerance, iterations_of_a_step, context_);
-    if (outcome.residual > unsolved) unsolved_steps_++;
     const std::vector<LevelSquares> squares = sum_.squares(first_);
     std::vector<std::vector<double>> weights;
     for (size_t m = 0; m < squares.size(); m++) {
@@ -131,12 +129,12 @@ void SumTrainer::step() {
             weights.back()[l] *= factor(squares[m].first[l + 1], squares[m].others[l + 1] / (Columns::count - 1));
     }
     limit_signal(weights);
-    sum_.set(std::move(weights), training_.noise.value_or(learned_noise(unsolved_steps_ < 2)));
+    sum_.set(std::move(weights), training_.noise.value_or(learned_noise(outcome.residual < unsolved)));
     context_.note(format("weights learned: signal %.4g, noise %.4g, after %d iterations to residual %.2g",
                          sum_.signal(), sum_.noise(), outcome.iterations, outcome.residual));
 }
 
-// Solutions that are none make the noise fall without end.
+// Solutions that are none would make the noise fall without end; those that are only rough do no harm.
 double SumTrainer::learned_noise(bool may_fall) const {
     double data = 0, expected = 0;
     for (size_t i = 0; i < first_.size(); i++) {
