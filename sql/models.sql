@@ -226,4 +226,9 @@ SELECT count(*) AS iterations, bool_and(train_loss <= before) AS never_rises, bo
 SELECT round((l.train_loss / avg((t.y - a.p)^2) - 1)::numeric, 9) AS error FROM model m, btml.training_log(m.model) l, thing t JOIN alone a USING (id) WHERE m.name = 'large' AND a.name = 'large' AND iteration = 40 GROUP BY l.train_loss;
 SELECT i.feature, i.splits = count(t.node) AS splits_agree, round((i.gain - coalesce(sum(t.gain), 0))::numeric, 6) AS gain_error FROM model m, btml.feature_importance(m.model) WITH ORDINALITY i(feature, gain, splits, rank)
     LEFT JOIN LATERAL (SELECT * FROM btml.trees((SELECT model FROM model WHERE name = 'large'))) t ON t.feature = i.feature WHERE name = 'large' GROUP BY i.feature, i.gain, i.splits, rank ORDER BY rank;
+-- A number is no date and no boolean.
+CREATE TABLE dated AS SELECT i AS y, date '2025-01-01' + i AS day, i % 2 = 0 AS even, i::float8 AS x FROM generate_series(1, 50) i;
+CREATE TABLE dated_model AS SELECT btml.tree_fit('models.dated', 'y') AS model;
+SELECT columns, caught(format('SELECT btml.predict(model, r) FROM models.dated_model, (SELECT %s) r', columns)) FROM unnest(ARRAY['date ''2025-01-09'' AS day, true AS even, 1 AS x', 'timestamptz ''2025-01-09'' AS day, ''true''::text AS even, 1.5 AS x',
+    '20098 AS day, true AS even, 1 AS x', 'date ''2025-01-09'' AS day, 1 AS even, 1 AS x', 'date ''2025-01-09'' AS day, true AS even, true AS x', 'date ''2025-01-09'' AS day, true AS even, interval ''1 day'' AS x']) columns;
 DROP SCHEMA models CASCADE;

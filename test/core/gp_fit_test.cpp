@@ -109,7 +109,7 @@ TEST(GaussianProcess, AgreesWithDenseAlgebra) {
         Options options = plain_options();
         if (seed % 3 == 1) options.outside = Outside::prior;
         if (seed >= 4) options.members = 3;
-        const Model model = fit_rows(rows, options, shape, context).model;
+        Model model = fit_rows(rows, options, shape, context).model;
         EXPECT_EQ(model.rows, training.size());
         EXPECT_EQ(model.holdout_rows, held_out.size());
         double weights = 0, mean = 0, variance = 0;
@@ -208,7 +208,7 @@ TEST(GaussianProcess, MembersAreMixedByTheirLikelihood) {
         total += weights.back();
         evaluations += member.model.evaluations;
     }
-    const Model mixed = fit_rows(rows, options, {}, context).model;
+    Model mixed = fit_rows(rows, options, {}, context).model;
     size_t next = 0;
     for (size_t m = 0; m < 6; m++) {
         if (weights[m] == 0) continue;
@@ -261,7 +261,7 @@ TEST(GaussianProcess, OrderOfRowsAndThreadsLeaveNoTrace) {
 TEST(GaussianProcess, ExtremesAreFinite) {
     QuietContext context;
     const auto expect_finite = [&](const std::vector<PlainRow>& rows, const char* what) {
-        const Model model = fit_rows(rows, plain_options(), {}, context).model;
+        Model model = fit_rows(rows, plain_options(), {}, context).model;
         Predictor predictor(model);
         const Normal at = predictor.observation(features_of(rows[0]));
         EXPECT_TRUE(std::isfinite(at.mean) && at.variance > 0) << what;
@@ -275,7 +275,7 @@ TEST(GaussianProcess, ExtremesAreFinite) {
     expect_finite({{1, 2, "a", 1e149}, {5, 2, "b", -1e149}}, "huge targets");
     expect_finite({{1, 2, "a", 1e-320}, {5, 2, "b", 0}}, "tiny targets");
     std::vector<PlainRow> same(200, {1, 2, "a", 0.1});
-    const Model constant = fit_rows(same, plain_options(), {}, context).model;
+    Model constant = fit_rows(same, plain_options(), {}, context).model;
     EXPECT_EQ(constant.centre, 0.1);
     EXPECT_EQ(constant.scale, 1);
     EXPECT_GE(constant.noise, 1.0 / 200);
@@ -321,13 +321,8 @@ TEST(GaussianProcess, Refusals) {
     options.bits = 31;
     EXPECT_EQ(refusal(options, rows, {}).message, "invalid value for option \"bits\": 31");
     options = plain_options();
-    options.search = Search::local;
-    EXPECT_EQ(refusal(options, rows, {}).message, "search => 'local' is not available yet");
-    options.search = Search::bfgs;
-    EXPECT_EQ(refusal(options, rows, {}).code, ErrorCode::not_supported);
-    options = plain_options();
     options.combine = Combine::kernel_sum;
-    EXPECT_EQ(refusal(options, rows, {}).message, "combine => 'kernel_sum' is not available yet");
+    EXPECT_EQ(refusal(options, rows, {}).message, "combine => 'kernel_sum' needs search => 'local', not 'none'");
     options.combine = Combine::boosted;
     EXPECT_EQ(refusal(options, rows, {}).code, ErrorCode::not_supported);
     options = plain_options();

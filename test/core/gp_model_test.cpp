@@ -40,9 +40,9 @@ Model decode_bytes(const std::string& bytes, RunContext& context) {
 TEST(GaussianProcessModel, RoundTrip) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 6; seed++) {
-        const Model model = some_model(seed, context);
+        Model model = some_model(seed, context);
         const std::string bytes = bytes_of(model);
-        const Model copy = decode_bytes(bytes, context);
+        Model copy = decode_bytes(bytes, context);
         EXPECT_EQ(bytes_of(copy), bytes);
         EXPECT_EQ(copy.target, "y");
         EXPECT_EQ(copy.rows_skipped, 7u);
@@ -164,7 +164,7 @@ TEST(GaussianProcessModel, UpdatesAreExact) {
         Model back = decode_bytes(bytes_of(model), context);
         for (const PlainRow& row : more) EXPECT_TRUE(remove(back, features_of(row), row.y));
         EXPECT_EQ(back.rows, 25u);
-        const Model original = decode_bytes(before, context);
+        Model original = decode_bytes(before, context);
         Predictor returned(back), first(original);
         expect_near(*back.log_likelihood, *original.log_likelihood);
         for (const PlainRow& row : random_rows(20, 99)) {
@@ -225,7 +225,7 @@ TEST(GaussianProcessModel, DrawsHaveTheDistributionOfTheModel) {
     QuietContext context;
     Options options = plain_options();
     options.members = 3;
-    const Model model = fit_rows(random_rows(25, 2), options, {}, context).model;
+    Model model = fit_rows(random_rows(25, 2), options, {}, context).model;
     ASSERT_GT(model.members.size(), 1u);
     std::vector<double> values;
     for (const PlainRow& row : random_rows(4, 77))

@@ -69,8 +69,7 @@ const char* meaning_of(const std::string& type) {
 }
 
 void check_type(const Feature& feature, Oid column, NumberKind kind) {
-    const bool is_boolean = feature.type == "boolean";
-    if (feature.categorical && !is_boolean) return; // any type has labels
+    if (feature.categorical && (feature.type != "boolean" || kind == NumberKind::none)) return; // labels
     const char* const meaning = meaning_of(kind);
     if (meaning && strcmp(meaning, meaning_of(feature.type)) == 0) return;
     refuse_type(feature, column,
