@@ -183,6 +183,12 @@ SELECT id, abs(mean - (sin(6 * 0.5) + 0.75)) < 0.5 AS mean FROM btml.gp_regressi
 SELECT g, round(btml.predict(btml.gp_fit_agg(y, x, '{"combine": "kernel_sum"}'), ARRAY[1.0])::numeric, 1) AS predicted FROM (VALUES (1, ARRAY[1.0], 5), (2, ARRAY[1.0], 1), (2, ARRAY[1.0], 3), (3, ARRAY[1.0], 2), (3, ARRAY[2.0], 2)) v(g, x, y) GROUP BY g ORDER BY g;
 SELECT caught(format('SELECT %s FROM gp.ensemble WHERE name = ''kernel_sum''', call)) FROM unnest(ARRAY['btml.gp_update(model, ARRAY[1.0, 0, 0], 1)', 'btml.gp_downdate(model, ARRAY[1.0, 0, 0], 1)', 'btml.gp_sample(model, ''gp.smooth'')', 'btml.predict(model, ARRAY[1.0])']) call;
 
+-- Where a sum would not fit in memory, auto takes one member alone; asked for, it is refused before the work.
+SET btml.memory_limit = '6MB';
+SELECT btml.summary(btml.gp_fit('SELECT a, b, y FROM gp.smooth', 'y'))->'metrics'->>'combine' AS combine;
+SELECT regexp_replace(caught('SELECT btml.gp_fit(''SELECT a, b, y FROM gp.smooth'', ''y'', combine => ''kernel_sum'')'), 'required is \d+', 'required is N');
+RESET btml.memory_limit;
+
 -- Errors
 \pset format unaligned
 \pset tuples_only on

@@ -99,13 +99,6 @@ void add_id(ResultRows& rows, const QueryPoints& points, uint64_t row) {
         rows.add_null();
 }
 
-std::vector<Feature> features_of(const Dataset& dataset) {
-    std::vector<Feature> features;
-    for (const FeatureColumn& column : dataset.features)
-        features.push_back({column.name, column.type, column.kind == FeatureKind::category, column.categories});
-    return features;
-}
-
 } // namespace
 
 // btml.gp_regression(source, target, queries, features, …) → table(id text, mean float8, sd float8)
@@ -114,7 +107,7 @@ BTML_FUNCTION(btml_gp_regression) {
     ResultRows rows(fcinfo);
     BackendContext context("gp_regression", request.verbose);
     TrainingSet training = read_training_set(request, context);
-    const QueryPoints points(request.queries, features_of(training.dataset), context);
+    const QueryPoints points(request.queries, gp::features_of(training.dataset), context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
     training.complete(result);
     gp::Predictor predictor(result.model);

@@ -88,7 +88,9 @@ class Trainer {
     FitResult fit_mixture(size_t members, int evaluations);
     FitResult fit_sum(int members, uint64_t evaluations);
     FitResult fit_better(int sum_members, uint64_t evaluations);
-    uint64_t sum_bytes(int members) const;
+    SumTraining sum_training(int members, uint64_t evaluations) const;
+    Encoding encoding_without_shifts() const;
+    bool sum_fits(const SumTraining& training) const;
     Member finish(const Candidate& candidate, double weight, LeaveOneOutScore& score);
     void score_held_out(Model& model);
 
@@ -104,13 +106,6 @@ class Trainer {
     std::vector<std::optional<Candidate>> candidates_;
     std::vector<std::string> warnings_;
 };
-
-std::vector<Feature> describe(const Dataset& dataset) {
-    std::vector<Feature> features;
-    for (const FeatureColumn& column : dataset.features)
-        features.push_back({column.name, column.type, column.kind == FeatureKind::category, column.categories});
-    return features;
-}
 
 size_t member_count(const Options& options) {
     return options.members > 0 ? static_cast<size_t>(options.members) : 1;
@@ -134,7 +129,7 @@ Trainer::Trainer(Dataset dataset, const Options& options, RunContext& context)
       context_(context),
       value_bits_(checked_value_bits(dataset, options)),
       estimate_(Estimate(dataset, options, value_bits_)),
-      features_(describe(dataset)),
+      features_(features_of(dataset)),
       data_(read(std::move(dataset),
                  estimate_->peak(static_cast<int>(
                      std::min(member_count(options), static_cast<size_t>(std::max(1, context.threads()))))),
@@ -322,24 +317,33 @@ FitResult Trainer::fit_mixture(size_t members, int evaluations) {
     return result;
 }
 
-// As train_sum() and SumModel say.
-uint64_t Trainer::sum_bytes(int members) const {
-    const uint64_t threads = static_cast<uint64_t>(std::max(1, context_.threads())), m = static_cast<uint64_t>(members);
-    return data_.training.rows() * std::max(1100 + 128 * threads + 24 * m, 150 * m + 128);
+SumTraining Trainer::sum_training(int members, uint64_t evaluations) const {
+    return {members, evaluations, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed)};
+}
+
+Encoding Trainer::encoding_without_shifts() const {
+    const TrainingColumns& training = data_.training;
+    return Encoding(training.views(), training.target.span(), training.weight.span(), value_bits_, {}, options_.outside,
+                    context_);
+}
+
+// Whether it can be trained, and within the memory that is left.
+bool Trainer::sum_fits(const SumTraining& training) const {
+    const size_t rows = data_.training.rows();
+    if (training.members < SumTraining::least_members || options_.search != Search::local ||
+        rows >= SumModel::most_rows)
+        return false;
+    const uint64_t limit = context_.memory().limit(), left = limit - std::min(limit, context_.memory().used());
+    return training_bytes(training, encoding_without_shifts(), rows, context_.threads()) <= left;
 }
 
 FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     const TrainingColumns& training = data_.training;
-    context_.memory().require(sum_bytes(members), "a sum of kernels");
     FitResult result = empty_model(Combine::kernel_sum);
     time("training the sum", [&] {
-        const std::vector<FeatureView> views = training.views();
-        const Encoding encoding(views, training.target.span(), training.weight.span(), value_bits_, {},
-                                options_.outside, context_);
         const Observations observations = make_observations(training.target.span(), training.weight.span(), context_);
-        TrainedSum trained = train_sum(
-            encoding, views, observations,
-            {members, evaluations, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed)}, context_);
+        TrainedSum trained = train_sum(encoding_without_shifts(), training.views(), observations,
+                                       sum_training(members, evaluations), context_);
         const SumScore& score = trained.leave_one_out;
         result.model.leave_one_out = LeaveOneOut{training.rows(), score.mean_nll + std::log(spread_.scale),
                                                  score.rmse * spread_.scale, score.coverage_90};
@@ -367,14 +371,10 @@ FitResult Trainer::fit() {
     const uint64_t evaluations =
         options_.evaluations > 0 ? static_cast<uint64_t>(options_.evaluations) : default_evaluations(rows);
     const int members = options_.members > 0 ? options_.members : members_within(evaluations);
-    const uint64_t limit = context_.memory().limit();
-    const bool sum_fits = members >= SumTraining::least_members && options_.search == Search::local &&
-                          rows <= SumModel::most_rows &&
-                          sum_bytes(members) <= limit - std::min(limit, context_.memory().used());
     FitResult result;
     if (options_.combine == Combine::kernel_sum)
         result = fit_sum(std::max(members, SumTraining::least_members), evaluations);
-    else if (options_.combine == Combine::automatic && sum_fits)
+    else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
         result = fit_better(members, evaluations);
     else
         result = fit_mixture(member_count(options_), options_.evaluations);
@@ -403,6 +403,13 @@ void check_combination(const Options& options) {
 }
 
 } // namespace
+
+std::vector<Feature> features_of(const Dataset& dataset) {
+    std::vector<Feature> features;
+    for (const FeatureColumn& column : dataset.features)
+        features.push_back({column.name, column.type, column.kind == FeatureKind::category, column.categories});
+    return features;
+}
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
     check_combination(options);

@@ -6,15 +6,6 @@ namespace btml::gp {
 
 namespace {
 
-void put(const std::optional<double>& value, Writer& writer) {
-    writer.put(value.has_value());
-    if (value) writer.put(*value);
-}
-
-std::optional<double> get_optional(Reader& reader) {
-    return reader.get_bool() ? std::optional(reader.get_finite()) : std::nullopt;
-}
-
 double get_positive(Reader& reader, const char* what) {
     const double value = reader.get_finite();
     if (!(value > 0)) corrupt_model(format("Its %s is not positive.", what));

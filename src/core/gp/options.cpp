@@ -19,6 +19,8 @@ Choice get_choice(Reader& reader, Choice last, const char* what) {
     return static_cast<Choice>(value);
 }
 
+} // namespace
+
 void put(const std::optional<double>& value, Writer& writer) {
     writer.put(value.has_value());
     if (value) writer.put(*value);
@@ -27,8 +29,6 @@ void put(const std::optional<double>& value, Writer& writer) {
 std::optional<double> get_optional(Reader& reader) {
     return reader.get_bool() ? std::optional(reader.get_finite()) : std::nullopt;
 }
-
-} // namespace
 
 void Options::validate() const {
     static constexpr int most_members = 1000;

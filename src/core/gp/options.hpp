@@ -33,6 +33,10 @@ void encode(const Options& options, Writer& writer);
 // Error corrupt_model.
 Options decode_options(Reader& reader);
 
+// Whether there is a number, then the number.
+void put(const std::optional<double>& value, Writer& writer);
+std::optional<double> get_optional(Reader& reader);
+
 const char* name_of(Combine combine);
 const char* name_of(Search search);
 const char* name_of(Outside outside);
