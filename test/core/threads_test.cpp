@@ -86,6 +86,8 @@ TEST(ThreadTeam, FirstExceptionArrivesAndTheTeamGoesOn) {
                 team.for_each(100'000, [&](size_t item, int) {
                     items++;
                     if (item == 5) throw Error(ErrorCode::out_of_range, "item 5");
+                    // Else a thread that is put to sleep before it can stop the others finds them done.
+                    if (item > 5) std::this_thread::sleep_for(std::chrono::microseconds(1));
                 });
             });
             ASSERT_TRUE(error.thrown);
