@@ -49,7 +49,7 @@ SELECT m->'sketch_size' AS sketch_size, round((m->>'sketch_error')::numeric, 2) 
 FROM btml.summary(btml.boost_fit('
     SELECT s.quantity, i.price, i.kind, p.discount FROM sale s JOIN item i USING (item_id) JOIN promotion p USING (item_id)',
     'quantity', trees => 3, max_leaves => 4, criterion => 'mse_sum', strategy => 'factorize',
-    residuals => 'sketch', sketch_size => 100, verify => true)) s(summary), LATERAL (SELECT summary->'metrics') AS metrics(m);
+    residuals => 'sketch', sketch_size => 20, verify => true)) s(summary), LATERAL (SELECT summary->'metrics') AS metrics(m);
 
 SELECT node, parent, feature, threshold, categories, round(value::numeric, 2) AS value, rows, round(gain) AS gain
 FROM btml.trees(btml.tree_fit('SELECT s.quantity, t.area, i.kind FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id)',

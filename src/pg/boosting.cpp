@@ -53,10 +53,10 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
     const auto fit_join = [&] {
         if (choice.strategy == Strategy::factorize) {
             warn_of_long_sketches(join, request.options, context);
-            const relational::GroupedJoin grouped(join, context);
+            relational::GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, training.plan, context);
             joining = seconds_since(join_start);
-            return fit_factorised(std::move(dataset), grouped, request.options, context);
+            return fit_factorised(std::move(dataset), std::move(grouped), request.options, context);
         }
         relational::JoinRows rows = relational::enumerate(join, context);
         Dataset dataset = make_dataset(std::move(join), std::move(rows), training.plan);

@@ -1,11 +1,14 @@
 #include "boosting_data.hpp"
 #include "boosting_reference.hpp"
 #include "caught.hpp"
+#include "core/boosting/factorised_set.hpp"
 #include "core/boosting/strategy.hpp"
 #include "core/relational/join_dataset.hpp"
 #include "random_join.hpp"
 
 #include <gtest/gtest.h>
+
+#include <set>
 
 namespace btml::boosting::test {
 namespace {
@@ -32,9 +35,9 @@ class RandomTraining {
         if (join.count(context) < 2) return {};
         FitResult result;
         if (factorised) {
-            const GroupedJoin grouped(join, context);
+            GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, plan, context);
-            result = fit_factorised(std::move(dataset), grouped, options, context);
+            result = fit_factorised(std::move(dataset), std::move(grouped), options, context);
         } else {
             relational::JoinRows rows = enumerate(join, context);
             result = fit(make_dataset(std::move(join), std::move(rows), plan), options, context);
@@ -43,6 +46,8 @@ class RandomTraining {
     }
 
   private:
+    friend class EqualRows;
+
     Join make_join(RunContext& context, DatasetPlan& plan) const {
         relational::test::RandomShape shape;
         shape.empty_table = 0;
@@ -50,16 +55,20 @@ class RandomTraining {
         shape.most_tables = most_tables_;
         Join join = relational::test::columnar(relational::test::random_join(seed_, shape), context);
         Random random(seed_ + 1);
+        const bool repeats = random.chance(0.4);
         const size_t tables = join.tables().size();
         for (size_t t = 0; t < tables; t++) {
             relational::Table& table = join.tables()[t];
             table.columns.clear();
-            for (uint64_t f = random.below(4) + (t == 0); f > 0; f--) add_feature(table, random, context);
+            for (uint64_t f = random.below(4) + (t == 0); f > 0; f--)
+                add_feature(table, random, repeats ? 2 : 9, context);
             for (size_t f = 0; f < table.columns.size(); f++)
                 plan.features.push_back({{static_cast<int>(t), static_cast<int>(f)}, "double precision"});
         }
         const auto target_table = static_cast<int>(random.below(tables));
-        plan.target = {target_table, add_number(join, target_table, "y", context, [&] { return random.unit() * 4; })};
+        plan.target = {target_table, add_number(join, target_table, "y", context, [&] {
+                           return repeats ? static_cast<double>(random.below(3)) : random.unit() * 4;
+                       })};
         if (random.chance(0.3))
             plan.weight = ColumnRef{target_table, add_number(join, target_table, "w", context,
                                                              [&] { return static_cast<double>(random.below(4)); })};
@@ -71,7 +80,7 @@ class RandomTraining {
         return join;
     }
 
-    static void add_feature(relational::Table& table, Random& random, RunContext& context) {
+    static void add_feature(relational::Table& table, Random& random, size_t values, RunContext& context) {
         const bool category = random.chance(0.3);
         DataColumn column{format("x%s%zu", table.name.c_str(), table.columns.size()),
                           category ? DataColumn::Kind::category : DataColumn::Kind::number,
@@ -82,9 +91,10 @@ class RandomTraining {
         for (uint64_t row = 0; row < table.rows; row++) {
             const bool null = random.chance(0.1);
             if (category)
-                column.codes.push_back(null ? DataColumn::null_code : static_cast<uint32_t>(random.below(5)));
+                column.codes.push_back(null ? DataColumn::null_code
+                                            : static_cast<uint32_t>(random.below(std::min<size_t>(values, 5))));
             else
-                column.numbers.push_back(null ? null_number : static_cast<double>(random.below(9)));
+                column.numbers.push_back(null ? null_number : static_cast<double>(random.below(values)));
         }
         table.columns.push_back(std::move(column));
     }
@@ -161,6 +171,72 @@ TEST(Factorised, EqualsEnumerated) {
         if (HasFailure()) return;
     }
     EXPECT_GT(fitted, 150);
+}
+
+// Rows that a factorised set holds, against those that differ in keys, features or target.
+class EqualRows {
+  public:
+    explicit EqualRows(uint64_t seed) : context_(2), join_(RandomTraining(seed).make_join(context_, plan_)) {}
+
+    bool is_plain() { return !plan_.weight && !plan_.holdout && join_.count(context_) > 0; }
+    uint64_t rows() const {
+        uint64_t rows = 0;
+        for (const relational::Table& table : join_.tables()) rows += table.rows;
+        return rows;
+    }
+    uint64_t distinct() const {
+        uint64_t rows = 0;
+        for (size_t t = 0; t < join_.tables().size(); t++) {
+            std::set<std::vector<double>> seen;
+            for (size_t row = 0; row < join_.tables()[t].rows; row++) seen.insert(tuple(t, row));
+            rows += seen.size();
+        }
+        return rows;
+    }
+    uint64_t held(double row_fraction) {
+        Options options;
+        options.row_fraction = row_fraction;
+        ThreadTeam team(context_);
+        GroupedJoin grouped(join_, context_);
+        Dataset dataset = make_dataset(std::move(join_), grouped, plan_, context_);
+        return FactorisedSet(dataset, grouped, options, team, context_).rows(0);
+    }
+
+  private:
+    std::vector<double> tuple(size_t t, size_t row) const {
+        std::vector<double> tuple;
+        for (size_t other = 0; other < join_.tables().size(); other++) {
+            const auto& node = join_.tree().nodes[t];
+            const auto& children = node.children;
+            if (node.parent == static_cast<int>(other) ||
+                std::find(children.begin(), children.end(), static_cast<int>(other)) != children.end())
+                tuple.push_back(join_.keys(static_cast<int>(t), static_cast<int>(other))[row]);
+        }
+        for (const DataColumn& column : join_.tables()[t].columns) {
+            const double x = column.numbers.empty() ? column.codes[row] : column.numbers[row];
+            tuple.push_back(std::isnan(x) ? -1 : x);
+        }
+        return tuple;
+    }
+
+    QuietContext context_;
+    DatasetPlan plan_;
+    Join join_;
+};
+
+TEST(Factorised, HoldsEqualRowsOnce) {
+    int repeated = 0, sampled = 0;
+    for (uint64_t seed = 920'000; seed < 920'100; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        if (!EqualRows(seed).is_plain()) continue;
+        EqualRows equal(seed);
+        const uint64_t rows = equal.rows(), distinct = equal.distinct();
+        repeated += distinct < rows;
+        EXPECT_EQ(equal.held(1), distinct);
+        sampled += EqualRows(seed).held(0.5) > distinct; // the target's rows are then held one by one
+    }
+    EXPECT_GT(repeated, 20);
+    EXPECT_GT(sampled, 3);
 }
 
 Options sketch_options(uint64_t seed) {

@@ -64,16 +64,24 @@ TEST(Split, GainIsTheDecreaseOfTheSquaredError) {
     for (const double l2 : {0.0, 0.7, 30.0}) {
         Options options;
         options.l2 = l2;
-        const SplitRules rules(options, sum_units(fitted.training, fitted.residuals));
+        const SplitRules rules(options, sum_units(fitted.training, fitted.residuals), 0);
         const Stats left{-700, 3}, right{900, 11};
         const double expected = 700.0 * 700 / (3 + l2) + 900.0 * 900 / (11 + l2) - 200.0 * 200 / (14 + l2);
         EXPECT_NEAR(rules.gain(left, right), expected, 1e-9 * expected);
         EXPECT_EQ(rules.gain({1 << 20, 4}, {1 << 20, 4}) > 0, false);
     }
     // Where the three terms are alike to 18 digits, the difference still counts.
-    const SplitRules rules({}, sum_units(fitted.training, fitted.residuals));
+    const SplitRules rules({}, sum_units(fitted.training, fitted.residuals), 0);
     const int64_t large = int64_t{1} << 50;
     EXPECT_NEAR(rules.gain({large + 1, 1}, {large - 1, 1}), 2, 1e-9);
+}
+
+TEST(Split, GainsOfRoundingAreNone) {
+    const Fitted fitted(random_data({}, 1));
+    const SumUnits units = sum_units(fitted.training, fitted.residuals);
+    const double loss = fitted.residuals.train_loss(), weight = std::ldexp(14, units.shift - units.scale);
+    const double least = SplitRules({}, units, loss).least_gain({0, 14});
+    EXPECT_NEAR(least, 1e-18 * loss * std::ldexp(weight, 2 * units.grid), 1e-9 * least);
 }
 
 TEST(Histogram, SumsEveryRowOnce) {

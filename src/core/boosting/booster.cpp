@@ -105,7 +105,7 @@ class Booster {
         : options_(options), context_(context), team_(context), dataset_(std::move(dataset)) {}
 
     FitResult run();
-    FitResult run_factorised(const relational::GroupedJoin& join);
+    FitResult run_factorised(relational::GroupedJoin join);
 
   private:
     template <class Body>
@@ -163,7 +163,7 @@ FitResult Booster::run() {
     return std::move(result_);
 }
 
-FitResult Booster::run_factorised(const relational::GroupedJoin& join) {
+FitResult Booster::run_factorised(relational::GroupedJoin join) {
     context_.memory().require(FactorisedSet::bytes(dataset_, join, options_),
                               sketches_squares(options_) ? "sums by row, filters of leaves and sketches"
                                                          : "sums by row and filters of leaves");
@@ -250,10 +250,9 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
     return Booster(std::move(dataset), options, context).run();
 }
 
-FitResult fit_factorised(Dataset dataset, const relational::GroupedJoin& join, const Options& options,
-                         RunContext& context) {
+FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context) {
     check(dataset, options, true);
-    return Booster(std::move(dataset), options, context).run_factorised(join);
+    return Booster(std::move(dataset), options, context).run_factorised(std::move(join));
 }
 
 } // namespace btml::boosting

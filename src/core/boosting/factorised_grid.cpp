@@ -3,6 +3,7 @@
 #include "core/boosting/number_grid.hpp"
 
 #include <cmath>
+#include <numeric>
 
 namespace btml::boosting {
 
@@ -24,24 +25,25 @@ void FactorisedSet::normalise_weights(Dataset& dataset) {
     for (double& w : dataset.weight) w = std::ldexp(w, -weight_exponent_);
 }
 
-FactorisedSet::Population FactorisedSet::population(const Dataset& dataset, bool held_out) {
-    Population weights;
-    for (size_t t = 0; t < join_.tables().size(); t++) weights.emplace_back(context_.memory(), "weights");
-    const auto multiply = [&](int table, const auto& factor_of) {
-        Buffer<double>& factors = weights[static_cast<size_t>(table)];
-        if (factors.empty()) {
-            factors.resize(join_.tables()[static_cast<size_t>(table)].rows);
-            std::fill(factors.begin(), factors.end(), 1);
-        }
-        for (size_t i = 0; i < factors.size(); i++) {
-            poll_at(i);
-            factors[i] *= factor_of(i);
-        }
-    };
-    if (!dataset.weight.empty()) multiply(dataset.target_table, [&](size_t i) { return dataset.weight[i]; });
-    if (dataset.holdout_table >= 0)
-        multiply(dataset.holdout_table, [&](size_t i) { return (dataset.holdout[i] != 0) == held_out ? 1.0 : 0.0; });
-    return weights;
+// The weights of the rows that each row joins to, of those that are trained on.
+FactorisedSet::RowWeights FactorisedSet::start_residuals(Dataset& dataset) {
+    RowWeights train = multiplicities(train_, all_tables());
+    const auto target = static_cast<size_t>(target_table_);
+    train_count_ = std::accumulate(train[target].begin(), train[target].end(), 0.0);
+    Buffer<double> held_out(context_.memory(), "join multiplicities");
+    if (holdout_rows_ > 0) held_out = std::move(multiplicities(held_out_, only_target())[target]);
+    holdout_count_ = std::accumulate(held_out.begin(), held_out.end(), 0.0);
+    if (weighted_) scale_ = most_sum_bits - 1 - weight_exponent_ - std::ilogb(train_count_ + holdout_count_);
+    find_base(dataset.target, train[target], held_out);
+    choose_grid(dataset.target, train[target]);
+    dataset.target.clear();
+    for (size_t i = 0; i < held_out.size(); i++) {
+        poll_at(i);
+        const double r = std::ldexp(values_[i], -value_grid_);
+        if (held_out[i] > 0) holdout_squares_ += held_out[i] * r * r;
+    }
+    if (holdout_rows_ > 0) holdout_loss_ = holdout_squares_ / holdout_count_;
+    return train;
 }
 
 // The same arithmetic as in Residuals, so that an enumerated join has the same base.
@@ -73,6 +75,7 @@ void FactorisedSet::choose_grid(const Buffer<double>& target, const Buffer<doubl
     for (size_t i = 0; i < target.size(); i++)
         if (train[i] > 0) most = std::max(most, std::fabs(target[i] - base_));
     context_.poll();
+    values_.resize(target.size());
     if (most > 0) {
         const int trial = std::min(39, (126 - std::ilogb(train_count_)) / 2 - 1) - std::ilogb(most);
         const double bound = std::max(std::sqrt(total * sum_squares(target, train, trial)), std::ldexp(most, trial));

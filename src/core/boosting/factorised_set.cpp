@@ -11,7 +11,7 @@ namespace btml::boosting {
 
 using namespace relational;
 
-FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Options& options, ThreadTeam& team,
+FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options& options, ThreadTeam& team,
                              RunContext& context)
     : options_(options),
       team_(team),
@@ -21,62 +21,17 @@ FactorisedSet::FactorisedSet(Dataset& dataset, const GroupedJoin& join, const Op
       values_(context.memory(), "residuals"),
       filtered_{join, filters_, target_table_, values_, team, context},
       queries_(filtered_) {
-    for (const GroupedTable& table : join.tables()) filters_.emplace_back(table.rows, context.memory());
+    start_filters();
     normalise_weights(dataset);
-    train_rows_ = count_rows(dataset, false);
-    holdout_rows_ = dataset.holdout_table < 0 ? 0 : count_rows(dataset, true);
-    train_ = population(dataset, false);
-    values_.resize(dataset.target.size());
-    std::fill(values_.begin(), values_.end(), 0);
     start(0, {}); // the root
-
-    std::vector<bool> all(join.tables().size(), true);
-    root_ = no_sums(all);
-    queries_.add(selection(nodes_[0], train_), {}, pointers(root_.sums), pointers(root_.counts));
-    Buffer<double>& train = root_.counts[static_cast<size_t>(target_table_)];
-    for (const double count : train) train_count_ += count;
-    if (train_rows_ == 0 || train_count_ == 0)
-        throw Error(ErrorCode::invalid_argument, "there are no rows to train on",
-                    format("Of %llu rows, %llu are held out and %llu have weight 0.",
-                           static_cast<unsigned long long>(dataset.rows),
-                           static_cast<unsigned long long>(holdout_rows_),
-                           static_cast<unsigned long long>(dataset.rows - holdout_rows_ - train_rows_)));
-    Buffer<double> held_out(context.memory(), "join multiplicities");
-    if (holdout_rows_ > 0) {
-        held_out_ = population(dataset, true);
-        std::vector<bool> only_target(join.tables().size(), false);
-        only_target[static_cast<size_t>(target_table_)] = true;
-        RowSums sums = no_sums(only_target);
-        queries_.add(selection(nodes_[0], held_out_), {}, pointers(sums.sums), pointers(sums.counts));
-        held_out = std::move(sums.counts[static_cast<size_t>(target_table_)]);
-        for (const double count : held_out) holdout_count_ += count;
-    }
-    if (weighted_) scale_ = most_sum_bits - 1 - weight_exponent_ - std::ilogb(train_count_ + holdout_count_);
-    find_base(dataset.target, train, held_out);
-    choose_grid(dataset.target, train);
-    if (holdout_rows_ > 0) {
-        for (size_t i = 0; i < held_out.size(); i++) {
-            const double r = std::ldexp(values_[i], -value_grid_);
-            if (held_out[i] > 0) holdout_squares_ += held_out[i] * r * r;
-        }
-        holdout_loss_ = holdout_squares_ / holdout_count_;
-    }
-    dataset.target.clear();
-    data_ = bin_features(
-        dataset,
-        [&](size_t t) {
-            Buffer<int64_t> counts(context_.memory(), "join multiplicities", root_.counts[t].size());
-            for (size_t i = 0; i < counts.size(); i++) {
-                poll_at(i);
-                counts[i] = to_count(root_.counts[t][i]);
-            }
-            return counts;
-        },
-        options.max_bins, team, context);
+    choose_rows(dataset);
+    bin(dataset, start_residuals(dataset));
+    for (size_t t = 0; t < join_.tables().size(); t++) leave_out_equal_rows(t);
+    start_filters();
     if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(filtered_, data_, options);
+    root_ = no_sums(all_tables());
     residual_.push_back(plain_query(1, 1));
-    queries_.add(selection(nodes_[0], train_), residual_, pointers(root_.sums),
-                 std::vector<double*>(join.tables().size(), nullptr));
+    queries_.add(selection(nodes_[0], train_), residual_, pointers(root_.sums), pointers(root_.counts));
 }
 
 FactorisedSet::~FactorisedSet() = default;
@@ -90,22 +45,46 @@ uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, c
     }
     const auto leaves = static_cast<uint64_t>(options.max_leaves > 0 ? options.max_leaves : 256);
     const uint64_t queries = static_cast<uint64_t>(options.trees) * leaves + 8;
-    uint64_t rows = 0, node_rows = 0, filters = 0;
+    uint64_t rows = 0, rows_with_features = 0;
     for (size_t t = 0; t < join.tables().size(); t++) {
         rows += join.tables()[t].rows;
-        if (!has_features[t]) continue;
-        node_rows += join.tables()[t].rows;
-        filters += join.tables()[t].rows * ((queries + 63) / 64) * sizeof(uint64_t);
+        if (has_features[t]) rows_with_features += join.tables()[t].rows;
     }
-    // Sums and counts of the root and of a node, squares, and weights of the target's and the holdout's rows.
-    const uint64_t sums = rows * sizeof(double) * (options.criterion == Criterion::mse_sum ? 6 : 4) +
-                          4 * sizeof(double) * dataset.target.size();
+    const auto filters = [&](uint64_t count) { return rows_with_features * ((count + 63) / 64) * sizeof(uint64_t); };
+    const auto messages = [&](uint64_t count) {
+        const uint64_t query = FilteredSums::bytes_per_query(join);
+        return std::max(8 * query, std::min(count * query, FilteredSums::block_memory));
+    };
+    const bool squares = options.criterion == Criterion::mse_sum;
+    // Sums and counts of the root and of a node, and squares.
+    const uint64_t sums = rows * sizeof(double) * (squares ? 6 : 4) + sizeof(double) * dataset.target.size();
+    const auto populations = uint64_t{1} + (dataset.holdout_table >= 0) + (options.row_fraction < 1);
+    const uint64_t weights = rows * sizeof(double) * populations;
     // Open leaves share the rows of tables that their conditions do not touch.
-    const uint64_t nodes = node_rows * sizeof(RowId) * static_cast<uint64_t>(2 + std::bit_width(leaves));
-    const uint64_t query = FilteredSums::bytes_per_query(join);
-    const uint64_t messages = std::max(8 * query, std::min(queries * query, FilteredSums::block_memory));
-    const uint64_t sketch = sketches_squares(options) ? SketchedSquares::bytes(dataset, join, options, queries) : 0;
-    return sums + filters + sketch + std::max(nodes + messages, 32 * longest);
+    const uint64_t nodes = rows_with_features * sizeof(RowId) * static_cast<uint64_t>(2 + std::bit_width(leaves));
+    const uint64_t of_queries = queries * (sizeof(FilterQuery) + join.tables().size() * sizeof(int));
+    const uint64_t of_squares = !squares                    ? 0
+                                : sketches_squares(options) ? SketchedSquares::bytes(dataset, join, options, queries)
+                                                            : filters(pairs_at_once) + messages(pairs_at_once);
+    return sums + weights + filters(queries) + of_squares +
+           std::max(nodes + messages(queries) + of_queries, 32 * longest);
+}
+
+void FactorisedSet::start_filters() {
+    filters_.clear();
+    for (const GroupedTable& table : join_.tables()) filters_.emplace_back(table.rows, context_.memory());
+}
+
+void FactorisedSet::bin(Dataset& dataset, const RowWeights& train) {
+    const auto multiplicities = [&](size_t t) {
+        Buffer<int64_t> counts(context_.memory(), "join multiplicities", train[t].size());
+        for (size_t i = 0; i < counts.size(); i++) {
+            poll_at(i);
+            counts[i] = to_count(train[t][i]);
+        }
+        return counts;
+    };
+    data_ = bin_features(dataset, multiplicities, options_.max_bins, team_, context_);
 }
 
 void FactorisedSet::poll_at(size_t row) {
@@ -115,15 +94,6 @@ void FactorisedSet::poll_at(size_t row) {
 // In units of 2^-scale_ of weight.
 int64_t FactorisedSet::to_count(double weight) const {
     return rounded_sum(weighted_ ? std::ldexp(weight, weight_exponent_ + scale_) : weight);
-}
-
-// Join rows of positive weight that are trained on, or held out.
-uint64_t FactorisedSet::count_rows(const Dataset& dataset, bool held_out) {
-    Population present = population(dataset, held_out);
-    if (!dataset.weight.empty())
-        for (double& w : present[static_cast<size_t>(dataset.target_table)]) w = w > 0 ? 1 : 0;
-    start(0, {});
-    return static_cast<uint64_t>(queries_.total(selection(nodes_[0], present), {}).count);
 }
 
 FactorisedSet::RowSums FactorisedSet::no_sums(const std::vector<bool>& tables) const {
@@ -136,13 +106,23 @@ FactorisedSet::RowSums FactorisedSet::no_sums(const std::vector<bool>& tables) c
     return result;
 }
 
+std::vector<bool> FactorisedSet::all_tables() const {
+    return std::vector<bool>(join_.tables().size(), true);
+}
+
+std::vector<bool> FactorisedSet::only_target() const {
+    std::vector<bool> tables(join_.tables().size(), false);
+    tables[static_cast<size_t>(target_table_)] = true;
+    return tables;
+}
+
 std::vector<double*> FactorisedSet::pointers(std::vector<Buffer<double>>& buffers) {
     std::vector<double*> result;
     for (Buffer<double>& buffer : buffers) result.push_back(buffer.empty() ? nullptr : buffer.data());
     return result;
 }
 
-Selection FactorisedSet::selection(const Node& node, const Population& population) const {
+Selection FactorisedSet::selection(const Node& node, const RowWeights& population) const {
     Selection result;
     for (size_t t = 0; t < node.rows.size(); t++) {
         result.rows.push_back(node.rows[t].get());
@@ -179,27 +159,6 @@ int64_t FactorisedSet::leaf_value(Stats total, double learning_rate, double l2) 
 
 double FactorisedSet::to_number(int64_t value) const {
     return std::ldexp(static_cast<double>(value), -value_grid_);
-}
-
-// As an enumerated set samples: by the number of the target table's row before it was put into the order of keys.
-void FactorisedSet::sample(uint64_t tree) {
-    in_bag_.clear();
-    if (options_.row_fraction >= 1) return;
-    for (const Buffer<double>& weights : train_) {
-        in_bag_.emplace_back(context_.memory(), "weights", weights.size());
-        std::copy(weights.begin(), weights.end(), in_bag_.back().begin());
-    }
-    const GroupedTable& table = join_.tables()[static_cast<size_t>(target_table_)];
-    Buffer<double>& weights = in_bag_[static_cast<size_t>(target_table_)];
-    if (weights.empty()) {
-        weights.resize(table.rows);
-        std::fill(weights.begin(), weights.end(), 1);
-    }
-    for (size_t i = 0; i < weights.size(); i++) {
-        poll_at(i);
-        const uint64_t row = table.order.empty() ? i : table.order[i];
-        if (!(random_unit(static_cast<uint64_t>(options_.seed), tree, row) < options_.row_fraction)) weights[i] = 0;
-    }
 }
 
 int FactorisedSet::start(uint64_t tree, const std::vector<int>& features) {
@@ -352,12 +311,18 @@ FilterQuery FactorisedSet::query_of(const Leaf& leaf) {
     return query;
 }
 
-FilteredSums::Total FactorisedSet::leaf_total(const Leaf& leaf, const Population& population) {
+FilteredSums::Total FactorisedSet::leaf_total(const Leaf& leaf, const RowWeights& population) {
     return queries_.total(selection(nodes_[static_cast<size_t>(leaf.node)], population), residual_);
+}
+
+static void check_partition(double weight_of_leaves, double weight) {
+    if (!(std::fabs(weight_of_leaves - weight) <= 1e-9 * weight))
+        throw Error(ErrorCode::internal, "the leaves of a tree do not partition the join");
 }
 
 // Σ r'² = Σ r² − 2 Σ_ℓ value_ℓ s_ℓ + Σ_ℓ value_ℓ² n_ℓ, as the leaves partition the join.
 void FactorisedSet::update_losses(const std::vector<Leaf>& leaves) {
+    double trained = 0, held_out = 0;
     for (const Leaf& leaf : leaves) {
         const int128 value = leaf.value;
         int128 sum = static_cast<int128>(leaf.sums.total.sum) << sum_shift_;
@@ -367,15 +332,19 @@ void FactorisedSet::update_losses(const std::vector<Leaf>& leaves) {
             sum = static_cast<int128>(shifted(total.sum));
             weight = shifted(total.count);
         }
+        trained += weight;
         const auto v = static_cast<double>(leaf.value);
         loss_ += weighted_ ? static_cast<int128>(v * v * weight) : value * value * static_cast<int64_t>(weight);
         loss_ -= 2 * value * sum;
         if (holdout_rows_ > 0) {
             const FilteredSums::Total total = leaf_total(leaf, held_out_);
             const double number = to_number(leaf.value);
+            held_out += total.count;
             holdout_squares_ += number * (number * total.count - 2 * std::ldexp(total.sum, -value_grid_));
         }
     }
+    check_partition(trained, shifted(train_count_));
+    check_partition(held_out, holdout_count_);
     loss_ = std::max<int128>(loss_, 0);
     if (holdout_rows_ > 0) holdout_loss_ = std::max(0.0, holdout_squares_) / holdout_count_;
 }

@@ -3,7 +3,8 @@
 // The residual of a join row is its target less the values of the leaves it lies in, so a node's sum for a row ρ of a
 // table is Σ y − Σ_ℓ value_ℓ · |ρ ⋈ J^(node) ∩ J^(ℓ)|: one query with row filters for each leaf ℓ of each earlier tree
 // (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2, Algorithm 2), many of which are evaluated together
-// (FilteredSums). Time and memory do not depend on the number of join rows.
+// (FilteredSums). Rows of a table with equal keys and equal bins are one row that weighs as much. Time and memory do
+// not depend on the number of join rows.
 //
 // Targets and leaf values are integers of 40 bits at most on a grid, and sums are made integers row by row, so the
 // trees are those of an EnumeratedSet, whose grid may be finer, but for ties that this rounding decides.
@@ -20,9 +21,9 @@ namespace btml::boosting {
 class FactorisedSet : public TrainingSet {
   public:
     // The dataset's columns are in the order of the grouped join's tables, and its tables have no row ids. Takes the
-    // dataset's columns. Errors: invalid_argument when no row is left to train on; out_of_range for a weight or a
-    // target out of its range.
-    FactorisedSet(Dataset& dataset, const relational::GroupedJoin& join, const Options& options, ThreadTeam& team,
+    // dataset's columns, and leaves out the join's rows that equal others once the features are binned. Errors:
+    // invalid_argument when no row is left to train on; out_of_range for a weight or a target out of its range.
+    FactorisedSet(Dataset& dataset, relational::GroupedJoin& join, const Options& options, ThreadTeam& team,
                   RunContext& context);
     ~FactorisedSet() override;
 
@@ -55,26 +56,36 @@ class FactorisedSet : public TrainingSet {
     void subtract(const std::vector<Leaf>& leaves) override;
 
   private:
+    static constexpr uint64_t pairs_at_once = 256; // of queries, for exact squares
+
     using Subset = std::shared_ptr<const relational::RowSubset>;
     struct Node {
         std::vector<Subset> rows; // by table
     };
-    // Which join rows, by the weights of the tables' rows; an empty buffer: 1 each.
-    using Population = std::vector<Buffer<double>>;
+    // By table and row. Weights that say which join rows, a population: an empty buffer: 1 each.
+    using RowWeights = std::vector<Buffer<double>>;
     // By row of each table; of tables that are not asked for, empty.
     struct RowSums {
         std::vector<Buffer<double>> sums, counts;
     };
 
+    void start_filters();
     void normalise_weights(Dataset& dataset);
+    void choose_rows(const Dataset& dataset);
+    RowWeights start_residuals(Dataset& dataset);
+    void bin(Dataset& dataset, const RowWeights& train);
+    void leave_out_equal_rows(size_t t);
     void poll_at(size_t row);
     int64_t to_count(double weight) const;
     double shifted(double weight) const;
-    Population population(const Dataset& dataset, bool held_out);
+    RowWeights population(const Dataset& dataset, bool held_out);
     uint64_t count_rows(const Dataset& dataset, bool held_out);
+    RowWeights multiplicities(const RowWeights& population, const std::vector<bool>& tables);
+    std::vector<bool> all_tables() const;
+    std::vector<bool> only_target() const;
     RowSums no_sums(const std::vector<bool>& tables) const;
     static std::vector<double*> pointers(std::vector<Buffer<double>>& buffers);
-    relational::Selection selection(const Node& node, const Population& population) const;
+    relational::Selection selection(const Node& node, const RowWeights& population) const;
     relational::FilterQuery plain_query(double coefficient, int power) const;
     void find_base(const Buffer<double>& target, const Buffer<double>& train, const Buffer<double>& held_out);
     void choose_grid(const Buffer<double>& target, const Buffer<double>& train);
@@ -90,20 +101,20 @@ class FactorisedSet : public TrainingSet {
     relational::FilterQuery query_of(const Leaf& leaf);
     std::vector<relational::FilterQuery> take_pending();
     void update_losses(const std::vector<Leaf>& leaves);
-    relational::FilteredSums::Total leaf_total(const Leaf& leaf, const Population& population);
+    relational::FilteredSums::Total leaf_total(const Leaf& leaf, const RowWeights& population);
     void sample(uint64_t tree);
 
     const Options& options_;
     ThreadTeam& team_;
     RunContext& context_;
-    const relational::GroupedJoin& join_;
+    relational::GroupedJoin& join_;
     const int target_table_;
     BinnedData data_;
 
     bool weighted_ = false;
     int weight_exponent_ = 0;              // weights are held in units of 2^weight_exponent
     int scale_ = 0, shift_ = 0;            // as in TrainingRows
-    Population train_, held_out_, in_bag_; // the last empty where all rows are in the bag
+    RowWeights train_, held_out_, in_bag_; // the last empty where all rows are in the bag
     uint64_t train_rows_ = 0, holdout_rows_ = 0;
     double train_count_ = 0, holdout_count_ = 0; // weights
 

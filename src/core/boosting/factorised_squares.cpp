@@ -9,8 +9,6 @@ namespace btml::boosting {
 
 using namespace relational;
 
-static constexpr uint64_t pairs_at_once = 256;
-
 // One of a histogram's squares, in squares of the values' grid times units of counts.
 double FactorisedSet::square_unit() const {
     return std::ldexp(units().square_unit, 2 * sum_shift_) / shifted(1);
@@ -66,9 +64,7 @@ void FactorisedSet::sketch_squares(int node, Stats* out) {
 }
 
 double FactorisedSet::exact_squares(const Node& node) {
-    std::vector<bool> only_target(join_.tables().size(), false);
-    only_target[static_cast<size_t>(target_table_)] = true;
-    RowSums sums = no_sums(only_target);
+    RowSums sums = no_sums(only_target());
     count_squares(node, sums);
     const Buffer<double>& by_row = sums.sums[static_cast<size_t>(target_table_)];
     return std::accumulate(by_row.begin(), by_row.end(), 0.0);

@@ -17,7 +17,12 @@ static size_t histograms_to_keep(uint64_t bins, uint64_t rows, const Options& op
 }
 
 TreeGrower::TreeGrower(TrainingSet& training, const Options& options, ThreadTeam& team, RunContext& context)
-    : training_(training), options_(options), team_(team), context_(context), tree_memory_(context.memory(), "trees") {}
+    : training_(training),
+      options_(options),
+      team_(team),
+      context_(context),
+      first_loss_(training.train_loss()),
+      tree_memory_(context.memory(), "trees") {}
 
 uint64_t TreeGrower::histogram_bytes(uint64_t bins, uint64_t rows, const Options& options) {
     const bool squares = options.criterion == Criterion::mse_sum;
@@ -264,7 +269,7 @@ Tree TreeGrower::grow(uint64_t tree, const std::vector<int>& features) {
     const int root_rows = training_.start(tree, features);
     most_histograms_ = histograms_to_keep(training_.most_bins(), training_.rows(root_rows), options_);
     units_ = training_.units();
-    rules_.emplace(options_, units_);
+    rules_.emplace(options_, units_, first_loss_);
     tree_.assign(1, {});
     leaves_.clear();
     leaf_count_ = 1;

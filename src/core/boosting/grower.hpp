@@ -87,6 +87,7 @@ class TreeGrower {
     const Options& options_;
     ThreadTeam& team_;
     RunContext& context_;
+    const double first_loss_;
     std::vector<Histogram> histograms_;
     std::vector<int> free_histograms_;
     Reservation tree_memory_;

@@ -6,6 +6,7 @@ namespace btml::boosting {
 
 static constexpr double tie = 1e-9;
 static constexpr double noise = 1e-12;
+static constexpr double noise_of_loss = 1e-18;
 
 static NodeSums operator+(NodeSums a, NodeSums b) {
     return {a.total + b.total, a.squares + b.squares};
@@ -20,14 +21,15 @@ SumUnits sum_units(const TrainingRows& training, const Residuals& residuals) {
     return {residuals.grid(), training.scale(), training.shift(), residuals.square_unit(), slack, true};
 }
 
-SplitRules::SplitRules(const Options& options, const SumUnits& units)
+SplitRules::SplitRules(const Options& options, const SumUnits& units, double loss)
     : criterion(options.criterion),
       count_unit(units.count_unit()),
       l2(std::min(std::ldexp(options.l2, units.shift), 1e60)),
       min_gain(std::ldexp(options.min_gain, 2 * units.grid + units.shift)),
       square_unit(units.square_unit),
       // Every tree before rounds the residual of a row by up to half a unit.
-      rounding(static_cast<double>(options.trees) * options.trees / 4) {
+      rounding(std::max(static_cast<double>(options.trees) * options.trees / 4,
+                        std::ldexp(noise_of_loss * loss, 2 * units.grid))) {
     static constexpr double most = 0x1p62;
     const auto least_count = [&](double rows) {
         const auto count = static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.scale)), 1.0, most));

@@ -45,12 +45,13 @@ SumUnits sum_units(const TrainingRows& training, const Residuals& residuals);
 
 // What makes a split admissible and good, in the units of the grid.
 struct SplitRules {
-    SplitRules(const Options& options, const SumUnits& units);
+    // loss: the mean squared residual before the first tree.
+    SplitRules(const Options& options, const SumUnits& units, double loss);
 
     double weight(int64_t count) const { return static_cast<double>(count) * count_unit; }
     double gain(Stats left, Stats right) const;
     double mean_square_error(NodeSums sums) const;
-    // Gains up to this are none: min_gain, and what rounding could feign in a constant node.
+    // Gains up to this are none: min_gain, and what rounding could feign, however the join is held.
     double least_gain(Stats total) const;
     bool may_split(Stats total) const { return total.count >= min_count && total.count - min_count >= min_count; }
 

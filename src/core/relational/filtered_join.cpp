@@ -1,5 +1,7 @@
 #include "core/relational/filtered_join.hpp"
 
+#include "core/relational/row_blocks.hpp"
+
 #include <map>
 
 namespace btml::relational {
@@ -44,9 +46,14 @@ AliveGroups FilteredJoin::find_alive(const Selection& selection) const {
         Buffer<uint8_t> keys(context.memory(), what, edge.keys, uint8_t{0});
         const Buffer<uint8_t>& source = alive[static_cast<size_t>(from)];
         Buffer<uint8_t>& target = alive[static_cast<size_t>(edge.neighbour)];
-        for (uint64_t g = 0; g < source.size(); g++) keys[edge.key[g]] |= source[g];
-        for (uint64_t g = 0; g < target.size(); g++) target[g] &= keys[back.key[g]];
-        context.poll();
+        for (uint64_t g = 0; g < source.size(); g++) {
+            if (g % RowBlocks::rows_per_poll == 0) context.poll();
+            keys[edge.key[g]] |= source[g];
+        }
+        for (uint64_t g = 0; g < target.size(); g++) {
+            if (g % RowBlocks::rows_per_poll == 0) context.poll();
+            target[g] &= keys[back.key[g]];
+        }
     };
     for (size_t i = join.order().size(); i-- > 1;) semi_join(join.order()[i], 0);
     for (const int t : join.order())

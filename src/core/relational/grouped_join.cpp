@@ -131,4 +131,19 @@ GroupedJoin::GroupedJoin(const Join& join, RunContext& context)
     for (size_t t = 0; t < join.tables().size(); t++) tables_.push_back(grouper.group(static_cast<int>(t)));
 }
 
+void GroupedJoin::keep_rows(size_t table, const Buffer<RowId>& kept, RunContext& context) {
+    GroupedTable& grouped = tables_[table];
+    Buffer<RowId> order(context.memory(), what, kept.size());
+    size_t group = 0;
+    RowBlocks(context, "leaving out rows", kept.size()).run(kept.size(), [&](uint64_t begin, uint64_t end) {
+        for (uint64_t i = begin; i < end; i++) {
+            while (grouped.first[group] <= kept[i]) grouped.first[group++] = static_cast<RowId>(i);
+            order[i] = grouped.order.empty() ? kept[i] : grouped.order[kept[i]];
+        }
+    });
+    grouped.first[grouped.groups()] = static_cast<RowId>(kept.size());
+    grouped.order = std::move(order);
+    grouped.rows = kept.size();
+}
+
 } // namespace btml::relational

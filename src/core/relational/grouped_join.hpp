@@ -38,6 +38,9 @@ class GroupedJoin {
     // A copy of the join's keys; the join's columns stay where they are, in the join's order.
     GroupedJoin(const Join& join, RunContext& context);
 
+    // Leaves out the other rows of a table; of each group, one is kept at least. `kept` ascends.
+    void keep_rows(size_t table, const Buffer<RowId>& kept, RunContext& context);
+
     const std::vector<GroupedTable>& tables() const { return tables_; }
     int relations() const { return relations_; }             // the tables before the bags of a cyclic join
     const std::vector<int>& order() const { return order_; } // tables, parents before children

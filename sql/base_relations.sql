@@ -1,8 +1,8 @@
 -- What becomes one base relation each and what does not; every result against SQL over the query as it stands.
 SET client_min_messages = warning;
 SET jit = off;
-CREATE SCHEMA factorise;
-SET search_path = factorise;
+CREATE SCHEMA base_relations;
+SET search_path = base_relations;
 
 CREATE TABLE a (x int, y int, v float8);
 CREATE TABLE b (x int, y int, w float8);
@@ -238,7 +238,7 @@ SELECT btml.summary(btml.tree_fit('SELECT v, a.x, 1 / coalesce(b.y, 0) AS ratio 
 SELECT btml.sumprod('SELECT v, 1 / coalesce(b.y, 1) AS ratio FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0') = sum(v * (1 / coalesce(b.y, 1))) AS same FROM a LEFT JOIN b ON a.x = b.x AND b.y <> 0;
 
 DROP EXTENSION IF EXISTS file_fdw CASCADE;
-DROP SCHEMA factorise CASCADE;
+DROP SCHEMA base_relations CASCADE;
 
 -- Sub-queries whose comparison folds to a constant.
 SET search_path = public;
