@@ -202,7 +202,7 @@ SourceAnalysis* analyse_query(const Query* original) {
 
 } // namespace
 
-SourceAnalysis* analyse_source(const char* source) {
+SourceAnalysis* analyse_source(const char* source, bool as_one_query) {
     ErrorContextCallback callback;
     callback.callback = point_into_source;
     callback.arg = const_cast<char*>(source);
@@ -214,7 +214,7 @@ SourceAnalysis* analyse_source(const char* source) {
     Query* const query = parse(sql);
     btml_compat_check_permissions(query);
 
-    SourceAnalysis* const analysis = analyse_query(query);
+    SourceAnalysis* const analysis = as_one_query ? whole_source(query, "it is read row by row") : analyse_query(query);
     analysis->text = pstrdup(sql);
     error_context_stack = callback.previous;
     return analysis;

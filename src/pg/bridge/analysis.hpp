@@ -83,8 +83,8 @@ struct SourceAnalysis {
 };
 
 // Errors: PostgreSQL's own for what it cannot parse, find or permit; SYNTAX_ERROR or FEATURE_NOT_SUPPORTED when the
-// source is not one table, view or SELECT.
-SourceAnalysis* analyse_source(const char* source);
+// source is not one table, view or SELECT. as_one_query: nothing is factorised.
+SourceAnalysis* analyse_source(const char* source, bool as_one_query);
 
 // Whether values of this type can be join keys, and how. False: no hash function, or a nondeterministic collation.
 bool key_type(Oid type, Oid collation, KeyType* result);

@@ -17,9 +17,9 @@ static std::vector<T*> to_vector(const List* list) {
     return items;
 }
 
-Source::Source(const std::string& text) {
+Source::Source(const std::string& text, bool as_one_query) {
     const char* const source = text.c_str();
-    analysis_ = pg_call([=] { return analyse_source(source); });
+    analysis_ = pg_call([=] { return analyse_source(source, as_one_query); });
     for (const SourceOutput* output : to_vector<SourceOutput>(analysis_->outputs)) {
         const Oid type = output->type;
         columns_.push_back(
@@ -337,6 +337,11 @@ LoadedSource Source::read(const std::vector<ColumnRequest>& requests, RunContext
     Reading reading(*analysis_, context);
     for (const ColumnRequest& request : requests) reading.add_request(request);
     return reading.run();
+}
+
+uint64_t Source::read_rows(RowSink& sink, const char* phase, RunContext& context) const {
+    const auto* const relation = static_cast<const SourceRelation*>(linitial(analysis_->relations));
+    return run_query(relation->query, analysis_->text, sink, phase, context);
 }
 
 } // namespace btml::pg

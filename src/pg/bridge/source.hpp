@@ -4,6 +4,7 @@
 #include "core/relational/join.hpp"
 #include "pg/bridge/analysis.hpp"
 #include "pg/bridge/dictionaries.hpp"
+#include "pg/bridge/query_rows.hpp"
 
 namespace btml::pg {
 
@@ -34,7 +35,9 @@ struct LoadedSource {
 class Source {
   public:
     // `text` as in SQL. Errors as analyse_source; the rights are the caller's.
-    explicit Source(const std::string& text);
+    explicit Source(const std::string& text) : Source(text, false) {}
+    // A source that is read row by row: one query, for read_rows().
+    static Source of_rows(const std::string& text) { return Source(text, true); }
 
     struct Column {
         std::string name;
@@ -51,8 +54,12 @@ class Source {
 
     // Reads each base relation once, in the active snapshot, with only the columns asked for.
     LoadedSource read(const std::vector<ColumnRequest>& requests, RunContext& context) const;
+    // Of a source of_rows(): gives each row, with all columns, to the sink. Again each time it is called.
+    uint64_t read_rows(RowSink& sink, const char* phase, RunContext& context) const;
 
   private:
+    Source(const std::string& text, bool as_one_query);
+
     SourceAnalysis* analysis_;
     std::vector<Column> columns_;
 };

@@ -205,6 +205,20 @@ double interval_number(const Interval* value) {
 
 } // namespace
 
+bool is_plain_number(NumberKind kind) {
+    switch (kind) {
+    case NumberKind::int2:
+    case NumberKind::int4:
+    case NumberKind::int8:
+    case NumberKind::float4:
+    case NumberKind::float8:
+    case NumberKind::numeric:
+        return true;
+    default:
+        return false;
+    }
+}
+
 double to_number_slowly(Datum value, NumberKind kind) {
     switch (kind) {
     case NumberKind::numeric:

@@ -11,6 +11,9 @@ enum class NumberKind { int2, int4, int8, float4, float8, numeric, boolean, date
 
 NumberKind number_kind(Oid type); // of the type or, for a domain, of its base type; none: not numeric-like
 
+// Integers, reals and numerics: dates, booleans and the like become numbers too, but are nobody's coordinates.
+bool is_plain_number(NumberKind kind);
+
 // How to make a number of a column whose type is not numeric-like; a hint's beginning, without a full stop.
 std::string cast_hint(const std::string& column, Oid type);
 

@@ -1,0 +1,27 @@
+// SQL arrays of numbers, and what can be cast to one, as numbers.
+#pragma once
+
+#include "pg/bridge/guard.hpp"
+#include "pg/bridge/values.hpp"
+
+namespace btml::pg {
+
+// How values of a type become arrays of numbers.
+struct ArrayRule {
+    NumberKind element = NumberKind::none; // none: they do not
+    int16 length = 0;                      // of an element, as PostgreSQL stores it
+    bool by_value = false;
+    char alignment = 0;
+    FmgrInfo* cast = nullptr; // to real[] or float8[], for types that are no arrays
+    int cast_arguments = 0;
+};
+
+// Arrays of integers, reals or numerics, and types with a cast to real[] or float8[]. Lives as long as the context.
+// May ereport.
+ArrayRule array_rule(Oid type, MemoryContext context);
+
+// Puts a value's numbers in the place of `numbers`; NULL elements as null_number, NaN as the NaN that is not NULL.
+// Returns the array's dimensions: 0 for an empty one; numbers of arrays of more than one are not read.
+int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& numbers);
+
+} // namespace btml::pg

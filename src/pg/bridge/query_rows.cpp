@@ -1,0 +1,86 @@
+#include "pg/bridge/query_rows.hpp"
+
+#include <exception>
+
+namespace btml::pg {
+
+namespace {
+
+constexpr uint64_t rows_per_batch = 1024; // after which the memory of detoasted and converted values is given back
+constexpr uint64_t rows_per_progress = 65536;
+
+struct Receiver {
+    DestReceiver interface; // first: PostgreSQL sees only this
+    RowSink* sink;
+    RunContext* context;
+    const char* phase;
+    MemoryContext scratch;
+    uint64_t rows;
+    std::exception_ptr* failure;
+};
+
+// One row of the query. A C++ exception stops the scan and waits in `failure`.
+bool receive(TupleTableSlot* slot, DestReceiver* self) {
+    auto* const receiver = reinterpret_cast<Receiver*>(self);
+    slot_getallattrs(slot);
+    const MemoryContext before = MemoryContextSwitchTo(receiver->scratch);
+    bool more = true;
+    try {
+        receiver->sink->add(slot->tts_values, slot->tts_isnull);
+        if (++receiver->rows % rows_per_progress == 0) receiver->context->progress(receiver->phase, receiver->rows, 0);
+    } catch (...) {
+        *receiver->failure = std::current_exception();
+        more = false;
+    }
+    MemoryContextSwitchTo(before);
+    if (receiver->rows % rows_per_batch == 0) MemoryContextReset(receiver->scratch);
+    return more;
+}
+
+void start_up(DestReceiver*, int, TupleDesc) {}
+void do_nothing(DestReceiver*) {}
+
+// Rows of a plain table are not worth sending through a Gather node, and a serial scan that starts at the first page
+// gives them in the same order each time.
+void run(const Query* query, const char* sql, Receiver* receiver) {
+    const int guc_level = NewGUCNestLevel();
+    set_config_option("synchronize_seqscans", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+    Query* const copy = static_cast<Query*>(copyObjectImpl(query));
+    PlannedStmt* const plan = pg_plan_query(copy, sql, query->hasAggs ? CURSOR_OPT_PARALLEL_OK : 0, nullptr);
+    receiver->sink->expect(static_cast<uint64_t>(std::clamp(plan->planTree->plan_rows, 0.0, 1e10)));
+    PushActiveSnapshot(GetActiveSnapshot());
+    QueryDesc* const description =
+        CreateQueryDesc(plan, sql, GetActiveSnapshot(), InvalidSnapshot, &receiver->interface, nullptr, nullptr, 0);
+    ExecutorStart(description, 0);
+    btml_compat_executor_run(description);
+    ExecutorFinish(description);
+    ExecutorEnd(description);
+    FreeQueryDesc(description);
+    PopActiveSnapshot();
+    AtEOXact_GUC(true, guc_level);
+    MemoryContextDelete(receiver->scratch);
+}
+
+} // namespace
+
+uint64_t run_query(const Query* query, const char* sql, RowSink& sink, const char* phase, RunContext& context) {
+    std::exception_ptr failure;
+    Receiver receiver = {};
+    receiver.interface.receiveSlot = receive;
+    receiver.interface.rStartup = start_up;
+    receiver.interface.rShutdown = do_nothing;
+    receiver.interface.rDestroy = do_nothing;
+    receiver.interface.mydest = DestNone;
+    receiver.sink = &sink;
+    receiver.context = &context;
+    receiver.phase = phase;
+    receiver.failure = &failure;
+    receiver.scratch =
+        pg_call([] { return AllocSetContextCreate(CurrentMemoryContext, "btml scan", ALLOCSET_DEFAULT_SIZES); });
+    context.progress(phase, 0, 0);
+    pg_call([&] { run(query, sql, &receiver); });
+    if (failure) std::rethrow_exception(failure);
+    return receiver.rows;
+}
+
+} // namespace btml::pg

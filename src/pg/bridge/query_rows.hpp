@@ -1,0 +1,24 @@
+// Running a query and taking its rows one by one.
+#pragma once
+
+#include "core/base/run_context.hpp"
+#include "pg/bridge/guard.hpp"
+
+namespace btml::pg {
+
+class RowSink {
+  public:
+    virtual ~RowSink() = default;
+
+    // Before the first row, with the planner's estimate of their number.
+    virtual void expect(uint64_t /*rows*/) {}
+    // The current memory context is emptied now and then between rows. An exception stops the query. A PostgreSQL error
+    // may leave by longjmp, so no object with a destructor is alive where one can come up.
+    virtual void add(const Datum* values, const bool* nulls) = 0;
+};
+
+// Plans and runs the query in the active snapshot; returns the number of rows. Cancellable between rows; `phase` names
+// the work in btml.progress, a string literal.
+uint64_t run_query(const Query* query, const char* sql, RowSink& sink, const char* phase, RunContext& context);
+
+} // namespace btml::pg

@@ -1,0 +1,206 @@
+#include "pg/point_source.hpp"
+
+namespace btml::pg {
+
+namespace {
+
+int find(const Source& source, std::string_view name) {
+    for (const Source::Column& column : source.columns())
+        if (column.name == name) return source.column(column.name);
+    return -1;
+}
+
+} // namespace
+
+PointSource::PointSource(const std::string& source, const char* what, PointParts parts)
+    : source_(Source::of_rows(source)), what_(what), parts_(std::move(parts)) {
+    find_parts();
+    find_coordinates();
+}
+
+PointSource::PointSource(const std::string& source, const char* what, PointParts parts, const PointSource& like)
+    : source_(Source::of_rows(source)), what_(what), parts_(std::move(parts)), names_(like.names_) {
+    find_parts();
+    const bool arrays = like.coordinates_[0].number == NumberKind::none;
+    for (const std::string& name : names_) coordinates_.push_back(column(source_.column(name), arrays));
+}
+
+// Error wrong_type unless the column is one of numbers or, where asked for, of arrays.
+PointSource::Column PointSource::column(int position, bool arrays) const {
+    const Source::Column& column = source_.columns()[static_cast<size_t>(position)];
+    const Oid type = column.type;
+    Column result{column.name, position, pg_call([=] { return number_kind(type); }), {}};
+    if (!is_plain_number(result.number)) result.number = NumberKind::none;
+    if (arrays) result.array = pg_call([=] { return array_rule(type, CurrentMemoryContext); });
+    if (result.number != NumberKind::none && !arrays) return result;
+    if (result.array.element != NumberKind::none) return result;
+    throw Error(ErrorCode::wrong_type,
+                format("column \"%s\" of the %s has type %s, not %s", column.name.c_str(), what_,
+                       pg_call([=] { return format_type_be(type); }), arrays ? "an array of numbers" : "a number"),
+                "",
+                arrays ? "Arrays are of float8, real, numeric or integers, or of a type with a cast to one of the "
+                         "first two."
+                       : cast_hint(column.name, type) + ".");
+}
+
+void PointSource::find_parts() {
+    id_ = find(source_, "id");
+    if (id_ >= 0 && parts_.ids) {
+        const Oid type = source_.columns()[static_cast<size_t>(id_)].type;
+        id_rule_ = pg_call([=] { return label_rule(type, CurrentMemoryContext); });
+    }
+    const int weight = find(source_, "weight");
+    if (weight >= 0 && parts_.weights) weight_ = column(weight, false);
+    if (!parts_.values) return;
+    const int values = source_.column(*parts_.values);
+    const Oid type = source_.columns()[static_cast<size_t>(values)].type;
+    const bool is_number = is_plain_number(pg_call([=] { return number_kind(type); }));
+    values_ = column(values, parts_.arrays && !is_number);
+}
+
+void PointSource::find_coordinates() {
+    const auto is_number = [&](int i) {
+        const Oid type = source_.columns()[static_cast<size_t>(i)].type;
+        return is_plain_number(pg_call([=] { return number_kind(type); }));
+    };
+    const int x = find(source_, "x");
+    if (x >= 0 && x != values_.position && !is_number(x)) {
+        names_.push_back("x");
+        coordinates_.push_back(column(x, true));
+        return;
+    }
+    for (int i = 0; i < static_cast<int>(source_.columns().size()); i++) {
+        const std::string& name = source_.columns()[static_cast<size_t>(i)].name;
+        if (name == "id" || name == "weight" || i == values_.position || !is_number(i)) continue;
+        source_.column(name); // it is the only one of this name
+        names_.push_back(name);
+        coordinates_.push_back(column(i, false));
+    }
+    if (names_.empty())
+        throw Error(ErrorCode::invalid_argument, format("the %s have no coordinates", what_), "",
+                    "Coordinates are the elements of an array column \"x\", or else the columns of numbers other than "
+                    "\"id\", \"weight\" and those with a part of their own.");
+}
+
+std::optional<size_t> PointSource::dimensions() const {
+    if (coordinates_[0].number == NumberKind::none) return std::nullopt;
+    return coordinates_.size();
+}
+
+class PointSource::Reader : public RowSink {
+  public:
+    Reader(const PointSource& source, const std::function<void(const PointRow&)>& take)
+        : source_(source), take_(take), dimensions_(source.dimensions().value_or(0)) {
+        point_.x = {x_.data(), 0};
+        x_.resize(dimensions_);
+    }
+
+    void add(const Datum* values, const bool* nulls) override {
+        point_.number = rows_++;
+        read_coordinates(values, nulls);
+        read_values(values, nulls);
+        point_.weight = source_.weight_.position < 0 ? 1 : number(source_.weight_, values, nulls);
+        if (source_.parts_.ids) read_id(values, nulls);
+        take_(point_);
+    }
+
+  private:
+    [[noreturn]] void refuse(ErrorCode code, const Column& column, const char* what, const char* hint) const {
+        throw Error(code,
+                    format("row %llu of the %s has %s in column \"%s\"", static_cast<unsigned long long>(rows_),
+                           source_.what_, what, column.name.c_str()),
+                    "", hint);
+    }
+
+    void check(const Column& column, double x) const {
+        if (std::isfinite(x)) return;
+        if (is_null(x)) refuse(ErrorCode::null_value, column, "NULL", "Leave such rows out with WHERE.");
+        refuse(ErrorCode::out_of_range, column, std::isnan(x) ? "NaN" : "an infinite number",
+               "Leave such rows out with WHERE.");
+    }
+
+    double number(const Column& column, const Datum* values, const bool* nulls) const {
+        const auto i = static_cast<size_t>(column.position);
+        const NumberKind kind = column.number;
+        const Datum value = values[i];
+        double x = null_number;
+        if (!nulls[i])
+            x = kind == NumberKind::numeric ? pg_call([=] { return to_number(value, kind); }) : to_number(value, kind);
+        check(column, x);
+        return x;
+    }
+
+    // False for NULL.
+    bool array(const Column& column, const Datum* values, const bool* nulls, std::vector<double>& to) const {
+        const auto i = static_cast<size_t>(column.position);
+        if (nulls[i]) return false;
+        const int dimensions = read_numbers(column.array, values[i], to);
+        if (dimensions > 1)
+            refuse(ErrorCode::wrong_type, column, "an array of more than one dimension", "Take one slice of it.");
+        if (dimensions == 0) refuse(ErrorCode::invalid_argument, column, "an empty array", "Leave such rows out.");
+        for (const double x : to) check(column, x);
+        return true;
+    }
+
+    // The first row says how many.
+    void check_length(const Column& column, size_t length, size_t& expected) const {
+        if (expected == 0) expected = length;
+        if (length != expected)
+            refuse(ErrorCode::invalid_argument, column,
+                   format("%zu numbers, where row 1 has %zu,", length, expected).c_str(),
+                   "All arrays of one source must have the same length.");
+    }
+
+    void read_coordinates(const Datum* values, const bool* nulls) {
+        const Column& first = source_.coordinates_[0];
+        if (first.number != NumberKind::none) {
+            for (size_t c = 0; c < x_.size(); c++) x_[c] = number(source_.coordinates_[c], values, nulls);
+        } else {
+            if (!array(first, values, nulls, x_)) check(first, null_number);
+            check_length(first, x_.size(), dimensions_);
+        }
+        point_.x = x_;
+    }
+
+    void read_values(const Datum* values, const bool* nulls) {
+        const Column& column = source_.values_;
+        if (column.position < 0) return;
+        if (nulls[column.position]) {
+            point_.values = {};
+            return;
+        }
+        if (column.number != NumberKind::none) {
+            values_.assign(1, number(column, values, nulls));
+        } else {
+            array(column, values, nulls, values_);
+            check_length(column, values_.size(), length_);
+        }
+        point_.values = values_;
+    }
+
+    void read_id(const Datum* values, const bool* nulls) {
+        point_.has_id = source_.id_ < 0 || !nulls[source_.id_];
+        if (source_.id_ < 0) {
+            number_ = std::to_string(rows_);
+            point_.id = number_;
+        } else if (point_.has_id) {
+            const Datum value = values[source_.id_];
+            point_.id = pg_call([=, this] { return label_of(value, source_.id_rule_); });
+        }
+    }
+
+    const PointSource& source_;
+    const std::function<void(const PointRow&)>& take_;
+    uint64_t rows_ = 0;
+    size_t dimensions_, length_ = 0;
+    std::vector<double> x_, values_;
+    std::string number_;
+    PointRow point_{};
+};
+
+uint64_t PointSource::read(const std::function<void(const PointRow&)>& take, RunContext& context) const {
+    Reader reader(*this, take);
+    return source_.read_rows(reader, "reading points", context);
+}
+
+} // namespace btml::pg

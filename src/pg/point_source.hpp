@@ -1,0 +1,71 @@
+// Points read from a source, row by row. Their coordinates are the elements of a numeric array column `x`, or else
+// every numeric column that has no other part to play.
+#pragma once
+
+#include "pg/bridge/number_array.hpp"
+#include "pg/bridge/source.hpp"
+
+namespace btml::pg {
+
+// Rows of a source with another part than that of coordinates. Whether wanted or not, the columns `id` and `weight`
+// are no coordinates.
+struct PointParts {
+    bool ids = false;
+    bool weights = false;
+    std::optional<std::string> values; // a column of numbers or, with `arrays`, of arrays of them
+    bool arrays = false;
+};
+
+struct PointRow {
+    uint64_t number; // of the row, from 0
+    std::span<const double> x;
+    std::span<const double> values; // of the column so named; empty where it is NULL
+    double weight;                  // 1 without a column `weight`
+    std::string_view id;            // the column `id` as text, or the number of the row from 1
+    bool has_id;                    // false where the column `id` is NULL
+};
+
+class PointSource {
+  public:
+    // what: "keys", "queries", "points": names them in errors; a string literal. Errors: those of Source;
+    // invalid_argument for a source without coordinates; wrong_type naming a column that is no number.
+    PointSource(const std::string& source, const char* what, PointParts parts);
+    // Points with the coordinates of others, by name; further columns are not looked at.
+    PointSource(const std::string& source, const char* what, PointParts parts, const PointSource& like);
+
+    // Names of columns; of an array, "x" alone.
+    const std::vector<std::string>& coordinates() const { return names_; }
+    // Number of coordinates; nothing for arrays, whose first row says it.
+    std::optional<size_t> dimensions() const;
+
+    // Gives each row to `take`; returns their number. Can be called again, to read anew. Errors: null_value and
+    // out_of_range for a NULL, NaN or infinite number, wrong_type for arrays of more than one dimension,
+    // invalid_argument for an empty array and for arrays of different lengths, naming row and column.
+    uint64_t read(const std::function<void(const PointRow&)>& take, RunContext& context) const;
+
+  private:
+    class Reader;
+
+    // A column of numbers, or of arrays of them.
+    struct Column {
+        std::string name;
+        int position = -1; // −1: there is none
+        NumberKind number = NumberKind::none;
+        ArrayRule array;
+    };
+
+    void find_parts();
+    void find_coordinates();
+    Column column(int position, bool arrays) const;
+
+    Source source_;
+    const char* what_;
+    PointParts parts_;
+    std::vector<std::string> names_;
+    std::vector<Column> coordinates_; // one, where it is an array
+    Column values_, weight_;
+    int id_ = -1;
+    LabelRule id_rule_;
+};
+
+} // namespace btml::pg
