@@ -1,0 +1,26 @@
+// Attention, softmax(q·k/√d)·V, as a mean under a Gaussian kernel.
+#pragma once
+
+#include "core/kernel/kernel_sums.hpp"
+
+namespace btml::kernel {
+
+// Lemma 4.1 of the paper of KernelSums: with the coordinate √(max‖k‖² − ‖k_j‖²) appended to the keys, 0 to the queries,
+// and σ² = √d, exp(q·k/√d) is a Gaussian kernel but for a factor of the query alone, which the softmax cancels and
+// which is therefore never formed.
+class Attention {
+  public:
+    // Keys of d coordinates whose values are the components of V, at least one. Bandwidth, kernel and scale of the
+    // options are not looked at; epsilon is measured on the normalised output. Errors as of KernelSums.
+    Attention(Keys keys, const Options& options, RunContext& context);
+
+    // A row's std_error is the root mean square over its components. Queries have d coordinates.
+    Estimates evaluate(const Points& queries);
+
+  private:
+    RunContext& context_;
+    size_t dimensions_;
+    KernelSums sums_;
+};
+
+} // namespace btml::kernel

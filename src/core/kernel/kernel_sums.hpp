@@ -1,0 +1,55 @@
+// Sums of a kernel over keys, at queries: weighted sums, densities and means.
+//
+// Exact sums evaluate every pair, in tiles. Sampled ones follow ApproxKMV (Indyk, Kapralov, Sheth, Wagner: Improved
+// Algorithms for Kernel Matrix-Vector Multiplication Under Sparsity Assumptions): what is heavy is summed exactly, of
+// the light rest a sample is. The estimates are unbiased sums (means: their ratios) whatever is found to be heavy.
+#pragma once
+
+#include "core/kernel/options.hpp"
+#include "core/kernel/points.hpp"
+
+#include <memory>
+#include <string>
+
+namespace btml::kernel {
+
+// How a call came to its estimates.
+struct Report {
+    Method method = Method::exact; // exact or sampled
+    std::string reason;            // of the choice, one sentence
+    uint64_t keys = 0;             // distinct ones
+    double evaluated = 0;          // share of all pairs that was evaluated, the pilot's included
+    double relative_error = 0;     // estimated, as Options::epsilon measures it; 0 when exact
+};
+
+// Row by row as the queries came.
+struct Estimates {
+    size_t columns; // 1, or the number of targets for means
+    Buffer<double> values;
+    Buffer<double> std_errors; // one a row: the root mean square over the columns; 0 when exact
+    Report report;
+};
+
+class KernelSums {
+  public:
+    // Takes the keys; equal ones are merged. Errors: those of Options::check; invalid_argument when there is no key,
+    // or too few columns of values for the quantity, for weights that sum to nothing positive (density) and negative
+    // weights (mean, density); out_of_range where keys spread over more than 10^12 bandwidths; memory_limit.
+    KernelSums(Keys keys, Quantity quantity, const Options& options, RunContext& context);
+    ~KernelSums();
+    KernelSums(KernelSums&&) noexcept;
+
+    // Epsilon holds for the queries of one call together. When exact, a query's result does not depend on the others:
+    // a caller who streams them calls this for one batch after another. A mean whose weights all vanish is the nearest
+    // key's value. Errors: invalid_argument for another number of dimensions; memory_limit.
+    Estimates evaluate(const Points& queries);
+
+    // Bytes that the keys and one call need at most, the Points given included.
+    static uint64_t memory(size_t keys, size_t queries, size_t dimensions, size_t columns, int threads);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace btml::kernel

@@ -1,0 +1,53 @@
+// What a caller chooses of a kernel sum.
+#pragma once
+
+#include "core/base/error.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace btml::kernel {
+
+// k(u) for a difference u of points in units of the bandwidth.
+enum class Kernel : uint8_t {
+    gaussian,    // exp(−‖u‖₂²/2)
+    laplacian,   // exp(−‖u‖₁)
+    epanechnikov // max(0, 1 − ‖u‖₂²)
+};
+
+enum class Scale : uint8_t {
+    none,
+    sd // each coordinate is divided by its standard deviation over the keys (n − 1); one that is constant stays
+};
+
+enum class Method : uint8_t { automatic, exact, sampled };
+
+// What is formed of the sums s_c = Σ_j value_jc·k(q, key_j).
+enum class Quantity : uint8_t {
+    sum,     // s_0; value 0 is the weight
+    density, // s_0 / (Σ weights · ∫k), the integral in the units of the columns
+    mean     // s_c / s_0 for c ≥ 1: value 0 is the weight, value c the weight times a target (Nadaraya–Watson)
+};
+
+struct Options {
+    double bandwidth = 0; // in units of the columns, or of their standard deviations with Scale::sd
+    Kernel kernel = Kernel::gaussian;
+    Scale scale = Scale::none;
+    Method method = Method::automatic;
+    // With probability `confidence` at least: ‖y − Kx‖₂ ≤ epsilon·‖x‖₂ for sums of the weights x, and
+    // ‖y − exact‖₂ ≤ epsilon·‖exact‖₂ over all queries and columns for densities and means.
+    double epsilon = 0.1;
+    double confidence = 0.99;
+    uint64_t seed = 0;
+
+    // Error invalid_argument for a bandwidth that is not positive and finite, an epsilon that is not positive and
+    // finite and a confidence outside (0, 1).
+    void check() const;
+};
+
+// By their names in SQL. Error invalid_argument with the valid names for any other.
+Kernel kernel_named(std::string_view name);
+Scale scale_named(std::string_view name);
+Method method_named(std::string_view name); // auto | exact | sampled
+
+} // namespace btml::kernel
