@@ -6,6 +6,7 @@
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
+#include "pg/estimate.hpp"
 
 namespace btml::pg {
 
@@ -101,29 +102,11 @@ void warn_of_long_work(const TensorSketch& sketch, uint64_t size) {
     });
 }
 
-// btml.estimate. The bounds hold with probability 1 − δ.
-struct Estimate {
-    double value, std_error, lower, upper;
-    int64 evaluations;
-};
-
-// |value − exact| ≤ ε·exact, so exact is between value/(1 + ε) and value/(1 − ε).
+// The bounds hold with probability 1 − δ: |value − exact| ≤ ε·exact, so exact is between value/(1 + ε) and value/(1 −
+// ε).
 Estimate bounded(double value, double epsilon, uint64_t size, int tables) {
     const double most = epsilon < 1 ? value / (1 - epsilon) : value > 0 ? std::numeric_limits<double>::infinity() : 0;
     return {value, value * sketch_relative_sd(size, tables), value / (1 + epsilon), most, static_cast<int64>(size)};
-}
-
-Datum estimate_datum(FunctionCallInfo fcinfo, const Estimate& estimate) {
-    return pg_call([=] {
-        TupleDesc columns;
-        if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE)
-            ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("the function must return btml.estimate")));
-        Datum values[] = {Float8GetDatum(estimate.value), Float8GetDatum(estimate.std_error),
-                          Float8GetDatum(estimate.lower), Float8GetDatum(estimate.upper),
-                          Int64GetDatum(estimate.evaluations)};
-        bool nulls[std::size(values)] = {};
-        return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
-    });
 }
 
 // The measured error, as an INFO message. The values are squared in place.

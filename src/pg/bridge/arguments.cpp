@@ -58,6 +58,19 @@ std::vector<std::string> Arguments::columns(int i, const char* name) const {
     return names;
 }
 
+std::vector<int> Arguments::integers(int i, const char* name) const {
+    const Datum array = datum(i, name);
+    require_one_dimension(pg_call([=] { return DatumGetArrayTypeP(array); }), name);
+    const Elements elements = pg_call([=] { return deconstruct(array, INT4OID); });
+    std::vector<int> integers;
+    for (int k = 0; k < elements.count; k++) {
+        if (elements.nulls[k])
+            throw Error(ErrorCode::null_value, format("argument \"%s\" must not contain NULL", name));
+        integers.push_back(DatumGetInt32(elements.values[k]));
+    }
+    return integers;
+}
+
 std::vector<double> Arguments::numbers(int i, const char* name) const {
     const Datum array = datum(i, name);
     ArrayType* const value = pg_call([=] { return DatumGetArrayTypeP(array); });

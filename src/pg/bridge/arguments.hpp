@@ -24,6 +24,8 @@ class Arguments {
     bool boolean(int i, const char* name) const { return DatumGetBool(datum(i, name)); }
     // name[] without NULLs.
     std::vector<std::string> columns(int i, const char* name) const;
+    // integer[] without NULLs.
+    std::vector<int> integers(int i, const char* name) const;
     // float8[] of one dimension; NULL elements as null_number, NaN as the NaN that is not NULL.
     std::vector<double> numbers(int i, const char* name) const;
 
