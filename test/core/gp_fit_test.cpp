@@ -323,8 +323,6 @@ TEST(GaussianProcess, Refusals) {
     options = plain_options();
     options.combine = Combine::kernel_sum;
     EXPECT_EQ(refusal(options, rows, {}).message, "combine => 'kernel_sum' needs search => 'local', not 'none'");
-    options.combine = Combine::boosted;
-    EXPECT_EQ(refusal(options, rows, {}).code, ErrorCode::not_supported);
     options = plain_options();
     EXPECT_EQ(refusal(options, {}, {}).message, "there are no rows to train on");
     std::vector<PlainRow> none = rows;

@@ -1,13 +1,11 @@
 #include "core/gp/fit.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/base/threads.hpp"
 #include "core/base/worker_contexts.hpp"
+#include "core/gp/boosted_training.hpp"
 #include "core/gp/leave_one_out_score.hpp"
-#include "core/gp/order_search.hpp"
 #include "core/gp/predictor.hpp"
 #include "core/gp/sum_training.hpp"
-#include "core/gp/training_columns.hpp"
 
 #include <algorithm>
 #include <array>
@@ -62,11 +60,6 @@ struct Estimate {
     }
 };
 
-struct Candidate {
-    Encoding encoding;
-    FoundOrder found;
-};
-
 class Trainer {
   public:
     Trainer(Dataset dataset, const Options& options, RunContext& context);
@@ -81,12 +74,13 @@ class Trainer {
     void time(const char* phase, const Body& body);
     void standardise();
     void find_candidates(size_t count, int evaluations);
-    Candidate find(size_t member, int evaluations, RunContext& context) const;
+    MemberTraining member_training() const { return {data_.training, options_, value_bits_, limits_}; }
     std::vector<double> mixture_weights() const;
     FitResult empty_model(Combine combine) const;
     FitResult assemble(std::span<const size_t> chosen, std::span<const double> weights);
     FitResult fit_mixture(size_t members, int evaluations);
     FitResult fit_sum(int members, uint64_t evaluations);
+    FitResult fit_boosted(uint64_t evaluations);
     FitResult fit_better(int sum_members, uint64_t evaluations);
     SumTraining sum_training(int members, uint64_t evaluations) const;
     Encoding encoding_without_shifts() const;
@@ -163,43 +157,23 @@ void Trainer::standardise() {
                                    shortest(*options_.noise).c_str(), shortest(limits_.least_noise).c_str()));
 }
 
-// Member 0 has its grid where the data has it.
-std::vector<double> shifts(size_t features, uint64_t seed, size_t member) {
-    std::vector<double> result;
-    if (member > 0)
-        for (size_t f = 0; f < features; f++) result.push_back(random_unit(seed, member, f));
-    return result;
-}
-
-Candidate Trainer::find(size_t member, int evaluations, RunContext& context) const {
-    const TrainingColumns& training = data_.training;
-    const std::vector<FeatureView> views = training.views();
-    Encoding encoding(views, training.target.span(), training.weight.span(), value_bits_,
-                      shifts(views.size(), static_cast<uint64_t>(options_.seed), member), options_.outside, context);
-    const DistinctRows rows = [&] {
-        const BitRows bits = encoding.encode_rows(views, context);
-        const Observations observations = make_observations(training.target.span(), training.weight.span(), context);
-        return merge_equal_rows(bits, encoding.bits(), observations, context);
-    }();
-    const OrderSearch search{
-        options_.search, static_cast<uint64_t>(evaluations), limits_, {}, static_cast<uint64_t>(options_.seed), member};
-    FoundOrder found = search_order(encoding, rows, search, context);
-    return {std::move(encoding), std::move(found)};
-}
-
 void Trainer::find_candidates(size_t count, int evaluations) {
     const int each = evaluations > 0 ? std::max(1, evaluations / static_cast<int>(count)) : default_member_evaluations;
+    const MemberTraining training = member_training();
+    const std::span<const double> target = data_.training.target.span();
     candidates_.resize(count);
     context_.progress("searching bit orders and kernels", 0, count);
     if (count == 1) {
-        candidates_[0] = find(0, each, context_);
+        candidates_[0] = training.find(target, 0, static_cast<uint64_t>(each), context_);
     } else {
         ThreadTeam team(context_, static_cast<int>(count));
         WorkerContexts contexts(context_, team.size(), estimate_->search, "a search of kernels");
         team.for_each(
             count,
             [&](size_t member, int worker) {
-                contexts.run(worker, [&](RunContext& own) { candidates_[member] = find(member, each, own); });
+                contexts.run(worker, [&](RunContext& own) {
+                    candidates_[member] = training.find(target, member, static_cast<uint64_t>(each), own);
+                });
                 if (worker == 0) context_.progress("searching bit orders and kernels", member, count);
             },
             [&] { contexts.poll(); });
@@ -231,24 +205,14 @@ std::vector<double> Trainer::mixture_weights() const {
 }
 
 Member Trainer::finish(const Candidate& candidate, double weight, LeaveOneOutScore& score) {
-    const TrainingColumns& training = data_.training;
-    const BitRows rows = candidate.encoding.encode_rows(training.views(), context_);
-    const std::vector<uint16_t> bits = bits_of_levels(candidate.encoding, candidate.found.order);
-    const SortedRows sorted = [&] {
-        RowSorter sorter(rows, context_);
-        sorter.propose(bits, context_);
-        return std::move(sorter).take();
-    }();
-    Observations observations = make_observations({}, {}, context_);
-    {
-        const Observations unsorted = make_observations(training.target.span(), training.weight.span(), context_);
-        gather(unsorted, sorted.rows.span(), observations, context_);
-    }
-    const Kernel& kernel = candidate.found.kernel;
-    score.add(weight, leave_one_out(sorted.common.span(), observations, kernel, context_), observations, kernel.noise,
-              sorted.rows.span(), context_);
-    return {candidate.encoding, candidate.found.order, Trie(rows, bits, sorted, observations, kernel, context_),
-            weight};
+    const auto& [encoding, found] = candidate;
+    Trie trie = build_trie(
+        encoding, found.order, found.kernel, data_.training, data_.training.target.span(),
+        [&](const Normals& latent, const Observations& sorted, std::span<const uint32_t> row) {
+            score.add(weight, latent, sorted, found.kernel.noise, row, context_);
+        },
+        context_);
+    return {encoding, found.order, std::move(trie), weight};
 }
 
 FitResult Trainer::empty_model(Combine combine) const {
@@ -355,6 +319,26 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     return result;
 }
 
+FitResult Trainer::fit_boosted(uint64_t evaluations) {
+    const int members = options_.members > 0 ? options_.members : boosted_members_within(evaluations);
+    FitResult result = empty_model(Combine::boosted);
+    Model& model = result.model;
+    time("training members", [&] {
+        TrainedBoosted trained = train_boosted(member_training(), data_.training, data_.held_out,
+                                               {members, evaluations, options_.noise, limits_.least_noise}, context_);
+        const LeaveOneOut& score = trained.leave_one_out;
+        model.members = std::move(trained.members);
+        model.noise = trained.noise;
+        model.variance_factor = trained.variance_factor;
+        model.leave_one_out = LeaveOneOut{score.rows, score.mean_nll + std::log(spread_.scale),
+                                          score.rmse * spread_.scale, score.coverage_90};
+        model.evaluations = trained.evaluations;
+    });
+    score_held_out(model);
+    model.rows_of_members = std::move(data_.training);
+    return result;
+}
+
 // A sum and a single member, by their leave-one-out scores.
 FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
     const int alone = static_cast<int>(std::min<uint64_t>(default_member_evaluations, evaluations / 10));
@@ -372,7 +356,9 @@ FitResult Trainer::fit() {
         options_.evaluations > 0 ? static_cast<uint64_t>(options_.evaluations) : default_evaluations(rows);
     const int members = options_.members > 0 ? options_.members : members_within(evaluations);
     FitResult result;
-    if (options_.combine == Combine::kernel_sum)
+    if (options_.combine == Combine::boosted)
+        result = fit_boosted(evaluations);
+    else if (options_.combine == Combine::kernel_sum)
         result = fit_sum(std::max(members, SumTraining::least_members), evaluations);
     else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
         result = fit_better(members, evaluations);
@@ -393,9 +379,10 @@ std::vector<FitResult> Trainer::fit_members() {
 }
 
 void check_combination(const Options& options) {
-    if (options.combine == Combine::boosted)
-        throw Error(ErrorCode::not_supported, "combine => 'boosted' is not available yet", {},
-                    "Use combine => 'kernel_sum' or 'mixture'.");
+    if (options.combine == Combine::boosted && options.signal)
+        throw Error(ErrorCode::invalid_argument, "combine => 'boosted' takes no signal",
+                    "Every member learns the variance of what those before it leave.",
+                    "Leave signal NULL, or use combine => 'kernel_sum' or 'mixture'.");
     if (options.combine == Combine::kernel_sum && options.search != Search::local)
         throw Error(ErrorCode::invalid_argument,
                     format("combine => 'kernel_sum' needs search => 'local', not '%s'", name_of(options.search)),

@@ -13,7 +13,8 @@ class Predictor {
 
     // One value per feature in the model's order: a number, a category's code (as a double; one that the model does not
     // know, or -1, is a category never seen), or null_number. In the target's units. A mixture's mean is Σ p μ, its
-    // variance Σ p (s + (μ − mean)²). O(log n + q/64) for each member. Not thread-safe (scratch space).
+    // variance Σ p (s + (μ − mean)²); boosted, they are Σ p μ and factor · Σ p s. O(log n + q/64) for each member. Not
+    // thread-safe (scratch space).
     Normal latent(std::span<const double> features);
     // The same with the noise of an observation of weight 1.
     Normal observation(std::span<const double> features);
@@ -22,6 +23,7 @@ class Predictor {
 
   private:
     void predict_members(std::span<const double> features);
+    Normal latent_on_scale(std::span<const double> features);
 
     Model& model_;
     std::vector<PointEncoder> encoders_; // of the members
