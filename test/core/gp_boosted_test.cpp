@@ -194,6 +194,20 @@ TEST(BoostedProcess, StopsByTheScoreOfHeldOutRows) {
     EXPECT_NEAR(kept, nll / count, 1e-9);
 }
 
+TEST(BoostedProcess, HeldOutRowsKeepMembersThatHelp) {
+    QuietContext context;
+    std::vector<PlainRow> rows = random_rows(600, 6);
+    for (size_t i = 0; i < rows.size(); i++) rows[i].held_out = i % 4 == 0;
+    Options options = boosted_options(8);
+    options.search = Search::local;
+    options.evaluations = 1600;
+    const Model model = fit_rows(rows, options, {false, true}, context).model;
+    EXPECT_GT(model.members.size(), 2u);
+    options.combine = Combine::mixture;
+    options.members = 1;
+    EXPECT_LT(*model.holdout_nll, *fit_rows(rows, options, {false, true}, context).model.holdout_nll);
+}
+
 TEST(BoostedProcess, TheSameBytesWhateverTheThreadsAndTheOrderOfRows) {
     std::vector<PlainRow> rows = weighted_rows(60, 4);
     QuietContext one(1), four(4);

@@ -2,6 +2,7 @@
 
 #include "core/gp/point_encoder.hpp"
 #include "core/gp/residual_chain.hpp"
+#include "core/gp/sum_training.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,11 +18,11 @@ constexpr double quantile_90 = 1.6448536269514722;
 // What members say of the rows that are not trained on, added up member by member.
 class HeldOut {
   public:
-    HeldOut(const TrainingColumns& rows, RunContext& context)
+    HeldOut(const TrainingColumns& rows, const BoostedTraining& training, RunContext& context)
         : rows_(rows),
           residuals_(context.memory(), "held-out rows", rows.rows()),
           variances_(context.memory(), "held-out rows", rows.rows(), 0.0) {
-        std::copy(rows.target.begin(), rows.target.end(), residuals_.begin());
+        for (size_t i = 0; i < rows.rows(); i++) residuals_[i] = (rows.target[i] - training.centre) / training.scale;
     }
 
     bool empty() const { return rows_.rows() == 0; }
@@ -120,6 +121,11 @@ LeaveOneOut score(const Residuals& residuals, const Variances& variances, RunCon
 
 } // namespace
 
+uint64_t default_boosted_evaluations(size_t rows) {
+    static constexpr uint64_t evaluations_per_member = 10000;
+    return std::min(default_evaluations(rows), BoostedTraining::most_members * evaluations_per_member);
+}
+
 int boosted_members_within(uint64_t evaluations) {
     static constexpr uint64_t evaluations_per_member = 2000;
     return static_cast<int>(std::clamp<uint64_t>(evaluations / evaluations_per_member, BoostedTraining::least_members,
@@ -130,7 +136,7 @@ TrainedBoosted train_boosted(const MemberTraining& member_training, const Traini
                              const TrainingColumns& held_out, const BoostedTraining& training, RunContext& context) {
     TrainedBoosted result{{}, 1, 1, {}, 0};
     ResidualChain chain(rows, context);
-    HeldOut others(held_out, context);
+    HeldOut others(held_out, training, context);
     const auto most = static_cast<size_t>(training.members);
     const double fraction = 1 - std::pow(BoostedTraining::left_of_signal, 1.0 / training.members);
     double best = std::numeric_limits<double>::infinity();

@@ -20,8 +20,11 @@ struct BoostedTraining {
     uint64_t evaluations; // of the likelihood, by all members together
     std::optional<double> noise;
     double least_noise;
+    double centre, scale; // from the held-out targets to the others' scale
 };
 
+// Unless the user says otherwise: as for a sum, but at most 200,000.
+uint64_t default_boosted_evaluations(size_t rows);
 // Members within so many evaluations.
 int boosted_members_within(uint64_t evaluations);
 

@@ -324,8 +324,9 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
     FitResult result = empty_model(Combine::boosted);
     Model& model = result.model;
     time("training members", [&] {
-        TrainedBoosted trained = train_boosted(member_training(), data_.training, data_.held_out,
-                                               {members, evaluations, options_.noise, limits_.least_noise}, context_);
+        TrainedBoosted trained = train_boosted(
+            member_training(), data_.training, data_.held_out,
+            {members, evaluations, options_.noise, limits_.least_noise, spread_.centre, spread_.scale}, context_);
         const LeaveOneOut& score = trained.leave_one_out;
         model.members = std::move(trained.members);
         model.noise = trained.noise;
@@ -352,8 +353,9 @@ FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
 
 FitResult Trainer::fit() {
     const size_t rows = data_.training.rows();
-    const uint64_t evaluations =
-        options_.evaluations > 0 ? static_cast<uint64_t>(options_.evaluations) : default_evaluations(rows);
+    const uint64_t by_rows =
+        options_.combine == Combine::boosted ? default_boosted_evaluations(rows) : default_evaluations(rows);
+    const uint64_t evaluations = options_.evaluations > 0 ? static_cast<uint64_t>(options_.evaluations) : by_rows;
     const int members = options_.members > 0 ? options_.members : members_within(evaluations);
     FitResult result;
     if (options_.combine == Combine::boosted)
