@@ -188,7 +188,7 @@ TEST(BoostedProcess, StopsByTheScoreOfHeldOutRows) {
     Predictor predictor(model);
     for (const PlainRow& row : rows) {
         if (!row.held_out) continue;
-        nll -= predictor.log_density(features_of(row), row.y);
+        nll -= predictor.score(features_of(row), row.y).log_density;
         count++;
     }
     EXPECT_NEAR(kept, nll / count, 1e-9);

@@ -149,7 +149,7 @@ TEST(GaussianProcess, AgreesWithDenseAlgebra) {
         for (const PlainRow& row : points) {
             if (row.weight == 0) continue;
             double dense_mean = 0;
-            expect_near(predictor.log_density(features_of(row), row.y, shape.weights ? row.weight : 1),
+            expect_near(predictor.score(features_of(row), row.y, shape.weights ? row.weight : 1).log_density,
                         dense_density(training, row, dense_mean), 1);
             const Normal latent = predictor.latent(features_of(row)), seen = predictor.observation(features_of(row));
             expect_near(latent.mean, dense_mean);

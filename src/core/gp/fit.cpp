@@ -85,7 +85,8 @@ class Trainer {
     SumTraining sum_training(int members, uint64_t evaluations) const;
     Encoding encoding_without_shifts() const;
     bool sum_fits(const SumTraining& training) const;
-    Member finish(const Candidate& candidate, double weight, LeaveOneOutScore& score);
+    MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
+    double score_alone();
     void score_held_out(Model& model);
 
     const Options& options_;
@@ -204,15 +205,12 @@ std::vector<double> Trainer::mixture_weights() const {
     return weights;
 }
 
-Member Trainer::finish(const Candidate& candidate, double weight, LeaveOneOutScore& score) {
+MemberRows Trainer::scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score) {
     const auto& [encoding, found] = candidate;
-    Trie trie = build_trie(
-        encoding, found.order, found.kernel, data_.training, data_.training.target.span(),
-        [&](const Normals& latent, const Observations& sorted, std::span<const uint32_t> row) {
-            score.add(weight, latent, sorted, found.kernel.noise, row, context_);
-        },
-        context_);
-    return {encoding, found.order, std::move(trie), weight};
+    MemberRows rows(encoding, found.order, data_.training, data_.training.target.span(), context_);
+    score.add(weight, rows.leave_one_out(found.kernel, context_), rows.observations, found.kernel.noise,
+              rows.sorted.rows.span(), context_);
+    return rows;
 }
 
 FitResult Trainer::empty_model(Combine combine) const {
@@ -235,7 +233,9 @@ FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const doub
     for (size_t i = 0; i < chosen.size(); i++) {
         context_.progress("building tries", i, chosen.size());
         const Candidate& candidate = *candidates_[chosen[i]];
-        model.members.push_back(finish(candidate, weights[i], score));
+        const MemberRows rows = scored_rows(candidate, weights[i], score);
+        const FoundOrder& found = candidate.found;
+        model.members.push_back({candidate.encoding, found.order, rows.trie(found.kernel, context_), weights[i]});
         model.noise += weights[i] * candidate.found.kernel.noise;
         model.evaluations += candidate.found.evaluations;
     }
@@ -254,8 +254,9 @@ void Trainer::score_held_out(Model& model) {
     for (size_t i = 0; i < rows.rows(); i++) {
         if (i % rows_between_polls == 0) context_.poll();
         rows.read_row(i, values);
-        nll -= predictor.log_density(values, rows.target[i], rows.weight_of(i));
-        const double error = rows.target[i] - predictor.latent(values).mean;
+        const Predictor::Score score = predictor.score(values, rows.target[i], rows.weight_of(i));
+        nll -= score.log_density;
+        const double error = rows.target[i] - score.mean;
         squares += error * error;
     }
     const auto count = static_cast<double>(rows.rows());
@@ -340,15 +341,29 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
     return result;
 }
 
-// A sum and a single member, by their leave-one-out scores.
+// The mean negative log density of the first candidate, on the scale.
+double Trainer::score_alone() {
+    LeaveOneOutScore score(data_.training.rows(), context_);
+    scored_rows(*candidates_[0], 1, score);
+    return score.total(1, data_.training.target.span(), context_).mean_nll;
+}
+
+// A sum or a single member, by their leave-one-out scores; the member's trie is built last, when the sum is not there.
 FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
     const int alone = static_cast<int>(std::min<uint64_t>(default_member_evaluations, evaluations / 10));
-    FitResult mixture = fit_mixture(1, std::max(1, alone));
-    FitResult sum = fit_sum(sum_members, evaluations - static_cast<uint64_t>(alone));
-    const uint64_t both = mixture.model.evaluations + sum.model.evaluations;
-    FitResult& better = sum.model.leave_one_out->mean_nll < mixture.model.leave_one_out->mean_nll ? sum : mixture;
-    better.model.evaluations = both;
-    return std::move(better);
+    time("searching", [&] { find_candidates(1, std::max(1, alone)); });
+    const double nll_alone = score_alone() + std::log(spread_.scale);
+    const uint64_t spent = candidates_[0]->found.evaluations;
+    {
+        FitResult sum = fit_sum(sum_members, evaluations - static_cast<uint64_t>(alone));
+        sum.model.evaluations += spent;
+        if (sum.model.leave_one_out->mean_nll < nll_alone) return sum;
+        evaluations = sum.model.evaluations;
+    }
+    FitResult result;
+    time("building tries", [&] { result = assemble(std::array{size_t{0}}, std::array{1.0}); });
+    result.model.evaluations = evaluations;
+    return result;
 }
 
 FitResult Trainer::fit() {

@@ -27,22 +27,26 @@ Candidate MemberTraining::find(std::span<const double> target, size_t member, ui
     return {std::move(encoding), std::move(found)};
 }
 
-Trie build_trie(const Encoding& encoding, const BitOrder& order, const Kernel& kernel, const TrainingColumns& rows,
-                std::span<const double> target, const LeaveOneOutUse& use, RunContext& context) {
-    const BitRows bit_rows = encoding.encode_rows(rows.views(), context);
-    const std::vector<uint16_t> bits = bits_of_levels(encoding, order);
-    const SortedRows sorted = [&] {
-        RowSorter sorter(bit_rows, context);
-        sorter.propose(bits, context);
-        return std::move(sorter).take();
-    }();
-    Observations observations = make_observations({}, {}, context);
-    {
-        const Observations unsorted = make_observations(target, rows.weight.span(), context);
-        gather(unsorted, sorted.rows.span(), observations, context);
-    }
-    use(leave_one_out(sorted.common.span(), observations, kernel, context), observations, sorted.rows.span());
-    return Trie(bit_rows, bits, sorted, observations, kernel, context);
+MemberRows::MemberRows(const Encoding& encoding, const BitOrder& order, const TrainingColumns& columns,
+                       std::span<const double> target, RunContext& context)
+    : rows(encoding.encode_rows(columns.views(), context)),
+      bits(bits_of_levels(encoding, order)),
+      sorted([&] {
+          RowSorter sorter(rows, context);
+          sorter.propose(bits, context);
+          return std::move(sorter).take();
+      }()),
+      observations(make_observations({}, {}, context)) {
+    const Observations unsorted = make_observations(target, columns.weight.span(), context);
+    gather(unsorted, sorted.rows.span(), observations, context);
+}
+
+Normals MemberRows::leave_one_out(const Kernel& kernel, RunContext& context) const {
+    return gp::leave_one_out(sorted.common.span(), observations, kernel, context);
+}
+
+Trie MemberRows::trie(const Kernel& kernel, RunContext& context) const {
+    return Trie(rows, bits, sorted, observations, kernel, context);
 }
 
 } // namespace btml::gp

@@ -5,8 +5,6 @@
 #include "core/gp/model.hpp"
 #include "core/gp/order_search.hpp"
 
-#include <functional>
-
 namespace btml::gp {
 
 struct Candidate {
@@ -30,12 +28,19 @@ class MemberTraining {
     const KernelLimits limits_;
 };
 
-// Of rows and observations in the order of their strings; row[i] is the row that they are of.
-using LeaveOneOutUse =
-    std::function<void(const Normals& latent, const Observations& sorted, std::span<const uint32_t> row)>;
+// Rows in the order of a member's strings, with these targets.
+struct MemberRows {
+    BitRows rows;
+    std::vector<uint16_t> bits; // of the levels
+    SortedRows sorted;
+    Observations observations; // sorted
 
-// The trie of a member with these targets of the rows; `use` gets its leave-one-out predictions before it is built.
-Trie build_trie(const Encoding& encoding, const BitOrder& order, const Kernel& kernel, const TrainingColumns& rows,
-                std::span<const double> target, const LeaveOneOutUse& use, RunContext& context);
+    MemberRows(const Encoding& encoding, const BitOrder& order, const TrainingColumns& columns,
+               std::span<const double> target, RunContext& context);
+
+    // By place in the order, of the rows sorted.rows.
+    Normals leave_one_out(const Kernel& kernel, RunContext& context) const;
+    Trie trie(const Kernel& kernel, RunContext& context) const;
+};
 
 } // namespace btml::gp

@@ -12,9 +12,8 @@ void Predictor::predict_members(std::span<const double> features) {
     for (size_t m = 0; m < members_.size(); m++) members_[m] = model_.members[m].trie.latent(encoders_[m](features));
 }
 
-Normal Predictor::latent_on_scale(std::span<const double> features) {
-    if (model_.sum) return model_.sum->latent(features);
-    predict_members(features);
+// Of the members' predictions.
+Normal Predictor::mixed() const {
     const bool boosted = model_.combine == Combine::boosted;
     Normal at;
     for (size_t m = 0; m < members_.size(); m++) at.mean += model_.members[m].weight * members_[m].mean;
@@ -24,6 +23,12 @@ Normal Predictor::latent_on_scale(std::span<const double> features) {
     }
     if (boosted) at.variance *= model_.variance_factor;
     return at;
+}
+
+Normal Predictor::latent_on_scale(std::span<const double> features) {
+    if (model_.sum) return model_.sum->latent(features);
+    predict_members(features);
+    return mixed();
 }
 
 Normal Predictor::latent(std::span<const double> features) {
@@ -37,21 +42,20 @@ Normal Predictor::observation(std::span<const double> features) {
     return at;
 }
 
-double Predictor::log_density(std::span<const double> features, double target, double weight) {
-    MixtureDensity density;
+Predictor::Score Predictor::score(std::span<const double> features, double target, double weight) {
+    const Normal latent = latent_on_scale(features);
     const double at = (target - model_.centre) / model_.scale;
+    MixtureDensity density;
     if (model_.combine == Combine::mixture) {
-        predict_members(features);
         for (size_t m = 0; m < members_.size(); m++) {
             const Member& member = model_.members[m];
             density.add(member.weight, members_[m].mean, members_[m].variance + member.trie.kernel().noise / weight,
                         at);
         }
     } else {
-        const Normal latent = latent_on_scale(features);
         density.add(1, latent.mean, latent.variance + model_.noise / weight, at);
     }
-    return density.log() - std::log(model_.scale);
+    return {density.log() - std::log(model_.scale), model_.centre + model_.scale * latent.mean};
 }
 
 } // namespace btml::gp

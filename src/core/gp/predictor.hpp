@@ -18,12 +18,17 @@ class Predictor {
     Normal latent(std::span<const double> features);
     // The same with the noise of an observation of weight 1.
     Normal observation(std::span<const double> features);
-    // log of the density of an observation, nats in the target's units: of the mixture, not of its mean and variance.
-    double log_density(std::span<const double> features, double target, double weight = 1);
+    // The mean, and the log of the density of an observation, nats in the target's units: of the mixture, not of its
+    // mean and variance.
+    struct Score {
+        double log_density, mean;
+    };
+    Score score(std::span<const double> features, double target, double weight = 1);
 
   private:
     void predict_members(std::span<const double> features);
     Normal latent_on_scale(std::span<const double> features);
+    Normal mixed() const;
 
     Model& model_;
     std::vector<PointEncoder> encoders_; // of the members

@@ -11,18 +11,16 @@ ResidualChain::ResidualChain(const TrainingColumns& rows, RunContext& context)
 
 Member ResidualChain::add(Encoding encoding, BitOrder order, const Kernel& kernel, double fraction,
                           RunContext& context) {
-    Buffer<double> next(context.memory(), "residuals", residuals_.size());
-    Trie trie = build_trie(
-        encoding, order, kernel, rows_, residuals_.span(),
-        [&](const Normals& latent, const Observations& sorted, std::span<const uint32_t> row) {
-            for (size_t i = 0; i < row.size(); i++) {
-                next[row[i]] = sorted.target[i] - fraction * latent.mean[i];
-                variances_[row[i]] += fraction * latent.variance[i];
-            }
-        },
-        context);
-    residuals_ = std::move(next);
-    return {std::move(encoding), std::move(order), std::move(trie), fraction};
+    const MemberRows rows(encoding, order, rows_, residuals_.span(), context);
+    {
+        const Normals latent = rows.leave_one_out(kernel, context);
+        for (size_t i = 0; i < residuals_.size(); i++) {
+            const size_t row = rows.sorted.rows[i];
+            residuals_[row] -= fraction * latent.mean[i];
+            variances_[row] += fraction * latent.variance[i];
+        }
+    }
+    return {std::move(encoding), std::move(order), rows.trie(kernel, context), fraction};
 }
 
 } // namespace btml::gp
