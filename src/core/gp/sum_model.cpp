@@ -8,25 +8,6 @@ namespace btml::gp {
 
 static constexpr size_t rows_between_polls = size_t{1} << 14;
 
-PointColumns copy_columns(std::span<const FeatureView> features, RunContext& context) {
-    PointColumns columns;
-    for (const FeatureView& feature : features) {
-        columns.push_back({feature.categorical, Buffer<double>(context.memory(), "points of a model"),
-                           Buffer<uint32_t>(context.memory(), "points of a model"), feature.categories});
-        columns.back().numbers.resize(feature.numbers.size());
-        columns.back().codes.resize(feature.codes.size());
-        std::copy(feature.numbers.begin(), feature.numbers.end(), columns.back().numbers.begin());
-        std::copy(feature.codes.begin(), feature.codes.end(), columns.back().codes.begin());
-    }
-    return columns;
-}
-
-std::vector<FeatureView> views_of(const PointColumns& columns) {
-    std::vector<FeatureView> views;
-    for (const TrainingColumn& column : columns) views.push_back(column.view());
-    return views;
-}
-
 Encoding encoding_of_member(const Encoding& encoding, uint64_t seed, size_t member) {
     std::vector<double> shifts;
     for (size_t f = 0; f < encoding.features().size(); f++)
@@ -45,7 +26,7 @@ static float from_upper_half(uint16_t half) {
 }
 
 SumModel::SumModel(Parts parts, RunContext& context) : parts_(std::move(parts)) {
-    const std::vector<FeatureView> views = views_of(parts_.points);
+    const std::vector<FeatureView> views = parts_.rows.views();
     Block first(context.memory(), "trees of a model"), second(context.memory(), "trees of a model");
     for (size_t m = 0; m < parts_.members.size(); m++) {
         context.progress("trees", m, parts_.members.size());
