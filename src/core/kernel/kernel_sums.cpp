@@ -123,16 +123,15 @@ Estimates KernelSums::State::evaluate(const Points& queries) {
     const double error = options.epsilon * stopping_share(options.confidence);
     const bool relative = quantity != Quantity::sum;
     const double norm = set->distinct.norm / set->values.scale(0);
-    const double budget = error * error * (relative ? 1 : norm * norm / rows);
+    const Demand demand{error * error * (relative ? 1 : norm * norm / rows), relative, options.confidence};
     const Plan plan = plan_sample(
-        *set, estimand, groups, queries, [&](uint32_t key) { return strata.inflation(key); }, budget, relative,
-        options.seed, team, context);
+        *set, estimand, groups, queries, [&](uint32_t key) { return strata.inflation(key); }, demand, options.seed,
+        team, context);
     if (options.method == Method::automatic && plan.cost > least_gain)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
-    const double allowed = budget * rows * (relative ? plan.magnitude : 1);
-    return sampled(
-        queries, sampled_sums(*set, estimand, strata, groups, queries, plan, allowed, options.seed + 1, team, context),
-        estimand, plan);
+    return sampled(queries,
+                   sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed + 1, team, context),
+                   estimand, plan);
 }
 
 Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& sampled, const Estimand& estimand,

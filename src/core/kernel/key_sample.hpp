@@ -25,10 +25,13 @@ class KeyStrata {
     // How much less a key's square counts, or more, than in a sample without strata.
     double inflation(uint32_t key) const noexcept { return mean_rate_ * static_cast<double>(1U << of_key_[key]); }
 
+    // The rate at which all keys are sampled when that of the first stratum is 1.
+    double mean_rate() const noexcept { return mean_rate_; }
+
   private:
     std::vector<size_t> counts_;
     Buffer<uint8_t> of_key_;
-    double mean_rate_ = 1; // of all keys when that of the first stratum is 1
+    double mean_rate_ = 1;
 };
 
 class KeySample {

@@ -3,14 +3,17 @@
 #include "core/base/rng.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 
 namespace btml::kernel {
 
 namespace {
 
-constexpr size_t pilot_queries = 128;
+constexpr size_t pilot_queries = QueryGroup::most_queries;
 constexpr double sampling_margin = 1.3; // for the sample that sizes the others, and for those being uneven
+constexpr double most_least = 0.4;      // of the keys in the smallest sample
 
 struct Worker {
     Worker(const KeySet& keys, size_t columns, MemoryBudget& budget)
@@ -40,10 +43,11 @@ class Pilot {
     }
 
     void evaluate(const std::function<double(uint32_t)>& importance, ThreadTeam& team);
-    Plan plan(double budget, bool relative) const;
+    Plan plan(const Demand& demand) const;
 
   private:
     double magnitude() const;
+    double typical_square() const;
     double sampling_cost() const; // of a pair, an exact one's being 1
 
     const KeySet& keys_;
@@ -105,50 +109,73 @@ double Pilot::sampling_cost() const {
            (dimensions + of_kernel + columns);
 }
 
-Plan Pilot::plan(double budget, bool relative) const {
+// The squared error of a result from which a typical pair of kernel 1 is missing.
+double Pilot::typical_square() const {
+    if (estimand_.is_mean()) return magnitude();
+    double sum = 0;
+    for (size_t i = 0; i < keys_.rows(); i++) sum += estimand_.square(static_cast<uint32_t>(i), 0);
+    return sum / static_cast<double>(keys_.rows());
+}
+
+// Which leaves are near is for the least cost: from the nearest pairs of a query and a leaf on, what would be left to
+// sampling if all so far were summed exactly.
+Plan Pilot::plan(const Demand& demand) const {
     struct Entry {
-        double distance, square;
-        size_t keys;
+        double distance;
+        uint32_t query, leaf;
     };
     const size_t leaves = keys_.tree.leaves();
+    const auto rows = static_cast<double>(queries_.rows());
     std::vector<Entry> entries;
-    double left = 0, evaluated = 0; // by sampling, and exactly
-    for (size_t i = 0; i < pilot_queries; i++)
-        for (size_t leaf = 0; leaf < leaves; leaf++) {
-            entries.push_back(
-                {groups_.distance(of_group_[i], leaf), squares_[i * leaves + leaf], keys_.blocks.keys(leaf)});
-            left += entries.back().square;
+    std::vector<double> left(pilot_queries, 0.0);
+    double sum = 0, squares = 0, evaluated = 0;
+    for (uint32_t i = 0; i < pilot_queries; i++) {
+        for (uint32_t leaf = 0; leaf < leaves; leaf++) {
+            entries.push_back({groups_.distance(of_group_[i], leaf), i, leaf});
+            left[i] += squares_[i * leaves + leaf];
         }
+        sum += left[i];
+        squares += left[i] * left[i];
+    }
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.distance < b.distance; });
     Plan best;
     best.magnitude = magnitude();
-    best.cost = 2; // no plan is so bad
-    const double allowed = (relative ? best.magnitude : 1) * budget * pilot_queries;
-    const double pairs = static_cast<double>(pilot_queries) * static_cast<double>(keys_.rows());
+    best.allowed = demand.budget * rows * (demand.relative ? best.magnitude : 1);
+    // A sample that sees, at this confidence, one of the pairs, if as many were missed as the error has room for.
+    best.least = std::min(-std::log(1 - demand.confidence) * typical_square() / best.allowed, most_least);
+    best.cost = std::numeric_limits<double>::max();
     for (size_t i = 0; i < entries.size(); i++) {
-        left -= entries[i].square;
-        evaluated += static_cast<double>(entries[i].keys);
+        double& of_query = left[entries[i].query];
+        const double before = of_query;
+        of_query = std::max(0.0, of_query - squares_[entries[i].query * leaves + entries[i].leaf]);
+        sum += of_query - before;
+        squares += of_query * of_query - before * before;
+        evaluated += static_cast<double>(keys_.blocks.keys(entries[i].leaf));
         if (i + 1 < entries.size() && entries[i + 1].distance == entries[i].distance) continue;
-        const double variance = std::max(left, 0.0), fraction = variance / (variance + allowed),
-                     cost = groups_.padding() * (evaluated / pairs + sampling_margin * sampling_cost() * fraction);
+        // With its standard error: few of these queries may stand for all that have heavy pairs.
+        const double variance = (std::max(sum, 0.0) + std::sqrt(std::max(squares, 0.0))) / pilot_queries * rows,
+                     fraction = variance / (variance + best.allowed),
+                     sampled = sampling_margin * std::max(fraction, best.least) + best.least,
+                     near = evaluated / (pilot_queries * static_cast<double>(keys_.rows())),
+                     cost = groups_.padding() * (near + sampling_cost() * sampled);
         if (cost < best.cost) {
             best.cost = cost;
             best.near = entries[i].distance;
             best.fraction = fraction;
         }
     }
-    best.cost += 2 * static_cast<double>(pilot_queries) / static_cast<double>(queries_.rows());
+    best.cost += 2 * static_cast<double>(pilot_queries) / rows;
     return best;
 }
 
 } // namespace
 
 Plan plan_sample(const KeySet& keys, const Estimand& estimand, const QueryGroups& groups, const Points& queries,
-                 const std::function<double(uint32_t key)>& importance, double budget, bool relative, uint64_t seed,
+                 const std::function<double(uint32_t key)>& importance, const Demand& demand, uint64_t seed,
                  ThreadTeam& team, RunContext& context) {
     Pilot pilot(keys, estimand, groups, queries, seed, context);
     pilot.evaluate(importance, team);
-    return pilot.plan(budget, relative);
+    return pilot.plan(demand);
 }
 
 } // namespace btml::kernel

@@ -11,7 +11,7 @@ namespace {
 constexpr double first_share = 0.2;   // of the sample expected to be needed: the first one, which sizes the next
 constexpr double most_fraction = 0.5; // a group that needs more of the keys is summed exactly
 constexpr double size_margin = 1.1;   // on what the variances seen so far ask for
-constexpr double least_growth = 0.3;  // of a further sample, against the one before
+constexpr double least_growth = 0.15; // of a further sample, against the one before
 constexpr int most_samples = 12;
 constexpr size_t cached_bytes = size_t{1} << 19;
 
@@ -51,7 +51,7 @@ class Sampler {
             workers_.push_back(std::make_unique<Worker>(keys, estimand, context.memory()));
     }
 
-    SampledSums run(double allowed, uint64_t seed);
+    SampledSums run(uint64_t seed);
 
   private:
     void add_near(size_t group, Worker& worker, bool all);
@@ -60,7 +60,7 @@ class Sampler {
     void find_near(size_t group, Worker& worker) const;
     void draw(double share, uint64_t seed);
     double error_of(size_t group) const;
-    void size_samples(double allowed);
+    void size_samples();
     void sum_exactly(const std::vector<size_t>& groups);
 
     const KeySet& keys_;
@@ -184,9 +184,9 @@ double Sampler::error_of(size_t group) const {
     return error;
 }
 
-// From the errors of a first sample: fractions f with the least work that keep Σ error within `allowed`, the error of a
-// group being w·(1/f − 1): f ∝ √(w per query).
-void Sampler::size_samples(double allowed) {
+// From the errors of a first sample: fractions f with the least work that keep Σ error within what is allowed, the
+// error of a group being w·(1/f − 1): f ∝ √(w per query).
+void Sampler::size_samples() {
     const size_t groups = groups_.groups();
     std::vector<double> per_query(groups);
     double total = 0;
@@ -211,11 +211,11 @@ void Sampler::size_samples(double allowed) {
     double low = 1e-300, high = 1e300;
     for (int step = 0; step < 200; step++) {
         const double middle = std::sqrt(low) * std::sqrt(high);
-        (size_margin * error_at(middle) > allowed ? low : high) = middle;
+        (size_margin * error_at(middle) > plan_.allowed ? low : high) = middle;
     }
     for (size_t group = 0; group < groups; group++) {
         const double f = high * std::sqrt(per_query[group]);
-        fractions_[group] = f < most_fraction ? std::max(f, 1e-9) : 1;
+        fractions_[group] = f < most_fraction ? std::max(f, plan_.least) : 1;
     }
 }
 
@@ -229,14 +229,14 @@ void Sampler::sum_exactly(const std::vector<size_t>& groups) {
     });
 }
 
-SampledSums Sampler::run(double allowed, uint64_t seed) {
+SampledSums Sampler::run(uint64_t seed) {
     const size_t groups = groups_.groups();
     team_.for_each(groups,
                    [&](size_t group, int thread) { add_near(group, *workers_[static_cast<size_t>(thread)], false); });
-    std::fill(fractions_.begin(), fractions_.end(), std::max(first_share * plan_.fraction, 1e-6));
+    std::fill(fractions_.begin(), fractions_.end(), std::max(first_share * plan_.fraction, plan_.least));
     if (plan_.fraction < most_fraction) {
         draw(1, seed);
-        size_samples(allowed);
+        size_samples();
     } else {
         std::fill(fractions_.begin(), fractions_.end(), 1.0);
     }
@@ -248,11 +248,12 @@ SampledSums Sampler::run(double allowed, uint64_t seed) {
     double error = 0;
     if (exactly.size() < groups)
         for (int i = 1; i < most_samples; i++) {
-            const double share = i == 1 ? 1 : std::max(least_growth, size_margin * (error / allowed - 1)) * weight_;
+            const double share =
+                i == 1 ? 1 : std::max(least_growth, size_margin * (error / plan_.allowed - 1)) * weight_;
             draw(share, seed + static_cast<uint64_t>(i));
             error = 0;
             for (size_t group = 0; group < groups; group++) error += error_of(group);
-            if (error <= allowed) break;
+            if (error <= plan_.allowed) break;
         }
     for (size_t i = 0; i < sums_.size(); i++) sums_[i] += near_[i];
     for (const auto& worker : workers_) evaluated_ += worker->near_pairs / static_cast<double>(keys_.rows());
@@ -262,9 +263,9 @@ SampledSums Sampler::run(double allowed, uint64_t seed) {
 } // namespace
 
 SampledSums sampled_sums(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata,
-                         const QueryGroups& groups, const Points& queries, const Plan& plan, double allowed,
-                         uint64_t seed, ThreadTeam& team, RunContext& context) {
-    return Sampler(keys, estimand, strata, groups, queries, plan, team, context).run(allowed, seed);
+                         const QueryGroups& groups, const Points& queries, const Plan& plan, uint64_t seed,
+                         ThreadTeam& team, RunContext& context) {
+    return Sampler(keys, estimand, strata, groups, queries, plan, team, context).run(seed);
 }
 
 } // namespace btml::kernel

@@ -13,10 +13,10 @@ struct SampledSums {
     double evaluated;       // share of all pairs
 };
 
-// Draws until the error is estimated to be at most `allowed`, for all queries together. A group whose sample would be
-// most of the keys is summed exactly.
+// Draws until the error is estimated to be at most what the plan allows, for all queries together. A group whose sample
+// would be most of the keys is summed exactly.
 SampledSums sampled_sums(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata,
-                         const QueryGroups& groups, const Points& queries, const Plan& plan, double allowed,
-                         uint64_t seed, ThreadTeam& team, RunContext& context);
+                         const QueryGroups& groups, const Points& queries, const Plan& plan, uint64_t seed,
+                         ThreadTeam& team, RunContext& context);
 
 } // namespace btml::kernel
