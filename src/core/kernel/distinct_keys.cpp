@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 namespace btml::kernel {
@@ -21,6 +22,18 @@ uint64_t hash_of(const double* row, size_t dimensions) {
     uint64_t hash = 0;
     for (size_t k = 0; k < dimensions; k++) hash = mix64(hash ^ std::bit_cast<uint64_t>(row[k]));
     return hash;
+}
+
+// √Σx² without overflow.
+double norm_of_weights(const Keys& keys, const Buffer<uint32_t>& order) {
+    double largest = 0, sum = 0;
+    for (const uint32_t row : order) largest = std::max(largest, std::abs(keys.values[row * keys.columns]));
+    if (largest == 0) return 0;
+    for (const uint32_t row : order) {
+        const double x = keys.values[row * keys.columns] / largest;
+        sum += x * x;
+    }
+    return largest * std::sqrt(sum);
 }
 
 // By hash, then by coordinates and values: the order of the rows as they came plays no part.
@@ -79,7 +92,7 @@ DistinctKeys merge_equal_keys(Keys keys, const Options& options, ThreadTeam& tea
     Buffer<uint32_t> rows(context.memory(), "hashes of the keys", sorted.size());
     for (size_t i = 0; i < sorted.size(); i++) rows[i] = sorted[i].row;
     DistinctKeys distinct{Frame(keys.points, rows, options), Points(dimensions, context.memory(), "keys"), columns,
-                          Buffer<double>(context.memory(), "values of the keys")};
+                          Buffer<double>(context.memory(), "values of the keys"), norm_of_weights(keys, rows)};
     const Order order(keys);
     std::vector<double> point(dimensions), sums(columns);
     for (size_t i = 0, end = 0; i < sorted.size(); i = end) {

@@ -11,6 +11,7 @@ struct DistinctKeys {
     Points points; // in the frame's coordinates, in an order that depends on the set of keys alone
     size_t columns;
     Buffer<double> values; // row by row, summed over equal keys; no row is all 0
+    double norm;           // √Σ of the squares of column 0 before equal keys were merged
 
     size_t rows() const noexcept { return points.rows(); }
 };

@@ -2,6 +2,7 @@
 
 #include "core/kernel/exact_sums.hpp"
 #include "core/kernel/far_sums.hpp"
+#include "core/kernel/sampled_sums.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,10 @@
 namespace btml::kernel {
 
 namespace {
+
+constexpr double few_pairs = 1e8;  // not worth a pilot
+constexpr double least_gain = 0.8; // sampling that costs more than this of exact sums is not worth its error
+constexpr double most_relative_variance = 0.05; // of a mean's denominator
 
 void check_keys(const Keys& keys, Quantity quantity) {
     if (keys.rows() == 0) throw Error(ErrorCode::invalid_argument, "there are no keys");
@@ -65,9 +70,11 @@ struct KernelSums::State {
     // Whether a query's sums in float32 have lost keys that matter.
     bool is_far(const double* sums) const {
         const size_t mass = set->magnitudes ? set->columns() - 1 : 0;
-        const double scaled = std::abs(sums[mass]) / set->values.scale(mass);
-        if (options.kernel == Kernel::epanechnikov) return quantity == Quantity::mean && scaled == 0;
-        return scaled < static_cast<double>(set->rows()) * 0x1p-80;
+        return is_far_mass(sums[mass] / set->values.scale(mass));
+    }
+    bool is_far_mass(double scaled) const {
+        if (options.kernel == Kernel::epanechnikov) return quantity == Quantity::mean && scaled <= 0;
+        return std::abs(scaled) < static_cast<double>(set->rows()) * 0x1p-80;
     }
     // What the quantity makes of sums that are to be multiplied by 2^−exponent.
     template <class Sum>
@@ -79,7 +86,10 @@ struct KernelSums::State {
         else
             values[0] = exponent == 0 ? sum(0) : sum(0) * std::exp2(-exponent);
     }
-    Estimates exact(const Points& queries);
+    Estimates evaluate(const Points& queries);
+    Estimates exact(const Points& queries, std::string reason);
+    Estimates sampled(const Points& queries, const SampledSums& sums, const Estimand& estimand, const Plan& plan);
+    void sum_exactly(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates);
     void find_far(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates);
     Estimates nothing(size_t rows) {
         return {results,
@@ -97,7 +107,71 @@ struct KernelSums::State {
     std::unique_ptr<KeySet> set; // none when every weight is 0
 };
 
-Estimates KernelSums::State::exact(const Points& queries) {
+// The estimated error at which sampling stops, of the one asked for: 0.7 at a confidence of 0.99. A sample that misses
+// heavy pairs underestimates its own error.
+static double stopping_share(double confidence) {
+    return 1 / (1 + 0.141 * std::sqrt(-2 * std::log(1 - confidence)));
+}
+
+Estimates KernelSums::State::evaluate(const Points& queries) {
+    const double rows = static_cast<double>(queries.rows()), pairs = rows * static_cast<double>(set->rows());
+    if (options.method == Method::exact) return exact(queries, "exact sums were asked for");
+    if (options.method == Method::automatic && pairs < few_pairs) return exact(queries, "there are few pairs");
+    const Estimand estimand(quantity, *set);
+    const QueryGroups groups(*set, queries, team, context);
+    const KeyStrata strata(*set, estimand, context);
+    const double error = options.epsilon * stopping_share(options.confidence);
+    const bool relative = quantity != Quantity::sum;
+    const double norm = set->distinct.norm / set->values.scale(0);
+    const Demand demand{error * error * (relative ? 1 : norm * norm / rows), relative, options.confidence};
+    const Plan plan = plan_sample(
+        *set, estimand, groups, queries, [&](uint32_t key) { return strata.inflation(key); }, demand, options.seed,
+        team, context);
+    if (options.method == Method::automatic && plan.cost > least_gain)
+        return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
+    return sampled(queries,
+                   sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed + 1, team, context),
+                   estimand, plan);
+}
+
+Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& sampled, const Estimand& estimand,
+                                     const Plan& plan) {
+    Estimates estimates = nothing(queries.rows());
+    const size_t columns = estimand.columns(), squares = estimand.squares();
+    const double unit = quantity == Quantity::mean      ? set->values.scale(1) / set->values.scale(0)
+                        : quantity == Quantity::density ? std::exp(std::log(set->values.scale(0)) - log_normaliser)
+                                                        : set->values.scale(0);
+    Buffer<uint32_t> unsure(context.memory(), "queries to sum exactly");
+    for (size_t i = 0; i < queries.rows(); i++) {
+        const double *const sums = &sampled.sums[i * columns], *const variances = &sampled.squares[i * squares];
+        // Of a ratio whose denominator is hardly known neither the value nor the error is.
+        if (quantity == Quantity::mean &&
+            (is_far_mass(sums[0]) || variances[0] > most_relative_variance * sums[0] * sums[0])) {
+            unsure.push_back(static_cast<uint32_t>(i));
+            continue;
+        }
+        finish([&](size_t c) { return sums[c] * set->values.scale(c); }, 0, &estimates.values[i * results]);
+        estimates.std_errors[i] = unit * std::sqrt(estimand.error(sums, variances) / static_cast<double>(results));
+    }
+    sum_exactly(queries, unsure, estimates);
+    const double rows = static_cast<double>(queries.rows()), norm = quantity == Quantity::sum
+                                                                        ? set->distinct.norm / set->values.scale(0)
+                                                                        : std::sqrt(rows * plan.magnitude);
+    estimates.report = {Method::sampled, format("sampling costs about %.2g of exact sums", plan.cost), set->rows(),
+                        sampled.evaluated + static_cast<double>(unsure.size()) / rows, std::sqrt(sampled.error) / norm};
+    return estimates;
+}
+
+void KernelSums::State::sum_exactly(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates) {
+    if (rows.empty()) return;
+    Points some(dimensions, context.memory(), "queries");
+    for (const uint32_t row : rows) some.append({queries.row(row), dimensions});
+    const Estimates exact_ones = exact(some, {});
+    for (size_t i = 0; i < rows.size(); i++)
+        std::copy_n(&exact_ones.values[i * results], results, &estimates.values[rows[i] * results]);
+}
+
+Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
     Estimates estimates = nothing(queries.rows());
     const Buffer<double> sums = exact_sums(*set, queries, team, context);
     Buffer<uint32_t> far(context.memory(), "queries far from every key");
@@ -109,7 +183,7 @@ Estimates KernelSums::State::exact(const Points& queries) {
             finish([&](size_t c) { return of_row[c]; }, 0, &estimates.values[i * results]);
     }
     find_far(queries, far, estimates);
-    estimates.report = {Method::exact, "asked for", set->rows(), 1, 0};
+    estimates.report = {Method::exact, std::move(reason), set->rows(), 1, 0};
     return estimates;
 }
 
@@ -136,7 +210,7 @@ Estimates KernelSums::evaluate(const Points& queries) {
         throw Error(ErrorCode::invalid_argument,
                     format("queries have %zu coordinates, keys have %zu", queries.dimensions(), state_->dimensions));
     if (!state_->set || queries.rows() == 0) return state_->nothing(queries.rows());
-    return state_->exact(queries);
+    return state_->evaluate(queries);
 }
 
 } // namespace btml::kernel

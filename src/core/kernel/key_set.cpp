@@ -10,6 +10,13 @@ static std::vector<double> largest_magnitudes(const KeySet& keys) {
     for (size_t i = 0; i < keys.rows(); i++)
         for (size_t c = 0; c < keys.columns(); c++)
             largest[c] = std::max(largest[c], std::abs(keys.value(static_cast<uint32_t>(i), c)));
+    // Targets share one, so that their errors add up.
+    const size_t columns = keys.distinct.columns;
+    if (columns > 1) {
+        const double of_targets =
+            *std::max_element(largest.begin() + 1, largest.begin() + static_cast<std::ptrdiff_t>(columns));
+        std::fill(largest.begin() + 1, largest.begin() + static_cast<std::ptrdiff_t>(columns), of_targets);
+    }
     for (double& x : largest)
         if (x == 0) x = 1;
     return largest;

@@ -31,22 +31,23 @@ void QueryGroup::clear_sums() noexcept {
     std::fill(sums_.begin(), sums_.begin() + tiles() * tile_queries * columns_ * parts, 0.0);
 }
 
-float* QueryGroup::evaluate(size_t tile, const KeyBlocks& keys, size_t block) {
+const float* QueryGroup::evaluate(size_t tile, const KeyBlocks& keys, size_t block, size_t count) {
     const Form form = keys.form(block);
+    BlockKeys packed = keys.packed(block);
+    vectors_ = packed.vectors = std::min(packed.vectors, (count + 2 * lanes - 1) / (2 * lanes) * 2);
     functions_.centre(coordinates_.data() + tile * tile_queries * dimensions_, keys.centre(block), dimensions_,
                       high_.data(), form == Form::wide ? low_.data() : nullptr,
                       form == Form::products ? norms_ : nullptr);
     const auto function = kernel_ == Kernel::gaussian    ? functions_.gaussian
                           : kernel_ == Kernel::laplacian ? functions_.laplacian
                                                          : functions_.epanechnikov;
-    function(form, {high_.data(), low_.data(), norms_}, keys.packed(block), dimensions_, values_);
+    function(form, {high_.data(), low_.data(), norms_}, packed, dimensions_, values_);
     return values_;
 }
 
-void QueryGroup::add(size_t tile, const KeyBlocks& keys, size_t block, const BlockValues& values, size_t first) {
-    const size_t vectors = keys.packed(block).vectors;
+void QueryGroup::add(size_t tile, size_t block, const BlockValues& values, size_t first) {
     for (size_t column = 0; column < values.columns(); column++)
-        functions_.weigh(values_, values.of(block, column), vectors,
+        functions_.weigh(values_, values.of(block, column), vectors_,
                          sums_.data() + (tile * columns_ + first + column) * tile_queries * parts);
 }
 
@@ -54,7 +55,7 @@ void QueryGroup::add_blocks(const KeyBlocks& keys, const BlockValues& values, si
     for (size_t tile = 0; tile < tiles(); tile++)
         for (size_t block = first; block < last; block++) {
             evaluate(tile, keys, block);
-            add(tile, keys, block, values);
+            add(tile, block, values);
         }
 }
 

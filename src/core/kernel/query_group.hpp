@@ -17,14 +17,14 @@ class QueryGroup {
     size_t queries() const noexcept { return queries_; }
     size_t tiles() const noexcept { return (queries_ + tile_queries - 1) / tile_queries; }
 
-    // The kernel of a tile's queries and a block's keys, [query][key]; valid until the next call.
-    float* evaluate(size_t tile, const KeyBlocks& keys, size_t block);
-    void square(const KeyBlocks& keys, size_t block) { functions_.square(values_, keys.packed(block).vectors); }
-    void multiply(const KeyBlocks& keys, size_t block, const float* mask) {
-        functions_.multiply(values_, mask, keys.packed(block).vectors);
-    }
-    // Adds Σ of the last evaluated values times each column of the block's to columns first, first + 1, …
-    void add(size_t tile, const KeyBlocks& keys, size_t block, const BlockValues& values, size_t first = 0);
+    // The kernel of a tile's queries and a block's keys, [query][key], or of the first `count` of those, rounded up to
+    // pairs of vectors; valid until the next call.
+    const float* evaluate(size_t tile, const KeyBlocks& keys, size_t block, size_t count = block_keys);
+    // What was evaluated last, squared or times a mask by key.
+    void square() { functions_.square(values_, vectors_); }
+    void multiply(const float* mask) { functions_.multiply(values_, mask, vectors_); }
+    // Adds Σ of what was evaluated last times each column of the block's to columns first, first + 1, …
+    void add(size_t tile, size_t block, const BlockValues& values, size_t first = 0);
 
     // All that over blocks first to last − 1, without squares and masks.
     void add_blocks(const KeyBlocks& keys, const BlockValues& values, size_t first, size_t last);
@@ -37,7 +37,7 @@ class QueryGroup {
   private:
     const TileFunctions& functions_;
     Kernel kernel_;
-    size_t dimensions_, columns_, queries_ = 0;
+    size_t dimensions_, columns_, queries_ = 0, vectors_ = 0;
     Buffer<double> coordinates_; // [tile][dimension][query]
     Buffer<float> high_, low_;   // of one tile, relative to a block's centre
     Buffer<double> sums_;        // [tile][column][query][part of the lanes]

@@ -144,11 +144,13 @@ BTML_TILES void centre(const double* queries, const double* centre, size_t dimen
 }
 
 BTML_TILES void square(float* tile, size_t vectors) {
+    constexpr float negligible = 0x1p-40F; // squares of less could be denormal numbers, which are slow
     for (size_t i = 0; i < tile_queries; i++)
         for (size_t key = 0; key < vectors * lanes; key += vector_floats) {
             float* const value = tile + i * block_keys + key;
             const Floats x = load(value);
-            store(x * x, value);
+            const Floats kept = (Floats)((Bits)(x > all(negligible)) & (Bits)x);
+            store(kept * kept, value);
         }
 }
 

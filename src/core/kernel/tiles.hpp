@@ -47,7 +47,7 @@ struct TileFunctions {
     void (*gaussian)(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
     void (*laplacian)(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
     void (*epanechnikov)(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
-    // Each value of the tile squared, or times the mask of its key.
+    // Each value of the tile squared (0 below 2^−40), or times the mask of its key.
     void (*square)(float* tile, size_t vectors);
     void (*multiply)(float* tile, const float* mask, size_t vectors);
     // sums[query·8 + i] += Σ tile·weight over keys i, i + 8, i + 16 …
