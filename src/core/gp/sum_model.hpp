@@ -86,11 +86,11 @@ class SumModel {
 
     void add_member(size_t member, std::span<const FeatureView> points, Block& scratch1, Block& scratch2,
                     RunContext& context);
-    static void add(const Tree& tree, const String& point, Sums& sums);
-    static size_t shared_levels(const Tree& tree, const String& point);
+    void add(const Tree& tree, const String& point, Sums& sums);
 
     Parts parts_;
     std::vector<Tree> trees_;
+    std::vector<uint32_t> path_; // from a root to a leaf
 };
 
 } // namespace btml::gp
