@@ -151,7 +151,7 @@ Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& s
             continue;
         }
         finish([&](size_t c) { return sums[c] * set->values.scale(c); }, 0, &estimates.values[i * results]);
-        estimates.std_errors[i] = unit * std::sqrt(estimand.error(sums, variances) / static_cast<double>(results));
+        estimates.std_errors[i] = unit * std::sqrt(sampled.errors[i] / static_cast<double>(results));
     }
     sum_exactly(queries, unsure, estimates);
     const double rows = static_cast<double>(queries.rows()), norm = quantity == Quantity::sum

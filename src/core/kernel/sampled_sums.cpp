@@ -59,7 +59,9 @@ class Sampler {
     void sample_stratum(size_t stratum, size_t count, const KeySample& keys, Worker& worker, int thread);
     void find_near(size_t group, Worker& worker) const;
     void draw(double share, uint64_t seed);
+    double error_of_query(uint32_t row) const;
     double error_of(size_t group) const;
+    Buffer<double> errors_of_queries() const;
     void size_samples();
     void sum_exactly(const std::vector<size_t>& groups);
 
@@ -174,14 +176,25 @@ void Sampler::draw(double share, uint64_t seed) {
     weight_ += share;
 }
 
+double Sampler::error_of_query(uint32_t row) const {
+    std::vector<double> sums(columns_);
+    for (size_t c = 0; c < columns_; c++) sums[c] = near_[row * columns_ + c] + sums_[row * columns_ + c];
+    return estimand_.error(sums.data(), &variances_[row * squares_]);
+}
+
 double Sampler::error_of(size_t group) const {
     double error = 0;
-    std::vector<double> sums(columns_);
-    for (const uint32_t row : groups_.rows(group)) {
-        for (size_t c = 0; c < columns_; c++) sums[c] = near_[row * columns_ + c] + sums_[row * columns_ + c];
-        error += estimand_.error(sums.data(), &variances_[row * squares_]);
-    }
+    for (const uint32_t row : groups_.rows(group)) error += error_of_query(row);
     return error;
+}
+
+Buffer<double> Sampler::errors_of_queries() const {
+    Buffer<double> errors(context_.memory(), "errors of queries' sums", queries_.rows());
+    for (size_t group = 0; group < groups_.groups(); group++) {
+        const double mean = error_of(group) / static_cast<double>(groups_.rows(group).size());
+        for (const uint32_t row : groups_.rows(group)) errors[row] = (error_of_query(row) + mean) / 2;
+    }
+    return errors;
 }
 
 // From the errors of a first sample: fractions f with the least work that keep Σ error within what is allowed, the
@@ -255,9 +268,11 @@ SampledSums Sampler::run(uint64_t seed) {
             for (size_t group = 0; group < groups; group++) error += error_of(group);
             if (error <= plan_.allowed) break;
         }
+    Buffer<double> errors = errors_of_queries();
     for (size_t i = 0; i < sums_.size(); i++) sums_[i] += near_[i];
     for (const auto& worker : workers_) evaluated_ += worker->near_pairs / static_cast<double>(keys_.rows());
-    return {std::move(sums_), std::move(variances_), error, evaluated_ / static_cast<double>(queries_.rows())};
+    return {std::move(sums_), std::move(variances_), std::move(errors), error,
+            evaluated_ / static_cast<double>(queries_.rows())};
 }
 
 } // namespace
