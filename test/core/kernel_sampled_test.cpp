@@ -253,6 +253,22 @@ TEST(KernelSampled, FewQueriesOrFewKeys) {
     }
 }
 
+TEST(KernelSampled, MemoryIsEstimated) {
+    const Problem problem = blobs(heavy_tailed(rows, 4));
+    const uint64_t estimated = KernelSums::memory(rows, rows, 8, 1, 2);
+    const auto evaluate = [&](uint64_t limit) {
+        QuietContext context(2, limit);
+        Options options = exact_options(1);
+        options.method = Method::sampled;
+        KernelSums sums(keys_of(problem.keys, problem.values, context), Quantity::sum, options, context);
+        sums.evaluate(points_of(problem.queries, context));
+    };
+    evaluate(estimated);
+    EXPECT_EQ(caught([&] { evaluate(estimated / 5); }).code, ErrorCode::memory_limit);
+    // Nothing in it is quadratic.
+    EXPECT_LT(KernelSums::memory(500'000, 500'000, 16, 1, 2), uint64_t{1} << 30);
+}
+
 TEST(KernelSampled, IsCancelled) {
     const Problem problem = blobs(constant_values(rows));
     for (const uint64_t polls : {20, 60, 100}) {

@@ -18,6 +18,7 @@ Keys with_equal_norms(Keys keys, RunContext& context) {
     const size_t dimensions = keys.points.dimensions(), rows = keys.rows();
     if (keys.columns == 0) throw Error(ErrorCode::invalid_argument, "keys have 0 values, at least 1 is needed");
     Keys result(dimensions + 1, keys.columns + 1, context.memory());
+    result.points.reserve(rows);
     std::vector<double> mean(dimensions, 0.0), point(dimensions + 1), values(keys.columns + 1, 1.0);
     for (size_t i = 0; i < rows; i++)
         for (size_t k = 0; k < dimensions; k++) mean[k] += keys.points.row(i)[k] / static_cast<double>(rows);
@@ -58,6 +59,7 @@ Estimates Attention::evaluate(const Points& queries) {
         throw Error(ErrorCode::invalid_argument,
                     format("queries have %zu coordinates, keys have %zu", queries.dimensions(), dimensions_));
     Points extended(dimensions_ + 1, context_.memory(), queries.what());
+    extended.reserve(queries.rows());
     std::vector<double> point(dimensions_ + 1, 0.0);
     for (size_t i = 0; i < queries.rows(); i++) {
         std::copy_n(queries.row(i), dimensions_, point.begin());

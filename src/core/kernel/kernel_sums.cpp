@@ -165,6 +165,7 @@ Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& s
 void KernelSums::State::sum_exactly(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates) {
     if (rows.empty()) return;
     Points some(dimensions, context.memory(), "queries");
+    some.reserve(rows.size());
     for (const uint32_t row : rows) some.append({queries.row(row), dimensions});
     const Estimates exact_ones = exact(some, {});
     for (size_t i = 0; i < rows.size(); i++)
@@ -204,6 +205,21 @@ KernelSums::KernelSums(Keys keys, Quantity quantity, const Options& options, Run
     : state_(std::make_unique<State>(std::move(keys), quantity, options, context)) {}
 KernelSums::~KernelSums() = default;
 KernelSums::KernelSums(KernelSums&&) noexcept = default;
+
+uint64_t KernelSums::memory(size_t keys, size_t queries, size_t dimensions, size_t columns, int threads) {
+    const uint64_t number = sizeof(double), n = keys, m = queries, d = dimensions, c = columns,
+                   blocks = n / block_keys + 1;
+    const uint64_t given = 2 * number * (n * (d + c) + m * d); // buffers that grow hold up to twice their content
+    const uint64_t distinct = number * n * (d + c) + 64 * n;   // with hashes and the tree
+    const uint64_t packed = KeyBlocks::bytes(keys, dimensions, true) + blocks * block_keys * sizeof(float) * (c + 1);
+    const uint64_t tree = 2 * blocks * (number * d + 64), pilot = (QueryGroup::most_queries + 16) * number * 4 * blocks;
+    const uint64_t sample = packed + blocks * block_keys * sizeof(float) * (c + 1) + 32 * n;
+    const uint64_t sums = number * m * (4 * c + 8);
+    const uint64_t workers =
+        static_cast<uint64_t>(threads) * 2 *
+        (QueryGroup::bytes(dimensions, 2 * columns + 1) + QueryGroup::most_queries * number * (d + 2 * c + 1));
+    return given + distinct + tree + packed + pilot + sample + sums + workers;
+}
 
 Estimates KernelSums::evaluate(const Points& queries) {
     if (queries.dimensions() != state_->dimensions)

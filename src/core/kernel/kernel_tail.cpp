@@ -88,6 +88,7 @@ class Matrix {
     }
     static Points frame_points(const Points& points, const Frame& frame, RunContext& context) {
         Points framed(points.dimensions(), context.memory(), points.what());
+        framed.reserve(points.rows());
         std::vector<double> row(points.dimensions());
         for (size_t i = 0; i < points.rows(); i++) {
             frame.apply(points.row(i), row.data());
