@@ -105,11 +105,12 @@ class PointSource::Reader : public RowSink {
     }
 
   private:
-    [[noreturn]] void refuse(ErrorCode code, const Column& column, const char* what, const char* hint) const {
+    [[noreturn]] void refuse(ErrorCode code, const Column& column, const char* what, const char* hint,
+                             const std::string& detail = {}) const {
         throw Error(code,
                     format("row %llu of the %s has %s in column \"%s\"", static_cast<unsigned long long>(rows_),
                            source_.what_, what, column.name.c_str()),
-                    "", hint);
+                    detail, hint);
     }
 
     void check(const Column& column, double x) const {
@@ -146,9 +147,9 @@ class PointSource::Reader : public RowSink {
     void check_length(const Column& column, size_t length, size_t& expected) const {
         if (expected == 0) expected = length;
         if (length != expected)
-            refuse(ErrorCode::invalid_argument, column,
-                   format("%zu numbers, where row 1 has %zu,", length, expected).c_str(),
-                   "All arrays of one source must have the same length.");
+            refuse(ErrorCode::invalid_argument, column, format("an array of length %zu", length).c_str(),
+                   "All arrays of one column must have the same length.",
+                   format("Row 1 has one of length %zu.", expected));
     }
 
     void read_coordinates(const Datum* values, const bool* nulls) {

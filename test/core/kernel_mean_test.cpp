@@ -144,6 +144,26 @@ TEST(Attention, IsSoftmax) {
     }
 }
 
+TEST(Attention, ScalesByTheKeysDeviations) {
+    const Rows keys{{1, 20}, {2, 40}, {4, -10}}, values{{1}, {2}, {5}}, queries{{1, 3}};
+    Rows scaled = keys, scaled_queries = queries;
+    for (size_t k = 0; k < 2; k++) {
+        const double mean = (keys[0][k] + keys[1][k] + keys[2][k]) / 3;
+        double squares = 0;
+        for (const auto& key : keys) squares += (key[k] - mean) * (key[k] - mean);
+        for (auto& key : scaled) key[k] /= std::sqrt(squares / 2);
+        scaled_queries[0][k] /= std::sqrt(squares / 2);
+    }
+    QuietContext context;
+    Options options;
+    options.bandwidth = 1;
+    Attention plain(keys_of(scaled, values, context), options, context);
+    const double expected = plain.evaluate(points_of(scaled_queries, context)).values[0];
+    options.scale = Scale::sd;
+    Attention attention(keys_of(keys, values, context), options, context);
+    EXPECT_NEAR(attention.evaluate(points_of(queries, context)).values[0], expected, 1e-6);
+}
+
 TEST(Attention, DoesNotSeeWhatAllKeysHaveInCommon) {
     Rows keys = normal_rows(300, 8, 1, 1);
     const Rows values = normal_rows(300, 2, 1, 2), queries = normal_rows(20, 8, 1, 3);

@@ -1,5 +1,6 @@
 #include "core/kernel/kernel_sums.hpp"
 
+#include "core/cuda/device.hpp"
 #include "core/kernel/exact_sums.hpp"
 #include "core/kernel/far_sums.hpp"
 #include "core/kernel/sampled_sums.hpp"
@@ -65,6 +66,16 @@ struct KernelSums::State {
                 std::log(total_weight(distinct)) + distinct.frame.log_integral() + distinct.frame.log_volume;
         const bool magnitudes = quantity == Quantity::sum && signs_differ(distinct);
         set = std::make_unique<KeySet>(std::move(distinct), magnitudes, team, context);
+        if (!options.cuda_library.empty()) open_device();
+    }
+
+    void open_device() {
+        try {
+            device = std::make_unique<cuda::Device>(options.cuda_library, *set, context);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::not_supported) throw;
+            device_failure = error.message();
+        }
     }
 
     // Whether a query's sums in float32 have lost keys that matter.
@@ -105,6 +116,8 @@ struct KernelSums::State {
     size_t dimensions = 0, results = 0;
     double log_normaliser = 0;   // of densities
     std::unique_ptr<KeySet> set; // none when every weight is 0
+    std::unique_ptr<cuda::Device> device;
+    std::string device_failure;
 };
 
 // The estimated error at which sampling stops, of the one asked for: 0.7 at a confidence of 0.99. A sample that misses
@@ -116,6 +129,7 @@ static double stopping_share(double confidence) {
 Estimates KernelSums::State::evaluate(const Points& queries) {
     const double rows = static_cast<double>(queries.rows()), pairs = rows * static_cast<double>(set->rows());
     if (options.method == Method::exact) return exact(queries, "exact sums were asked for");
+    if (options.method == Method::automatic && device) return exact(queries, "a CUDA device evaluates them");
     if (options.method == Method::automatic && pairs < few_pairs) return exact(queries, "there are few pairs");
     const Estimand estimand(quantity, *set);
     const QueryGroups groups(*set, queries, team, context);
@@ -174,7 +188,7 @@ void KernelSums::State::sum_exactly(const Points& queries, const Buffer<uint32_t
 
 Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
     Estimates estimates = nothing(queries.rows());
-    const Buffer<double> sums = exact_sums(*set, queries, team, context);
+    const Buffer<double> sums = device ? device->sums(queries) : exact_sums(*set, queries, team, context);
     Buffer<uint32_t> far(context.memory(), "queries far from every key");
     for (size_t i = 0; i < queries.rows(); i++) {
         const double* const of_row = &sums[i * set->columns()];
@@ -226,7 +240,9 @@ Estimates KernelSums::evaluate(const Points& queries) {
         throw Error(ErrorCode::invalid_argument,
                     format("queries have %zu coordinates, keys have %zu", queries.dimensions(), state_->dimensions));
     if (!state_->set || queries.rows() == 0) return state_->nothing(queries.rows());
-    return state_->evaluate(queries);
+    Estimates estimates = state_->evaluate(queries);
+    estimates.report.device_failure = state_->device_failure;
+    return estimates;
 }
 
 } // namespace btml::kernel
