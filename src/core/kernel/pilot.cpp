@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t pilot_queries = QueryGroup::most_queries;
 constexpr double sampling_margin = 1.3; // for the sample that sizes the others, and for those being uneven
-constexpr double worth_of_trees = 0.3;  // of the plan's cost without them
+constexpr double worth_of_trees = 0.5;  // of the plan's cost without them
 constexpr double most_least = 0.4;      // of the keys in the smallest sample
 
 struct Worker {

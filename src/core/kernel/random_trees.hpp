@@ -35,6 +35,8 @@ class RandomTrees {
                   ThreadTeam& team, RunContext& context) const;
 
   private:
+    struct QueriesOfLeaves;
+
     const KeySet& keys_;
     const Points& queries_;
     std::vector<KeyTree> trees_;

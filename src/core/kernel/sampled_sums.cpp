@@ -110,6 +110,8 @@ void Sampler::add_pairs_of_trees() {
     });
     plan_.trees->add_sums([&](uint32_t query, uint32_t leaf) { return near[group_of[query] * leaves + leaf] != 0; },
                           columns_, near_.data(), team_, context_);
+    evaluated_ += static_cast<double>(queries_.rows() * RandomTrees::trees * RandomTrees::leaf_keys) /
+                  static_cast<double>(keys_.rows());
 }
 
 // Over the near leaves, or over all.
@@ -276,6 +278,7 @@ SampledSums Sampler::run(uint64_t seed) {
     team_.for_each(groups,
                    [&](size_t group, int thread) { add_leaves(group, *workers_[static_cast<size_t>(thread)], false); });
     if (plan_.trees) add_pairs_of_trees();
+
     std::fill(fractions_.begin(), fractions_.end(), std::max(first_share * plan_.fraction, plan_.least));
     if (plan_.fraction < most_fraction) {
         draw(1, seed);
