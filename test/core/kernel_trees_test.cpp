@@ -89,7 +89,7 @@ TEST(QueryGroups, HaveAllQueriesOnce) {
 
 TEST(RandomTrees, SumOverTheirPairsOnce) {
     Prepared p = paired(1500);
-    const RandomTrees trees(p.set, p.queries, 5, p.team, p.context);
+    const RandomTrees trees(p.set, p.queries, RandomTrees::most_trees, 5, p.team, p.context);
     const auto near = [](uint32_t query, uint32_t leaf) { return (query + leaf) % 3 == 0; };
     std::vector<double> sums(1500, 0.0);
     trees.add_sums(near, 1, sums.data(), p.team, p.context);
@@ -98,7 +98,7 @@ TEST(RandomTrees, SumOverTheirPairsOnce) {
         double expected = 0;
         for (uint32_t key = 0; key < 1500; key++) {
             bool met = false;
-            for (size_t t = 0; t < RandomTrees::trees; t++) met |= trees.of_query(t, i) == trees.of_key(t, key);
+            for (size_t t = 0; t < trees.trees(); t++) met |= trees.of_query(t, i) == trees.of_key(t, key);
             const double value = p.value(i, key);
             if (met && !near(i, trees.leaf(key))) expected += value * p.set.value(key, 0) / p.set.values.scale(0);
             heavy += value > 0.3;
@@ -121,7 +121,9 @@ TEST(SampledSums, AreUnbiasedWithTrees) {
         plan.fraction = 0.3;
         plan.least = 0.15;
         plan.allowed = 1e9; // one sample
-        if (with_trees) plan.trees = std::make_unique<RandomTrees>(p.set, p.queries, 11, p.team, p.context);
+        if (with_trees)
+            plan.trees =
+                std::make_unique<RandomTrees>(p.set, p.queries, RandomTrees::most_trees, 11, p.team, p.context);
         return sampled_sums(p.set, estimand, strata, p.groups, p.queries, plan, seed, p.team, p.context);
     };
     double with = 0, without = 0, stated = 0;

@@ -8,16 +8,16 @@ namespace btml::kernel {
 static constexpr size_t rows_of_item = 1024;
 static constexpr float negligible = 0x1p-40F; // what all pairs of less come to is far below any error of samples
 
-RandomTrees::RandomTrees(const KeySet& keys, const Points& queries, uint64_t seed, ThreadTeam& team,
+RandomTrees::RandomTrees(const KeySet& keys, const Points& queries, size_t count, uint64_t seed, ThreadTeam& team,
                          RunContext& context)
     : keys_(keys),
       queries_(queries),
-      of_keys_(context.memory(), "random trees", trees * keys.rows()),
-      of_queries_(context.memory(), "random trees", trees * queries.rows()),
+      of_keys_(context.memory(), "random trees", count * keys.rows()),
+      of_queries_(context.memory(), "random trees", count * queries.rows()),
       leaves_(context.memory(), "random trees", keys.rows()) {
     for (size_t leaf = 0; leaf < keys.tree.leaves(); leaf++)
         for (const uint32_t key : keys.tree.keys(leaf)) leaves_[key] = static_cast<uint32_t>(leaf);
-    for (size_t t = 0; t < trees; t++) {
+    for (size_t t = 0; t < count; t++) {
         trees_.emplace_back(keys.distinct.points, leaf_keys, seed + t, team, context);
         const KeyTree& tree = trees_.back();
         for (size_t leaf = 0; leaf < tree.leaves(); leaf++)
@@ -28,7 +28,7 @@ RandomTrees::RandomTrees(const KeySet& keys, const Points& queries, uint64_t see
         std::vector<double> framed(queries.dimensions());
         for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++) {
             keys.distinct.frame.apply(queries.row(i), framed.data());
-            for (size_t t = 0; t < trees; t++)
+            for (size_t t = 0; t < count; t++)
                 of_queries_[t * rows + i] = static_cast<uint32_t>(trees_[t].leaf_of(framed.data()));
         }
     });
@@ -62,7 +62,7 @@ void RandomTrees::add_sums(const std::function<bool(uint32_t query, uint32_t lea
     std::vector<std::unique_ptr<Worker>> workers;
     for (int i = 0; i < team.size(); i++)
         workers.push_back(std::make_unique<Worker>(keys_.distinct.frame, context.memory()));
-    for (size_t t = 0; t < trees; t++) {
+    for (size_t t = 0; t < trees(); t++) {
         const KeyTree& tree = trees_[t];
         const auto keys_of = [&](size_t leaf) { return tree.keys(leaf); };
         const KeyBlocks blocks(keys_.distinct.frame, keys_.distinct.points, tree.leaves(), keys_of, Precision::full,
