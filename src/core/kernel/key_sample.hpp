@@ -51,7 +51,7 @@ class KeySample {
     const uint32_t* leaves(size_t block) const noexcept { return leaves_.data() + block * block_keys; }
     // And in a random tree.
     const uint32_t* marks(size_t tree, size_t block) const noexcept {
-        return marks_.data() + (block * RandomTrees::trees + tree) * block_keys;
+        return marks_.data() + (block * trees_ + tree) * block_keys;
     }
 
   private:
@@ -59,6 +59,7 @@ class KeySample {
     Buffer<uint32_t> draw(const KeySet& keys, double fraction, uint64_t seed, RunContext& context);
 
     const KeyStrata& strata_;
+    size_t trees_;
     std::vector<size_t> first_blocks_; // by stratum, and the end
     std::vector<size_t> starts_;       // of each block's keys in keys_, and the end
     Buffer<uint32_t> keys_;

@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t pilot_queries = QueryGroup::most_queries;
 constexpr double sampling_margin = 1.3; // for the sample that sizes the others, and for those being uneven
-constexpr double worth_of_trees = 0.3;  // of the plan's cost without them
+constexpr double worth_of_trees = 0.5;  // of the plan's cost without them
+constexpr double least_found = 0.1;     // of what is left to sampling, by one tree
 constexpr double most_least = 0.4;      // of the keys in the smallest sample
 
 struct Worker {
@@ -45,8 +46,9 @@ class Pilot {
     }
 
     void evaluate(const std::function<double(uint32_t)>& importance, ThreadTeam& team);
-    // From then on, pairs that meet in the trees are no part of what is left to sampling.
-    void remove_pairs(const RandomTrees& trees, const std::function<double(uint32_t)>& importance);
+    // From then on, pairs that meet in the trees are no part of what is left to sampling. The share that they were, the
+    // groups' own leaves aside.
+    double remove_pairs(const RandomTrees& trees, const std::function<double(uint32_t)>& importance);
     // of_pair: what the sample of a pair costs more, in units of a coordinate.
     Plan plan(const Demand& demand, double of_pair) const;
     double cost_of_trees() const;
@@ -103,25 +105,31 @@ void Pilot::evaluate(const std::function<double(uint32_t)>& importance, ThreadTe
     });
 }
 
-void Pilot::remove_pairs(const RandomTrees& trees, const std::function<double(uint32_t)>& importance) {
+double Pilot::remove_pairs(const RandomTrees& trees, const std::function<double(uint32_t)>& importance) {
     const Frame& frame = keys_.distinct.frame;
     const size_t leaves = keys_.tree.leaves(), squares = estimand_.squares();
     std::vector<double> query(points_.dimensions()), of_pair(squares);
+    double all = 0, removed = 0;
     for (size_t i = 0; i < pilot_queries; i++) {
         context_.poll();
+        const size_t own = groups_.leaf(of_group_[i]);
+        for (size_t leaf = 0; leaf < leaves; leaf++)
+            if (leaf != own) all += squares_[i * leaves + leaf];
         frame.apply(points_.row(i), query.data());
-        for (size_t t = 0; t < RandomTrees::trees; t++)
+        for (size_t t = 0; t < trees.trees(); t++)
             for (const uint32_t key : trees.keys(t, trees.of_query(t, rows_[i]))) {
-                if (trees.met_before(t, rows_[i], key)) continue;
+                if (trees.leaf(key) == own || trees.met_before(t, rows_[i], key)) continue;
                 const double value = frame.value(query.data(), keys_.distinct.points.row(key));
                 for (size_t c = 0; c < squares; c++)
                     of_pair[c] = value * value * estimand_.square(key, c) * importance(key);
                 double& left = squares_[i * leaves + trees.leaf(key)];
-                left = std::max(0.0, left - estimand_.error(&sums_[i * estimand_.columns()], of_pair.data()));
-                // What float32 leaves of a difference is nothing.
-                if (left < 1e-6 * value * value) left = 0;
+                const double part = std::min(left, estimand_.error(&sums_[i * estimand_.columns()], of_pair.data()));
+                removed += part;
+                left -= part;
+                if (left < 1e-6 * part) left = 0; // what float32 leaves of a difference
             }
     }
+    return all > 0 ? removed / all : 0;
 }
 
 // Building the trees, leading the queries through them and summing over the pairs, as measured in nanoseconds.
@@ -131,7 +139,8 @@ double Pilot::cost_of_trees() const {
     const double levels = std::max(1.0, std::log2(keys / RandomTrees::leaf_keys)), exact = 0.02 * (dimensions + 14),
                  of_key = levels * (40 + dimensions), of_query = levels * (20 + dimensions / 2),
                  of_pairs = static_cast<double>(RandomTrees::leaf_keys) * (exact + 1);
-    return RandomTrees::trees * (keys * of_key + rows * (of_query + of_pairs)) / (rows * keys * exact);
+    return static_cast<double>(RandomTrees::most_trees) * (keys * of_key + rows * (of_query + of_pairs)) /
+           (rows * keys * exact);
 }
 
 double Pilot::magnitude() const {
@@ -216,9 +225,12 @@ Plan plan_sample(const KeySet& keys, const Estimand& estimand, const QueryGroups
     Plan plan = pilot.plan(demand, 0);
     const double cost = pilot.cost_of_trees();
     if (cost > worth_of_trees * std::min(plan.cost, 1.0)) return plan;
-    auto trees = std::make_unique<RandomTrees>(keys, queries, seed, team, context);
+    // One tree shows whether they find anything.
+    const RandomTrees first(keys, queries, 1, seed, team, context);
+    if (pilot.remove_pairs(first, importance) < least_found) return plan;
+    auto trees = std::make_unique<RandomTrees>(keys, queries, RandomTrees::most_trees, seed, team, context);
     pilot.remove_pairs(*trees, importance);
-    Plan with_trees = pilot.plan(demand, 2 * static_cast<double>(RandomTrees::trees));
+    Plan with_trees = pilot.plan(demand, 2 * static_cast<double>(RandomTrees::most_trees));
     with_trees.cost += cost;
     if (with_trees.cost >= plan.cost) return plan;
     with_trees.trees = std::move(trees);

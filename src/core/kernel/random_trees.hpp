@@ -11,10 +11,12 @@ namespace btml::kernel {
 
 class RandomTrees {
   public:
-    static constexpr size_t trees = 8, leaf_keys = 64;
+    static constexpr size_t most_trees = 8, leaf_keys = 64;
 
-    RandomTrees(const KeySet& keys, const Points& queries, uint64_t seed, ThreadTeam& team, RunContext& context);
+    RandomTrees(const KeySet& keys, const Points& queries, size_t count, uint64_t seed, ThreadTeam& team,
+                RunContext& context);
 
+    size_t trees() const noexcept { return trees_.size(); }
     // Of the keys' own tree.
     uint32_t leaf(uint32_t key) const noexcept { return leaves_[key]; }
     uint32_t of_key(size_t tree, uint32_t key) const noexcept { return of_keys_[tree * keys_.rows() + key]; }
@@ -35,6 +37,8 @@ class RandomTrees {
                   ThreadTeam& team, RunContext& context) const;
 
   private:
+    struct QueriesOfLeaves;
+
     const KeySet& keys_;
     const Points& queries_;
     std::vector<KeyTree> trees_;

@@ -44,6 +44,7 @@ class Sampler {
           context_(context),
           columns_(estimand.columns()),
           squares_(estimand.squares()),
+          trees_(plan.trees ? plan.trees->trees() : 0),
           near_(context.memory(), "sums of queries", queries.rows() * columns_, 0.0),
           sums_(context.memory(), "sums of queries", queries.rows() * columns_, 0.0),
           variances_(context.memory(), "variances of queries' sums", queries.rows() * squares_, 0.0),
@@ -76,7 +77,7 @@ class Sampler {
     const Plan& plan_;
     ThreadTeam& team_;
     RunContext& context_;
-    const size_t columns_, squares_;
+    const size_t columns_, squares_, trees_;
     Buffer<double> near_;             // [query][column]
     Buffer<double> sums_, variances_; // of the rest, the mean over the samples so far, each as much as it is large
     std::vector<double> fractions_;   // of the keys, by group; 1: summed exactly
@@ -92,10 +93,10 @@ void Sampler::find_near(size_t group, Worker& worker) const {
 
 void Sampler::find_marks(size_t group, Worker& worker) const {
     const std::span<const uint32_t> rows = groups_.rows(group);
-    worker.marks.assign(worker.group.tiles() * RandomTrees::trees * tile_queries, 0);
+    worker.marks.assign(worker.group.tiles() * trees_ * tile_queries, 0);
     for (size_t i = 0; i < rows.size(); i++)
-        for (size_t t = 0; t < RandomTrees::trees; t++)
-            worker.marks[(i / tile_queries * RandomTrees::trees + t) * tile_queries + i % tile_queries] =
+        for (size_t t = 0; t < trees_; t++)
+            worker.marks[(i / tile_queries * trees_ + t) * tile_queries + i % tile_queries] =
                 plan_.trees->of_query(t, rows[i]);
 }
 
@@ -110,6 +111,8 @@ void Sampler::add_pairs_of_trees() {
     });
     plan_.trees->add_sums([&](uint32_t query, uint32_t leaf) { return near[group_of[query] * leaves + leaf] != 0; },
                           columns_, near_.data(), team_, context_);
+    evaluated_ +=
+        static_cast<double>(queries_.rows() * trees_ * RandomTrees::leaf_keys) / static_cast<double>(keys_.rows());
 }
 
 // Over the near leaves, or over all.
@@ -143,9 +146,8 @@ void Sampler::sample_stratum(size_t stratum, size_t count, const KeySample& keys
         for (size_t tile = 0; tile < worker.group.tiles(); tile++)
             for (size_t block = begin; block < std::min(last, begin + chunk); block++) {
                 worker.group.evaluate(tile, keys.blocks(), block, count - (block - first) * block_keys);
-                for (size_t t = 0; plan_.trees && t < RandomTrees::trees; t++)
-                    worker.group.exclude(keys.marks(t, block),
-                                         &worker.marks[(tile * RandomTrees::trees + t) * tile_queries]);
+                for (size_t t = 0; t < trees_; t++)
+                    worker.group.exclude(keys.marks(t, block), &worker.marks[(tile * trees_ + t) * tile_queries]);
                 worker.group.multiply(&worker.mask[(block - first) * block_keys]);
                 worker.group.add(tile, block, keys.values());
                 worker.group.square();
@@ -160,7 +162,7 @@ void Sampler::sample(size_t group, const KeySample& keys, double fraction, Worke
     const std::span<const uint32_t> rows = groups_.rows(group);
     find_near(group, worker);
     worker.group.load(worker.queries.load(queries_, rows));
-    if (plan_.trees) find_marks(group, worker);
+    if (trees_ > 0) find_marks(group, worker);
     worker.rows.assign(rows.size() * (columns_ + squares_), 0.0);
     for (size_t stratum = 0; stratum < strata_.strata(); stratum++) {
         if (strata_.keys(stratum) == 0) continue;
@@ -275,7 +277,8 @@ SampledSums Sampler::run(uint64_t seed) {
     const size_t groups = groups_.groups();
     team_.for_each(groups,
                    [&](size_t group, int thread) { add_leaves(group, *workers_[static_cast<size_t>(thread)], false); });
-    if (plan_.trees) add_pairs_of_trees();
+    if (trees_ > 0) add_pairs_of_trees();
+
     std::fill(fractions_.begin(), fractions_.end(), std::max(first_share * plan_.fraction, plan_.least));
     if (plan_.fraction < most_fraction) {
         draw(1, seed);
