@@ -44,6 +44,9 @@ class PointSet {
     Point operator[](size_t i) const;
     std::span<const double> x(size_t i) const { return {x_.data() + i * width_, width_}; }
     uint64_t number(size_t i) const { return numbers_[i]; }
+    std::string_view id(size_t i) const { return ids_[i]; } // of Keep::all
+    bool has_id(size_t i) const { return has_id_[i]; }
+    void set_weight(size_t i, double weight) { weights_[i] = weight; }
     double target(size_t i) const { return targets_[i]; }
     double weight(size_t i) const { return weights_[i]; }
     std::span<const std::byte> value(size_t i) const {
@@ -53,7 +56,7 @@ class PointSet {
     MemoryBudget& budget() const { return numbers_.budget(); }
 
   private:
-    const Keep keep_;
+    Keep keep_;
     size_t width_ = 0;
     Buffer<uint64_t> numbers_;
     Buffer<double> x_, targets_, weights_;
