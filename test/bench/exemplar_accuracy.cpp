@@ -1,4 +1,6 @@
 // How good the exemplars of a file of points are, and how long they take, in the core alone: see README.md here.
+#include "core/base/rng.hpp"
+#include "core/exemplar/cholesky.hpp"
 #include "core/exemplar/stream_greedy.hpp"
 
 #include <algorithm>
@@ -36,12 +38,14 @@ Outcome select(const Table& table, size_t rows, const Options& options, int thre
     options.validate();
     QuietContext context(threads);
     StreamGreedy greedy(options, nullptr, context);
+    std::string id;
     const auto point = [&](size_t i) {
         Point result;
         result.number = i;
         result.x = table.row(i);
         if (!table.target.empty()) result.target = table.target[i];
-        result.id = {};
+        id = std::to_string(i);
+        result.id = id;
         return result;
     };
     Outcome outcome;
@@ -92,11 +96,64 @@ Table read_floats(const char* path, size_t width) {
     return table;
 }
 
-} // namespace
+// Numbers with commas between them, the target last, in a random order.
+Table read_table(const char* path) {
+    const std::string command = std::string("gzip -dc '") + path + "'";
+    FILE* const pipe = popen(command.c_str(), "r");
+    std::vector<std::vector<double>> rows;
+    char line[65536];
+    while (pipe && std::fgets(line, sizeof(line), pipe)) {
+        rows.emplace_back();
+        for (char* at = line; *at != '\0' && *at != '\n';) {
+            rows.back().push_back(std::strtod(at, &at));
+            if (*at == ',') at++;
+        }
+    }
+    if (!pipe || pclose(pipe) != 0 || rows.empty()) std::fprintf(stderr, "cannot read %s\n", path), std::exit(1);
+    RandomStream random(1, 1);
+    for (size_t i = rows.size(); i > 1; i--) std::swap(rows[i - 1], rows[random.below(i)]);
+    Table table{rows[0].size() - 1, {}, {}};
+    for (const std::vector<double>& row : rows) {
+        table.x.insert(table.x.end(), row.begin(), row.end() - 1);
+        table.target.push_back(row.back());
+    }
+    return table;
+}
 
-// exemplar_accuracy FILE WIDTH K VALIDATION PASSES THREADS SEEDS [PHANTOM] [BATCH]
-int main(int count, char** arguments) {
-    if (count < 8) return std::fprintf(stderr, "usage: see test/bench/README.md\n"), 1;
+// Mean squared error of the posterior's mean given the exemplars alone, over the rows from `first` on, in units of
+// their variance.
+double prediction_error(const Table& table, size_t first, const std::vector<size_t>& exemplars,
+                        const SquaredExponential& kernel) {
+    QuietContext context;
+    ThreadTeam team(context);
+    const size_t k = exemplars.size();
+    const auto covariance = [&](size_t i, size_t j) {
+        double sum = 0;
+        for (size_t f = 0; f < table.width; f++)
+            sum += std::pow((table.row(i)[f] - table.row(j)[f]) / kernel.length_scales[f], 2);
+        return kernel.covariance(sum);
+    };
+    Buffer<double> matrix(context.memory(), "covariances", k * k);
+    std::vector<double> solution(k * group_columns);
+    for (size_t a = 0; a < k; a++) {
+        for (size_t b = 0; b < k; b++)
+            matrix[a * k + b] = covariance(exemplars[a], exemplars[b]) + (a == b ? kernel.noise : 0);
+        solution[a * group_columns] = table.target[exemplars[a]] - kernel.mean;
+    }
+    Cholesky(std::move(matrix), k, team).solve(solution.data());
+    double sum = 0, total = 0, squares = 0;
+    for (size_t i = first; i < table.rows(); i++) {
+        double prediction = kernel.mean;
+        for (size_t a = 0; a < k; a++) prediction += covariance(i, exemplars[a]) * solution[a * group_columns];
+        sum += std::pow(table.target[i] - prediction, 2);
+        total += table.target[i], squares += table.target[i] * table.target[i];
+    }
+    const auto n = static_cast<double>(table.rows() - first);
+    return sum / n / (squares / n - total * total / n / n);
+}
+
+int choose_points(int count, char** arguments) {
+    if (count < 8) return 1;
     const Table table = read_floats(arguments[1], std::strtoul(arguments[2], nullptr, 10));
     Options options;
     options.exemplars = std::atoi(arguments[3]);
@@ -114,4 +171,60 @@ int main(int count, char** arguments) {
                     static_cast<unsigned long long>(outcome.selection.swaps), outcome.seconds_sampling,
                     outcome.seconds_starting, outcome.seconds_choosing, outcome.seconds_measuring);
     }
+    return 0;
+}
+
+int choose_active_set(int count, char** arguments) {
+    if (count < 8) return 1;
+    const Table table = read_table(arguments[1]);
+    const size_t rows = std::strtoul(arguments[2], nullptr, 10);
+    Options options;
+    options.exemplars = std::atoi(arguments[3]);
+    options.validation = std::atoi(arguments[4]);
+    options.passes = std::atoi(arguments[5]);
+    if (count > 8) options.batch = std::atoi(arguments[8]);
+    QuietContext context;
+    ThreadTeam team(context);
+    PointSet points(PointSet::Keep::sample, context.memory());
+    for (size_t i = 0; i < 2000; i++) {
+        Point point;
+        point.x = table.row(i), point.target = table.target[i];
+        points.append(point);
+    }
+    options.objective = ObjectiveKind::prediction;
+    double before = seconds();
+    const SquaredExponential kernel = choose_kernel(options, points, team, context);
+    std::printf("kernel learned in %.1f s: signal %g, noise %g, length scales", seconds() - before, kernel.signal,
+                kernel.noise);
+    for (const double length : kernel.length_scales) std::printf(" %.3g", length);
+    options.length_scales = kernel.length_scales, options.signal = kernel.signal, options.noise = kernel.noise;
+    std::vector<size_t> first_rows;
+    for (size_t i = 0; i < static_cast<size_t>(options.exemplars); i++) first_rows.push_back(i);
+    std::printf("\nrandom rows: mse %.4f\n", prediction_error(table, rows, first_rows, kernel));
+    static constexpr const char* names[] = {"", "information", "variance", "prediction"};
+    for (int objective = 1; objective < 4; objective++)
+        for (int seed = 0; seed < std::atoi(arguments[7]); seed++) {
+            options.seed = static_cast<uint64_t>(seed);
+            options.objective = static_cast<ObjectiveKind>(objective);
+            const Outcome outcome = select(table, rows, options, std::atoi(arguments[6]));
+            std::vector<size_t> chosen;
+            for (const Exemplar& exemplar : outcome.selection.exemplars) chosen.push_back(std::stoul(exemplar.id));
+            std::printf("%s, seed %d: mse %.4f; %llu swaps; seconds: choosing %.1f, measuring %.1f\n", names[objective],
+                        seed, prediction_error(table, rows, chosen, kernel),
+                        static_cast<unsigned long long>(outcome.selection.swaps), outcome.seconds_choosing,
+                        outcome.seconds_measuring);
+            std::fflush(stdout);
+        }
+    return 0;
+}
+
+} // namespace
+
+// exemplar_accuracy FILE WIDTH K VALIDATION PASSES THREADS SEEDS [PHANTOM] [BATCH]
+// exemplar_accuracy FILE.csv.gz ROWS K VALIDATION PASSES THREADS SEEDS [BATCH]
+int main(int count, char** arguments) {
+    const bool process = count > 1 && std::string(arguments[1]).ends_with(".csv.gz");
+    const int failed = process ? choose_active_set(count, arguments) : choose_points(count, arguments);
+    if (failed) std::fprintf(stderr, "usage: see test/bench/README.md\n");
+    return failed;
 }
