@@ -1,0 +1,61 @@
+// Cross-validation scores of kernel methods: exactly, or by stratified Monte Carlo in several stages. The kd-tree and
+// the strata are made once and serve every bandwidth.
+#pragma once
+
+#include "core/kernel/outer_strata.hpp"
+
+#include <memory>
+
+namespace btml::kernel {
+
+enum class ScoreMethod { automatic, exact, sampled };
+
+struct ScoreOptions {
+    SamplingOptions sampling;
+    ScoreMethod method = ScoreMethod::automatic;
+};
+
+// target_bandwidth: of S_KCDE alone.
+struct Bandwidths {
+    double x, target = 0;
+};
+
+struct ScoreEstimate {
+    double value = 0;
+    double std_error = 0; // 0: exact
+    double lower = 0, upper = 0;
+    uint64_t evaluations = 0; // of the kernel
+    uint64_t rows_seen = 0;   // of the outermost sum
+    uint64_t underflows = 0;  // of those, rows whose weights all underflow
+};
+
+class ExactRows;
+
+class Scores {
+  public:
+    // Rows as read. Errors: invalid_argument for fewer than 3 rows; limit_exceeded for more than 2^32 − 2;
+    // memory_limit.
+    Scores(ScoreRows rows, ScoreKind kind, const ScoreOptions& options, RunContext& context);
+    ~Scores();
+
+    // Errors: out_of_range where the score is no finite number.
+    ScoreEstimate estimate(const Bandwidths& bandwidths, ThreadTeam& team);
+
+    size_t rows() const { return tree_ ? tree_->size() : rows_.size(); }
+
+  private:
+    ScoreEstimate exact(const Bandwidths& bandwidths, ThreadTeam& team);
+    template <class Score>
+    ScoreEstimate sampled(const Score& score, const Bandwidths& bandwidths, ThreadTeam& team);
+    void prepare(ThreadTeam& team);
+
+    const ScoreKind kind_;
+    const ScoreOptions options_;
+    RunContext& context_;
+    ScoreRows rows_; // until the tree takes them
+    std::unique_ptr<VarianceTree> tree_;
+    std::unique_ptr<OuterStrata> strata_;
+    std::unique_ptr<ExactRows> exact_;
+};
+
+} // namespace btml::kernel
