@@ -224,6 +224,9 @@ FROM (VALUES ('l2 => 0'), ('max_leaves => 2'), ('max_leaves => 5'), ('max_leaves
     ('max_leaves => 0, min_gain => 200'), ('min_gain => 1e9'), ('min_leaf_rows => 1e9')) o(options),
     LATERAL (SELECT tree, count(*) FILTER (WHERE feature IS NULL) AS leaves, max(depth) AS depth, min(rows) AS least, min(gain) AS gain
         FROM btml.trees(fit(options)) GROUP BY tree) t GROUP BY options ORDER BY options;
+SET client_min_messages = notice;
+SELECT count(*) AS nodes FROM btml.trees(btml.tree_fit('SELECT * FROM (VALUES (1, 2), (3, 4), (5, 6)) v(x, y)', 'y'));
+SET client_min_messages = warning;
 -- At most max_bins - 1 thresholds of a feature; enough bins are as good as no limit.
 SELECT bins, max(thresholds) AS thresholds FROM (VALUES (2), (3), (10)) b(bins),
     LATERAL (SELECT feature, count(DISTINCT threshold) AS thresholds FROM btml.trees(fit(format('max_leaves => 0, max_bins => %s', bins)))

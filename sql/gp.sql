@@ -181,7 +181,31 @@ SELECT member, log_likelihood > -1000 AS log_likelihood, evaluations <= 200 AS e
 SELECT id, abs(mean - (sin(6 * 0.5) + 0.75)) < 0.5 AS mean FROM btml.gp_regression('SELECT a, b, y FROM gp.smooth', 'y', 'SELECT 0.5 AS a, 0.5 AS b, ''here'' AS id');
 -- Sums of one row, of equal rows and of equal targets.
 SELECT g, round(btml.predict(btml.gp_fit_agg(y, x, '{"combine": "kernel_sum"}'), ARRAY[1.0])::numeric, 1) AS predicted FROM (VALUES (1, ARRAY[1.0], 5), (2, ARRAY[1.0], 1), (2, ARRAY[1.0], 3), (3, ARRAY[1.0], 2), (3, ARRAY[2.0], 2)) v(g, x, y) GROUP BY g ORDER BY g;
-SELECT caught(format('SELECT %s FROM gp.ensemble WHERE name = ''kernel_sum''', call)) FROM unnest(ARRAY['btml.gp_update(model, ARRAY[1.0, 0, 0], 1)', 'btml.gp_downdate(model, ARRAY[1.0, 0, 0], 1)', 'btml.gp_sample(model, ''gp.smooth'')', 'btml.predict(model, ARRAY[1.0])']) call;
+SELECT caught('SELECT btml.predict(model, ARRAY[1.0]) FROM gp.ensemble WHERE name = ''kernel_sum''');
+-- Boosted members: within their budget, the same bytes whatever the threads and the order of rows, through text and bytes.
+INSERT INTO ensemble VALUES ('boosted', btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth', 'y', holdout => 'held_out', combine => 'boosted', members => 8, evaluations => 4000));
+SET btml.threads = 1;
+SELECT btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth ORDER BY id DESC', 'y', holdout => 'held_out', combine => 'boosted', members => 8, evaluations => 4000)::text = model::text AS same_boosted FROM ensemble WHERE name = 'boosted';
+RESET btml.threads;
+SELECT m->>'combine' AS combine, (m->>'holdout_rmse')::float8 < 0.30 AS rmse, (m->>'holdout_nll')::float8 < 0.3 AS nll, (m->'leave_one_out'->>'coverage_90')::float8 BETWEEN 0.85 AND 0.95 AS coverage, jsonb_array_length(m->'members') BETWEEN 1 AND 8 AS members,
+    (m->>'evaluations')::bigint <= 4000 AS within, (m->>'variance_factor')::float8 >= 0 AS factor, btml.gp_log_likelihood(model) IS NULL AS no_likelihood, model::text::btml.model::text = model::text AS text, btml.predict(model, ARRAY[0.5, 0.5, 0]) = btml.predict(model::bytea::btml.model, ARRAY[0.5, 0.5, 0]) AS bytes,
+    near((m->>'holdout_rmse')::float8, (SELECT sqrt(avg((y - btml.predict(model, smooth)) ^ 2)) FROM smooth WHERE held_out)) AS holdout,
+    (SELECT avg((abs(y - (p).mean) < 1.645 * (p).sd)::int) BETWEEN 0.8 AND 0.97 FROM smooth, LATERAL btml.predict_normal(model, smooth) p WHERE held_out) AS covered
+FROM ensemble, LATERAL (SELECT btml.summary(model)->'metrics' AS m) s WHERE name = 'boosted';
+SELECT near(sum(weight), metric(model, 'signal') * (btml.summary(model)->>'scale')::float8 ^ 2) AS relevance FROM ensemble, btml.gp_relevance(model) WHERE name = 'boosted' GROUP BY metric(model, 'signal'), btml.summary(model)->>'scale';
+SELECT g, round(btml.predict(btml.gp_fit_agg(y, x, '{"combine": "boosted", "search": "none"}'), ARRAY[1.0])::numeric, 1) AS predicted FROM (VALUES (1, ARRAY[1.0], 5), (2, ARRAY[1.0], 1), (2, ARRAY[1.0], 3), (3, ARRAY[1.0], 2), (3, ARRAY[2.0], 2)) v(g, x, y) GROUP BY g ORDER BY g;
+SELECT caught('SELECT btml.gp_fit(''gp.two'', ''y'', combine => ''boosted'', signal => 1)'), caught('SELECT btml.gp_sample(model, ''gp.smooth'') FROM gp.ensemble WHERE name = ''boosted''');
+-- Updates of sums and boosted members: the rows that they hold, one more and one less.
+CREATE TABLE changed AS SELECT name, model, btml.gp_update(model, smooth, 9) AS more FROM ensemble, smooth WHERE name IN ('kernel_sum', 'boosted') AND smooth.id = 17;
+SELECT name, (btml.summary(more)->>'rows')::int - (btml.summary(model)->>'rows')::int AS more, btml.predict(more, smooth) - btml.predict(model, smooth) BETWEEN 0.05 AND 9 AS nearer, (btml.gp_leave_one_out(more)).coverage_90 IS NULL AS no_coverage, abs(btml.predict(back, smooth) - btml.predict(model, smooth)) < 0.05 AS taken_back,
+    (btml.summary(back)->>'rows')::int - (btml.summary(model)->>'rows')::int AS rows_back FROM changed, smooth, btml.gp_downdate(more, ARRAY[smooth.a, smooth.b, 1], 9) back WHERE smooth.id = 17 ORDER BY name;
+SELECT name, caught(format('SELECT btml.gp_downdate(model, ARRAY[0.123, 0, 0], 1) FROM gp.changed WHERE name = %L', name)), caught(format('SELECT btml.gp_downdate(more, smooth, 8) FROM gp.changed, gp.smooth WHERE name = %L AND id = 17', name)) FROM changed ORDER BY name;
+-- Draws of a sum have its distribution, and equal points equal values.
+CREATE TABLE sum_draws AS SELECT s.* FROM ensemble, btml.gp_sample(model, 'SELECT id, a, b, parity FROM gp.smooth WHERE id <= 4 UNION ALL SELECT 99, a, b, parity FROM gp.smooth WHERE id = 2 ORDER BY 1', 320, 5) s WHERE name = 'kernel_sum';
+SELECT d.id, abs(avg - (l).mean) < 5 * (l).sd / sqrt(320) AS mean, stddev / (l).sd BETWEEN 0.6 AND 1.6 AS sd FROM (SELECT id, avg(value), stddev(value) FROM sum_draws WHERE id <> '99' GROUP BY id) d, ensemble, smooth, btml.predict_latent(model, smooth) l
+WHERE name = 'kernel_sum' AND smooth.id = d.id::int ORDER BY 1;
+SELECT count(DISTINCT value) = 320 AS draws, max(abs(value - other)) = 0 AS equal_points FROM (SELECT value, (SELECT value FROM sum_draws o WHERE o.id = '99' AND o.draw = d.draw) AS other FROM sum_draws d WHERE id = '2') d;
+SELECT caught('SELECT btml.gp_sample(model, ''SELECT 0.1 AS a, 0.1 AS b, ''''neither'''' AS parity'') FROM gp.ensemble WHERE name = ''kernel_sum''');
 
 -- Where a sum would not fit in memory, auto takes one member alone; asked for, it is refused before the work.
 SET btml.memory_limit = '6MB';
@@ -193,7 +217,7 @@ RESET btml.memory_limit;
 \pset format unaligned
 \pset tuples_only on
 SELECT arguments || E'\n' || caught(format('SELECT btml.gp_fit(''gp.joined'', %s)', arguments)) || E'\n' FROM unnest(ARRAY['''yy''', '''y'', features => ''{prize}''', '''y'', features => ''{price,price}''', '''y'', features => ''{price,y}''', '''y'', features => ''{}''',
-    '''region''', '''y'', holdout => ''w''', '''y'', weight => ''region''', '''y'', categorical => ''{y}''', '''y''', '''y'', search => ''bfgs''', '''y'', search => ''best''', '''y'', combine => ''kernel_sum'', search => ''none''', '''y'', combine => ''boosted'', search => ''none''',
+    '''region''', '''y'', holdout => ''w''', '''y'', weight => ''region''', '''y'', categorical => ''{y}''', '''y''', '''y'', search => ''bfgs''', '''y'', search => ''best''', '''y'', combine => ''kernel_sum'', search => ''none''',
     '''y'', combine => ''sum''', '''y'', outside => ''error''', '''y'', bits => 0', '''y'', bits => 31', '''y'', members => 0', '''y'', members => 1001', '''y'', evaluations => 0', '''y'', evaluations => -1', '''y'', noise => 0', '''y'', noise => ''NaN''', '''y'', noise => -1', '''y'', signal => 0', '''y'', signal => ''Infinity''',
     '''y'', search => NULL', '''y'', combine => NULL', '''y'', outside => NULL', '''y'', seed => NULL', '''y'', verbose => NULL', 'NULL']) arguments;
 SELECT source || E'\n' || caught(format('SELECT btml.gp_fit(%L, ''y'', search => ''none'')', source)) || E'\n' FROM unnest(ARRAY['gp.nothing', 'SELECT y FROM gp.two', 'SELECT * FROM gp.two WHERE false', 'SELECT x, NULL::float8 AS y FROM gp.two', 'SELECT x, y + ''NaN'' AS y FROM gp.two', 'SELECT x, 1e200 * y AS y FROM gp.two']) source;

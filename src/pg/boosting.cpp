@@ -44,6 +44,17 @@ void report_sketch_error(const Model& model) {
     pg_call([=] { ereport(INFO, (errmsg("%s", message))); });
 }
 
+// Trees that cannot be split at all are rarely what was wanted.
+void notice_too_few_rows(const Model& model) {
+    const double least = model.options.min_leaf_rows;
+    if (model.trees.empty() || model.trees[0][0].rows >= 2 * least) return;
+    const std::string rows = shortest(model.trees[0][0].rows), both = shortest(2 * least);
+    pg_call([&] {
+        ereport(NOTICE, (errmsg("no tree has a split: the rows are %s, two leaves need %s", rows.c_str(), both.c_str()),
+                         errhint("Lower min_leaf_rows.")));
+    });
+}
+
 FitResult fit_over_source(const FitRequest& request, RunContext& context) {
     TrainingJoin training = read_training_join(request, context);
     const auto join_start = std::chrono::steady_clock::now();
@@ -69,6 +80,7 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
     result.model.strategy = choice.strategy == Strategy::factorize ? "factorize" : "enumerate";
     result.model.strategy_reason = choice.reason;
     report_sketch_error(result.model);
+    notice_too_few_rows(result.model);
     result.timings.insert(result.timings.begin(), {{"reading tables", training.seconds_reading},
                                                    {"joining tables", training.seconds_joining + joining}});
     return result;

@@ -203,10 +203,10 @@ BTML_FUNCTION(btml_gp_sample) {
                     "Valid values are integers from 1.");
     BackendContext context("gp_sample");
     StoredModel stored = read_model(arguments.datum(0, "model"));
-    const Model& model = gaussian_process(stored, "gp_sample", "Boosted trees have no distribution to draw from.");
+    Model& model = gaussian_process(stored, "gp_sample", "Boosted trees have no distribution to draw from.");
     const QueryPoints points(source, model.features, context);
     if (points.rows() == 0) return rows.done();
-    const gp::Sampler sampler(model, points.values(), context);
+    gp::Sampler sampler(model, points.values(), context);
     Buffer<double> values(context.memory(), "a draw", points.rows());
     for (int draw = 0; draw < draws; draw++) {
         context.progress("drawing", static_cast<uint64_t>(draw), static_cast<uint64_t>(draws));
@@ -224,7 +224,7 @@ BTML_FUNCTION(btml_gp_sample) {
 
 namespace {
 
-using Change = bool (*)(Model& model, std::span<const double> features, double target);
+using Change = bool (*)(Model& model, std::span<const double> features, double target, RunContext& context);
 
 void notice_outside(const Model& model, const std::vector<double>& features, bool changed) {
     for (const size_t f : gp::features_outside(model, features)) {
@@ -254,7 +254,7 @@ Datum update(FunctionCallInfo fcinfo, const char* function, bool record, Change 
         features = arguments.numbers(1, "x");
         require_width(features, model.features);
     }
-    const bool changed = change(model, features, arguments.number(2, "y"));
+    const bool changed = change(model, features, arguments.number(2, "y"), *stored.context);
     notice_outside(model, features, changed);
     return model_datum(model);
 }

@@ -150,7 +150,7 @@ CachedModel& load_record(FunctionCallInfo fcinfo) {
 // Features from an array.
 CachedModel& load_array(FunctionCallInfo fcinfo) {
     CachedModel& cached = predict_cache(fcinfo).load(PG_GETARG_DATUM(0));
-    cached.values = Arguments(fcinfo).numbers(1, "features");
+    Arguments(fcinfo).read_numbers(1, "features", cached.values);
     require_width(cached.values, cached.features);
     return cached;
 }

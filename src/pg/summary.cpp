@@ -108,6 +108,7 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
         }
     json.end_array();
     if (model.sum) json.add("calibration", model.sum->calibration());
+    if (model.combine == gp::Combine::boosted) json.add("variance_factor", model.variance_factor);
     json.add("evaluations", model.evaluations);
     if (model.leave_one_out) {
         json.begin_object("leave_one_out");

@@ -1,11 +1,13 @@
-// How well sums of binary tree kernels predict: gp_accuracy DIRECTORY [OPTION]... SET...
+// How well Gaussian processes with the binary tree kernel predict: gp_accuracy DIRECTORY [OPTION]... SET...
 //
-// Options: --threads=2, --seeds=3, --validation, --verbose, --evaluations=N (see SumTraining).
+// Options: --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --threads=2, --seeds=3 (0, 1, …),
+// --seed=S (this one alone), --validation, --verbose.
 //
 // SET.csv.gz in the directory has one row per line, numbers alone, the target last. For each seed the rows are split as
 // by the paper's authors: a permutation by numpy's legacy generator, the first 80 % to learn from, of those the first
 // 80 % to train with, the others (--validation) unused, and the last 20 % to score. Targets are standardised.
-#include "core/gp/sum_training.hpp"
+#include "core/gp/fit.hpp"
+#include "core/gp/predictor.hpp"
 
 #include <chrono>
 #include <cmath>
@@ -92,7 +94,7 @@ struct Settings {
     int threads = 2;
     bool verbose = false;
     bool validation = false;
-    uint64_t evaluations = 0; // 0: the default for the rows
+    Options options;
 };
 
 class TalkingContext : public QuietContext {
@@ -110,6 +112,32 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+Dataset dataset_of(const Table& table, std::span<const size_t> rows, std::span<const double> target,
+                   RunContext& context) {
+    MemoryBudget& memory = context.memory();
+    Dataset data{.rows = rows.size(),
+                 .tables = {},
+                 .features = {},
+                 .target_table = 0,
+                 .target = Buffer<double>(memory, "target", rows.size()),
+                 .weight = Buffer<double>(memory, "weight"),
+                 .holdout_table = -1,
+                 .holdout = Buffer<uint8_t>(memory, "holdout")};
+    data.tables.push_back({rows.size(), Buffer<uint32_t>(memory, "row ids")});
+    std::copy(target.begin(), target.end(), data.target.begin());
+    for (size_t f = 0; f + 1 < table.columns.size(); f++) {
+        data.features.push_back({"x" + std::to_string(f),
+                                 "double precision",
+                                 FeatureKind::number,
+                                 0,
+                                 Buffer<double>(memory, "feature"),
+                                 Buffer<uint32_t>(memory, "feature"),
+                                 {}});
+        for (const size_t row : rows) data.features.back().numbers.push_back(table.columns[f][row]);
+    }
+    return data;
+}
+
 void run(const std::string& name, const Table& table, uint32_t seed, const Settings& settings) {
     const std::vector<size_t> order = permutation(table.rows(), seed);
     const std::span<const size_t> all(order);
@@ -119,63 +147,75 @@ void run(const std::string& name, const Table& table, uint32_t seed, const Setti
     const auto test = settings.validation ? all.first(learned).subspan(trained) : all.subspan(learned);
     std::vector<double> target = pick(table.columns.back(), train), truth = pick(table.columns.back(), test);
     standardise(target, truth);
-    std::vector<std::vector<double>> columns;
-    for (size_t f = 0; f + 1 < table.columns.size(); f++) columns.push_back(pick(table.columns[f], train));
-    std::vector<FeatureView> features;
-    for (const std::vector<double>& column : columns) features.push_back({false, column, {}, 0});
     TalkingContext context(settings);
+    Options options = settings.options;
+    options.seed = seed;
     const auto start = std::chrono::steady_clock::now();
-    const Encoding encoding(features, target, {}, Encoding::default_value_bits(columns.size()), {}, Outside::clamp,
-                            context);
-    const uint64_t evaluations = settings.evaluations > 0 ? settings.evaluations : default_evaluations(trained);
-    const SumTraining training{members_within(evaluations), evaluations, {}, {}, seed};
-    TrainedSum sum = train_sum(encoding, features, make_observations(target, {}, context), training, context);
+    FitResult fitted = fit(dataset_of(table, train, target, context), options, context);
     const double fit_seconds = seconds_since(start);
-    Score score, raw;
-    std::vector<double> point(columns.size());
+    Score score;
+    Predictor predictor(fitted.model);
+    std::vector<double> point(fitted.model.features.size());
     const auto predict_start = std::chrono::steady_clock::now();
     for (size_t i = 0; i < test.size(); i++) {
         for (size_t f = 0; f < point.size(); f++) point[f] = table.columns[f][test[i]];
-        const Normal latent = sum.model.latent(point);
-        const double variance = latent.variance + sum.model.noise();
-        score.add(truth[i], {latent.mean, variance});
-        raw.add(truth[i], {latent.mean, variance / sum.model.calibration()});
+        score.add(truth[i], predictor.observation(point));
     }
     const double microseconds = 1e6 * seconds_since(predict_start) / score.rows;
     Writer writer;
-    sum.model.encode(writer);
+    encode(fitted.model, writer);
     const auto load_start = std::chrono::steady_clock::now();
     Reader reader(writer.bytes());
-    SumModel::decode(reader, context);
+    decode(reader, context);
     const double load_seconds = seconds_since(load_start);
-    const SumScore& loo = sum.leave_one_out;
-    std::printf(
-        "%-10s %4u  %7.4f %6.4f %5.3f   %7.4f %5.3f %6.4f   %7.4f %6.4f %5.3f   %7llu %6.1f %6.1f   %5.0f %5.2f\n",
-        name.c_str(), seed, score.nll / score.rows, std::sqrt(score.errors / score.rows), score.covered / score.rows,
-        raw.nll / raw.rows, raw.covered / raw.rows, sum.model.calibration(), loo.mean_nll, loo.rmse, loo.coverage_90,
-        static_cast<unsigned long long>(sum.evaluations), fit_seconds, microseconds,
-        static_cast<double>(writer.bytes().size()) / static_cast<double>(trained), load_seconds);
+    const LeaveOneOut& loo = *fitted.model.leave_one_out;
+    const size_t members = fitted.model.sum ? fitted.model.sum->members().size() : fitted.model.members.size();
+    std::printf("%-10s %4u %-10s %3zu  %7.4f %6.4f %5.3f   %7.4f %6.4f %5.3f   %7llu %6.1f %6.1f   %5.0f %5.2f\n",
+                name.c_str(), seed, name_of(fitted.model.combine), members, score.nll / score.rows,
+                std::sqrt(score.errors / score.rows), score.covered / score.rows, loo.mean_nll, loo.rmse,
+                *loo.coverage_90, static_cast<unsigned long long>(fitted.model.evaluations), fit_seconds, microseconds,
+                static_cast<double>(writer.bytes().size()) / static_cast<double>(trained), load_seconds);
     std::fflush(stdout);
+}
+
+// Whether the argument begins with `option`; then what follows.
+bool is(const char* argument, const char* option, const char*& value) {
+    const size_t length = std::strlen(option);
+    value = argument + length;
+    return !std::strncmp(argument, option, length);
+}
+
+Combine combine_of(const char* name) {
+    for (const Combine combine : {Combine::automatic, Combine::mixture, Combine::kernel_sum, Combine::boosted})
+        if (!std::strcmp(name, name_of(combine))) return combine;
+    std::fprintf(stderr, "there is no way to combine members called %s\n", name);
+    std::exit(2);
 }
 
 } // namespace
 
 int main(int count, char** arguments) {
     Settings settings;
-    int seeds = 3;
+    uint32_t first_seed = 0, seeds = 3;
     std::string directory;
     std::vector<std::string> sets;
     for (int i = 1; i < count; i++) {
-        const char* argument = arguments[i];
-        if (!std::strncmp(argument, "--threads=", 10))
-            settings.threads = std::atoi(argument + 10);
-        else if (!std::strncmp(argument, "--seeds=", 8))
-            seeds = std::atoi(argument + 8);
-        else if (!std::strncmp(argument, "--evaluations=", 14))
-            settings.evaluations = static_cast<uint64_t>(std::atoll(argument + 14));
-        else if (!std::strcmp(argument, "--verbose"))
+        const char *argument = arguments[i], *value = nullptr;
+        if (is(argument, "--combine=", value))
+            settings.options.combine = combine_of(value);
+        else if (is(argument, "--members=", value))
+            settings.options.members = std::atoi(value);
+        else if (is(argument, "--evaluations=", value))
+            settings.options.evaluations = std::atoi(value);
+        else if (is(argument, "--threads=", value))
+            settings.threads = std::atoi(value);
+        else if (is(argument, "--seeds=", value))
+            seeds = static_cast<uint32_t>(std::atoi(value));
+        else if (is(argument, "--seed=", value))
+            first_seed = static_cast<uint32_t>(std::atoi(value)), seeds = 1;
+        else if (is(argument, "--verbose", value))
             settings.verbose = true;
-        else if (!std::strcmp(argument, "--validation"))
+        else if (is(argument, "--validation", value))
             settings.validation = true;
         else if (directory.empty())
             directory = argument;
@@ -183,18 +223,18 @@ int main(int count, char** arguments) {
             sets.push_back(argument);
     }
     if (sets.empty()) {
-        std::fprintf(stderr, "usage: gp_accuracy DIRECTORY [--threads=2] [--seeds=3] [--validation] [--verbose] "
-                             "[--evaluations=N] SET...\n");
+        std::fprintf(stderr, "usage: gp_accuracy DIRECTORY [--combine=auto] [--members=N] [--evaluations=N] "
+                             "[--threads=2] [--seeds=3] [--seed=S] [--validation] [--verbose] SET...\n");
         return 2;
     }
-    std::puts("set        seed      NLL   RMSE cov90  uncalibrated: NLL cov90 factor   left out: NLL RMSE cov90   "
-              "evaluations, seconds to fit, µs to predict a row   bytes a training row, seconds to load");
+    std::puts("set        seed combine members   NLL   RMSE cov90   left out: NLL RMSE cov90   evaluations, seconds to "
+              "fit, µs to predict a row   bytes a training row, seconds to load");
     for (const std::string& set : sets) {
         const Table table = read_table(directory + "/" + set + ".csv.gz");
         if (table.rows() == 0) {
             std::fprintf(stderr, "no rows in %s/%s.csv.gz\n", directory.c_str(), set.c_str());
             return 1;
         }
-        for (int seed = 0; seed < seeds; seed++) run(set, table, static_cast<uint32_t>(seed), settings);
+        for (uint32_t seed = first_seed; seed < first_seed + seeds; seed++) run(set, table, seed, settings);
     }
 }

@@ -8,6 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -150,6 +151,24 @@ void likelihood(benchmark::State& state) {
             negative_log_likelihood(rows.rows.common.span(), rows.observations, data().kernel, data().context));
 }
 BENCHMARK(likelihood)->Unit(benchmark::kMillisecond);
+
+// So many rows whose neighbours part as those of a balanced trie do: the time per row is to stay the same.
+void likelihood_of_rows(benchmark::State& state) {
+    const auto rows = static_cast<size_t>(state.range(0));
+    QuietContext& context = data().context;
+    const int depth = std::bit_width(rows);
+    std::vector<uint16_t> common(rows);
+    Observations observations = make_observations({}, {}, context);
+    for (size_t i = 0; i < rows; i++) {
+        const int level = depth - std::countr_zero(i + 1) + static_cast<int>(4 * random_unit(1, 0, i));
+        common[i] = static_cast<uint16_t>(i + 1 < rows ? std::max(1, level) : 0);
+        observations.target.push_back(random_unit(2, 0, i));
+    }
+    for (auto _ : state)
+        benchmark::DoNotOptimize(negative_log_likelihood(common, observations, data().kernel, context));
+    state.SetItemsProcessed(state.range(0) * static_cast<int64_t>(state.iterations()));
+}
+BENCHMARK(likelihood_of_rows)->RangeMultiplier(10)->Range(10000, 10000000)->Unit(benchmark::kMillisecond);
 
 void likelihood_and_gradient(benchmark::State& state) {
     const Sorted& rows = sorted();

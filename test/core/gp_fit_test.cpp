@@ -149,7 +149,7 @@ TEST(GaussianProcess, AgreesWithDenseAlgebra) {
         for (const PlainRow& row : points) {
             if (row.weight == 0) continue;
             double dense_mean = 0;
-            expect_near(predictor.log_density(features_of(row), row.y, shape.weights ? row.weight : 1),
+            expect_near(predictor.score(features_of(row), row.y, shape.weights ? row.weight : 1).log_density,
                         dense_density(training, row, dense_mean), 1);
             const Normal latent = predictor.latent(features_of(row)), seen = predictor.observation(features_of(row));
             expect_near(latent.mean, dense_mean);
@@ -323,8 +323,6 @@ TEST(GaussianProcess, Refusals) {
     options = plain_options();
     options.combine = Combine::kernel_sum;
     EXPECT_EQ(refusal(options, rows, {}).message, "combine => 'kernel_sum' needs search => 'local', not 'none'");
-    options.combine = Combine::boosted;
-    EXPECT_EQ(refusal(options, rows, {}).code, ErrorCode::not_supported);
     options = plain_options();
     EXPECT_EQ(refusal(options, {}, {}).message, "there are no rows to train on");
     std::vector<PlainRow> none = rows;

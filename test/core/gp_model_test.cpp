@@ -22,6 +22,7 @@ Model some_model(uint64_t seed, RunContext& context) {
     options.members = 1 + static_cast<int>(seed % 3);
     if (seed % 2) options.noise = 0.5;
     if (seed % 4 >= 2) options.outside = Outside::prior;
+    if (seed >= 4) options.combine = Combine::boosted;
     Model model = fit_rows(rows, options, shape, context).model;
     model.target = "y";
     model.strategy = "enumerate";
@@ -39,7 +40,7 @@ Model decode_bytes(const std::string& bytes, RunContext& context) {
 
 TEST(GaussianProcessModel, RoundTrip) {
     QuietContext context;
-    for (uint64_t seed = 0; seed < 6; seed++) {
+    for (uint64_t seed = 0; seed < 8; seed++) {
         Model model = some_model(seed, context);
         const std::string bytes = bytes_of(model);
         Model copy = decode_bytes(bytes, context);
@@ -65,13 +66,15 @@ void use(Model& model, const std::string& bytes, RunContext& context) {
     predictor.latent(features);
     predictor.observation(nulls);
     relevance(model);
-    Sampler sampler(model, features, context);
-    std::vector<double> draw(1);
-    sampler.draw(1, 2, draw);
-    log_likelihood(model);
+    if (model.combine == Combine::mixture) {
+        Sampler sampler(model, features, context);
+        std::vector<double> draw(1);
+        sampler.draw(1, 2, draw);
+        log_likelihood(model);
+    }
     try {
-        insert(model, features, 1);
-        remove(model, features, 1);
+        insert(model, features, 1, context);
+        remove(model, features, 1, context);
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     }
@@ -81,7 +84,7 @@ TEST(GaussianProcessModel, CorruptBytesAreRefused) {
     QuietContext context(1, uint64_t{1} << 30);
     Random random(4);
     size_t accepted = 0;
-    for (uint64_t seed = 1; seed < 4; seed++) {
+    for (uint64_t seed = 1; seed < 6; seed++) {
         const std::string bytes = bytes_of(some_model(seed, context));
         for (size_t length = 0; length < bytes.size(); length += 1 + bytes.size() / 500)
             EXPECT_EQ(caught([&] { decode_bytes(bytes.substr(0, length), context); }).code, ErrorCode::corrupt_model);
@@ -104,8 +107,9 @@ TEST(GaussianProcessModel, CorruptBytesAreRefused) {
 
 TEST(GaussianProcessModel, InconsistentModelsAreRefused) {
     QuietContext context;
+    uint64_t seed = 2;
     const auto refusal = [&](const auto& spoil) {
-        Model model = some_model(2, context);
+        Model model = some_model(seed, context);
         spoil(model);
         const std::string bytes = bytes_of(model);
         const auto result = caught([&] { decode_bytes(bytes, context); });
@@ -124,12 +128,27 @@ TEST(GaussianProcessModel, InconsistentModelsAreRefused) {
     EXPECT_EQ(refusal([](Model& m) { m.scale = 0; }), "Its scale is not positive.");
     EXPECT_EQ(refusal([](Model& m) { m.noise = -1; }), "Its noise is not positive.");
     EXPECT_EQ(refusal([](Model& m) { m.centre = NAN; }), "A number that must be finite is not.");
-    EXPECT_EQ(refusal([](Model& m) { m.combine = Combine::boosted; }),
+    EXPECT_EQ(refusal([](Model& m) { m.combine = Combine::automatic; }),
               "The way that its members are combined is unknown.");
     EXPECT_EQ(refusal([](Model& m) { m.options.outside = Outside::clamp; }),
               "A member treats points outside differently.");
     EXPECT_EQ(refusal([](Model& m) { m.rows++; }), "A member has 25 rows, the model 26.");
     EXPECT_EQ(refusal([](Model& m) { m.leave_one_out->coverage_90 = 2; }), "A leave-one-out score is out of range.");
+    seed = 6; // boosted
+    EXPECT_EQ(refusal([](Model& m) { m.members.clear(); }), "It has 0 members.");
+    EXPECT_EQ(refusal([](Model& m) { m.members[0].weight = 1.5; }), "The fraction of a member is greater than 1.");
+    EXPECT_EQ(refusal([](Model& m) { m.members[0].weight = 0; }), "Its member's fraction is not positive.");
+    EXPECT_EQ(refusal([](Model& m) { m.members[0].order.pop_back(); }).substr(0, 12), "A member has");
+    EXPECT_EQ(refusal([](Model& m) { m.variance_factor = -1; }), "The factor of its variances is out of range.");
+    EXPECT_EQ(refusal([](Model& m) { m.rows_of_members->target[3] = NAN; }),
+              "In a row, a target of nan is not finite.");
+    EXPECT_EQ(refusal([](Model& m) {
+                  for (size_t i = 0; i < 25; i++) m.rows_of_members->target[i] = i % 2 ? 1.7e308 : -1.7e308;
+              }).substr(0, 20),
+              "What its members lea");
+    EXPECT_EQ(refusal([](Model& m) { m.options.outside = Outside::clamp; }),
+              "A member treats points outside differently.");
+    EXPECT_EQ(refusal([](Model& m) { m.rows++; }), "A member has 25 rows, the model 26.");
 }
 
 // An updated model is what the same kernels say of the changed rows.
@@ -143,7 +162,7 @@ TEST(GaussianProcessModel, UpdatesAreExact) {
         const std::string before = bytes_of(model);
         const std::vector<PlainRow> more = {{3, 5, "a", 101}, rows[4], {2, null_number, "", 90}, {100, 5, "b", 105}};
         for (const PlainRow& row : more) {
-            EXPECT_TRUE(insert(model, features_of(row), row.y));
+            EXPECT_TRUE(insert(model, features_of(row), row.y, context));
             rows.push_back(row);
         }
         EXPECT_EQ(model.rows, 29u);
@@ -162,7 +181,7 @@ TEST(GaussianProcessModel, UpdatesAreExact) {
             expect_near(predictor.latent(features_of(row)).mean, model.centre + model.scale * mean);
         }
         Model back = decode_bytes(bytes_of(model), context);
-        for (const PlainRow& row : more) EXPECT_TRUE(remove(back, features_of(row), row.y));
+        for (const PlainRow& row : more) EXPECT_TRUE(remove(back, features_of(row), row.y, context));
         EXPECT_EQ(back.rows, 25u);
         Model original = decode_bytes(before, context);
         Predictor returned(back), first(original);
@@ -185,8 +204,8 @@ TEST(GaussianProcessModel, PointsOutsideFollowTheOption) {
     options.outside = Outside::prior;
     model = fit_rows(rows, options, {}, context).model;
     const std::string bytes = bytes_of(model);
-    EXPECT_FALSE(insert(model, features_of(outside), 101));
-    EXPECT_FALSE(remove(model, features_of(outside), 101));
+    EXPECT_FALSE(insert(model, features_of(outside), 101, context));
+    EXPECT_FALSE(remove(model, features_of(outside), 101, context));
     EXPECT_EQ(bytes_of(model), bytes);
     const Normal prior = Predictor(model).latent(features_of(outside));
     EXPECT_EQ(prior.mean, model.centre);
@@ -202,20 +221,20 @@ TEST(GaussianProcessModel, ImpossibleUpdatesAreRefused) {
     }
     Model model = fit_rows(rows, plain_options(), {}, context).model;
     EXPECT_EQ(caught([&] {
-                  insert(model, {{1, null_number, 0}}, 1);
+                  insert(model, {{1, null_number, 0}}, 1, context);
               }).message,
               "feature \"x2\" is NULL, a value that no training row has");
     EXPECT_EQ(caught([&] {
-                  insert(model, {{1, 2, 3}}, 1);
+                  insert(model, {{1, 2, 3}}, 1, context);
               }).message,
               "feature \"kind\" is a category that no training row has");
     EXPECT_EQ(caught([&] {
-                  remove(model, {{1, 2, -1}}, 1);
+                  remove(model, {{1, 2, -1}}, 1, context);
               }).message,
               "feature \"kind\" is a category that no training row has");
-    EXPECT_EQ(caught([&] { insert(model, {{1, 2, 0}}, NAN); }).code, ErrorCode::invalid_argument);
+    EXPECT_EQ(caught([&] { insert(model, {{1, 2, 0}}, NAN, context); }).code, ErrorCode::invalid_argument);
     EXPECT_EQ(caught([&] {
-                  remove(model, {{1, 2, 0}}, 1e6);
+                  remove(model, {{1, 2, 0}}, 1e6, context);
               }).message,
               "the observation to remove is not in the model");
 }
@@ -230,7 +249,7 @@ TEST(GaussianProcessModel, DrawsHaveTheDistributionOfTheModel) {
     std::vector<double> values;
     for (const PlainRow& row : random_rows(4, 77))
         for (const double x : features_of(row)) values.push_back(x);
-    const Sampler sampler(model, values, context);
+    Sampler sampler(model, values, context);
     ASSERT_EQ(sampler.points(), 4u);
     constexpr int draws = 20000;
     std::vector<double> draw(4), mean(4), square(4);

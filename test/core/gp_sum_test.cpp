@@ -3,6 +3,7 @@
 
 #include "core/base/number.hpp"
 #include "core/gp/conjugate_gradients.hpp"
+#include "core/gp/sum_sampler.hpp"
 #include "core/gp/sum_training.hpp"
 
 namespace btml::gp::test {
@@ -357,6 +358,91 @@ TEST(SumModel, PosteriorIsThatOfDenseMatrices) {
     }
     EXPECT_NEAR(ratios / count, 1, 0.06);
     EXPECT_LT(std::sqrt(deviations / count), std::sqrt(2.0 / 30) + 0.03);
+}
+
+// Covariances of draws, of rows, equal points and points that share nothing with any row.
+TEST(SumSampler, DrawsHaveTheMomentsOfDenseMatrices) {
+    QuietContext context(2);
+    const size_t rows = 50, points = 8;
+    const uint64_t seed = 3;
+    const Data data(rows, 0.3, seed), fresh(points - 2, 0.3, seed + 50);
+    TrainedSum sum = data.train(context, {5, 20000, {}, {}, seed});
+    const std::vector<std::vector<double>> given = points_of(data);
+    std::vector<std::vector<double>> tested = points_of(fresh);
+    tested.push_back(given[0]);
+    tested.push_back(tested[1]);
+    std::vector<double> values;
+    for (const auto& point : tested) values.insert(values.end(), point.begin(), point.end());
+    Dense matrix = covariance_of(sum.model, data.encoding(), seed, given, given);
+    for (size_t i = 0; i < rows; i++) matrix[i * rows + i] += sum.model.noise() / sum.model.calibration();
+    const Cholesky factor(matrix);
+    const Dense with = covariance_of(sum.model, data.encoding(), seed, tested, given);
+    const Dense among = covariance_of(sum.model, data.encoding(), seed, tested, tested);
+
+    SumSampler sampler(sum.model, values, context);
+    ASSERT_EQ(sampler.points(), points);
+    constexpr size_t draws = 4000;
+    std::vector<double> draw(points), mean(points, 0.0), square(points * points, 0.0);
+    for (uint64_t d = 0; d < draws; d++) {
+        sampler.draw(7, d, draw);
+        EXPECT_EQ(draw[points - 1], draw[1]);
+        for (size_t i = 0; i < points; i++) {
+            draw[i] -= sum.model.latent(tested[i]).mean;
+            mean[i] += draw[i] / draws;
+            for (size_t j = 0; j <= i; j++) square[i * points + j] += draw[i] * draw[j] / draws;
+        }
+    }
+    for (size_t i = 0; i < points; i++) {
+        const Dense row(with.begin() + static_cast<ptrdiff_t>(i * rows),
+                        with.begin() + static_cast<ptrdiff_t>((i + 1) * rows));
+        const Dense solution = factor.solve(row);
+        const auto covariance = [&](size_t j) {
+            const Dense other(with.begin() + static_cast<ptrdiff_t>(j * rows),
+                              with.begin() + static_cast<ptrdiff_t>((j + 1) * rows));
+            return sum.model.calibration() * static_cast<double>(among[i * points + j] - dot(other, solution));
+        };
+        const double variance = covariance(i);
+        EXPECT_NEAR(mean[i], 0, 5 * std::sqrt(variance / draws));
+        for (size_t j = 0; j <= i; j++)
+            EXPECT_NEAR(square[i * points + j], covariance(j), 0.08 * variance) << i << " " << j;
+    }
+    std::vector<double> again(points), other(points);
+    sampler.draw(7, 20, again);
+    sampler.draw(8, 20, other);
+    EXPECT_NE(again, other);
+    SumSampler second(sum.model, values, context);
+    second.draw(7, 20, other);
+    EXPECT_EQ(again, other);
+}
+
+// New solutions for the same rows are as good as those of training; for other rows they are those of dense matrices.
+TEST(SumTraining, SolvesAgainForOtherRows) {
+    QuietContext context(2);
+    const uint64_t seed = 2;
+    const Data data(70, 0.3, seed), fresh(12, 0.3, seed + 50);
+    TrainedSum sum = data.train(context, {5, 20000, {}, {}, seed});
+    SumModel::Parts parts = std::move(sum.model).take();
+    for (size_t i = 0; i < 12; i++) add_row(parts.rows, fresh.row(i), fresh.target[i]);
+    take_row(parts.rows, 5);
+    std::vector<std::vector<double>> points(parts.rows.rows(), std::vector<double>(4));
+    for (size_t i = 0; i < points.size(); i++) parts.rows.read_row(i, points[i]);
+    const Dense target = dense(std::vector<double>(parts.rows.target.begin(), parts.rows.target.end()));
+    const double noise = parts.noise;
+    SumModel model = solve_again(std::move(parts), context);
+    EXPECT_EQ(model.rows(), 81u);
+    Dense matrix = covariance_of(model, data.encoding(), seed, points, points);
+    for (size_t i = 0; i < 81; i++) matrix[i * 81 + i] += noise;
+    const Cholesky factor(matrix);
+    const Dense solution = factor.solve(target);
+    double ratios = 0;
+    for (size_t i = 0; i < 12; i++) {
+        const Dense with = covariance_of(model, data.encoding(), seed, {fresh.row(i)}, points);
+        const double variance = signal_of(model) - static_cast<double>(dot(with, factor.solve(with)));
+        const Normal latent = model.latent(fresh.row(i));
+        EXPECT_NEAR(latent.mean, static_cast<double>(dot(with, solution)), 0.03);
+        ratios += latent.variance / model.calibration() / variance / 12;
+    }
+    EXPECT_NEAR(ratios, 1, 0.2);
 }
 
 // Mean, NLL and coverage against the exact ones of the same kernel.

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         Writer writer;
         model.encode(writer);
         if (!std::equal(bytes.begin(), bytes.end(), writer.bytes().begin(), writer.bytes().end())) std::abort();
-        const std::vector<double> point(model.features(), 0.5);
+        const std::vector<double> point(model.encoding().features().size(), 0.5);
         model.latent(point);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::corrupt_model && error.code() != ErrorCode::memory_limit) std::abort();

@@ -7,6 +7,9 @@ namespace btml::gp {
 
 class ConjugateGradients {
   public:
+    // How far, and for how many iterations at most, the systems of a model are solved.
+    static constexpr double model_tolerance = 1e-2;
+    static constexpr int model_iterations = 500;
     // Passes over every member for an iteration.
     static constexpr uint64_t passes = 2;
 

@@ -1,13 +1,11 @@
 #include "core/gp/fit.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/base/threads.hpp"
 #include "core/base/worker_contexts.hpp"
+#include "core/gp/boosted_training.hpp"
 #include "core/gp/leave_one_out_score.hpp"
-#include "core/gp/order_search.hpp"
 #include "core/gp/predictor.hpp"
 #include "core/gp/sum_training.hpp"
-#include "core/gp/training_columns.hpp"
 
 #include <algorithm>
 #include <array>
@@ -62,11 +60,6 @@ struct Estimate {
     }
 };
 
-struct Candidate {
-    Encoding encoding;
-    FoundOrder found;
-};
-
 class Trainer {
   public:
     Trainer(Dataset dataset, const Options& options, RunContext& context);
@@ -81,17 +74,19 @@ class Trainer {
     void time(const char* phase, const Body& body);
     void standardise();
     void find_candidates(size_t count, int evaluations);
-    Candidate find(size_t member, int evaluations, RunContext& context) const;
+    MemberTraining member_training() const { return {data_.training, options_, value_bits_, limits_}; }
     std::vector<double> mixture_weights() const;
     FitResult empty_model(Combine combine) const;
     FitResult assemble(std::span<const size_t> chosen, std::span<const double> weights);
     FitResult fit_mixture(size_t members, int evaluations);
     FitResult fit_sum(int members, uint64_t evaluations);
+    FitResult fit_boosted(uint64_t evaluations);
     FitResult fit_better(int sum_members, uint64_t evaluations);
     SumTraining sum_training(int members, uint64_t evaluations) const;
     Encoding encoding_without_shifts() const;
     bool sum_fits(const SumTraining& training) const;
-    Member finish(const Candidate& candidate, double weight, LeaveOneOutScore& score);
+    MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
+    double score_alone();
     void score_held_out(Model& model);
 
     const Options& options_;
@@ -163,43 +158,23 @@ void Trainer::standardise() {
                                    shortest(*options_.noise).c_str(), shortest(limits_.least_noise).c_str()));
 }
 
-// Member 0 has its grid where the data has it.
-std::vector<double> shifts(size_t features, uint64_t seed, size_t member) {
-    std::vector<double> result;
-    if (member > 0)
-        for (size_t f = 0; f < features; f++) result.push_back(random_unit(seed, member, f));
-    return result;
-}
-
-Candidate Trainer::find(size_t member, int evaluations, RunContext& context) const {
-    const TrainingColumns& training = data_.training;
-    const std::vector<FeatureView> views = training.views();
-    Encoding encoding(views, training.target.span(), training.weight.span(), value_bits_,
-                      shifts(views.size(), static_cast<uint64_t>(options_.seed), member), options_.outside, context);
-    const DistinctRows rows = [&] {
-        const BitRows bits = encoding.encode_rows(views, context);
-        const Observations observations = make_observations(training.target.span(), training.weight.span(), context);
-        return merge_equal_rows(bits, encoding.bits(), observations, context);
-    }();
-    const OrderSearch search{
-        options_.search, static_cast<uint64_t>(evaluations), limits_, {}, static_cast<uint64_t>(options_.seed), member};
-    FoundOrder found = search_order(encoding, rows, search, context);
-    return {std::move(encoding), std::move(found)};
-}
-
 void Trainer::find_candidates(size_t count, int evaluations) {
     const int each = evaluations > 0 ? std::max(1, evaluations / static_cast<int>(count)) : default_member_evaluations;
+    const MemberTraining training = member_training();
+    const std::span<const double> target = data_.training.target.span();
     candidates_.resize(count);
     context_.progress("searching bit orders and kernels", 0, count);
     if (count == 1) {
-        candidates_[0] = find(0, each, context_);
+        candidates_[0] = training.find(target, 0, static_cast<uint64_t>(each), context_);
     } else {
         ThreadTeam team(context_, static_cast<int>(count));
         WorkerContexts contexts(context_, team.size(), estimate_->search, "a search of kernels");
         team.for_each(
             count,
             [&](size_t member, int worker) {
-                contexts.run(worker, [&](RunContext& own) { candidates_[member] = find(member, each, own); });
+                contexts.run(worker, [&](RunContext& own) {
+                    candidates_[member] = training.find(target, member, static_cast<uint64_t>(each), own);
+                });
                 if (worker == 0) context_.progress("searching bit orders and kernels", member, count);
             },
             [&] { contexts.poll(); });
@@ -230,25 +205,12 @@ std::vector<double> Trainer::mixture_weights() const {
     return weights;
 }
 
-Member Trainer::finish(const Candidate& candidate, double weight, LeaveOneOutScore& score) {
-    const TrainingColumns& training = data_.training;
-    const BitRows rows = candidate.encoding.encode_rows(training.views(), context_);
-    const std::vector<uint16_t> bits = bits_of_levels(candidate.encoding, candidate.found.order);
-    const SortedRows sorted = [&] {
-        RowSorter sorter(rows, context_);
-        sorter.propose(bits, context_);
-        return std::move(sorter).take();
-    }();
-    Observations observations = make_observations({}, {}, context_);
-    {
-        const Observations unsorted = make_observations(training.target.span(), training.weight.span(), context_);
-        gather(unsorted, sorted.rows.span(), observations, context_);
-    }
-    const Kernel& kernel = candidate.found.kernel;
-    score.add(weight, leave_one_out(sorted.common.span(), observations, kernel, context_), observations, kernel.noise,
-              sorted.rows.span(), context_);
-    return {candidate.encoding, candidate.found.order, Trie(rows, bits, sorted, observations, kernel, context_),
-            weight};
+MemberRows Trainer::scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score) {
+    const auto& [encoding, found] = candidate;
+    MemberRows rows(encoding, found.order, data_.training, data_.training.target.span(), context_);
+    score.add(weight, rows.leave_one_out(found.kernel, context_), rows.observations, found.kernel.noise,
+              rows.sorted.rows.span(), context_);
+    return rows;
 }
 
 FitResult Trainer::empty_model(Combine combine) const {
@@ -271,7 +233,9 @@ FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const doub
     for (size_t i = 0; i < chosen.size(); i++) {
         context_.progress("building tries", i, chosen.size());
         const Candidate& candidate = *candidates_[chosen[i]];
-        model.members.push_back(finish(candidate, weights[i], score));
+        const MemberRows rows = scored_rows(candidate, weights[i], score);
+        const FoundOrder& found = candidate.found;
+        model.members.push_back({candidate.encoding, found.order, rows.trie(found.kernel, context_), weights[i]});
         model.noise += weights[i] * candidate.found.kernel.noise;
         model.evaluations += candidate.found.evaluations;
     }
@@ -290,8 +254,9 @@ void Trainer::score_held_out(Model& model) {
     for (size_t i = 0; i < rows.rows(); i++) {
         if (i % rows_between_polls == 0) context_.poll();
         rows.read_row(i, values);
-        nll -= predictor.log_density(values, rows.target[i], rows.weight_of(i));
-        const double error = rows.target[i] - predictor.latent(values).mean;
+        const Predictor::Score score = predictor.score(values, rows.target[i], rows.weight_of(i));
+        nll -= score.log_density;
+        const double error = rows.target[i] - score.mean;
         squares += error * error;
     }
     const auto count = static_cast<double>(rows.rows());
@@ -355,24 +320,62 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     return result;
 }
 
-// A sum and a single member, by their leave-one-out scores.
+FitResult Trainer::fit_boosted(uint64_t evaluations) {
+    const int members = options_.members > 0 ? options_.members : boosted_members_within(evaluations);
+    FitResult result = empty_model(Combine::boosted);
+    Model& model = result.model;
+    time("training members", [&] {
+        TrainedBoosted trained = train_boosted(
+            member_training(), data_.training, data_.held_out,
+            {members, evaluations, options_.noise, limits_.least_noise, spread_.centre, spread_.scale}, context_);
+        const LeaveOneOut& score = trained.leave_one_out;
+        model.members = std::move(trained.members);
+        model.noise = trained.noise;
+        model.variance_factor = trained.variance_factor;
+        model.leave_one_out = LeaveOneOut{score.rows, score.mean_nll + std::log(spread_.scale),
+                                          score.rmse * spread_.scale, score.coverage_90};
+        model.evaluations = trained.evaluations;
+    });
+    score_held_out(model);
+    model.rows_of_members = std::move(data_.training);
+    return result;
+}
+
+// The mean negative log density of the first candidate, on the scale.
+double Trainer::score_alone() {
+    LeaveOneOutScore score(data_.training.rows(), context_);
+    scored_rows(*candidates_[0], 1, score);
+    return score.total(1, data_.training.target.span(), context_).mean_nll;
+}
+
+// A sum or a single member, by their leave-one-out scores; the member's trie is built last, when the sum is not there.
 FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
     const int alone = static_cast<int>(std::min<uint64_t>(default_member_evaluations, evaluations / 10));
-    FitResult mixture = fit_mixture(1, std::max(1, alone));
-    FitResult sum = fit_sum(sum_members, evaluations - static_cast<uint64_t>(alone));
-    const uint64_t both = mixture.model.evaluations + sum.model.evaluations;
-    FitResult& better = sum.model.leave_one_out->mean_nll < mixture.model.leave_one_out->mean_nll ? sum : mixture;
-    better.model.evaluations = both;
-    return std::move(better);
+    time("searching", [&] { find_candidates(1, std::max(1, alone)); });
+    const double nll_alone = score_alone() + std::log(spread_.scale);
+    const uint64_t spent = candidates_[0]->found.evaluations;
+    {
+        FitResult sum = fit_sum(sum_members, evaluations - static_cast<uint64_t>(alone));
+        sum.model.evaluations += spent;
+        if (sum.model.leave_one_out->mean_nll < nll_alone) return sum;
+        evaluations = sum.model.evaluations;
+    }
+    FitResult result;
+    time("building tries", [&] { result = assemble(std::array{size_t{0}}, std::array{1.0}); });
+    result.model.evaluations = evaluations;
+    return result;
 }
 
 FitResult Trainer::fit() {
     const size_t rows = data_.training.rows();
-    const uint64_t evaluations =
-        options_.evaluations > 0 ? static_cast<uint64_t>(options_.evaluations) : default_evaluations(rows);
+    const uint64_t by_rows =
+        options_.combine == Combine::boosted ? default_boosted_evaluations(rows) : default_evaluations(rows);
+    const uint64_t evaluations = options_.evaluations > 0 ? static_cast<uint64_t>(options_.evaluations) : by_rows;
     const int members = options_.members > 0 ? options_.members : members_within(evaluations);
     FitResult result;
-    if (options_.combine == Combine::kernel_sum)
+    if (options_.combine == Combine::boosted)
+        result = fit_boosted(evaluations);
+    else if (options_.combine == Combine::kernel_sum)
         result = fit_sum(std::max(members, SumTraining::least_members), evaluations);
     else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
         result = fit_better(members, evaluations);
@@ -393,9 +396,10 @@ std::vector<FitResult> Trainer::fit_members() {
 }
 
 void check_combination(const Options& options) {
-    if (options.combine == Combine::boosted)
-        throw Error(ErrorCode::not_supported, "combine => 'boosted' is not available yet", {},
-                    "Use combine => 'kernel_sum' or 'mixture'.");
+    if (options.combine == Combine::boosted && options.signal)
+        throw Error(ErrorCode::invalid_argument, "combine => 'boosted' takes no signal",
+                    "Every member learns the variance of what those before it leave.",
+                    "Leave signal NULL, or use combine => 'kernel_sum' or 'mixture'.");
     if (options.combine == Combine::kernel_sum && options.search != Search::local)
         throw Error(ErrorCode::invalid_argument,
                     format("combine => 'kernel_sum' needs search => 'local', not '%s'", name_of(options.search)),

@@ -1,24 +1,15 @@
 #include "core/gp/joint_posterior.hpp"
 
-#include "core/base/rng.hpp"
+#include "core/gp/random_normal.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
 namespace btml::gp {
 
 static constexpr size_t points_between_polls = size_t{1} << 12;
-
-// Two independent standard normal numbers (Box, Muller: A Note on the Generation of Random Normal Deviates, 1958), of
-// which number `counter` takes the first if it is even.
-static double random_normal(uint64_t seed, uint64_t stream, uint64_t counter) {
-    const double radius = std::sqrt(-2 * std::log1p(-random_unit(seed, stream, counter | 1)));
-    const double angle = 2 * std::numbers::pi * random_unit(seed, stream, counter & ~uint64_t{1});
-    return radius * (counter % 2 == 0 ? std::cos(angle) : std::sin(angle));
-}
 
 // Places the points in the order of their strings, in which the end of what is known comes after every bit, and goes
 // down the trie with ranges of them that still share all levels.

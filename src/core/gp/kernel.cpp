@@ -1,7 +1,5 @@
 #include "core/gp/kernel.hpp"
 
-#include "core/base/error.hpp"
-
 #include <cmath>
 
 namespace btml::gp {
@@ -34,6 +32,25 @@ void Kernel::validate() const {
     if (signal() > most_variance)
         throw Error(ErrorCode::invalid_argument, format("invalid signal variance %g", signal()), {},
                     format("The kernel's weights add up to at most %g.", most_variance));
+}
+
+void encode(const Kernel& kernel, Writer& writer) {
+    writer.put_count(kernel.levels());
+    for (const double weight : kernel.weights) writer.put(weight);
+    writer.put(kernel.noise);
+}
+
+Kernel decode_kernel(Reader& reader) {
+    Kernel kernel;
+    const size_t levels = reader.get_count(sizeof(double));
+    for (size_t level = 0; level < levels; level++) kernel.weights.push_back(reader.get_double());
+    kernel.noise = reader.get_double();
+    try {
+        kernel.validate();
+    } catch (const Error& error) {
+        corrupt_model(format("It has an %s.", error.what()));
+    }
+    return kernel;
 }
 
 } // namespace btml::gp

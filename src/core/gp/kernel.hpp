@@ -2,9 +2,9 @@
 // c_l = w_1 + … + w_l (Binary Tree Gaussian Processes, Definition 1, without its condition Σw = 1).
 #pragma once
 
+#include "core/base/serial.hpp"
+
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
 namespace btml::gp {
 
@@ -22,5 +22,9 @@ struct Kernel {
     // Error invalid_argument, or limit_exceeded beyond most_levels, naming the value and what is valid.
     void validate() const;
 };
+
+void encode(const Kernel& kernel, Writer& writer);
+// Error corrupt_model.
+Kernel decode_kernel(Reader& reader);
 
 } // namespace btml::gp

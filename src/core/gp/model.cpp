@@ -1,6 +1,9 @@
 #include "core/gp/model.hpp"
 
 #include "core/gp/mixture.hpp"
+#include "core/gp/residual_chain.hpp"
+
+#include <cmath>
 
 namespace btml::gp {
 
@@ -12,12 +15,28 @@ double get_positive(Reader& reader, const char* what) {
     return value;
 }
 
+void encode_order(const BitOrder& order, Writer& writer) {
+    writer.put_count(order.size());
+    for (const uint16_t feature : order) writer.put(feature);
+}
+
 void encode(const Member& member, Writer& writer) {
     member.encoding.encode(writer);
-    writer.put_count(member.order.size());
-    for (const uint16_t feature : member.order) writer.put(feature);
+    encode_order(member.order, writer);
     writer.put(member.weight);
     member.trie.encode(writer);
+}
+
+void encode_boosted(const Model& model, Writer& writer) {
+    writer.put(model.variance_factor);
+    writer.put_count(model.members.size());
+    for (const Member& member : model.members) {
+        member.encoding.encode(writer);
+        encode_order(member.order, writer);
+        encode(member.trie.kernel(), writer);
+        writer.put(member.weight);
+    }
+    encode(*model.rows_of_members, writer);
 }
 
 void check_encoding(const Encoding& encoding, const std::vector<Feature>& features) {
@@ -41,15 +60,24 @@ BitOrder decode_order(Reader& reader, const Encoding& encoding) {
     return order;
 }
 
-Member decode_member(Reader& reader, const Model& model, RunContext& context) {
+Encoding decode_encoding(Reader& reader, const Model& model) {
     Encoding encoding = Encoding::decode(reader);
     check_encoding(encoding, model.features);
     if (encoding.outside() != model.options.outside) corrupt_model("A member treats points outside differently.");
+    return encoding;
+}
+
+void check_levels(const Kernel& kernel, const BitOrder& order) {
+    if (kernel.levels() != order.size())
+        corrupt_model(format("A member has %zu levels, its order %zu.", kernel.levels(), order.size()));
+}
+
+Member decode_member(Reader& reader, const Model& model, RunContext& context) {
+    Encoding encoding = decode_encoding(reader, model);
     BitOrder order = decode_order(reader, encoding);
     const double weight = get_positive(reader, "member's weight");
     Trie trie = Trie::decode(reader, context);
-    if (trie.kernel().levels() != order.size())
-        corrupt_model(format("A member has %zu levels, its order %zu.", trie.kernel().levels(), order.size()));
+    check_levels(trie.kernel(), order);
     return {std::move(encoding), std::move(order), std::move(trie), weight};
 }
 
@@ -65,6 +93,46 @@ void decode_members(Reader& reader, Model& model, RunContext& context) {
         total += model.members.back().weight;
     }
     if (!(std::abs(total - 1) < 1e-9)) corrupt_model("The weights of its members do not add up to 1.");
+}
+
+// Members before their tries.
+struct Untrained {
+    Encoding encoding;
+    BitOrder order;
+    Kernel kernel;
+    double fraction;
+};
+
+void train_members(Model& model, std::vector<Untrained> members, RunContext& context) {
+    ResidualChain chain(*model.rows_of_members, context);
+    model.members.clear();
+    for (auto& [encoding, order, kernel, fraction] : members)
+        model.members.push_back(chain.add(std::move(encoding), std::move(order), kernel, fraction, context));
+    for (const double residual : chain.residuals())
+        if (!std::isfinite(residual)) corrupt_model("What its members leave of a target is not finite.");
+}
+
+void decode_boosted(Reader& reader, Model& model, RunContext& context) {
+    static constexpr size_t most_members = 1000;
+    static constexpr double most_factor = 1e20;
+    model.variance_factor = reader.get_finite();
+    if (!(model.variance_factor >= 0 && model.variance_factor <= most_factor))
+        corrupt_model("The factor of its variances is out of range.");
+    const size_t count = reader.get_count(least_member_bytes);
+    if (count == 0 || count > most_members) corrupt_model(format("It has %zu members.", count));
+    std::vector<Untrained> members;
+    for (size_t m = 0; m < count; m++) {
+        Encoding encoding = decode_encoding(reader, model);
+        BitOrder order = decode_order(reader, encoding);
+        Kernel kernel = decode_kernel(reader);
+        check_levels(kernel, order);
+        const double fraction = get_positive(reader, "member's fraction");
+        if (fraction > 1) corrupt_model("The fraction of a member is greater than 1.");
+        members.push_back({std::move(encoding), std::move(order), std::move(kernel), fraction});
+    }
+    model.rows_of_members = decode_training_columns(reader, members.front().encoding, context);
+    if (model.rows_of_members->rows() == 0) corrupt_model("It has no rows.");
+    train_members(model, std::move(members), context);
 }
 
 void decode_sum(Reader& reader, Model& model, RunContext& context) {
@@ -111,7 +179,9 @@ void encode(const Model& model, Writer& writer) {
     writer.put(model.centre);
     writer.put(model.scale);
     writer.put(model.noise);
-    if (model.sum) {
+    if (model.combine == Combine::boosted) {
+        encode_boosted(model, writer);
+    } else if (model.sum) {
         model.sum->encode(writer);
     } else {
         writer.put_count(model.members.size());
@@ -136,13 +206,15 @@ Model decode(Reader& reader, RunContext& context) {
     if (model.features.empty()) corrupt_model("It has no features.");
     model.options = decode_options(reader);
     model.combine = static_cast<Combine>(reader.get<uint8_t>());
-    if (model.combine != Combine::mixture && model.combine != Combine::kernel_sum)
+    if (model.combine == Combine::automatic || model.combine > Combine::boosted)
         corrupt_model("The way that its members are combined is unknown.");
     model.centre = reader.get_finite();
     model.scale = get_positive(reader, "scale");
     model.noise = get_positive(reader, "noise");
     if (model.combine == Combine::mixture)
         decode_members(reader, model, context);
+    else if (model.combine == Combine::boosted)
+        decode_boosted(reader, model, context);
     else
         decode_sum(reader, model, context);
     model.log_likelihood = get_optional(reader);
@@ -165,10 +237,20 @@ std::vector<double> relevance(const Model& model) {
         for (size_t level = 0; level < order.size(); level++)
             variances[order[level]] += share * weights[level] * model.scale * model.scale;
     };
-    for (const Member& member : model.members) add(member.order, member.trie.kernel().weights, member.weight);
+    for (const Member& member : model.members) {
+        const double share = model.combine == Combine::boosted ? member.weight * member.weight : member.weight;
+        add(member.order, member.trie.kernel().weights, share);
+    }
     if (model.sum)
         for (const SumModel::Member& member : model.sum->members()) add(member.order, member.weights, 1);
     return variances;
+}
+
+void retrain(Model& model, RunContext& context) {
+    std::vector<Untrained> members;
+    for (Member& member : model.members)
+        members.push_back({std::move(member.encoding), std::move(member.order), member.trie.kernel(), member.weight});
+    train_members(model, std::move(members), context);
 }
 
 double log_likelihood(const Model& model) {

@@ -13,15 +13,22 @@ class Predictor {
 
     // One value per feature in the model's order: a number, a category's code (as a double; one that the model does not
     // know, or -1, is a category never seen), or null_number. In the target's units. A mixture's mean is Σ p μ, its
-    // variance Σ p (s + (μ − mean)²). O(log n + q/64) for each member. Not thread-safe (scratch space).
+    // variance Σ p (s + (μ − mean)²); boosted, they are Σ p μ and factor · Σ p s. O(log n + q/64) for each member. Not
+    // thread-safe (scratch space).
     Normal latent(std::span<const double> features);
     // The same with the noise of an observation of weight 1.
     Normal observation(std::span<const double> features);
-    // log of the density of an observation, nats in the target's units: of the mixture, not of its mean and variance.
-    double log_density(std::span<const double> features, double target, double weight = 1);
+    // The mean, and the log of the density of an observation, nats in the target's units: of the mixture, not of its
+    // mean and variance.
+    struct Score {
+        double log_density, mean;
+    };
+    Score score(std::span<const double> features, double target, double weight = 1);
 
   private:
     void predict_members(std::span<const double> features);
+    Normal latent_on_scale(std::span<const double> features);
+    Normal mixed() const;
 
     Model& model_;
     std::vector<PointEncoder> encoders_; // of the members

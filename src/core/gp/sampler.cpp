@@ -23,23 +23,48 @@ static JointPosterior joint_posterior(const Member& member, std::span<const doub
     return JointPosterior(member.trie, strings.span(), context);
 }
 
-Sampler::Sampler(const Model& model, std::span<const double> values, RunContext& context)
+// A sum's trees have no place for a point that shares only some levels with itself.
+static void require_known(const Model& model, std::span<const double> values) {
+    const Encoding& encoding = model.sum->encoding();
+    for (size_t i = 0; i < values.size(); i++) {
+        const size_t f = i % model.features.size();
+        const ValueBits bits = encoding.value_bits(f, values[i]);
+        const bool unlike = bits.outside && encoding.outside() == Outside::prior;
+        if (bits.known == encoding.features()[f].bits() && !unlike) continue;
+        throw Error(ErrorCode::invalid_argument,
+                    format("feature \"%s\" of point %zu is %s", model.features[f].name.c_str(),
+                           i / model.features.size() + 1,
+                           unlike ? "outside of the range of the training rows" : "a value that no training row has"),
+                    "A sum of kernels draws at points that it can compare with its rows.");
+    }
+}
+
+Sampler::Sampler(Model& model, std::span<const double> values, RunContext& context)
     : points_(values.size() / model.features.size()), centre_(model.centre), scale_(model.scale) {
-    if (model.sum)
-        throw Error(ErrorCode::not_supported, "a sum of kernels cannot be sampled yet", {},
-                    "Train the model with combine => 'mixture'.");
+    if (model.combine == Combine::boosted)
+        throw Error(ErrorCode::not_supported, "a boosted Gaussian process has no joint draws",
+                    "Its members give a mean and a variance at each point, but no covariance of points.",
+                    "Train the model with combine => 'mixture' or 'kernel_sum'.");
+    if (model.sum) {
+        require_known(model, values);
+        sum_ = std::make_unique<SumSampler>(*model.sum, values, context);
+    }
     for (const Member& member : model.members) {
         weights_.push_back(member.weight);
         posteriors_.push_back(joint_posterior(member, values, model.features.size(), context));
     }
 }
 
-void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) const {
+void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
     static constexpr uint64_t stream = uint64_t{1} << 63; // apart from those of the posterior
-    double left = random_unit(seed, stream, draw);
-    size_t member = 0;
-    while (member + 1 < weights_.size() && left >= weights_[member]) left -= weights_[member++];
-    posteriors_[member].draw(seed, draw, target);
+    if (sum_) {
+        sum_->draw(seed, draw, target);
+    } else {
+        double left = random_unit(seed, stream, draw);
+        size_t member = 0;
+        while (member + 1 < weights_.size() && left >= weights_[member]) left -= weights_[member++];
+        posteriors_[member].draw(seed, draw, target);
+    }
     for (double& value : target) value = centre_ + scale_ * value;
 }
 

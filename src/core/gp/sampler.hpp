@@ -3,24 +3,28 @@
 
 #include "core/gp/joint_posterior.hpp"
 #include "core/gp/model.hpp"
+#include "core/gp/sum_sampler.hpp"
 
 namespace btml::gp {
 
 class Sampler {
   public:
-    // `values` has the features of one point after the other, as Predictor takes them. Nothing is kept of either.
-    Sampler(const Model& model, std::span<const double> values, RunContext& context);
+    // `values` has the features of one point after the other, as Predictor takes them. Of a mixture nothing is kept, to
+    // a sum a reference. Errors: not_supported for a boosted model, which has no joint distribution; invalid_argument,
+    // of a sum, for a point with a value that it has no bits for, naming the feature.
+    Sampler(Model& model, std::span<const double> values, RunContext& context);
 
     size_t points() const noexcept { return points_; }
     // Draw number `draw`, in the target's units: of a mixture, from one member that is chosen with its probability. A
     // function of (seed, draw) and the set of points.
-    void draw(uint64_t seed, uint64_t draw, std::span<double> target) const;
+    void draw(uint64_t seed, uint64_t draw, std::span<double> target);
 
   private:
     size_t points_;
     double centre_, scale_;
     std::vector<double> weights_;            // of the members
     std::vector<JointPosterior> posteriors_; // of the members
+    std::unique_ptr<SumSampler> sum_;
 };
 
 } // namespace btml::gp

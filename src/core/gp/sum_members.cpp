@@ -74,24 +74,23 @@ class MemberSearch {
 DistinctRows MemberSearch::sample(const Encoding& encoding, size_t member, RunContext& context) const {
     const std::vector<uint32_t> rows =
         choose(sample_rows_, observations_.size(), RandomStream(seed_, stream_of(SumStream::rows, member)));
-    PointColumns columns;
+    TrainingColumns sample{
+        {}, Buffer<double>(context.memory(), "sample of rows"), Buffer<double>(context.memory(), "sample of rows")};
     for (const FeatureView& feature : features_) {
-        columns.push_back({feature.categorical, Buffer<double>(context.memory(), "sample of rows"),
-                           Buffer<uint32_t>(context.memory(), "sample of rows"), feature.categories});
+        sample.features.push_back({feature.categorical, Buffer<double>(context.memory(), "sample of rows"),
+                                   Buffer<uint32_t>(context.memory(), "sample of rows"), feature.categories});
         for (const uint32_t row : rows)
             if (feature.categorical)
-                columns.back().codes.push_back(feature.codes[row]);
+                sample.features.back().codes.push_back(feature.codes[row]);
             else
-                columns.back().numbers.push_back(feature.numbers[row]);
+                sample.features.back().numbers.push_back(feature.numbers[row]);
     }
-    DistinctRows sample{encoding.encode_rows(views_of(columns), context),
-                        {.target = Buffer<double>(context.memory(), "sample of rows"),
-                         .weight = Buffer<double>(context.memory(), "sample of rows")}};
     for (const uint32_t row : rows) {
-        sample.observations.target.push_back(observations_.target[row]);
-        if (!observations_.weight.empty()) sample.observations.weight.push_back(observations_.weight[row]);
+        sample.target.push_back(observations_.target[row]);
+        if (!observations_.weight.empty()) sample.weight.push_back(observations_.weight[row]);
     }
-    return sample;
+    return {encoding.encode_rows(sample.views(), context),
+            {.target = std::move(sample.target), .weight = std::move(sample.weight)}};
 }
 
 OrderedKernel MemberSearch::search(size_t member, EvaluationBudget& budget, RunContext& context) const {
@@ -109,6 +108,8 @@ OrderedKernel MemberSearch::search(size_t member, EvaluationBudget& budget, RunC
     return found;
 }
 
+} // namespace
+
 MemberTree make_tree(const Encoding& encoding, std::span<const FeatureView> features, const BitOrder& order,
                      RunContext& context) {
     const BitRows rows = encoding.encode_rows(features, context);
@@ -116,8 +117,6 @@ MemberTree make_tree(const Encoding& encoding, std::span<const FeatureView> feat
     sorter.propose(bits_of_levels(encoding, order), context);
     return MemberTree(std::move(sorter).take(), order.size(), context);
 }
-
-} // namespace
 
 double mean_weight(const Observations& observations) {
     if (observations.weight.empty()) return 1;

@@ -12,6 +12,10 @@ struct SumMembers {
     uint64_t evaluations;
 };
 
+// Of rows with these features, in the order of their strings.
+MemberTree make_tree(const Encoding& encoding, std::span<const FeatureView> features, const BitOrder& order,
+                     RunContext& context);
+
 double mean_weight(const Observations& observations);
 
 // With at most `evaluations` of all rows; their noise is at least `least_noise`.

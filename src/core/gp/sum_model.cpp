@@ -1,5 +1,6 @@
 #include "core/gp/sum_model.hpp"
 
+#include "core/base/clones.hpp"
 #include "core/base/rng.hpp"
 
 #include <bit>
@@ -7,25 +8,6 @@
 namespace btml::gp {
 
 static constexpr size_t rows_between_polls = size_t{1} << 14;
-
-PointColumns copy_columns(std::span<const FeatureView> features, RunContext& context) {
-    PointColumns columns;
-    for (const FeatureView& feature : features) {
-        columns.push_back({feature.categorical, Buffer<double>(context.memory(), "points of a model"),
-                           Buffer<uint32_t>(context.memory(), "points of a model"), feature.categories});
-        columns.back().numbers.resize(feature.numbers.size());
-        columns.back().codes.resize(feature.codes.size());
-        std::copy(feature.numbers.begin(), feature.numbers.end(), columns.back().numbers.begin());
-        std::copy(feature.codes.begin(), feature.codes.end(), columns.back().codes.begin());
-    }
-    return columns;
-}
-
-std::vector<FeatureView> views_of(const PointColumns& columns) {
-    std::vector<FeatureView> views;
-    for (const TrainingColumn& column : columns) views.push_back(column.view());
-    return views;
-}
 
 Encoding encoding_of_member(const Encoding& encoding, uint64_t seed, size_t member) {
     std::vector<double> shifts;
@@ -45,11 +27,12 @@ static float from_upper_half(uint16_t half) {
 }
 
 SumModel::SumModel(Parts parts, RunContext& context) : parts_(std::move(parts)) {
-    const std::vector<FeatureView> views = views_of(parts_.points);
+    const std::vector<FeatureView> views = parts_.rows.views();
     Block first(context.memory(), "trees of a model"), second(context.memory(), "trees of a model");
     for (size_t m = 0; m < parts_.members.size(); m++) {
         context.progress("trees", m, parts_.members.size());
         add_member(m, views, first, second, context);
+        path_.resize(std::max(path_.size(), parts_.members[m].order.size() + 1)); // levels grow along a path
     }
 }
 
@@ -96,40 +79,43 @@ void SumModel::add_member(size_t member, std::span<const FeatureView> points, Bl
     }
 }
 
-// With the string of any of the points.
-size_t SumModel::shared_levels(const Tree& tree, const String& point) {
-    size_t node = 0;
-    while (!(tree.next[node] & leaf)) {
-        const size_t level = tree.level[node];
-        node = point.words[level / 64] >> (63 - level % 64) & 1 ? tree.next[node] : node + 1;
-    }
-    const uint64_t* key = tree.keys.data() + (tree.next[node] & ~leaf) * tree.words;
-    for (size_t w = 0; w < tree.words; w++)
+// Levels that a key shares with a point.
+static size_t shared_levels(const uint64_t* key, size_t words, const String& point) {
+    for (size_t w = 0; w < words; w++)
         if (key[w] != point.words[w])
             return std::min(point.known, w * 64 + static_cast<size_t>(std::countl_zero(key[w] ^ point.words[w])));
     return point.known;
 }
 
+BTML_CLONES
+static void add_deviations(const uint16_t* upper, const uint16_t* lower, float near, float far, size_t count,
+                           float* sums) {
+    for (size_t s = 0; s < count; s++) sums[s] += near * from_upper_half(upper[s]) + far * from_upper_half(lower[s]);
+}
+
 // A point that leaves an edge somewhere lies between the values at both of its ends, but for a Brownian bridge, and
-// below there nothing is known of its own part.
+// below there nothing is known of its own part. The leaf at the end of the path that the point's bits take shares as
+// many levels with it as any does.
 void SumModel::add(const Tree& tree, const String& point, Sums& sums) {
     const Covariances& c = tree.covariances;
-    const size_t shared = shared_levels(tree, point);
-    size_t node = 0, above = 0;
-    bool at_root = true;
-    while (tree.level[node] < shared) {
+    uint32_t* const path = path_.data();
+    size_t depth = 0;
+    uint32_t node = 0;
+    for (uint32_t next = tree.next[0]; !(next & leaf); next = tree.next[node]) {
         const size_t level = tree.level[node];
-        above = node;
-        at_root = false;
-        node = point.words[level / 64] >> (63 - level % 64) & 1 ? tree.next[node] : node + 1;
+        path[depth++] = node;
+        node = point.words[level / 64] >> (63 - level % 64) & 1 ? next : node + 1;
     }
+    const size_t shared = shared_levels(tree.keys.data() + (tree.next[node] & ~leaf) * tree.words, tree.words, point);
+    while (depth > 0 && tree.level[path[depth - 1]] >= shared) node = path[--depth];
+    const bool at_root = depth == 0;
+    const uint32_t above = at_root ? 0 : path[depth - 1];
     const double from = at_root ? 0 : c[tree.level[above]], edge = c[tree.level[node]] - from;
     const double place = edge > 0 ? (c[shared] - from) / edge : 1;
     const auto far = static_cast<float>(place), near = at_root ? 0 : 1 - far;
     const Values &upper = tree.values[above], &lower = tree.values[node];
     sums.mean += static_cast<double>(near * upper.mean + far * lower.mean);
-    for (size_t s = 0; s < samples; s++)
-        sums.deviations[s] += near * from_upper_half(upper.deviations[s]) + far * from_upper_half(lower.deviations[s]);
+    add_deviations(upper.deviations, lower.deviations, near, far, samples, sums.deviations);
     sums.variance += place * (1 - place) * edge + (c.back() - c[shared]);
 }
 

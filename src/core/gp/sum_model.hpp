@@ -11,12 +11,6 @@
 
 namespace btml::gp {
 
-// Features of rows, as a model keeps them.
-using PointColumns = std::vector<TrainingColumn>;
-
-PointColumns copy_columns(std::span<const FeatureView> features, RunContext& context);
-std::vector<FeatureView> views_of(const PointColumns& columns);
-
 // What random numbers are for, and the streams of a member.
 enum class SumStream : uint64_t { shifts, features, rows, probes, first_samples, second_samples };
 constexpr uint64_t stream_of(SumStream use, size_t member = 0) {
@@ -43,8 +37,8 @@ class SumModel {
         double noise;       // variance of an observation of weight 1
         double calibration; // factor of the variances
         std::vector<Member> members;
-        PointColumns points; // one row at least
-        Block first, second; // solutions, by row
+        TrainingColumns rows; // one at least, that it was trained on
+        Block first, second;  // solutions, by row
     };
 
     // Makes the members' trees, O(members · n): about 6 ms for 10,000 rows and a member. Holds
@@ -59,10 +53,11 @@ class SumModel {
     const Encoding& encoding() const noexcept { return parts_.encoding; }
     const std::vector<Member>& members() const noexcept { return parts_.members; }
     size_t rows() const noexcept { return parts_.first.size(); }
-    size_t features() const noexcept { return parts_.points.size(); }
+    const Parts& parts() const noexcept { return parts_; }
+    Parts take() && { return std::move(parts_); }
 
-    // The points' features (8 bytes a number, 4 a category) and 124 bytes per row, whatever the number of members:
-    // trees and samples are made again from them and the seed. decode checks every number once: error corrupt_model.
+    // The rows as of encode(TrainingColumns) and 124 bytes for each, whatever the number of members: trees and samples
+    // are made again from them and the seed. decode checks every number once: error corrupt_model.
     void encode(Writer& writer) const;
     static SumModel decode(Reader& reader, RunContext& context);
 
@@ -91,11 +86,11 @@ class SumModel {
 
     void add_member(size_t member, std::span<const FeatureView> points, Block& scratch1, Block& scratch2,
                     RunContext& context);
-    static void add(const Tree& tree, const String& point, Sums& sums);
-    static size_t shared_levels(const Tree& tree, const String& point);
+    void add(const Tree& tree, const String& point, Sums& sums);
 
     Parts parts_;
     std::vector<Tree> trees_;
+    std::vector<uint32_t> path_; // from a root to a leaf
 };
 
 } // namespace btml::gp

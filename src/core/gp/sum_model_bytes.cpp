@@ -5,7 +5,7 @@
 
 namespace btml::gp {
 
-static constexpr size_t numbers_between_polls = size_t{1} << 18, most_members = 1000;
+static constexpr size_t rows_between_polls = size_t{1} << 14, most_members = 1000;
 static constexpr double most_calibration = 1e6;
 
 static float get_finite_float(Reader& reader) {
@@ -41,30 +41,11 @@ void SumModel::encode(Writer& writer) const {
     parts_.encoding.encode(writer);
     writer.put_count(parts_.members.size());
     for (const Member& member : parts_.members) put(member, writer);
-    writer.put_count(rows());
-    for (const TrainingColumn& column : parts_.points) {
-        for (const double number : column.numbers) writer.put(number);
-        for (const uint32_t code : column.codes) writer.put(code);
-    }
+    gp::encode(parts_.rows, writer);
     for (size_t i = 0; i < rows(); i++)
         for (size_t s = 0; s < 1 + samples; s++)
             writer.put(std::bit_cast<uint32_t>(s < Columns::count ? parts_.first[i][s]
                                                                   : parts_.second[i][s - Columns::count]));
-}
-
-static TrainingColumn get_column(Reader& reader, const FeatureBits& feature, size_t rows, RunContext& context) {
-    TrainingColumn column{feature.categorical, Buffer<double>(context.memory(), "points of a model"),
-                          Buffer<uint32_t>(context.memory(), "points of a model"),
-                          static_cast<uint32_t>(feature.places.size())};
-    (column.categorical ? column.codes.resize(rows) : column.numbers.resize(rows));
-    for (size_t i = 0; i < rows; i++) {
-        if (i % numbers_between_polls == 0) context.poll();
-        if (column.categorical)
-            column.codes[i] = reader.get<uint32_t>();
-        else
-            column.numbers[i] = reader.get_double();
-    }
-    return column;
 }
 
 SumModel SumModel::decode(Reader& reader, RunContext& context) {
@@ -72,26 +53,24 @@ SumModel SumModel::decode(Reader& reader, RunContext& context) {
     const double noise = reader.get_finite(), calibration = reader.get_finite();
     if (!(calibration > 0 && calibration <= most_calibration)) corrupt_model("Its calibration is out of range.");
     Encoding encoding = Encoding::decode(reader);
-    size_t bytes_of_row = (1 + samples) * sizeof(float);
-    for (const FeatureBits& feature : encoding.features()) {
+    for (const FeatureBits& feature : encoding.features())
         if (feature.shift) corrupt_model("A feature of its kernel sum has a shift.");
-        bytes_of_row += feature.categorical ? sizeof(uint32_t) : sizeof(double);
-    }
     std::vector<Member> members(reader.get_count(sizeof(uint32_t)));
     if (members.empty() || members.size() > most_members)
         corrupt_model(format("It is a sum of %zu kernels.", members.size()));
     for (Member& member : members) member = get_member(reader, encoding, noise);
-    const size_t rows = reader.get_count(bytes_of_row);
+    TrainingColumns columns = decode_training_columns(reader, encoding, context);
+    const size_t rows = columns.rows();
     if (rows == 0 || rows >= most_rows) corrupt_model(format("It has %zu points.", rows));
-    PointColumns points;
-    for (const FeatureBits& feature : encoding.features()) points.push_back(get_column(reader, feature, rows, context));
+    if (reader.remaining() / ((1 + samples) * sizeof(float)) < rows) corrupt_model("It ends before its solutions.");
     Block first(context.memory(), "solutions of a model", rows), second(context.memory(), "solutions of a model", rows);
     for (size_t i = 0; i < rows; i++) {
+        if (i % rows_between_polls == 0) context.poll();
         for (size_t s = 0; s < Columns::count; s++) first[i].values[s] = get_finite_float(reader);
         for (size_t s = 0; s + 1 < Columns::count; s++) second[i].values[s] = get_finite_float(reader);
         second[i].values[Columns::count - 1] = 0;
     }
-    return SumModel({std::move(encoding), seed, noise, calibration, std::move(members), std::move(points),
+    return SumModel({std::move(encoding), seed, noise, calibration, std::move(members), std::move(columns),
                      std::move(first), std::move(second)},
                     context);
 }

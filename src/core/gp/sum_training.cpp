@@ -15,8 +15,8 @@ namespace {
 
 // Below this noise the systems of real data are not solved in reasonable time, and the weights learned are wrong.
 constexpr double least_noise_of_sums = 1e-3;
-constexpr int weight_steps = 10, iterations_of_a_step = 25, iterations_at_end = 500;
-constexpr double tolerance = 1e-2, unsolved = 10;
+constexpr int weight_steps = 10, iterations_of_a_step = 25;
+constexpr double unsolved = 10;
 constexpr double least_factor = 0.25, most_factor = 2; // of a variance in one step
 constexpr uint64_t evaluations_of_a_pass = 2;
 constexpr size_t solutions = SumModel::samples + 1; // that are of samples
@@ -120,7 +120,8 @@ double factor(double data, double expected) {
 void SumTrainer::step() {
     sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
     put_targets(right_);
-    const auto outcome = solver_.solve(sum_, right_, first_, tolerance, iterations_of_a_step, context_);
+    const auto outcome =
+        solver_.solve(sum_, right_, first_, ConjugateGradients::model_tolerance, iterations_of_a_step, context_);
     const std::vector<LevelSquares> squares = sum_.squares(first_);
     std::vector<std::vector<double>> weights;
     for (size_t m = 0; m < squares.size(); m++) {
@@ -164,8 +165,9 @@ void SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block& solutio
     sum_.draw_samples({training_.seed, stream_of(stream)}, right_);
     if (stream == SumStream::first_samples) put_targets(right_);
     const uint64_t paid = passes > passes_before ? (passes - passes_before) / ConjugateGradients::passes : 0;
-    const int iterations = static_cast<int>(std::min<uint64_t>(paid, iterations_at_end));
-    const auto outcome = solver_.solve(sum_, right_, solution, tolerance, iterations, context_);
+    const int iterations = static_cast<int>(std::min<uint64_t>(paid, ConjugateGradients::model_iterations));
+    const auto outcome =
+        solver_.solve(sum_, right_, solution, ConjugateGradients::model_tolerance, iterations, context_);
     context_.note(format("samples solved: %d iterations to residual %.2g", outcome.iterations, outcome.residual));
 }
 
@@ -255,14 +257,15 @@ TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> feat
     context.memory().require(training_bytes(training, encoding, observations.size(), context.threads()),
                              "a sum of kernels");
     ThreadTeam team(context, training.members);
-    SumModel::Parts parts{encoding,
-                          training.seed,
-                          0,
-                          1,
-                          {},
-                          {},
-                          Block(context.memory(), "solutions of a kernel sum"),
-                          Block(context.memory(), "solutions of a kernel sum")};
+    SumModel::Parts parts{
+        encoding,
+        training.seed,
+        0,
+        1,
+        {},
+        {{}, Buffer<double>(context.memory(), "rows of a model"), Buffer<double>(context.memory(), "rows of a model")},
+        Block(context.memory(), "solutions of a kernel sum"),
+        Block(context.memory(), "solutions of a kernel sum")};
     SumScore score{};
     uint64_t evaluations = 0;
     {
@@ -281,8 +284,31 @@ TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> feat
         std::vector<KernelSum::Member> trained = trainer.take_members();
         for (size_t m = 0; m < trained.size(); m++) parts.members[m].weights = std::move(trained[m].weights);
     }
-    parts.points = copy_columns(features, context);
+    parts.rows = copy_rows(features, observations.target.span(), observations.weight.span(), context);
     return {SumModel(std::move(parts), context), score, evaluations};
+}
+
+SumModel solve_again(SumModel::Parts parts, RunContext& context) {
+    const SumTraining training{
+        static_cast<int>(parts.members.size()), std::numeric_limits<uint64_t>::max(), parts.noise, {}, parts.seed};
+    const std::vector<FeatureView> features = parts.rows.views();
+    const Observations observations = make_observations(parts.rows.target.span(), parts.rows.weight.span(), context);
+    context.memory().require(training_bytes(training, parts.encoding, observations.size(), context.threads()),
+                             "a sum of kernels");
+    ThreadTeam team(context, training.members);
+    {
+        SumMembers members{{}, {}, parts.noise, 0};
+        for (size_t m = 0; m < parts.members.size(); m++) {
+            const auto& [order, weights] = parts.members[m];
+            const Encoding encoding = encoding_of_member(parts.encoding, parts.seed, m);
+            members.members.push_back({make_tree(encoding, features, order, context), weights, 1});
+        }
+        SumTrainer trainer(observations, training, std::move(members), team, context);
+        trainer.solve();
+        parts.first = std::move(trainer.first());
+        parts.second = std::move(trainer.second());
+    }
+    return SumModel(std::move(parts), context);
 }
 
 } // namespace btml::gp

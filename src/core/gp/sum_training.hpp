@@ -51,4 +51,8 @@ uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, s
 TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, const Observations& observations,
                      const SumTraining& training, RunContext& context);
 
+// The model of these rows with the same kernels, noise and calibration: new solutions as at the end of a training, from
+// nothing, with no limit of evaluations. Memory as for training.
+SumModel solve_again(SumModel::Parts parts, RunContext& context);
+
 } // namespace btml::gp

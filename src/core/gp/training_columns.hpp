@@ -27,6 +27,19 @@ struct TrainingColumns {
     void read_row(size_t row, std::span<double> values) const;
 };
 
+// Of rows with these features and observations.
+TrainingColumns copy_rows(std::span<const FeatureView> features, std::span<const double> target,
+                          std::span<const double> weight, RunContext& context);
+// One row more, of weight 1, features as Predictor takes them, each a number or a category with a code; or one less, in
+// whose place the last one comes.
+void add_row(TrainingColumns& rows, std::span<const double> values, double target);
+void take_row(TrainingColumns& rows, size_t row);
+
+// 8 bytes a number, a target and a weight (none where all are 1), 4 a category. decode checks every number once,
+// features by the encoding: error corrupt_model.
+void encode(const TrainingColumns& rows, Writer& writer);
+TrainingColumns decode_training_columns(Reader& reader, const Encoding& encoding, RunContext& context);
+
 struct TrainingData {
     TrainingColumns training, held_out;
 };

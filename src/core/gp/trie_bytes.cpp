@@ -13,9 +13,7 @@ static size_t key_bytes(size_t levels) {
 }
 
 void Trie::encode(Writer& writer) const {
-    writer.put_count(kernel_.levels());
-    for (const double weight : kernel_.weights) writer.put(weight);
-    writer.put(kernel_.noise);
+    gp::encode(kernel_, writer);
     writer.put(residual_);
     writer.put(log_weights_);
     writer.put_count(strings_);
@@ -35,19 +33,6 @@ void Trie::encode(Writer& writer) const {
         writer.put(node.mean);
         writer.put(leaves_[node.leaf()].rows);
     }
-}
-
-static Kernel decode_kernel(Reader& reader) {
-    Kernel kernel;
-    const size_t levels = reader.get_count(sizeof(double));
-    for (size_t level = 0; level < levels; level++) kernel.weights.push_back(reader.get_double());
-    kernel.noise = reader.get_double();
-    try {
-        kernel.validate();
-    } catch (const Error& error) {
-        corrupt_model(format("It has an %s.", error.what()));
-    }
-    return kernel;
 }
 
 Trie Trie::decode(Reader& reader, RunContext& context) {

@@ -2,6 +2,7 @@
 
 #include "core/base/number.hpp"
 #include "core/gp/point_encoder.hpp"
+#include "core/gp/sum_training.hpp"
 
 #include <cmath>
 
@@ -9,9 +10,13 @@ namespace btml::gp {
 
 namespace {
 
+const Encoding& encoding_of(const Model& model) {
+    return model.sum ? model.sum->encoding() : model.members.front().encoding;
+}
+
 void require_known(const Model& model, std::span<const double> features) {
+    const Encoding& encoding = encoding_of(model);
     for (size_t f = 0; f < features.size(); f++) {
-        const Encoding& encoding = model.members.front().encoding;
         if (encoding.value_bits(f, features[f]).known == encoding.features()[f].bits()) continue;
         throw Error(ErrorCode::invalid_argument,
                     format("feature \"%s\" is %s that no training row has", model.features[f].name.c_str(),
@@ -20,17 +25,64 @@ void require_known(const Model& model, std::span<const double> features) {
     }
 }
 
-template <class Change>
-bool change(Model& model, std::span<const double> features, double target, const Change& apply) {
-    if (model.sum)
-        throw Error(ErrorCode::not_supported, "a sum of kernels cannot be updated yet", {},
-                    "Train the model with combine => 'mixture'.");
+void change_tries(Model& model, std::span<const double> features, double target, bool more) {
+    for (Member& member : model.members) {
+        PointEncoder encoder(member.encoding, member.order);
+        const String point = encoder(features);
+        more ? member.trie.insert(point, target, 1) : member.trie.remove(point, target, 1);
+    }
+    model.log_likelihood = log_likelihood(model);
+}
+
+[[noreturn]] void refuse(const char* why) {
+    throw Error(ErrorCode::invalid_argument, "the observation to remove is not in the model", why);
+}
+
+size_t find_row(const TrainingColumns& rows, std::span<const double> features, double target, RunContext& context) {
+    static constexpr size_t rows_between_polls = size_t{1} << 14;
+    static constexpr double same = 1e-9; // two values of one observation, as written down at two times
+    std::vector<double> values(features.size());
+    bool seen = false;
+    for (size_t row = 0; row < rows.rows(); row++) {
+        if (row % rows_between_polls == 0) context.poll();
+        rows.read_row(row, values);
+        const bool equal = std::equal(values.begin(), values.end(), features.begin(), [](double a, double b) {
+            return a == b || (std::isnan(a) && std::isnan(b) && is_null(a) == is_null(b));
+        });
+        seen |= equal;
+        const double difference = rows.target[row] - target;
+        if (equal && rows.weight_of(row) == 1 && std::abs(difference) <= same * (1 + std::abs(target))) return row;
+    }
+    refuse(seen ? "Those with these features have another target or weight." : "No observation has these features.");
+}
+
+void change_rows(TrainingColumns& rows, std::span<const double> features, double target, bool more,
+                 RunContext& context) {
+    if (more) {
+        validate_observation(target, 1);
+        add_row(rows, features, target);
+        return;
+    }
+    const size_t row = find_row(rows, features, target, context);
+    if (rows.rows() == 1) throw Error(ErrorCode::invalid_argument, "the only observation of a model cannot be removed");
+    take_row(rows, row);
+}
+
+bool change(Model& model, std::span<const double> features, double target, bool more, RunContext& context) {
     require_known(model, features);
     if (model.options.outside == Outside::prior && !features_outside(model, features).empty()) return false;
-    for (Member& member : model.members)
-        apply(member.trie, PointEncoder(member.encoding, member.order)(features),
-              (target - model.centre) / model.scale);
-    model.log_likelihood = log_likelihood(model);
+    const double scaled = (target - model.centre) / model.scale;
+    if (model.combine == Combine::mixture) {
+        change_tries(model, features, scaled, more);
+    } else if (model.combine == Combine::boosted) {
+        change_rows(*model.rows_of_members, features, scaled, more, context);
+        retrain(model, context);
+    } else {
+        SumModel::Parts parts = std::move(*model.sum).take();
+        change_rows(parts.rows, features, scaled, more, context);
+        model.sum.emplace(solve_again(std::move(parts), context));
+    }
+    more ? model.rows++ : model.rows--;
     if (model.leave_one_out) model.leave_one_out->coverage_90.reset();
     return true;
 }
@@ -38,25 +90,19 @@ bool change(Model& model, std::span<const double> features, double target, const
 } // namespace
 
 std::vector<size_t> features_outside(const Model& model, std::span<const double> features) {
-    const Encoding& encoding = model.sum ? model.sum->encoding() : model.members.front().encoding;
+    const Encoding& encoding = encoding_of(model);
     std::vector<size_t> outside;
     for (size_t f = 0; f < features.size(); f++)
         if (encoding.value_bits(f, features[f]).outside) outside.push_back(f);
     return outside;
 }
 
-bool insert(Model& model, std::span<const double> features, double target) {
-    const bool changed =
-        change(model, features, target, [](Trie& trie, const String& point, double y) { trie.insert(point, y, 1); });
-    model.rows += changed;
-    return changed;
+bool insert(Model& model, std::span<const double> features, double target, RunContext& context) {
+    return change(model, features, target, true, context);
 }
 
-bool remove(Model& model, std::span<const double> features, double target) {
-    const bool changed =
-        change(model, features, target, [](Trie& trie, const String& point, double y) { trie.remove(point, y, 1); });
-    model.rows -= changed;
-    return changed;
+bool remove(Model& model, std::span<const double> features, double target, RunContext& context) {
+    return change(model, features, target, false, context);
 }
 
 } // namespace btml::gp

@@ -72,13 +72,19 @@ std::vector<int> Arguments::integers(int i, const char* name) const {
 }
 
 std::vector<double> Arguments::numbers(int i, const char* name) const {
+    std::vector<double> numbers;
+    read_numbers(i, name, numbers);
+    return numbers;
+}
+
+void Arguments::read_numbers(int i, const char* name, std::vector<double>& numbers) const {
     const Datum array = datum(i, name);
     ArrayType* const value = pg_call([=] { return DatumGetArrayTypeP(array); });
     require_one_dimension(value, name);
     const int count = ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value));
     const auto* element = reinterpret_cast<const unsigned char*>(ARR_DATA_PTR(value));
     const bits8* const bitmap = ARR_NULLBITMAP(value);
-    std::vector<double> numbers(static_cast<size_t>(count));
+    numbers.resize(static_cast<size_t>(count));
     for (int k = 0; k < count; k++) {
         if (bitmap && !(bitmap[k / 8] & (1 << (k % 8)))) {
             numbers[static_cast<size_t>(k)] = null_number;
@@ -89,7 +95,6 @@ std::vector<double> Arguments::numbers(int i, const char* name) const {
         element += sizeof(number);
         numbers[static_cast<size_t>(k)] = from_sql(number);
     }
-    return numbers;
 }
 
 } // namespace btml::pg

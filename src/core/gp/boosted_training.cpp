@@ -1,0 +1,174 @@
+#include "core/gp/boosted_training.hpp"
+
+#include "core/gp/point_encoder.hpp"
+#include "core/gp/residual_chain.hpp"
+#include "core/gp/sum_training.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace btml::gp {
+
+namespace {
+
+constexpr size_t rows_between_polls = size_t{1} << 16;
+constexpr double quantile_90 = 1.6448536269514722;
+
+// What members say of the rows that are not trained on, added up member by member.
+class HeldOut {
+  public:
+    HeldOut(const TrainingColumns& rows, const BoostedTraining& training, RunContext& context)
+        : rows_(rows),
+          residuals_(context.memory(), "held-out rows", rows.rows()),
+          variances_(context.memory(), "held-out rows", rows.rows(), 0.0) {
+        for (size_t i = 0; i < rows.rows(); i++) residuals_[i] = (rows.target[i] - training.centre) / training.scale;
+    }
+
+    bool empty() const { return rows_.rows() == 0; }
+    void add(const Member& member, RunContext& context) {
+        PointEncoder encoder(member.encoding, member.order);
+        std::vector<double> values(rows_.features.size());
+        for (size_t i = 0; i < rows_.rows(); i++) {
+            if (i % (rows_between_polls / 16) == 0) context.poll();
+            rows_.read_row(i, values);
+            const Normal latent = member.trie.latent(encoder(values));
+            residuals_[i] -= member.weight * latent.mean;
+            variances_[i] += member.weight * latent.variance;
+        }
+    }
+    std::span<const double> residuals() const { return residuals_.span(); }
+    std::span<const double> variances() const { return variances_.span(); }
+
+  private:
+    const TrainingColumns& rows_;
+    Buffer<double> residuals_, variances_;
+};
+
+struct Variances {
+    double noise, factor;
+};
+
+// Residuals with the variances that members give them.
+struct Residuals {
+    const TrainingColumns& rows;
+    std::span<const double> residuals, variances;
+
+    // Σ body(residual, variance), variances as if those of observations were noise/w + factor · latent.
+    template <class Body>
+    double sum(const Variances& of, RunContext& context, const Body& body) const {
+        double total = 0;
+        for (size_t i = 0; i < residuals.size(); i++) {
+            if (i % rows_between_polls == 0) context.poll();
+            total += body(residuals[i], of.noise / rows.weight_of(i) + of.factor * variances[i]);
+        }
+        return total;
+    }
+    double mean(const Variances& of, RunContext& context, double (*body)(double, double)) const {
+        return sum(of, context, body) / static_cast<double>(residuals.size());
+    }
+};
+
+double negative_log_density(double residual, double variance) {
+    return (residual * residual / variance + std::log(2 * std::numbers::pi * variance)) / 2;
+}
+
+double square(double residual, double) {
+    return residual * residual;
+}
+
+double standardised_square(double residual, double variance) {
+    return residual * residual / variance;
+}
+
+double is_covered(double residual, double variance) {
+    return residual * residual <= quantile_90 * quantile_90 * variance;
+}
+
+// For a ratio of the two the best noise is known; the ratio is found by golden section.
+Variances likeliest_variances(const Residuals& residuals, const BoostedTraining& training, RunContext& context) {
+    static constexpr double least_ratio = 1e-6, most_ratio = 1e6;
+    static constexpr int evaluations = 30;
+    const auto at = [&](double log_ratio) {
+        const double ratio = std::exp(log_ratio);
+        const double noise = training.noise.value_or(
+            std::max(training.least_noise, residuals.mean({1, ratio}, context, standardised_square)));
+        return Variances{noise, noise * ratio};
+    };
+    const auto loss = [&](double log_ratio) { return residuals.mean(at(log_ratio), context, negative_log_density); };
+    const double golden = 1 / std::numbers::phi;
+    double from = std::log(least_ratio), to = std::log(most_ratio);
+    double left = to - golden * (to - from), right = from + golden * (to - from);
+    double left_loss = loss(left), right_loss = loss(right);
+    for (int i = 0; i < evaluations; i++) {
+        if (left_loss <= right_loss) {
+            to = std::exchange(right, left);
+            right_loss = left_loss;
+            left_loss = loss(left = to - golden * (to - from));
+        } else {
+            from = std::exchange(left, right);
+            left_loss = right_loss;
+            right_loss = loss(right = from + golden * (to - from));
+        }
+    }
+    return at((from + to) / 2);
+}
+
+LeaveOneOut score(const Residuals& residuals, const Variances& variances, RunContext& context) {
+    return {residuals.residuals.size(), residuals.mean(variances, context, negative_log_density),
+            std::sqrt(residuals.mean(variances, context, square)), residuals.mean(variances, context, is_covered)};
+}
+
+} // namespace
+
+uint64_t default_boosted_evaluations(size_t rows) {
+    static constexpr uint64_t evaluations_per_member = 10000;
+    return std::min(default_evaluations(rows), BoostedTraining::most_members * evaluations_per_member);
+}
+
+int boosted_members_within(uint64_t evaluations) {
+    static constexpr uint64_t evaluations_per_member = 2000;
+    return static_cast<int>(std::clamp<uint64_t>(evaluations / evaluations_per_member, BoostedTraining::least_members,
+                                                 BoostedTraining::most_members));
+}
+
+TrainedBoosted train_boosted(const MemberTraining& member_training, const TrainingColumns& rows,
+                             const TrainingColumns& held_out, const BoostedTraining& training, RunContext& context) {
+    TrainedBoosted result{{}, 1, 1, {}, 0};
+    ResidualChain chain(rows, context);
+    HeldOut others(held_out, training, context);
+    const auto most = static_cast<size_t>(training.members);
+    const double fraction = 1 - std::pow(BoostedTraining::left_of_signal, 1.0 / training.members);
+    double best = std::numeric_limits<double>::infinity();
+    size_t kept = 0;
+    for (size_t m = 0; m < most && m < kept + BoostedTraining::patience; m++) {
+        context.progress("members", m, most);
+        const uint64_t evaluations = std::max<uint64_t>(1, training.evaluations / most);
+        Candidate candidate = member_training.find(chain.residuals(), m, evaluations, context);
+        result.evaluations += candidate.found.evaluations;
+        result.members.push_back(chain.add(std::move(candidate.encoding), std::move(candidate.found.order),
+                                           candidate.found.kernel, fraction, context));
+        if (!others.empty()) others.add(result.members.back(), context);
+        const Residuals residuals{rows, chain.residuals(), chain.variances()};
+        const Variances variances = likeliest_variances(residuals, training, context);
+        const LeaveOneOut scores = score(residuals, variances, context);
+        const double loss = others.empty() ? scores.mean_nll
+                                           : Residuals{held_out, others.residuals(), others.variances()}.mean(
+                                                 variances, context, negative_log_density);
+        context.note(format("member %zu of at most %zu: negative log density %g of standardised targets %s, noise %g, "
+                            "factor %g, after %llu evaluations",
+                            m + 1, most, loss, others.empty() ? "left out" : "held out", variances.noise,
+                            variances.factor, static_cast<unsigned long long>(result.evaluations)));
+        if (loss < best) {
+            best = loss;
+            kept = m + 1;
+            result.noise = variances.noise;
+            result.variance_factor = variances.factor;
+            result.leave_one_out = scores;
+        }
+    }
+    result.members.erase(result.members.begin() + static_cast<ptrdiff_t>(kept), result.members.end());
+    return result;
+}
+
+} // namespace btml::gp

@@ -1,0 +1,52 @@
+#include "core/gp/member_training.hpp"
+
+#include "core/base/rng.hpp"
+
+namespace btml::gp {
+
+static std::vector<double> shifts(size_t features, uint64_t seed, size_t member) {
+    std::vector<double> result;
+    if (member > 0)
+        for (size_t f = 0; f < features; f++) result.push_back(random_unit(seed, member, f));
+    return result;
+}
+
+Candidate MemberTraining::find(std::span<const double> target, size_t member, uint64_t evaluations,
+                               RunContext& context) const {
+    const std::vector<FeatureView> views = rows_.views();
+    const auto seed = static_cast<uint64_t>(options_.seed);
+    Encoding encoding(views, target, rows_.weight.span(), value_bits_, shifts(views.size(), seed, member),
+                      options_.outside, context);
+    const DistinctRows distinct = [&] {
+        const BitRows bits = encoding.encode_rows(views, context);
+        const Observations observations = make_observations(target, rows_.weight.span(), context);
+        return merge_equal_rows(bits, encoding.bits(), observations, context);
+    }();
+    FoundOrder found =
+        search_order(encoding, distinct, {options_.search, evaluations, limits_, {}, seed, member}, context);
+    return {std::move(encoding), std::move(found)};
+}
+
+MemberRows::MemberRows(const Encoding& encoding, const BitOrder& order, const TrainingColumns& columns,
+                       std::span<const double> target, RunContext& context)
+    : rows(encoding.encode_rows(columns.views(), context)),
+      bits(bits_of_levels(encoding, order)),
+      sorted([&] {
+          RowSorter sorter(rows, context);
+          sorter.propose(bits, context);
+          return std::move(sorter).take();
+      }()),
+      observations(make_observations({}, {}, context)) {
+    const Observations unsorted = make_observations(target, columns.weight.span(), context);
+    gather(unsorted, sorted.rows.span(), observations, context);
+}
+
+Normals MemberRows::leave_one_out(const Kernel& kernel, RunContext& context) const {
+    return gp::leave_one_out(sorted.common.span(), observations, kernel, context);
+}
+
+Trie MemberRows::trie(const Kernel& kernel, RunContext& context) const {
+    return Trie(rows, bits, sorted, observations, kernel, context);
+}
+
+} // namespace btml::gp

@@ -1,0 +1,52 @@
+#include "core/kernel/far_sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace btml::kernel {
+
+// A key whose kernel is 2^−60 of the nearest one's no longer counts, however many there are.
+static constexpr double negligible = 60;
+
+double FarSums::bound_of(const double* query, size_t block) const {
+    const double exponent = keys_.distinct.frame.exponent(query, keys_.blocks.centre(block)),
+                 radius = keys_.blocks.radius(block);
+    if (keys_.distinct.frame.kernel == Kernel::laplacian) return std::max(0.0, exponent - radius) * (1 - 1e-9);
+    const double distance = std::max(0.0, std::sqrt(exponent) - radius);
+    return distance * distance * (1 - 1e-9);
+}
+
+void FarSums::add(uint32_t key, double exponent) {
+    const bool nearest_only = keys_.distinct.frame.kernel == Kernel::epanechnikov;
+    double factor = 1;
+    if (exponent < exponent_) {
+        const double rescale = nearest_only ? 0 : std::exp2(exponent - exponent_);
+        for (double& sum : sums_) sum *= rescale;
+        exponent_ = exponent;
+    } else if (nearest_only) {
+        factor = exponent == exponent_;
+    } else {
+        factor = std::exp2(exponent_ - exponent);
+    }
+    if (factor == 0) return;
+    for (size_t c = 0; c < sums_.size(); c++) sums_[c] += factor * keys_.value(key, c);
+}
+
+void FarSums::find(const double* query) {
+    candidates_.clear();
+    for (size_t block = 0; block < keys_.blocks.blocks(); block++)
+        candidates_.push_back({bound_of(query, block), block});
+    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+        return a.bound != b.bound ? a.bound < b.bound : a.block < b.block;
+    });
+    exponent_ = std::numeric_limits<double>::max();
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    for (const Candidate& candidate : candidates_) {
+        if (candidate.bound > exponent_ + negligible) break;
+        for (const uint32_t key : keys_.tree.keys(candidate.block))
+            add(key, keys_.distinct.frame.exponent(query, keys_.distinct.points.row(key)));
+    }
+}
+
+} // namespace btml::kernel

@@ -1,0 +1,216 @@
+#include "core/kernel/kernel_sums.hpp"
+
+#include "core/kernel/exact_sums.hpp"
+#include "core/kernel/far_sums.hpp"
+#include "core/kernel/sampled_sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace btml::kernel {
+
+namespace {
+
+constexpr double few_pairs = 1e8;  // not worth a pilot
+constexpr double least_gain = 0.8; // sampling that costs more than this of exact sums is not worth its error
+constexpr double most_relative_variance = 0.05; // of a mean's denominator
+
+void check_keys(const Keys& keys, Quantity quantity) {
+    if (keys.rows() == 0) throw Error(ErrorCode::invalid_argument, "there are no keys");
+    const size_t least = quantity == Quantity::mean ? 2 : 1;
+    if (keys.columns < least)
+        throw Error(ErrorCode::invalid_argument,
+                    format("keys have %zu values, at least %zu are needed", keys.columns, least));
+    if (quantity == Quantity::sum) return;
+    double total = 0;
+    for (size_t i = 0; i < keys.rows(); i++) {
+        const double weight = keys.values[i * keys.columns];
+        if (weight < 0)
+            throw Error(ErrorCode::invalid_argument,
+                        format("row %zu of the keys has the negative weight %s", i + 1, shortest(weight).c_str()), {},
+                        "Only sums may have negative weights.");
+        total += weight;
+    }
+    if (!(total > 0 && std::isfinite(total)))
+        throw Error(ErrorCode::invalid_argument,
+                    format("the keys' weights sum to %s, not to a positive number", shortest(total).c_str()));
+}
+
+double total_weight(const DistinctKeys& keys) {
+    double total = 0;
+    for (size_t i = 0; i < keys.rows(); i++) total += keys.values[i * keys.columns];
+    return total;
+}
+
+bool signs_differ(const DistinctKeys& keys) {
+    bool negative = false, positive = false;
+    for (size_t i = 0; i < keys.rows(); i++) (keys.values[i * keys.columns] < 0 ? negative : positive) = true;
+    return negative && positive;
+}
+
+} // namespace
+
+struct KernelSums::State {
+    State(Keys keys, Quantity quantity_, const Options& options_, RunContext& context_)
+        : quantity(quantity_), options(options_), context(context_), team(context_) {
+        options.check();
+        check_keys(keys, quantity);
+        dimensions = keys.points.dimensions();
+        results = quantity == Quantity::mean ? keys.columns - 1 : 1;
+        DistinctKeys distinct = merge_equal_keys(std::move(keys), options, team, context);
+        if (distinct.rows() == 0) return; // every weight is 0: so is every sum
+        if (quantity == Quantity::density)
+            log_normaliser =
+                std::log(total_weight(distinct)) + distinct.frame.log_integral() + distinct.frame.log_volume;
+        const bool magnitudes = quantity == Quantity::sum && signs_differ(distinct);
+        set = std::make_unique<KeySet>(std::move(distinct), magnitudes, team, context);
+    }
+
+    // Whether a query's sums in float32 have lost keys that matter.
+    bool is_far(const double* sums) const {
+        const size_t mass = set->magnitudes ? set->columns() - 1 : 0;
+        return is_far_mass(sums[mass] / set->values.scale(mass));
+    }
+    bool is_far_mass(double scaled) const {
+        if (options.kernel == Kernel::epanechnikov) return quantity == Quantity::mean && scaled <= 0;
+        return std::abs(scaled) < static_cast<double>(set->rows()) * 0x1p-80;
+    }
+    // What the quantity makes of sums that are to be multiplied by 2^−exponent.
+    template <class Sum>
+    void finish(const Sum& sum, double exponent, double* values) const {
+        if (quantity == Quantity::mean)
+            for (size_t c = 0; c < results; c++) values[c] = sum(c + 1) / sum(0);
+        else if (quantity == Quantity::density)
+            values[0] = sum(0) > 0 ? std::exp(std::log(sum(0)) - exponent * std::numbers::ln2 - log_normaliser) : 0;
+        else
+            values[0] = exponent == 0 ? sum(0) : sum(0) * std::exp2(-exponent);
+    }
+    Estimates evaluate(const Points& queries);
+    Estimates exact(const Points& queries, std::string reason);
+    Estimates sampled(const Points& queries, const SampledSums& sums, const Estimand& estimand, const Plan& plan);
+    void sum_exactly(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates);
+    void find_far(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates);
+    Estimates nothing(size_t rows) {
+        return {results,
+                Buffer<double>(context.memory(), "estimates", rows * results, 0.0),
+                Buffer<double>(context.memory(), "estimates", rows, 0.0),
+                {}};
+    }
+
+    Quantity quantity;
+    Options options;
+    RunContext& context;
+    ThreadTeam team;
+    size_t dimensions = 0, results = 0;
+    double log_normaliser = 0;   // of densities
+    std::unique_ptr<KeySet> set; // none when every weight is 0
+};
+
+// The estimated error at which sampling stops, of the one asked for: 0.7 at a confidence of 0.99. A sample that misses
+// heavy pairs underestimates its own error.
+static double stopping_share(double confidence) {
+    return 1 / (1 + 0.141 * std::sqrt(-2 * std::log(1 - confidence)));
+}
+
+Estimates KernelSums::State::evaluate(const Points& queries) {
+    const double rows = static_cast<double>(queries.rows()), pairs = rows * static_cast<double>(set->rows());
+    if (options.method == Method::exact) return exact(queries, "exact sums were asked for");
+    if (options.method == Method::automatic && pairs < few_pairs) return exact(queries, "there are few pairs");
+    const Estimand estimand(quantity, *set);
+    const QueryGroups groups(*set, queries, team, context);
+    const KeyStrata strata(*set, estimand, context);
+    const double error = options.epsilon * stopping_share(options.confidence);
+    const bool relative = quantity != Quantity::sum;
+    const double norm = set->distinct.norm / set->values.scale(0);
+    const Demand demand{error * error * (relative ? 1 : norm * norm / rows), relative, options.confidence};
+    const Plan plan = plan_sample(
+        *set, estimand, groups, queries, [&](uint32_t key) { return strata.inflation(key); }, demand, options.seed,
+        team, context);
+    if (options.method == Method::automatic && plan.cost > least_gain)
+        return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
+    return sampled(queries,
+                   sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed + 1, team, context),
+                   estimand, plan);
+}
+
+Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& sampled, const Estimand& estimand,
+                                     const Plan& plan) {
+    Estimates estimates = nothing(queries.rows());
+    const size_t columns = estimand.columns(), squares = estimand.squares();
+    const double unit = quantity == Quantity::mean      ? set->values.scale(1) / set->values.scale(0)
+                        : quantity == Quantity::density ? std::exp(std::log(set->values.scale(0)) - log_normaliser)
+                                                        : set->values.scale(0);
+    Buffer<uint32_t> unsure(context.memory(), "queries to sum exactly");
+    for (size_t i = 0; i < queries.rows(); i++) {
+        const double *const sums = &sampled.sums[i * columns], *const variances = &sampled.squares[i * squares];
+        // Of a ratio whose denominator is hardly known neither the value nor the error is.
+        if (quantity == Quantity::mean &&
+            (is_far_mass(sums[0]) || variances[0] > most_relative_variance * sums[0] * sums[0])) {
+            unsure.push_back(static_cast<uint32_t>(i));
+            continue;
+        }
+        finish([&](size_t c) { return sums[c] * set->values.scale(c); }, 0, &estimates.values[i * results]);
+        estimates.std_errors[i] = unit * std::sqrt(estimand.error(sums, variances) / static_cast<double>(results));
+    }
+    sum_exactly(queries, unsure, estimates);
+    const double rows = static_cast<double>(queries.rows()), norm = quantity == Quantity::sum
+                                                                        ? set->distinct.norm / set->values.scale(0)
+                                                                        : std::sqrt(rows * plan.magnitude);
+    estimates.report = {Method::sampled, format("sampling costs about %.2g of exact sums", plan.cost), set->rows(),
+                        sampled.evaluated + static_cast<double>(unsure.size()) / rows, std::sqrt(sampled.error) / norm};
+    return estimates;
+}
+
+void KernelSums::State::sum_exactly(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates) {
+    if (rows.empty()) return;
+    Points some(dimensions, context.memory(), "queries");
+    for (const uint32_t row : rows) some.append({queries.row(row), dimensions});
+    const Estimates exact_ones = exact(some, {});
+    for (size_t i = 0; i < rows.size(); i++)
+        std::copy_n(&exact_ones.values[i * results], results, &estimates.values[rows[i] * results]);
+}
+
+Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
+    Estimates estimates = nothing(queries.rows());
+    const Buffer<double> sums = exact_sums(*set, queries, team, context);
+    Buffer<uint32_t> far(context.memory(), "queries far from every key");
+    for (size_t i = 0; i < queries.rows(); i++) {
+        const double* const of_row = &sums[i * set->columns()];
+        if (is_far(of_row))
+            far.push_back(static_cast<uint32_t>(i));
+        else
+            finish([&](size_t c) { return of_row[c]; }, 0, &estimates.values[i * results]);
+    }
+    find_far(queries, far, estimates);
+    estimates.report = {Method::exact, std::move(reason), set->rows(), 1, 0};
+    return estimates;
+}
+
+void KernelSums::State::find_far(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates) {
+    std::vector<FarSums> finders(static_cast<size_t>(team.size()), FarSums(*set));
+    team.for_each(rows.size(), [&](size_t item, int thread) {
+        FarSums& finder = finders[static_cast<size_t>(thread)];
+        std::vector<double> query(dimensions);
+        set->distinct.frame.apply(queries.row(rows[item]), query.data());
+        finder.find(query.data());
+        finish([&](size_t c) { return finder.sum(c); }, options.kernel == Kernel::epanechnikov ? 0 : finder.exponent(),
+               &estimates.values[rows[item] * results]);
+        estimates.std_errors[rows[item]] = 0;
+    });
+}
+
+KernelSums::KernelSums(Keys keys, Quantity quantity, const Options& options, RunContext& context)
+    : state_(std::make_unique<State>(std::move(keys), quantity, options, context)) {}
+KernelSums::~KernelSums() = default;
+KernelSums::KernelSums(KernelSums&&) noexcept = default;
+
+Estimates KernelSums::evaluate(const Points& queries) {
+    if (queries.dimensions() != state_->dimensions)
+        throw Error(ErrorCode::invalid_argument,
+                    format("queries have %zu coordinates, keys have %zu", queries.dimensions(), state_->dimensions));
+    if (!state_->set || queries.rows() == 0) return state_->nothing(queries.rows());
+    return state_->evaluate(queries);
+}
+
+} // namespace btml::kernel

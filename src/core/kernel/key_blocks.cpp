@@ -1,0 +1,143 @@
+#include "core/kernel/key_blocks.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::kernel {
+
+namespace {
+
+// A coordinate in float32 is off by up to 2^−25 of it: farther out than this, that would show in the kernel.
+constexpr double most_extent[] = {16, 4096};
+// Products lose about √d·‖k‖²·2^−26 of the exponent.
+constexpr double most_square[] = {160, 1e5};
+
+size_t vectors_of(size_t keys) {
+    return (keys + 2 * lanes - 1) / (2 * lanes) * 2;
+}
+
+double extent_from(const double* centre, const Points& points, std::span<const uint32_t> keys) {
+    double extent = 0;
+    for (const uint32_t key : keys)
+        for (size_t k = 0; k < points.dimensions(); k++)
+            extent = std::max(extent, std::abs(points.row(key)[k] - centre[k]));
+    return extent;
+}
+
+void mean_of(const Points& points, std::span<const uint32_t> keys, double* centre) {
+    std::fill(centre, centre + points.dimensions(), 0.0);
+    for (const uint32_t key : keys)
+        for (size_t k = 0; k < points.dimensions(); k++)
+            centre[k] += points.row(key)[k] / static_cast<double>(keys.size());
+}
+
+// By coordinate: a few keys far off do not move it.
+void median_of(const Points& points, std::span<const uint32_t> keys, double* centre) {
+    std::vector<double> column(keys.size());
+    for (size_t k = 0; k < points.dimensions(); k++) {
+        for (size_t i = 0; i < keys.size(); i++) column[i] = points.row(keys[i])[k];
+        const auto middle = column.begin() + static_cast<std::ptrdiff_t>(column.size() / 2);
+        std::nth_element(column.begin(), middle, column.end());
+        centre[k] = *middle;
+    }
+}
+
+} // namespace
+
+KeyBlocks::KeyBlocks(const Frame& frame, const Points& points, size_t blocks, const KeysOfBlock& keys_of,
+                     Precision precision, ThreadTeam& team, MemoryBudget& budget)
+    : frame_(frame),
+      dimensions_(points.dimensions()),
+      infos_(budget, "packed keys", blocks),
+      centres_(budget, "packed keys", blocks * dimensions_),
+      high_(budget, "packed keys"),
+      low_(budget, "packed keys"),
+      norms_(budget, "packed keys") {
+    team.for_each(blocks, [&](size_t block, int) { measure(block, points, keys_of(block), precision); });
+    const size_t block_numbers = block_keys * dimensions_;
+    size_t low = 0;
+    bool products = false;
+    for (Info& info : infos_) {
+        info.low = low;
+        if (info.form == Form::wide) low += block_numbers;
+        products |= info.form == Form::products;
+    }
+    high_.resize(blocks * block_numbers);
+    low_.resize(low);
+    if (products) norms_.resize(blocks * block_keys);
+    team.for_each(blocks, [&](size_t block, int) { pack(block, points, keys_of(block)); });
+}
+
+void KeyBlocks::measure(size_t block, const Points& points, std::span<const uint32_t> keys, Precision precision) {
+    Info& info = infos_[block];
+    double* const centre = centres_.data() + block * dimensions_;
+    info.keys = keys.size();
+    mean_of(points, keys, centre);
+    double extent = extent_from(centre, points, keys);
+    if (extent > most_extent[0]) {
+        median_of(points, keys, centre);
+        extent = extent_from(centre, points, keys);
+    }
+    double greatest = 0, sum = 0;
+    for (const uint32_t key : keys) {
+        const double exponent = frame_.exponent(points.row(key), centre);
+        greatest = std::max(greatest, exponent);
+        sum += exponent;
+    }
+    info.radius = frame_.kernel == Kernel::laplacian ? greatest : std::sqrt(greatest);
+    info.spread = sum / static_cast<double>(keys.size());
+    const auto p = static_cast<size_t>(precision);
+    const bool near = greatest * std::sqrt(static_cast<double>(dimensions_)) <= most_square[p];
+    info.form = extent > most_extent[p]                     ? Form::wide
+                : frame_.kernel == Kernel::gaussian && near ? Form::products
+                                                            : Form::differences;
+}
+
+void KeyBlocks::pack(size_t block, const Points& points, std::span<const uint32_t> keys) {
+    const Info& info = infos_[block];
+    const double* const centre = this->centre(block);
+    float* const high = high_.data() + block * block_keys * dimensions_;
+    float* const low = info.form == Form::wide ? low_.data() + info.low : nullptr;
+    float* const norms = info.form == Form::products ? norms_.data() + block * block_keys : nullptr;
+    for (size_t i = 0; i < vectors_of(keys.size()) * lanes; i++) {
+        const double* const key = i < keys.size() ? points.row(keys[i]) : centre;
+        float norm = 0;
+        for (size_t k = 0; k < dimensions_; k++) {
+            const size_t at = (i / lanes * dimensions_ + k) * lanes + i % lanes;
+            const double x = key[k] - centre[k];
+            high[at] = static_cast<float>(x);
+            if (low) low[at] = static_cast<float>(x - static_cast<double>(high[at]));
+            if (norms) norm = std::fma(high[at], high[at], norm); // the steps of TileFunctions::centre
+        }
+        if (norms) norms[i] = norm;
+    }
+}
+
+BlockKeys KeyBlocks::packed(size_t block) const noexcept {
+    const Info& info = infos_[block];
+    return {high_.data() + block * block_keys * dimensions_, low_.data() + info.low, norms_.data() + block * block_keys,
+            vectors_of(info.keys)};
+}
+
+uint64_t KeyBlocks::bytes(size_t keys, size_t dimensions, bool wide) {
+    const uint64_t blocks = (keys + block_keys - 1) / block_keys;
+    return blocks * (block_keys * sizeof(float) * (dimensions * (wide ? 2 : 1) + 1) + dimensions * sizeof(double) +
+                     sizeof(Info));
+}
+
+BlockValues::BlockValues(size_t blocks, size_t columns, const KeyBlocks::KeysOfBlock& keys_of,
+                         const std::function<double(uint32_t key, size_t column)>& value,
+                         const std::vector<double>& scales, ThreadTeam& team, MemoryBudget& budget)
+    : scales_(scales), values_(budget, "packed values of the keys", blocks * columns * block_keys) {
+    team.for_each(blocks, [&](size_t block, int) {
+        const std::span<const uint32_t> keys = keys_of(block);
+        for (size_t column = 0; column < columns; column++) {
+            float* const to = values_.data() + (block * columns + column) * block_keys;
+            std::fill(to, to + block_keys, 0.0F);
+            for (size_t i = 0; i < keys.size(); i++)
+                to[i] = static_cast<float>(value(keys[i], column) / scales_[column]);
+        }
+    });
+}
+
+} // namespace btml::kernel

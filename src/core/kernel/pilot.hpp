@@ -1,0 +1,31 @@
+// A look at some queries, exactly, before sampling: which keys' leaves are near enough to be summed exactly, how large
+// a sample of the others is needed, and whether all that is less work than every pair.
+#pragma once
+
+#include "core/kernel/estimand.hpp"
+#include "core/kernel/query_groups.hpp"
+
+namespace btml::kernel {
+
+// What is asked of the estimates.
+struct Demand {
+    double budget;     // mean over the queries of the squared error of the result (Estimand::error)
+    bool relative;     // the budget is in units of the mean squared result
+    double confidence; // see Options
+};
+
+struct Plan {
+    double near = 0;      // leaves at a distance up to this from a group (QueryGroups::distance) are summed exactly
+    double fraction = 1;  // of the keys in the sample that is then needed
+    double least = 1;     // no sample is smaller than this fraction
+    double cost = 0;      // of all work, the exact sum's being 1
+    double magnitude = 0; // mean of Estimand::magnitude over the queries
+    double allowed = 0;   // Σ over the queries of squared errors
+};
+
+// importance(key): see KeyStrata::inflation.
+Plan plan_sample(const KeySet& keys, const Estimand& estimand, const QueryGroups& groups, const Points& queries,
+                 const std::function<double(uint32_t key)>& importance, const Demand& demand, uint64_t seed,
+                 ThreadTeam& team, RunContext& context);
+
+} // namespace btml::kernel

@@ -1,0 +1,73 @@
+#include "core/kernel/query_group.hpp"
+
+#include <algorithm>
+
+namespace btml::kernel {
+
+static constexpr size_t parts = 8;
+static constexpr double farthest = 1e16; // as far as any: squares of float32 stay finite
+
+QueryGroup::QueryGroup(const Frame& frame, size_t columns, MemoryBudget& budget)
+    : functions_(tile_functions()),
+      kernel_(frame.kernel),
+      dimensions_(frame.centre.size()),
+      columns_(columns),
+      coordinates_(budget, "queries", most_queries * dimensions_),
+      high_(budget, "queries", (dimensions_ + 1) * tile_queries),
+      low_(budget, "queries", dimensions_ * tile_queries),
+      sums_(budget, "sums of queries", most_queries * columns * parts) {}
+
+void QueryGroup::load(std::span<const double* const> queries) {
+    queries_ = queries.size();
+    for (size_t i = 0; i < tiles() * tile_queries; i++) {
+        const double* const query = queries[std::min(i, queries_ - 1)];
+        double* const to = coordinates_.data() + i / tile_queries * tile_queries * dimensions_ + i % tile_queries;
+        for (size_t k = 0; k < dimensions_; k++) to[k * tile_queries] = std::clamp(query[k], -farthest, farthest);
+    }
+    clear_sums();
+}
+
+void QueryGroup::clear_sums() noexcept {
+    std::fill(sums_.begin(), sums_.begin() + tiles() * tile_queries * columns_ * parts, 0.0);
+}
+
+const float* QueryGroup::evaluate(size_t tile, const KeyBlocks& keys, size_t block, size_t count) {
+    const Form form = keys.form(block);
+    BlockKeys packed = keys.packed(block);
+    vectors_ = packed.vectors = std::min(packed.vectors, (count + 2 * lanes - 1) / (2 * lanes) * 2);
+    functions_.centre(coordinates_.data() + tile * tile_queries * dimensions_, keys.centre(block), dimensions_,
+                      high_.data(), form == Form::wide ? low_.data() : nullptr,
+                      form == Form::products ? norms_ : nullptr);
+    const auto function = kernel_ == Kernel::gaussian    ? functions_.gaussian
+                          : kernel_ == Kernel::laplacian ? functions_.laplacian
+                                                         : functions_.epanechnikov;
+    function(form, {high_.data(), low_.data(), norms_}, packed, dimensions_, values_);
+    return values_;
+}
+
+void QueryGroup::add(size_t tile, size_t block, const BlockValues& values, size_t first) {
+    for (size_t column = 0; column < values.columns(); column++)
+        functions_.weigh(values_, values.of(block, column), vectors_,
+                         sums_.data() + (tile * columns_ + first + column) * tile_queries * parts);
+}
+
+void QueryGroup::add_blocks(const KeyBlocks& keys, const BlockValues& values, size_t first, size_t last) {
+    for (size_t tile = 0; tile < tiles(); tile++)
+        for (size_t block = first; block < last; block++) {
+            evaluate(tile, keys, block);
+            add(tile, block, values);
+        }
+}
+
+double QueryGroup::sum(size_t query, size_t column) const noexcept {
+    const double* const sums =
+        sums_.data() + ((query / tile_queries * columns_ + column) * tile_queries + query % tile_queries) * parts;
+    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+uint64_t QueryGroup::bytes(size_t dimensions, size_t columns) {
+    return most_queries * (dimensions + columns * parts) * sizeof(double) +
+           (2 * dimensions + 1) * tile_queries * sizeof(float) + sizeof(QueryGroup);
+}
+
+} // namespace btml::kernel

@@ -1,0 +1,48 @@
+// Up to 256 queries that go through blocks of keys together: one thread's workspace.
+#pragma once
+
+#include "core/kernel/key_blocks.hpp"
+
+namespace btml::kernel {
+
+class QueryGroup {
+  public:
+    static constexpr size_t most_queries = 256;
+
+    // Of queries of the frame's dimensions, with so many columns of sums each.
+    QueryGroup(const Frame& frame, size_t columns, MemoryBudget& budget);
+
+    // The queries' coordinates, in the frame; sums start at 0.
+    void load(std::span<const double* const> queries);
+    size_t queries() const noexcept { return queries_; }
+    size_t tiles() const noexcept { return (queries_ + tile_queries - 1) / tile_queries; }
+
+    // The kernel of a tile's queries and a block's keys, [query][key], or of the first `count` of those, rounded up to
+    // pairs of vectors; valid until the next call.
+    const float* evaluate(size_t tile, const KeyBlocks& keys, size_t block, size_t count = block_keys);
+    // What was evaluated last, squared or times a mask by key.
+    void square() { functions_.square(values_, vectors_); }
+    void multiply(const float* mask) { functions_.multiply(values_, mask, vectors_); }
+    // Adds Σ of what was evaluated last times each column of the block's to columns first, first + 1, …
+    void add(size_t tile, size_t block, const BlockValues& values, size_t first = 0);
+
+    // All that over blocks first to last − 1, without squares and masks.
+    void add_blocks(const KeyBlocks& keys, const BlockValues& values, size_t first, size_t last);
+
+    double sum(size_t query, size_t column) const noexcept; // in units of the values' scale
+    void clear_sums() noexcept;
+
+    static uint64_t bytes(size_t dimensions, size_t columns);
+
+  private:
+    const TileFunctions& functions_;
+    Kernel kernel_;
+    size_t dimensions_, columns_, queries_ = 0, vectors_ = 0;
+    Buffer<double> coordinates_; // [tile][dimension][query]
+    Buffer<float> high_, low_;   // of one tile, relative to a block's centre
+    Buffer<double> sums_;        // [tile][column][query][part of the lanes]
+    alignas(64) float norms_[lanes];
+    alignas(64) float values_[tile_values];
+};
+
+} // namespace btml::kernel

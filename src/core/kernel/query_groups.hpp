@@ -1,0 +1,37 @@
+// Queries in groups that lie together: those of one leaf of the keys' tree, up to QueryGroup::most_queries.
+#pragma once
+
+#include "core/kernel/exact_sums.hpp"
+
+namespace btml::kernel {
+
+class QueryGroups {
+  public:
+    // Does not depend on the order of the queries, but for equal ones.
+    QueryGroups(const KeySet& keys, const Points& queries, ThreadTeam& team, RunContext& context);
+
+    size_t groups() const noexcept { return starts_.size() - 1; }
+    // All queries, group by group.
+    std::span<const uint32_t> rows() const noexcept { return rows_.span(); }
+    std::span<const uint32_t> rows(size_t group) const noexcept {
+        return rows_.span().subspan(starts_[group], starts_[group + 1] - starts_[group]);
+    }
+    size_t group_of(size_t position) const noexcept; // of rows()[position]
+    size_t leaf(size_t group) const noexcept { return leaves_[group]; }
+    // About the expected exponent of the kernel between the group's queries and a leaf's keys, but for a part that is
+    // the group's own: the smaller, the more there is to expect of the leaf. −1 for the group's own leaf.
+    double distance(size_t group, size_t leaf) const noexcept;
+    // Tiles' places per query, a few of them empty.
+    double padding() const noexcept;
+
+  private:
+    void find_centre(size_t group, const Points& queries);
+
+    const KeySet& keys_;
+    Buffer<uint32_t> rows_;
+    std::vector<size_t> starts_;
+    std::vector<uint32_t> leaves_;
+    Buffer<double> centres_; // by group, in the frame
+};
+
+} // namespace btml::kernel

@@ -1,0 +1,271 @@
+#include "core/kernel/sampled_sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+namespace btml::kernel {
+
+namespace {
+
+constexpr double first_share = 0.2;   // of the sample expected to be needed: the first one, which sizes the next
+constexpr double most_fraction = 0.5; // a group that needs more of the keys is summed exactly
+constexpr double size_margin = 1.1;   // on what the variances seen so far ask for
+constexpr double least_growth = 0.15; // of a further sample, against the one before
+constexpr int most_samples = 12;
+constexpr size_t cached_bytes = size_t{1} << 19;
+
+struct Worker {
+    Worker(const KeySet& keys, const Estimand& estimand, MemoryBudget& budget)
+        : group(keys.distinct.frame, estimand.columns() + estimand.squares(), budget),
+          queries(keys.distinct.frame, budget),
+          near(keys.tree.leaves()) {}
+
+    QueryGroup group;
+    FramedQueries queries;
+    std::vector<uint8_t> near; // by leaf
+    std::vector<float> mask;   // by key of a sample: 1 where its leaf is not near
+    std::vector<double> rows;  // of a group's queries: sums, then squares
+    double near_pairs = 0;     // evaluated
+};
+
+class Sampler {
+  public:
+    Sampler(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata, const QueryGroups& groups,
+            const Points& queries, const Plan& plan, ThreadTeam& team, RunContext& context)
+        : keys_(keys),
+          estimand_(estimand),
+          strata_(strata),
+          groups_(groups),
+          queries_(queries),
+          plan_(plan),
+          team_(team),
+          context_(context),
+          columns_(estimand.columns()),
+          squares_(estimand.squares()),
+          near_(context.memory(), "sums of queries", queries.rows() * columns_, 0.0),
+          sums_(context.memory(), "sums of queries", queries.rows() * columns_, 0.0),
+          variances_(context.memory(), "variances of queries' sums", queries.rows() * squares_, 0.0),
+          fractions_(groups.groups(), 0.0) {
+        for (int i = 0; i < team.size(); i++)
+            workers_.push_back(std::make_unique<Worker>(keys, estimand, context.memory()));
+    }
+
+    SampledSums run(uint64_t seed);
+
+  private:
+    void add_near(size_t group, Worker& worker, bool all);
+    void sample(size_t group, const KeySample& keys, double fraction, Worker& worker, int thread);
+    void sample_stratum(size_t stratum, size_t count, const KeySample& keys, Worker& worker, int thread);
+    void find_near(size_t group, Worker& worker) const;
+    void draw(double share, uint64_t seed);
+    double error_of(size_t group) const;
+    void size_samples();
+    void sum_exactly(const std::vector<size_t>& groups);
+
+    const KeySet& keys_;
+    const Estimand& estimand_;
+    const KeyStrata& strata_;
+    const QueryGroups& groups_;
+    const Points& queries_;
+    const Plan& plan_;
+    ThreadTeam& team_;
+    RunContext& context_;
+    const size_t columns_, squares_;
+    Buffer<double> near_;             // [query][column]
+    Buffer<double> sums_, variances_; // of the rest, the mean over the samples so far, each as much as it is large
+    std::vector<double> fractions_;   // of the keys, by group; 1: summed exactly
+    double weight_ = 0;               // the samples so far, in sizes of the first
+    double evaluated_ = 0;
+    std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+void Sampler::find_near(size_t group, Worker& worker) const {
+    for (size_t leaf = 0; leaf < worker.near.size(); leaf++)
+        worker.near[leaf] = groups_.distance(group, leaf) <= plan_.near;
+}
+
+// The near leaves, or all the others.
+void Sampler::add_near(size_t group, Worker& worker, bool others) {
+    const std::span<const uint32_t> rows = groups_.rows(group);
+    find_near(group, worker);
+    for (size_t leaf = 0; leaf < worker.near.size(); leaf++)
+        if (worker.near[leaf] != others)
+            worker.near_pairs += static_cast<double>(rows.size() * keys_.blocks.keys(leaf));
+    worker.group.load(worker.queries.load(queries_, rows));
+    for (size_t tile = 0; tile < worker.group.tiles(); tile++)
+        for (size_t leaf = 0; leaf < worker.near.size(); leaf++) {
+            if (worker.near[leaf] == others) continue;
+            worker.group.evaluate(tile, keys_.blocks, leaf);
+            worker.group.add(tile, leaf, keys_.values);
+        }
+    for (size_t i = 0; i < rows.size(); i++)
+        for (size_t c = 0; c < columns_; c++) near_[rows[i] * columns_ + c] += worker.group.sum(i, c);
+}
+
+void Sampler::sample_stratum(size_t stratum, size_t count, const KeySample& keys, Worker& worker, int thread) {
+    const size_t first = keys.first_block(stratum), last = first + (count + block_keys - 1) / block_keys,
+                 chunk = std::max<size_t>(1, cached_bytes / (block_keys * sizeof(float) * queries_.dimensions()));
+    worker.mask.resize((last - first) * block_keys);
+    for (size_t block = first; block < last; block++)
+        for (size_t i = 0; i < block_keys; i++)
+            worker.mask[(block - first) * block_keys + i] = worker.near[keys.leaves(block)[i]] ? 0.0F : 1.0F;
+    worker.group.clear_sums();
+    for (size_t begin = first; begin < last; begin += chunk) {
+        if (thread == 0) context_.poll();
+        for (size_t tile = 0; tile < worker.group.tiles(); tile++)
+            for (size_t block = begin; block < std::min(last, begin + chunk); block++) {
+                worker.group.evaluate(tile, keys.blocks(), block, count - (block - first) * block_keys);
+                worker.group.multiply(&worker.mask[(block - first) * block_keys]);
+                worker.group.add(tile, block, keys.values());
+                worker.group.square();
+                worker.group.add(tile, block, keys.squares(), columns_);
+            }
+    }
+}
+
+// Σ over a stratum of n keys from m of them: (n/m)·Σz, with variance n²/m·(1 − m/n) times the variance of z. Of means,
+// z is a difference from the mean and its own mean near 0.
+void Sampler::sample(size_t group, const KeySample& keys, double fraction, Worker& worker, int thread) {
+    const std::span<const uint32_t> rows = groups_.rows(group);
+    find_near(group, worker);
+    worker.group.load(worker.queries.load(queries_, rows));
+    worker.rows.assign(rows.size() * (columns_ + squares_), 0.0);
+    for (size_t stratum = 0; stratum < strata_.strata(); stratum++) {
+        if (strata_.keys(stratum) == 0) continue;
+        const size_t count = strata_.sampled(stratum, fraction);
+        sample_stratum(stratum, count, keys, worker, thread);
+        const auto n = static_cast<double>(strata_.keys(stratum)), m = static_cast<double>(count);
+        const double scale = n / m, variance = n * (n - m) / (m * std::max(1.0, m - 1));
+        for (size_t i = 0; i < rows.size(); i++) {
+            double* const row = &worker.rows[i * (columns_ + squares_)];
+            for (size_t c = 0; c < columns_; c++) row[c] += scale * worker.group.sum(i, c);
+            for (size_t c = 0; c < squares_; c++) row[columns_ + c] += variance * worker.group.sum(i, columns_ + c);
+            if (!estimand_.is_mean()) row[columns_] -= variance * worker.group.sum(i, 0) * worker.group.sum(i, 0) / m;
+        }
+    }
+}
+
+// A further sample, `share` times the size of the first for every group that is not summed exactly.
+void Sampler::draw(double share, uint64_t seed) {
+    double most = 0;
+    for (const double fraction : fractions_)
+        if (fraction < 1) most = std::max(most, fraction);
+    const KeySample keys(keys_, estimand_, strata_, most * share, seed, team_, context_);
+    const double of_old = weight_ / (weight_ + share), of_new = share / (weight_ + share);
+    team_.for_each(groups_.groups(), [&](size_t group, int thread) {
+        if (fractions_[group] >= 1) return;
+        Worker& worker = *workers_[static_cast<size_t>(thread)];
+        sample(group, keys, fractions_[group] * share, worker, thread);
+        const std::span<const uint32_t> rows = groups_.rows(group);
+        for (size_t i = 0; i < rows.size(); i++) {
+            const double* const row = &worker.rows[i * (columns_ + squares_)];
+            double* const sums = &sums_[rows[i] * columns_];
+            double* const variances = &variances_[rows[i] * squares_];
+            for (size_t c = 0; c < columns_; c++) sums[c] = of_old * sums[c] + of_new * row[c];
+            for (size_t c = 0; c < squares_; c++)
+                variances[c] = of_old * of_old * variances[c] + of_new * of_new * row[columns_ + c];
+        }
+    });
+    for (size_t group = 0; group < groups_.groups(); group++)
+        if (fractions_[group] < 1)
+            evaluated_ +=
+                static_cast<double>(groups_.rows(group).size()) * strata_.sampled_share(fractions_[group] * share);
+    weight_ += share;
+}
+
+double Sampler::error_of(size_t group) const {
+    double error = 0;
+    std::vector<double> sums(columns_);
+    for (const uint32_t row : groups_.rows(group)) {
+        for (size_t c = 0; c < columns_; c++) sums[c] = near_[row * columns_ + c] + sums_[row * columns_ + c];
+        error += estimand_.error(sums.data(), &variances_[row * squares_]);
+    }
+    return error;
+}
+
+// From the errors of a first sample: fractions f with the least work that keep Σ error within what is allowed, the
+// error of a group being w·(1/f − 1): f ∝ √(w per query).
+void Sampler::size_samples() {
+    const size_t groups = groups_.groups();
+    std::vector<double> per_query(groups);
+    double total = 0;
+    for (size_t group = 0; group < groups; group++) {
+        const double f = strata_.sampled_share(fractions_[group]);
+        per_query[group] = f < 1 ? error_of(group) / (1 / f - 1) : 0;
+        total += per_query[group];
+        per_query[group] /= static_cast<double>(groups_.rows(group).size());
+    }
+    // Part of what all groups have in common: what a group's first sample happened to miss.
+    const double common = total / static_cast<double>(queries_.rows());
+    for (double& w : per_query) w = 0.8 * w + 0.2 * common;
+    const auto error_at = [&](double factor) {
+        double error = 0;
+        for (size_t group = 0; group < groups; group++) {
+            const double f = factor * std::sqrt(per_query[group]);
+            if (f < most_fraction && f > 0)
+                error += static_cast<double>(groups_.rows(group).size()) * per_query[group] * (1 / f - 1);
+        }
+        return error;
+    };
+    double low = 1e-300, high = 1e300;
+    for (int step = 0; step < 200; step++) {
+        const double middle = std::sqrt(low) * std::sqrt(high);
+        (size_margin * error_at(middle) > plan_.allowed ? low : high) = middle;
+    }
+    for (size_t group = 0; group < groups; group++) {
+        const double f = high * std::sqrt(per_query[group]);
+        fractions_[group] = f < most_fraction ? std::max(f, plan_.least) : 1;
+    }
+}
+
+void Sampler::sum_exactly(const std::vector<size_t>& groups) {
+    team_.for_each(groups.size(), [&](size_t item, int thread) {
+        add_near(groups[item], *workers_[static_cast<size_t>(thread)], true);
+        for (const uint32_t row : groups_.rows(groups[item])) {
+            std::fill_n(&sums_[row * columns_], columns_, 0.0);
+            std::fill_n(&variances_[row * squares_], squares_, 0.0);
+        }
+    });
+}
+
+SampledSums Sampler::run(uint64_t seed) {
+    const size_t groups = groups_.groups();
+    team_.for_each(groups,
+                   [&](size_t group, int thread) { add_near(group, *workers_[static_cast<size_t>(thread)], false); });
+    std::fill(fractions_.begin(), fractions_.end(), std::max(first_share * plan_.fraction, plan_.least));
+    if (plan_.fraction < most_fraction) {
+        draw(1, seed);
+        size_samples();
+    } else {
+        std::fill(fractions_.begin(), fractions_.end(), 1.0);
+    }
+    weight_ = 0; // the first sample's part is done: sizes that follow from its errors would bias its sums
+    std::vector<size_t> exactly;
+    for (size_t group = 0; group < groups; group++)
+        if (fractions_[group] >= 1) exactly.push_back(group);
+    sum_exactly(exactly);
+    double error = 0;
+    if (exactly.size() < groups)
+        for (int i = 1; i < most_samples; i++) {
+            const double share =
+                i == 1 ? 1 : std::max(least_growth, size_margin * (error / plan_.allowed - 1)) * weight_;
+            draw(share, seed + static_cast<uint64_t>(i));
+            error = 0;
+            for (size_t group = 0; group < groups; group++) error += error_of(group);
+            if (error <= plan_.allowed) break;
+        }
+    for (size_t i = 0; i < sums_.size(); i++) sums_[i] += near_[i];
+    for (const auto& worker : workers_) evaluated_ += worker->near_pairs / static_cast<double>(keys_.rows());
+    return {std::move(sums_), std::move(variances_), error, evaluated_ / static_cast<double>(queries_.rows())};
+}
+
+} // namespace
+
+SampledSums sampled_sums(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata,
+                         const QueryGroups& groups, const Points& queries, const Plan& plan, uint64_t seed,
+                         ThreadTeam& team, RunContext& context) {
+    return Sampler(keys, estimand, strata, groups, queries, plan, team, context).run(seed);
+}
+
+} // namespace btml::kernel

@@ -1,0 +1,67 @@
+// The inner loops of kernel sums: a tile is eight queries against a block of up to 256 keys, in float32. Compiled for
+// several instruction sets; results are the same bits with each, so every multiply-add is fused: where a processor
+// cannot, it is emulated, slowly.
+//
+// Coordinates are relative to the block's centre (see KeyBlocks) and scaled so that the kernel is 2^−‖u‖² for the
+// Gaussian, 2^−‖u‖₁ for the Laplacian and max(0, 1 − ‖u‖²) for Epanechnikov's. Values below 2^−100 are 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace btml::kernel {
+
+inline constexpr size_t tile_queries = 8;
+inline constexpr size_t lanes = 16; // keys side by side
+inline constexpr size_t block_keys = 256;
+inline constexpr size_t tile_values = tile_queries * block_keys;
+
+// How a block's differences are formed.
+enum class Form : uint8_t {
+    products, // ‖q − k‖² = ‖q‖² + ‖k‖² − 2q·k: half the work, for keys near the centre; Gaussian only
+    differences, // q − k in float32
+    wide         // q − k in pairs of float32: for keys far from the centre
+};
+
+struct TileQueries {
+    const float* high;  // [dimension][query]
+    const float* low;   // what `high` leaves of a number; null but for wide blocks
+    const float* norms; // ‖q‖² of each, for products
+};
+
+struct BlockKeys {
+    const float* high; // [vector][dimension][lane]
+    const float* low;
+    const float* norms;
+    size_t vectors; // of `lanes` keys; even
+};
+
+enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
+
+struct TileFunctions {
+    // Eight queries ([dimension][query]) minus the centre; low or norms may be null, see TileQueries. `high` has room
+    // for tile_queries numbers more, norms is `lanes` numbers.
+    void (*centre)(const double* queries, const double* centre, size_t dimensions, float* high, float* low,
+                   float* norms);
+    // tile[query·256 + key] = k, for 16·vectors keys.
+    void (*gaussian)(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
+    void (*laplacian)(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
+    void (*epanechnikov)(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
+    // Each value of the tile squared (0 below 2^−40), or times the mask of its key.
+    void (*square)(float* tile, size_t vectors);
+    void (*multiply)(float* tile, const float* mask, size_t vectors);
+    // sums[query·8 + i] += Σ tile·weight over keys i, i + 8, i + 16 …
+    void (*weigh)(const float* tile, const float* weights, size_t vectors, double* sums);
+};
+
+// Those of an instruction set; null where this processor or build lacks it.
+const TileFunctions* tile_functions(InstructionSet set);
+// Those of the best set that the processor has.
+const TileFunctions& tile_functions();
+
+// One of each instruction set, for tile_functions().
+const TileFunctions& baseline_tile_functions();
+const TileFunctions* avx2_tile_functions();
+const TileFunctions* avx512_tile_functions();
+
+} // namespace btml::kernel
