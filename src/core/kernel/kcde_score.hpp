@@ -25,7 +25,6 @@ struct ConditionalTerms {
         }
     };
 
-    static constexpr bool uniform = false;
     static void add(Total& total, double weight, double factor, double target) {
         if (weight == 0) return;
         total.weights += factor * weight;
@@ -36,7 +35,7 @@ struct ConditionalTerms {
 class KcdeScore {
   public:
     KcdeScore(const VarianceTree& tree, double bandwidth, double target_bandwidth)
-        : tree_(tree), target_bandwidth_(target_bandwidth), sum_(tree, 1 / (2 * bandwidth * bandwidth)) {}
+        : tree_(tree), target_bandwidth_(target_bandwidth), sum_(tree, 1 / (2 * bandwidth * bandwidth), {128, false}) {}
 
     const LeaveOneOutSum<ConditionalTerms>& inner() const { return sum_; }
     LeaveOneOut constants(size_t i) const { return {i}; }

@@ -28,7 +28,6 @@ struct DensityTerms {
         }
     };
 
-    static constexpr bool uniform = true;
     static void add(Total& total, double weight, double factor, double) {
         total.wide += factor * weight;
         total.narrow += factor * weight * weight;
@@ -48,8 +47,11 @@ struct DensityWeights {
 
 class KdeScore {
   public:
-    KdeScore(const VarianceTree& tree, double bandwidth)
-        : weights_(bandwidth, tree.rows().dimensions, tree.size()), sum_(tree, 1 / (4 * bandwidth * bandwidth)) {}
+    // typical_sum: of the weights exp(−‖x_i − x_j‖²/4h²), about their mean over the rows, or 0. What a row with fewer
+    // neighbours adds to the score need not be known as well.
+    KdeScore(const VarianceTree& tree, double bandwidth, double typical_sum)
+        : weights_(bandwidth, tree.rows().dimensions, tree.size()),
+          sum_(tree, 1 / (4 * bandwidth * bandwidth), {1024, true, typical_sum}) {}
 
     const LeaveOneOutSum<DensityTerms>& inner() const { return sum_; }
     LeaveOneOut constants(size_t i) const { return {i}; }

@@ -18,7 +18,6 @@ struct RegressionTerms {
         }
     };
 
-    static constexpr bool uniform = true;
     static void add(Total& total, double weight, double factor, double target) {
         total.weights += factor * weight;
         total.products += factor * weight * target;
@@ -27,7 +26,8 @@ struct RegressionTerms {
 
 class KrScore {
   public:
-    KrScore(const VarianceTree& tree, double bandwidth) : tree_(tree), sum_(tree, 1 / (2 * bandwidth * bandwidth)) {}
+    KrScore(const VarianceTree& tree, double bandwidth)
+        : tree_(tree), sum_(tree, 1 / (2 * bandwidth * bandwidth), {128, true}) {}
 
     const LeaveOneOutSum<RegressionTerms>& inner() const { return sum_; }
     LeaveOneOut constants(size_t i) const { return {i}; }

@@ -6,9 +6,7 @@ namespace btml::kernel {
 
 namespace {
 
-// At effort 0; each effort more doubles both.
-constexpr double nodes_split = 128;
-constexpr double draws = 192;
+constexpr double draws = 192;           // at effort 0, about; each effort more doubles it
 constexpr double relative_error = 0.07; // of the sum, at effort 0: less is not aimed at
 constexpr double negligible = 1e-13;    // of the sum
 
@@ -24,21 +22,21 @@ struct Open {
 
 class Expansion {
   public:
-    Expansion(const VarianceTree& tree, double coefficient, bool uniform, const LeaveOneOut& at, int effort)
+    Expansion(const VarianceTree& tree, double coefficient, const ExpansionRule& rule, const LeaveOneOut& at,
+              int effort)
         : tree_(tree),
           coefficient_(coefficient),
-          uniform_(uniform),
+          rule_(rule),
           at_(at),
           scale_(std::ldexp(1.0, effort)),
           error_(relative_error / std::sqrt(scale_)) {}
 
-    void run(std::vector<Stratum>& strata, double sum_at_least) {
-        typical_ = sum_at_least;
+    void run(std::vector<Stratum>& strata) {
         push(0);
         double splits = 0;
         while (!open_.empty()) {
             const Open top = open_.front();
-            if (!top.holds && (splits >= nodes_split * scale_ || good_enough())) break;
+            if (!top.holds && (splits >= rule_.splits * scale_ || good_enough())) break;
             std::pop_heap(open_.begin(), open_.end());
             open_.pop_back();
             typical_ -= top.typical;
@@ -65,7 +63,7 @@ class Expansion {
             return exponential(std::min(0.0, (at_.origin - distance) * coefficient_));
         };
         const double nearest = weight(least), farthest = weight(most), middle = std::sqrt(nearest * farthest);
-        const double spread = uniform_ ? node.spread : 1.0;
+        const double spread = rule_.uniform ? node.spread : 1.0;
         const Open open{number, size * nearest, size * (nearest - farthest + spread * middle), size * middle,
                         at_.holds(node)};
         typical_ += open.typical;
@@ -74,17 +72,19 @@ class Expansion {
         std::push_heap(open_.begin(), open_.end());
     }
 
-    bool good_enough() const { return deviation_ <= error_ * std::sqrt(draws * scale_) * typical_; }
+    bool good_enough() const { return deviation_ <= error_ * std::sqrt(draws * scale_) * sum(); }
+
+    double sum() const { return std::max(typical_, rule_.least_sum); }
 
     void sample_rest(std::vector<Stratum>& strata) const {
         double deviations = 0;
         for (const Open& open : open_) deviations += open.deviation;
-        if (!(typical_ > 0)) deviations = 0;
+        if (!(sum() > 0)) deviations = 0;
         // So many draws give the error aimed at, if the bounds were the deviations.
-        const double ratio = typical_ > 0 ? deviations / (error_ * typical_) : 0;
+        const double ratio = sum() > 0 ? deviations / (error_ * sum()) : 0;
         const double wanted = std::min(draws * scale_, ratio * ratio);
         for (const Open& open : open_) {
-            if (open.most <= negligible * typical_ / static_cast<double>(open_.size())) continue;
+            if (open.most <= negligible * sum() / static_cast<double>(open_.size())) continue;
             const VarianceTree::Node& node = tree_.node(open.node);
             const double share = deviations > 0 ? open.deviation / deviations : 0;
             strata.push_back({node.begin, node.end, static_cast<size_t>(std::ceil(share * wanted / 2 + 1e-9))});
@@ -93,7 +93,7 @@ class Expansion {
 
     const VarianceTree& tree_;
     const double coefficient_;
-    const bool uniform_;
+    const ExpansionRule rule_;
     const LeaveOneOut& at_;
     const double scale_, error_;
     double typical_ = 0, deviation_ = 0;
@@ -102,10 +102,11 @@ class Expansion {
 
 } // namespace
 
-void expand(const VarianceTree& tree, double coefficient, bool uniform, int effort, LeaveOneOut& at,
+void expand(const VarianceTree& tree, double coefficient, const ExpansionRule& rule, int effort, LeaveOneOut& at,
             std::vector<Stratum>& strata) {
-    // Relative to the nearest row, that row's weight is 1.
-    Expansion(tree, coefficient, uniform, at, effort).run(strata, at.nearest == LeaveOneOut::no_row ? 0 : 1);
+    ExpansionRule adapted = rule;
+    if (at.nearest != LeaveOneOut::no_row) adapted.least_sum = 1; // what the nearest row adds
+    Expansion(tree, coefficient, adapted, at, effort).run(strata);
 }
 
 } // namespace btml::kernel

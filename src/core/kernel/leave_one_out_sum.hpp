@@ -23,9 +23,15 @@ struct LeaveOneOut {
     }
 };
 
-// Strata of I(i). uniform: terms of a node differ by nothing but the kernel and the targets' spread; else they differ
-// whatever the kernel, as where what counts is how near targets are to each other.
-void expand(const VarianceTree& tree, double coefficient, bool uniform, int effort, LeaveOneOut& at,
+// How finely I(i) is stratified.
+struct ExpansionRule {
+    double splits;        // of nodes at effort 0, at most; each effort more doubles it
+    bool uniform;         // terms of a node differ by nothing but the kernel and the targets' spread; else they differ
+                          // whatever the kernel, as where what counts is how near targets are to each other
+    double least_sum = 0; // errors are relative to the sum of the weights, or to this where it is more
+};
+
+void expand(const VarianceTree& tree, double coefficient, const ExpansionRule& rule, int effort, LeaveOneOut& at,
             std::vector<Stratum>& strata);
 
 // Whether a ratio with this denominator, known from two halves of a sample, is nearly linear in it.
@@ -34,18 +40,19 @@ inline bool ratio_settled(double first, double second) {
     return std::abs(first - second) <= most * (first + second);
 }
 
-// Terms: struct { struct Total; static constexpr bool uniform; void add(Total&, double weight, double factor, double
-// target) const; } where the weight is that of the kernel.
+// Terms: struct { struct Total; static void add(Total&, double weight, double factor, double target); } where the
+// weight is that of the kernel.
 template <class Terms>
 class LeaveOneOutSum {
   public:
     using Constants = LeaveOneOut;
     using Total = typename Terms::Total;
 
-    LeaveOneOutSum(const VarianceTree& tree, double coefficient) : tree_(tree), coefficient_(coefficient) {}
+    LeaveOneOutSum(const VarianceTree& tree, double coefficient, const ExpansionRule& rule)
+        : tree_(tree), coefficient_(coefficient), rule_(rule) {}
 
     void index_set(Constants& at, int effort, std::vector<Stratum>& strata) const {
-        expand(tree_, coefficient_, Terms::uniform, effort, at, strata);
+        expand(tree_, coefficient_, rule_, effort, at, strata);
     }
     void add_term(const Constants& at, size_t j, double factor, Total& total) const {
         if (j == at.position) return;
@@ -65,6 +72,7 @@ class LeaveOneOutSum {
   private:
     const VarianceTree& tree_;
     const double coefficient_;
+    const ExpansionRule rule_;
 };
 
 } // namespace btml::kernel

@@ -48,7 +48,7 @@ void add_distances(const VarianceTree& tree, const VarianceTree::Node& leaf, Pro
     for (size_t i = leaf.begin; i < leaf.end; i++) {
         float* const to = profile.row(i) + d;
         to[0] = static_cast<float>(std::log(std::max(least[i - leaf.begin], 1e-300)));
-        if (tree.rows().target) to[1] = static_cast<float>(tree.target(i));
+        if (profile.width > d + 1) to[1] = static_cast<float>(tree.target(i));
     }
 }
 

@@ -13,10 +13,9 @@ namespace {
 
 constexpr size_t exact_rows = 20'000; // up to which all pairs are summed unless told otherwise
 
-// A sampled term costs as much as so many pairs of the exact sum: `automatic` turns to that when the terms seen have
-// cost as much, `sampled` only when they are a fair part of all.
+// A sampled term costs about as much as so many pairs of the exact sum, which takes over once the terms seen have cost
+// as much; if it is left to choose, at half of that.
 constexpr double pairs_per_term = 40;
-constexpr double most_of_all_terms = 0.25;
 
 void require_memory(const ScoreRows& rows, RunContext& context) {
     const double n = static_cast<double>(rows.size()), d = static_cast<double>(rows.dimensions);
@@ -36,6 +35,11 @@ Scores::Scores(ScoreRows rows, ScoreKind kind, const ScoreOptions& options, RunC
     if (rows_.size() > UINT32_MAX - 1)
         throw Error(ErrorCode::limit_exceeded,
                     format("a score is of at most %u rows, the source has %zu", UINT32_MAX - 1, rows_.size()));
+    for (const double x : rows_.values)
+        if (!(std::abs(x) <= most_bandwidth))
+            throw Error(ErrorCode::out_of_range,
+                        format("a score has a coordinate or target of %s", shortest(x).c_str()), "",
+                        "Numbers must be within 1e150 of 0.");
     require_memory(rows_, context);
     canonicalise(rows_, context);
 }
@@ -58,7 +62,7 @@ ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
         if (kind_ == ScoreKind::kr)
             estimate = sampled(KrScore(*tree_, bandwidths.x), bandwidths, team);
         else if (kind_ == ScoreKind::kde)
-            estimate = sampled(KdeScore(*tree_, bandwidths.x), bandwidths, team);
+            estimate = sampled(KdeScore(*tree_, bandwidths.x, typical_sum(bandwidths.x)), bandwidths, team);
         else
             estimate = sampled(KcdeScore(*tree_, bandwidths.x, bandwidths.target), bandwidths, team);
     }
@@ -67,6 +71,20 @@ ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
                     format("The bandwidth is %s.", shortest(bandwidths.x).c_str()),
                     "Choose a bandwidth nearer to the distances between points, or scale the columns.");
     return estimate;
+}
+
+// The mean over the rows of a density score's sum, from one row of each stratum.
+double Scores::typical_sum(double bandwidth) const {
+    const KdeScore score(*tree_, bandwidth, 0);
+    Workspace<LeaveOneOutSum<DensityTerms>> work;
+    double sum = 0;
+    for (size_t s = 0; s < strata_->count(); s++) {
+        LeaveOneOut at = score.constants(strata_->rows[strata_->borders[s]]);
+        RandomStream random(options_.sampling.seed, at.position);
+        sample(score.inner(), at, 0, random, work);
+        sum += work.totals.both.wide * static_cast<double>(strata_->borders[s + 1] - strata_->borders[s]);
+    }
+    return sum / static_cast<double>(rows());
 }
 
 ScoreEstimate Scores::exact(const Bandwidths& bandwidths, ThreadTeam& team) {
@@ -86,7 +104,7 @@ template <class Score>
 ScoreEstimate Scores::sampled(const Score& score, const Bandwidths& bandwidths, ThreadTeam& team) {
     MeanSampler<Score> sampler(score, *strata_, options_.sampling, team);
     const double pairs = static_cast<double>(rows()) * static_cast<double>(rows() - 1);
-    const double most = options_.method == ScoreMethod::automatic ? pairs / pairs_per_term : pairs * most_of_all_terms;
+    const double most = pairs / pairs_per_term / (options_.method == ScoreMethod::automatic ? 2 : 1);
     if (!sampler.run(static_cast<uint64_t>(most))) return exact(bandwidths, team);
     const MeanEstimate mean = sampler.result();
     const double half = normal_quantile((1 + options_.sampling.confidence) / 2) * mean.standard_error;

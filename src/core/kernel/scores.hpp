@@ -15,7 +15,10 @@ struct ScoreOptions {
     ScoreMethod method = ScoreMethod::automatic;
 };
 
-// target_bandwidth: of S_KCDE alone.
+// Between these, squares of bandwidths, coordinates and targets are numbers.
+inline constexpr double least_bandwidth = 1e-150, most_bandwidth = 1e150;
+
+// target: of S_KCDE alone.
 struct Bandwidths {
     double x, target = 0;
 };
@@ -33,7 +36,8 @@ class ExactRows;
 
 class Scores {
   public:
-    // Rows as read. Errors: invalid_argument for fewer than 3 rows; limit_exceeded for more than 2^32 − 2;
+    // Rows as read. Errors: invalid_argument for fewer than 2 rows; out_of_range for a number beyond ±1e150;
+    // limit_exceeded for more than 2^32 − 2 rows;
     // memory_limit.
     Scores(ScoreRows rows, ScoreKind kind, const ScoreOptions& options, RunContext& context);
     ~Scores();
@@ -48,6 +52,7 @@ class Scores {
     template <class Score>
     ScoreEstimate sampled(const Score& score, const Bandwidths& bandwidths, ThreadTeam& team);
     void prepare(ThreadTeam& team);
+    double typical_sum(double bandwidth) const;
 
     const ScoreKind kind_;
     const ScoreOptions options_;

@@ -19,7 +19,7 @@ struct MixtureIntegrals {
     double value;  // g at one place
 };
 
-// Working memory, kept for the thread, makes it not reentrant.
+// Targets are rounded to h/256. Working memory, kept for the thread, makes it not reentrant.
 MixtureIntegrals mixture_integrals(std::span<const WeightedTarget> targets, double at, double h);
 
 // The same for many mixtures of the same targets.
