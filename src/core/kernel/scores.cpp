@@ -73,7 +73,6 @@ ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
     return estimate;
 }
 
-// The mean over the rows of a density score's sum, from one row of each stratum.
 double Scores::typical_sum(double bandwidth) const {
     const KdeScore score(*tree_, bandwidth, 0);
     Workspace<LeaveOneOutSum<DensityTerms>> work;

@@ -47,12 +47,17 @@ class Scores {
 
     size_t rows() const { return tree_ ? tree_->size() : rows_.size(); }
 
+    // Makes the tree and the strata, which are there then.
+    void prepare(ThreadTeam& team);
+    const VarianceTree& tree() const { return *tree_; }
+    const OuterStrata& strata() const { return *strata_; }
+    // The mean over the rows of a density score's sum, from one row of each stratum.
+    double typical_sum(double bandwidth) const;
+
   private:
     ScoreEstimate exact(const Bandwidths& bandwidths, ThreadTeam& team);
     template <class Score>
     ScoreEstimate sampled(const Score& score, const Bandwidths& bandwidths, ThreadTeam& team);
-    void prepare(ThreadTeam& team);
-    double typical_sum(double bandwidth) const;
 
     const ScoreKind kind_;
     const ScoreOptions options_;
