@@ -1,0 +1,34 @@
+-- Cross-validation scores of kernel methods by stratified multi-stage Monte Carlo.
+
+CREATE FUNCTION btml.kde_score(source text, bandwidth float8, epsilon float8 DEFAULT 0.1,
+    confidence float8 DEFAULT 0.95, method text DEFAULT 'auto', strata integer DEFAULT NULL,
+    min_samples integer DEFAULT NULL, tolerance float8 DEFAULT NULL, seed bigint DEFAULT 0,
+    scale text DEFAULT 'none') RETURNS btml.estimate
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_kde_score';
+COMMENT ON FUNCTION btml.kde_score(text, float8, float8, float8, text, integer, integer, float8, bigint, text) IS
+'least-squares leave-one-out score of kernel density estimation, S_KDE (Holmes, Gray, Isbell: Ultrafast Monte Carlo for Statistical Summations, section 2), lower is better: (1/n) sum_i [integral of the squared density of the other rows - 2 times that density at row i], Gaussian kernels of this bandwidth in column units; points: an array column x, or every column of numbers but id and weight (no weights are taken); method: exact (all pairs), sampled (stratified Monte Carlo in two stages, until the error is at most epsilon times the score, or tolerance, with probability confidence by the normal approximation; exact where that would cost less) or auto (exact up to 20,000 rows or where sampling would not pay); strata: of the rows (default 64), min_samples: rows drawn at least (default 1000); scale: none, or sd to divide each coordinate by its standard deviation; std_error 0: exact; evaluations: of the kernel; same rows in any order, options and seed: same bytes, whatever btml.threads; a NOTICE counts rows whose weights all underflow; errors name the option and the valid values';
+
+CREATE FUNCTION btml.kr_score(source text, target name, bandwidth float8, epsilon float8 DEFAULT 0.1,
+    confidence float8 DEFAULT 0.95, method text DEFAULT 'auto', strata integer DEFAULT NULL,
+    min_samples integer DEFAULT NULL, tolerance float8 DEFAULT NULL, seed bigint DEFAULT 0,
+    scale text DEFAULT 'none') RETURNS btml.estimate
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_kr_score';
+COMMENT ON FUNCTION btml.kr_score(text, name, float8, float8, float8, text, integer, integer, float8, bigint, text) IS
+'leave-one-out mean squared error of kernel regression, S_KR: (1/n) sum_i (target_i - the other rows'' targets averaged with Gaussian weights of their distance to row i)^2; rows with a NULL target are left out, with a NOTICE; where all weights of a row underflow, its nearest row alone counts; the other arguments and the result as for btml.kde_score';
+
+CREATE FUNCTION btml.kcde_score(source text, target name, bandwidth float8, target_bandwidth float8,
+    epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.95, method text DEFAULT 'auto',
+    strata integer DEFAULT NULL, min_samples integer DEFAULT NULL, tolerance float8 DEFAULT NULL,
+    seed bigint DEFAULT 0, scale text DEFAULT 'none') RETURNS btml.estimate
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_kcde_score';
+COMMENT ON FUNCTION btml.kcde_score(text, name, float8, float8, float8, float8, text, integer, integer, float8, bigint, text) IS
+'least-squares leave-one-out score of kernel conditional density estimation, S_KCDE, lower is better: (1/n) sum_i [integral of f_i(y)^2 dy - 2 f_i(target_i)], f_i the conditional density of the target at row i from the other rows, with Gaussian weights of bandwidth in the coordinates and Gaussian kernels of target_bandwidth in the target; the other arguments and the result as for btml.kr_score';
+
+CREATE FUNCTION btml.select_bandwidth(source text, score text, target name DEFAULT NULL, lower float8 DEFAULT NULL,
+    upper float8 DEFAULT NULL, steps integer DEFAULT 30, epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.95,
+    method text DEFAULT 'auto', strata integer DEFAULT NULL, min_samples integer DEFAULT NULL,
+    tolerance float8 DEFAULT NULL, seed bigint DEFAULT 0, scale text DEFAULT 'none', OUT bandwidth float8,
+    OUT target_bandwidth float8, OUT score float8, OUT std_error float8, OUT best boolean) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 30 AS 'MODULE_PATHNAME', 'btml_select_bandwidth';
+COMMENT ON FUNCTION btml.select_bandwidth(text, text, name, float8, float8, integer, float8, float8, text, integer, integer, float8, bigint, text) IS
+'the curve of a cross-validation score over bandwidths, and its least: one row for each bandwidth scored, in ascending order, best true for one; score: kde, kr or kcde, the latter two of a target; reads the source once; lower, upper: range of the bandwidth (default: from half of the distance of a tenth of the rows to their nearest neighbour that differs to twice the root mean square of the coordinates'' standard deviations); steps: bandwidths scored, two thirds on a logarithmic grid, the others between the neighbours of its best; for kcde, grids of x, of the target_bandwidth and of x again, each at the best of the one before, so 2 steps - 1 rows; target_bandwidth is NULL for the others; method: exact, sampled or auto (exact up to 4,000 rows); sampled: all bandwidths on the same rows, which are added until each other bandwidth is worse than the best with this confidence, or within epsilon/10 of its score (or tolerance) with it, or there are 50,000; std_error: of the score, above that of the differences from the best; the other arguments as for btml.kde_score';

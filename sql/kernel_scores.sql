@@ -1,0 +1,64 @@
+-- Cross-validation scores of kernel methods: btml.kde_score, btml.kr_score, btml.kcde_score.
+CREATE SCHEMA score;
+SET search_path = score, public;
+SET extra_float_digits = 0;
+
+\set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
+\i :caught
+CREATE FUNCTION near(a float8, b float8, e float8 DEFAULT 1e-9) RETURNS boolean LANGUAGE sql AS $$ SELECT abs(a - b) <= e * abs(b) + 1e-14 $$;
+
+CREATE TABLE small AS SELECT i AS id, i * 7919 % 101 / 50.0::float8 AS a, i * 104729 % 89 / 45.0::float8 AS b, sin(i * 7919 % 101 / 25.0) + i % 5 / 10.0 AS y FROM generate_series(1, 60) i;
+CREATE VIEW pair AS SELECT i.id AS i, j.id AS j, i.y AS yi, j.y AS yj, (i.a - j.a) ^ 2 + (i.b - j.b) ^ 2 AS d FROM small i, small j WHERE i.id <> j.id;
+
+-- Each score as it is defined, in SQL.
+CREATE VIEW kr AS SELECT avg((y - r) ^ 2) AS score FROM (SELECT yi AS y, sum(exp(-d / 0.18) * yj) / sum(exp(-d / 0.18)) AS r FROM pair GROUP BY i, yi) s;
+SELECT near((e).value, score) AS value, (e).std_error, (e).lower = (e).value AS lower, (e).upper = (e).value AS upper, (e).evaluations FROM kr, btml.kr_score('score.small', 'y', 0.3) e;
+CREATE VIEW kde AS SELECT (59 * 60 * 1 / (4 * pi() * 0.09) + 58 * sum(exp(-d / 0.36)) / (4 * pi() * 0.09)) / (60 * 59 ^ 2) - 2 * sum(exp(-d / 0.18)) / (2 * pi() * 0.09) / (60 * 59) AS score FROM pair;
+SELECT near((e).value, score) AS value, (e).std_error, (e).evaluations FROM kde, btml.kde_score('SELECT a, b FROM score.small', 0.3) e;
+CREATE VIEW kcde AS SELECT avg(
+    (SELECT sum(exp(-(p.d + q.d) / 0.18) * exp(-((p.yj - q.yj) ^ 2) / 0.16) / sqrt(0.16 * pi())) FROM pair p, pair q WHERE p.i = s.id AND q.i = s.id) / (SELECT sum(exp(-d / 0.18)) ^ 2 FROM pair WHERE i = s.id)
+    - 2 * (SELECT sum(exp(-d / 0.18) * exp(-((yi - yj) ^ 2) / 0.08) / sqrt(0.08 * pi())) / sum(exp(-d / 0.18)) FROM pair WHERE i = s.id)) AS score FROM small s;
+SELECT near((e).value, score) AS value, (e).std_error, (e).evaluations FROM kcde, btml.kcde_score('score.small', 'y', 0.3, 0.2) e;
+
+-- An array of coordinates; the order of rows, the number of threads and a shift of the target leave no trace.
+SELECT near((btml.kr_score('SELECT ARRAY[a, b] AS x, y + 100 AS y FROM score.small ORDER BY b', 'y', 0.3)).value, score) FROM kr;
+SET btml.threads = 1;
+SELECT btml.kr_score('score.small', 'y', 0.3, method => 'sampled', seed => 4) = btml.kr_score('SELECT * FROM score.small ORDER BY y', 'y', 0.3, method => 'sampled', seed => 4);
+SET btml.threads = 3;
+-- Coordinates in units of their standard deviations.
+SELECT near((btml.kr_score('score.small', 'y', 0.3, scale => 'sd')).value, (btml.kr_score('SELECT a / (SELECT stddev_pop(a) FROM score.small) AS a, b / (SELECT stddev_pop(b) FROM score.small) AS b, y FROM score.small', 'y', 0.3)).value);
+
+-- Sampling: half of all errors are below, none of ten far above what was asked for; the same seed gives the same bytes.
+CREATE TABLE large AS SELECT (i::bigint * 7919 % 10007 / 10007.0 * 3)::float8 AS a, (i::bigint * 104729 % 20011 / 20011.0)::float8 AS b, (sin(i::bigint * 7919 % 10007 / 2000.0) + (i::bigint * 611953 % 3001 / 3001.0) ^ 8 * 4)::float8 AS y FROM generate_series(1, 6000) i;
+SELECT kind, count(*) FILTER (WHERE abs(value - exact) > 0.1 * abs(exact)) <= 2 AS kept, bool_and(std_error > 0) AS sampled, bool_and(value BETWEEN lower AND upper) AS ordered
+FROM (SELECT kind, e.*, x.value AS exact FROM generate_series(1, 5) seed, unnest(ARRAY[0.1, 0.5]) h, unnest(ARRAY['kde', 'kr', 'kcde']) kind,
+    LATERAL (SELECT (CASE kind WHEN 'kde' THEN btml.kde_score('SELECT a, b FROM score.large', h, method => 'sampled', seed => seed) WHEN 'kr' THEN btml.kr_score('score.large', 'y', h, method => 'sampled', seed => seed) ELSE btml.kcde_score('score.large', 'y', h, 0.3, method => 'sampled', seed => seed) END).*) e,
+    LATERAL (SELECT (CASE kind WHEN 'kde' THEN btml.kde_score('SELECT a, b FROM score.large', h) WHEN 'kr' THEN btml.kr_score('score.large', 'y', h) ELSE btml.kcde_score('score.large', 'y', h, 0.3) END).value) x) s GROUP BY kind ORDER BY kind;
+SELECT btml.kr_score('score.large', 'y', 0.1, method => 'sampled', seed => 7) = btml.kr_score('score.large', 'y', 0.1, method => 'sampled', seed => 7) AS same, btml.kr_score('score.large', 'y', 0.1, method => 'sampled', seed => 7) <> btml.kr_score('score.large', 'y', 0.1, method => 'sampled', seed => 8) AS other;
+-- A tolerance asks for less, min_samples and strata for more.
+SELECT (btml.kr_score('score.large', 'y', 0.5, epsilon => 0.001, method => 'sampled')).std_error AS falls_back, (btml.kr_score('score.large', 'y', 0.5, epsilon => 0.001, tolerance => 0.1, method => 'sampled')).std_error BETWEEN 1e-6 AND 0.051 AS tolerant,
+    (btml.kr_score('score.large', 'y', 0.5, method => 'sampled', min_samples => 100, strata => 5)).evaluations < (btml.kr_score('score.large', 'y', 0.5, method => 'sampled', min_samples => 1000, strata => 50)).evaluations AS options;
+
+-- Weights that underflow: the nearest row is left; equal points, a constant target, two rows.
+SELECT (btml.kr_score('SELECT x, 10 * x AS y FROM unnest(ARRAY[0, 1, 3, 3]::float8[]) x', 'y', 1e-9)).value;
+SELECT (btml.kde_score('SELECT x FROM unnest(ARRAY[0, 1, 3, 7]::float8[]) x', 1e-3)).value > 0 AS peaks;
+SELECT near((btml.kcde_score('SELECT x, 0 AS y FROM unnest(ARRAY[0, 1, 3, 7]::float8[]) x', 'y', 1e-3, 1)).value, 1 / (2 * sqrt(pi())) - 2 / sqrt(2 * pi())) AS constant;
+SELECT (btml.kr_score('SELECT 1 AS x, i % 2 AS y FROM generate_series(1, 4) i', 'y', 0.1)).value AS equal_points, (btml.kr_score('SELECT i AS x, 5 AS y FROM generate_series(1, 4) i', 'y', 0.1)).value AS constant, (btml.kr_score('SELECT i AS x, i AS y FROM generate_series(1, 2) i', 'y', 0.1)).value AS two;
+SELECT (btml.kr_score('SELECT i AS x, CASE WHEN i < 4 THEN i END AS y FROM generate_series(1, 5) i', 'y', 1)).evaluations AS null_targets;
+
+-- Errors.
+SELECT caught(format('SELECT btml.kr_score(%s)', a)) FROM unnest(ARRAY['NULL, ''y'', 1', '''score.small'', NULL, 1', '''score.small'', ''y'', NULL', '''score.small'', ''Y'', 1', '''score.smal'', ''y'', 1',
+    '''SELECT a, b::text AS y FROM score.small'', ''y'', 1', '''SELECT y FROM score.small'', ''y'', 1', '''score.small'', ''y'', 0', '''score.small'', ''y'', -1', '''score.small'', ''y'', ''NaN''', '''score.small'', ''y'', ''Infinity''',
+    '''score.small'', ''y'', 1, epsilon => 0', '''score.small'', ''y'', 1, confidence => 1', '''score.small'', ''y'', 1, method => ''fast''', '''score.small'', ''y'', 1, strata => 0', '''score.small'', ''y'', 1, min_samples => 1',
+    '''score.small'', ''y'', 1, tolerance => -1', '''score.small'', ''y'', 1, scale => ''mad''', '''score.small'', ''y'', 1, seed => NULL', '''SELECT * FROM score.small WHERE id < 0'', ''y'', 1', '''SELECT * FROM score.small WHERE id = 1'', ''y'', 1',
+    '''SELECT CASE WHEN id > 1 THEN a END AS a, y FROM score.small'', ''y'', 1', '''SELECT CASE WHEN id > 1 THEN a ELSE ''''NaN'''' END AS a, y FROM score.small'', ''y'', 1', '''SELECT a, CASE WHEN id > 1 THEN y ELSE ''''Infinity'''' END AS y FROM score.small'', ''y'', 1',
+    '''SELECT a * 1e200 AS a, y FROM score.small'', ''y'', 1']) a;
+SELECT caught('SELECT btml.kcde_score(''score.small'', ''y'', 1, 0)'), caught('SELECT btml.kde_score(''SELECT ARRAY[a, b, a] AS x FROM score.small'', 1e-120)'), caught('SELECT btml.kde_score(''SELECT a::text FROM score.small'', 1)');
+SET btml.memory_limit = '200kB';
+SELECT regexp_replace(caught('SELECT btml.kr_score(''score.large'', ''y'', 1)'), '\d+', '#', 'g');
+RESET btml.memory_limit;
+SET statement_timeout = '100ms';
+SELECT btml.kcde_score('SELECT i * 7919 % 10007 AS x, i AS y FROM generate_series(1, 20000) i', 'y', 1000, 1000, method => 'exact');
+RESET statement_timeout;
+SET client_min_messages = warning;
+DROP SCHEMA score CASCADE;

@@ -1,0 +1,60 @@
+// Bandwidths scored on one panel of rows that they share.
+#pragma once
+
+#include "core/kernel/scores.hpp"
+
+namespace btml::kernel {
+
+// The terms of one row at any bandwidths.
+class TermEvaluator {
+  public:
+    virtual ~TermEvaluator() = default;
+    // What a bandwidth needs once, before its rows; main thread only.
+    virtual void prepare(const Bandwidths& bandwidths) = 0;
+    // Of the bandwidths prepared as number `bandwidth`; any thread.
+    virtual Draw draw(size_t bandwidth, uint32_t row, uint64_t seed, int worker) = 0;
+};
+
+class BandwidthRace {
+  public:
+    BandwidthRace(const OuterStrata& strata, const SamplingOptions& options, TermEvaluator& terms, ThreadTeam& team);
+
+    // Joins with the panel as it is.
+    void add(const Bandwidths& bandwidths);
+    // Adds rows to the panel, for the bandwidths still in the race, until the best is known: each other is worse with
+    // the confidence asked for, or within a tenth of epsilon of the best score with it, or the panel has most_rows.
+    void run();
+
+    size_t best() const;
+    size_t size() const { return bandwidths_.size(); }
+    const Bandwidths& bandwidths(size_t i) const { return bandwidths_[i]; }
+    double score(size_t i) const { return mean(i).mean(); }
+    double std_error(size_t i) const { return mean(i).standard_error(); }
+
+  private:
+    struct PanelRow {
+        size_t stratum;
+        uint32_t row;
+    };
+    static constexpr uint64_t most_rows = 50'000;
+
+    StratifiedMean mean(size_t i) const;
+    // Of the terms at bandwidth i less those at the other, over the rows that both have.
+    StratifiedMean difference(size_t i, size_t other) const;
+    void grow(const std::vector<uint64_t>& wanted);
+    void evaluate(size_t bandwidth);
+    bool drop_losers();
+
+    const OuterStrata& strata_;
+    const SamplingOptions options_;
+    TermEvaluator& terms_;
+    ThreadTeam& team_;
+    const double quantile_;
+    std::vector<PanelRow> panel_;
+    std::vector<uint64_t> drawn_; // of each stratum
+    std::vector<Bandwidths> bandwidths_;
+    std::vector<std::vector<Draw>> draws_; // of each bandwidth, for the first rows of the panel
+    std::vector<bool> racing_;
+};
+
+} // namespace btml::kernel

@@ -1,0 +1,68 @@
+// S_KDE, the least-squares leave-one-out score of kernel density estimation in d dimensions,
+//   (1/n) Σ_i [(n−1)⁻² Σ_{j≠i} Σ_{k≠i} N(x_j − x_k; 0, 2h²I) − 2/(n−1) Σ_{j≠i} K_h(x_i − x_j)],
+// whose pairs occur n − 2 times (n − 1 times where j = k), so that it is a mean of sums over single rows:
+//   (1/n) Σ_i [φ(0)/(n−1) + (n−2)/(n−1)² Σ_{j≠i} φ(x_i − x_j) − 2/(n−1) Σ_{j≠i} K_h(x_i − x_j)],   φ = N(·; 0, 2h²I).
+#pragma once
+
+#include "core/kernel/leave_one_out_sum.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace btml::kernel {
+
+// N(0; 0, variance·I) in d dimensions.
+inline double normal_peak(double variance, size_t dimensions) {
+    return std::pow(2 * std::numbers::pi * variance, -0.5 * static_cast<double>(dimensions));
+}
+
+// φ and K_h are multiples of e and of e², e = exp(−‖u‖²/4h²).
+struct DensityTerms {
+    struct Total {
+        double wide = 0, narrow = 0;
+
+        void clear() { wide = narrow = 0; }
+        void add(const Total& other, double factor) {
+            wide += factor * other.wide;
+            narrow += factor * other.narrow;
+        }
+    };
+
+    static void add(Total& total, double weight, double factor, double) {
+        total.wide += factor * weight;
+        total.narrow += factor * weight * weight;
+    }
+};
+
+// What a row's sums contribute.
+struct DensityWeights {
+    DensityWeights(double bandwidth, size_t dimensions, size_t rows) {
+        const double others = static_cast<double>(rows) - 1, variance = bandwidth * bandwidth;
+        constant = normal_peak(2 * variance, dimensions) / others;
+        wide = constant * (others - 1) / others;
+        narrow = -2 * normal_peak(variance, dimensions) / others;
+    }
+    double constant, wide, narrow;
+};
+
+class KdeScore {
+  public:
+    // typical_sum: of the weights exp(−‖x_i − x_j‖²/4h²), about their mean over the rows, or 0. What a row with fewer
+    // neighbours adds to the score need not be known as well.
+    KdeScore(const VarianceTree& tree, double bandwidth, double typical_sum)
+        : weights_(bandwidth, tree.rows().dimensions, tree.size()),
+          sum_(tree, 1 / (4 * bandwidth * bandwidth), {1024, true, typical_sum}) {}
+
+    const LeaveOneOutSum<DensityTerms>& inner() const { return sum_; }
+    LeaveOneOut constants(size_t i) const { return {i}; }
+    double term(size_t, const DensityTerms::Total& total) const {
+        return weights_.constant + weights_.wide * total.wide + weights_.narrow * total.narrow;
+    }
+    bool remarkable(const LeaveOneOut&, const DensityTerms::Total& total) const { return total.wide == 0; }
+
+  private:
+    DensityWeights weights_;
+    LeaveOneOutSum<DensityTerms> sum_;
+};
+
+} // namespace btml::kernel

@@ -1,0 +1,155 @@
+#include "core/kernel/stratified_mean.hpp"
+
+#include <cmath>
+
+namespace btml::kernel {
+
+namespace {
+
+constexpr uint64_t least_draws = 10;         // of a stratum
+constexpr double proportional_share = 0.15;  // of the draws
+constexpr double most_growth = 2;            // of the number of draws from one look to the next
+constexpr double margin = 1.1;               // draws beyond those that the standard deviations so far ask for
+constexpr double worth_exhausting = 2.0 / 3; // of a stratum's members
+
+} // namespace
+
+// Acklam's rational approximation, then one step of Halley's method: to rounding.
+double normal_quantile(double p) {
+    static constexpr double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
+                                   1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
+    static constexpr double b[] = {-5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
+                                   6.680131188771972e+01, -1.328068155288572e+01};
+    static constexpr double c[] = {-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
+                                   -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
+    static constexpr double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                                   3.754408661907416e+00};
+    if (p > 0.5) return -normal_quantile(1 - p);
+    double x;
+    if (p < 0.02425) {
+        const double q = std::sqrt(-2 * std::log(p));
+        x = (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
+            ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1);
+    } else {
+        const double q = p - 0.5, r = q * q;
+        x = (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
+            (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
+    }
+    const double error = 0.5 * std::erfc(-x * std::sqrt(0.5)) - p;
+    const double step = error * 2.5066282746310002 * std::exp(x * x / 2);
+    return x - step / (1 + x * step / 2);
+}
+
+StratifiedMean::StratifiedMean(std::vector<uint64_t> sizes, const SamplingOptions& options)
+    : options_(options), quantile_(normal_quantile((1 + options.confidence) / 2)) {
+    for (const uint64_t size : sizes) {
+        strata_.push_back({size});
+        population_ += static_cast<double>(size);
+    }
+}
+
+void StratifiedMean::add(size_t number, const Draw& draw) {
+    Stratum& stratum = strata_[number];
+    stratum.draws++;
+    const double difference = draw.value - stratum.mean;
+    stratum.mean += difference / static_cast<double>(stratum.draws);
+    stratum.squares += difference * (draw.value - stratum.mean);
+    stratum.noise += draw.noise;
+}
+
+double StratifiedMean::mean() const {
+    double sum = 0;
+    for (const Stratum& stratum : strata_) sum += weight(stratum) * stratum.mean;
+    return sum;
+}
+
+// Two-stage sampling: with s² the variance of noisy values, w the mean noise, m of N drawn: (1 − m/N)·s²/m + w/N.
+double StratifiedMean::variance(const Stratum& stratum, double draws) const {
+    const double size = static_cast<double>(stratum.size), p = weight(stratum);
+    const double noise = stratum.draws ? stratum.noise / static_cast<double>(stratum.draws) : 0;
+    return p * p * ((1 - draws / size) * stratum.variance() / draws + noise / size);
+}
+
+double StratifiedMean::standard_error() const {
+    double sum = 0;
+    for (const Stratum& stratum : strata_) sum += variance(stratum, static_cast<double>(stratum.draws));
+    return std::sqrt(sum);
+}
+
+double StratifiedMean::noise_variance() const {
+    double sum = 0;
+    for (const Stratum& stratum : strata_) sum += variance(stratum, static_cast<double>(stratum.size));
+    return sum;
+}
+
+double StratifiedMean::noise_share() const {
+    double sum = 0;
+    for (const Stratum& stratum : strata_) {
+        const double draws = static_cast<double>(stratum.draws), p = weight(stratum);
+        sum += p * p * stratum.noise / draws / draws;
+    }
+    return sum;
+}
+
+double StratifiedMean::target_variance() const {
+    const double relative = options_.epsilon * std::abs(mean()) / (1 + options_.epsilon);
+    const double error = std::max(relative, options_.tolerance) / quantile_;
+    return error * error;
+}
+
+bool StratifiedMean::precise_enough() const {
+    if (draws() < std::min(options_.min_samples, static_cast<uint64_t>(population_))) return false;
+    const double error = standard_error();
+    return error * error <= target_variance();
+}
+
+bool StratifiedMean::exhausted() const {
+    return std::all_of(strata_.begin(), strata_.end(), [](const Stratum& s) { return s.draws == s.size; });
+}
+
+uint64_t StratifiedMean::draws() const {
+    uint64_t sum = 0;
+    for (const Stratum& stratum : strata_) sum += stratum.draws;
+    return sum;
+}
+
+uint64_t StratifiedMean::wanted(const Stratum& stratum, double scale) const {
+    const double size = static_cast<double>(stratum.size);
+    const double draws = std::max({scale * size, static_cast<double>(least_draws), static_cast<double>(stratum.draws)});
+    return draws >= worth_exhausting * size ? stratum.size : static_cast<uint64_t>(std::ceil(draws));
+}
+
+std::vector<uint64_t> StratifiedMean::plan() const {
+    double mean_deviation = 0;
+    for (const Stratum& stratum : strata_) mean_deviation += weight(stratum) * std::sqrt(stratum.variance());
+    // Draws of each stratum where `total` are drawn in all, but for floors and ends.
+    const auto allocate = [&](double total) {
+        std::vector<uint64_t> draws;
+        for (const Stratum& stratum : strata_) {
+            const double neyman = mean_deviation > 0 ? std::sqrt(stratum.variance()) / mean_deviation : 1;
+            draws.push_back(
+                wanted(stratum, total / population_ * (proportional_share + (1 - proportional_share) * neyman)));
+        }
+        return draws;
+    };
+    const auto variance_with = [&](const std::vector<uint64_t>& draws) {
+        double sum = 0;
+        for (size_t s = 0; s < strata_.size(); s++) sum += variance(strata_[s], static_cast<double>(draws[s]));
+        return sum;
+    };
+    const uint64_t drawn = draws();
+    if (drawn == 0) return allocate(static_cast<double>(options_.min_samples));
+    double total = static_cast<double>(std::max(drawn, options_.min_samples)), least = total;
+    const double target = target_variance();
+    while (variance_with(allocate(total)) > target && total < 4 * population_) total *= 1.1;
+    total = std::max(least * 1.02, std::min(total * margin, most_growth * least));
+    std::vector<uint64_t> draws = allocate(total);
+    // Where the allocation only moves draws about, something must still be drawn.
+    while (std::equal(draws.begin(), draws.end(), strata_.begin(),
+                      [](uint64_t d, const Stratum& s) { return d == s.draws; }) &&
+           !exhausted())
+        draws = allocate(total *= 1.5);
+    return draws;
+}
+
+} // namespace btml::kernel

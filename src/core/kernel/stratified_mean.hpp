@@ -1,0 +1,75 @@
+// The mean of a finite population by stratified sampling in stages (Holmes, Gray, Isbell: Ultrafast Monte Carlo for
+// Statistical Summations, NIPS 2007, Algorithms 1 and 3), for values that may themselves be noisy estimates.
+//
+// The stopping rule is theirs, corrected: z·s·(1 + ε) ≤ ε·|mean|, where the paper has (1 − ε), which stops too early.
+#pragma once
+
+#include "core/base/buffer.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace btml::kernel {
+
+// The quantile of the standard normal distribution, 0 < p < 1.
+double normal_quantile(double p);
+
+struct SamplingOptions {
+    double epsilon = 0.1;     // relative error, > 0
+    double confidence = 0.95; // of keeping to it, in (0, 1)
+    double tolerance = 0;     // an absolute error that also suffices
+    uint64_t min_samples = 1000;
+    int strata = 64;
+    uint64_t seed = 0;
+};
+
+// One evaluation: an unbiased estimate of the value, and an estimate of its variance (0 where it is exact).
+struct Draw {
+    double value = 0, noise = 0;
+};
+
+class StratifiedMean {
+  public:
+    // sizes: of the strata, each at least 1.
+    StratifiedMean(std::vector<uint64_t> sizes, const SamplingOptions& options);
+
+    // How many draws each stratum should have before the next look: Neyman's allocation (proportional to size times
+    // standard deviation) mixed with a proportional share, at least 10 from each stratum, never fewer than there are,
+    // and all of a stratum of which most are wanted. The same numbers as before: nothing more can be drawn.
+    std::vector<uint64_t> plan() const;
+    // A draw without replacement.
+    void add(size_t stratum, const Draw& draw);
+
+    double mean() const;
+    // Of mean(), with the finite-population correction; noise of the draws is not subject to it.
+    double standard_error() const;
+    // What of standard_error()² would remain if every member of the population were drawn.
+    double noise_variance() const;
+    // What noise adds to standard_error()².
+    double noise_share() const;
+    bool precise_enough() const;
+    bool exhausted() const;
+    uint64_t draws() const;
+
+  private:
+    struct Stratum {
+        uint64_t size;
+        uint64_t draws = 0;
+        double mean = 0, squares = 0, noise = 0; // of the values; sum of squared deviations; sum of noise
+
+        double variance() const { return draws > 1 ? squares / static_cast<double>(draws - 1) : 0; }
+    };
+
+    double weight(const Stratum& stratum) const { return static_cast<double>(stratum.size) / population_; }
+    double variance(const Stratum& stratum, double draws) const;
+    double target_variance() const;
+    uint64_t wanted(const Stratum& stratum, double scale) const;
+
+    std::vector<Stratum> strata_;
+    double population_ = 0;
+    SamplingOptions options_;
+    double quantile_;
+};
+
+} // namespace btml::kernel

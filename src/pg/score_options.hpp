@@ -1,0 +1,25 @@
+// Arguments that functions of cross-validation scores share, and the rows of their sources.
+#pragma once
+
+#include "core/kernel/scores.hpp"
+#include "pg/bridge/arguments.hpp"
+
+namespace btml::pg {
+
+// Error invalid_argument unless the bandwidth is one.
+double read_bandwidth(const Arguments& arguments, int position, const char* name);
+int read_count(const Arguments& arguments, int position, const char* name, int least, int most);
+
+// epsilon, confidence, method, strata, min_samples, tolerance and seed, in this order from the first position.
+kernel::ScoreOptions read_score_options(const Arguments& arguments, int first);
+// scale, none or sd: whether coordinates are divided by their standard deviations.
+bool read_scale(const Arguments& arguments, int position);
+
+// The points of a source, with a target where one is named. Rows with a NULL target are left out, with a NOTICE.
+kernel::ScoreRows read_score_rows(const std::string& source, const std::optional<std::string>& target, bool scaled,
+                                  RunContext& context);
+
+// A NOTICE where weights underflowed.
+void report_underflows(uint64_t underflows, uint64_t rows_seen);
+
+} // namespace btml::pg

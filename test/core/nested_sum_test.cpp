@@ -1,0 +1,318 @@
+#include "core/kernel/nested_sum.hpp"
+
+#include "caught.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace btml::kernel {
+namespace {
+
+// A number as the total of a sum.
+struct Number {
+    double value = 0;
+
+    void clear() { value = 0; }
+    void add(const Number& other, double factor) { value += factor * other.value; }
+};
+
+constexpr size_t points = 60;
+
+double point(size_t i) {
+    return random_unit(4, 2, i);
+}
+double nearness(size_t i, size_t j) {
+    return std::exp(-3 * std::abs(point(i) - point(j)));
+}
+
+// All others, in one stratum, of which a few are drawn.
+void others(int effort, std::vector<Stratum>& strata) {
+    strata.push_back({0, points, size_t{8} << effort});
+}
+
+// Σ_{k ≠ i, j} exp(−3|x_j − x_k|)·(1 + x_i): depth 1.
+struct Innermost {
+    struct Constants {
+        size_t i, j;
+    };
+    using Total = Number;
+
+    void index_set(Constants&, int effort, std::vector<Stratum>& strata) const { others(effort, strata); }
+    void add_term(const Constants& c, size_t k, double factor, Number& total) const {
+        if (k != c.i && k != c.j) total.value += factor * nearness(c.j, k) * (1 + point(c.i));
+    }
+};
+
+// Σ_{j ≠ i} x_j·√(Σ_k …): depth 2.
+struct Middle {
+    struct Constants {
+        size_t i;
+    };
+    using Total = Number;
+
+    void index_set(Constants&, int effort, std::vector<Stratum>& strata) const { others(effort, strata); }
+    const Innermost& inner() const { return innermost; }
+    Innermost::Constants constants(const Constants& c, size_t j) const { return {c.i, j}; }
+    void add_term(const Constants& c, size_t j, const Number& sum, double factor, Number& total) const {
+        if (j != c.i) total.value += factor * point(j) * std::sqrt(sum.value);
+    }
+
+    Innermost innermost;
+};
+
+// (1/n) Σ_i (Σ_j …)² + x_i: depth 3.
+struct ToyScore {
+    const Middle& inner() const { return middle; }
+    Middle::Constants constants(size_t i) const { return {i}; }
+    double term(size_t i, const Number& sum) const { return sum.value * sum.value + point(i); }
+
+    Middle middle;
+};
+
+double exact_toy() {
+    double score = 0;
+    for (size_t i = 0; i < points; i++) {
+        double middle = 0;
+        for (size_t j = 0; j < points; j++) {
+            if (j == i) continue;
+            double innermost = 0;
+            for (size_t k = 0; k < points; k++)
+                if (k != i && k != j) innermost += nearness(j, k) * (1 + point(i));
+            middle += point(j) * std::sqrt(innermost);
+        }
+        score += (middle * middle + point(i)) / points;
+    }
+    return score;
+}
+
+OuterStrata one_stratum(size_t rows, MemoryBudget& budget) {
+    OuterStrata strata(budget);
+    for (size_t i = 0; i < rows; i++) strata.rows.push_back(static_cast<uint32_t>(i));
+    strata.borders.push_back(rows);
+    return strata;
+}
+
+TEST(NestedSum, DepthThreeWithoutBias) {
+    ToyScore score;
+    DrawWorkspace<ToyScore> work;
+    const double exact = exact_toy();
+    double sum = 0, squares = 0, noise = 0;
+    constexpr int repetitions = 300;
+    for (uint64_t seed = 0; seed < repetitions; seed++) {
+        double mean = 0, variance = 0;
+        for (size_t i = 0; i < points; i++) {
+            const Draw draw = draw_term(score, i, 0, seed, work);
+            mean += draw.value / points;
+            variance += draw.noise / points / points;
+        }
+        sum += mean / repetitions;
+        squares += (mean - exact) * (mean - exact) / repetitions;
+        noise += variance / repetitions;
+    }
+    EXPECT_NEAR(sum, exact, 4 * std::sqrt(squares / repetitions));
+    // Without the correction, the square of a noisy sum is too large by its variance: by several times that error.
+    EXPECT_LT(std::abs(sum - exact), 0.01 * exact);
+    EXPECT_NEAR(noise / squares, 1, 0.25); // what the draws say of their own error
+}
+
+TEST(NestedSum, ExactWhereEffortTakesAllTerms) {
+    ToyScore score;
+    DrawWorkspace<ToyScore> work;
+    double mean = 0;
+    for (size_t i = 0; i < points; i++) {
+        const Draw draw = draw_term(score, i, 4, 1, work);
+        EXPECT_NEAR(draw.noise, 0, 1e-18);
+        mean += draw.value / points;
+    }
+    EXPECT_NEAR(mean / exact_toy(), 1, 1e-12);
+    EXPECT_GT(work.terms, points * points);
+}
+
+TEST(NestedSum, SamplerStopsWithinTheErrorAskedFor) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    const ToyScore score;
+    const OuterStrata strata = one_stratum(points, context.memory());
+    const double exact = exact_toy();
+    int misses = 0;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        SamplingOptions options;
+        options.epsilon = 0.02;
+        options.min_samples = 20;
+        options.seed = seed;
+        MeanSampler<ToyScore> sampler(score, strata, options, team);
+        ASSERT_TRUE(sampler.run());
+        if (std::abs(sampler.result().mean - exact) > options.epsilon * exact) misses++;
+    }
+    EXPECT_LE(misses, 5); // 40 × 0.05 = 2 expected; more than 5 with probability 0.014
+}
+
+// A flat sum: Algorithm 1.
+struct Flat {
+    double term(size_t i) const { return std::exp(2 * random_unit(9, 1, i)); }
+};
+
+TEST(NestedSum, FlatSums) {
+    QuietContext context;
+    ThreadTeam team(context);
+    constexpr size_t rows = 50'000;
+    const Flat flat;
+    double exact = 0;
+    for (size_t i = 0; i < rows; i++) exact += flat.term(i) / rows;
+    SamplingOptions options;
+    options.epsilon = 0.05;
+    options.min_samples = 100;
+    const OuterStrata strata = one_stratum(rows, context.memory());
+    MeanSampler<Flat> sampler(flat, strata, options, team);
+    ASSERT_TRUE(sampler.run());
+    EXPECT_NEAR(sampler.result().mean / exact, 1, 0.05);
+    EXPECT_LT(sampler.result().draws, rows / 20);
+    EXPECT_EQ(sampler.result().terms, sampler.result().draws);
+    options.epsilon = 1e-9;
+    MeanSampler<Flat> all(flat, strata, options, team);
+    ASSERT_TRUE(all.run());
+    EXPECT_EQ(all.result().draws, rows);
+    EXPECT_EQ(all.result().standard_error, 0);
+    EXPECT_NEAR(all.result().mean / exact, 1, 1e-12);
+    MeanSampler<Flat> impatient(flat, strata, options, team);
+    EXPECT_FALSE(impatient.run(1'000));
+}
+
+// k-tuples: indices of a flat sum over pairs i ≠ j.
+struct Pairs {
+    double term(size_t index) const {
+        const size_t i = index / points, j = index % points;
+        return i == j ? 0 : nearness(i, j);
+    }
+};
+
+TEST(NestedSum, SumsOverTuples) {
+    QuietContext context;
+    ThreadTeam team(context);
+    double exact = 0;
+    for (size_t i = 0; i < points; i++)
+        for (size_t j = 0; j < points; j++)
+            if (i != j) exact += nearness(i, j) / (points * points);
+    SamplingOptions options;
+    options.min_samples = 200;
+    const OuterStrata strata = one_stratum(points * points, context.memory());
+    MeanSampler<Pairs> sampler(Pairs{}, strata, options, team);
+    ASSERT_TRUE(sampler.run());
+    EXPECT_NEAR(sampler.result().mean / exact, 1, 0.15);
+}
+
+// Numerator and denominator of a ratio near 1: with samples in common, or each with its own.
+template <int part>
+struct Ratio {
+    struct Constants {};
+    using Total = Number;
+
+    void index_set(Constants&, int effort, std::vector<Stratum>& strata) const { others(effort, strata); }
+    void add_term(const Constants&, size_t i, double factor, Number& total) const {
+        total.value += factor * std::exp(2 * point(i)) * (part == 0 ? 1 + 0.05 * std::sin(30 * point(i)) : 1);
+    }
+};
+struct Both {
+    struct Constants {};
+    struct Total {
+        Number first, second;
+
+        void clear() { first.clear(), second.clear(); }
+        void add(const Total& other, double factor) {
+            first.add(other.first, factor), second.add(other.second, factor);
+        }
+    };
+
+    void index_set(Constants&, int effort, std::vector<Stratum>& strata) const { others(effort, strata); }
+    void add_term(const Constants&, size_t i, double factor, Total& total) const {
+        Ratio<0>().add_term({}, i, factor, total.first);
+        Ratio<1>().add_term({}, i, factor, total.second);
+    }
+};
+template <class Inner>
+struct RatioScore {
+    const Inner& inner() const { return sum; }
+    typename Inner::Constants constants(size_t) const { return {}; }
+    double term(size_t, const typename Inner::Total& total) const { return total.first.value / total.second.value; }
+
+    Inner sum;
+};
+
+template <class Score>
+double mean_noise(const Score& score) {
+    DrawWorkspace<Score> work;
+    double noise = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) noise += draw_term(score, 0, 0, seed, work).noise;
+    return noise;
+}
+
+TEST(NestedSum, CorrelatedSamplesLowerTheVarianceOfARatio) {
+    const RatioScore<Both> correlated;
+    const RatioScore<Independent<Ratio<0>, Ratio<1>>> independent{{{}, {}}};
+    EXPECT_LT(5 * mean_noise(correlated), mean_noise(independent));
+}
+
+TEST(StratifiedMean, NormalQuantiles) {
+    EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-12);
+    EXPECT_NEAR(normal_quantile(0.5), 0, 1e-12);
+    EXPECT_NEAR(normal_quantile(0.001), -3.090232306167813, 1e-12);
+}
+
+SamplingOptions wanting(double epsilon, uint64_t min_samples) {
+    SamplingOptions options;
+    options.epsilon = epsilon;
+    options.min_samples = min_samples;
+    return options;
+}
+
+// Two values a and b by turns: mean (a + b)/2, standard deviation about |a − b|/2.
+void fill(StratifiedMean& mean, size_t stratum, uint64_t draws, double a, double b) {
+    for (uint64_t i = 0; i < draws; i++) mean.add(stratum, {i % 2 ? b : a, 0});
+}
+
+TEST(StratifiedMean, NeymanAllocationWithFloors) {
+    StratifiedMean mean({100'000, 100'000, 100'000, 12}, wanting(0.01, 3'000));
+    const std::vector<uint64_t> first = mean.plan();
+    EXPECT_EQ(first[3], 12U); // small strata are exhausted
+    EXPECT_NEAR(static_cast<double>(first[0]), 1'000, 2);
+    fill(mean, 0, 1'000, 0, 20);
+    fill(mean, 1, 1'000, 9, 11);
+    fill(mean, 2, 1'000, 10, 10);
+    fill(mean, 3, 12, 1, 2);
+    const std::vector<uint64_t> second = mean.plan();
+    EXPECT_GT(second[0], 1'500U);
+    EXPECT_EQ(second[1], 1'000U); // never fewer than there are
+    EXPECT_EQ(second[2], 1'000U);
+    EXPECT_EQ(second[3], 12U);
+}
+
+TEST(StratifiedMean, StoppingRuleFinitePopulationAndNoise) {
+    StratifiedMean mean({1'000}, wanting(0.1, 10));
+    fill(mean, 0, 100, 5, 15);
+    // s = 5.025, fpc 0.9: se = 0.4767; z·se·(1 + ε) = 1.0278 > ε·10.
+    EXPECT_NEAR(mean.standard_error(), 5.0252 * std::sqrt(0.9 / 100), 1e-4);
+    EXPECT_FALSE(mean.precise_enough());
+    fill(mean, 0, 20, 5, 15);
+    EXPECT_TRUE(mean.precise_enough());
+    EXPECT_FALSE(mean.exhausted());
+    fill(mean, 0, 880, 5, 15);
+    EXPECT_TRUE(mean.exhausted());
+    EXPECT_EQ(mean.standard_error(), 0);
+    // Noise remains when all are drawn.
+    StratifiedMean noisy({4}, wanting(0.1, 1));
+    for (int i = 0; i < 4; i++) noisy.add(0, {1, 0.04});
+    EXPECT_DOUBLE_EQ(noisy.standard_error(), 0.1);
+    EXPECT_DOUBLE_EQ(noisy.noise_share(), 0.01);
+}
+
+TEST(StratifiedMean, AnAbsoluteErrorAlsoSuffices) {
+    SamplingOptions options = wanting(0.1, 10);
+    options.tolerance = 1;
+    StratifiedMean mean({1'000'000}, options);
+    fill(mean, 0, 200, -5, 5);
+    EXPECT_TRUE(mean.precise_enough());
+}
+
+} // namespace
+} // namespace btml::kernel
