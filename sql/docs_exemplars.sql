@@ -64,3 +64,6 @@ FROM btml.exemplars('word', 3, dissimilarity => 'edits(text,text)', passes => 3)
 
 SELECT part, jsonb_array_length(e) AS exemplars, e->0->'id' AS first, (SELECT sum((o->>'members')::float8) FROM jsonb_array_elements(e) o) AS images
 FROM (SELECT id % 2 AS part, btml.exemplars_agg(id, x, 5) AS e FROM image GROUP BY 1) s ORDER BY part;
+
+DROP TABLE image, exemplar, reading, active, word;
+DROP FUNCTION edits(text, text);
