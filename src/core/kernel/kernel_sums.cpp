@@ -143,8 +143,7 @@ Estimates KernelSums::State::evaluate(const Points& queries) {
         team, context);
     if (options.method == Method::automatic && plan.cost > least_gain)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
-    return sampled(queries,
-                   sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed + 1, team, context),
+    return sampled(queries, sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed, team, context),
                    estimand, plan);
 }
 

@@ -1,11 +1,14 @@
 #include "core/kernel/random_trees.hpp"
 
+#include "core/base/rng.hpp"
+
 #include <algorithm>
 #include <memory>
 
 namespace btml::kernel {
 
 static constexpr size_t rows_of_item = 1024;
+static constexpr uint64_t stream_of_trees = 0x7e3e5;
 static constexpr float negligible = 0x1p-40F; // what all pairs of less come to is far below any error of samples
 
 RandomTrees::RandomTrees(const KeySet& keys, const Points& queries, size_t count, uint64_t seed, ThreadTeam& team,
@@ -18,7 +21,7 @@ RandomTrees::RandomTrees(const KeySet& keys, const Points& queries, size_t count
     for (size_t leaf = 0; leaf < keys.tree.leaves(); leaf++)
         for (const uint32_t key : keys.tree.keys(leaf)) leaves_[key] = static_cast<uint32_t>(leaf);
     for (size_t t = 0; t < count; t++) {
-        trees_.emplace_back(keys.distinct.points, leaf_keys, seed + t, team, context);
+        trees_.emplace_back(keys.distinct.points, leaf_keys, random_bits(seed, stream_of_trees, t), team, context);
         const KeyTree& tree = trees_.back();
         for (size_t leaf = 0; leaf < tree.leaves(); leaf++)
             for (const uint32_t key : tree.keys(leaf)) of_keys_[t * keys.rows() + key] = static_cast<uint32_t>(leaf);

@@ -1,5 +1,7 @@
 #include "core/kernel/sampled_sums.hpp"
 
+#include "core/base/rng.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -13,6 +15,7 @@ constexpr double most_fraction = 0.5; // a group that needs more of the keys is 
 constexpr double size_margin = 1.1;   // on what the variances seen so far ask for
 constexpr double least_growth = 0.15; // of a further sample, against the one before
 constexpr int most_samples = 12;
+constexpr uint64_t stream_of_samples = 0x5a3b1e; // seeds next to each other share no sample
 constexpr size_t cached_bytes = size_t{1} << 19;
 
 struct Worker {
@@ -281,7 +284,7 @@ SampledSums Sampler::run(uint64_t seed) {
 
     std::fill(fractions_.begin(), fractions_.end(), std::max(first_share * plan_.fraction, plan_.least));
     if (plan_.fraction < most_fraction) {
-        draw(1, seed);
+        draw(1, random_bits(seed, stream_of_samples, 0));
         size_samples();
     } else {
         std::fill(fractions_.begin(), fractions_.end(), 1.0);
@@ -296,7 +299,7 @@ SampledSums Sampler::run(uint64_t seed) {
         for (int i = 1; i < most_samples; i++) {
             const double share =
                 i == 1 ? 1 : std::max(least_growth, size_margin * (error / plan_.allowed - 1)) * weight_;
-            draw(share, seed + static_cast<uint64_t>(i));
+            draw(share, random_bits(seed, stream_of_samples, static_cast<uint64_t>(i)));
             error = 0;
             for (size_t group = 0; group < groups; group++) error += error_of(group);
             if (error <= plan_.allowed) break;
