@@ -31,7 +31,8 @@ UPDATE reading SET load = 20 + 10 * sin(hour / 24 * 2 * pi()) + 0.02 * (outdoor 
     + (id * 7919 % 101 + id * 10473 % 97 + id * 15485 % 89 - 142) / 40.0;
 
 CREATE TABLE active AS
-SELECT * FROM btml.exemplars('SELECT id, hour, outdoor, load FROM reading', 50, objective => 'prediction', target => 'load');
+SELECT * FROM btml.exemplars('SELECT id, hour, outdoor, load FROM reading', 50, objective => 'prediction',
+                             target => 'load', validation => 500);
 
 SELECT rows, round(sqrt(avg((r.load - btml.predict(m.model, r)) ^ 2))::numeric, 2) AS rmse
 FROM (SELECT 'active set' AS rows, btml.gp_fit('SELECT hour, outdoor, load FROM reading

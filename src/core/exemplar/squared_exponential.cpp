@@ -12,7 +12,7 @@ namespace btml::exemplar {
 namespace {
 
 constexpr size_t few_points = 400, most_points = 2000;
-constexpr int evaluations_on_few = 80, evaluations_on_most = 15;
+constexpr int evaluations_on_few = 80, evaluations_on_most = 8;
 constexpr size_t rows_per_item = 16;
 constexpr uint64_t order_stream = 0x6b65726e656c; // "kernel"
 
