@@ -11,7 +11,7 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr size_t exact_rows = 20'000; // up to which all pairs are summed unless told otherwise
+constexpr size_t exact_rows = 10'000; // up to which all pairs are summed unless told otherwise
 
 // A sampled term costs about as much as so many pairs of the exact sum, which takes over once the terms seen have cost
 // as much; if it is left to choose, at half of that.

@@ -1,0 +1,44 @@
+-- The examples of contrib_docs/monte_carlo.md.
+CREATE SCHEMA docs_monte_carlo;
+SET search_path = docs_monte_carlo, public;
+
+CREATE TABLE sensor AS
+SELECT x, sin(3 * x) + 0.3 * (u1 + u2 + u3 - 1.5) / 0.5 AS y
+FROM (SELECT (i::bigint * 7919 % 100003) / 50000.0::float8 AS x, (i::bigint * 104729 % 65537) / 65537.0::float8 AS u1,
+             (i::bigint * 15485863 % 32771) / 32771.0::float8 AS u2, (i::bigint * 32452843 % 99991) / 99991.0::float8 AS u3
+      FROM generate_series(1, 20000) i) s;
+
+SELECT round(s.value::numeric, 4) AS score, round(s.std_error::numeric, 4) AS std_error, s.evaluations < 1000000 AS cheap
+FROM btml.kr_score('sensor', 'y', bandwidth => 0.05, method => 'sampled') s;
+
+CREATE TABLE curve AS
+SELECT * FROM btml.select_bandwidth('sensor', 'kr', 'y', lower => 0.0001, upper => 1, steps => 21);
+SELECT round(bandwidth::numeric, 4) AS bandwidth, round(score::numeric, 3) AS score, round(std_error::numeric, 3) AS std_error
+FROM curve WHERE bandwidth = (SELECT min(bandwidth) FROM curve) OR bandwidth = (SELECT max(bandwidth) FROM curve);
+SELECT bandwidth BETWEEN 0.005 AND 0.2 AS sensible, round(score::numeric, 2) AS score FROM curve WHERE best;
+
+CREATE VIEW plot AS
+SELECT 40 + 520 * (log(bandwidth) - min(log(bandwidth)) OVER ()) / (max(log(bandwidth)) OVER () - min(log(bandwidth)) OVER ()) AS x,
+       280 - 260 * score / max(score + 2 * std_error) OVER () AS y,
+       520 * std_error / max(score + 2 * std_error) OVER () AS bar, best
+FROM curve;
+CREATE VIEW svg AS
+SELECT '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 300" fill="none" stroke="black">' AS line, 0 AS part, 0.0 AS x
+UNION ALL SELECT format('<path d="M%s %sV%s"/>', round(x), round(y - bar), round(y + bar)), 1, x FROM plot
+UNION ALL SELECT format('<circle cx="%s" cy="%s" r="%s"/>', round(x), round(y), CASE WHEN best THEN 6 ELSE 2 END), 2, x FROM plot
+UNION ALL SELECT format('<path d="M%s"/>', string_agg(format('%s %s', round(x), round(y)), 'L' ORDER BY x)), 3, 0 FROM plot
+UNION ALL SELECT '</svg>', 4, 0;
+\pset format unaligned
+\pset tuples_only on
+SELECT line FROM svg ORDER BY part, x;
+\pset format aligned
+\pset tuples_only off
+
+CREATE TABLE sale AS
+SELECT i AS sale_id, (i::bigint * 7919 % 1009)::float8 AS price, repeat('-', 60) AS note FROM generate_series(1, 200000) i;
+
+SELECT abs(s.value / t.exact - 1) < 0.03 AS near, s.std_error > 0 AS sampled, s.evaluations < 100000 AS half_of_the_rows
+FROM btml.approx_sum('SELECT price FROM sale', epsilon => 0.02) s, (SELECT sum(price) AS exact FROM sale) t;
+
+SET client_min_messages = warning;
+DROP SCHEMA docs_monte_carlo CASCADE;

@@ -1,0 +1,32 @@
+// The sum of a table's values from a sample of its pages (Holmes, Gray, Isbell: Ultrafast Monte Carlo for Statistical
+// Summations, Algorithm 1). Rows of a page are alike, so that pages, not rows, are what is drawn: the sum is the number
+// of pages times the mean of their totals, its error that of a sample of pages without replacement.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace btml::kernel {
+
+struct PageSampling {
+    double epsilon = 0.01, confidence = 0.95;
+};
+
+struct PageEstimate {
+    double sum, std_error;
+    bool precise;    // the relative error is at most epsilon with this confidence, by the normal approximation, and the
+                     // sample is large enough for that: at least 25 times the squared skewness of the totals (Cochran:
+                     // Sampling Techniques, section 2.15)
+    double fraction; // where it is not: of the pages, to draw next; 1: nothing short of all will do
+};
+
+inline constexpr uint64_t least_pages = 300; // of a table that is worth sampling
+inline constexpr double first_fraction = 0.02;
+
+// totals: of the pages drawn, of `pages` in all.
+PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, const PageSampling& options);
+
+// Of the confidence interval, to each side.
+double half_width(const PageEstimate& estimate, const PageSampling& options);
+
+} // namespace btml::kernel

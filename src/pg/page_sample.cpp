@@ -1,0 +1,143 @@
+#include "pg/page_sample.hpp"
+
+extern "C" {
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "common/hashfn.h"
+#include "parser/parse_func.h"
+#include "storage/bufmgr.h"
+#include "storage/itemptr.h"
+#include "utils/rel.h"
+}
+
+namespace btml::pg {
+
+namespace {
+
+// The one plain table that the query reads, or null.
+RangeTblEntry* plain_table(const Query* query) {
+    if (query->commandType != CMD_SELECT || query->hasAggs || query->hasWindowFuncs || query->hasTargetSRFs ||
+        query->hasSubLinks || query->hasModifyingCTE || query->groupClause || query->groupingSets ||
+        query->havingQual || query->distinctClause || query->limitOffset || query->limitCount || query->setOperations ||
+        query->rowMarks || query->cteList || !query->jointree || list_length(query->jointree->fromlist) != 1)
+        return nullptr;
+    Node* const from = static_cast<Node*>(linitial(query->jointree->fromlist));
+    if (!IsA(from, RangeTblRef)) return nullptr;
+    RangeTblEntry* const table = rt_fetch(reinterpret_cast<RangeTblRef*>(from)->rtindex, query->rtable);
+    const bool plain = table->rtekind == RTE_RELATION && !table->tablesample &&
+                       (table->relkind == RELKIND_RELATION || table->relkind == RELKIND_MATVIEW) &&
+                       !(table->inh && has_subclass(table->relid));
+    return plain ? table : nullptr;
+}
+
+// The query over a sample of its table, with the row's place as a second column.
+Query* sampled(const Query* query, double percent, double seed) {
+    Query* const copy = static_cast<Query*>(copyObjectImpl(query));
+    RangeTblEntry* const table = plain_table(copy);
+    TableSampleClause* const sample = makeNode(TableSampleClause);
+    Oid internal[] = {INTERNALOID};
+    sample->tsmhandler = LookupFuncName(list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup("system"))), 1,
+                                        internal, false);
+    sample->args = list_make1(makeConst(FLOAT4OID, -1, InvalidOid, sizeof(float4),
+                                        Float4GetDatum(static_cast<float4>(percent)), false, true));
+    sample->repeatable = reinterpret_cast<Expr*>(
+        makeConst(FLOAT8OID, -1, InvalidOid, sizeof(float8), Float8GetDatum(seed), false, FLOAT8PASSBYVAL));
+    table->tablesample = sample;
+    const auto* const from = static_cast<RangeTblRef*>(linitial(copy->jointree->fromlist));
+    Var* const place = makeVar(from->rtindex, SelfItemPointerAttributeNumber, TIDOID, -1, InvalidOid, 0);
+    copy->targetList = list_make2(linitial(copy->targetList),
+                                  makeTargetEntry(reinterpret_cast<Expr*>(place), 2, pstrdup("ctid"), false));
+    return copy;
+}
+
+// The pages that TABLESAMPLE SYSTEM draws, as the server's access/tablesample/system.c chooses them: also those of
+// which no row is seen.
+class DrawnPages {
+  public:
+    DrawnPages(uint64_t pages, double percent, double seed, MemoryBudget& budget)
+        : index_(budget, "pages of a table", pages) {
+        const uint32 hash =
+            DatumGetUInt32(pg_call([=] { return DirectFunctionCall1(hashfloat8, Float8GetDatum(seed)); }));
+        const auto cutoff = static_cast<uint64_t>(
+            std::rint((static_cast<double>(UINT32_MAX) + 1) * static_cast<float4>(percent) / 100));
+        for (uint64_t page = 0; page < pages; page++) {
+            const uint32 input[] = {static_cast<uint32>(page), hash};
+            const uint32 draw = DatumGetUInt32(hash_any(reinterpret_cast<const unsigned char*>(input), sizeof(input)));
+            index_[page] = draw < cutoff ? static_cast<uint32_t>(count_++) : none;
+        }
+    }
+
+    size_t count() const { return count_; }
+    // The number of a drawn page among those.
+    size_t number(uint64_t page) const {
+        if (page >= index_.size() || index_[page] == none)
+            throw Error(ErrorCode::internal, "TABLESAMPLE SYSTEM drew a page that was not expected");
+        return index_[page];
+    }
+
+  private:
+    static constexpr uint32_t none = UINT32_MAX;
+
+    Buffer<uint32_t> index_; // of each page
+    size_t count_ = 0;
+};
+
+class PageTotals : public RowSink {
+  public:
+    PageTotals(const DrawnPages& pages, NumberKind kind, Buffer<double>& totals)
+        : pages_(pages), kind_(kind), totals_(totals) {}
+
+    void add(const Datum* values, const bool* nulls) override {
+        const auto* const place = reinterpret_cast<const ItemPointerData*>(DatumGetPointer(values[1]));
+        totals_[pages_.number(ItemPointerGetBlockNumber(place))] += summand(values[0], nulls[0], kind_);
+    }
+
+  private:
+    const DrawnPages& pages_;
+    const NumberKind kind_;
+    Buffer<double>& totals_;
+};
+
+} // namespace
+
+double summand(Datum value, bool null, NumberKind kind) {
+    if (null) return 0;
+    const double x =
+        kind == NumberKind::numeric ? pg_call([=] { return to_number(value, kind); }) : to_number(value, kind);
+    if (!std::isfinite(x))
+        throw Error(ErrorCode::out_of_range,
+                    std::isnan(x) ? "a value to be summed is NaN" : "a value to be summed is infinite", "",
+                    "Leave such rows out with WHERE.");
+    return x;
+}
+
+std::optional<PageSample> PageSample::of(const Source& source) {
+    const auto* const relation = static_cast<const SourceRelation*>(linitial(source.analysis().relations));
+    const Query* const query = relation->query;
+    const RangeTblEntry* const table = pg_call([=] { return plain_table(query); });
+    if (!table) return std::nullopt;
+    const Oid type = source.columns()[0].type;
+    return PageSample(query, source.analysis().text, table->relid, pg_call([=] { return number_kind(type); }));
+}
+
+PageSample::PageSample(const Query* query, const char* sql, Oid table, NumberKind kind)
+    : query_(query), sql_(sql), kind_(kind), pages_(pg_call([=] {
+          const Relation relation = table_open(table, AccessShareLock);
+          const uint64_t pages = RelationGetNumberOfBlocks(relation);
+          table_close(relation, NoLock);
+          return pages;
+      })) {}
+
+Buffer<double> PageSample::totals(double fraction, uint64_t seed, uint64_t& rows, RunContext& context) const {
+    const double percent = std::min(100.0, 100 * fraction), repeatable = static_cast<double>(seed % 1'000'000'007);
+    const DrawnPages drawn(pages_, percent, repeatable, context.memory());
+    Buffer<double> totals(context.memory(), "totals of pages", drawn.count(), 0);
+    PageTotals sink(drawn, kind_, totals);
+    const Query* const query = pg_call([=, this] { return sampled(query_, percent, repeatable); });
+    rows += run_query(query, sql_, sink, "sampling pages", context);
+    return totals;
+}
+
+} // namespace btml::pg

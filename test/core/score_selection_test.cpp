@@ -1,0 +1,126 @@
+#include "core/kernel/approx_sum.hpp"
+#include "core/kernel/bandwidth_selection.hpp"
+
+#include "caught.hpp"
+#include "score_data.hpp"
+
+#include <gtest/gtest.h>
+
+namespace btml::kernel {
+namespace {
+
+using test::caught;
+using test::score_rows;
+
+std::vector<ScoredBandwidth> select(size_t rows, ScoreKind kind, ScoreMethod method, RunContext& context,
+                                    SelectionOptions options = {}) {
+    ThreadTeam team(context);
+    options.score.method = method;
+    return select_bandwidth(score_rows(rows, 2, 3, context.memory(), {kind != ScoreKind::kde}), kind, options, team,
+                            context);
+}
+
+const ScoredBandwidth& best(const std::vector<ScoredBandwidth>& curve) {
+    return *std::find_if(curve.begin(), curve.end(), [](const ScoredBandwidth& row) { return row.best; });
+}
+
+TEST(SelectBandwidth, ChoosesAsTheExactCurveDoes) {
+    QuietContext context(2);
+    SelectionOptions options;
+    options.steps = 12;
+    for (const ScoreKind kind : {ScoreKind::kr, ScoreKind::kde}) {
+        const auto exact = select(4'000, kind, ScoreMethod::exact, context, options);
+        const auto sampled = select(4'000, kind, ScoreMethod::sampled, context, options);
+        ASSERT_EQ(exact.size(), 12U);
+        ASSERT_EQ(sampled.size(), 12U);
+        const double grid_step = std::pow(exact.back().bandwidths.x / exact.front().bandwidths.x, 1.0 / 7);
+        EXPECT_LE(std::abs(std::log(best(sampled).bandwidths.x / best(exact).bandwidths.x)),
+                  std::log(grid_step) * 1.01);
+        for (size_t i = 0; i + 1 < sampled.size(); i++) EXPECT_LT(sampled[i].bandwidths.x, sampled[i + 1].bandwidths.x);
+        for (const ScoredBandwidth& row : exact) {
+            EXPECT_EQ(row.std_error, 0);
+            EXPECT_GE(row.score, best(exact).score);
+        }
+        for (const ScoredBandwidth& row : sampled) EXPECT_GT(row.std_error, 0);
+    }
+}
+
+TEST(SelectBandwidth, TargetBandwidthsHaveAGridOfTheirOwn) {
+    QuietContext context(2);
+    SelectionOptions options;
+    options.steps = 6;
+    const auto curve = select(600, ScoreKind::kcde, ScoreMethod::exact, context, options);
+    EXPECT_EQ(curve.size(), 4U + 6 + 2);
+    double least = 0;
+    for (const ScoredBandwidth& row : curve) least = std::min(least, row.score);
+    EXPECT_EQ(best(curve).score, least);
+    EXPECT_GT(best(curve).bandwidths.target, 0.1);
+    EXPECT_LT(best(curve).bandwidths.target, 1.5); // the noise has a standard deviation of 1
+}
+
+TEST(SelectBandwidth, GivenRanges) {
+    QuietContext context;
+    SelectionOptions options;
+    options.lower = 0.1;
+    options.upper = 0.8;
+    options.steps = 4;
+    const auto curve = select(300, ScoreKind::kr, ScoreMethod::automatic, context, options);
+    EXPECT_DOUBLE_EQ(curve.front().bandwidths.x, 0.1);
+    EXPECT_NEAR(curve.back().bandwidths.x, 0.8, 1e-12);
+    options.upper = 0.05;
+    const auto error = caught([&] { select(300, ScoreKind::kr, ScoreMethod::automatic, context, options); });
+    EXPECT_EQ(error.message, "invalid range of bandwidths: from 0.1 to 0.05");
+}
+
+TEST(SelectBandwidth, EqualPointsHaveNoRange) {
+    QuietContext context;
+    ThreadTeam team(context);
+    ScoreRows rows(1, false, context.memory());
+    for (int i = 0; i < 10; i++) rows.values.push_back(2);
+    const auto error = caught([&] { select_bandwidth(std::move(rows), ScoreKind::kde, {}, team, context); });
+    EXPECT_EQ(error.message, "all points are the same: there is no range of bandwidths to search");
+    EXPECT_EQ(error.hint, "Give both \"lower\" and \"upper\".");
+}
+
+TEST(ApproxSum, HoldsItsErrorOnSkewedPages) {
+    constexpr uint64_t pages = 200'000;
+    std::vector<double> all(pages);
+    double sum = 0;
+    RandomStream random(2, 2);
+    for (double& total : all) sum += total = std::exp(1.2 * test::normal(random)) * 100;
+    int misses = 0;
+    const PageSampling options{0.02, 0.95};
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        double fraction = first_fraction;
+        PageEstimate estimate{};
+        do {
+            std::vector<double> drawn;
+            for (uint64_t page = 0; page < pages; page++)
+                if (random_unit(seed, 1, page) < fraction) drawn.push_back(all[page]);
+            estimate = estimate_sum(drawn, pages, options);
+            fraction = estimate.fraction;
+        } while (!estimate.precise && fraction < 1);
+        ASSERT_TRUE(estimate.precise);
+        if (std::abs(estimate.sum - sum) > options.epsilon * sum) misses++;
+    }
+    EXPECT_LE(misses, 8); // 3 expected; more than 8 with probability 0.004
+}
+
+TEST(ApproxSum, AsksForAllWhereNothingLessWillDo) {
+    const std::vector<double> opposed{1, -1, 1, -1, 1, -1}, one_huge(2'000, 1.0), equal(200, 5.0);
+    EXPECT_EQ(estimate_sum(opposed, 1'000, {}).fraction, 1);
+    std::vector<double> huge = one_huge;
+    huge[7] = 1e9;
+    EXPECT_EQ(estimate_sum(huge, 10'000, {}).fraction, 1);
+    EXPECT_FALSE(estimate_sum(std::vector<double>(20, 5.0), 10'000, {}).precise); // too few to tell
+    const PageEstimate sure = estimate_sum(equal, 10'000, {});
+    EXPECT_TRUE(sure.precise);
+    EXPECT_NEAR(sure.sum, 50'000, 1e-6);
+    EXPECT_FALSE(estimate_sum({}, 10'000, {}).precise);
+    const PageEstimate zeros = estimate_sum(std::vector<double>(500, 0.0), 10'000, {});
+    EXPECT_FALSE(zeros.precise); // what is summed may be on a few pages
+    EXPECT_EQ(zeros.fraction, 1);
+}
+
+} // namespace
+} // namespace btml::kernel
