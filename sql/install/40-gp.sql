@@ -60,7 +60,7 @@ LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 10000 AS 'MODULE_PA
 CREATE FUNCTION btml.gp_downdate(model btml.model, input record, y float8) RETURNS btml.model
 LANGUAGE C STABLE CALLED ON NULL INPUT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'btml_gp_downdate_record';
 COMMENT ON FUNCTION btml.gp_update(btml.model, float8[], float8) IS
-'the model given one observation more, of weight 1; kernels, noise, calibration and the scale of the target stay as trained; a mixture exactly, in time of the model''s bytes; boosted members exactly, by making their residuals anew; a sum by solving its systems again, which takes as long as the end of its training; x as for btml.predict; a point outside of the training range, with a NOTICE, counts as one at its end, or under outside => ''prior'' leaves the model as it is; error 22023 for a NULL or a category that no training row has; NULL for a NULL model';
+'the model given one observation more, of weight 1; kernels, noise, calibration and the scale of the target stay as trained; a mixture exactly, in time of the model''s bytes; boosted members exactly, by making their residuals anew; a sum by solving its systems again, which takes as long as the end of its training; x as for btml.predict; a point outside of the training range, with a NOTICE, counts as one at its end, or under outside => ''prior'' leaves the model as it is; error 22023 for a NULL or a category that no training row has, 22003 for a target more than 1e15 standard deviations from the trained ones'' mean; NULL for a NULL model';
 COMMENT ON FUNCTION btml.gp_update(btml.model, record, float8) IS
 'the same with features by column name, as btml.predict finds them';
 COMMENT ON FUNCTION btml.gp_downdate(btml.model, float8[], float8) IS
