@@ -225,6 +225,34 @@ TEST(GaussianProcess, MembersAreMixedByTheirLikelihood) {
               members[2].model.members[0].encoding.features()[0].shift);
 }
 
+// A power of two times all weights is as much noise, and changes nothing else, to the last bit.
+TEST(GaussianProcess, OnlyRatiosOfWeightsMatter) {
+    for (const double factor : {0x1p-40, 0x1p18})
+        for (const Combine combine : {Combine::mixture, Combine::kernel_sum, Combine::boosted})
+            for (const std::optional<double> noise : {std::optional<double>(), std::optional(0.25)}) {
+                QuietContext context;
+                Options options = plain_options();
+                options.combine = combine;
+                options.members = 4;
+                options.noise = noise;
+                if (combine == Combine::kernel_sum) options.search = Search::local;
+                std::vector<PlainRow> rows = random_rows(80, 3);
+                for (size_t i = 0; i < rows.size(); i++) rows[i].weight = static_cast<double>(1 + i % 3);
+                Model model = fit_rows(rows, options, {true, false}, context).model;
+                for (PlainRow& row : rows) row.weight *= factor;
+                if (noise) options.noise = *noise * factor;
+                Model scaled = fit_rows(rows, options, {true, false}, context).model;
+                EXPECT_EQ(scaled.leave_one_out->mean_nll, model.leave_one_out->mean_nll);
+                Predictor predictor(model), scaled_predictor(scaled);
+                for (const PlainRow& row : rows) {
+                    const Normal at = predictor.latent(features_of(row));
+                    const Normal scaled_at = scaled_predictor.latent(features_of(row));
+                    EXPECT_EQ(scaled_at.mean, at.mean);
+                    EXPECT_EQ(scaled_at.variance, at.variance);
+                }
+            }
+}
+
 TEST(GaussianProcess, OrderOfRowsAndThreadsLeaveNoTrace) {
     for (const int members : {1, 2, 5}) {
         Options options = plain_options();
