@@ -241,6 +241,15 @@ TEST(GaussianProcessModel, ImpossibleUpdatesAreRefused) {
               "the observation to remove is not in the model");
 }
 
+TEST(GaussianProcessModel, SignalIsWhateverTheScale) {
+    QuietContext context;
+    Model model = fit_rows(random_rows(25, 3), plain_options(), {}, context).model;
+    const double before = signal(model);
+    EXPECT_GT(before, 0);
+    model.scale = 1e-170; // its square is 0
+    EXPECT_EQ(signal(model), before);
+}
+
 // Draws have the means and covariances of the posterior; those of a mixture come from its members.
 TEST(GaussianProcessModel, DrawsHaveTheDistributionOfTheModel) {
     QuietContext context;
