@@ -89,8 +89,9 @@ double is_covered(double residual, double variance) {
 Variances likeliest_variances(const Residuals& residuals, const BoostedTraining& training, RunContext& context) {
     static constexpr double least_ratio = 1e-6, most_ratio = 1e6;
     static constexpr int evaluations = 30;
+    const double unit = unit_of_weights(residuals.rows.weight.span());
     const auto at = [&](double log_ratio) {
-        const double ratio = std::exp(log_ratio);
+        const double ratio = std::exp(log_ratio) / unit;
         const double noise = training.noise.value_or(
             std::max(training.least_noise, residuals.mean({1, ratio}, context, standardised_square)));
         return Variances{noise, noise * ratio};

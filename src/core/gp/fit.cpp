@@ -322,8 +322,8 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     const TrainingColumns& training = data_.training;
     FitResult result = empty_model(Combine::kernel_sum);
     time("training the sum", [&] {
-        const Observations observations = make_observations(training.target.span(), training.weight.span(), context_);
-        TrainedSum trained = train_sum(encoding_without_shifts(), training.views(), observations,
+        TrainedSum trained = train_sum(encoding_without_shifts(), training.views(),
+                                       make_observations(training.target.span(), training.weight.span(), context_),
                                        sum_training(members, evaluations), context_);
         const SumScore& score = trained.leave_one_out;
         result.model.leave_one_out = LeaveOneOut{training.rows(), score.mean_nll + std::log(spread_.scale),

@@ -17,13 +17,19 @@ Candidate MemberTraining::find(std::span<const double> target, size_t member, ui
     const auto seed = static_cast<uint64_t>(options_.seed);
     Encoding encoding(views, target, rows_.weight.span(), value_bits_, shifts(views.size(), seed, member),
                       options_.outside, context);
+    const double unit = unit_of_weights(rows_.weight.span());
     const DistinctRows distinct = [&] {
         const BitRows bits = encoding.encode_rows(views, context);
-        const Observations observations = make_observations(target, rows_.weight.span(), context);
+        Observations observations = make_observations(target, rows_.weight.span(), context);
+        divide_weights(observations, unit);
         return merge_equal_rows(bits, encoding.bits(), observations, context);
     }();
+    KernelLimits limits = limits_;
+    if (limits.noise) *limits.noise /= unit;
+    limits.least_noise /= unit;
     FoundOrder found =
-        search_order(encoding, distinct, {options_.search, evaluations, limits_, {}, seed, member}, context);
+        search_order(encoding, distinct, {options_.search, evaluations, limits, {}, seed, member}, context);
+    found.kernel.noise *= unit;
     return {std::move(encoding), std::move(found)};
 }
 

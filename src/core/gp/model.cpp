@@ -231,11 +231,11 @@ Model decode(Reader& reader, RunContext& context) {
     return model;
 }
 
-std::vector<double> relevance(const Model& model) {
+// By feature, on the scale.
+static std::vector<double> prior_variances(const Model& model) {
     std::vector<double> variances(model.features.size(), 0.0);
     const auto add = [&](const BitOrder& order, const std::vector<double>& weights, double share) {
-        for (size_t level = 0; level < order.size(); level++)
-            variances[order[level]] += share * weights[level] * model.scale * model.scale;
+        for (size_t level = 0; level < order.size(); level++) variances[order[level]] += share * weights[level];
     };
     for (const Member& member : model.members) {
         const double share = model.combine == Combine::boosted ? member.weight * member.weight : member.weight;
@@ -243,6 +243,12 @@ std::vector<double> relevance(const Model& model) {
     }
     if (model.sum)
         for (const SumModel::Member& member : model.sum->members()) add(member.order, member.weights, 1);
+    return variances;
+}
+
+std::vector<double> relevance(const Model& model) {
+    std::vector<double> variances = prior_variances(model);
+    for (double& variance : variances) variance *= model.scale * model.scale;
     return variances;
 }
 
@@ -263,8 +269,8 @@ double log_likelihood(const Model& model) {
 
 double signal(const Model& model) {
     double variance = 0;
-    for (const double part : relevance(model)) variance += part;
-    return variance / (model.scale * model.scale);
+    for (const double part : prior_variances(model)) variance += part;
+    return variance;
 }
 
 } // namespace btml::gp

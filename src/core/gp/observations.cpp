@@ -1,6 +1,7 @@
 #include "core/gp/observations.hpp"
 
 #include <cmath>
+#include <numeric>
 
 namespace btml::gp {
 
@@ -25,6 +26,16 @@ Observations make_observations(std::span<const double> target, std::span<const d
     std::copy(target.begin(), target.end(), result.target.begin());
     std::copy(weight.begin(), weight.end(), result.weight.begin());
     return result;
+}
+
+double unit_of_weights(std::span<const double> weight) {
+    if (weight.empty()) return 1;
+    const double mean = std::accumulate(weight.begin(), weight.end(), 0.0) / static_cast<double>(weight.size());
+    return std::scalbn(1.0, std::ilogb(mean));
+}
+
+void divide_weights(Observations& observations, double unit) {
+    for (double& weight : observations.weight) weight /= unit;
 }
 
 static void gather(const Buffer<double>& values, std::span<const uint32_t> order, Buffer<double>& sorted,

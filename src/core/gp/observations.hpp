@@ -27,6 +27,11 @@ void validate_observation(double target, double weight);
 // Copies both. Error invalid_argument where an observation is not valid.
 Observations make_observations(std::span<const double> target, std::span<const double> weight, RunContext& context);
 
+// The power of two at or below the mean weight, 1 without weights. Weights and noise both divided by it give the same
+// process to the last bit, in which noise is of the size of the targets' variance: searches and limits count on that.
+double unit_of_weights(std::span<const double> weight);
+void divide_weights(Observations& observations, double unit);
+
 // Writes the entries in this order of theirs into `sorted`, whose memory is used again.
 void gather(const Observations& observations, std::span<const uint32_t> order, Observations& sorted,
             RunContext& context);

@@ -249,8 +249,8 @@ uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, s
     return rows * std::max(learning, model);
 }
 
-TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, const Observations& observations,
-                     const SumTraining& training, RunContext& context) {
+TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
+                     SumTraining training, RunContext& context) {
     if (observations.size() >= SumModel::most_rows)
         throw Error(ErrorCode::limit_exceeded, format("a kernel sum has less than %zu rows, this one has %zu",
                                                       SumModel::most_rows, observations.size()));
@@ -268,6 +268,9 @@ TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> feat
         Block(context.memory(), "solutions of a kernel sum")};
     SumScore score{};
     uint64_t evaluations = 0;
+    const double unit = unit_of_weights(observations.weight.span());
+    divide_weights(observations, unit);
+    if (training.noise) *training.noise /= unit;
     {
         SumMembers members = choose_members(encoding, features, observations, training, training.evaluations * 2 / 5,
                                             training.noise.value_or(0), team, context);
@@ -275,7 +278,7 @@ TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> feat
         SumTrainer trainer(observations, training, std::move(members), team, context);
         trainer.learn_weights();
         trainer.solve();
-        parts.noise = trainer.noise();
+        parts.noise = unit * trainer.noise();
         parts.calibration = trainer.calibration();
         score = trainer.score(parts.calibration);
         evaluations = trainer.evaluations();
@@ -284,6 +287,7 @@ TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> feat
         std::vector<KernelSum::Member> trained = trainer.take_members();
         for (size_t m = 0; m < trained.size(); m++) parts.members[m].weights = std::move(trained[m].weights);
     }
+    divide_weights(observations, 1 / unit);
     parts.rows = copy_rows(features, observations.target.span(), observations.weight.span(), context);
     return {SumModel(std::move(parts), context), score, evaluations};
 }

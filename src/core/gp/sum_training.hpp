@@ -48,8 +48,8 @@ uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, s
 
 // `encoding` of the features, without shifts. Errors: limit_exceeded beyond SumModel::most_rows, memory_limit before
 // the work starts. Uses context.threads(); the result does not depend on how many there are.
-TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, const Observations& observations,
-                     const SumTraining& training, RunContext& context);
+TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
+                     SumTraining training, RunContext& context);
 
 // The model of these rows with the same kernels, noise and calibration: new solutions as at the end of a training, from
 // nothing, with no limit of evaluations. Memory as for training.

@@ -59,7 +59,6 @@ size_t find_row(const TrainingColumns& rows, std::span<const double> features, d
 void change_rows(TrainingColumns& rows, std::span<const double> features, double target, bool more,
                  RunContext& context) {
     if (more) {
-        validate_observation(target, 1);
         add_row(rows, features, target);
         return;
     }
@@ -68,18 +67,31 @@ void change_rows(TrainingColumns& rows, std::span<const double> features, double
     take_row(rows, row);
 }
 
+// On the scale. A number beyond is a mistake; squares of it would overflow, single precision's in a sum first.
+double scaled(const Model& model, double target) {
+    static constexpr double most = 1e15;
+    validate_observation(target, 1);
+    const double value = (target - model.centre) / model.scale;
+    if (!(std::abs(value) <= most))
+        throw Error(ErrorCode::out_of_range, format("target value %g is out of range", target), {},
+                    format("The model was trained on targets of mean %g and standard deviation %g, and takes those "
+                           "within %g standard deviations.",
+                           model.centre, model.scale, most));
+    return value;
+}
+
 bool change(Model& model, std::span<const double> features, double target, bool more, RunContext& context) {
     require_known(model, features);
     if (model.options.outside == Outside::prior && !features_outside(model, features).empty()) return false;
-    const double scaled = (target - model.centre) / model.scale;
+    const double value = scaled(model, target);
     if (model.combine == Combine::mixture) {
-        change_tries(model, features, scaled, more);
+        change_tries(model, features, value, more);
     } else if (model.combine == Combine::boosted) {
-        change_rows(*model.rows_of_members, features, scaled, more, context);
+        change_rows(*model.rows_of_members, features, value, more, context);
         retrain(model, context);
     } else {
         SumModel::Parts parts = std::move(*model.sum).take();
-        change_rows(parts.rows, features, scaled, more, context);
+        change_rows(parts.rows, features, value, more, context);
         model.sum.emplace(solve_again(std::move(parts), context));
     }
     more ? model.rows++ : model.rows--;
