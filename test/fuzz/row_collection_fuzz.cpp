@@ -9,7 +9,7 @@ using namespace btml;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     MemoryBudget budget(uint64_t{1} << 30);
     try {
-        const auto rows = boosting::RowCollection::parse({reinterpret_cast<const std::byte*>(data), size}, budget);
+        const auto rows = RowCollection::parse({reinterpret_cast<const std::byte*>(data), size}, budget);
         if (rows.flat_size() != size) std::abort();
         std::vector<std::byte> flat(size);
         rows.flatten(flat.data());
