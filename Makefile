@@ -5,7 +5,8 @@
 #   make test | demo | bench set everything up by themselves, in a private throw-away cluster
 #   make format              clang-format over the sources
 #
-# PG_CONFIG=/path/to/pg_config chooses the server; WERROR=1 turns warnings into errors.
+# PG_CONFIG=/path/to/pg_config chooses the server; WERROR=1 turns warnings into errors; WITH_CUDA=1 builds and installs
+# btml_cuda.so as well, which takes NVIDIA's compiler (NVCC=/path/to/nvcc).
 
 EXTENSION = btml
 MODULE_big = btml
@@ -19,7 +20,7 @@ objdir := build/module
 OBJS = $(patsubst src/%.cpp,$(objdir)/%.o,$(core_sources) $(pg_sources))
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA = $(wildcard sql/$(EXTENSION)--*--*.sql)
-EXTRA_CLEAN = build results regression.diffs regression.out output_iso
+EXTRA_CLEAN = build btml_cuda.so results regression.diffs regression.out output_iso
 
 REGRESS = $(filter-out $(EXTENSION)--%,$(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql))))
 REGRESS_OPTS = --load-extension=$(EXTENSION)
@@ -32,7 +33,7 @@ warnings = -Wall -Wextra -Wno-missing-format-attribute $(if $(filter 1,$(WERROR)
 PG_CXXFLAGS = -std=c++20 -fno-math-errno -ffp-contract=off -pthread -fvisibility-inlines-hidden $(warnings)
 # libstdc++ by name, because PGXS links with the C compiler. The version script alone decides what is exported: hiding
 # symbols in src/pg by a flag would hide the entry points as well on PostgreSQL 15 and older.
-SHLIB_LINK = -Wl,--version-script=src/btml.map -lstdc++ -pthread
+SHLIB_LINK = -Wl,--version-script=src/btml.map -lstdc++ -pthread -ldl
 # PGXS does not pass C++ flags to the rule for JIT bitcode.
 override with_llvm = no
 
@@ -67,6 +68,21 @@ $(objdir)/flags: force
 $(MODULE_big)$(DLSUFFIX): src/btml.map
 -include $(OBJS:.o=.d)
 
+# Loaded by btml.so when btml.device asks for it.
+NVCC = nvcc
+btml_cuda$(DLSUFFIX): src/core/cuda/kernel_sums.cu src/core/cuda/device_abi.h
+	$(NVCC) -std=c++17 -O3 -arch=all-major $(if $(filter 1,$(WERROR)),-Werror=all-warnings) -Isrc \
+	    -Xcompiler -fPIC,-Wall,-Wextra --shared -cudart static $< -o $@
+ifeq ($(WITH_CUDA),1)
+all: btml_cuda$(DLSUFFIX)
+install: install-cuda
+install-cuda: btml_cuda$(DLSUFFIX) installdirs
+	$(INSTALL_SHLIB) $< '$(DESTDIR)$(pkglibdir)/'
+endif
+uninstall: uninstall-cuda
+uninstall-cuda:
+	rm -f '$(DESTDIR)$(pkglibdir)/btml_cuda$(DLSUFFIX)'
+
 # A module for tests of the boundary alone.
 guard_test: build/guard_test.so
 build/guard_test.so: test/modules/guard/guard_test.cpp $(addprefix $(objdir)/,pg/bridge/guard.o core/base/error.o)
@@ -94,4 +110,4 @@ format:
 print-sources:
 	@printf '%s\n' $(core_sources) $(pg_sources)
 
-.PHONY: test demo bench format print-sources guard_test force
+.PHONY: test demo bench format print-sources guard_test install-cuda uninstall-cuda force

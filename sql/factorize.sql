@@ -111,6 +111,13 @@ SELECT strategy, s->'rows' AS rows, round((s->'metrics'->>'train_loss')::numeric
 CREATE TABLE outliers AS SELECT i % 20 AS a, i % 7 AS b, CASE WHEN i % 50 = 0 THEN 1e300 ELSE i % 20 + i % 3 END AS heavy, CASE WHEN i % 50 = 0 THEN 1e149 ELSE i % 20 + i % 3 END AS large, (i % 50 > 0)::int AS w, i % 50 = 0 AS held_out FROM generate_series(1, 1000) i;
 SELECT rows, splits, different, value_error, criterion, target, role FROM unnest('{variance,mse_sum}'::text[]) criterion, (VALUES ('heavy', 'weight', 'w'), ('large', 'holdout', 'held_out')) v(target, role, name),
     compare(format('SELECT a, o.b, %s AS y, %s, i FROM outliers o JOIN generate_series(1, 5) i ON i = o.b', target, name), format('trees => 3, max_leaves => 5, criterion => %L, %s => %L', criterion, role, name)) c;
+-- Of equal targets the held-out rows alone say how fine the residuals are.
+SELECT strategy, round((s->'metrics'->>'train_loss')::numeric, 9) AS train_loss, round((s->'metrics'->>'holdout_loss')::numeric, 9) AS holdout_loss
+FROM unnest('{enumerate,factorize}'::text[]) strategy,
+    btml.summary(btml.boost_fit('SELECT a, CASE WHEN w = 0 THEN 1e200 WHEN a = 0 THEN 3.7 ELSE 3.25 END AS y, w, a = 0 AS held_out FROM outliers', 'y', weight => 'w', holdout => 'held_out', trees => 2, strategy => strategy)) s;
+-- What rounding leaves of the mean is no tree.
+SELECT strategy, (SELECT value FROM btml.trees(model)) AS value, (SELECT count(*) FROM btml.training_log(model)) AS iterations FROM unnest('{enumerate,factorize}'::text[]) strategy,
+    LATERAL (SELECT btml.boost_fit('SELECT i % 5 AS a, ln(i) AS y, i % 4 = 0 AS held_out FROM generate_series(1, 25) i', 'y', holdout => 'held_out', early_stopping => 3, min_leaf_rows => 20, strategy => strategy) AS model) m;
 -- Weights that are no multiples of one another: what doubles round of them makes no rows, and no leaf of such rows.
 SELECT min_leaf_rows, criterion, count(t_feature) AS splits, count(*) FILTER (WHERE different) AS different, round(max(value_error)::numeric, 9) AS value_error
 FROM unnest('{0,1,20}'::float8[]) min_leaf_rows, unnest('{variance,mse_sum}'::text[]) criterion,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace btml::pg {
 
@@ -9,5 +10,6 @@ void define_settings();
 
 uint64_t memory_limit_bytes(); // btml.memory_limit
 int thread_count();            // btml.threads; 0 there means max_parallel_workers_per_gather + 1
+std::string cuda_library();    // the path of btml_cuda.so where btml.device asks for it, or else nothing
 
 } // namespace btml::pg

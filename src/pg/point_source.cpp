@@ -1,5 +1,9 @@
 #include "pg/point_source.hpp"
 
+extern "C" {
+#include "parser/parse_coerce.h"
+}
+
 namespace btml::pg {
 
 namespace {
@@ -15,7 +19,10 @@ int find(const Source& source, std::string_view name) {
 PointSource::PointSource(const std::string& source, const char* what, PointParts parts)
     : source_(Source::of_rows(source)), what_(what), parts_(std::move(parts)) {
     find_parts();
-    find_coordinates();
+    if (OidIsValid(parts_.plain_x))
+        find_plain_x();
+    else
+        find_coordinates();
 }
 
 PointSource::PointSource(const std::string& source, const char* what, PointParts parts, const PointSource& like)
@@ -82,6 +89,19 @@ void PointSource::find_coordinates() {
                     "\"id\", \"weight\" and those with a part of their own.");
 }
 
+void PointSource::find_plain_x() {
+    const int x = source_.column("x");
+    const Oid type = source_.columns()[static_cast<size_t>(x)].type, wanted = parts_.plain_x;
+    if (!pg_call([=] { return IsBinaryCoercible(type, wanted); }))
+        throw Error(ErrorCode::wrong_type,
+                    format("column \"x\" of the %s has type %s, not %s", what_,
+                           pg_call([=] { return format_type_be(type); }),
+                           pg_call([=] { return format_type_be(wanted); })),
+                    "", format("Cast it: x::%s.", pg_call([=] { return format_type_be(wanted); })));
+    names_.push_back("x");
+    coordinates_.push_back({"x", x, NumberKind::none, {}});
+}
+
 std::optional<size_t> PointSource::dimensions() const {
     if (coordinates_[0].number == NumberKind::none) return std::nullopt;
     return coordinates_.size();
@@ -105,11 +125,12 @@ class PointSource::Reader : public RowSink {
     }
 
   private:
-    [[noreturn]] void refuse(ErrorCode code, const Column& column, const char* what, const char* hint) const {
+    [[noreturn]] void refuse(ErrorCode code, const Column& column, const char* what, const char* hint,
+                             const std::string& detail = {}) const {
         throw Error(code,
                     format("row %llu of the %s has %s in column \"%s\"", static_cast<unsigned long long>(rows_),
                            source_.what_, what, column.name.c_str()),
-                    "", hint);
+                    detail, hint);
     }
 
     void check(const Column& column, double x) const {
@@ -146,14 +167,17 @@ class PointSource::Reader : public RowSink {
     void check_length(const Column& column, size_t length, size_t& expected) const {
         if (expected == 0) expected = length;
         if (length != expected)
-            refuse(ErrorCode::invalid_argument, column,
-                   format("%zu numbers, where row 1 has %zu,", length, expected).c_str(),
-                   "All arrays of one source must have the same length.");
+            refuse(ErrorCode::invalid_argument, column, format("an array of length %zu", length).c_str(),
+                   "All arrays of one column must have the same length.",
+                   format("Row 1 has one of length %zu.", expected));
     }
 
     void read_coordinates(const Datum* values, const bool* nulls) {
         const Column& first = source_.coordinates_[0];
-        if (first.number != NumberKind::none) {
+        if (OidIsValid(source_.parts_.plain_x)) {
+            if (nulls[first.position]) check(first, null_number);
+            point_.plain_x = values[first.position];
+        } else if (first.number != NumberKind::none) {
             for (size_t c = 0; c < x_.size(); c++) x_[c] = number(source_.coordinates_[c], values, nulls);
         } else {
             if (!array(first, values, nulls, x_)) check(first, null_number);
@@ -201,6 +225,12 @@ class PointSource::Reader : public RowSink {
 uint64_t PointSource::read(const std::function<void(const PointRow&)>& take, RunContext& context) const {
     Reader reader(*this, take);
     return source_.read_rows(reader, "reading points", context);
+}
+
+uint64_t PointSource::read_blocks(const std::function<void(const PointRow&)>& take, uint64_t seed,
+                                  RunContext& context) const {
+    Reader reader(*this, take);
+    return source_.read_blocks(reader, "reading points", seed, context);
 }
 
 } // namespace btml::pg

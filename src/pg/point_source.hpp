@@ -14,11 +14,13 @@ struct PointParts {
     bool weights = false;
     std::optional<std::string> values; // a column of numbers or, with `arrays`, of arrays of them
     bool arrays = false;
+    Oid plain_x = InvalidOid; // a type: the column x must have it, and its values are given as they are
 };
 
 struct PointRow {
     uint64_t number; // of the row, from 0
     std::span<const double> x;
+    Datum plain_x;                  // where asked for; x is empty then
     std::span<const double> values; // of the column so named; empty where it is NULL
     double weight;                  // 1 without a column `weight`
     std::string_view id;            // the column `id` as text, or the number of the row from 1
@@ -35,13 +37,15 @@ class PointSource {
 
     // Names of columns; of an array, "x" alone.
     const std::vector<std::string>& coordinates() const { return names_; }
-    // Number of coordinates; nothing for arrays, whose first row says it.
+    // Number of coordinates; nothing for arrays, whose first row says it, and for plain_x.
     std::optional<size_t> dimensions() const;
 
     // Gives each row to `take`; returns their number. Can be called again, to read anew. Errors: null_value and
     // out_of_range for a NULL, NaN or infinite number, wrong_type for arrays of more than one dimension,
     // invalid_argument for an empty array and for arrays of different lengths, naming row and column.
     uint64_t read(const std::function<void(const PointRow&)>& take, RunContext& context) const;
+    // The same in a random order of the table's blocks; errors as block_queries.
+    uint64_t read_blocks(const std::function<void(const PointRow&)>& take, uint64_t seed, RunContext& context) const;
 
   private:
     class Reader;
@@ -56,6 +60,7 @@ class PointSource {
 
     void find_parts();
     void find_coordinates();
+    void find_plain_x();
     Column column(int position, bool arrays) const;
 
     Source source_;

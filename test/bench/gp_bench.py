@@ -12,8 +12,8 @@ import sys
 
 ROWS = int(os.environ.get("BTML_BENCH_GP_ROWS", "1300000"))
 EVALUATIONS = int(os.environ.get("BTML_BENCH_GP_EVALUATIONS", "2000"))
-QUERY_ROWS = 1000000
-SMALL_ROWS, SMALL_QUERY_ROWS = 20000, 100000
+QUERY_ROWS = min(ROWS, 1000000)
+SMALL_ROWS, SMALL_QUERY_ROWS = min(ROWS, 20000), min(ROWS, 100000)
 FEATURES = [f"x{i}" for i in range(1, 12)]
 
 # Correlated features on a grid of 10,000 values, and a smooth function of four of them with noise.

@@ -173,6 +173,30 @@ TEST(Factorised, EqualsEnumerated) {
     EXPECT_GT(fitted, 150);
 }
 
+// Leaves whose errors are next to nothing beside those of the first tree.
+TEST(Factorised, EqualsEnumeratedDownToRounding) {
+    int fitted = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        RandomTraining training(seed + 940'000);
+        Options options;
+        options.trees = 4;
+        options.learning_rate = 1;
+        options.max_leaves = 6;
+        options.min_leaf_rows = 3;
+        options.l2 = 0.5;
+        options.criterion = Criterion::mse_sum;
+        try {
+            const Model enumerated = training.fit_either(false, options, 1);
+            expect_same_model(enumerated, training.fit_either(true, options, 1));
+            fitted += !enumerated.trees.empty() && enumerated.trees[0].size() > 1;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+        }
+    }
+    EXPECT_GT(fitted, 80);
+}
+
 // Rows that a factorised set holds, against those that differ in keys, features or target.
 class EqualRows {
   public:

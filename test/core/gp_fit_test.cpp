@@ -356,9 +356,10 @@ TEST(GaussianProcess, Refusals) {
 // The estimate is checked before any work and is enough for it.
 TEST(GaussianProcess, MemoryIsEstimatedBeforehand) {
     const std::vector<PlainRow> rows = random_rows(20000, 1);
-    for (const int members : {1, 3}) {
+    for (const int members : {1, 3, -3}) {
         Options options = plain_options();
-        options.members = members;
+        options.members = std::abs(members);
+        options.combine = members < 0 ? Combine::boosted : Combine::automatic;
         options.evaluations = 6;
         QuietContext large(2);
         Dataset data = dataset_of(rows, {}, large);
@@ -374,7 +375,7 @@ TEST(GaussianProcess, MemoryIsEstimatedBeforehand) {
             }
         }
         EXPECT_GT(enough, 0u);
-        EXPECT_LT(enough, 20000u * 300 * static_cast<uint64_t>(members));
+        EXPECT_LT(enough, 20000u * 300 * static_cast<uint64_t>(std::abs(members)));
     }
 }
 

@@ -84,6 +84,21 @@ TEST(Split, GainsOfRoundingAreNone) {
     EXPECT_NEAR(least, 1e-18 * loss * std::ldexp(weight, 2 * units.grid), 1e-9 * least);
 }
 
+// So no tie of queries that cancel is decided by what they round, and no tree is grown of it.
+TEST(Split, ErrorsAndMeansOfRoundingAreNone) {
+    SumUnits units;
+    units.grid = 40;
+    const double loss = 7, unit = std::ldexp(1, 80);
+    const SplitRules rules({}, units, loss);
+    EXPECT_NEAR(rules.error_tie({{0, 4}, 4}), 1e-12 * loss * unit, 1e-9 * loss * unit * 1e-12);
+    const int64_t squares = int64_t{1} << 62;
+    const SplitRules fine({}, units, 1e-6);
+    EXPECT_NEAR(fine.error_tie({{0, 4}, squares}), 1e-9 * std::ldexp(1, 60), 1e-9 * 1e-9 * std::ldexp(1, 60));
+    const auto edge = static_cast<int64_t>(1e-9 * std::sqrt(loss * unit) * 4);
+    EXPECT_TRUE(rules.is_centred({edge - 1, 4}));
+    EXPECT_FALSE(rules.is_centred({edge + 5, 4}));
+}
+
 TEST(Histogram, SumsEveryRowOnce) {
     for (uint64_t seed = 0; seed < 24; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));

@@ -35,7 +35,7 @@ FactorisedSet::RowWeights FactorisedSet::start_residuals(Dataset& dataset) {
     holdout_count_ = std::accumulate(held_out.begin(), held_out.end(), 0.0);
     if (weighted_) scale_ = most_sum_bits - 1 - weight_exponent_ - std::ilogb(train_count_ + holdout_count_);
     find_base(dataset.target, train[target], held_out);
-    choose_grid(dataset.target, train[target]);
+    choose_grid(dataset.target, train[target], held_out);
     dataset.target.clear();
     for (size_t i = 0; i < held_out.size(); i++) {
         poll_at(i);
@@ -69,12 +69,14 @@ void FactorisedSet::find_base(const Buffer<double>& target, const Buffer<double>
     base_ = mean_of(sum, count, scale);
 }
 
-void FactorisedSet::choose_grid(const Buffer<double>& target, const Buffer<double>& train) {
+void FactorisedSet::choose_grid(const Buffer<double>& target, const Buffer<double>& train,
+                                const Buffer<double>& held_out) {
     const double unit = std::ldexp(1, weight_exponent_ + shift_), total = train_count_ * unit;
     double most = 0;
-    for (size_t i = 0; i < target.size(); i++)
+    for (size_t i = 0; i < target.size(); i++) {
+        poll_at(i);
         if (train[i] > 0) most = std::max(most, std::fabs(target[i] - base_));
-    context_.poll();
+    }
     values_.resize(target.size());
     if (most > 0) {
         const int trial = std::min(39, (126 - std::ilogb(train_count_)) / 2 - 1) - std::ilogb(most);
@@ -85,8 +87,11 @@ void FactorisedSet::choose_grid(const Buffer<double>& target, const Buffer<doubl
     } else {
         // Equal targets: only those held out, if any, differ from the mean.
         double apart = 0;
-        for (const double y : target) apart = std::max(apart, std::fabs(y - base_));
-        if (apart > 0 && apart < too_large_target) value_grid_ = value_bits - std::ilogb(apart);
+        for (size_t i = 0; i < held_out.size(); i++) {
+            poll_at(i);
+            if (held_out[i] > 0) apart = std::max(apart, std::fabs(target[i] - base_));
+        }
+        if (apart > 0) value_grid_ = value_bits - std::ilogb(apart);
     }
     for (size_t i = 0; i < target.size(); i++) {
         poll_at(i);

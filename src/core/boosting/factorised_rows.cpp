@@ -20,6 +20,12 @@ void keep(Buffer<T>& array, size_t width, const Buffer<RowId>& kept, RunContext&
     array.shrink_to_fit();
 }
 
+void weigh_each(Buffer<double>& weights, uint64_t rows) {
+    if (!weights.empty()) return;
+    weights.resize(rows);
+    std::fill(weights.begin(), weights.end(), 1);
+}
+
 } // namespace
 
 FactorisedSet::RowWeights FactorisedSet::population(const Dataset& dataset, bool held_out) {
@@ -27,10 +33,7 @@ FactorisedSet::RowWeights FactorisedSet::population(const Dataset& dataset, bool
     for (size_t t = 0; t < join_.tables().size(); t++) weights.emplace_back(context_.memory(), "weights");
     const auto multiply = [&](int table, const auto& factor_of) {
         Buffer<double>& factors = weights[static_cast<size_t>(table)];
-        if (factors.empty()) {
-            factors.resize(join_.tables()[static_cast<size_t>(table)].rows);
-            std::fill(factors.begin(), factors.end(), 1);
-        }
+        weigh_each(factors, join_.tables()[static_cast<size_t>(table)].rows);
         for (size_t i = 0; i < factors.size(); i++) {
             poll_at(i);
             factors[i] *= factor_of(i);
@@ -86,10 +89,7 @@ void FactorisedSet::leave_out_equal_rows(size_t t) {
     for (RowWeights* const population : {&train_, &held_out_}) {
         if (population->empty()) continue;
         Buffer<double>& weights = (*population)[t];
-        if (weights.empty()) {
-            weights.resize(first.size());
-            std::fill(weights.begin(), weights.end(), 1);
-        }
+        weigh_each(weights, first.size());
         for (size_t row = 0; row < first.size(); row++) {
             poll_at(row);
             if (first[row] != row) weights[first[row]] += weights[row];
@@ -115,10 +115,7 @@ void FactorisedSet::sample(uint64_t tree) {
     }
     const GroupedTable& table = join_.tables()[static_cast<size_t>(target_table_)];
     Buffer<double>& weights = in_bag_[static_cast<size_t>(target_table_)];
-    if (weights.empty()) {
-        weights.resize(table.rows);
-        std::fill(weights.begin(), weights.end(), 1);
-    }
+    weigh_each(weights, table.rows);
     for (size_t i = 0; i < weights.size(); i++) {
         poll_at(i);
         const uint64_t row = table.order.empty() ? i : table.order[i];

@@ -88,7 +88,7 @@ class FactorisedSet : public TrainingSet {
     relational::Selection selection(const Node& node, const RowWeights& population) const;
     relational::FilterQuery plain_query(double coefficient, int power) const;
     void find_base(const Buffer<double>& target, const Buffer<double>& train, const Buffer<double>& held_out);
-    void choose_grid(const Buffer<double>& target, const Buffer<double>& train);
+    void choose_grid(const Buffer<double>& target, const Buffer<double>& train, const Buffer<double>& held_out);
     double sum_squares(const Buffer<double>& target, const Buffer<double>& train, int grid);
     void refine_sums();
     double square_unit() const;

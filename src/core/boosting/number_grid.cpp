@@ -14,6 +14,8 @@ WeightScale scale_of_weights(const Buffer<double>& weight) {
     return {exponent, exponent >= 0 && exponent <= 10 ? 0 : -exponent};
 }
 
+static constexpr double too_large_target = 1e150; // its square could overflow a sum
+
 void check_targets(double largest) {
     if (!(largest < too_large_target))
         throw Error(ErrorCode::out_of_range, format("target value of magnitude %g is out of range", largest), {},

@@ -20,7 +20,6 @@ struct WeightScale {
 };
 WeightScale scale_of_weights(const Buffer<double>& weight);
 
-inline constexpr double too_large_target = 1e150; // its square could overflow a sum
 // Error out_of_range for a largest magnitude of targets that is so large.
 void check_targets(double largest);
 

@@ -27,9 +27,9 @@ SplitRules::SplitRules(const Options& options, const SumUnits& units, double los
       l2(std::min(std::ldexp(options.l2, units.shift), 1e60)),
       min_gain(std::ldexp(options.min_gain, 2 * units.grid + units.shift)),
       square_unit(units.square_unit),
+      first_loss(std::ldexp(loss, 2 * units.grid)),
       // Every tree before rounds the residual of a row by up to half a unit.
-      rounding(std::max(static_cast<double>(options.trees) * options.trees / 4,
-                        std::ldexp(noise_of_loss * loss, 2 * units.grid))) {
+      rounding(std::max(static_cast<double>(options.trees) * options.trees / 4, noise_of_loss * first_loss)) {
     static constexpr double most = 0x1p62;
     const auto least_count = [&](double rows) {
         const auto count = static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.scale)), 1.0, most));
@@ -64,11 +64,21 @@ double SplitRules::least_gain(Stats total) const {
     return std::max({min_gain, noise * s * s / (n + l2), n * rounding});
 }
 
+bool SplitRules::is_centred(Stats total) const {
+    const double mean = static_cast<double>(total.sum) / weight(total.count);
+    return mean * mean <= rounding;
+}
+
+// Sums of squares that come from queries cancel the squares of the target itself.
+double SplitRules::error_tie(NodeSums node) const {
+    return std::max(tie * mean_square_error(node), noise * first_loss);
+}
+
 SplitSearch::SplitSearch(const SplitRules& rules, const NodeSums& node)
     : rules_(rules),
       node_(node),
       least_gain_(rules.least_gain(node.total)),
-      tolerance_(rules.criterion == Criterion::mse_sum ? tie * rules.mean_square_error(node) : 0) {}
+      tolerance_(rules.criterion == Criterion::mse_sum ? rules.error_tie(node) : 0) {}
 
 Candidates SplitSearch::no_candidates() const {
     return rules_.criterion == Criterion::mse_sum ? Candidates(0, tolerance_) : Candidates(tie, 0);

@@ -2,8 +2,8 @@
 //
 // With sums s and weights n of the residuals (l2: λ), the gain of a split is
 // s_L²/(n_L+λ) + s_R²/(n_R+λ) − s_v²/(n_v+λ), the decrease of the squared error. Gains within 1e-9 relative of the best
-// are a tie, which the first feature wins, then the lowest threshold or the fewest categories (those with the least
-// mean residuals before those with the largest), then NULL on the left.
+// are a tie (for criterion mse_sum, see SplitRules::error_tie), which the first feature wins, then the lowest threshold
+// or the fewest categories (those with the least mean residuals before those with the largest), then NULL on the left.
 #pragma once
 
 #include "core/boosting/binning.hpp"
@@ -53,10 +53,14 @@ struct SplitRules {
     double mean_square_error(NodeSums sums) const;
     // Gains up to this are none: min_gain, and what rounding could feign, however the join is held.
     double least_gain(Stats total) const;
+    // Whether the mean is what rounding could feign of 0.
+    bool is_centred(Stats total) const;
+    // Sums of mean squared errors of a node's two sides that differ by less are a tie.
+    double error_tie(NodeSums node) const;
     bool may_split(Stats total) const { return total.count >= min_count && total.count - min_count >= min_count; }
 
     Criterion criterion;
-    double count_unit, l2, min_gain, square_unit, rounding;
+    double count_unit, l2, min_gain, square_unit, first_loss, rounding;
     int64_t min_count, min_category_count, slack;
     size_t max_split_categories;
 };

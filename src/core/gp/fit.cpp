@@ -37,6 +37,15 @@ Spread spread_of(const TrainingColumns& columns) {
     return {mean, std::isnormal(scale) ? scale : 1};
 }
 
+uint64_t evaluations_of(const Options& options, size_t rows) {
+    if (options.evaluations > 0) return static_cast<uint64_t>(options.evaluations);
+    return options.combine == Combine::boosted ? default_boosted_evaluations(rows) : default_evaluations(rows);
+}
+
+int boosted_members(const Options& options, size_t rows) {
+    return options.members > 0 ? options.members : boosted_members_within(evaluations_of(options, rows));
+}
+
 // Memory: the columns, then the searches for members side by side, or the tries and what builds and scores one.
 struct Estimate {
     ExpansionBytes columns;
@@ -50,8 +59,15 @@ struct Estimate {
         const uint64_t distinct = 2 * (bits + observations), trie = 64 + 16 + bits;
         search = small + dataset.rows * (distinct + sorting + observations + std::max(bits, gradient));
         const uint64_t last = std::max(sorting, sorted + observations + std::max(leave_one_out, trie));
-        const auto others = static_cast<uint64_t>(std::max(0, options.members - 1));
-        finish = small + dataset.rows * (bits + score + last + others * trie);
+        if (options.combine == Combine::boosted) { // every search while the tries before are there
+            static constexpr uint64_t residuals = 16;
+            const auto members = static_cast<uint64_t>(boosted_members(options, dataset.rows));
+            finish =
+                dataset.rows * (residuals + members * trie) + std::max(search, small + dataset.rows * (bits + last));
+        } else {
+            const auto others = static_cast<uint64_t>(std::max(0, options.members - 1));
+            finish = small + dataset.rows * (bits + score + last + others * trie);
+        }
     }
     // Besides the dataset.
     uint64_t peak(int workers) const {
@@ -321,13 +337,13 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
 }
 
 FitResult Trainer::fit_boosted(uint64_t evaluations) {
-    const int members = options_.members > 0 ? options_.members : boosted_members_within(evaluations);
     FitResult result = empty_model(Combine::boosted);
     Model& model = result.model;
     time("training members", [&] {
-        TrainedBoosted trained = train_boosted(
-            member_training(), data_.training, data_.held_out,
-            {members, evaluations, options_.noise, limits_.least_noise, spread_.centre, spread_.scale}, context_);
+        TrainedBoosted trained = train_boosted(member_training(), data_.training, data_.held_out,
+                                               {boosted_members(options_, data_.training.rows()), evaluations,
+                                                options_.noise, limits_.least_noise, spread_.centre, spread_.scale},
+                                               context_);
         const LeaveOneOut& score = trained.leave_one_out;
         model.members = std::move(trained.members);
         model.noise = trained.noise;
@@ -368,9 +384,7 @@ FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
 
 FitResult Trainer::fit() {
     const size_t rows = data_.training.rows();
-    const uint64_t by_rows =
-        options_.combine == Combine::boosted ? default_boosted_evaluations(rows) : default_evaluations(rows);
-    const uint64_t evaluations = options_.evaluations > 0 ? static_cast<uint64_t>(options_.evaluations) : by_rows;
+    const uint64_t evaluations = evaluations_of(options_, rows);
     const int members = options_.members > 0 ? options_.members : members_within(evaluations);
     FitResult result;
     if (options_.combine == Combine::boosted)

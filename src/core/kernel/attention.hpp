@@ -10,8 +10,8 @@ namespace btml::kernel {
 // which is therefore never formed.
 class Attention {
   public:
-    // Keys of d coordinates whose values are the components of V, at least one. Bandwidth, kernel and scale of the
-    // options are not looked at; epsilon is measured on the normalised output. Errors as of KernelSums.
+    // Keys of d coordinates whose values are the components of V, at least one. Bandwidth and kernel of the options
+    // are not looked at; epsilon is measured on the normalised output. Errors as of KernelSums.
     Attention(Keys keys, const Options& options, RunContext& context);
 
     // A row's std_error is the root mean square over its components. Queries have d coordinates.
@@ -19,7 +19,7 @@ class Attention {
 
   private:
     RunContext& context_;
-    size_t dimensions_;
+    std::vector<double> factors_; // by dimension, see Scale
     KernelSums sums_;
 };
 

@@ -93,6 +93,8 @@ DistinctKeys merge_equal_keys(Keys keys, const Options& options, ThreadTeam& tea
     for (size_t i = 0; i < sorted.size(); i++) rows[i] = sorted[i].row;
     DistinctKeys distinct{Frame(keys.points, rows, options), Points(dimensions, context.memory(), "keys"), columns,
                           Buffer<double>(context.memory(), "values of the keys"), norm_of_weights(keys, rows)};
+    distinct.points.reserve(sorted.size());
+    distinct.values.reserve(sorted.size() * columns);
     const Order order(keys);
     std::vector<double> point(dimensions), sums(columns);
     for (size_t i = 0, end = 0; i < sorted.size(); i = end) {

@@ -79,6 +79,11 @@ double Frame::exponent(const double* a, const double* b) const noexcept {
     return sum;
 }
 
+double Frame::value(const double* a, const double* b) const noexcept {
+    const double of_pair = exponent(a, b);
+    return kernel == Kernel::epanechnikov ? std::max(0.0, 1 - of_pair) : std::exp2(-of_pair);
+}
+
 double Frame::log_integral() const noexcept {
     const double d = static_cast<double>(centre.size());
     switch (kernel) {

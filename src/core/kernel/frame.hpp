@@ -23,6 +23,7 @@ struct Frame {
     }
     // −log₂ of the kernel (Gaussian, Laplacian), or ‖u‖² (Epanechnikov), of two points in these coordinates.
     double exponent(const double* a, const double* b) const noexcept;
+    double value(const double* a, const double* b) const noexcept;
     // ln ∫k(u) du.
     double log_integral() const noexcept;
 };

@@ -1,5 +1,6 @@
 #include "core/kernel/kernel_sums.hpp"
 
+#include "core/cuda/device.hpp"
 #include "core/kernel/exact_sums.hpp"
 #include "core/kernel/far_sums.hpp"
 #include "core/kernel/sampled_sums.hpp"
@@ -65,6 +66,16 @@ struct KernelSums::State {
                 std::log(total_weight(distinct)) + distinct.frame.log_integral() + distinct.frame.log_volume;
         const bool magnitudes = quantity == Quantity::sum && signs_differ(distinct);
         set = std::make_unique<KeySet>(std::move(distinct), magnitudes, team, context);
+        if (!options.cuda_library.empty()) open_device();
+    }
+
+    void open_device() {
+        try {
+            device = std::make_unique<cuda::Device>(options.cuda_library, *set, context);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::not_supported) throw;
+            device_failure = error.message();
+        }
     }
 
     // Whether a query's sums in float32 have lost keys that matter.
@@ -105,6 +116,8 @@ struct KernelSums::State {
     size_t dimensions = 0, results = 0;
     double log_normaliser = 0;   // of densities
     std::unique_ptr<KeySet> set; // none when every weight is 0
+    std::unique_ptr<cuda::Device> device;
+    std::string device_failure;
 };
 
 // The estimated error at which sampling stops, of the one asked for: 0.7 at a confidence of 0.99. A sample that misses
@@ -116,6 +129,7 @@ static double stopping_share(double confidence) {
 Estimates KernelSums::State::evaluate(const Points& queries) {
     const double rows = static_cast<double>(queries.rows()), pairs = rows * static_cast<double>(set->rows());
     if (options.method == Method::exact) return exact(queries, "exact sums were asked for");
+    if (options.method == Method::automatic && device) return exact(queries, "a CUDA device evaluates them");
     if (options.method == Method::automatic && pairs < few_pairs) return exact(queries, "there are few pairs");
     const Estimand estimand(quantity, *set);
     const QueryGroups groups(*set, queries, team, context);
@@ -151,7 +165,7 @@ Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& s
             continue;
         }
         finish([&](size_t c) { return sums[c] * set->values.scale(c); }, 0, &estimates.values[i * results]);
-        estimates.std_errors[i] = unit * std::sqrt(estimand.error(sums, variances) / static_cast<double>(results));
+        estimates.std_errors[i] = unit * std::sqrt(sampled.errors[i] / static_cast<double>(results));
     }
     sum_exactly(queries, unsure, estimates);
     const double rows = static_cast<double>(queries.rows()), norm = quantity == Quantity::sum
@@ -165,6 +179,7 @@ Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& s
 void KernelSums::State::sum_exactly(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates) {
     if (rows.empty()) return;
     Points some(dimensions, context.memory(), "queries");
+    some.reserve(rows.size());
     for (const uint32_t row : rows) some.append({queries.row(row), dimensions});
     const Estimates exact_ones = exact(some, {});
     for (size_t i = 0; i < rows.size(); i++)
@@ -173,7 +188,7 @@ void KernelSums::State::sum_exactly(const Points& queries, const Buffer<uint32_t
 
 Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
     Estimates estimates = nothing(queries.rows());
-    const Buffer<double> sums = exact_sums(*set, queries, team, context);
+    const Buffer<double> sums = device ? device->sums(queries) : exact_sums(*set, queries, team, context);
     Buffer<uint32_t> far(context.memory(), "queries far from every key");
     for (size_t i = 0; i < queries.rows(); i++) {
         const double* const of_row = &sums[i * set->columns()];
@@ -205,12 +220,29 @@ KernelSums::KernelSums(Keys keys, Quantity quantity, const Options& options, Run
 KernelSums::~KernelSums() = default;
 KernelSums::KernelSums(KernelSums&&) noexcept = default;
 
+uint64_t KernelSums::memory(size_t keys, size_t queries, size_t dimensions, size_t columns, int threads) {
+    const uint64_t number = sizeof(double), n = keys, m = queries, d = dimensions, c = columns,
+                   blocks = n / block_keys + 1;
+    const uint64_t given = 2 * number * (n * (d + c) + m * d); // buffers that grow hold up to twice their content
+    const uint64_t distinct = number * n * (d + c) + 64 * n;   // with hashes and the tree
+    const uint64_t packed = KeyBlocks::bytes(keys, dimensions, true) + blocks * block_keys * sizeof(float) * (c + 1);
+    const uint64_t tree = 2 * blocks * (number * d + 64), pilot = (QueryGroup::most_queries + 16) * number * 4 * blocks;
+    const uint64_t sample = packed + blocks * block_keys * sizeof(float) * (c + 1) + 32 * n;
+    const uint64_t sums = number * m * (4 * c + 8);
+    const uint64_t workers =
+        static_cast<uint64_t>(threads) * 2 *
+        (QueryGroup::bytes(dimensions, 2 * columns + 1) + QueryGroup::most_queries * number * (d + 2 * c + 1));
+    return given + distinct + tree + packed + pilot + sample + sums + workers;
+}
+
 Estimates KernelSums::evaluate(const Points& queries) {
     if (queries.dimensions() != state_->dimensions)
         throw Error(ErrorCode::invalid_argument,
                     format("queries have %zu coordinates, keys have %zu", queries.dimensions(), state_->dimensions));
     if (!state_->set || queries.rows() == 0) return state_->nothing(queries.rows());
-    return state_->evaluate(queries);
+    Estimates estimates = state_->evaluate(queries);
+    estimates.report.device_failure = state_->device_failure;
+    return estimates;
 }
 
 } // namespace btml::kernel

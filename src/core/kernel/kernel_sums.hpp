@@ -20,6 +20,7 @@ struct Report {
     uint64_t keys = 0;             // distinct ones
     double evaluated = 0;          // share of all pairs that was evaluated, the pilot's included
     double relative_error = 0;     // estimated, as Options::epsilon measures it; 0 when exact
+    std::string device_failure{};  // why the CUDA device that was asked for is not used; empty: it is, or none was
 };
 
 // Row by row as the queries came.

@@ -1,7 +1,10 @@
 #include "core/kernel/key_tree.hpp"
 
+#include "core/base/rng.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace btml::kernel {
 
@@ -40,8 +43,11 @@ void principal_direction(const std::vector<const double*>& keys, size_t dimensio
 
 } // namespace
 
-KeyTree::KeyTree(const Points& keys, ThreadTeam& team, RunContext& context)
+KeyTree::KeyTree(const Points& keys, size_t leaf_keys, std::optional<uint64_t> seed, ThreadTeam& team,
+                 RunContext& context)
     : dimensions_(keys.dimensions()),
+      leaf_keys_(leaf_keys),
+      seed_(seed),
       directions_(context.memory(), "a tree of the keys"),
       order_(context.memory(), "a tree of the keys", keys.rows()) {
     Buffer<Projected> projected(context.memory(), "a tree of the keys", keys.rows());
@@ -64,15 +70,26 @@ KeyTree::KeyTree(const Points& keys, ThreadTeam& team, RunContext& context)
     for (size_t i = 0; i < keys.rows(); i++) order_[i] = projected[i].key;
 }
 
+void KeyTree::choose_direction(size_t node, const Points& keys, std::span<const Projected> part) {
+    double* const direction = directions_.data() + node * dimensions_;
+    if (seed_) {
+        for (size_t k = 0; k < dimensions_; k++) // normal, by Box and Muller
+            direction[k] = std::sqrt(-2 * std::log(1 - random_unit(*seed_, node, 2 * k))) *
+                           std::cos(2 * std::numbers::pi * random_unit(*seed_, node, 2 * k + 1));
+        return;
+    }
+    std::vector<const double*> sample;
+    const size_t sampled = std::min(most_sampled, part.size());
+    for (size_t i = 0; i < sampled; i++) sample.push_back(keys.row(part[i * part.size() / sampled].key));
+    principal_direction(sample, dimensions_, direction);
+}
+
 void KeyTree::split(size_t node, const Points& keys, Buffer<Projected>& projected) {
     if (nodes_[node].left == 0) return;
-    const size_t begin = nodes_[node].first * leaf_keys, end = std::min(keys.rows(), nodes_[node].last * leaf_keys),
-                 middle = nodes_[nodes_[node].left].last * leaf_keys;
-    std::vector<const double*> sample;
-    const size_t sampled = std::min(most_sampled, end - begin);
-    for (size_t i = 0; i < sampled; i++) sample.push_back(keys.row(projected[begin + i * (end - begin) / sampled].key));
-    double* const direction = directions_.data() + node * dimensions_;
-    principal_direction(sample, dimensions_, direction);
+    const size_t begin = nodes_[node].first * leaf_keys_, end = std::min(keys.rows(), nodes_[node].last * leaf_keys_),
+                 middle = nodes_[nodes_[node].left].last * leaf_keys_;
+    choose_direction(node, keys, projected.span().subspan(begin, end - begin));
+    const double* const direction = directions_.data() + node * dimensions_;
     for (size_t i = begin; i < end; i++) projected[i].at = product(keys.row(projected[i].key), direction, dimensions_);
     const auto before = [](const Projected& a, const Projected& b) {
         return a.at != b.at ? a.at < b.at : a.key < b.key;

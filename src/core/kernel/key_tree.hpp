@@ -1,29 +1,29 @@
-// Keys in a tree of halves, each cut across the direction in which its keys vary most: the leaves are the blocks of the
-// tiles, all full but the last.
+// Keys in a tree of halves, whose leaves are all full but the last.
 #pragma once
 
 #include "core/base/threads.hpp"
 #include "core/kernel/points.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace btml::kernel {
 
 class KeyTree {
   public:
-    // At least one key.
-    KeyTree(const Points& keys, ThreadTeam& team, RunContext& context);
+    // At least one key; up to leaf_keys in a leaf. Each part is cut across the direction in which its keys vary most
+    // or, given a seed, across a random one (Dasgupta, Freund: Random projection trees and low dimensional manifolds,
+    // STOC 2008).
+    KeyTree(const Points& keys, size_t leaf_keys, std::optional<uint64_t> seed, ThreadTeam& team, RunContext& context);
 
-    size_t leaves() const noexcept { return (order_.size() + leaf_keys - 1) / leaf_keys; }
+    size_t leaves() const noexcept { return (order_.size() + leaf_keys_ - 1) / leaf_keys_; }
     // The keys, leaf by leaf; the last may have fewer than the others.
     std::span<const uint32_t> keys(size_t leaf) const noexcept {
-        const size_t first = leaf * leaf_keys;
-        return order_.span().subspan(first, std::min(leaf_keys, order_.size() - first));
+        const size_t first = leaf * leaf_keys_;
+        return order_.span().subspan(first, std::min(leaf_keys_, order_.size() - first));
     }
     // Where a point equal to a key leads to the key's leaf.
     size_t leaf_of(const double* point) const noexcept;
-
-    static constexpr size_t leaf_keys = 256;
 
   private:
     struct Node {
@@ -36,8 +36,10 @@ class KeyTree {
         uint32_t key;
     };
     void split(size_t node, const Points& keys, Buffer<Projected>& projected);
+    void choose_direction(size_t node, const Points& keys, std::span<const Projected> part);
 
-    size_t dimensions_;
+    size_t dimensions_, leaf_keys_;
+    std::optional<uint64_t> seed_;
     std::vector<Node> nodes_;
     Buffer<double> directions_; // by node
     Buffer<uint32_t> order_;

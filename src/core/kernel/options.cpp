@@ -15,7 +15,7 @@ template <class Choice, size_t count>
 static Choice choice_named(const char* option, std::string_view name, const std::array<const char*, count>& names) {
     for (size_t i = 0; i < count; i++)
         if (name == names[i]) return static_cast<Choice>(i);
-    refuse(option, name, quoted_list({names.begin(), names.end()}));
+    refuse(option, quoted_list({std::string(name)}), quoted_list({names.begin(), names.end()}));
 }
 
 Kernel kernel_named(std::string_view name) {
@@ -33,7 +33,7 @@ Method method_named(std::string_view name) {
 void Options::check() const {
     if (!(bandwidth > 0 && std::isfinite(bandwidth)))
         refuse("bandwidth", shortest(bandwidth), "finite and greater than 0");
-    if (!(epsilon > 0 && std::isfinite(epsilon))) refuse("epsilon", shortest(epsilon), "finite and greater than 0");
+    if (!(epsilon > 0 && epsilon <= 1)) refuse("epsilon", shortest(epsilon), "greater than 0 and at most 1");
     if (!(confidence > 0 && confidence < 1))
         refuse("confidence", shortest(confidence), "greater than 0 and less than 1");
 }

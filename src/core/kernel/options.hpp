@@ -4,6 +4,7 @@
 #include "core/base/error.hpp"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace btml::kernel {
@@ -39,9 +40,10 @@ struct Options {
     double epsilon = 0.1;
     double confidence = 0.99;
     uint64_t seed = 0;
+    std::string cuda_library; // the path of btml_cuda.so, for exact sums on a CUDA device; empty: on the CPU
 
-    // Error invalid_argument for a bandwidth that is not positive and finite, an epsilon that is not positive and
-    // finite and a confidence outside (0, 1).
+    // Error invalid_argument for a bandwidth that is not positive and finite, an epsilon outside (0, 1] and a
+    // confidence outside (0, 1).
     void check() const;
 };
 

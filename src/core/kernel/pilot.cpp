@@ -13,6 +13,8 @@ namespace {
 
 constexpr size_t pilot_queries = QueryGroup::most_queries;
 constexpr double sampling_margin = 1.3; // for the sample that sizes the others, and for those being uneven
+constexpr double worth_of_trees = 0.5;  // of the plan's cost without them
+constexpr double least_found = 0.1;     // of what is left to sampling, by one tree
 constexpr double most_least = 0.4;      // of the keys in the smallest sample
 
 struct Worker {
@@ -38,17 +40,23 @@ class Pilot {
         for (size_t i = 0; i < pilot_queries; i++) {
             const size_t position = random.below(queries.rows());
             of_group_.push_back(groups.group_of(position));
-            points_.append({queries.row(groups.rows()[position]), queries.dimensions()});
+            rows_.push_back(groups.rows()[position]);
+            points_.append({queries.row(rows_.back()), queries.dimensions()});
         }
     }
 
     void evaluate(const std::function<double(uint32_t)>& importance, ThreadTeam& team);
-    Plan plan(const Demand& demand) const;
+    // From then on, pairs that meet in the trees are no part of what is left to sampling. The share that they were, the
+    // groups' own leaves aside.
+    double remove_pairs(const RandomTrees& trees, const std::function<double(uint32_t)>& importance);
+    // of_pair: what the sample of a pair costs more, in units of a coordinate.
+    Plan plan(const Demand& demand, double of_pair) const;
+    double cost_of_trees() const;
 
   private:
     double magnitude() const;
     double typical_square() const;
-    double sampling_cost() const; // of a pair, an exact one's being 1
+    double sampling_cost(double of_pair) const; // an exact pair's being 1
 
     const KeySet& keys_;
     const Estimand& estimand_;
@@ -56,6 +64,7 @@ class Pilot {
     const Points& queries_;
     RunContext& context_;
     Points points_;
+    std::vector<uint32_t> rows_; // among the queries
     std::vector<size_t> of_group_;
     Buffer<double> sums_;    // [query][column], in the estimand's units
     Buffer<double> squares_; // [query][leaf]: the variance of a sample of 1 key in n, times 1/n
@@ -96,16 +105,54 @@ void Pilot::evaluate(const std::function<double(uint32_t)>& importance, ThreadTe
     });
 }
 
+double Pilot::remove_pairs(const RandomTrees& trees, const std::function<double(uint32_t)>& importance) {
+    const Frame& frame = keys_.distinct.frame;
+    const size_t leaves = keys_.tree.leaves(), squares = estimand_.squares();
+    std::vector<double> query(points_.dimensions()), of_pair(squares);
+    double all = 0, removed = 0;
+    for (size_t i = 0; i < pilot_queries; i++) {
+        context_.poll();
+        const size_t own = groups_.leaf(of_group_[i]);
+        for (size_t leaf = 0; leaf < leaves; leaf++)
+            if (leaf != own) all += squares_[i * leaves + leaf];
+        frame.apply(points_.row(i), query.data());
+        for (size_t t = 0; t < trees.trees(); t++)
+            for (const uint32_t key : trees.keys(t, trees.of_query(t, rows_[i]))) {
+                if (trees.leaf(key) == own || trees.met_before(t, rows_[i], key)) continue;
+                const double value = frame.value(query.data(), keys_.distinct.points.row(key));
+                for (size_t c = 0; c < squares; c++)
+                    of_pair[c] = value * value * estimand_.square(key, c) * importance(key);
+                double& left = squares_[i * leaves + trees.leaf(key)];
+                const double part = std::min(left, estimand_.error(&sums_[i * estimand_.columns()], of_pair.data()));
+                removed += part;
+                left -= part;
+                if (left < 1e-6 * part) left = 0; // what float32 leaves of a difference
+            }
+    }
+    return all > 0 ? removed / all : 0;
+}
+
+// Building the trees, leading the queries through them and summing over the pairs, as measured in nanoseconds.
+double Pilot::cost_of_trees() const {
+    const auto rows = static_cast<double>(queries_.rows()), keys = static_cast<double>(keys_.rows()),
+               dimensions = static_cast<double>(queries_.dimensions());
+    const double levels = std::max(1.0, std::log2(keys / RandomTrees::leaf_keys)), exact = 0.02 * (dimensions + 14),
+                 of_key = levels * (40 + dimensions), of_query = levels * (20 + dimensions / 2),
+                 of_pairs = static_cast<double>(RandomTrees::leaf_keys) * (exact + 1);
+    return static_cast<double>(RandomTrees::most_trees) * (keys * of_key + rows * (of_query + of_pairs)) /
+           (rows * keys * exact);
+}
+
 double Pilot::magnitude() const {
     double sum = 0;
     for (size_t i = 0; i < pilot_queries; i++) sum += estimand_.magnitude(&sums_[i * estimand_.columns()]);
     return sum / pilot_queries;
 }
 
-double Pilot::sampling_cost() const {
+double Pilot::sampling_cost(double of_pair) const {
     const auto dimensions = static_cast<double>(queries_.dimensions()), columns = static_cast<double>(keys_.columns());
     constexpr double of_kernel = 14;
-    return (dimensions + of_kernel + columns + static_cast<double>(estimand_.squares()) + 2) /
+    return (dimensions + of_kernel + columns + static_cast<double>(estimand_.squares()) + 2 + of_pair) /
            (dimensions + of_kernel + columns);
 }
 
@@ -119,7 +166,7 @@ double Pilot::typical_square() const {
 
 // Which leaves are near is for the least cost: from the nearest pairs of a query and a leaf on, what would be left to
 // sampling if all so far were summed exactly.
-Plan Pilot::plan(const Demand& demand) const {
+Plan Pilot::plan(const Demand& demand, double of_pair) const {
     struct Entry {
         double distance;
         uint32_t query, leaf;
@@ -157,7 +204,7 @@ Plan Pilot::plan(const Demand& demand) const {
                      fraction = variance / (variance + best.allowed),
                      sampled = sampling_margin * std::max(fraction, best.least) + best.least,
                      near = evaluated / (pilot_queries * static_cast<double>(keys_.rows())),
-                     cost = groups_.padding() * (near + sampling_cost() * sampled);
+                     cost = groups_.padding() * (near + sampling_cost(of_pair) * sampled);
         if (cost < best.cost) {
             best.cost = cost;
             best.near = entries[i].distance;
@@ -175,7 +222,19 @@ Plan plan_sample(const KeySet& keys, const Estimand& estimand, const QueryGroups
                  ThreadTeam& team, RunContext& context) {
     Pilot pilot(keys, estimand, groups, queries, seed, context);
     pilot.evaluate(importance, team);
-    return pilot.plan(demand);
+    Plan plan = pilot.plan(demand, 0);
+    const double cost = pilot.cost_of_trees();
+    if (cost > worth_of_trees * std::min(plan.cost, 1.0)) return plan;
+    // One tree shows whether they find anything.
+    const RandomTrees first(keys, queries, 1, seed, team, context);
+    if (pilot.remove_pairs(first, importance) < least_found) return plan;
+    auto trees = std::make_unique<RandomTrees>(keys, queries, RandomTrees::most_trees, seed, team, context);
+    pilot.remove_pairs(*trees, importance);
+    Plan with_trees = pilot.plan(demand, 2 * static_cast<double>(RandomTrees::most_trees));
+    with_trees.cost += cost;
+    if (with_trees.cost >= plan.cost) return plan;
+    with_trees.trees = std::move(trees);
+    return with_trees;
 }
 
 } // namespace btml::kernel

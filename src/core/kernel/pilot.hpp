@@ -4,6 +4,9 @@
 
 #include "core/kernel/estimand.hpp"
 #include "core/kernel/query_groups.hpp"
+#include "core/kernel/random_trees.hpp"
+
+#include <memory>
 
 namespace btml::kernel {
 
@@ -15,6 +18,7 @@ struct Demand {
 };
 
 struct Plan {
+    std::unique_ptr<RandomTrees> trees; // whose pairs are summed exactly; null: none
     double near = 0;      // leaves at a distance up to this from a group (QueryGroups::distance) are summed exactly
     double fraction = 1;  // of the keys in the sample that is then needed
     double least = 1;     // no sample is smaller than this fraction

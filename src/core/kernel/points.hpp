@@ -16,6 +16,7 @@ class Points {
     // limit_exceeded beyond 2^32 − 2 rows.
     void append(std::span<const double> coordinates);
 
+    void reserve(size_t rows) { coordinates_.reserve(rows * dimensions_); }
     size_t dimensions() const noexcept { return dimensions_; }
     size_t rows() const noexcept { return coordinates_.size() / dimensions_; }
     const double* row(size_t i) const noexcept { return coordinates_.data() + i * dimensions_; }

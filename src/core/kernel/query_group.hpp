@@ -20,9 +20,13 @@ class QueryGroup {
     // The kernel of a tile's queries and a block's keys, [query][key], or of the first `count` of those, rounded up to
     // pairs of vectors; valid until the next call.
     const float* evaluate(size_t tile, const KeyBlocks& keys, size_t block, size_t count = block_keys);
+    const float* values() const noexcept { return values_; }
     // What was evaluated last, squared or times a mask by key.
     void square() { functions_.square(values_, vectors_); }
     void multiply(const float* mask) { functions_.multiply(values_, mask, vectors_); }
+    void exclude(const uint32_t* of_keys, const uint32_t* of_queries) {
+        functions_.exclude(values_, of_keys, of_queries, vectors_);
+    }
     // Adds Σ of what was evaluated last times each column of the block's to columns first, first + 1, …
     void add(size_t tile, size_t block, const BlockValues& values, size_t first = 0);
 

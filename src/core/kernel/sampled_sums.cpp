@@ -23,10 +23,11 @@ struct Worker {
 
     QueryGroup group;
     FramedQueries queries;
-    std::vector<uint8_t> near; // by leaf
-    std::vector<float> mask;   // by key of a sample: 1 where its leaf is not near
-    std::vector<double> rows;  // of a group's queries: sums, then squares
-    double near_pairs = 0;     // evaluated
+    std::vector<uint8_t> near;   // by leaf
+    std::vector<uint32_t> marks; // of a group's queries in the random trees: [tile][tree][query]
+    std::vector<float> mask;     // by key of a sample: 1 where its leaf is not near
+    std::vector<double> rows;    // of a group's queries: sums, then squares
+    double near_pairs = 0;       // evaluated
 };
 
 class Sampler {
@@ -43,6 +44,7 @@ class Sampler {
           context_(context),
           columns_(estimand.columns()),
           squares_(estimand.squares()),
+          trees_(plan.trees ? plan.trees->trees() : 0),
           near_(context.memory(), "sums of queries", queries.rows() * columns_, 0.0),
           sums_(context.memory(), "sums of queries", queries.rows() * columns_, 0.0),
           variances_(context.memory(), "variances of queries' sums", queries.rows() * squares_, 0.0),
@@ -54,12 +56,16 @@ class Sampler {
     SampledSums run(uint64_t seed);
 
   private:
-    void add_near(size_t group, Worker& worker, bool all);
+    void add_leaves(size_t group, Worker& worker, bool all);
     void sample(size_t group, const KeySample& keys, double fraction, Worker& worker, int thread);
     void sample_stratum(size_t stratum, size_t count, const KeySample& keys, Worker& worker, int thread);
     void find_near(size_t group, Worker& worker) const;
+    void find_marks(size_t group, Worker& worker) const;
+    void add_pairs_of_trees();
     void draw(double share, uint64_t seed);
+    double error_of_query(uint32_t row) const;
     double error_of(size_t group) const;
+    Buffer<double> errors_of_queries() const;
     void size_samples();
     void sum_exactly(const std::vector<size_t>& groups);
 
@@ -71,7 +77,7 @@ class Sampler {
     const Plan& plan_;
     ThreadTeam& team_;
     RunContext& context_;
-    const size_t columns_, squares_;
+    const size_t columns_, squares_, trees_;
     Buffer<double> near_;             // [query][column]
     Buffer<double> sums_, variances_; // of the rest, the mean over the samples so far, each as much as it is large
     std::vector<double> fractions_;   // of the keys, by group; 1: summed exactly
@@ -85,22 +91,46 @@ void Sampler::find_near(size_t group, Worker& worker) const {
         worker.near[leaf] = groups_.distance(group, leaf) <= plan_.near;
 }
 
-// The near leaves, or all the others.
-void Sampler::add_near(size_t group, Worker& worker, bool others) {
+void Sampler::find_marks(size_t group, Worker& worker) const {
+    const std::span<const uint32_t> rows = groups_.rows(group);
+    worker.marks.assign(worker.group.tiles() * trees_ * tile_queries, 0);
+    for (size_t i = 0; i < rows.size(); i++)
+        for (size_t t = 0; t < trees_; t++)
+            worker.marks[(i / tile_queries * trees_ + t) * tile_queries + i % tile_queries] =
+                plan_.trees->of_query(t, rows[i]);
+}
+
+void Sampler::add_pairs_of_trees() {
+    const size_t leaves = keys_.tree.leaves();
+    Buffer<uint32_t> group_of(context_.memory(), "groups of queries", queries_.rows());
+    Buffer<uint8_t> near(context_.memory(), "leaves near groups of queries", groups_.groups() * leaves);
+    team_.for_each(groups_.groups(), [&](size_t group, int) {
+        for (const uint32_t row : groups_.rows(group)) group_of[row] = static_cast<uint32_t>(group);
+        for (size_t leaf = 0; leaf < leaves; leaf++)
+            near[group * leaves + leaf] = groups_.distance(group, leaf) <= plan_.near;
+    });
+    plan_.trees->add_sums([&](uint32_t query, uint32_t leaf) { return near[group_of[query] * leaves + leaf] != 0; },
+                          columns_, near_.data(), team_, context_);
+    evaluated_ +=
+        static_cast<double>(queries_.rows() * trees_ * RandomTrees::leaf_keys) / static_cast<double>(keys_.rows());
+}
+
+// Over the near leaves, or over all.
+void Sampler::add_leaves(size_t group, Worker& worker, bool all) {
     const std::span<const uint32_t> rows = groups_.rows(group);
     find_near(group, worker);
+    if (all) std::fill(worker.near.begin(), worker.near.end(), uint8_t{1});
     for (size_t leaf = 0; leaf < worker.near.size(); leaf++)
-        if (worker.near[leaf] != others)
-            worker.near_pairs += static_cast<double>(rows.size() * keys_.blocks.keys(leaf));
+        if (worker.near[leaf]) worker.near_pairs += static_cast<double>(rows.size() * keys_.blocks.keys(leaf));
     worker.group.load(worker.queries.load(queries_, rows));
     for (size_t tile = 0; tile < worker.group.tiles(); tile++)
         for (size_t leaf = 0; leaf < worker.near.size(); leaf++) {
-            if (worker.near[leaf] == others) continue;
+            if (!worker.near[leaf]) continue;
             worker.group.evaluate(tile, keys_.blocks, leaf);
             worker.group.add(tile, leaf, keys_.values);
         }
     for (size_t i = 0; i < rows.size(); i++)
-        for (size_t c = 0; c < columns_; c++) near_[rows[i] * columns_ + c] += worker.group.sum(i, c);
+        for (size_t c = 0; c < columns_; c++) near_[rows[i] * columns_ + c] = worker.group.sum(i, c);
 }
 
 void Sampler::sample_stratum(size_t stratum, size_t count, const KeySample& keys, Worker& worker, int thread) {
@@ -116,6 +146,8 @@ void Sampler::sample_stratum(size_t stratum, size_t count, const KeySample& keys
         for (size_t tile = 0; tile < worker.group.tiles(); tile++)
             for (size_t block = begin; block < std::min(last, begin + chunk); block++) {
                 worker.group.evaluate(tile, keys.blocks(), block, count - (block - first) * block_keys);
+                for (size_t t = 0; t < trees_; t++)
+                    worker.group.exclude(keys.marks(t, block), &worker.marks[(tile * trees_ + t) * tile_queries]);
                 worker.group.multiply(&worker.mask[(block - first) * block_keys]);
                 worker.group.add(tile, block, keys.values());
                 worker.group.square();
@@ -130,6 +162,7 @@ void Sampler::sample(size_t group, const KeySample& keys, double fraction, Worke
     const std::span<const uint32_t> rows = groups_.rows(group);
     find_near(group, worker);
     worker.group.load(worker.queries.load(queries_, rows));
+    if (trees_ > 0) find_marks(group, worker);
     worker.rows.assign(rows.size() * (columns_ + squares_), 0.0);
     for (size_t stratum = 0; stratum < strata_.strata(); stratum++) {
         if (strata_.keys(stratum) == 0) continue;
@@ -151,7 +184,7 @@ void Sampler::draw(double share, uint64_t seed) {
     double most = 0;
     for (const double fraction : fractions_)
         if (fraction < 1) most = std::max(most, fraction);
-    const KeySample keys(keys_, estimand_, strata_, most * share, seed, team_, context_);
+    const KeySample keys(keys_, estimand_, strata_, plan_.trees.get(), most * share, seed, team_, context_);
     const double of_old = weight_ / (weight_ + share), of_new = share / (weight_ + share);
     team_.for_each(groups_.groups(), [&](size_t group, int thread) {
         if (fractions_[group] >= 1) return;
@@ -174,14 +207,25 @@ void Sampler::draw(double share, uint64_t seed) {
     weight_ += share;
 }
 
+double Sampler::error_of_query(uint32_t row) const {
+    std::vector<double> sums(columns_);
+    for (size_t c = 0; c < columns_; c++) sums[c] = near_[row * columns_ + c] + sums_[row * columns_ + c];
+    return estimand_.error(sums.data(), &variances_[row * squares_]);
+}
+
 double Sampler::error_of(size_t group) const {
     double error = 0;
-    std::vector<double> sums(columns_);
-    for (const uint32_t row : groups_.rows(group)) {
-        for (size_t c = 0; c < columns_; c++) sums[c] = near_[row * columns_ + c] + sums_[row * columns_ + c];
-        error += estimand_.error(sums.data(), &variances_[row * squares_]);
-    }
+    for (const uint32_t row : groups_.rows(group)) error += error_of_query(row);
     return error;
+}
+
+Buffer<double> Sampler::errors_of_queries() const {
+    Buffer<double> errors(context_.memory(), "errors of queries' sums", queries_.rows());
+    for (size_t group = 0; group < groups_.groups(); group++) {
+        const double mean = error_of(group) / static_cast<double>(groups_.rows(group).size());
+        for (const uint32_t row : groups_.rows(group)) errors[row] = (error_of_query(row) + mean) / 2;
+    }
+    return errors;
 }
 
 // From the errors of a first sample: fractions f with the least work that keep Σ error within what is allowed, the
@@ -221,7 +265,7 @@ void Sampler::size_samples() {
 
 void Sampler::sum_exactly(const std::vector<size_t>& groups) {
     team_.for_each(groups.size(), [&](size_t item, int thread) {
-        add_near(groups[item], *workers_[static_cast<size_t>(thread)], true);
+        add_leaves(groups[item], *workers_[static_cast<size_t>(thread)], true);
         for (const uint32_t row : groups_.rows(groups[item])) {
             std::fill_n(&sums_[row * columns_], columns_, 0.0);
             std::fill_n(&variances_[row * squares_], squares_, 0.0);
@@ -232,7 +276,9 @@ void Sampler::sum_exactly(const std::vector<size_t>& groups) {
 SampledSums Sampler::run(uint64_t seed) {
     const size_t groups = groups_.groups();
     team_.for_each(groups,
-                   [&](size_t group, int thread) { add_near(group, *workers_[static_cast<size_t>(thread)], false); });
+                   [&](size_t group, int thread) { add_leaves(group, *workers_[static_cast<size_t>(thread)], false); });
+    if (trees_ > 0) add_pairs_of_trees();
+
     std::fill(fractions_.begin(), fractions_.end(), std::max(first_share * plan_.fraction, plan_.least));
     if (plan_.fraction < most_fraction) {
         draw(1, seed);
@@ -255,9 +301,11 @@ SampledSums Sampler::run(uint64_t seed) {
             for (size_t group = 0; group < groups; group++) error += error_of(group);
             if (error <= plan_.allowed) break;
         }
+    Buffer<double> errors = errors_of_queries();
     for (size_t i = 0; i < sums_.size(); i++) sums_[i] += near_[i];
     for (const auto& worker : workers_) evaluated_ += worker->near_pairs / static_cast<double>(keys_.rows());
-    return {std::move(sums_), std::move(variances_), error, evaluated_ / static_cast<double>(queries_.rows())};
+    return {std::move(sums_), std::move(variances_), std::move(errors), error,
+            evaluated_ / static_cast<double>(queries_.rows())};
 }
 
 } // namespace

@@ -162,6 +162,18 @@ BTML_TILES void multiply(float* tile, const float* mask, size_t vectors) {
         }
 }
 
+BTML_TILES void exclude(float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors) {
+    for (size_t i = 0; i < tile_queries; i++) {
+        const Bits of_query = Bits{} + of_queries[i];
+        for (size_t key = 0; key < vectors * lanes; key += vector_floats) {
+            float* const value = tile + i * block_keys + key;
+            Bits marks;
+            __builtin_memcpy(&marks, of_keys + key, sizeof(Bits));
+            store((Floats)((Bits)(marks != of_query) & (Bits)load(value)), value);
+        }
+    }
+}
+
 BTML_TILES void weigh(const float* tile, const float* weights, size_t vectors, double* sums) {
     constexpr size_t parts = lanes / vector_floats;
     using Eight [[gnu::vector_size(8 * sizeof(double))]] = double;
@@ -191,6 +203,6 @@ BTML_TILES void weigh(const float* tile, const float* weights, size_t vectors, d
 }
 
 constexpr TileFunctions functions{
-    centre, evaluate<Gaussian>, evaluate<Laplacian>, evaluate<Epanechnikov>, square, multiply, weigh};
+    centre, evaluate<Gaussian>, evaluate<Laplacian>, evaluate<Epanechnikov>, square, multiply, exclude, weigh};
 
 #undef BTML_TILES_INLINE

@@ -50,6 +50,8 @@ struct TileFunctions {
     // Each value of the tile squared (0 below 2^−40), or times the mask of its key.
     void (*square)(float* tile, size_t vectors);
     void (*multiply)(float* tile, const float* mask, size_t vectors);
+    // 0 where a key's mark is the query's.
+    void (*exclude)(float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors);
     // sums[query·8 + i] += Σ tile·weight over keys i, i + 8, i + 16 …
     void (*weigh)(const float* tile, const float* weights, size_t vectors, double* sums);
 };

@@ -108,8 +108,9 @@ std::vector<FilterQuery> FilteredJoin::relevant(const Selection& selection, cons
         passing.push_back(find_passing(*this, selection, alive, static_cast<int>(t)));
     std::map<std::pair<int, std::vector<int>>, size_t> places;
     std::vector<FilterQuery> result;
-    for (const FilterQuery& query : queries) {
-        FilterQuery reduced = query;
+    for (size_t q = 0; q < queries.size(); q++) {
+        if (q % queries_per_poll == 0) context.poll();
+        FilterQuery reduced = queries[q];
         bool contradicts = false;
         for (size_t t = 0; t < passing.size() && !contradicts; t++) {
             int& filter = reduced.filters[t];

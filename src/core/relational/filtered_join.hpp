@@ -17,6 +17,8 @@ struct FilterQuery {
     std::vector<int> filters; // by table; −1: all rows pass
 };
 
+inline constexpr size_t queries_per_poll = 4096; // at about a microsecond each
+
 // The rows of a join that are looked at, by table.
 struct Selection {
     std::vector<const RowSubset*> rows;

@@ -200,6 +200,60 @@ void multiply_add(Spectrum::Value* out, const Spectrum::Value* scale, std::span<
     }
 }
 
+// Products of the factors before each, then of those after it: n of them take 3n products instead of n².
+BTML_CLONES
+void multiply_without_each(double* out, const double* scale, std::span<const Factor<double>> factors,
+                           std::span<const Factor<double>> left_out, size_t width, bool add) {
+    Lanes values[most_left_out], before[most_left_out];
+    for (size_t i = 0; i < width; i += lanes) {
+        Lanes product{}, sum{};
+        product_of(factors, scale, i, product);
+        for (size_t f = 0; f < left_out.size(); f++) {
+            load(left_out[f], i, values[f]);
+            before[f] = product;
+            product *= values[f];
+        }
+        Lanes after = Lanes{} + 1;
+        for (size_t f = left_out.size(); f-- > 0;) {
+            sum = before[f] * after;
+            if (add) {
+                Lanes sum_before{};
+                load(out + f * width + i, sum_before);
+                sum += sum_before;
+            }
+            store(sum, out + f * width + i);
+            after *= values[f];
+        }
+    }
+}
+
+BTML_CLONES
+void multiply_without_each(Spectrum::Value* out, const Spectrum::Value* scale,
+                           std::span<const Factor<Spectrum::Value>> factors,
+                           std::span<const Factor<Spectrum::Value>> left_out, size_t width, bool add) {
+    Complexes values[most_left_out], before[most_left_out];
+    for (size_t i = 0; i < width; i++) {
+        Complexes product{}, after{}, sum{};
+        product_of(factors, scale, i, product);
+        for (size_t f = 0; f < left_out.size(); f++) {
+            load(left_out[f], i, values[f]);
+            before[f] = product;
+            multiply(product, values[f]);
+        }
+        load(Spectrum::one(), after);
+        for (size_t f = left_out.size(); f-- > 0;) {
+            multiply(before[f], after);
+            if (add) {
+                load(out[f * width + i], sum);
+                before[f].re += sum.re;
+                before[f].im += sum.im;
+            }
+            store(before[f], out[f * width + i]);
+            multiply(after, values[f]);
+        }
+    }
+}
+
 // Four sums at a time: one alone would wait for each addition.
 BTML_CLONES
 void add_up(double* out, const double* values, const uint32_t* order, const uint32_t* first, size_t size) {

@@ -63,8 +63,10 @@ void FilteredSums::for_each_block(const Selection& selection, const AliveGroups&
             block.add({1, 0, std::vector<int>(static_cast<size_t>(filtered_.tables()), -1)}, true);
         for (; next < queries.size() &&
                (count < lanes || SubQueryMessages<double>::bytes(filtered_.join, block) + more <= block_memory);
-             count++)
+             count++) {
+            if (next % queries_per_poll == 0) filtered_.context.poll();
             block.add(queries[next++]);
+        }
         if (count == 0) return;
         std::vector<Local> locals;
         for (int t = 0; t < filtered_.tables(); t++)

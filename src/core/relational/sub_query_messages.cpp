@@ -60,8 +60,32 @@ SubQueryMessages<Value>::SubQueryMessages(const FilteredJoin& filtered)
     : filtered_(filtered), scratch_(static_cast<size_t>(filtered.team.size())) {
     MemoryBudget& memory = filtered.context.memory();
     for (int t = 0; t < filtered.tables(); t++)
-        tables_.push_back(
-            {0, 0, {}, {}, Buffer<Value>(memory, what), Buffer<Value>(memory, what), Buffer<Value>(memory, what)});
+        tables_.push_back({0,
+                           0,
+                           {},
+                           {},
+                           find_twins(t),
+                           Buffer<Value>(memory, what),
+                           Buffer<Value>(memory, what),
+                           Buffer<Value>(memory, what)});
+}
+
+template <class Value>
+auto SubQueryMessages<Value>::find_twins(int t) const -> std::vector<Children> {
+    const std::span<const GroupedTable::Edge> children = filtered_.join.children(t);
+    std::vector<Children> twins;
+    for (size_t c = 0; c < children.size(); c++) {
+        const auto place = std::find_if(twins.begin(), twins.end(), [&](const Children& others) {
+            const Buffer<Key>& key = children[others[0]].key;
+            return others.size() < kernels::most_left_out &&
+                   std::equal(key.begin(), key.end(), children[c].key.begin());
+        });
+        if (place == twins.end())
+            twins.push_back({c});
+        else
+            place->push_back(c);
+    }
+    return twins;
 }
 
 template <class Value>
@@ -92,7 +116,7 @@ uint64_t SubQueryMessages<Value>::bytes_per_query(const GroupedJoin& join) {
 template <class Value>
 void SubQueryMessages<Value>::set(const SubQueries& queries, const AliveGroups& alive) {
     alive_ = &alive;
-    size_t most_conditions = 0, most_sub_queries = 0;
+    size_t most_conditions = 0, most_products = 0;
     for (int t = 0; t < filtered_.tables(); t++) {
         const SubQueries::OfTable& asked = queries.table(t);
         OfTable& table = of(t);
@@ -109,13 +133,14 @@ void SubQueryMessages<Value>::set(const SubQueries& queries, const AliveGroups& 
             table.down.resize(filtered_.table(t).edges[0].keys * table.width);
         }
         most_conditions = std::max(most_conditions, table.conditions);
-        most_sub_queries = std::max(most_sub_queries, table.width);
+        most_products = std::max(most_products, table.width);
+        for (const Children& twins : table.twins) most_products = std::max(most_products, table.width * twins.size());
     }
     coefficients_.assign(of(filtered_.join.order()[0]).width, zero<Value>());
     for (size_t q = 0; q < queries.coefficients().size(); q++) set_real(queries.coefficients()[q], coefficients_[q]);
     for (Scratch& scratch : scratch_) {
         scratch.conditions.assign(most_conditions, zero<Value>());
-        scratch.products.assign(most_sub_queries, zero<Value>());
+        scratch.products.assign(most_products, zero<Value>());
     }
 }
 
@@ -128,6 +153,7 @@ uint64_t SubQueryMessages<Value>::steps(int t) const {
 template <class Value>
 void SubQueryMessages<Value>::start(Scratch& scratch) const {
     scratch.factors.clear();
+    scratch.left_out.clear();
     scratch.is_scaled = false;
 }
 
@@ -142,11 +168,20 @@ void SubQueryMessages<Value>::add_factor(Scratch& scratch, const Value* values, 
 }
 
 template <class Value>
-void SubQueryMessages<Value>::add_children(Scratch& scratch, int t, uint64_t group, size_t except) const {
-    const std::span<const GroupedTable::Edge> children = filtered_.join.children(t);
-    for (size_t c = 0; c < children.size(); c++) {
-        const OfTable& child = of(children[c].neighbour);
-        if (c != except) add_factor(scratch, child.up.data() + children[c].key[group] * child.width, of(t).below[c]);
+const Value* SubQueryMessages<Value>::from_child(int t, uint64_t group, size_t child) const {
+    const GroupedTable::Edge& edge = filtered_.join.children(t)[child];
+    return of(edge.neighbour).up.data() + edge.key[group] * of(edge.neighbour).width;
+}
+
+template <class Value>
+void SubQueryMessages<Value>::add_children(Scratch& scratch, int t, uint64_t group, const Children& left_out) const {
+    const std::vector<Columns>& below = of(t).below;
+    for (size_t c = 0; c < below.size(); c++) {
+        const Value* const values = from_child(t, group, c);
+        if (std::find(left_out.begin(), left_out.end(), c) == left_out.end())
+            add_factor(scratch, values, below[c]);
+        else if (left_out.size() > 1)
+            scratch.left_out.push_back({values, below[c].index()});
     }
 }
 
@@ -160,7 +195,9 @@ void SubQueryMessages<Value>::add_from_above(Scratch& scratch, int t, uint64_t g
 template <class Value>
 void SubQueryMessages<Value>::multiply(const Scratch& scratch, bool is_first, Value* out, size_t width) const {
     const Value* const scale = scratch.is_scaled ? &scratch.scale : nullptr;
-    if (is_first)
+    if (!scratch.left_out.empty())
+        kernels::multiply_without_each(out, scale, scratch.factors, scratch.left_out, width, !is_first);
+    else if (is_first)
         kernels::multiply(out, scale, scratch.factors, width);
     else
         kernels::multiply_add(out, scale, scratch.factors, width);
@@ -172,6 +209,7 @@ template <class Value>
 struct SubQueryMessages<Value>::KeyLoop {
     int table;
     const GroupedTable::Edge& edge;
+    size_t width; // of a sum
     uint64_t steps;
     std::function<Value*(uint64_t key, int worker)> target;
     std::function<void(uint64_t group, int worker)> collect;
@@ -186,7 +224,7 @@ uint64_t SubQueryMessages<Value>::groups_of_piece(const KeyLoop& loop) const {
     constexpr uint64_t most_groups = 4096, most_steps = uint64_t{1} << 20, most_bytes = uint64_t{16} << 20;
     const uint64_t groups = loop.edge.first[loop.edge.keys];
     const uint64_t by_steps = groups * most_steps / (loop.steps + 1);
-    const uint64_t by_memory = groups * of(loop.table).width * sizeof(Value) / most_bytes + 1;
+    const uint64_t by_memory = groups * loop.width * sizeof(Value) / most_bytes + 1;
     return std::max(by_memory, std::clamp<uint64_t>(by_steps, 1, most_groups));
 }
 
@@ -208,7 +246,7 @@ bool SubQueryMessages<Value>::add_groups(const KeyLoop& loop, Piece piece, Value
 template <class Value>
 void SubQueryMessages<Value>::run(const KeyLoop& loop) {
     const Buffer<RowId>& first = loop.edge.first;
-    const size_t width = of(loop.table).width;
+    const size_t width = loop.width;
     const auto most_groups = static_cast<RowId>(groups_of_piece(loop));
     std::vector<Piece> pieces; // of the keys with too many groups for one, in their order
     for (uint64_t key = 0; key < loop.edge.keys; key++)
@@ -253,9 +291,9 @@ void SubQueryMessages<Value>::send_to_parent(int t, const Local& local) {
         else
             sums = table.sums.data() + group * table.conditions;
         add_factor(scratch, sums, table.own[0]);
-        add_children(scratch, t, group, SIZE_MAX);
+        add_children(scratch, t, group, {});
     };
-    run({t, filtered_.table(t).edges[0], steps(t) + (is_leaf(t) ? local.steps(t) : 0),
+    run({t, filtered_.table(t).edges[0], table.width, steps(t) + (is_leaf(t) ? local.steps(t) : 0),
          [&](uint64_t key, int) { return table.up.data() + key * table.width; }, collect,
          [](uint64_t, const Value*) {}});
 }
@@ -288,40 +326,44 @@ std::vector<Value> SubQueryMessages<Value>::totals() {
     all.first.push_back(static_cast<RowId>(filtered_.table(root).groups()));
     std::vector<Value> sums(table.width, zero<Value>());
     if (all.first[1] > 0)
-        run({root, all, steps(root), [&](uint64_t, int) { return sums.data(); },
+        run({root, all, table.width, steps(root), [&](uint64_t, int) { return sums.data(); },
              [&](uint64_t group, int worker) {
                  Scratch& scratch = scratch_[static_cast<size_t>(worker)];
                  add_factor(scratch, table.sums.data() + group * table.conditions, table.own[0]);
-                 add_children(scratch, root, group, SIZE_MAX);
+                 add_children(scratch, root, group, {});
              },
              [](uint64_t, const Value*) {}});
     return sums;
 }
 
+// A message leaves out what its child sent: where several children have the same keys, all of them share the products.
 template <class Value>
-void SubQueryMessages<Value>::send_to_child(int t, size_t child) {
-    const GroupedTable::Edge& edge = filtered_.join.children(t)[child];
+void SubQueryMessages<Value>::send_to_children(int t, const Children& twins) {
     OfTable& table = of(t);
-    OfTable& ahead = of(edge.neighbour);
-    run({t, edge, steps(t), [&](uint64_t, int worker) { return scratch_[static_cast<size_t>(worker)].products.data(); },
+    const std::span<const GroupedTable::Edge> children = filtered_.join.children(t);
+    run({t, children[twins[0]], table.width * twins.size(), steps(t) * twins.size(),
+         [&](uint64_t, int worker) { return scratch_[static_cast<size_t>(worker)].products.data(); },
          [&](uint64_t group, int worker) {
              Scratch& scratch = scratch_[static_cast<size_t>(worker)];
              add_from_above(scratch, t, group);
              add_factor(scratch, table.sums.data() + group * table.conditions, table.own[0]);
-             add_children(scratch, t, group, child);
+             add_children(scratch, t, group, twins);
          },
-         [&](uint64_t key, const Value* sum) {
-             Value* const message = ahead.down.data() + key * ahead.width;
-             table.below[child].add_up(sum, message);
-             const size_t count = table.below[child].values();
-             std::fill(message + count, message + ahead.width, zero<Value>());
+         [&](uint64_t key, const Value* sums) {
+             for (size_t i = 0; i < twins.size(); i++) {
+                 OfTable& ahead = of(children[twins[i]].neighbour);
+                 Value* const message = ahead.down.data() + key * ahead.width;
+                 const Columns& columns = table.below[twins[i]];
+                 columns.add_up(sums + i * table.width, message);
+                 std::fill(message + columns.values(), message + ahead.width, zero<Value>());
+             }
          }});
 }
 
 template <class Value>
 void SubQueryMessages<Value>::send_down() {
     for (const int t : filtered_.join.order())
-        for (size_t child = 0; child < of(t).below.size(); child++) send_to_child(t, child);
+        for (const Children& twins : of(t).twins) send_to_children(t, twins);
 }
 
 template <class Value>
@@ -329,7 +371,7 @@ const Value* SubQueryMessages<Value>::factors(int t, uint64_t group, int worker)
     Scratch& scratch = scratch_[static_cast<size_t>(worker)];
     start(scratch);
     add_from_above(scratch, t, group);
-    add_children(scratch, t, group, SIZE_MAX);
+    add_children(scratch, t, group, {});
     multiply(scratch, true, scratch.products.data(), of(t).width);
     of(t).own[0].add_up(scratch.products.data(), scratch.conditions.data());
     return scratch.conditions.data();

@@ -66,16 +66,19 @@ class SubQueryMessages {
   private:
     static constexpr const char* what = "the messages of queries over a join";
 
+    using Children = std::vector<size_t>; // of a table, by number
     struct OfTable {
-        size_t width = 0;           // sub-queries, filled up to whole lanes
-        size_t conditions = 0;      // likewise
-        std::vector<Columns> own;   // one: the conditions
-        std::vector<Columns> below; // by child
-        Buffer<Value> sums;         // by group and condition; not of leaves
-        Buffer<Value> up, down;     // by key of the parent's edge and sub-query
+        size_t width = 0;            // sub-queries, filled up to whole lanes
+        size_t conditions = 0;       // likewise
+        std::vector<Columns> own;    // one: the conditions
+        std::vector<Columns> below;  // by child
+        std::vector<Children> twins; // all children, those whose edges have the same keys together
+        Buffer<Value> sums;          // by group and condition; not of leaves
+        Buffer<Value> up, down;      // by key of the parent's edge and sub-query
     };
     struct Scratch {
         std::vector<kernels::Factor<Value>> factors;
+        std::vector<kernels::Factor<Value>> left_out; // each of one product
         Value scale;
         bool is_scaled = false;
         std::vector<Value> conditions, products;
@@ -93,14 +96,17 @@ class SubQueryMessages {
 
     void start(Scratch& scratch) const;
     void add_factor(Scratch& scratch, const Value* values, const Columns& columns) const;
-    void add_children(Scratch& scratch, int t, uint64_t group, size_t except) const;
+    const Value* from_child(int t, uint64_t group, size_t child) const;
+    // The messages of the children; several that are left out are so of one product each.
+    void add_children(Scratch& scratch, int t, uint64_t group, const Children& left_out) const;
     void add_from_above(Scratch& scratch, int t, uint64_t group) const;
     void multiply(const Scratch& scratch, bool is_first, Value* out, size_t width) const;
+    std::vector<Children> find_twins(int t) const;
     uint64_t groups_of_piece(const KeyLoop& loop) const;
     bool add_groups(const KeyLoop& loop, Piece piece, Value* sum, int worker);
     void run(const KeyLoop& loop);
     void send_to_parent(int t, const Local& local);
-    void send_to_child(int t, size_t child);
+    void send_to_children(int t, const Children& twins);
 
     const FilteredJoin filtered_;
     const AliveGroups* alive_ = nullptr;

@@ -14,6 +14,7 @@
 #if PG_VERSION_NUM >= 160000
 #include "parser/parse_relation.h"
 #endif
+#include "catalog/pg_proc.h"
 #include "common/base64.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
@@ -30,6 +31,7 @@
 #include "storage/shmem.h"
 #endif
 #include "tcop/tcopprot.h"
+#include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/regproc.h"
@@ -42,6 +44,24 @@ btml_compat_analyze(RawStmt *statement, const char *text)
 	return pg_analyze_and_rewrite_fixedparams(statement, text, NULL, 0, NULL);
 #else
 	return pg_analyze_and_rewrite(statement, text, NULL, 0, NULL);
+#endif
+}
+
+/* How many ranges of blocks a table is read in: before 14, each of them takes a scan of the whole table. */
+#if PG_VERSION_NUM >= 140000
+#define btml_compat_most_block_ranges 1024
+#else
+#define btml_compat_most_block_ranges 16
+#endif
+
+/* Whether the current user may call the function. */
+static inline AclResult
+btml_compat_check_execute(Oid function)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
+#else
+	return pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE);
 #endif
 }
 

@@ -23,7 +23,10 @@ class JsonWriter {
         key(name);
         text_ += std::to_string(value);
     }
+    // A value that is JSON as it stands.
+    void add_json(std::string_view name, std::string_view value) { key(name), text_ += value; }
     void add_item(std::string_view value) { separate(), quote(value); }
+    void add_item(double value) { separate(), number(value); } // finite
 
     const std::string& text() const { return text_; }
 

@@ -1,5 +1,7 @@
 #include "pg/bridge/source.hpp"
 
+#include "pg/bridge/random_blocks.hpp"
+
 #include "pg/bridge/scan.hpp"
 
 #include <numeric>
@@ -342,6 +344,14 @@ LoadedSource Source::read(const std::vector<ColumnRequest>& requests, RunContext
 uint64_t Source::read_rows(RowSink& sink, const char* phase, RunContext& context) const {
     const auto* const relation = static_cast<const SourceRelation*>(linitial(analysis_->relations));
     return run_query(relation->query, analysis_->text, sink, phase, context);
+}
+
+uint64_t Source::read_blocks(RowSink& sink, const char* phase, uint64_t seed, RunContext& context) const {
+    const auto* const relation = static_cast<const SourceRelation*>(linitial(analysis_->relations));
+    uint64_t rows = 0;
+    for (const Query* query : block_queries(relation->query, seed))
+        rows += run_query(query, analysis_->text, sink, phase, context);
+    return rows;
 }
 
 } // namespace btml::pg

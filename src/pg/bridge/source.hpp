@@ -56,6 +56,8 @@ class Source {
     LoadedSource read(const std::vector<ColumnRequest>& requests, RunContext& context) const;
     // Of a source of_rows(): gives each row, with all columns, to the sink. Again each time it is called.
     uint64_t read_rows(RowSink& sink, const char* phase, RunContext& context) const;
+    // The same in a random order of the table's blocks; errors as block_queries.
+    uint64_t read_blocks(RowSink& sink, const char* phase, uint64_t seed, RunContext& context) const;
 
   private:
     Source(const std::string& text, bool as_one_query);

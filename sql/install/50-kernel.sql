@@ -1,0 +1,45 @@
+-- Kernel sums.
+
+CREATE FUNCTION btml.kernel_sum(keys text, queries text, bandwidth float8, kernel text DEFAULT 'gaussian',
+    epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed bigint DEFAULT 0,
+    scale text DEFAULT 'none', verbose boolean DEFAULT false, OUT id text, OUT value float8, OUT std_error float8)
+    RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_sum';
+COMMENT ON FUNCTION btml.kernel_sum(text, text, float8, text, float8, float8, text, bigint, text, boolean) IS
+'for each query q the sum over the keys k of weight(k) times kernel(q, k), with its standard error (0 when exact); keys, queries: a table, view or SELECT each, whose points are the elements of a numeric array column x (or of a type with a cast to real[] or float8[]) or else all numeric columns of keys but id and weight, found in queries by name; id: the queries'' column id as text or, without one, the number of the row from 1; weight: a column of the keys, of any sign, 1 without one; kernel: gaussian exp(-|u|²/2h²), laplacian exp(-|u|_1/h) or epanechnikov max(0, 1 - |u|²/h²), h the bandwidth in units of the columns; scale: none, or sd to divide each coordinate by its standard deviation over the keys; method: exact, sampled or auto (the one that a pilot expects to be faster); sampled: |y - Kx|_2 <= epsilon |x|_2 with probability confidence, x the weights, y the values of all queries (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for Kernel Matrix-Vector Multiplication Under Sparsity Assumptions, Theorem 1.1), epsilon over 0, to 1; no keys: every value is 0; the same seed gives the same values; verbose: an INFO message with the method, why, and the share of pairs evaluated; error 22004 or 22003 for a NULL, NaN or infinite number, naming row and column';
+
+CREATE FUNCTION btml.density(keys text, queries text, bandwidth float8, kernel text DEFAULT 'gaussian',
+    epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed bigint DEFAULT 0,
+    scale text DEFAULT 'none', verbose boolean DEFAULT false, OUT id text, OUT value float8, OUT std_error float8)
+    RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_density';
+COMMENT ON FUNCTION btml.density(text, text, float8, text, float8, float8, text, bigint, text, boolean) IS
+'kernel density estimate at each query: btml.kernel_sum over the sum of the weights and the kernel''s integral, so that it integrates to 1 over the columns'' own units; options as of btml.kernel_sum, but that sampled values are within epsilon times the root mean square of the exact ones, in root mean square, with probability confidence; weights must not be negative; a query that is also a key counts itself; NULL without keys';
+
+CREATE FUNCTION btml.kernel_regression(keys text, target name, queries text, bandwidth float8,
+    kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99,
+    method text DEFAULT 'auto', seed bigint DEFAULT 0, scale text DEFAULT 'none', verbose boolean DEFAULT false,
+    OUT id text, OUT value float8, OUT std_error float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_regression';
+COMMENT ON FUNCTION btml.kernel_regression(text, name, text, float8, text, float8, float8, text, bigint, text, boolean) IS
+'mean of the keys'' target at each query, weighted by kernel times weight (Nadaraya-Watson); target: a numeric column of the keys, no coordinate, a key where it is NULL is left out; where every kernel value is 0, the nearest key''s target; the standard error of sampled values by the delta method; options as of btml.density; NULL without keys';
+
+CREATE FUNCTION btml.attention(keys text, queries text, value name, epsilon float8 DEFAULT 0.1,
+    confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed bigint DEFAULT 0, scale text DEFAULT 'none',
+    verbose boolean DEFAULT false, OUT id text, OUT value float8[], OUT std_error float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_attention';
+COMMENT ON FUNCTION btml.attention(text, text, name, float8, float8, text, bigint, text, boolean) IS
+'softmax attention: for each query q the mean of the keys'' values, weighted by exp(q.k/sqrt(d)), d the number of coordinates; value: a column of the keys, of numbers or of numeric arrays of one length; std_error: of sampled values, the root mean square over the components; through a Gaussian kernel of d + 1 coordinates (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for Kernel Matrix-Vector Multiplication Under Sparsity Assumptions, Lemma 4.1); options as of btml.density; NULL without keys';
+
+CREATE FUNCTION btml.kernel_tail_ratio(keys text, queries text, bandwidth float8, method text DEFAULT 'auto',
+    seed bigint DEFAULT 0, scale text DEFAULT 'none') RETURNS btml.estimate
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_tail_ratio';
+COMMENT ON FUNCTION btml.kernel_tail_ratio(text, text, float8, text, bigint, text) IS
+'how heavy the tail of a Gaussian kernel matrix is: the sum of all entries but the n largest over that of the n largest, n the larger of the numbers of keys and queries (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for Kernel Matrix-Vector Multiplication Under Sparsity Assumptions, assumption (A)); points as of btml.kernel_sum, weights play no part; method: exact, sampled (whole rows at random) or auto (exact up to 1e9 entries); lower and upper are those of 95 %; evaluations: entries evaluated; Infinity where the n largest are all 0';
+
+CREATE FUNCTION btml.kernel_tail_profile(keys text, queries text, bandwidth float8, prefixes integer[] DEFAULT NULL,
+    scale text DEFAULT 'none', OUT prefix integer, OUT tail_ratio float8, OUT nth_to_next float8,
+    OUT nth_to_2nth float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_tail_profile';
+COMMENT ON FUNCTION btml.kernel_tail_profile(text, text, float8, integer[], text) IS
+'btml.kernel_tail_ratio, exactly, of the first rows of keys and queries, for each number of them in prefixes (by default 50, 100, 200 and so on, and all), with the n-th largest entry over the next and over the 2n-th (Infinity where that is 0)';

@@ -1,0 +1,56 @@
+-- Exemplars: rows that stand for a table.
+
+CREATE FUNCTION btml.exemplars(source text, k integer, objective text DEFAULT 'clustering', target name DEFAULT NULL,
+    dissimilarity text DEFAULT 'squared_euclidean', validation integer DEFAULT NULL, passes integer DEFAULT 1,
+    max_candidates bigint DEFAULT NULL, eta float8 DEFAULT 0, phantom text DEFAULT 'none', batch integer DEFAULT 100,
+    racing boolean DEFAULT false, confidence float8 DEFAULT 0.95, scan_order text DEFAULT 'physical',
+    length_scales float8[] DEFAULT NULL, signal float8 DEFAULT NULL, noise float8 DEFAULT NULL, seed bigint DEFAULT 0,
+    verbose boolean DEFAULT false, OUT slot integer, OUT id text, OUT x float8[], OUT members float8,
+    OUT mean_dissimilarity float8, OUT utility float8, OUT utility_std_error float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 100 AS 'MODULE_PATHNAME', 'btml_exemplars';
+COMMENT ON FUNCTION btml.exemplars(text, integer, text, name, text, integer, integer, bigint, float8, text, integer, boolean, float8, text, float8[], float8, float8, bigint, boolean) IS
+'at most k rows of the source that stand for all of it, chosen by STREAMGREEDY (Budgeted Nonparametric Learning from Data Streams, Algorithm 1) in memory that does not grow with the source: one scan samples rows to score on, each further pass tries rows as exemplars and swaps one in at once where that gains more than eta; source: a table, view or SELECT whose points are an array column x or every column of numbers other than id and weight; objective: clustering (mean dissimilarity to the nearest exemplar, equation 3.6), and for an active set of a Gaussian process with a squared exponential kernel information (3.3), variance (3.4) or prediction (squared error of target); dissimilarity: squared_euclidean, euclidean, cosine, manhattan or a function(type,type) of the column x; validation: rows scored on, by default 5,000 or 100 k, 2,000 or 10 k for Gaussian processes, 1,000 or 10 k for a function, whichever is more; passes over the source for candidates at most; max_candidates: rows tried at most, spread over the passes; phantom: an exemplar that is always there, none, origin, mean, random or a point as in {0,1}; batch: the first exemplars are those that gain most of the first so many rows; racing, confidence: decide on a part of the validation rows where that is enough with this probability; scan_order: physical, or random_blocks for a table stored in an order that matters; length_scales, signal, noise: of the kernel, variances, learned from target by maximum likelihood when NULL; columns: slot from 1, id as text (the row number from 1 without a column id), coordinates (NULL where x is no array), estimated rows nearest to the exemplar (their weight) and their mean dissimilarity (for Gaussian processes the squared distance in length scales), and the utility of the whole set on an independent sample with its standard error; rows with a NULL target are left out; same rows in the same order, options and seed: same exemplars, whatever btml.threads; errors name the option and the valid values';
+
+CREATE FUNCTION btml.nearest_exemplar(x float8[], exemplars jsonb, dissimilarity text DEFAULT 'squared_euclidean')
+RETURNS text
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_nearest_exemplar';
+COMMENT ON FUNCTION btml.nearest_exemplar(float8[], jsonb, text) IS
+'the id of the exemplar nearest to x, of equally near ones the first; exemplars: a JSON array of objects with "id" and "x", as btml.exemplars_agg returns; dissimilarity: squared_euclidean, euclidean, cosine or manhattan; NULL for a NULL x or NULL or no exemplars';
+
+-- Exemplars inside GROUP BY. The state is a type of ours, so that engines which ship partial aggregates can ship it.
+
+CREATE TYPE btml.exemplar_sample;
+CREATE FUNCTION btml.exemplar_sample_in(cstring) RETURNS btml.exemplar_sample
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplar_sample_in';
+CREATE FUNCTION btml.exemplar_sample_out(btml.exemplar_sample) RETURNS cstring
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplar_sample_out';
+CREATE FUNCTION btml.exemplar_sample_recv(internal) RETURNS btml.exemplar_sample
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplar_sample_recv';
+CREATE FUNCTION btml.exemplar_sample_send(btml.exemplar_sample) RETURNS bytea
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplar_sample_send';
+CREATE TYPE btml.exemplar_sample (
+    INPUT = btml.exemplar_sample_in, OUTPUT = btml.exemplar_sample_out, RECEIVE = btml.exemplar_sample_recv,
+    SEND = btml.exemplar_sample_send, INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = extended
+);
+COMMENT ON TYPE btml.exemplar_sample IS 'transition state of btml.exemplars_agg: a sample of the rows';
+COMMENT ON FUNCTION btml.exemplar_sample_in(cstring) IS 'input of btml.exemplar_sample';
+COMMENT ON FUNCTION btml.exemplar_sample_out(btml.exemplar_sample) IS 'output of btml.exemplar_sample';
+COMMENT ON FUNCTION btml.exemplar_sample_recv(internal) IS 'binary input of btml.exemplar_sample';
+COMMENT ON FUNCTION btml.exemplar_sample_send(btml.exemplar_sample) IS 'binary output of btml.exemplar_sample';
+
+CREATE FUNCTION btml.exemplars_accumulate(btml.exemplar_sample, anyelement, float8[], integer) RETURNS btml.exemplar_sample
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_accumulate';
+CREATE FUNCTION btml.exemplars_combine(btml.exemplar_sample, btml.exemplar_sample) RETURNS btml.exemplar_sample
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_combine';
+CREATE FUNCTION btml.exemplars_final(btml.exemplar_sample) RETURNS jsonb
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_final';
+COMMENT ON FUNCTION btml.exemplars_accumulate(btml.exemplar_sample, anyelement, float8[], integer) IS 'transition function of btml.exemplars_agg';
+COMMENT ON FUNCTION btml.exemplars_combine(btml.exemplar_sample, btml.exemplar_sample) IS 'combine function of btml.exemplars_agg';
+COMMENT ON FUNCTION btml.exemplars_final(btml.exemplar_sample) IS 'final function of btml.exemplars_agg';
+
+CREATE AGGREGATE btml.exemplars_agg(id anyelement, x float8[], k integer) (
+    SFUNC = btml.exemplars_accumulate, STYPE = btml.exemplar_sample, COMBINEFUNC = btml.exemplars_combine,
+    FINALFUNC = btml.exemplars_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE btml.exemplars_agg(anyelement, float8[], integer) IS
+'at most k rows (1 to 10,000) of any query''s group that stand for it: [{"id": ..., "x": [...], "members": ...}, ...], clustering with squared Euclidean dissimilarities on a sample of 5,000 or 100 k distinct rows, whichever is more; members: estimated rows nearest to the exemplar, in all those of the group; the same whatever the order of the rows and the number of workers; k is the same in every row; error for an x that is NULL or has an element that is not finite; NULL for no rows';

@@ -1,0 +1,189 @@
+#include "core/exemplar/clustering.hpp"
+
+#include "core/exemplar/objectives.hpp"
+
+#include "core/base/clones.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::exemplar {
+
+namespace {
+
+constexpr float none = std::numeric_limits<float>::infinity();
+constexpr size_t lanes = Dissimilarities::lanes;
+
+typedef float Lanes __attribute__((vector_size(lanes * sizeof(float)), aligned(4)));
+typedef int Flags __attribute__((vector_size(lanes * sizeof(float))));
+
+// Puts the numbers of the rows that are nearer to a candidate than to their second-nearest exemplar into `to`.
+BTML_CLONES
+size_t find_near(const float* distances, const float* second, size_t rows, uint32_t* to) {
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i += lanes) {
+        Lanes a, b;
+        __builtin_memcpy(&a, distances + i, sizeof(a));
+        __builtin_memcpy(&b, second + i, sizeof(b));
+        const Flags nearer = a < b;
+        uint64_t words[sizeof(Flags) / sizeof(uint64_t)];
+        __builtin_memcpy(words, &nearer, sizeof(words));
+        if (!(words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7])) continue;
+        for (size_t lane = 0; lane < lanes; lane++) {
+            to[count] = static_cast<uint32_t>(i + lane);
+            count += distances[i + lane] < second[i + lane];
+        }
+    }
+    return count;
+}
+
+} // namespace
+
+Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext& context)
+    : has_all_(input.has_all),
+      dissimilarities_(make_dissimilarities(input.options.metric, input.validation, input.function, context)),
+      rows_(input.validation.size()),
+      stride_(dissimilarities_->stride()),
+      phantom_slot_(static_cast<size_t>(input.options.exemplars)),
+      no_slot_(phantom_slot_ + 1),
+      total_weight_(input.validation.total_weight()),
+      validation_(input.validation),
+      to_exemplars_(context.memory(), "dissimilarities to exemplars", (phantom_slot_ + 1) * stride_, none),
+      to_candidates_(context.memory(), "dissimilarities to candidates"),
+      reference_(context.memory(), "dissimilarities", dissimilarities_->room(1), 0.0F),
+      nearest_(context.memory(), "dissimilarities", stride_, 0.0F),
+      second_(context.memory(), "dissimilarities", stride_, -1.0F), // what pads a vector is near to nothing
+      slot_(context.memory(), "nearest exemplars", rows_, 0U),
+      second_slot_(context.memory(), "nearest exemplars", rows_, 0U),
+      removal_(no_slot_ + 1) {
+    if (!(total_weight_ > 0))
+        throw Error(ErrorCode::invalid_argument, "the weights of the points add up to zero", "",
+                    "Some row must have a weight above 0.");
+    find_own_rows(input.validation);
+    dissimilarities_->compute(*input.reference, 0, 1, reference_.data(), team);
+    if (input.options.phantom != PhantomKind::none) std::copy_n(reference_.data(), rows_, to_slot(phantom_slot_));
+    for (size_t row = 0; row < rows_; row++) rank_exemplars(row);
+    finish_change();
+}
+
+void Clustering::find_own_rows(const PointSet& validation) {
+    if (has_all_) return;
+    for (size_t i = 0; i < rows_; i++) own_rows_.emplace_back(validation.number(i), static_cast<uint32_t>(i));
+    std::sort(own_rows_.begin(), own_rows_.end());
+}
+
+void Clustering::exclude_own_row(uint64_t number, float* distances) const {
+    const auto own = std::lower_bound(own_rows_.begin(), own_rows_.end(), std::pair<uint64_t, uint32_t>(number, 0));
+    if (own != own_rows_.end() && own->first == number) distances[own->second] = none;
+}
+
+void Clustering::load(const PointSet& candidates, ThreadTeam& team) {
+    candidates_ = &candidates;
+    to_candidates_.resize(dissimilarities_->room(candidates.size()));
+    dissimilarities_->compute(candidates, 0, candidates.size(), to_candidates_.data(), team);
+    for (size_t c = 0; c < candidates.size(); c++) {
+        float* const distances = to_candidates_.data() + c * stride_;
+        exclude_own_row(candidates.number(c), distances);
+        std::fill(distances + rows_, distances + stride_, none);
+    }
+}
+
+void Clustering::score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) {
+    team.for_each(last - first, [&](size_t item, int) {
+        std::vector<double> corrections(no_slot_ + 1);
+        best[first + item] = score_one(to_candidates_.data() + (first + item) * stride_, add, corrections);
+    });
+}
+
+// Loss of removing slot s while the candidate comes: removal_[s], corrected for rows nearer to the candidate than to
+// their second-nearest exemplar. The paper's bookkeeping (8.3 to 8.5) adds o_i − m_i where min(o_i, d) − m_i is meant.
+Change Clustering::score_one(const float* distances, bool add, std::span<double> corrections) const {
+    std::vector<uint32_t> near(stride_ + lanes);
+    const size_t count = find_near(distances, second_.data(), stride_, near.data());
+    double shared = 0;
+    for (size_t n = 0; n < count; n++) {
+        const size_t i = near[n];
+        const double weight = validation_.weight(i), d = distances[i], m = nearest_[i];
+        if (slot_[i] == no_slot_) {
+            shared += weight * (d - m);
+            continue;
+        }
+        const double o = std::isinf(second_[i]) ? reference_[i] : second_[i];
+        const double with = std::min(d, m);
+        shared += weight * (with - m);
+        corrections[slot_[i]] += weight * (d - with - (o - m));
+    }
+    if (add) return {size_, -shared * dissimilarities_->unit() / total_weight_};
+    Change best{Change::nothing, -std::numeric_limits<double>::infinity()};
+    for (size_t s = 0; s < size_; s++)
+        if (const double gain = -(shared + removal_[s] + corrections[s]); gain > best.gain) best = {s, gain};
+    best.gain *= dissimilarities_->unit() / total_weight_;
+    return best;
+}
+
+void Clustering::apply(size_t candidate, size_t slot, ThreadTeam&) {
+    std::copy_n(to_candidates_.data() + candidate * stride_, stride_, to_slot(slot));
+    size_ = std::max(size_, slot + 1);
+    const auto changed = static_cast<uint32_t>(slot);
+    const float* const distances = to_slot(slot);
+    for (size_t i = 0; i < rows_; i++) {
+        if (slot_[i] == changed || second_slot_[i] == changed || slot_[i] == no_slot_)
+            rank_exemplars(i);
+        else if (const float d = distances[i]; d < nearest_[i]) {
+            second_[i] = nearest_[i], second_slot_[i] = slot_[i];
+            nearest_[i] = d, slot_[i] = changed;
+        } else if (d < second_[i])
+            second_[i] = d, second_slot_[i] = changed;
+    }
+    finish_change();
+}
+
+void Clustering::rank_exemplars(size_t row) {
+    float first = none, second = none;
+    size_t first_slot = no_slot_, second_slot = no_slot_;
+    const auto meet = [&](size_t s) {
+        const float d = to_exemplars_[s * stride_ + row];
+        if (d < first)
+            second = first, second_slot = first_slot, first = d, first_slot = s;
+        else if (d < second)
+            second = d, second_slot = s;
+    };
+    for (size_t s = 0; s < size_; s++) meet(s);
+    meet(phantom_slot_);
+    nearest_[row] = first == none ? reference_[row] : first;
+    second_[row] = second;
+    slot_[row] = static_cast<uint32_t>(first_slot);
+    second_slot_[row] = static_cast<uint32_t>(second_slot);
+}
+
+void Clustering::finish_change() {
+    std::fill(removal_.begin(), removal_.end(), 0.0);
+    for (size_t i = 0; i < rows_; i++) {
+        const double o = std::isinf(second_[i]) ? reference_[i] : second_[i];
+        removal_[slot_[i]] += validation_.weight(i) * (o - nearest_[i]);
+    }
+}
+
+double Clustering::utility() const {
+    double sum = 0;
+    for (size_t i = 0; i < rows_; i++) sum += validation_.weight(i) * utility_of(i);
+    return sum / total_weight_;
+}
+
+double Clustering::utility_of(size_t row) const {
+    return (static_cast<double>(reference_[row]) - nearest_[row]) * dissimilarities_->unit();
+}
+
+Nearest Clustering::nearest(size_t row) const {
+    Nearest result{0, std::numeric_limits<double>::infinity()};
+    for (size_t s = 0; s < size_; s++)
+        if (const double d = to_slot(s)[row]; d < result.dissimilarity) result = {s, d};
+    result.dissimilarity *= dissimilarities_->unit();
+    return result;
+}
+
+std::unique_ptr<Objective> make_clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext& context) {
+    return std::make_unique<Clustering>(input, team, context);
+}
+
+} // namespace btml::exemplar

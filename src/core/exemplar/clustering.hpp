@@ -1,0 +1,50 @@
+// Exemplar-based clustering: the mean dissimilarity of the rows to their nearest exemplar.
+#pragma once
+
+#include "core/exemplar/dissimilarities.hpp"
+#include "core/exemplar/objective.hpp"
+
+namespace btml::exemplar {
+
+// F(A) = L({x0}) − L(A ∪ {x0}), L the mean over rows of the least dissimilarity (equations 3.5 and 3.6 of the paper).
+// Every row knows its nearest and second-nearest exemplar, so all swaps of a candidate are scored together, at a cost
+// in proportion to rows plus exemplars (Schubert, Rousseeuw: Fast and eager k-medoids clustering, 2021).
+class Clustering : public Objective {
+  public:
+    Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext& context);
+
+    size_t size() const override { return size_; }
+    void load(const PointSet& candidates, ThreadTeam& team) override;
+    void score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) override;
+    void apply(size_t candidate, size_t slot, ThreadTeam& team) override;
+    double utility() const override;
+    double utility_of(size_t row) const override;
+    Nearest nearest(size_t row) const override;
+
+  private:
+    Change score_one(const float* distances, bool add, std::span<double> corrections) const;
+    float* to_slot(size_t slot) { return to_exemplars_.data() + slot * stride_; }
+    const float* to_slot(size_t slot) const { return to_exemplars_.data() + slot * stride_; }
+    void find_own_rows(const PointSet& validation);
+    void exclude_own_row(uint64_t number, float* distances) const;
+    void rank_exemplars(size_t row);
+    void finish_change();
+
+    const bool has_all_;
+    const std::unique_ptr<Dissimilarities> dissimilarities_;
+    const size_t rows_, stride_;
+    const size_t phantom_slot_, no_slot_; // that of a phantom exemplar, and of rows without any
+    const double total_weight_;
+    const PointSet& validation_;
+    size_t size_ = 0;
+    const PointSet* candidates_ = nullptr;
+    std::vector<std::pair<uint64_t, uint32_t>> own_rows_; // row numbers, and where in the validation rows they are
+    Buffer<float> to_exemplars_;                          // by slot, then by row; the last slot is the phantom's
+    Buffer<float> to_candidates_;
+    Buffer<float> reference_;        // each row's loss without any exemplar
+    Buffer<float> nearest_, second_; // dissimilarity to the nearest and to the second-nearest; none: infinite
+    Buffer<uint32_t> slot_, second_slot_;
+    std::vector<double> removal_; // by slot: what its removal adds to the sum of the rows' losses
+};
+
+} // namespace btml::exemplar

@@ -1,0 +1,66 @@
+#include "core/exemplar/evaluation.hpp"
+
+#include <cmath>
+
+namespace btml::exemplar {
+
+namespace {
+
+// A weighted mean, and its standard error as an estimate of the mean over `rows` rows.
+void estimate_utility(const Objective& objective, const PointSet& sample, uint64_t rows, Selection& selection) {
+    double sum = 0, weights = 0, count = 0, squares = 0;
+    for (size_t i = 0; i < sample.size(); i++) {
+        const double utility = objective.utility_of(i);
+        if (std::isnan(utility)) continue;
+        sum += sample.weight(i) * utility;
+        weights += sample.weight(i);
+        count++;
+    }
+    if (!(weights > 0)) return;
+    selection.utility = sum / weights;
+    for (size_t i = 0; i < sample.size(); i++) {
+        const double deviation = sample.weight(i) * (objective.utility_of(i) - selection.utility);
+        if (!std::isnan(deviation)) squares += deviation * deviation;
+    }
+    const double left_out = 1 - static_cast<double>(sample.size()) / static_cast<double>(rows);
+    selection.utility_std_error = count > 1 ? std::sqrt(squares * count / (count - 1) * left_out) / weights : 0;
+}
+
+void count_members(const Objective& objective, const PointSet& sample, uint64_t rows, Selection& selection) {
+    const size_t k = selection.exemplars.size();
+    std::vector<double> weights(k), sums(k);
+    for (size_t i = 0; i < sample.size(); i++) {
+        const Nearest nearest = objective.nearest(i);
+        weights[nearest.slot] += sample.weight(i);
+        sums[nearest.slot] += sample.weight(i) * nearest.dissimilarity;
+    }
+    const double rows_per_sampled = static_cast<double>(rows) / static_cast<double>(sample.size());
+    for (size_t s = 0; s < k; s++) {
+        selection.exemplars[s].members = weights[s] * rows_per_sampled;
+        if (weights[s] > 0) selection.exemplars[s].mean_dissimilarity = sums[s] / weights[s];
+    }
+}
+
+} // namespace
+
+Selection evaluate(const ObjectiveInput& input, const PointSet& exemplars, uint64_t rows, ThreadTeam& team,
+                   RunContext& context) {
+    Selection selection;
+    const std::unique_ptr<Objective> objective = make_objective(input, team, context);
+    PointSet one(PointSet::Keep::sample, context.memory());
+    for (size_t s = 0; s < exemplars.size(); s++) {
+        context.poll();
+        const Point exemplar = exemplars[s];
+        one.put(0, exemplar);
+        objective->load(one, team);
+        objective->apply(0, s, team);
+        const std::span<const double> x = exemplar.x;
+        selection.exemplars.push_back(
+            {std::string(exemplar.id), exemplar.has_id, {x.begin(), x.end()}, 0, std::nullopt});
+    }
+    estimate_utility(*objective, input.validation, rows, selection);
+    count_members(*objective, input.validation, rows, selection);
+    return selection;
+}
+
+} // namespace btml::exemplar

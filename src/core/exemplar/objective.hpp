@@ -1,0 +1,67 @@
+// What a set of exemplars is worth, estimated on validation rows. A new objective is one more implementation of this
+// interface and a line in make_objective().
+#pragma once
+
+#include "core/base/threads.hpp"
+#include "core/exemplar/options.hpp"
+#include "core/exemplar/points.hpp"
+#include "core/exemplar/squared_exponential.hpp"
+
+#include <memory>
+
+namespace btml::exemplar {
+
+// A candidate takes a slot; slot size() is a new one.
+struct Change {
+    static constexpr size_t nothing = SIZE_MAX;
+
+    size_t slot = nothing;
+    double gain = 0; // of the utility; −∞ where there is nothing to change
+};
+
+// The exemplar nearest to a row.
+struct Nearest {
+    size_t slot;
+    double dissimilarity;
+};
+
+// Holds the set of exemplars, in slots 0 … size() − 1, with what it needs to know of them. Utilities are means over
+// the validation rows, by their weights.
+class Objective {
+  public:
+    virtual ~Objective() = default;
+
+    virtual size_t size() const = 0;
+    // The block of candidates that the calls below are about, in the place of the last one; kept by reference.
+    virtual void load(const PointSet& candidates, ThreadTeam& team) = 0;
+    // The best change for each of the candidates first ≤ c < last, by itself: an addition while `add`, else a swap.
+    // Of equally good slots, the lowest. The same whatever the number of threads.
+    virtual void score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) = 0;
+    virtual void apply(size_t candidate, size_t slot, ThreadTeam& team) = 0;
+
+    // Whether utilities come from validation rows, and so differ from those of the whole source.
+    virtual bool is_estimate() const { return true; }
+    // Utility of the set over the validation rows.
+    virtual double utility() const = 0;
+    // What validation row i adds to the utility, times the number of rows; NaN for rows that do not count.
+    virtual double utility_of(size_t row) const = 0;
+    virtual Nearest nearest(size_t row) const = 0;
+};
+
+// What an objective is made of; everything outlives it.
+struct ObjectiveInput {
+    const Options& options;
+    const PointSet& validation; // not empty
+    // Whether the validation rows are all rows. A row of a sample does not count for its own sake as an exemplar: that
+    // would favour the rows of the sample.
+    bool has_all;
+    // The phantom exemplar, or without one what a row's loss is measured against when there is no exemplar; null where
+    // the objective has no use for it.
+    const PointSet* reference;
+    const SquaredExponential* kernel; // of objectives for Gaussian processes
+    DissimilarityFunction* function;  // with Metric::function
+};
+
+std::unique_ptr<Objective> make_objective(const ObjectiveInput& input, ThreadTeam& team, RunContext& context);
+
+} // namespace btml::exemplar

@@ -1,0 +1,87 @@
+// Rows of a source as points, and sets of them that are kept in memory.
+#pragma once
+
+#include "core/base/buffer.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace btml::exemplar {
+
+struct Point {
+    uint64_t number = 0;              // of the row, from 0
+    std::span<const double> x;        // its coordinates; empty where only a function knows what the row is
+    std::span<const std::byte> value; // what a function takes, if one is to say the dissimilarity
+    double target = 0;
+    double weight = 1;
+    std::string_view id;
+    bool has_id = false;
+};
+
+// How unlike `exemplar` the row is: a finite number from 0. Called on the main thread only.
+class DissimilarityFunction {
+  public:
+    virtual ~DissimilarityFunction() = default;
+    virtual double operator()(std::span<const std::byte> row, std::span<const std::byte> exemplar) = 0;
+};
+
+// Points by number, each of them replaceable. All have the same number of coordinates.
+class PointSet {
+  public:
+    enum class Keep { sample, all }; // all: ids as well
+
+    PointSet(Keep keep, MemoryBudget& budget);
+
+    size_t size() const { return numbers_.size(); }
+    size_t width() const { return width_; }
+    // Puts a copy in place i, or at the end. Error invalid_argument for another number of coordinates.
+    void put(size_t i, const Point& point);
+    void append(const Point& point) { put(size(), point); }
+    void clear();
+    // A view, valid until the set changes.
+    Point operator[](size_t i) const;
+    std::span<const double> x(size_t i) const { return {x_.data() + i * width_, width_}; }
+    uint64_t number(size_t i) const { return numbers_[i]; }
+    std::string_view id(size_t i) const { return ids_[i]; } // of Keep::all
+    bool has_id(size_t i) const { return has_id_[i]; }
+    void set_weight(size_t i, double weight) { weights_[i] = weight; }
+    double target(size_t i) const { return targets_[i]; }
+    double weight(size_t i) const { return weights_[i]; }
+    std::span<const std::byte> value(size_t i) const {
+        return values_.empty() ? std::span<const std::byte>{} : values_[i].span();
+    }
+    double total_weight() const;
+    MemoryBudget& budget() const { return numbers_.budget(); }
+
+  private:
+    Keep keep_;
+    size_t width_ = 0;
+    Buffer<uint64_t> numbers_;
+    Buffer<double> x_, targets_, weights_;
+    std::vector<Buffer<std::byte>> values_;
+    std::vector<std::string> ids_;
+    std::vector<bool> has_id_;
+};
+
+// A uniform sample of a stream of rows (Vitter: Random Sampling with a Reservoir, algorithm R), all of it while it
+// fits.
+class Reservoir {
+  public:
+    Reservoir(size_t capacity, uint64_t seed, uint64_t stream, MemoryBudget& budget)
+        : capacity_(capacity), seed_(seed), stream_(stream), points_(PointSet::Keep::sample, budget) {}
+
+    void offer(const Point& point);
+    uint64_t offered() const { return offered_; }
+    bool has_all() const { return offered_ == points_.size(); }
+    const PointSet& points() const { return points_; }
+
+  private:
+    const size_t capacity_;
+    const uint64_t seed_, stream_;
+    uint64_t offered_ = 0;
+    PointSet points_;
+};
+
+} // namespace btml::exemplar

@@ -1,0 +1,59 @@
+#include "core/exemplar/product.hpp"
+
+#include "core/base/clones.hpp"
+
+namespace btml::exemplar {
+
+namespace {
+
+typedef double Lanes __attribute__((vector_size(group_columns * sizeof(double)), aligned(8)));
+
+constexpr size_t block_rows = 8;
+
+template <size_t count>
+[[gnu::always_inline]] inline void multiply_rows(const Product& p, size_t first) {
+    const double* const m = p.m + first * p.stride;
+    Lanes sums[count] = {};
+    for (size_t j = 0; j < p.columns; j++) {
+        Lanes x;
+        __builtin_memcpy(&x, p.x + j * group_columns, sizeof(x));
+#pragma GCC unroll 8
+        for (size_t i = 0; i < count; i++) sums[i] += x * m[i * p.stride + j];
+    }
+#pragma GCC unroll 8
+    for (size_t i = 0; i < count; i++) __builtin_memcpy(p.to + (first + i) * group_columns, &sums[i], sizeof(Lanes));
+}
+
+} // namespace
+
+BTML_CLONES
+void multiply(const Product& p) {
+    size_t i = 0;
+    for (; i + block_rows <= p.rows; i += block_rows) multiply_rows<block_rows>(p, i);
+    for (; i < p.rows; i++) multiply_rows<1>(p, i);
+}
+
+BTML_CLONES
+void find_distances(const SquaredDistances& d) {
+    for (size_t i = 0; i < d.count; i++) {
+        Lanes sum = {};
+        for (size_t f = 0; f < d.width; f++) {
+            Lanes x;
+            __builtin_memcpy(&x, d.points + f * group_columns, sizeof(x));
+            x -= d.rows[i * d.width + f];
+            sum += x * x;
+        }
+        __builtin_memcpy(d.to + i * group_columns, &sum, sizeof(Lanes));
+    }
+}
+
+BTML_CLONES
+void add_outer_product(const OuterProduct& o) {
+    for (size_t i = 0; i < o.rows; i++) {
+        const double factor = o.factor * o.a[i];
+        double* const row = o.m + i * o.stride;
+        for (size_t j = 0; j < o.columns; j++) row[j] += factor * o.b[j];
+    }
+}
+
+} // namespace btml::exemplar

@@ -1,0 +1,187 @@
+#include "core/exemplar/squared_exponential.hpp"
+
+#include "core/base/rng.hpp"
+#include "core/exemplar/cholesky.hpp"
+#include "core/gp/lbfgs.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace btml::exemplar {
+
+namespace {
+
+constexpr size_t few_points = 400, most_points = 2000;
+constexpr int evaluations_on_few = 80, evaluations_on_most = 15;
+constexpr size_t rows_per_item = 16;
+constexpr uint64_t order_stream = 0x6b65726e656c; // "kernel"
+
+double sample_variance(const std::vector<double>& values, double mean) {
+    double sum = 0;
+    for (const double value : values) sum += (value - mean) * (value - mean);
+    return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+// log marginal likelihood of the first points in a random order, and its derivatives.
+class Likelihood {
+  public:
+    Likelihood(const Options& options, const PointSet& points, ThreadTeam& team, RunContext& context)
+        : options_(options), points_(points), team_(team), context_(context), order_(points.size()) {
+        std::iota(order_.begin(), order_.end(), size_t{0});
+        RandomStream random(options.seed, order_stream);
+        for (size_t i = order_.size(); i > 1; i--) std::swap(order_[i - 1], order_[random.below(i)]);
+    }
+
+    SquaredExponential kernel; // with the parameters of the last evaluation
+
+    // Parameters: logarithms of the length scales, the signal and the noise; derivatives of those given are 0.
+    double negative(std::span<const double> parameters, std::span<double> gradient, size_t count) {
+        const size_t width = points_.width();
+        for (size_t f = 0; f < width; f++) kernel.length_scales[f] = std::exp(parameters[f]);
+        kernel.signal = std::exp(parameters[width]);
+        kernel.noise = std::exp(parameters[width + 1]);
+        MemoryBudget& memory = context_.memory();
+        covariances_.resize(count * count);
+        fill_covariances(count);
+        Buffer<double> matrix(memory, "covariances", count * count);
+        std::copy(covariances_.begin(), covariances_.end(), matrix.begin());
+        for (size_t i = 0; i < count; i++) matrix[i * count + i] += kernel.noise;
+        const Cholesky factor(std::move(matrix), count, team_);
+        Buffer<double> inverse(memory, "covariances", count * count);
+        factor.invert(inverse.data(), team_);
+        const std::vector<double> solution = solve_targets(factor, count);
+        double quadratic = 0;
+        for (size_t i = 0; i < count; i++) quadratic += solution[i] * (target(i) - kernel.mean);
+        add_gradient(inverse.data(), solution, gradient);
+        const auto n = static_cast<double>(count);
+        for (double& derivative : gradient) derivative /= n;
+        if (options_.length_scales) std::fill(gradient.begin(), gradient.begin() + static_cast<long>(width), 0.0);
+        if (options_.signal) gradient[width] = 0;
+        if (options_.noise) gradient[width + 1] = 0;
+        return (quadratic + factor.log_determinant()) / 2 / n;
+    }
+
+  private:
+    std::span<const double> x(size_t i) const { return points_.x(order_[i]); }
+    double target(size_t i) const { return points_.target(order_[i]); }
+
+    void fill_covariances(size_t count) {
+        team_.for_each((count + rows_per_item - 1) / rows_per_item, [&](size_t item, int) {
+            for (size_t i = item * rows_per_item; i < std::min((item + 1) * rows_per_item, count); i++)
+                for (size_t j = 0; j < count; j++) {
+                    double sum = 0;
+                    for (size_t f = 0; f < x(i).size(); f++) {
+                        const double u = (x(i)[f] - x(j)[f]) / kernel.length_scales[f];
+                        sum += u * u;
+                    }
+                    covariances_[i * count + j] = kernel.covariance(sum);
+                }
+        });
+    }
+
+    std::vector<double> solve_targets(const Cholesky& factor, size_t count) const {
+        std::vector<double> group(count * group_columns), solution(count);
+        for (size_t i = 0; i < count; i++) group[i * group_columns] = target(i) - kernel.mean;
+        factor.solve(group.data());
+        for (size_t i = 0; i < count; i++) solution[i] = group[i * group_columns];
+        return solution;
+    }
+
+    // −½ tr((αα' − K⁻¹) ∂K) for each parameter.
+    void add_gradient(const double* inverse, const std::vector<double>& solution, std::span<double> gradient) {
+        const size_t count = solution.size(), width = points_.width();
+        std::vector<double> parts(count * (width + 2));
+        team_.for_each((count + rows_per_item - 1) / rows_per_item, [&](size_t item, int) {
+            for (size_t i = item * rows_per_item; i < std::min((item + 1) * rows_per_item, count); i++) {
+                double* const part = parts.data() + i * (width + 2);
+                for (size_t j = 0; j < count; j++) {
+                    const double outer = (solution[i] * solution[j] - inverse[i * count + j]) / 2;
+                    const double by_signal = outer * covariances_[i * count + j];
+                    part[width] += by_signal;
+                    if (i == j) part[width + 1] += outer * kernel.noise;
+                    for (size_t f = 0; f < width; f++) {
+                        const double u = (x(i)[f] - x(j)[f]) / kernel.length_scales[f];
+                        part[f] += by_signal * u * u;
+                    }
+                }
+            }
+        });
+        std::fill(gradient.begin(), gradient.end(), 0.0);
+        for (size_t i = 0; i < count; i++)
+            for (size_t p = 0; p < width + 2; p++) gradient[p] -= parts[i * (width + 2) + p];
+    }
+
+    const Options& options_;
+    const PointSet& points_;
+    ThreadTeam& team_;
+    RunContext& context_;
+    std::vector<size_t> order_;
+    Buffer<double> covariances_{context_.memory(), "covariances"};
+};
+
+// Length scales of the coordinates' spread times √width, a tenth of the targets' variance for noise.
+std::vector<double> initial_parameters(const Options& options, const PointSet& points, double variance) {
+    const size_t width = points.width();
+    std::vector<double> parameters, values(points.size());
+    for (size_t f = 0; f < width; f++) {
+        for (size_t i = 0; i < points.size(); i++) values[i] = points.x(i)[f];
+        const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+        const double spread = std::sqrt(sample_variance(values, mean) * static_cast<double>(width));
+        const double length = options.length_scales ? (*options.length_scales)[f] : spread > 0 ? spread : 1;
+        parameters.push_back(std::log(length));
+    }
+    parameters.push_back(std::log(options.signal.value_or(variance)));
+    parameters.push_back(std::log(options.noise.value_or(0.1 * variance)));
+    return parameters;
+}
+
+} // namespace
+
+SquaredExponential choose_kernel(const Options& options, const PointSet& points, ThreadTeam& team,
+                                 RunContext& context) {
+    const size_t width = points.width();
+    if (options.length_scales && options.length_scales->size() != width)
+        throw Error(ErrorCode::invalid_argument,
+                    format("option \"length_scales\" has %zu numbers, the points have %zu coordinates",
+                           options.length_scales->size(), width));
+    Likelihood likelihood(options, points, team, context);
+    SquaredExponential& kernel = likelihood.kernel;
+    kernel.length_scales.resize(width);
+    std::vector<double> targets;
+    for (size_t i = 0; i < points.size(); i++) targets.push_back(points.target(i));
+    if (options.needs_target())
+        kernel.mean = std::accumulate(targets.begin(), targets.end(), 0.0) / static_cast<double>(targets.size());
+    const double variance = sample_variance(targets, kernel.mean);
+    if (options.learns_kernel() && !(variance > 0 && std::isfinite(variance)))
+        throw Error(ErrorCode::invalid_argument, "the kernel cannot be learned from targets that are all the same", "",
+                    "Give length_scales, signal and noise.");
+    std::vector<double> parameters = initial_parameters(options, points, variance);
+    // What the likelihood may not leave: a noise that covariance matrices stay positive definite with.
+    const double least_noise = std::log(variance * 1e-6);
+    const auto learn = [&](size_t count, int evaluations) {
+        if (!options.noise) parameters[width + 1] = std::max(parameters[width + 1], least_noise);
+        gp::minimise(
+            parameters,
+            [&](std::span<const double> at, std::span<double> gradient) {
+                std::vector<double> bounded(at.begin(), at.end());
+                const bool below = !options.noise && bounded[width + 1] < least_noise;
+                if (below) bounded[width + 1] = least_noise;
+                const double value = likelihood.negative(bounded, gradient, count);
+                if (below) gradient[width + 1] = 0;
+                return value;
+            },
+            evaluations, 1e-5, 1.0);
+        if (!options.noise) parameters[width + 1] = std::max(parameters[width + 1], least_noise);
+    };
+    if (options.learns_kernel()) {
+        learn(std::min(points.size(), few_points), evaluations_on_few);
+        if (points.size() > few_points) learn(std::min(points.size(), most_points), evaluations_on_most);
+    }
+    for (size_t f = 0; f < width; f++)
+        kernel.length_scales[f] = options.length_scales ? (*options.length_scales)[f] : std::exp(parameters[f]);
+    kernel.signal = options.signal.value_or(std::exp(parameters[width]));
+    kernel.noise = options.noise.value_or(std::exp(parameters[width + 1]));
+    return kernel;
+}
+
+} // namespace btml::exemplar

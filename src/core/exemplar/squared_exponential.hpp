@@ -1,0 +1,28 @@
+// The squared exponential kernel with a length scale for each coordinate (automatic relevance determination), a
+// constant mean and the variance of the noise.
+#pragma once
+
+#include "core/base/threads.hpp"
+#include "core/exemplar/options.hpp"
+#include "core/exemplar/points.hpp"
+
+#include <cmath>
+#include <vector>
+
+namespace btml::exemplar {
+
+struct SquaredExponential {
+    std::vector<double> length_scales;
+    double signal = 1, noise = 1; // variances, above 0
+    double mean = 0;              // of the targets
+
+    // For a squared distance whose coordinates are in units of their length scales.
+    double covariance(double squared_distance) const { return signal * std::exp(-squared_distance / 2); }
+};
+
+// The kernel that the options give. What they leave open is learned from the points' targets by type-II maximum
+// likelihood, from some of the points first and from at most 2,000 in the end. Errors invalid_argument: another number
+// of length scales than of coordinates; targets that are all the same.
+SquaredExponential choose_kernel(const Options& options, const PointSet& points, ThreadTeam& team, RunContext& context);
+
+} // namespace btml::exemplar

@@ -1,0 +1,204 @@
+#include "core/exemplar/stream_greedy.hpp"
+
+#include "core/base/rng.hpp"
+#include "core/exemplar/evaluation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::exemplar {
+
+namespace {
+
+constexpr uint64_t validation_stream = 1, second_stream = 2, candidate_stream = 3, phantom_stream = 4;
+constexpr size_t candidates_per_thread = 16; // scored before the first of them may be swapped in
+// Gains below this part of the utility are rounding errors.
+constexpr double least_relative_gain = 1e-11;
+
+} // namespace
+
+StreamGreedy::StreamGreedy(const Options& options, DissimilarityFunction* function, RunContext& context)
+    : options_(options),
+      function_(function),
+      context_(context),
+      team_(context),
+      validation_(options.sample_size(), options.seed, validation_stream, context.memory()),
+      second_(options.sample_size(), options.seed, second_stream, context.memory()),
+      reference_(PointSet::Keep::sample, context.memory()),
+      one_row_(PointSet::Keep::sample, context.memory()),
+      batch_(PointSet::Keep::all, context.memory()),
+      exemplars_(PointSet::Keep::all, context.memory()) {}
+
+// What rows, exemplars and coordinates make of it; before the first row is kept.
+void StreamGreedy::require_memory(size_t width) const {
+    const uint64_t rows = options_.sample_size(), k = static_cast<uint64_t>(options_.exemplars);
+    const uint64_t batch = static_cast<uint64_t>(options_.batch);
+    const uint64_t per_pair = options_.is_process() ? 2 * sizeof(double) : sizeof(float);
+    const uint64_t per_candidate = options_.is_process() ? sizeof(double) : sizeof(float);
+    const uint64_t points = (2 * rows + batch + k) * (width + 4) * sizeof(double);
+    context_.memory().require(points + rows * (k * per_pair + batch * per_candidate + width * sizeof(double)),
+                              "the choice of exemplars");
+}
+
+void StreamGreedy::sample(const Point& point) {
+    if (validation_.offered() == 0) require_memory(point.x.size());
+    if (!(point.weight >= 0))
+        throw Error(ErrorCode::out_of_range,
+                    format("row %llu of the points has the weight %s",
+                           static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
+                    "", "Weights are numbers from 0.");
+    validation_.offer(point);
+    second_.offer(point);
+}
+
+bool StreamGreedy::start() {
+    const uint64_t rows = validation_.offered();
+    if (rows == 0) return false;
+    context_.progress("preparing", 0, 0);
+    const PointSet& points = validation_.points();
+    if (options_.is_process()) kernel_ = choose_kernel(options_, points, team_, context_);
+    make_reference();
+    if (options_.objective == ObjectiveKind::information) {
+        Point point = points[0];
+        point.weight = 1;
+        one_row_.append(point);
+    }
+    const PointSet& scored_on = one_row_.size() > 0 ? one_row_ : points;
+    objective_ =
+        make_objective({options_, scored_on, validation_.has_all(), &reference_, &kernel_, function_}, team_, context_);
+    most_candidates_ = options_.candidates(rows);
+    return true;
+}
+
+// The phantom exemplar or, without one, what utilities are measured against.
+void StreamGreedy::make_reference() {
+    if (options_.is_process()) return;
+    const PointSet& rows = validation_.points();
+    const size_t width = rows.width();
+    const bool cosine = options_.metric == Metric::cosine;
+    std::vector<double> x(width, 0.0);
+    if (options_.phantom == PhantomKind::point) {
+        if (options_.phantom_point.size() != width)
+            throw Error(ErrorCode::invalid_argument,
+                        format("the phantom exemplar has %zu coordinates, the points have %zu",
+                               options_.phantom_point.size(), width));
+        x = options_.phantom_point;
+    } else if (options_.phantom == PhantomKind::none || options_.phantom == PhantomKind::mean)
+        for (size_t i = 0; i < rows.size(); i++)
+            for (size_t f = 0; f < width; f++) x[f] += (rows.x(i)[f] - x[f]) / static_cast<double>(i + 1);
+    const bool zero = std::all_of(x.begin(), x.end(), [](double value) { return value == 0; });
+    if (cosine && zero && options_.phantom != PhantomKind::none && options_.phantom != PhantomKind::random)
+        throw Error(ErrorCode::invalid_argument, "the phantom exemplar is zero, so it has no direction", "",
+                    "Use another phantom, or another dissimilarity than \"cosine\".");
+    const bool no_mean =
+        options_.phantom == PhantomKind::none && (options_.metric == Metric::function || (cosine && zero));
+    if (options_.phantom == PhantomKind::random || no_mean)
+        reference_.append(rows[RandomStream(options_.seed, phantom_stream).below(rows.size())]);
+    else {
+        Point point;
+        point.x = x;
+        reference_.append(point);
+    }
+}
+
+// As many rows of all passes as the budget allows, each with the same probability (Knuth, The Art of Computer
+// Programming 3.4.2, algorithm S).
+bool StreamGreedy::is_candidate() {
+    const uint64_t rows = validation_.offered() * static_cast<uint64_t>(options_.passes);
+    if (most_candidates_ >= rows || offered_ > rows) return candidates_ < most_candidates_;
+    const auto left = static_cast<double>(rows - offered_ + 1);
+    return left * random_unit(options_.seed, candidate_stream, offered_) <
+           static_cast<double>(most_candidates_ - candidates_);
+}
+
+bool StreamGreedy::offer(const Point& point) {
+    offered_++;
+    if (is_candidate()) {
+        candidates_++;
+        if (!exemplar_numbers_.contains(point.number)) batch_.append(point);
+        if (batch_.size() == static_cast<size_t>(options_.batch)) take_batch();
+    }
+    return offered_ - last_change_ <= validation_.offered() && candidates_ < most_candidates_;
+}
+
+bool StreamGreedy::finish_pass() {
+    take_batch();
+    return ++pass_ < options_.passes && candidates_ < most_candidates_ &&
+           offered_ - last_change_ <= validation_.offered();
+}
+
+void StreamGreedy::take_batch() {
+    if (batch_.size() == 0) return;
+    context_.progress("choosing exemplars", offered_, validation_.offered() * static_cast<uint64_t>(options_.passes));
+    objective_->load(batch_, team_);
+    taken_.assign(batch_.size(), false);
+    const auto most = static_cast<size_t>(options_.exemplars);
+    if (objective_->size() < most) add_from_batch();
+    if (objective_->size() == most) swap_through_batch();
+    context_.note(format("%llu rows, %zu exemplars, %llu swaps, utility of the sample %g",
+                         static_cast<unsigned long long>(offered_), objective_->size(),
+                         static_cast<unsigned long long>(swaps_), objective_->utility()));
+    batch_.clear();
+}
+
+// Greedily, each time the candidate that gains most. Where there is room for all of them, in their order.
+void StreamGreedy::add_from_batch() {
+    const auto most = static_cast<size_t>(options_.exemplars);
+    const bool in_order = batch_.size() <= most - objective_->size();
+    std::vector<Change> changes(batch_.size());
+    for (size_t n = 0; n < batch_.size() && objective_->size() < most; n++) {
+        const size_t first = in_order ? n : 0, last = in_order ? n + 1 : batch_.size();
+        objective_->score(first, last, true, changes, team_);
+        size_t best = last;
+        for (size_t c = first; c < last; c++)
+            if (!taken_[c] && (best == last || changes[c].gain > changes[best].gain)) best = c;
+        // The first exemplar is better than none, whatever the reference.
+        if (changes[best].gain > 0 || objective_->size() == 0)
+            take(best, objective_->size());
+        else if (!in_order)
+            return;
+    }
+}
+
+void StreamGreedy::swap_through_batch() {
+    const double least_gain = std::max(options_.eta, least_relative_gain * std::abs(objective_->utility()));
+    const size_t block = candidates_per_thread * static_cast<size_t>(team_.size());
+    std::vector<Change> changes(batch_.size());
+    for (size_t next = 0; next < batch_.size();) {
+        const size_t last = std::min(next + block, batch_.size());
+        objective_->score(next, last, false, changes, team_);
+        while (next < last && (taken_[next] || !(changes[next].gain > least_gain))) next++;
+        if (next == last) continue;
+        take(next, changes[next].slot);
+        swaps_++;
+        next++;
+    }
+}
+
+void StreamGreedy::take(size_t candidate, size_t slot) {
+    objective_->apply(candidate, slot, team_);
+    taken_[candidate] = true;
+    last_change_ = offered_;
+    if (slot < exemplars_.size()) exemplar_numbers_.erase(exemplars_.number(slot));
+    exemplars_.put(slot, batch_[candidate]);
+    exemplar_numbers_.insert(batch_.number(candidate));
+}
+
+Selection StreamGreedy::finish() {
+    context_.progress("measuring", 0, 0);
+    Selection selection;
+    if (objective_) {
+        const double utility = objective_->utility();
+        const bool is_estimate = objective_->is_estimate();
+        objective_.reset(); // its memory goes to the objective on the second sample
+        selection = evaluate({options_, second_.points(), true, &reference_, &kernel_, function_}, exemplars_,
+                             second_.offered(), team_, context_);
+        if (!is_estimate) selection.utility = utility, selection.utility_std_error = 0;
+    }
+    selection.rows = validation_.offered();
+    selection.candidates = candidates_;
+    selection.swaps = swaps_;
+    return selection;
+}
+
+} // namespace btml::exemplar

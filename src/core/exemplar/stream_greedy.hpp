@@ -1,0 +1,70 @@
+// STREAMGREEDY (Gomes, Krause: Budgeted Nonparametric Learning from Data Streams, Algorithm 1): exemplars chosen from
+// rows that stream by, in memory that does not grow with their number.
+#pragma once
+
+#include "core/exemplar/objective.hpp"
+
+#include <unordered_set>
+
+namespace btml::exemplar {
+
+struct Exemplar {
+    std::string id;
+    bool has_id;
+    std::vector<double> x;
+    double members;                           // weight of the rows nearest to it: their number, if all weigh 1
+    std::optional<double> mean_dissimilarity; // of these; nothing where the second sample has none
+};
+
+struct Selection {
+    std::vector<Exemplar> exemplars;           // by slot
+    double utility = 0, utility_std_error = 0; // of the set, on a sample that had no part in choosing it
+    uint64_t rows = 0, candidates = 0, swaps = 0;
+};
+
+// First sample() for every row; then start(), offer() for every row of a pass and finish_pass(), as often as that says;
+// then finish(). Rows have numbers from 0 and come in the same order in every pass. A swap is made at once when its
+// gain exceeds eta (the paper's algorithm swaps first and tests then; its proof needs the test first). The result is
+// the same for any number of threads.
+class StreamGreedy {
+  public:
+    // `options` are validated and outlive this; `function` goes with Metric::function.
+    StreamGreedy(const Options& options, DissimilarityFunction* function, RunContext& context);
+
+    // Error out_of_range for a weight below 0.
+    void sample(const Point& point);
+    // False: there were no rows.
+    bool start();
+    // False: more rows of this pass would change nothing.
+    bool offer(const Point& point);
+    // Whether another pass is to be made.
+    bool finish_pass();
+    Selection finish();
+
+    const Objective& objective() const { return *objective_; }
+
+  private:
+    void require_memory(size_t width) const;
+    void make_reference();
+    void take_batch();
+    void add_from_batch();
+    void swap_through_batch();
+    void take(size_t candidate, size_t slot);
+    bool is_candidate();
+
+    const Options& options_;
+    DissimilarityFunction* const function_;
+    RunContext& context_;
+    ThreadTeam team_;
+    Reservoir validation_, second_;
+    PointSet reference_, one_row_, batch_, exemplars_;
+    SquaredExponential kernel_;
+    std::unique_ptr<Objective> objective_;
+    std::unordered_set<uint64_t> exemplar_numbers_;
+    std::vector<bool> taken_;                // of the batch
+    uint64_t offered_ = 0, last_change_ = 0; // rows of all passes
+    uint64_t candidates_ = 0, swaps_ = 0, most_candidates_ = 0;
+    int pass_ = 0;
+};
+
+} // namespace btml::exemplar

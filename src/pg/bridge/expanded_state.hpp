@@ -1,0 +1,137 @@
+// Transition states of aggregates: a C++ object in memory, as PostgreSQL's expanded objects are; flat bytes between
+// processes.
+//
+// A content has a constructor from a MemoryBudget, append(const Content&), flat_size(), flatten(std::byte*) noexcept,
+// a static parse(bytes, MemoryBudget&) that throws corrupt_model, and static names: type_name of the SQL type,
+// what ("the rows") and too_large_hint for errors.
+#pragma once
+
+#include "pg/bridge/bytes.hpp"
+#include "pg/guc.hpp"
+
+extern "C" {
+#include "utils/expandeddatum.h"
+}
+
+namespace btml::pg {
+
+template <class Content>
+class ExpandedState {
+  public:
+    // The state that argument 0 holds, ready to be changed: a new one for NULL.
+    static ExpandedState* writable(FunctionCallInfo fcinfo) {
+        MemoryContext context = nullptr;
+        if (!AggCheckCallContext(fcinfo, &context))
+            throw Error(ErrorCode::invalid_argument, "support functions of aggregates cannot be called directly");
+        if (PG_ARGISNULL(0)) return create(context);
+        const Datum value = PG_GETARG_DATUM(0);
+        if (ExpandedState* const state = of(value); state && VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(value)))
+            return state;
+        ExpandedState* const state = create(context);
+        if (const ExpandedState* const other = of(value))
+            state->owned_->content.append(other->owned_->content);
+        else
+            state->owned_->content = parse(datum_bytes(value), state->owned_->budget);
+        return state;
+    }
+
+    // What argument 0 holds; `parsed` keeps it where it is flat.
+    static const Content& read(FunctionCallInfo fcinfo, std::optional<Content>& parsed, MemoryBudget& budget) {
+        const Datum value = PG_GETARG_DATUM(0);
+        if (const ExpandedState* const state = of(value)) return state->owned_->content;
+        return parsed.emplace(parse(datum_bytes(value), budget));
+    }
+
+    // The body of a combine function.
+    static Datum combine(FunctionCallInfo fcinfo) {
+        if (PG_ARGISNULL(1)) {
+            fcinfo->isnull = PG_ARGISNULL(0);
+            return PG_ARGISNULL(0) ? static_cast<Datum>(0) : writable(fcinfo)->datum();
+        }
+        ExpandedState* const state = writable(fcinfo);
+        const Datum other = PG_GETARG_DATUM(1);
+        if (const ExpandedState* const expanded = of(other))
+            state->owned_->content.append(expanded->owned_->content);
+        else {
+            MemoryBudget budget(memory_limit_bytes());
+            state->owned_->content.append(parse(datum_bytes(other), budget));
+        }
+        return state->datum();
+    }
+
+    // Input and output of the SQL type: base64 of the flat form, or its bytes. Anybody may call them.
+    static Datum input(const char* text) { return validated(decode_base64(text, Content::type_name)); }
+    static Datum receive(StringInfo message) { return validated(message_bytes(message)); }
+    static Datum output(Datum value) { return encode_base64(datum_bytes(value)); }
+    static Datum send(Datum value) { return bytes_datum(datum_bytes(value)); }
+
+    Content& content() { return owned_->content; }
+    Datum datum() { return EOHPGetRWDatum(&header_); }
+
+  private:
+    // Counted against a budget of its own.
+    struct Owned {
+        MemoryBudget budget{memory_limit_bytes()};
+        Content content{budget};
+    };
+
+    // Called by PostgreSQL, from C.
+    static Size flat_size(ExpandedObjectHeader* header) {
+        const uint64_t size = VARHDRSZ + reinterpret_cast<ExpandedState*>(header)->owned_->content.flat_size();
+        if (size > MaxAllocSize)
+            ereport(ERROR,
+                    (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                     errmsg("%s of one aggregate state need %llu bytes, a value may have %llu", Content::what,
+                            static_cast<unsigned long long>(size), static_cast<unsigned long long>(MaxAllocSize)),
+                     errhint("%s", Content::too_large_hint)));
+        return size;
+    }
+    static void flatten(ExpandedObjectHeader* header, void* result, Size size) {
+        SET_VARSIZE(result, size);
+        reinterpret_cast<ExpandedState*>(header)->owned_->content.flatten(
+            reinterpret_cast<std::byte*>(VARDATA(result)));
+    }
+    static constexpr ExpandedObjectMethods methods = {flat_size, flatten};
+
+    static ExpandedState* of(Datum value) {
+        if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value))) return nullptr;
+        ExpandedObjectHeader* const header = DatumGetEOHP(value);
+        return header->eoh_methods == &methods ? reinterpret_cast<ExpandedState*>(header) : nullptr;
+    }
+
+    static Content parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
+        try {
+            return Content::parse(bytes, budget);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::corrupt_model) throw;
+            throw Error(ErrorCode::corrupt_model, format("invalid %s value", Content::type_name), error.detail());
+        }
+    }
+
+    static Datum validated(std::span<const std::byte> bytes) {
+        MemoryBudget budget(memory_limit_bytes());
+        parse(bytes, budget);
+        return bytes_datum(bytes);
+    }
+
+    // An empty state whose memory goes with `parent`.
+    static ExpandedState* create(MemoryContext parent) {
+        auto owned = std::make_unique<Owned>();
+        ExpandedState* const state = pg_call([=] {
+            const MemoryContext context = AllocSetContextCreate(parent, "btml aggregate", ALLOCSET_SMALL_SIZES);
+            auto* const expanded = static_cast<ExpandedState*>(MemoryContextAllocZero(context, sizeof(ExpandedState)));
+            EOH_init_header(&expanded->header_, &methods, context);
+            return expanded;
+        });
+        state->callback_.func = [](void* object) { delete static_cast<Owned*>(object); };
+        state->callback_.arg = state->owned_ = owned.release();
+        MemoryContextRegisterResetCallback(state->header_.eoh_context, &state->callback_);
+        return state;
+    }
+
+    ExpandedObjectHeader header_; // first: PostgreSQL sees only this
+    Owned* owned_;
+    MemoryContextCallback callback_;
+};
+
+} // namespace btml::pg

@@ -1,0 +1,107 @@
+#include "pg/dissimilarity_function.hpp"
+
+#include "pg/bridge/values.hpp"
+
+extern "C" {
+#include "utils/datum.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
+}
+
+namespace btml::pg {
+
+namespace {
+
+constexpr unsigned calls_per_reset = 1000; // after which the memory that the function has left behind is given back
+
+struct Signature {
+    Oid function, type, result;
+    bool valid;
+};
+
+Signature find_function(const char* signature) {
+    Signature found = {};
+    found.function = DatumGetObjectId(DirectFunctionCall1(regprocedurein, CStringGetDatum(signature)));
+    const AclResult allowed = btml_compat_check_execute(found.function);
+    if (allowed != ACLCHECK_OK) aclcheck_error(allowed, OBJECT_FUNCTION, get_func_name(found.function));
+    const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(found.function));
+    if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for function %u", found.function);
+    const auto* const form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
+    found.result = form->prorettype;
+    found.valid = form->pronargs == 2 && form->prokind == PROKIND_FUNCTION && !form->proretset &&
+                  form->proargtypes.values[0] == form->proargtypes.values[1] &&
+                  is_plain_number(number_kind(form->prorettype)) &&
+                  get_typtype(form->proargtypes.values[0]) != TYPTYPE_PSEUDO;
+    if (found.valid) found.type = form->proargtypes.values[0];
+    ReleaseSysCache(tuple);
+    return found;
+}
+
+} // namespace
+
+SqlDissimilarity::SqlDissimilarity(const std::string& signature) : signature_(signature) {
+    const char* const text = signature_.c_str();
+    const Signature found = pg_call([=] { return find_function(text); });
+    if (!found.valid)
+        throw Error(ErrorCode::wrong_type, format("%s cannot be a dissimilarity", text), "",
+                    "It must be a function of two arguments of one type that returns a number.");
+    type_ = found.type;
+    result_ = found.result;
+    pg_call([&] {
+        fmgr_info(found.function, &function_);
+        get_typlenbyval(type_, &length_, &by_value_);
+        collation_ = get_typcollation(type_);
+        scratch_ = AllocSetContextCreate(CurrentMemoryContext, "btml dissimilarity", ALLOCSET_DEFAULT_SIZES);
+    });
+}
+
+std::span<const std::byte> SqlDissimilarity::bytes(Datum value) {
+    const std::span<const std::byte> stored = pg_call([&] {
+        if (by_value_) return std::span<const std::byte>();
+        const Datum plain = length_ == -1 ? PointerGetDatum(PG_DETOAST_DATUM(value)) : value;
+        const auto* const data = reinterpret_cast<const std::byte*>(DatumGetPointer(plain));
+        return std::span<const std::byte>(data, datumGetSize(plain, by_value_, length_));
+    });
+    if (by_value_) {
+        bytes_.resize(sizeof(value));
+        memcpy(bytes_.data(), &value, sizeof(value));
+    } else
+        bytes_.assign(stored.begin(), stored.end());
+    return bytes_;
+}
+
+Datum SqlDissimilarity::datum(std::span<const std::byte> bytes) const {
+    if (!by_value_) return PointerGetDatum(bytes.data());
+    Datum value;
+    memcpy(&value, bytes.data(), sizeof(value));
+    return value;
+}
+
+double SqlDissimilarity::operator()(std::span<const std::byte> row, std::span<const std::byte> exemplar) {
+    const Datum a = datum(row), b = datum(exemplar);
+    bool null = false;
+    const double value = pg_call([&] {
+        if (calls_++ % calls_per_reset == 0) MemoryContextReset(scratch_);
+        const MemoryContext before = MemoryContextSwitchTo(scratch_);
+        LOCAL_FCINFO(call, 2);
+        InitFunctionCallInfoData(*call, &function_, 2, collation_, nullptr, nullptr);
+        call->args[0] = {a, false};
+        call->args[1] = {b, false};
+        const Datum result = FunctionCallInvoke(call);
+        null = call->isnull;
+        const double number = null ? 0 : to_number(result, number_kind(result_));
+        MemoryContextSwitchTo(before);
+        return number;
+    });
+    if (null) throw Error(ErrorCode::null_value, format("dissimilarity %s returned NULL", signature_.c_str()));
+    if (!(value >= 0 && std::isfinite(value)))
+        throw Error(ErrorCode::out_of_range,
+                    format("dissimilarity %s returned %s", signature_.c_str(),
+                           std::isnan(value)   ? "NaN"
+                           : std::isinf(value) ? "an infinite number"
+                                               : shortest(value).c_str()),
+                    "", "A dissimilarity is a finite number from 0.");
+    return value;
+}
+
+} // namespace btml::pg

@@ -1,0 +1,158 @@
+#include "pg/exemplar_json.hpp"
+
+#include "pg/exemplar_options.hpp"
+
+extern "C" {
+#include "utils/jsonb.h"
+#include "utils/numeric.h"
+}
+
+namespace btml::pg {
+
+using exemplar::Metric;
+
+namespace {
+
+[[noreturn]] void invalid(const std::string& detail) {
+    throw Error(ErrorCode::invalid_argument, "exemplars must be a JSON array of objects with \"id\" and \"x\"", detail,
+                "As btml.exemplars_agg returns them, or jsonb_agg(jsonb_build_object('id', id, 'x', x)).");
+}
+
+class Parser {
+  public:
+    explicit Parser(Jsonb* json) {
+        pg_call([&] { iterator_ = JsonbIteratorInit(&json->root); });
+    }
+
+    ExemplarList parse() {
+        // A scalar is an array of one element, marked as such.
+        if (next() != WJB_BEGIN_ARRAY || value_.val.array.rawScalar) invalid("It is no array.");
+        for (JsonbIteratorToken token = next(); token != WJB_END_ARRAY; token = next()) {
+            if (token != WJB_BEGIN_OBJECT) invalid("An element is no object.");
+            parse_exemplar();
+        }
+        return std::move(list_);
+    }
+
+  private:
+    JsonbIteratorToken next(bool skip_nested = false) {
+        return pg_call([&] { return JsonbIteratorNext(&iterator_, &value_, skip_nested); });
+    }
+
+    void parse_exemplar() {
+        bool has_id = false, has_x = false;
+        while (next() == WJB_KEY) {
+            const std::string key(value_.val.string.val, static_cast<size_t>(value_.val.string.len));
+            if (key == "id")
+                has_id = true, parse_id();
+            else if (key == "x")
+                has_x = true, parse_x();
+            else
+                next(true);
+        }
+        if (!has_id || !has_x) invalid(format("An object has no \"%s\".", has_id ? "x" : "id"));
+    }
+
+    void parse_id() {
+        if (next() != WJB_VALUE) invalid("An \"id\" is no scalar.");
+        if (value_.type == jbvNull)
+            list_.ids.emplace_back();
+        else if (value_.type == jbvString)
+            list_.ids.emplace_back(std::string(value_.val.string.val, static_cast<size_t>(value_.val.string.len)));
+        else if (value_.type == jbvBool)
+            list_.ids.emplace_back(value_.val.boolean ? "true" : "false");
+        else
+            list_.ids.emplace_back(pg_call([&] {
+                return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value_.val.numeric)));
+            }));
+    }
+
+    void parse_x() {
+        if (next() != WJB_BEGIN_ARRAY) invalid("An \"x\" is no array.");
+        const size_t before = list_.x.size();
+        for (JsonbIteratorToken token = next(); token != WJB_END_ARRAY; token = next()) {
+            if (token != WJB_ELEM || value_.type != jbvNumeric) invalid("An \"x\" has an element that is no number.");
+            list_.x.push_back(pg_call([&] {
+                return DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value_.val.numeric)));
+            }));
+        }
+        const size_t width = list_.x.size() - before;
+        if (width == 0) invalid("An \"x\" is empty.");
+        if (list_.width == 0) list_.width = width;
+        if (width != list_.width) invalid(format("One \"x\" has %zu elements, another %zu.", list_.width, width));
+    }
+
+    JsonbIterator* iterator_ = nullptr;
+    JsonbValue value_;
+    ExemplarList list_;
+};
+
+struct CachedExemplars {
+    std::vector<char> bytes;
+    ExemplarList list;
+};
+
+double cosine(std::span<const double> a, const double* b) {
+    double inner = 0, aa = 0, bb = 0;
+    for (size_t f = 0; f < a.size(); f++) inner += a[f] * b[f], aa += a[f] * a[f], bb += b[f] * b[f];
+    if (aa == 0 || bb == 0)
+        throw Error(ErrorCode::invalid_argument, "a point is zero, so it has no direction", "",
+                    "Use another dissimilarity than \"cosine\".");
+    return 1 - inner / std::sqrt(aa) / std::sqrt(bb);
+}
+
+double dissimilarity_of(Metric metric, std::span<const double> a, const double* b) {
+    if (metric == Metric::cosine) return cosine(a, b);
+    double sum = 0;
+    for (size_t f = 0; f < a.size(); f++)
+        sum += metric == Metric::manhattan ? std::abs(a[f] - b[f]) : (a[f] - b[f]) * (a[f] - b[f]);
+    return sum; // the nearest is the same for Euclidean distances and their squares
+}
+
+} // namespace
+
+const ExemplarList& cached_exemplars(FunctionCallInfo fcinfo, Datum jsonb) {
+    Jsonb* const json = pg_call([=] { return DatumGetJsonbP(jsonb); });
+    const auto size = static_cast<size_t>(VARSIZE(json));
+    auto* cached = static_cast<CachedExemplars*>(fcinfo->flinfo->fn_extra);
+    if (cached && cached->bytes.size() == size && memcmp(cached->bytes.data(), json, size) == 0) return cached->list;
+    const auto* const bytes = reinterpret_cast<const char*>(json);
+    auto made = std::make_unique<CachedExemplars>(CachedExemplars{{bytes, bytes + size}, Parser(json).parse()});
+    if (cached) {
+        *cached = std::move(*made);
+        return cached->list;
+    }
+    auto* const callback = pg_call([=] {
+        return static_cast<MemoryContextCallback*>(
+            MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(MemoryContextCallback)));
+    });
+    callback->func = [](void* object) { delete static_cast<CachedExemplars*>(object); };
+    callback->arg = fcinfo->flinfo->fn_extra = cached = made.release();
+    MemoryContextRegisterResetCallback(fcinfo->flinfo->fn_mcxt, callback);
+    return cached->list;
+}
+
+std::optional<size_t> find_nearest(const ExemplarList& exemplars, std::span<const double> x,
+                                   const std::string& dissimilarity) {
+    const std::optional<Metric> metric = metric_of(dissimilarity);
+    if (!metric)
+        throw Error(ErrorCode::invalid_argument,
+                    format("invalid value for option \"dissimilarity\": \"%s\"", dissimilarity.c_str()), "",
+                    format("Valid values are %s.", built_in_dissimilarities));
+    for (const double value : x)
+        if (!std::isfinite(value))
+            throw Error(ErrorCode::invalid_argument, "x has an element that is NULL, NaN or infinite");
+    if (exemplars.ids.empty()) return std::nullopt;
+    if (x.size() != exemplars.width)
+        throw Error(ErrorCode::invalid_argument,
+                    format("x has %zu elements, the exemplars have %zu", x.size(), exemplars.width));
+    size_t nearest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t s = 0; s < exemplars.ids.size(); s++) {
+        const double d = dissimilarity_of(*metric, x, exemplars.x.data() + s * exemplars.width);
+        if (d < least) least = d, nearest = s;
+    }
+    return nearest;
+}
+
+} // namespace btml::pg

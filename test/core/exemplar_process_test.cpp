@@ -1,0 +1,212 @@
+// Objectives for Gaussian processes: closed-form gains against posteriors computed anew.
+#include "exemplar_data.hpp"
+
+#include "core/exemplar/cholesky.hpp"
+#include "core/exemplar/objectives.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+using namespace btml;
+using namespace btml::exemplar;
+using namespace btml::exemplar::test;
+
+namespace {
+
+using Matrix = std::vector<std::vector<double>>;
+
+// Solves a x = b by elimination; also gives log det a.
+std::vector<double> solve(Matrix a, std::vector<double> b, double* log_determinant = nullptr) {
+    const size_t n = b.size();
+    double sum = 0;
+    for (size_t c = 0; c < n; c++) {
+        sum += std::log(a[c][c]);
+        for (size_t i = c + 1; i < n; i++) {
+            const double factor = a[i][c] / a[c][c];
+            for (size_t j = c; j < n; j++) a[i][j] -= factor * a[c][j];
+            b[i] -= factor * b[c];
+        }
+    }
+    for (size_t i = n; i-- > 0;) {
+        for (size_t j = i + 1; j < n; j++) b[i] -= a[i][j] * b[j];
+        b[i] /= a[i][i];
+    }
+    if (log_determinant) *log_determinant = sum;
+    return b;
+}
+
+struct Member {
+    uint64_t number;
+    Row row;
+};
+
+class Reference {
+  public:
+    Reference(ObjectiveKind kind, const std::vector<Row>& rows, const SquaredExponential& kernel)
+        : kind_(kind), rows_(rows), kernel_(kernel) {}
+
+    // Sum over the rows that are neither in the set nor `left_out`, by their weights.
+    double operator()(const std::vector<Member>& set, uint64_t left_out) const {
+        const size_t k = set.size();
+        Matrix covariances(k, std::vector<double>(k));
+        std::vector<double> targets(k);
+        for (size_t i = 0; i < k; i++) {
+            targets[i] = set[i].row.target - kernel_.mean;
+            for (size_t j = 0; j < k; j++)
+                covariances[i][j] = covariance(set[i].row, set[j].row) + (i == j ? kernel_.noise : 0);
+        }
+        double determinant = 0;
+        const std::vector<double> alpha = solve(covariances, targets, &determinant);
+        if (kind_ == ObjectiveKind::information)
+            return (determinant - static_cast<double>(k) * std::log(kernel_.noise)) / 2;
+        double sum = 0;
+        for (size_t i = 0; i < rows_.size(); i++) {
+            bool counts = i != left_out;
+            for (const Member& member : set) counts &= member.number != i;
+            if (!counts) continue;
+            std::vector<double> to(k);
+            double prediction = 0, explained = 0;
+            for (size_t j = 0; j < k; j++) to[j] = covariance(rows_[i], set[j].row), prediction += to[j] * alpha[j];
+            const std::vector<double> solved = solve(covariances, to);
+            for (size_t j = 0; j < k; j++) explained += to[j] * solved[j];
+            const double y = rows_[i].target - kernel_.mean;
+            sum += rows_[i].weight *
+                   (kind_ == ObjectiveKind::variance ? explained : y * y - (y - prediction) * (y - prediction));
+        }
+        return sum;
+    }
+
+  private:
+    double covariance(const Row& a, const Row& b) const {
+        double sum = 0;
+        for (size_t f = 0; f < a.x.size(); f++) {
+            const double u = (a.x[f] - b.x[f]) / kernel_.length_scales[f];
+            sum += u * u;
+        }
+        return kernel_.covariance(sum);
+    }
+
+    const ObjectiveKind kind_;
+    const std::vector<Row>& rows_;
+    const SquaredExponential& kernel_;
+};
+
+void check_all_changes(ObjectiveKind kind, size_t exemplars, uint64_t seed) {
+    SCOPED_TRACE(testing::Message() << "objective " << static_cast<int>(kind) << ", exemplars " << exemplars);
+    QuietContext context(2);
+    ThreadTeam team(context);
+    std::vector<Row> rows = random_rows(25, 2, seed);
+    for (size_t i = 0; i < rows.size(); i++) rows[i].weight = 1 + static_cast<double>(i % 2);
+    const PointSet validation = points_of(rows, context.memory());
+    std::vector<Row> candidates = random_rows(11, 2, seed + 1);
+    candidates[3] = rows[7], candidates[6] = rows[8];
+    PointSet block = points_of(candidates, context.memory(), 100);
+    block.put(3, point_of(rows[7], 7)), block.put(6, point_of(rows[8], 8));
+    const SquaredExponential kernel{{0.8, 1.3}, 1.7, 0.05, 0.2};
+    Options options;
+    options.exemplars = static_cast<int>(exemplars);
+    options.objective = kind;
+    const auto objective = make_objective({options, validation, false, nullptr, &kernel, nullptr}, team, context);
+    const Reference utility(kind, rows, kernel);
+    const bool has_rows = kind != ObjectiveKind::information;
+    const double total = has_rows ? validation.total_weight() : 1;
+    std::vector<Member> set;
+    std::vector<Change> changes(block.size());
+    objective->load(block, team);
+    for (size_t step = 0; step < 80; step++) { // passes a refresh of the factor
+        const bool add = objective->size() < exemplars;
+        objective->score(0, block.size(), add, changes, team);
+        for (size_t c = 0; c < block.size(); c++) {
+            bool is_member = false;
+            for (const Member& member : set) is_member |= member.number == block.number(c);
+            if (is_member) continue;
+            double best = -std::numeric_limits<double>::infinity();
+            for (size_t slot = add ? set.size() : 0; slot < (add ? set.size() + 1 : set.size()); slot++) {
+                auto changed = set;
+                changed.resize(std::max(changed.size(), slot + 1));
+                const uint64_t leaving = add ? UINT64_MAX : set[slot].number;
+                changed[slot] = {block.number(c), candidates[c]};
+                // The rows that count before and after the change.
+                auto before = utility(set, block.number(c)), after = utility(changed, leaving);
+                best = std::max(best, (after - before) / total);
+            }
+            EXPECT_NEAR(changes[c].gain, best, 1e-8) << "candidate " << c << ", step " << step;
+        }
+        const size_t c = step * 7 % block.size(), slot = add ? set.size() : step % exemplars;
+        bool is_member = false;
+        for (const Member& member : set) is_member |= member.number == block.number(c);
+        if (is_member) continue;
+        objective->apply(c, slot, team);
+        set.resize(std::max(set.size(), slot + 1));
+        set[slot] = {block.number(c), candidates[c]};
+        if (has_rows) {
+            double sum = 0;
+            for (size_t i = 0; i < rows.size(); i++)
+                if (!std::isnan(objective->utility_of(i))) sum += rows[i].weight * objective->utility_of(i);
+            EXPECT_NEAR(sum, utility(set, UINT64_MAX), 1e-8);
+        } else {
+            EXPECT_NEAR(objective->utility(), utility(set, UINT64_MAX), 1e-8);
+        }
+    }
+}
+
+} // namespace
+
+TEST(ExemplarProcess, GainsAreDifferencesOfUtility) {
+    uint64_t seed = 10;
+    for (const ObjectiveKind kind : {ObjectiveKind::information, ObjectiveKind::variance, ObjectiveKind::prediction})
+        for (const size_t exemplars : {1, 2, 6}) check_all_changes(kind, exemplars, seed++);
+}
+
+TEST(ExemplarProcess, CholeskySolvesAndInverts) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    for (const size_t n : {1, 7, 8, 9, 150, 301}) {
+        const std::vector<Row> rows = random_rows(n, 2, n);
+        Buffer<double> matrix(context.memory(), "matrix", n * n), copy(context.memory(), "matrix", n * n);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++) {
+                const double d = std::hypot(rows[i].x[0] - rows[j].x[0], rows[i].x[1] - rows[j].x[1]);
+                matrix[i * n + j] = copy[i * n + j] = std::exp(-d) + (i == j ? 0.5 : 0);
+            }
+        const Cholesky factor(std::move(matrix), n, team);
+        Buffer<double> inverse(context.memory(), "inverse", n * n);
+        factor.invert(inverse.data(), team);
+        double trace = 0, worst = 0;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++) {
+                double sum = 0;
+                for (size_t t = 0; t < n; t++) sum += copy[i * n + t] * inverse[t * n + j];
+                worst = std::max(worst, std::abs(sum - (i == j)));
+                trace += i == j ? sum : 0;
+            }
+        EXPECT_LT(worst, 1e-10);
+        EXPECT_NEAR(factor.log_determinant(), std::log(1.5), n == 1 ? 1e-12 : 1e9);
+    }
+}
+
+TEST(ExemplarProcess, CholeskyRefusesOthers) {
+    QuietContext context;
+    ThreadTeam team(context);
+    Buffer<double> matrix(context.memory(), "matrix", 4, 1.0);
+    matrix[3] = 0.5;
+    EXPECT_THROW(Cholesky(std::move(matrix), 2, team), Error);
+}
+
+// Targets drawn from a function of the first coordinate alone: the second gets a long length scale.
+TEST(ExemplarProcess, LearnsLengthScales) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    std::vector<Row> rows = random_rows(500, 2, 3);
+    RandomStream random(1, 1);
+    for (Row& row : rows) row.target = 5 + 2 * std::sin(2 * row.x[0]) + 0.2 * (random.unit() + random.unit() - 1);
+    Options options;
+    options.objective = ObjectiveKind::prediction;
+    const SquaredExponential kernel = choose_kernel(options, points_of(rows, context.memory()), team, context);
+    EXPECT_GT(kernel.length_scales[1], 5 * kernel.length_scales[0]);
+    EXPECT_NEAR(kernel.noise, 0.04 / 6, 0.002);
+    EXPECT_NEAR(kernel.mean, 5, 0.3);
+}

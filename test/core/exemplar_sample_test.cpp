@@ -1,0 +1,133 @@
+// The sample of rows of an aggregate.
+#include "caught.hpp"
+
+#include "core/base/rng.hpp"
+#include "core/exemplar/row_sample.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace btml;
+using namespace btml::exemplar;
+using btml::test::caught;
+
+namespace {
+
+struct Row {
+    std::string id;
+    std::vector<double> x;
+};
+
+std::vector<Row> rows_of(size_t count, size_t distinct) {
+    std::vector<Row> rows;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t n = i % distinct;
+        rows.push_back({"row " + std::to_string(n), {10 * random_unit(1, 1, n), 10 * random_unit(1, 2, n)}});
+    }
+    return rows;
+}
+
+void add(RowSample& sample, const Row& row, int k = 4) {
+    sample.add({row.id, true, row.x}, k, false);
+}
+
+std::vector<std::byte> flat(const RowSample& sample) {
+    std::vector<std::byte> bytes(sample.flat_size());
+    sample.flatten(bytes.data());
+    return bytes;
+}
+
+std::vector<std::string> ids(const RowSample& sample) {
+    QuietContext context;
+    std::vector<std::string> result;
+    for (const Exemplar& exemplar : sample.select(context).exemplars)
+        result.push_back(exemplar.id + ": " + shortest(exemplar.members));
+    return result;
+}
+
+} // namespace
+
+TEST(ExemplarSample, NeitherOrderNorPartsMatter) {
+    MemoryBudget budget(uint64_t{1} << 30);
+    std::vector<Row> rows = rows_of(20000, 9000);
+    RowSample whole(budget);
+    for (const Row& row : rows) add(whole, row);
+    std::reverse(rows.begin(), rows.end());
+    RowSample parts(budget);
+    for (size_t part = 0; part < 7; part++) {
+        RowSample sample(budget);
+        for (size_t i = part; i < rows.size(); i += 7) add(sample, rows[i]);
+        if (part % 2)
+            parts.append(RowSample::parse(flat(sample), budget));
+        else
+            parts.append(sample);
+    }
+    EXPECT_EQ(parts.rows(), 20000U);
+    EXPECT_EQ(ids(parts), ids(whole));
+}
+
+TEST(ExemplarSample, CopiesCount) {
+    MemoryBudget budget(uint64_t{1} << 30);
+    RowSample sample(budget);
+    for (int i = 0; i < 90; i++) add(sample, {"a", {0.0}}, 2);
+    for (int i = 0; i < 10; i++) add(sample, {"b", {1.0}}, 2);
+    const std::vector<std::string> chosen = ids(sample);
+    EXPECT_EQ(chosen.size(), 2U);
+    EXPECT_NE(std::find(chosen.begin(), chosen.end(), "a: 90"), chosen.end());
+    EXPECT_NE(std::find(chosen.begin(), chosen.end(), "b: 10"), chosen.end());
+}
+
+// Members of a sample stand for all rows.
+TEST(ExemplarSample, MembersAddUpToAllRows) {
+    MemoryBudget budget(uint64_t{1} << 30);
+    RowSample sample(budget);
+    for (const Row& row : rows_of(30000, 30000)) add(sample, row);
+    QuietContext context;
+    const Selection selection = sample.select(context);
+    double members = 0;
+    for (const Exemplar& exemplar : selection.exemplars) members += exemplar.members;
+    EXPECT_NEAR(members, 30000, 1e-6);
+}
+
+TEST(ExemplarSample, Errors) {
+    MemoryBudget budget(uint64_t{1} << 30);
+    RowSample sample(budget);
+    EXPECT_EQ(caught([&] { add(sample, {"a", {}}); }).message, "x must have at least one element");
+    EXPECT_EQ(caught([&] { add(sample, {"a", {1.0}}, 0); }).message, "invalid value for option \"k\": 0");
+    EXPECT_EQ(caught([&] { add(sample, {"a", {1.0}}, 10001); }).hint, "Valid values are 1 to 10000.");
+    EXPECT_EQ(caught([&] { add(sample, {"a", {NAN}}); }).message, "x has an element that is NULL or NaN");
+    EXPECT_EQ(caught([&] { add(sample, {"a", {INFINITY}}); }).message, "x has an element that is infinite");
+    add(sample, {"a", {1.0, 2.0}});
+    EXPECT_EQ(caught([&] { add(sample, {"a", {1.0}}); }).message, "x has 1 elements, an earlier row has 2");
+    EXPECT_EQ(caught([&] {
+                  add(sample, {"a", {1.0, 2.0}}, 5);
+              }).message,
+              "k must be the same in every row of an aggregate");
+    MemoryBudget small(1000);
+    RowSample refused(small);
+    EXPECT_EQ(caught([&] {
+                  for (const Row& row : rows_of(1000, 1000)) add(refused, row);
+              }).code,
+              ErrorCode::memory_limit);
+}
+
+TEST(ExemplarSample, BytesThatAreNone) {
+    MemoryBudget budget(uint64_t{1} << 30);
+    RowSample sample(budget);
+    for (const Row& row : rows_of(20, 15)) add(sample, row);
+    const std::vector<std::byte> bytes = flat(sample);
+    EXPECT_EQ(flat(RowSample::parse(bytes, budget)), bytes);
+    EXPECT_EQ(flat(RowSample::parse(flat(RowSample(budget)), budget)).size(), flat(RowSample(budget)).size());
+    for (size_t length = 0; length < bytes.size(); length++)
+        EXPECT_EQ(caught([&] { RowSample::parse(std::span(bytes).first(length), budget); }).code,
+                  ErrorCode::corrupt_model);
+    for (size_t i = 0; i < bytes.size(); i++) {
+        std::vector<std::byte> changed = bytes;
+        changed[i] ^= std::byte{0x81};
+        const auto error = caught([&] { ids(RowSample::parse(changed, budget)); });
+        EXPECT_TRUE(!error.thrown || error.code == ErrorCode::corrupt_model) << "byte " << i << ": " << error.message;
+    }
+}

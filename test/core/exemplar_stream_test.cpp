@@ -1,0 +1,340 @@
+// STREAMGREEDY as a whole.
+#include "caught.hpp"
+#include "exemplar_data.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+using namespace btml;
+using namespace btml::exemplar;
+using namespace btml::exemplar::test;
+using btml::test::caught;
+
+namespace {
+
+Options options_for(int exemplars) {
+    Options options;
+    options.exemplars = exemplars;
+    return options;
+}
+
+// Kernels are given, since learning takes its time under sanitizers.
+Options options_for(int exemplars, ObjectiveKind objective, size_t width) {
+    Options options = options_for(exemplars);
+    options.objective = objective;
+    options.validation = 300;
+    if (!options.is_process()) return options;
+    options.length_scales.emplace(width, 2.0);
+    options.signal = 1, options.noise = 0.01;
+    return options;
+}
+
+std::vector<Row> clusters(size_t count, size_t rows_each, uint64_t seed) {
+    RandomStream random(seed, 5);
+    std::vector<Row> rows;
+    for (size_t i = 0; i < count * rows_each; i++) {
+        const auto c = static_cast<double>(i / rows_each);
+        rows.push_back({{20 * std::cos(c), 20 * std::sin(c), 3 * c}});
+        for (double& x : rows.back().x) x += 0.5 * random.unit();
+    }
+    return rows;
+}
+
+// Proposition 2: with well-separated clusters two passes find the best set. The rows come cluster by cluster, so the
+// first exemplars are all of one. Every row is a validation row, and the best set has the medoid of each cluster.
+TEST(ExemplarStream, TwoPassesFindSeparatedClusters) {
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        const size_t each = 30, count = 8;
+        const std::vector<Row> rows = clusters(count, each, seed);
+        std::set<size_t> medoids;
+        for (size_t c = 0; c < count; c++) {
+            size_t best = 0;
+            double least = std::numeric_limits<double>::infinity();
+            for (size_t i = c * each; i < (c + 1) * each; i++) {
+                double sum = 0;
+                for (size_t j = c * each; j < (c + 1) * each; j++)
+                    for (size_t f = 0; f < 3; f++) sum += std::pow(rows[i].x[f] - rows[j].x[f], 2);
+                if (sum < least) least = sum, best = i;
+            }
+            medoids.insert(best);
+        }
+        Options options = options_for(static_cast<int>(count));
+        options.passes = 2;
+        options.batch = 10;
+        QuietContext context;
+        const std::vector<size_t> rows_chosen = chosen(select(rows, options, context));
+        EXPECT_EQ(std::set<size_t>(rows_chosen.begin(), rows_chosen.end()), medoids) << "seed " << seed;
+    }
+}
+
+TEST(ExemplarStream, ThreadsAndRepetitionDoNotMatter) {
+    const std::vector<Row> rows = random_rows(3000, 5, 1);
+    for (const ObjectiveKind kind :
+         {ObjectiveKind::clustering, ObjectiveKind::information, ObjectiveKind::variance, ObjectiveKind::prediction}) {
+        Options options = options_for(12, kind, 5);
+        options.seed = 4;
+        std::vector<size_t> first;
+        double utility = 0;
+        for (const int threads : {1, 2, 3, 1}) {
+            QuietContext context(threads);
+            const Selection selection = select(rows, options, context);
+            if (first.empty()) first = chosen(selection), utility = selection.utility;
+            EXPECT_EQ(chosen(selection), first);
+            EXPECT_EQ(selection.utility, utility);
+        }
+        options.seed = 5;
+        QuietContext context;
+        // The seed draws the validation rows, of which information has none.
+        EXPECT_EQ(chosen(select(rows, options, context)) == first, kind == ObjectiveKind::information);
+    }
+}
+
+TEST(ExemplarStream, FewerDistinctRowsThanExemplars) {
+    std::vector<Row> rows;
+    for (size_t i = 0; i < 400; i++) rows.push_back({{static_cast<double>(i % 3), 1.0}});
+    QuietContext context;
+    Options options = options_for(10);
+    const Selection selection = select(rows, options, context);
+    EXPECT_EQ(selection.exemplars.size(), 3U);
+    EXPECT_EQ(selection.swaps, 0U);
+    double members = 0;
+    for (const Exemplar& exemplar : selection.exemplars) {
+        members += exemplar.members;
+        EXPECT_EQ(exemplar.mean_dissimilarity, 0);
+    }
+    EXPECT_EQ(members, 400);
+    EXPECT_EQ(select({{{1.0, 2.0}}}, options, context).exemplars.size(), 1U);
+    EXPECT_EQ(select({}, options, context).exemplars.size(), 0U);
+}
+
+// A row is an exemplar once at most, also in later passes and for objectives that gain from duplicates.
+TEST(ExemplarStream, NoRowTwice) {
+    const std::vector<Row> rows = random_rows(40, 2, 8);
+    Options options = options_for(30);
+    options.passes = 4;
+    for (const ObjectiveKind kind : {ObjectiveKind::clustering, ObjectiveKind::information}) {
+        options.objective = kind;
+        if (options.is_process()) options.length_scales.emplace(2, 1.0), options.signal = options.noise = 1;
+        QuietContext context;
+        const std::vector<size_t> rows_chosen = chosen(select(rows, options, context));
+        EXPECT_EQ(std::set<size_t>(rows_chosen.begin(), rows_chosen.end()).size(), 30U);
+    }
+}
+
+// With all rows in the sample, the utility is that of the whole source, and certain.
+TEST(ExemplarStream, UtilityOfASmallSourceIsExact) {
+    const std::vector<Row> rows = random_rows(200, 2, 9);
+    Options options = options_for(5);
+    options.phantom = PhantomKind::origin;
+    QuietContext context;
+    const Selection selection = select(rows, options, context);
+    double utility = 0;
+    for (const Row& row : rows) {
+        double alone = 0, least = std::numeric_limits<double>::infinity();
+        for (const double x : row.x) alone += x * x;
+        for (const Exemplar& exemplar : selection.exemplars)
+            least = std::min(least, std::pow(row.x[0] - exemplar.x[0], 2) + std::pow(row.x[1] - exemplar.x[1], 2));
+        utility += (alone - std::min(alone, least)) / static_cast<double>(rows.size());
+    }
+    EXPECT_NEAR(selection.utility, utility, 1e-5);
+    EXPECT_EQ(selection.utility_std_error, 0);
+}
+
+// The reported standard error is that of the estimate: over seeds, about nineteen in twenty true utilities lie within
+// two standard errors.
+TEST(ExemplarStream, StandardErrorIsHonest) {
+    const std::vector<Row> rows = random_rows(5000, 3, 10);
+    int within = 0;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        Options options = options_for(6);
+        options.phantom = PhantomKind::origin;
+        options.validation = 200;
+        options.max_candidates = 600;
+        options.seed = seed;
+        QuietContext context;
+        const Selection selection = select(rows, options, context);
+        double utility = 0;
+        for (const Row& row : rows) {
+            double alone = 0;
+            for (const double x : row.x) alone += x * x;
+            double least = alone;
+            for (const Exemplar& exemplar : selection.exemplars) {
+                double d = 0;
+                for (size_t f = 0; f < 3; f++) d += std::pow(row.x[f] - exemplar.x[f], 2);
+                least = std::min(least, d);
+            }
+            utility += (alone - least) / static_cast<double>(rows.size());
+        }
+        within += std::abs(selection.utility - utility) < 2 * selection.utility_std_error;
+    }
+    EXPECT_GE(within, 35);
+    EXPECT_LE(within, 40);
+}
+
+TEST(ExemplarStream, CandidatesAreLimitedAndSpread) {
+    const std::vector<Row> rows = random_rows(10000, 2, 11);
+    Options options = options_for(20);
+    options.validation = 100;
+    options.batch = 5;
+    options.max_candidates = 200;
+    QuietContext context;
+    const Selection selection = select(rows, options, context);
+    EXPECT_EQ(selection.candidates, 200U);
+    const std::vector<size_t> rows_chosen = chosen(selection);
+    EXPECT_TRUE(std::any_of(rows_chosen.begin(), rows_chosen.end(), [](size_t row) { return row > 5000; }));
+    EXPECT_TRUE(std::any_of(rows_chosen.begin(), rows_chosen.end(), [](size_t row) { return row < 5000; }));
+}
+
+// Once a pass has brought nothing, further ones are not made.
+TEST(ExemplarStream, StopsWhenNothingChanges) {
+    const std::vector<Row> rows = random_rows(100, 2, 12);
+    Options options = options_for(4);
+    options.passes = 1000;
+    QuietContext context;
+    EXPECT_LT(select(rows, options, context).candidates, 1500U);
+    options.eta = 1e9;
+    EXPECT_EQ(select(rows, options, context).swaps, 0U);
+}
+
+TEST(ExemplarStream, MoreExemplarsAreWorthMore) {
+    const std::vector<Row> rows = random_rows(2000, 3, 13);
+    for (const ObjectiveKind kind :
+         {ObjectiveKind::clustering, ObjectiveKind::information, ObjectiveKind::variance, ObjectiveKind::prediction}) {
+        double last = -1e9;
+        for (const int k : {2, 8, 32}) {
+            QuietContext context(2);
+            const Selection selection = select(rows, options_for(k, kind, 3), context);
+            EXPECT_GT(selection.utility, last) << "objective " << static_cast<int>(kind) << ", k = " << k;
+            last = selection.utility;
+        }
+    }
+}
+
+// Exemplars chosen are worth more than the first rows, which are as good as any.
+TEST(ExemplarStream, ChoosingPays) {
+    const std::vector<Row> rows = random_rows(3000, 3, 15);
+    for (const ObjectiveKind kind :
+         {ObjectiveKind::clustering, ObjectiveKind::information, ObjectiveKind::variance, ObjectiveKind::prediction}) {
+        Options options = options_for(15, kind, 3);
+        QuietContext context(2);
+        const double utility = select(rows, options, context).utility;
+        options.batch = 15;
+        options.max_candidates = 15;
+        const double of_random_rows = select(rows, options, context).utility;
+        EXPECT_GT(utility, of_random_rows) << "objective " << static_cast<int>(kind);
+    }
+}
+
+TEST(ExemplarStream, CosineHasNoUseForZero) {
+    Options options = options_for(2);
+    options.metric = Metric::cosine;
+    QuietContext context;
+    const auto error = caught([&] { select({{{1.0, 0.0}}, {{0.0, 0.0}}, {{0.0, 1.0}}}, options, context); });
+    EXPECT_EQ(error.message, "row 2 of the points is zero, so it has no direction");
+    options.phantom = PhantomKind::origin;
+    EXPECT_EQ(caught([&] {
+                  select({{{1.0, 0.0}}}, options, context);
+              }).message,
+              "the phantom exemplar is zero, so it has no direction");
+    // A mean of zero is no reason to fail.
+    options.phantom = PhantomKind::none;
+    EXPECT_EQ(select({{{1.0, 0.0}}, {{-1.0, 0.0}}}, options, context).exemplars.size(), 2U);
+}
+
+TEST(ExemplarStream, ErrorsOfRows) {
+    QuietContext context;
+    Options options = options_for(2);
+    EXPECT_EQ(caught([&] {
+                  select({{{1.0}, 0, -1}}, options, context);
+              }).message,
+              "row 1 of the points has the weight -1");
+    EXPECT_EQ(caught([&] {
+                  select({{{1.0}, 0, 0}}, options, context);
+              }).message,
+              "the weights of the points add up to zero");
+    options.phantom = PhantomKind::point;
+    options.phantom_point = {1, 2};
+    EXPECT_EQ(caught([&] { select({{{1.0}}}, options, context); }).message,
+              "the phantom exemplar has 2 coordinates, the points have 1");
+    options = options_for(2);
+    options.objective = ObjectiveKind::variance;
+    EXPECT_EQ(caught([&] {
+                  select({{{1.0}, 3}, {{2.0}, 3}}, options, context);
+              }).message,
+              "the kernel cannot be learned from targets that are all the same");
+    options.length_scales = {1, 2};
+    EXPECT_EQ(caught([&] {
+                  select({{{1.0}, 3}, {{2.0}, 4}}, options, context);
+              }).message,
+              "option \"length_scales\" has 2 numbers, the points have 1 coordinates");
+}
+
+TEST(ExemplarStream, MemoryIsRefusedBeforehand) {
+    QuietContext context(1, 1 << 20);
+    EXPECT_EQ(caught([&] { select(random_rows(10, 2, 1), options_for(1000), context); }).code, ErrorCode::memory_limit);
+    EXPECT_EQ(context.memory().used(), 0U);
+}
+
+TEST(ExemplarStream, CanBeCancelled) {
+    const std::vector<Row> rows = random_rows(2000, 5, 1);
+    for (const ObjectiveKind kind : {ObjectiveKind::clustering, ObjectiveKind::prediction}) {
+        const Options options = options_for(10, kind, 5);
+        btml::test::ImpatientContext context(20);
+        EXPECT_THROW(select(rows, options, context), Cancelled);
+    }
+}
+
+// Every row is in a sample of the size asked for with the same probability.
+TEST(ExemplarPoints, ReservoirIsUniform) {
+    std::map<uint64_t, int> counts;
+    MemoryBudget budget(1 << 20);
+    const int samples = 4000, capacity = 10, rows = 50;
+    for (int s = 0; s < samples; s++) {
+        Reservoir reservoir(capacity, static_cast<uint64_t>(s), 1, budget);
+        const Row row{{1.0}};
+        for (uint64_t i = 0; i < rows; i++) reservoir.offer(point_of(row, i));
+        EXPECT_EQ(reservoir.points().size(), static_cast<size_t>(capacity));
+        EXPECT_FALSE(reservoir.has_all());
+        for (size_t i = 0; i < capacity; i++) counts[reservoir.points().number(i)]++;
+    }
+    double chi_square = 0;
+    const double expected = samples * capacity / static_cast<double>(rows);
+    for (uint64_t i = 0; i < rows; i++) chi_square += std::pow(counts[i] - expected, 2) / expected;
+    EXPECT_LT(chi_square, 85); // 49 degrees of freedom: 0.1 %
+}
+
+TEST(ExemplarOptions, InvalidOnes) {
+    const auto message = [](auto&& change) {
+        Options options = options_for(3);
+        change(options);
+        return caught([&] { options.validate(); }).message;
+    };
+    EXPECT_EQ(message([](Options&) {}), "");
+    EXPECT_EQ(message([](Options& o) { o.exemplars = 0; }), "invalid value for option \"k\": 0");
+    EXPECT_EQ(message([](Options& o) { o.validation = 1; }), "invalid value for option \"validation\": 1");
+    EXPECT_EQ(message([](Options& o) { o.passes = 0; }), "invalid value for option \"passes\": 0");
+    EXPECT_EQ(message([](Options& o) { o.max_candidates = 0; }), "invalid value for option \"max_candidates\": 0");
+    EXPECT_EQ(message([](Options& o) { o.batch = 0; }), "invalid value for option \"batch\": 0");
+    EXPECT_EQ(message([](Options& o) { o.eta = -1; }), "invalid value for option \"eta\": -1");
+    EXPECT_EQ(message([](Options& o) { o.confidence = 1; }), "invalid value for option \"confidence\": 1");
+    EXPECT_EQ(message([](Options& o) { o.noise = 1; }), "option \"noise\" does not go with objective \"clustering\"");
+    EXPECT_EQ(message([](Options& o) { o.objective = ObjectiveKind::variance, o.phantom = PhantomKind::mean; }),
+              "option \"phantom\" does not go with objective \"variance\"");
+    EXPECT_EQ(message([](Options& o) { o.objective = ObjectiveKind::variance, o.metric = Metric::cosine; }),
+              "option \"dissimilarity\" does not go with objective \"variance\"");
+    EXPECT_EQ(message([](Options& o) { o.objective = ObjectiveKind::variance, o.noise = 0; }),
+              "invalid value for option \"noise\": 0");
+    EXPECT_EQ(message([](Options& o) {
+                  o.objective = ObjectiveKind::variance, o.length_scales = {1.0, -1.0};
+              }),
+              "invalid value for option \"length_scales\": -1");
+    EXPECT_EQ(message([](Options& o) { o.metric = Metric::function, o.phantom = PhantomKind::origin; }),
+              "this phantom does not go with a function as dissimilarity");
+}
+
+} // namespace

@@ -1,0 +1,290 @@
+#include "caught.hpp"
+#include "kernel_data.hpp"
+
+#include "core/kernel/attention.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace btml::kernel {
+namespace {
+
+using namespace btml::test;
+
+struct Problem {
+    Rows keys, values, queries;
+    double bandwidth;
+    Quantity quantity = Quantity::sum;
+};
+
+Estimates estimate(const Problem& problem, Method method, double epsilon, uint64_t seed, int threads = 2) {
+    QuietContext context(threads);
+    Options options = exact_options(problem.bandwidth);
+    options.method = method;
+    options.epsilon = epsilon;
+    options.seed = seed;
+    KernelSums sums(keys_of(problem.keys, problem.values, context), problem.quantity, options, context);
+    Estimates estimates = sums.evaluate(points_of(problem.queries, context));
+    // The context ends here: copies in memory of their own.
+    static QuietContext forever;
+    Estimates copy{estimates.columns, Buffer<double>(forever.memory(), "copy", estimates.values.size()),
+                   Buffer<double>(forever.memory(), "copy", estimates.std_errors.size()), estimates.report};
+    std::copy(estimates.values.begin(), estimates.values.end(), copy.values.begin());
+    std::copy(estimates.std_errors.begin(), estimates.std_errors.end(), copy.std_errors.begin());
+    return copy;
+}
+
+double norm(const Buffer<double>& x) {
+    double sum = 0;
+    for (const double y : x) sum += y * y;
+    return std::sqrt(sum);
+}
+
+double distance(const Buffer<double>& a, const Buffer<double>& b) {
+    double sum = 0;
+    for (size_t i = 0; i < a.size(); i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return std::sqrt(sum);
+}
+
+// What epsilon is relative to.
+double unit_of(const Problem& problem, const Estimates& exact) {
+    if (problem.quantity != Quantity::sum) return norm(exact.values);
+    double sum = 0;
+    for (const auto& row : problem.values) sum += row[0] * row[0];
+    return std::sqrt(sum);
+}
+
+struct Runs {
+    int count = 0, over = 0;        // runs whose error was beyond epsilon
+    double worst = 0;               // error over epsilon
+    double squares = 0, stated = 0; // of errors, and the estimates of those
+    double evaluated = 0;
+};
+
+Runs run(const Problem& problem, double epsilon, int count, uint64_t first_seed = 100) {
+    const Estimates exact = estimate(problem, Method::exact, epsilon, 0);
+    const double unit = unit_of(problem, exact);
+    Runs runs;
+    for (int i = 0; i < count; i++) {
+        const Estimates sampled =
+            estimate(problem, Method::sampled, epsilon, first_seed + static_cast<uint64_t>(i) * 1000);
+        const double error = distance(sampled.values, exact.values) / unit;
+        runs.count++;
+        runs.over += error > epsilon;
+        runs.worst = std::max(runs.worst, error / epsilon);
+        runs.squares += error * error;
+        runs.stated += sampled.report.relative_error * sampled.report.relative_error;
+        runs.evaluated += sampled.report.evaluated / count;
+    }
+    return runs;
+}
+
+Rows heavy_tailed(size_t rows, uint64_t seed) {
+    Normals normal(seed);
+    Rows values;
+    for (size_t i = 0; i < rows; i++) values.push_back({(normal.unit() < 0.5 ? -1 : 1) * std::exp(1.5 * normal())});
+    return values;
+}
+
+Problem blobs(Rows values, size_t dimensions = 8, double bandwidth = 1) {
+    const Rows points = blob_rows(values.size(), dimensions, 20, 10, 1, 7);
+    return {points, std::move(values), points, bandwidth};
+}
+
+constexpr size_t rows = 4000;
+
+// In at least 99 of 100 runs the error is within epsilon, whatever the weights.
+TEST(KernelSampled, ErrorIsWithinEpsilon) {
+    int over = 0, count = 0;
+    for (const Rows& values : {constant_values(rows), normal_rows(rows, 1, 1, 3), heavy_tailed(rows, 4)})
+        for (const double epsilon : {0.3, 0.1}) {
+            const Runs runs = run(blobs(values), epsilon, 20);
+            over += runs.over;
+            count += runs.count;
+            EXPECT_LT(runs.worst, 1.1);
+        }
+    EXPECT_EQ(count, 120);
+    EXPECT_LE(over, 1);
+}
+
+// Pairs that are near each other and far from all else, few of them in one leaf: what a sample is most likely to miss.
+TEST(KernelSampled, ErrorIsWithinEpsilonWhereHeavyPairsAreHidden) {
+    Rows points = normal_rows(rows, 16, 5, 1);
+    Normals normal(2);
+    for (size_t i = 0; i + 1 < rows; i += 10)
+        for (size_t k = 0; k < 16; k++) points[i][k] = points[i + 1][k] + 0.1 * normal();
+    const Runs runs = run({points, constant_values(rows), points, 1}, 0.2, 40);
+    EXPECT_LE(runs.over, 1);
+    const Runs small_blobs = run({blob_rows(rows, 16, rows / 10, 10, 0.5, 1), constant_values(rows),
+                                  blob_rows(rows, 16, rows / 10, 10, 0.5, 1), 1},
+                                 0.2, 40);
+    EXPECT_LE(small_blobs.over, 1);
+}
+
+TEST(KernelSampled, DensitiesAndMeansAreWithinEpsilon) {
+    Problem density = blobs(constant_values(rows), 6, 1.5);
+    density.quantity = Quantity::density;
+    const Runs densities = run(density, 0.1, 30);
+    EXPECT_LE(densities.over, 1);
+    EXPECT_LT(densities.evaluated, 0.9);
+    Problem mean = blobs(constant_values(rows), 6, 2);
+    mean.quantity = Quantity::mean;
+    Normals normal(3);
+    for (size_t i = 0; i < rows; i++) {
+        const double target = std::sin(mean.keys[i][0]) + 0.5 * normal();
+        mean.values[i] = {1, target, 3 * target - mean.keys[i][1]};
+    }
+    const Runs means = run(mean, 0.1, 30);
+    EXPECT_LE(means.over, 1);
+    EXPECT_LT(means.evaluated, 0.9);
+}
+
+TEST(KernelSampled, AttentionIsWithinEpsilon) {
+    const Rows keys = normal_rows(rows, 16, 0.7, 1), values = normal_rows(rows, 4, 1, 2),
+               queries = normal_rows(rows, 16, 0.7, 3);
+    QuietContext context(2);
+    Options options;
+    options.method = Method::exact;
+    Attention exactly(keys_of(keys, values, context), options, context);
+    const Estimates exact = exactly.evaluate(points_of(queries, context));
+    options.method = Method::sampled;
+    options.epsilon = 0.5;
+    int over = 0;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        options.seed = 1000 * seed;
+        Attention attention(keys_of(keys, values, context), options, context);
+        const Estimates sampled = attention.evaluate(points_of(queries, context));
+        over += distance(sampled.values, exact.values) > 0.5 * norm(exact.values);
+        EXPECT_EQ(sampled.report.method, Method::sampled);
+    }
+    EXPECT_EQ(over, 0);
+}
+
+// Over many seeds the mean of the estimates nears the exact sums as 1/√seeds: no part is missing or counted twice.
+TEST(KernelSampled, IsUnbiased) {
+    for (const Rows& values : {constant_values(2000), heavy_tailed(2000, 4)}) {
+        const Problem problem = blobs(values);
+        const Estimates exact = estimate(problem, Method::exact, 1, 0);
+        std::vector<double> mean(values.size(), 0.0);
+        double variance = 0;
+        constexpr int seeds = 60;
+        for (int seed = 0; seed < seeds; seed++) {
+            const Estimates sampled = estimate(problem, Method::sampled, 0.4, static_cast<uint64_t>(seed) * 1000);
+            for (size_t i = 0; i < values.size(); i++) mean[i] += sampled.values[i] / seeds;
+            variance += std::pow(distance(sampled.values, exact.values), 2) / seeds;
+        }
+        double bias = 0;
+        for (size_t i = 0; i < values.size(); i++) bias += (mean[i] - exact.values[i]) * (mean[i] - exact.values[i]);
+        EXPECT_GT(variance, 0);
+        EXPECT_LT(bias, 1.5 * variance / seeds);
+        EXPECT_GT(bias, 0.3 * variance / seeds);
+    }
+}
+
+TEST(KernelSampled, StandardErrorsAreThose) {
+    const Problem problem = blobs(normal_rows(rows, 1, 1, 3));
+    const Runs runs = run(problem, 0.2, 25);
+    EXPECT_LT(runs.evaluated, 0.9);
+    EXPECT_GT(runs.stated, 0.7 * runs.squares);
+    EXPECT_LT(runs.stated, 1.4 * runs.squares);
+    const Estimates exact = estimate(problem, Method::exact, 1, 0),
+                    sampled = estimate(problem, Method::sampled, 0.2, 1);
+    int beyond = 0; // two standard errors
+    for (size_t i = 0; i < rows; i++)
+        beyond += std::abs(sampled.values[i] - exact.values[i]) > 2 * sampled.std_errors[i] + 1e-6;
+    EXPECT_LT(beyond, static_cast<int>(0.15 * rows));
+}
+
+TEST(KernelSampled, ResultsDoNotDependOnThreadsOrOrder) {
+    Problem problem = blobs(heavy_tailed(rows, 4));
+    const Estimates once = estimate(problem, Method::sampled, 0.2, 5, 1),
+                    again = estimate(problem, Method::sampled, 0.2, 5, 4);
+    EXPECT_TRUE(std::equal(once.values.begin(), once.values.end(), again.values.begin()));
+    EXPECT_TRUE(std::equal(once.std_errors.begin(), once.std_errors.end(), again.std_errors.begin()));
+    for (Rows* reversed : {&problem.keys, &problem.values, &problem.queries})
+        std::reverse(reversed->begin(), reversed->end());
+    const Estimates other = estimate(problem, Method::sampled, 0.2, 5);
+    for (size_t i = 0; i < rows; i++) EXPECT_EQ(once.values[i], other.values[rows - 1 - i]);
+    EXPECT_NE(0, distance(once.values, estimate(problem, Method::sampled, 0.2, 6).values));
+}
+
+TEST(KernelSampled, AutomaticChooses) {
+    const Problem few = blobs(constant_values(500));
+    EXPECT_EQ(estimate(few, Method::automatic, 0.1, 0).report.method, Method::exact);
+    EXPECT_EQ(estimate(few, Method::automatic, 0.1, 0).report.reason, "there are few pairs");
+    EXPECT_EQ(estimate(few, Method::exact, 0.1, 0).report.reason, "exact sums were asked for");
+    Problem clustered;
+    clustered.keys = clustered.queries = blob_rows(20000, 16, 50, 30, 1, 1);
+    clustered.values = constant_values(20000);
+    clustered.bandwidth = 1;
+    const Report sampled = estimate(clustered, Method::automatic, 0.2, 0).report;
+    EXPECT_EQ(sampled.method, Method::sampled);
+    EXPECT_LT(sampled.evaluated, 0.5);
+    EXPECT_LE(sampled.relative_error, 0.2);
+    Problem dense = clustered;
+    dense.bandwidth = 30; // every pair counts, and the error is to be a 1e-5 of the sums
+    const Report exact = estimate(dense, Method::automatic, 0.1, 0).report;
+    EXPECT_EQ(exact.method, Method::exact);
+    EXPECT_EQ(exact.relative_error, 0);
+    EXPECT_EQ(exact.evaluated, 1);
+}
+
+TEST(KernelSampled, SmallProblemsToo) {
+    for (const size_t count : {1, 2, 31, 257, 600}) {
+        const Problem problem = blobs(normal_rows(count, 1, 1, 3));
+        const Estimates exact = estimate(problem, Method::exact, 1, 0),
+                        sampled = estimate(problem, Method::sampled, 0.1, 0);
+        EXPECT_LE(distance(sampled.values, exact.values), 0.1 * unit_of(problem, exact)) << count;
+    }
+}
+
+TEST(KernelSampled, FewQueriesOrFewKeys) {
+    Problem few_queries = blobs(constant_values(rows));
+    few_queries.queries.resize(3);
+    Problem few_keys = blobs(constant_values(rows));
+    few_keys.keys.resize(5);
+    few_keys.values.resize(5);
+    for (const Problem& problem : {few_queries, few_keys}) {
+        const Estimates exact = estimate(problem, Method::exact, 1, 0),
+                        sampled = estimate(problem, Method::sampled, 0.1, 0);
+        EXPECT_LE(distance(sampled.values, exact.values), 0.1 * unit_of(problem, exact));
+    }
+}
+
+TEST(KernelSampled, MemoryIsEstimated) {
+    const Problem problem = blobs(heavy_tailed(rows, 4));
+    const uint64_t estimated = KernelSums::memory(rows, rows, 8, 1, 2);
+    const auto evaluate = [&](uint64_t limit) {
+        QuietContext context(2, limit);
+        Options options = exact_options(1);
+        options.method = Method::sampled;
+        KernelSums sums(keys_of(problem.keys, problem.values, context), Quantity::sum, options, context);
+        sums.evaluate(points_of(problem.queries, context));
+    };
+    evaluate(estimated);
+    EXPECT_EQ(caught([&] { evaluate(estimated / 5); }).code, ErrorCode::memory_limit);
+    // Nothing in it is quadratic.
+    EXPECT_LT(KernelSums::memory(500'000, 500'000, 16, 1, 2), uint64_t{1} << 30);
+}
+
+TEST(KernelSampled, IsCancelled) {
+    const Problem problem = blobs(constant_values(rows));
+    for (const uint64_t polls : {20, 60, 100}) {
+        ImpatientContext context(polls);
+        Options options = exact_options(1);
+        options.method = Method::sampled;
+        options.epsilon = 0.01;
+        EXPECT_THROW(
+            {
+                KernelSums sums(keys_of(problem.keys, problem.values, context), Quantity::sum, options, context);
+                for (;;) sums.evaluate(points_of(problem.queries, context));
+            },
+            Cancelled);
+        EXPECT_EQ(context.memory().used(), 0U);
+    }
+}
+
+} // namespace
+} // namespace btml::kernel

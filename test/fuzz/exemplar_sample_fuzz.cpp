@@ -1,0 +1,20 @@
+// Bytes of an aggregate's state from anywhere: they parse, or are refused; what parses flattens to as many bytes.
+#include "core/base/error.hpp"
+#include "core/exemplar/row_sample.hpp"
+
+#include <cstdlib>
+
+using namespace btml;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    MemoryBudget budget(uint64_t{1} << 30);
+    try {
+        const auto sample = exemplar::RowSample::parse({reinterpret_cast<const std::byte*>(data), size}, budget);
+        if (sample.flat_size() != size) std::abort();
+        std::vector<std::byte> flat(size);
+        sample.flatten(flat.data());
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::corrupt_model) std::abort();
+    }
+    return 0;
+}
