@@ -178,6 +178,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair) const {
     std::vector<double> left(pilot_queries, 0.0);
     double sum = 0, squares = 0, evaluated = 0;
     for (uint32_t i = 0; i < pilot_queries; i++) {
+        context_.poll();
         for (uint32_t leaf = 0; leaf < leaves; leaf++) {
             entries.push_back({groups_.distance(of_group_[i], leaf), i, leaf});
             left[i] += squares_[i * leaves + leaf];
@@ -185,7 +186,13 @@ Plan Pilot::plan(const Demand& demand, double of_pair) const {
         sum += left[i];
         squares += left[i] * left[i];
     }
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.distance < b.distance; });
+    constexpr size_t steps_per_poll = 65536;
+    size_t comparisons = 0;
+    std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+        if (++comparisons % steps_per_poll == 0) context_.poll();
+        return a.distance < b.distance;
+    });
+    const double padding = groups_.padding();
     Plan best;
     best.magnitude = magnitude();
     best.allowed = demand.budget * rows * (demand.relative ? best.magnitude : 1);
@@ -193,6 +200,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair) const {
     best.least = std::min(-std::log(1 - demand.confidence) * typical_square() / best.allowed, most_least);
     best.cost = std::numeric_limits<double>::max();
     for (size_t i = 0; i < entries.size(); i++) {
+        if (i % steps_per_poll == 0) context_.poll();
         double& of_query = left[entries[i].query];
         const double before = of_query;
         of_query = std::max(0.0, of_query - squares_[entries[i].query * leaves + entries[i].leaf]);
@@ -205,7 +213,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair) const {
                      fraction = variance / (variance + best.allowed),
                      sampled = sampling_margin * std::max(fraction, best.least) + best.least,
                      near = evaluated / (pilot_queries * static_cast<double>(keys_.rows())),
-                     cost = groups_.padding() * (near + sampling_cost(of_pair) * sampled);
+                     cost = padding * (near + sampling_cost(of_pair) * sampled);
         if (cost < best.cost) {
             best.cost = cost;
             best.near = entries[i].distance;
