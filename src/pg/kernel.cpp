@@ -221,23 +221,23 @@ Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, const Request& 
 
 } // namespace
 
-// btml.kernel_sum(keys, queries, bandwidth, …) → table(id text, value float8, std_error float8)
-BTML_FUNCTION(btml_kernel_sum) {
+// (keys, queries, bandwidth, …) → table(id text, value float8, std_error float8)
+static Datum sums_of_weights(FunctionCallInfo fcinfo, const char* function, Quantity quantity) {
     const Arguments arguments(fcinfo);
-    Request request{arguments.string(0, "keys"), arguments.string(1, "queries"), {}, false, Quantity::sum, {}, false};
+    Request request{arguments.string(0, "keys"), arguments.string(1, "queries"), {}, false, quantity, {}, false};
     request.options.bandwidth = arguments.number(2, "bandwidth");
     read_options(arguments, 3, request);
-    return kernel_sums(fcinfo, "kernel_sum", request);
+    return kernel_sums(fcinfo, function, request);
+}
+
+// btml.kernel_sum(keys, queries, bandwidth, …) → table(id text, value float8, std_error float8)
+BTML_FUNCTION(btml_kernel_sum) {
+    return sums_of_weights(fcinfo, "kernel_sum", Quantity::sum);
 }
 
 // btml.density(keys, queries, bandwidth, …) → table(id text, value float8, std_error float8)
 BTML_FUNCTION(btml_density) {
-    const Arguments arguments(fcinfo);
-    Request request{
-        arguments.string(0, "keys"), arguments.string(1, "queries"), {}, false, Quantity::density, {}, false};
-    request.options.bandwidth = arguments.number(2, "bandwidth");
-    read_options(arguments, 3, request);
-    return kernel_sums(fcinfo, "density", request);
+    return sums_of_weights(fcinfo, "density", Quantity::density);
 }
 
 // btml.kernel_regression(keys, target, queries, bandwidth, …) → table(id text, value float8, std_error float8)

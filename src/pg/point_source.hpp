@@ -7,7 +7,7 @@
 
 namespace btml::pg {
 
-// Rows of a source with another part than that of coordinates. Whether wanted or not, the columns `id` and `weight`
+// Columns of a source with another part than that of coordinates. Whether wanted or not, the columns `id` and `weight`
 // are no coordinates.
 struct PointParts {
     bool ids = false;

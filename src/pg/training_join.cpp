@@ -31,23 +31,10 @@ struct Roles {
     std::vector<bool> categorical; // of features
 };
 
-bool is_number_target(Oid type) {
-    switch (pg_call([=] { return number_kind(type); })) {
-    case NumberKind::int2:
-    case NumberKind::int4:
-    case NumberKind::int8:
-    case NumberKind::float4:
-    case NumberKind::float8:
-    case NumberKind::numeric:
-        return true;
-    default:
-        return false;
-    }
-}
-
 void check_number(const Source& source, int column, const char* role, const char* detail) {
     const Source::Column& found = source.columns()[static_cast<size_t>(column)];
-    if (!is_number_target(found.type))
+    const Oid type = found.type;
+    if (!is_plain_number(pg_call([=] { return number_kind(type); })))
         throw Error(
             ErrorCode::wrong_type,
             format("%s \"%s\" is of type %s, not a number", role, found.name.c_str(), type_name(found.type).c_str()),
