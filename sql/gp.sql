@@ -123,6 +123,8 @@ SELECT near(btml.predict(btml.gp_update(two, ARRAY[7.0], 4), ARRAY[1.0]), 2 + 6.
 SELECT digest(btml.gp_update(m, ARRAY[7.0], 4)) = digest(btml.gp_downdate(m, ARRAY[7.0], 4)) AS the_same FROM btml.gp_fit('gp.two', 'y', search => 'none', noise => 0.6, outside => 'prior') m;
 -- Noise below what would be learned is allowed, with a NOTICE.
 SELECT metric(btml.gp_fit('gp.two', 'y', search => 'none', noise => 0.125), 'noise');
+-- Fewer members than a sum has, with a NOTICE.
+SELECT jsonb_array_length(btml.summary(btml.gp_fit('gp.two', 'y', combine => 'kernel_sum', members => 2, evaluations => 50))->'metrics'->'members') AS members;
 -- A verbose fit says what its members found.
 SET client_min_messages = info;
 SELECT btml.gp_fit('gp.two', 'y', bits => 1, search => 'none', noise => 0.5, signal => 1, verbose => true) IS NOT NULL AS fitted;

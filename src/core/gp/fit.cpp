@@ -85,6 +85,7 @@ class Trainer {
 
   private:
     static constexpr int default_member_evaluations = 2000;
+    enum class Features { keep, free };
 
     template <class Body>
     void time(const char* phase, const Body& body);
@@ -93,7 +94,7 @@ class Trainer {
     MemberTraining member_training() const { return {data_.training, options_, value_bits_, limits_}; }
     std::vector<double> mixture_weights() const;
     FitResult empty_model(Combine combine) const;
-    FitResult assemble(std::span<const size_t> chosen, std::span<const double> weights);
+    FitResult assemble(std::span<const size_t> chosen, std::span<const double> weights, Features afterwards);
     FitResult fit_mixture(size_t members, int evaluations);
     FitResult fit_sum(int members, uint64_t evaluations);
     FitResult fit_boosted(uint64_t evaluations);
@@ -242,7 +243,7 @@ FitResult Trainer::empty_model(Combine combine) const {
     return result;
 }
 
-FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const double> weights) {
+FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const double> weights, Features afterwards) {
     FitResult result = empty_model(Combine::mixture);
     Model& model = result.model;
     LeaveOneOutScore score(data_.training.rows(), context_);
@@ -250,6 +251,7 @@ FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const doub
         context_.progress("building tries", i, chosen.size());
         const Candidate& candidate = *candidates_[chosen[i]];
         const MemberRows rows = scored_rows(candidate, weights[i], score);
+        if (afterwards == Features::free && i + 1 == chosen.size()) data_.training.free_features();
         const FoundOrder& found = candidate.found;
         model.members.push_back({candidate.encoding, found.order, rows.trie(found.kernel, context_), weights[i]});
         model.noise += weights[i] * candidate.found.kernel.noise;
@@ -292,7 +294,7 @@ FitResult Trainer::fit_mixture(size_t members, int evaluations) {
         member++;
     }
     FitResult result;
-    time("building tries", [&] { result = assemble(chosen, weights); });
+    time("building tries", [&] { result = assemble(chosen, weights, Features::free); });
     result.model.evaluations = 0;
     for (const auto& candidate : candidates_) result.model.evaluations += candidate->found.evaluations;
     return result;
@@ -377,7 +379,7 @@ FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
         evaluations = sum.model.evaluations;
     }
     FitResult result;
-    time("building tries", [&] { result = assemble(std::array{size_t{0}}, std::array{1.0}); });
+    time("building tries", [&] { result = assemble(std::array{size_t{0}}, std::array{1.0}, Features::free); });
     result.model.evaluations = evaluations;
     return result;
 }
@@ -389,9 +391,12 @@ FitResult Trainer::fit() {
     FitResult result;
     if (options_.combine == Combine::boosted)
         result = fit_boosted(evaluations);
-    else if (options_.combine == Combine::kernel_sum)
+    else if (options_.combine == Combine::kernel_sum) {
+        if (options_.members > 0 && members < SumTraining::least_members)
+            warnings_.push_back(format("a sum has %d members at least, not %d: %d are trained",
+                                       SumTraining::least_members, members, SumTraining::least_members));
         result = fit_sum(std::max(members, SumTraining::least_members), evaluations);
-    else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
+    } else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
         result = fit_better(members, evaluations);
     else
         result = fit_mixture(member_count(options_), options_.evaluations);
@@ -404,7 +409,7 @@ std::vector<FitResult> Trainer::fit_members() {
     find_candidates(member_count(options_), options_.evaluations);
     std::vector<FitResult> results;
     for (size_t member = 0; member < candidates_.size(); member++)
-        results.push_back(assemble(std::array{member}, std::array{1.0}));
+        results.push_back(assemble(std::array{member}, std::array{1.0}, Features::keep));
     results.front().warnings = std::move(warnings_);
     return results;
 }

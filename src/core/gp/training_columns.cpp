@@ -137,6 +137,13 @@ void TrainingColumns::read_row(size_t row, std::span<double> values) const {
     }
 }
 
+void TrainingColumns::free_features() {
+    for (TrainingColumn& feature : features) {
+        feature.numbers.clear();
+        feature.codes.clear();
+    }
+}
+
 ExpansionBytes expansion_bytes(const Dataset& dataset) {
     const auto bytes = [](uint64_t count, size_t size) { return static_cast<int64_t>(count * size); };
     const auto rows = static_cast<uint64_t>(dataset.rows);

@@ -25,6 +25,8 @@ struct TrainingColumns {
     std::vector<FeatureView> views() const;
     // The features of one row as Predictor takes them.
     void read_row(size_t row, std::span<double> values) const;
+    // Leaves targets and weights.
+    void free_features();
 };
 
 // Of rows with these features and observations.
