@@ -11,12 +11,8 @@ namespace btml::exemplar {
 
 namespace {
 
-// Learned from some of the points first: a start for more of them, each evaluation of which takes much longer.
-struct Stage {
-    size_t points;
-    int evaluations;
-};
-constexpr Stage stages[] = {{400, 80}, {1000, 24}, {2000, 10}};
+constexpr size_t few_points = 400, most_points = 2000;
+constexpr int evaluations_on_few = 80, evaluations_on_most = 8;
 constexpr size_t rows_per_item = 16;
 constexpr uint64_t order_stream = 0x6b65726e656c; // "kernel"
 
@@ -178,10 +174,8 @@ SquaredExponential choose_kernel(const Options& options, const PointSet& points,
         if (!options.noise) parameters[width + 1] = std::max(parameters[width + 1], least_noise);
     };
     if (options.learns_kernel()) {
-        size_t learned_from = 0;
-        for (const Stage& stage : stages)
-            if (const size_t count = std::min(points.size(), stage.points); count > learned_from)
-                learn(learned_from = count, stage.evaluations);
+        learn(std::min(points.size(), few_points), evaluations_on_few);
+        if (points.size() > few_points) learn(std::min(points.size(), most_points), evaluations_on_most);
     }
     for (size_t f = 0; f < width; f++)
         kernel.length_scales[f] = options.length_scales ? (*options.length_scales)[f] : std::exp(parameters[f]);
