@@ -54,7 +54,7 @@ class Clustering : public Objective {
     const bool has_all_;
     const std::unique_ptr<Dissimilarities> dissimilarities_;
     const size_t rows_, stride_;
-    const size_t group_size_; // of candidates that cost no more together than one alone
+    const size_t group_size_;             // of candidates that cost no more together than one alone
     const size_t phantom_slot_, no_slot_; // that of a phantom exemplar, and of rows without any
     const double total_weight_;
     const PointSet& validation_;

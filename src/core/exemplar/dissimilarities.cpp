@@ -45,8 +45,9 @@ class CoordinateDissimilarities : public Dissimilarities {
         }
         const size_t first_tile = rows.first / tile_rows, last_tile = rows.last / tile_rows;
         const size_t parts = (last_tile - first_tile + tiles_per_item - 1) / tiles_per_item;
+        // All points meet some rows before the next ones: these stay in the cache.
         team.for_each(groups * parts, [&](size_t item, int) {
-            const size_t group = item / parts, tile = first_tile + item % parts * tiles_per_item;
+            const size_t group = item % groups, tile = first_tile + item / groups * tiles_per_item;
             compute_part(packed.data() + group * group_size, tile, std::min(tile + tiles_per_item, last_tile),
                          to + group * group_points * stride());
         });
