@@ -12,6 +12,8 @@ struct Clustering::Race {
 
     explicit Race(size_t slots) : by_slot(slots) {}
 
+    // Their range is that of the rows looked at: nobody knows more, and what is known of all rows, that a gain is from
+    // m_i − o_i to m_i, is too wide to be of use.
     DrawnNumbers numbers(size_t slot) const {
         const Slot& own = by_slot[slot];
         return {rows, sum + own.sum, squares + own.squares, std::max(most, own.most) - own.least};
