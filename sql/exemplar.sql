@@ -65,6 +65,13 @@ CREATE SEQUENCE calls;
 CREATE FUNCTION counted(a int, b int) RETURNS int LANGUAGE sql VOLATILE AS $$ SELECT nextval('exemplar.calls'); SELECT abs(a - b) $$;
 SELECT count(*) FROM btml.exemplars('SELECT n AS id, n AS x FROM generate_series(1, 3000) n', 2, dissimilarity => 'exemplar.counted(int,int)', validation => 10, max_candidates => 50);
 SELECT last_value BETWEEN 500 AND 600 AS calls FROM calls;
+-- Races come to the same medoids, by fewer rows.
+SELECT array_agg(id ORDER BY id::int) = (SELECT array_agg(id::text ORDER BY id) FROM medoid) AS medoids FROM btml.exemplars('exemplar.point', 4, passes => 3, racing => true, eta => 1e-6);
+CREATE FUNCTION calls_of(racing boolean) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+PERFORM setval('exemplar.calls', 1);
+PERFORM btml.exemplars('SELECT n AS id, n + n / 2000 * 1000000 AS x FROM generate_series(1, 5999) n', 3, dissimilarity => 'exemplar.counted(int,int)', validation => 4000, max_candidates => 30, batch => 3, eta => 1000, racing => $1);
+RETURN nextval('exemplar.calls'); END $$;
+SELECT calls_of(true) < 0.7 * calls_of(false) AS fewer_calls;
 
 -- Samples: utilities are estimates with an error, and members add up.
 SELECT count(*), abs(sum(members) - 1000) < 1e-6 AS members, min(utility_std_error) > 0 AS std_error, abs(min(utility) - ((SELECT var_pop(x[1]) + var_pop(x[2]) FROM point) - cost((SELECT array_agg(e ORDER BY f.slot, i) FROM found f, unnest(f.x) WITH ORDINALITY u(e, i))))) < 4 * min(utility_std_error) AS near
@@ -155,7 +162,7 @@ SELECT caught(format('SELECT * FROM btml.exemplars(%s)', a)) FROM unnest(ARRAY[
     $$'exemplar.point', 3, validation => 1$$, $$'exemplar.point', 3, passes => 0$$, $$'exemplar.point', 3, passes => NULL$$, $$'exemplar.point', 3, max_candidates => 0$$, $$'exemplar.point', 3, eta => 'NaN'$$,
     $$'exemplar.point', 3, phantom => 'zero'$$, $$'exemplar.point', 3, phantom => '{1}'$$, $$'exemplar.point', 3, phantom => '{1,NULL}'$$, $$'exemplar.point', 3, phantom => '{{1,2}}'$$, $$'exemplar.point', 3, phantom => '{a}'$$,
     $$'exemplar.point', 3, phantom => 'origin', dissimilarity => 'cosine'$$, $$'exemplar.point', 3, phantom => 'origin', dissimilarity => 'exemplar.manhattan(float8[],float8[])'$$, $$'exemplar.point', 3, 'information', phantom => 'mean'$$,
-    $$'exemplar.point', 3, batch => 0$$, $$'exemplar.point', 3, confidence => 1$$, $$'exemplar.point', 3, scan_order => 'random'$$, $$'exemplar.as_columns', 3, scan_order => 'random_blocks'$$,
+    $$'exemplar.point', 3, batch => 0$$, $$'exemplar.point', 3, confidence => 1$$, $$'exemplar.target', 3, 'variance', 't', racing => true$$, $$'exemplar.point', 3, racing => NULL$$, $$'exemplar.point', 3, scan_order => 'random'$$, $$'exemplar.as_columns', 3, scan_order => 'random_blocks'$$,
     $$'exemplar.point', 3, noise => 1$$, $$'exemplar.target', 3, 'variance', 't', length_scales => '{1}'$$, $$'exemplar.target', 3, 'variance', 't', length_scales => '{1,NULL}'$$, $$'exemplar.target', 3, 'variance', 't', signal => 0$$,
     $$'SELECT 1 AS a, 2 AS t FROM exemplar.point', 3, 'variance', 't'$$, $$'SELECT id FROM exemplar.point', 3$$, $$'SELECT 1 AS a, -1 AS weight', 3$$, $$'SELECT 1 AS a, 0 AS weight', 3$$,
     $$'SELECT 1 AS id, NULL::float8[] AS x', 3$$, $$'SELECT 1 AS id, ARRAY[1, NULL] AS x', 3$$, $$'SELECT n AS id, ARRAY[1, sqrt(n - 2.0), ''NaN''] AS x FROM generate_series(2, 3) n', 3$$, $$'SELECT NULL::int AS a', 3$$,

@@ -67,10 +67,10 @@ Outcome select(const Table& table, size_t rows, const Options& options, int thre
     return outcome;
 }
 
-// Utility of the exemplars over all rows, the origin for a phantom.
-double utility(const Table& table, const Selection& selection) {
+// Utility of the exemplars over the rows from `first` on, the origin for a phantom.
+double utility(const Table& table, size_t first, const Selection& selection) {
     double sum = 0;
-    for (size_t i = 0; i < table.rows(); i++) {
+    for (size_t i = first; i < table.rows(); i++) {
         const std::span<const double> x = table.row(i);
         double origin = 0;
         for (const double value : x) origin += value * value;
@@ -82,7 +82,7 @@ double utility(const Table& table, const Selection& selection) {
         }
         sum += origin - nearest;
     }
-    return sum / static_cast<double>(table.rows());
+    return sum / static_cast<double>(table.rows() - first);
 }
 
 Table read_floats(const char* path, size_t width) {
@@ -152,24 +152,44 @@ double prediction_error(const Table& table, size_t first, const std::vector<size
     return sum / n / (squares / n - total * total / n / n);
 }
 
-int choose_points(int count, char** arguments) {
-    if (count < 8) return 1;
-    const Table table = read_floats(arguments[1], std::strtoul(arguments[2], nullptr, 10));
+// The value of an argument "name=value" after the positional ones.
+std::string named(int count, char** arguments, const std::string& name, const std::string& otherwise) {
+    for (int i = 8; i < count; i++)
+        if (std::string(arguments[i]).starts_with(name + "=")) return arguments[i] + name.size() + 1;
+    return otherwise;
+}
+
+Options common_options(int count, char** arguments) {
     Options options;
     options.exemplars = std::atoi(arguments[3]);
     options.validation = std::atoi(arguments[4]);
     options.passes = std::atoi(arguments[5]);
-    if (count > 8 && std::string(arguments[8]) == "origin") options.phantom = PhantomKind::origin;
-    if (count > 9) options.batch = std::atoi(arguments[9]);
+    options.batch = std::stoi(named(count, arguments, "batch", "100"));
+    options.eta = std::stod(named(count, arguments, "eta", "0"));
+    return options;
+}
+
+int choose_points(int count, char** arguments) {
+    if (count < 8) return 1;
+    const Table table = read_floats(arguments[1], std::strtoul(arguments[2], nullptr, 10));
+    Options options = common_options(count, arguments);
+    const std::string phantom = named(count, arguments, "phantom", "none");
+    options.phantom = phantom == "origin"   ? PhantomKind::origin
+                      : phantom == "random" ? PhantomKind::random
+                                            : PhantomKind::none;
+    options.racing = named(count, arguments, "racing", "no") == "yes";
+    const size_t rows = table.rows() - std::stoul(named(count, arguments, "held", "0"));
+    const size_t measured_from = rows == table.rows() ? 0 : rows;
     for (int seed = 0; seed < std::atoi(arguments[7]); seed++) {
         options.seed = static_cast<uint64_t>(seed);
-        const Outcome outcome = select(table, table.rows(), options, std::atoi(arguments[6]));
+        const Outcome outcome = select(table, rows, options, std::atoi(arguments[6]));
         std::printf("seed %d: utility %.4f, estimated %.4f ± %.4f; %zu exemplars, %llu swaps; seconds: sampling %.2f, "
                     "starting %.2f, choosing %.2f, measuring %.2f\n",
-                    seed, utility(table, outcome.selection), outcome.selection.utility,
+                    seed, utility(table, measured_from, outcome.selection), outcome.selection.utility,
                     outcome.selection.utility_std_error, outcome.selection.exemplars.size(),
                     static_cast<unsigned long long>(outcome.selection.swaps), outcome.seconds_sampling,
                     outcome.seconds_starting, outcome.seconds_choosing, outcome.seconds_measuring);
+        std::fflush(stdout);
     }
     return 0;
 }
@@ -178,11 +198,8 @@ int choose_active_set(int count, char** arguments) {
     if (count < 8) return 1;
     const Table table = read_table(arguments[1]);
     const size_t rows = std::strtoul(arguments[2], nullptr, 10);
-    Options options;
-    options.exemplars = std::atoi(arguments[3]);
-    options.validation = std::atoi(arguments[4]);
-    options.passes = std::atoi(arguments[5]);
-    if (count > 8) options.batch = std::atoi(arguments[8]);
+    Options options = common_options(count, arguments);
+    const std::string only = named(count, arguments, "objective", "");
     QuietContext context;
     ThreadTeam team(context);
     PointSet points(PointSet::Keep::sample, context.memory());
@@ -202,7 +219,8 @@ int choose_active_set(int count, char** arguments) {
     for (size_t i = 0; i < static_cast<size_t>(options.exemplars); i++) first_rows.push_back(i);
     std::printf("\nrandom rows: mse %.4f\n", prediction_error(table, rows, first_rows, kernel));
     static constexpr const char* names[] = {"", "information", "variance", "prediction"};
-    for (int objective = 1; objective < 4; objective++)
+    for (int objective = 1; objective < 4; objective++) {
+        if (!only.empty() && only != names[objective]) continue;
         for (int seed = 0; seed < std::atoi(arguments[7]); seed++) {
             options.seed = static_cast<uint64_t>(seed);
             options.objective = static_cast<ObjectiveKind>(objective);
@@ -215,13 +233,14 @@ int choose_active_set(int count, char** arguments) {
                         outcome.seconds_measuring);
             std::fflush(stdout);
         }
+    }
     return 0;
 }
 
 } // namespace
 
-// exemplar_accuracy FILE WIDTH K VALIDATION PASSES THREADS SEEDS [PHANTOM] [BATCH]
-// exemplar_accuracy FILE.csv.gz ROWS K VALIDATION PASSES THREADS SEEDS [BATCH]
+// exemplar_accuracy FILE WIDTH K VALIDATION PASSES THREADS SEEDS [phantom=] [batch=] [eta=] [held=ROWS] [racing=yes]
+// exemplar_accuracy FILE.csv.gz ROWS K VALIDATION PASSES THREADS SEEDS [objective=] [batch=] [eta=]
 int main(int count, char** arguments) {
     const bool process = count > 1 && std::string(arguments[1]).ends_with(".csv.gz");
     const int failed = process ? choose_active_set(count, arguments) : choose_points(count, arguments);

@@ -1,7 +1,6 @@
 #include "caught.hpp"
 #include "gp_reference.hpp"
 
-#include "core/gp/lbfgs.hpp"
 #include "core/gp/theta_search.hpp"
 
 namespace btml::gp::test {

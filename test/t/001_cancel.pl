@@ -22,6 +22,7 @@ CREATE TABLE wide AS SELECT i % 3 AS k, i % 1000 / 7.0 AS y, sin(i) AS a, cos(i)
 CREATE TABLE few AS SELECT k, y, a FROM wide LIMIT 2000;
 CREATE TABLE many AS SELECT i % 3 AS k, i AS z FROM generate_series(1, 15000) AS i;
 CREATE TABLE labels AS SELECT md5(i::text) AS label, i % 10 AS y FROM generate_series(1, 400000) AS i;
+CREATE FUNCTION apart(a float8, b float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN abs(a - b); END';
 CREATE TABLE kept AS SELECT btml.boost_fit('few', 'y') AS model;
 
 -- Waits for a phase of the victim (any, when NULL) and a little longer, sends a signal, and returns the milliseconds
@@ -79,6 +80,10 @@ my @places = (
 	[ 'reading points', undef, 0.1, "SELECT count(*) FROM btml.kernel_sum('SELECT y, a FROM few', '$pairs', 1, method => 'exact')" ],
 	[ 'exact kernel sums', 'sums of a kernel', 0.2, q{SELECT count(*) FROM btml.kernel_sum('SELECT a, b FROM wide', 'SELECT a, b FROM wide', 0.001, method => 'exact')} ],
 	[ 'sampled kernel sums', undef, 0.5, q{SELECT count(*) FROM btml.kernel_sum('SELECT a, b FROM wide', 'SELECT a, b FROM wide', 0.001, method => 'sampled', epsilon => 0.001)} ],
+	[ 'choosing exemplars', 'choosing exemplars', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT a, b, c FROM wide', 200, validation => 20000, passes => 10)} ],
+	[ 'choosing exemplars by a function', 'choosing exemplars', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT a AS x FROM wide', 20, dissimilarity => 'apart(float8,float8)', racing => true)} ],
+	[ 'learning a kernel', 'preparing', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT y, a, b, c FROM wide', 20, 'variance', 'y')} ],
+	[ 'choosing an active set', 'choosing exemplars', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT y, a, b, c FROM wide', 200, 'prediction', 'y', length_scales => '{1,1,1}', signal => 1, noise => 1)} ],
 	[ 'summing', 'reading tables', 0.05, "SELECT btml.sumprod('$pairs')" ],
 	[ 'predicting', undef, 0.1, 'SELECT sum(btml.predict(model, few.*)) FROM kept, few, many' ],
 	[ 'aggregating', undef, 0.1, 'SELECT btml.boost_fit_agg(few.y, ARRAY[few.a, many.z]) FROM few, many' ],

@@ -84,6 +84,9 @@ struct GoLeft {
     Address address;
     size_t operator()(uint32_t row) const { return look(row); }
 };
+// For clang before 17.
+template <class Look, class Address>
+GoLeft(Look, Address) -> GoLeft<Look, Address>;
 
 template <class Side>
 std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, const FeatureBins& feature,

@@ -3,6 +3,7 @@
 #include "core/exemplar/objectives.hpp"
 
 #include "core/base/clones.hpp"
+#include "core/base/rng.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,11 +14,14 @@ namespace {
 
 constexpr float none = std::numeric_limits<float>::infinity();
 constexpr size_t lanes = Dissimilarities::lanes;
+constexpr size_t rows_at_once = 1024;
+constexpr uint64_t race_stream = 0x72616365; // "race"
 
 typedef float Lanes __attribute__((vector_size(lanes * sizeof(float)), aligned(4)));
 typedef int Flags __attribute__((vector_size(lanes * sizeof(float))));
 
-// Puts the numbers of the rows that are nearer to a candidate than to their second-nearest exemplar into `to`.
+// Puts the numbers of the rows that are nearer to a candidate than to their second-nearest exemplar into `to`, which
+// has room for all and one more.
 BTML_CLONES
 size_t find_near(const float* distances, const float* second, size_t rows, uint32_t* to) {
     size_t count = 0;
@@ -44,6 +48,7 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       dissimilarities_(make_dissimilarities(input.options.metric, input.validation, input.function, context)),
       rows_(input.validation.size()),
       stride_(dissimilarities_->stride()),
+      group_size_(input.function ? 1 : Dissimilarities::points_per_group),
       phantom_slot_(static_cast<size_t>(input.options.exemplars)),
       no_slot_(phantom_slot_ + 1),
       total_weight_(input.validation.total_weight()),
@@ -55,7 +60,12 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       second_(context.memory(), "dissimilarities", stride_, -1.0F), // what pads a vector is near to nothing
       slot_(context.memory(), "nearest exemplars", rows_, 0U),
       second_slot_(context.memory(), "nearest exemplars", rows_, 0U),
-      removal_(no_slot_ + 1) {
+      removal_(no_slot_ + 1),
+      eta_(input.options.eta * total_weight_ / dissimilarities_->unit()),
+      seed_(input.options.seed),
+      bounds_(input.options.racing ? std::optional<RaceBounds>(std::in_place, rows_, input.candidates * phantom_slot_,
+                                                               input.options.confidence)
+                                   : std::nullopt) {
     if (!(total_weight_ > 0))
         throw Error(ErrorCode::invalid_argument, "the weights of the points add up to zero", "",
                     "Some row must have a weight above 0.");
@@ -80,38 +90,63 @@ void Clustering::exclude_own_row(uint64_t number, float* distances) const {
 void Clustering::load(const PointSet& candidates, ThreadTeam& team) {
     candidates_ = &candidates;
     to_candidates_.resize(dissimilarities_->room(candidates.size()));
+    loaded_.assign((candidates.size() + group_size_ - 1) / group_size_, 0);
+    if (bounds_) {
+        first_row_ = random_bits(seed_, race_stream, batches_++) % (stride_ / lanes) * lanes;
+        return;
+    }
     dissimilarities_->compute(candidates, 0, candidates.size(), to_candidates_.data(), team);
-    for (size_t c = 0; c < candidates.size(); c++) {
+    for (size_t group = 0; group < loaded_.size(); group++) finish_group(group, stride_);
+}
+
+// What the row of a candidate itself and those that pad a vector have no part in.
+void Clustering::finish_group(size_t group, size_t places) {
+    loaded_[group] = places;
+    for (size_t c = group * group_size_; c < std::min((group + 1) * group_size_, candidates_->size()); c++) {
         float* const distances = to_candidates_.data() + c * stride_;
-        exclude_own_row(candidates.number(c), distances);
+        exclude_own_row(candidates_->number(c), distances);
         std::fill(distances + rows_, distances + stride_, none);
     }
 }
 
+void Clustering::load_group(size_t group, size_t places, ThreadTeam& team) {
+    if (loaded_[group] >= places) return;
+    const size_t first = group * group_size_, count = std::min(group_size_, candidates_->size() - first);
+    for_rows(loaded_[group], places, [&](size_t first_row, size_t last_row) {
+        dissimilarities_->compute(*candidates_, first, count, {first_row, last_row},
+                                  to_candidates_.data() + first * stride_, team);
+    });
+    finish_group(group, places);
+}
+
 void Clustering::score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) {
+    if (bounds_ && !add && can_race()) return race(first, last, best, team);
+    for (size_t group = first / group_size_; group * group_size_ < last; group++) load_group(group, stride_, team);
     team.for_each(last - first, [&](size_t item, int) {
-        std::vector<double> corrections(no_slot_ + 1);
-        best[first + item] = score_one(to_candidates_.data() + (first + item) * stride_, add, corrections);
+        best[first + item] = score_one(to_candidates_.data() + (first + item) * stride_, add);
     });
 }
 
 // Loss of removing slot s while the candidate comes: removal_[s], corrected for rows nearer to the candidate than to
 // their second-nearest exemplar. The paper's bookkeeping (8.3 to 8.5) adds o_i − m_i where min(o_i, d) − m_i is meant.
-Change Clustering::score_one(const float* distances, bool add, std::span<double> corrections) const {
-    std::vector<uint32_t> near(stride_ + lanes);
-    const size_t count = find_near(distances, second_.data(), stride_, near.data());
+Change Clustering::score_one(const float* distances, bool add) const {
+    std::vector<double> corrections(no_slot_ + 1);
     double shared = 0;
-    for (size_t n = 0; n < count; n++) {
-        const size_t i = near[n];
-        const double weight = validation_.weight(i), d = distances[i], m = nearest_[i];
-        if (slot_[i] == no_slot_) {
-            shared += weight * (d - m);
-            continue;
+    uint32_t near[rows_at_once + 1];
+    for (size_t from = 0; from < stride_; from += rows_at_once) {
+        const size_t rows = std::min(rows_at_once, stride_ - from);
+        const size_t count = find_near(distances + from, second_.data() + from, rows, near);
+        for (size_t n = 0; n < count; n++) {
+            const size_t i = from + near[n];
+            const double weight = validation_.weight(i), d = distances[i], m = nearest_[i];
+            if (slot_[i] == no_slot_) {
+                shared += weight * (d - m);
+                continue;
+            }
+            const double with = std::min(d, m);
+            shared += weight * (with - m);
+            corrections[slot_[i]] += weight * (d - with - (loss_without_nearest(i) - m));
         }
-        const double o = std::isinf(second_[i]) ? reference_[i] : second_[i];
-        const double with = std::min(d, m);
-        shared += weight * (with - m);
-        corrections[slot_[i]] += weight * (d - with - (o - m));
     }
     if (add) return {size_, -shared * dissimilarities_->unit() / total_weight_};
     Change best{Change::nothing, -std::numeric_limits<double>::infinity()};
@@ -121,7 +156,8 @@ Change Clustering::score_one(const float* distances, bool add, std::span<double>
     return best;
 }
 
-void Clustering::apply(size_t candidate, size_t slot, ThreadTeam&) {
+void Clustering::apply(size_t candidate, size_t slot, ThreadTeam& team) {
+    load_group(candidate / group_size_, stride_, team);
     std::copy_n(to_candidates_.data() + candidate * stride_, stride_, to_slot(slot));
     size_ = std::max(size_, slot + 1);
     const auto changed = static_cast<uint32_t>(slot);
@@ -158,10 +194,8 @@ void Clustering::rank_exemplars(size_t row) {
 
 void Clustering::finish_change() {
     std::fill(removal_.begin(), removal_.end(), 0.0);
-    for (size_t i = 0; i < rows_; i++) {
-        const double o = std::isinf(second_[i]) ? reference_[i] : second_[i];
-        removal_[slot_[i]] += validation_.weight(i) * (o - nearest_[i]);
-    }
+    for (size_t i = 0; i < rows_; i++)
+        removal_[slot_[i]] += validation_.weight(i) * (loss_without_nearest(i) - nearest_[i]);
 }
 
 double Clustering::utility() const {

@@ -3,6 +3,9 @@
 
 #include "core/exemplar/dissimilarities.hpp"
 #include "core/exemplar/objective.hpp"
+#include "core/exemplar/racing.hpp"
+
+#include <optional>
 
 namespace btml::exemplar {
 
@@ -22,7 +25,25 @@ class Clustering : public Objective {
     Nearest nearest(size_t row) const override;
 
   private:
-    Change score_one(const float* distances, bool add, std::span<double> corrections) const;
+    struct Race;
+
+    Change score_one(const float* distances, bool add) const;
+    bool can_race() const;
+    void race(size_t first, size_t last, std::span<Change> best, ThreadTeam& team);
+    void look(const float* distances, size_t first, size_t last, Race& race) const;
+    std::optional<Change> decide(const Race& race) const;
+    // Rows at the places `first` to `last` of the order that races take them in; calls body(first row, last row).
+    template <class Body>
+    void for_rows(size_t first, size_t last, Body&& body) const {
+        const size_t before_wrap = stride_ - first_row_;
+        if (first < before_wrap) body(first_row_ + first, first_row_ + std::min(last, before_wrap));
+        if (last > before_wrap) body(std::max(first, before_wrap) - before_wrap, last - before_wrap);
+    }
+    double loss_without_nearest(size_t row) const {
+        return second_[row] == std::numeric_limits<float>::infinity() ? reference_[row] : second_[row];
+    }
+    void load_group(size_t group, size_t places, ThreadTeam& team);
+    void finish_group(size_t group, size_t places);
     float* to_slot(size_t slot) { return to_exemplars_.data() + slot * stride_; }
     const float* to_slot(size_t slot) const { return to_exemplars_.data() + slot * stride_; }
     void find_own_rows(const PointSet& validation);
@@ -33,6 +54,7 @@ class Clustering : public Objective {
     const bool has_all_;
     const std::unique_ptr<Dissimilarities> dissimilarities_;
     const size_t rows_, stride_;
+    const size_t group_size_;             // of candidates that cost no more together than one alone
     const size_t phantom_slot_, no_slot_; // that of a phantom exemplar, and of rows without any
     const double total_weight_;
     const PointSet& validation_;
@@ -41,10 +63,16 @@ class Clustering : public Objective {
     std::vector<std::pair<uint64_t, uint32_t>> own_rows_; // row numbers, and where in the validation rows they are
     Buffer<float> to_exemplars_;                          // by slot, then by row; the last slot is the phantom's
     Buffer<float> to_candidates_;
+    std::vector<size_t> loaded_;     // by group of candidates: places of rows whose dissimilarities are there
     Buffer<float> reference_;        // each row's loss without any exemplar
     Buffer<float> nearest_, second_; // dissimilarity to the nearest and to the second-nearest; none: infinite
     Buffer<uint32_t> slot_, second_slot_;
     std::vector<double> removal_; // by slot: what its removal adds to the sum of the rows' losses
+    const double eta_;            // of the sum of the losses
+    const uint64_t seed_;
+    const std::optional<RaceBounds> bounds_; // of races, if there are any
+    uint64_t batches_ = 0;
+    size_t first_row_ = 0; // of races: another one for each batch, since exemplars fit the rows that they were tried on
 };
 
 } // namespace btml::exemplar

@@ -35,7 +35,8 @@ class Objective {
     // The block of candidates that the calls below are about, in the place of the last one; kept by reference.
     virtual void load(const PointSet& candidates, ThreadTeam& team) = 0;
     // The best change for each of the candidates first ≤ c < last, by itself: an addition while `add`, else a swap.
-    // Of equally good slots, the lowest. The same whatever the number of threads.
+    // Of equally good slots, the lowest. The same whatever the number of threads. With races, a swap that is known to
+    // gain more than eta, though maybe not the best, or else nothing.
     virtual void score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) = 0;
     virtual void apply(size_t candidate, size_t slot, ThreadTeam& team) = 0;
 
@@ -60,6 +61,7 @@ struct ObjectiveInput {
     const PointSet* reference;
     const SquaredExponential* kernel; // of objectives for Gaussian processes
     DissimilarityFunction* function;  // with Metric::function
+    uint64_t candidates = 1;          // scored in all, at most: those that races are about
 };
 
 std::unique_ptr<Objective> make_objective(const ObjectiveInput& input, ThreadTeam& team, RunContext& context);

@@ -76,7 +76,6 @@ void Options::validate() const {
     check_range("batch", batch, 1, 100'000);
     if (!(eta >= 0 && std::isfinite(eta))) invalid("eta", text_of(eta), "finite numbers from 0");
     if (!(confidence > 0 && confidence < 1)) invalid("confidence", text_of(confidence), "numbers between 0 and 1");
-    if (racing) throw Error(ErrorCode::not_supported, "racing is not available yet", "", "Leave racing out.");
     const char* const objective_name = name_of(objective);
     if (is_process()) {
         refuse(phantom != PhantomKind::none, "phantom", objective_name);

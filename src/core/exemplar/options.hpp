@@ -28,9 +28,9 @@ struct Options {
     double eta = 0;                        // a swap gains more than this
     PhantomKind phantom = PhantomKind::none;
     std::vector<double> phantom_point;
-    int batch = 100; // rows looked at together; the first exemplars are those of the first batches that gain most
-    bool racing = false;
-    double confidence = 0.95; // of all decisions of races together
+    int batch = 100;     // rows looked at together; the first exemplars are those of the first batches that gain most
+    bool racing = false; // decide by a part of the validation rows where that is enough
+    double confidence = 0.95; // that all decisions of races are those of all validation rows
     std::optional<std::vector<double>> length_scales;
     std::optional<double> signal, noise; // variances
     uint64_t seed = 0;

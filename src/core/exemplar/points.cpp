@@ -7,6 +7,12 @@
 
 namespace btml::exemplar {
 
+namespace {
+
+constexpr uint64_t shuffled = 0x73687566666c65; // "shuffle"
+
+} // namespace
+
 PointSet::PointSet(Keep keep, MemoryBudget& budget)
     : keep_(keep),
       numbers_(budget, "points"),
@@ -40,6 +46,17 @@ void PointSet::clear() {
     values_.clear(), ids_.clear(), has_id_.clear();
 }
 
+void PointSet::swap(size_t i, size_t j) {
+    if (i == j) return;
+    std::swap(numbers_[i], numbers_[j]), std::swap(targets_[i], targets_[j]), std::swap(weights_[i], weights_[j]);
+    std::swap_ranges(x_.data() + i * width_, x_.data() + (i + 1) * width_, x_.data() + j * width_);
+    if (!values_.empty()) std::swap(values_[i], values_[j]);
+    if (keep_ != Keep::all) return;
+    ids_[i].swap(ids_[j]);
+    const bool has_id = has_id_[i];
+    has_id_[i] = has_id_[j], has_id_[j] = has_id;
+}
+
 Point PointSet::operator[](size_t i) const {
     Point point{numbers_[i], x(i), value(i), targets_[i], weights_[i], {}, false};
     if (keep_ == Keep::all) point.id = ids_[i], point.has_id = has_id_[i];
@@ -55,6 +72,11 @@ void Reservoir::offer(const Point& point) {
     if (points_.size() < capacity_) return points_.append(point);
     const auto place = static_cast<uint64_t>(static_cast<unsigned __int128>(random_bits(seed_, stream_, n)) * n >> 64);
     if (place < capacity_) points_.put(place, point);
+}
+
+void Reservoir::shuffle() {
+    RandomStream random(seed_, stream_ + shuffled);
+    for (size_t i = points_.size(); i > 1; i--) points_.swap(i - 1, random.below(i));
 }
 
 } // namespace btml::exemplar

@@ -40,6 +40,7 @@ class PointSet {
     void put(size_t i, const Point& point);
     void append(const Point& point) { put(size(), point); }
     void clear();
+    void swap(size_t i, size_t j);
     // A view, valid until the set changes.
     Point operator[](size_t i) const;
     std::span<const double> x(size_t i) const { return {x_.data() + i * width_, width_}; }
@@ -73,6 +74,8 @@ class Reservoir {
         : capacity_(capacity), seed_(seed), stream_(stream), points_(PointSet::Keep::sample, budget) {}
 
     void offer(const Point& point);
+    // Puts the points in a random order: the first of them are a sample, too.
+    void shuffle();
     uint64_t offered() const { return offered_; }
     bool has_all() const { return offered_ == points_.size(); }
     const PointSet& points() const { return points_; }

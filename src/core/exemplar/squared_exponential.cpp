@@ -1,8 +1,8 @@
 #include "core/exemplar/squared_exponential.hpp"
 
+#include "core/base/lbfgs.hpp"
 #include "core/base/rng.hpp"
 #include "core/exemplar/cholesky.hpp"
-#include "core/gp/lbfgs.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -160,7 +160,7 @@ SquaredExponential choose_kernel(const Options& options, const PointSet& points,
     const double least_noise = std::log(variance * 1e-6);
     const auto learn = [&](size_t count, int evaluations) {
         if (!options.noise) parameters[width + 1] = std::max(parameters[width + 1], least_noise);
-        gp::minimise(
+        minimise(
             parameters,
             [&](std::span<const double> at, std::span<double> gradient) {
                 std::vector<double> bounded(at.begin(), at.end());

@@ -55,6 +55,7 @@ bool StreamGreedy::start() {
     const uint64_t rows = validation_.offered();
     if (rows == 0) return false;
     context_.progress("preparing", 0, 0);
+    if (options_.racing) validation_.shuffle();
     const PointSet& points = validation_.points();
     if (options_.is_process()) kernel_ = choose_kernel(options_, points, team_, context_);
     make_reference();
@@ -64,9 +65,10 @@ bool StreamGreedy::start() {
         one_row_.append(point);
     }
     const PointSet& scored_on = one_row_.size() > 0 ? one_row_ : points;
-    objective_ =
-        make_objective({options_, scored_on, validation_.has_all(), &reference_, &kernel_, function_}, team_, context_);
     most_candidates_ = options_.candidates(rows);
+    objective_ =
+        make_objective({options_, scored_on, validation_.has_all(), &reference_, &kernel_, function_, most_candidates_},
+                       team_, context_);
     return true;
 }
 

@@ -1,6 +1,6 @@
 #include "core/gp/kernel_fit.hpp"
 
-#include "core/gp/lbfgs.hpp"
+#include "core/base/lbfgs.hpp"
 
 #include <algorithm>
 #include <cmath>

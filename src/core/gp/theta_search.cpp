@@ -1,6 +1,6 @@
 #include "core/gp/theta_search.hpp"
 
-#include "core/gp/lbfgs.hpp"
+#include "core/base/lbfgs.hpp"
 #include "core/gp/order_evaluator.hpp"
 
 #include <cmath>

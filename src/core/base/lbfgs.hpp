@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace btml::gp {
+namespace btml {
 
 // The value at x, and its derivatives into `gradient`.
 using SmoothFunction = std::function<double(std::span<const double> x, std::span<double> gradient)>;
@@ -21,4 +21,4 @@ struct Minimum {
 Minimum minimise(std::vector<double>& x, const SmoothFunction& function, int evaluations, double least_gain,
                  double longest_step);
 
-} // namespace btml::gp
+} // namespace btml

@@ -1,11 +1,11 @@
-#include "core/gp/lbfgs.hpp"
+#include "core/base/lbfgs.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
 #include <numeric>
 
-namespace btml::gp {
+namespace btml {
 
 namespace {
 
@@ -115,4 +115,4 @@ Minimum minimise(Vector& x, const SmoothFunction& function, int evaluations, dou
     return best;
 }
 
-} // namespace btml::gp
+} // namespace btml

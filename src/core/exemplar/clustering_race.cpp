@@ -1,0 +1,85 @@
+// Races between the swaps of clustering, and between a swap and none.
+#include "core/exemplar/clustering.hpp"
+
+namespace btml::exemplar {
+
+// What the rows looked at so far would gain by a candidate: in whichever slot it comes, and by slot what is to be added
+// to that for the rows that lose their nearest exemplar then.
+struct Clustering::Race {
+    struct Slot {
+        double sum = 0, squares = 0, least = 0, most = 0;
+    };
+
+    explicit Race(size_t slots) : by_slot(slots) {}
+
+    // Their range is that of the rows looked at: nobody knows more, and what is known of all rows, that a gain is from
+    // m_i − o_i to m_i, is too wide to be of use.
+    DrawnNumbers numbers(size_t slot) const {
+        const Slot& own = by_slot[slot];
+        return {rows, sum + own.sum, squares + own.squares, std::max(most, own.most) - own.least};
+    }
+
+    bool open = true;
+    double rows = 0, sum = 0, squares = 0, most = 0;
+    std::vector<Slot> by_slot;
+};
+
+// Whether every row has two exemplars, its own row not counted: one is left to it after any swap.
+bool Clustering::can_race() const {
+    return size_ > 2 || (size_ == 2 && has_all_);
+}
+
+void Clustering::race(size_t first, size_t last, std::span<Change> best, ThreadTeam& team) {
+    std::vector<Race> races(last - first, Race(no_slot_ + 1));
+    for (size_t size = 0; size < stride_;) {
+        size_t next = bounds_->next_size(size);
+        if (next == rows_) next = stride_;
+        for (size_t c = first; c < last; c++)
+            if (races[c - first].open) load_group(c / group_size_, next, team);
+        team.for_each(races.size(), [&](size_t item, int) {
+            Race& race = races[item];
+            if (!race.open) return;
+            const float* const distances = to_candidates_.data() + (first + item) * stride_;
+            for_rows(size, next, [&](size_t from, size_t to) { look(distances, from, std::min(to, rows_), race); });
+            const std::optional<Change> change = decide(race);
+            if (change) best[first + item] = *change;
+            race.open = !change;
+        });
+        size = next;
+    }
+}
+
+void Clustering::look(const float* distances, size_t first, size_t last, Race& race) const {
+    for (size_t i = first; i < last; i++) {
+        const double weight = validation_.weight(i), d = distances[i], m = nearest_[i];
+        const double gain = weight * std::max(m - d, 0.0), own = weight * (m - std::min(loss_without_nearest(i), d));
+        Race::Slot& slot = race.by_slot[slot_[i]];
+        race.rows++;
+        race.sum += gain;
+        race.squares += gain * gain;
+        race.most = std::max(race.most, gain);
+        slot.sum += own - gain;
+        slot.squares += own * own - gain * gain;
+        slot.least = std::min(slot.least, own);
+        slot.most = std::max(slot.most, own);
+    }
+}
+
+// Nothing: more rows are needed.
+std::optional<Change> Clustering::decide(const Race& race) const {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    const auto rows = static_cast<double>(rows_);
+    size_t slot = Change::nothing;
+    double gain = -infinite, least = -infinite, most = -infinite;
+    for (size_t s = 0; s < size_; s++) {
+        const DrawnNumbers numbers = race.numbers(s);
+        const double estimate = rows * numbers.sum / numbers.count, deviation = rows * bounds_->deviation(numbers);
+        most = std::max(most, estimate + deviation);
+        if (estimate - deviation > least) least = estimate - deviation, slot = s, gain = estimate;
+    }
+    if (least > eta_) return Change{slot, gain * dissimilarities_->unit() / total_weight_};
+    if (most <= eta_) return Change{Change::nothing, -infinite};
+    return std::nullopt;
+}
+
+} // namespace btml::exemplar
