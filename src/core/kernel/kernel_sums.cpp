@@ -13,8 +13,8 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr double few_pairs = 1e8;  // not worth a pilot
-constexpr double least_gain = 0.8; // sampling that costs more than this of exact sums is not worth its error
+constexpr double few_pairs = 1e8;   // not worth a pilot
+constexpr double least_gain = 0.75; // sampling that costs more than this of exact sums is not worth its error
 constexpr double most_relative_variance = 0.05; // of a mean's denominator
 
 void check_keys(const Keys& keys, Quantity quantity) {
