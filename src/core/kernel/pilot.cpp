@@ -1,6 +1,7 @@
 #include "core/kernel/pilot.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/kernel/sums_memory.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -183,7 +184,8 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
     };
     const size_t leaves = keys_.tree.leaves();
     const auto rows = static_cast<double>(queries_.rows());
-    std::vector<Entry> entries;
+    Buffer<Entry> entries(context_.memory(), "a pilot");
+    entries.reserve(pilot_queries * leaves);
     std::vector<double> left(pilot_queries, 0.0);
     double sum = 0, squares = 0, evaluated = 0;
     for (uint32_t i = 0; i < pilot_queries; i++) {
@@ -242,7 +244,11 @@ Plan plan_sample(const KeySet& keys, const Estimand& estimand, const QueryGroups
     pilot.evaluate(importance, team);
     Plan plan = pilot.plan(demand, 0);
     const double cost = pilot.cost_of_trees();
-    if (cost > worth_of_trees * std::min(plan.cost, 1.0)) return plan;
+    const SumSizes sizes{keys.rows(),    queries.rows(),     queries.dimensions(),
+                         keys.columns(), estimand.is_mean(), team.size()};
+    if (cost > worth_of_trees * std::min(plan.cost, 1.0) ||
+        bytes_of_random_trees(sizes) + bytes_to_sample(sizes) > context.memory().limit() - context.memory().used())
+        return plan;
     constexpr auto trees_of_all = static_cast<double>(RandomTrees::most_trees);
     // One tree shows what all of them may find.
     const RandomTrees first(keys, queries, 1, seed, team, context);
