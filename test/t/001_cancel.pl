@@ -25,18 +25,19 @@ CREATE TABLE labels AS SELECT md5(i::text) AS label, i % 10 AS y FROM generate_s
 CREATE TABLE kept AS SELECT btml.boost_fit('few', 'y') AS model;
 
 -- Waits for a phase of the victim (any, when NULL) and a little longer, sends a signal, and returns the milliseconds
--- until the statement has ended; NULL when it ended before.
+-- until the statement has ended; NULL when it ended before, or was so quick that it was never seen.
 CREATE FUNCTION interrupt_ms(victim int, wanted text, delay float8, terminate boolean DEFAULT false) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
     began boolean = false;
     active boolean;
     sent timestamptz;
+    last timestamptz = clock_timestamp() + '60 s';
 BEGIN
     LOOP
         PERFORM pg_stat_clear_snapshot();
         active := EXISTS (SELECT FROM pg_stat_activity WHERE pid = victim AND state = 'active');
         EXIT WHEN active AND (wanted IS NULL OR EXISTS (SELECT FROM btml.progress WHERE pid = victim AND phase = wanted));
-        IF began AND NOT active THEN RETURN NULL; END IF;
+        IF began AND NOT active OR clock_timestamp() > last THEN RETURN NULL; END IF;
         began := active;
         PERFORM pg_sleep(0.001);
     END LOOP;
@@ -79,6 +80,9 @@ my @places = (
 	[ 'reading points', undef, 0.1, "SELECT count(*) FROM btml.kernel_sum('SELECT y, a FROM few', '$pairs', 1, method => 'exact')" ],
 	[ 'exact kernel sums', 'sums of a kernel', 0.2, q{SELECT count(*) FROM btml.kernel_sum('SELECT a, b FROM wide', 'SELECT a, b FROM wide', 0.001, method => 'exact')} ],
 	[ 'sampled kernel sums', undef, 0.5, q{SELECT count(*) FROM btml.kernel_sum('SELECT a, b FROM wide', 'SELECT a, b FROM wide', 0.001, method => 'sampled', epsilon => 0.001)} ],
+	[ 'sampled kernel sums over clusters', undef, 0.3, q{SELECT count(*) FROM btml.kernel_sum('SELECT round(a::numeric, 1) + b / 1000 AS a, c, d FROM wide', 'SELECT round(a::numeric, 1) + b / 1000 AS a, c, d FROM wide', 0.05)} ],
+	[ 'a kernel tail', undef, 0.3, q{SELECT btml.kernel_tail_ratio('SELECT a, b FROM wide', 'SELECT a, b FROM wide', 1, method => 'exact')} ],
+	[ 'attention', undef, 0.3, q{SELECT count(*) FROM btml.attention('SELECT a, b, ARRAY[y] AS v FROM wide', 'SELECT a, b FROM wide', 'v', method => 'exact')} ],
 	[ 'summing', 'reading tables', 0.05, "SELECT btml.sumprod('$pairs')" ],
 	[ 'predicting', undef, 0.1, 'SELECT sum(btml.predict(model, few.*)) FROM kept, few, many' ],
 	[ 'aggregating', undef, 0.1, 'SELECT btml.boost_fit_agg(few.y, ARRAY[few.a, many.z]) FROM few, many' ],
