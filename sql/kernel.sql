@@ -164,6 +164,8 @@ SELECT * FROM btml.kernel_tail_profile('SELECT a FROM key', 'query', 1, '{10,100
 SELECT * FROM btml.kernel_tail_profile('SELECT a FROM key', 'query', 1, '{10,NULL}');
 SET btml.memory_limit = '1MB';
 SELECT * FROM btml.kernel_sum('SELECT i AS a, i AS b FROM generate_series(1, 1000000) i', 'SELECT 1 AS a, 1 AS b', 1);
+-- Refused before the work starts.
+SELECT * FROM btml.kernel_sum('SELECT i AS a, i AS b FROM generate_series(1, 20000) i', 'SELECT 1 AS a, 1 AS b', 1);
 RESET btml.memory_limit;
 -- With the caller's rights.
 CREATE ROLE btml_kernel_stranger;

@@ -2,6 +2,7 @@
 #include "kernel_data.hpp"
 
 #include "core/kernel/attention.hpp"
+#include "core/kernel/sums_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -252,20 +253,65 @@ TEST(KernelSampled, FewQueriesOrFewKeys) {
     }
 }
 
+// Sees how much memory is held at most, as often as it is polled.
+class WatchingContext : public QuietContext {
+  public:
+    explicit WatchingContext(uint64_t limit) : QuietContext(2, limit) {}
+    bool keep_going() override {
+        polls++;
+        most = std::max(most, memory().used());
+        return true;
+    }
+    void progress(const char*, uint64_t, uint64_t) override { keep_going(); }
+    uint64_t most = 0;
+    int polls = 0;
+};
+
+// What the estimates ask for suffices and is not much more than what is held; less is refused before any work.
 TEST(KernelSampled, MemoryIsEstimated) {
     const Problem problem = blobs(heavy_tailed(rows, 4));
-    const uint64_t estimated = KernelSums::memory(rows, rows, 8, 1, 2);
-    const auto evaluate = [&](uint64_t limit) {
-        QuietContext context(2, limit);
-        Options options = exact_options(1);
-        options.method = Method::sampled;
-        KernelSums sums(keys_of(problem.keys, problem.values, context), Quantity::sum, options, context);
-        sums.evaluate(points_of(problem.queries, context));
-    };
-    evaluate(estimated);
-    EXPECT_EQ(caught([&] { evaluate(estimated / 5); }).code, ErrorCode::memory_limit);
-    // Nothing in it is quadratic.
-    EXPECT_LT(KernelSums::memory(500'000, 500'000, 16, 1, 2), uint64_t{1} << 30);
+    for (const Method method : {Method::exact, Method::sampled}) {
+        const auto evaluate = [&](WatchingContext& context) {
+            Options options = exact_options(1);
+            options.method = method;
+            Keys keys = keys_of(problem.keys, problem.values, context);
+            const Points queries = points_of(problem.queries, context);
+            KernelSums(std::move(keys), Quantity::sum, options, context).evaluate(queries);
+        };
+        const uint64_t given = 8 * rows * (8 + 1 + 8);
+        const SumSizes sizes{rows, rows, 8, 2, false, 2}; // signs differ: magnitudes are a column of their own
+        const uint64_t prepared = 2 * given + bytes_to_prepare(sizes),
+                       summed = method == Method::exact ? bytes_to_sum_exactly(sizes) : bytes_to_sample(sizes);
+        WatchingContext enough(prepared + summed);
+        evaluate(enough);
+        EXPECT_LT(prepared + summed, 3 * enough.most);
+        WatchingContext nothing(given + given / 10); // what is given, and little more
+        const Caught refused = caught([&] { evaluate(nothing); });
+        EXPECT_EQ(refused.code, ErrorCode::memory_limit);
+        EXPECT_EQ(refused.detail, "The memory was to hold the keys of kernel sums.");
+        EXPECT_EQ(nothing.polls, 0);
+    }
+}
+
+TEST(KernelSampled, NoMemoryIsQuadratic) {
+    for (const auto bytes : {bytes_to_prepare, bytes_to_sum_exactly, bytes_to_sample, bytes_of_random_trees}) {
+        const double once = static_cast<double>(bytes({500'000, 500'000, 16, 1, false, 2})),
+                     twice = static_cast<double>(bytes({1'000'000, 1'000'000, 16, 1, false, 2}));
+        EXPECT_LT(once, 500e6);
+        EXPECT_LT(twice, 2.1 * once);
+    }
+}
+
+// Where a sample does not fit, exact sums do.
+TEST(KernelSampled, AutomaticTakesExactSumsWhereASampleDoesNotFit) {
+    const Problem problem{blob_rows(12000, 4, 20, 10, 1, 7), constant_values(12000), blob_rows(12000, 4, 20, 10, 1, 7),
+                          1};
+    QuietContext context(2, 2'900'000);
+    Options options = exact_options(1);
+    options.method = Method::automatic;
+    Keys keys = keys_of(problem.keys, problem.values, context);
+    KernelSums sums(std::move(keys), Quantity::sum, options, context);
+    EXPECT_EQ(sums.evaluate(points_of(problem.queries, context)).report.reason, "a sample would not fit in memory");
 }
 
 TEST(KernelSampled, IsCancelled) {

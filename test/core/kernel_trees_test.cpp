@@ -73,7 +73,6 @@ TEST(QueryGroups, HaveAllQueriesOnce) {
     std::vector<int> seen(1500, 0);
     for (size_t group = 0; group < p.groups.groups(); group++) {
         EXPECT_LE(p.groups.rows(group).size(), QueryGroup::most_queries);
-        EXPECT_EQ(p.groups.distance(group, p.groups.leaf(group)), -1);
         for (const uint32_t row : p.groups.rows(group)) {
             seen[row]++;
             EXPECT_EQ(p.set.tree.leaf_of(p.framed(row).data()), p.groups.leaf(group));
@@ -85,6 +84,33 @@ TEST(QueryGroups, HaveAllQueriesOnce) {
         EXPECT_NE(std::find(rows.begin(), rows.end(), p.groups.rows()[i]), rows.end());
     }
     EXPECT_GE(p.groups.padding(), 1);
+}
+
+// A leaf that holds keys near some of a group's queries is nearer than one that holds none, wherever their centres are.
+TEST(QueryGroups, AreNearLeavesThatShareClusters) {
+    const Rows points = blob_rows(4000, 60, 15, 30, 1, 1);
+    Prepared p(points, constant_values(4000), points, 8);
+    const Frame& frame = p.set.distinct.frame;
+    QueryGroup workspace(frame, 1, p.context.memory());
+    FramedQueries framed(frame, p.context.memory());
+    const size_t leaves = p.set.tree.leaves();
+    std::vector<double> distances(leaves);
+    size_t heavy = 0, found = 0;
+    for (size_t group = 0; group < p.groups.groups(); group++) {
+        p.groups.find_distances(group, p.queries, framed, workspace, distances);
+        EXPECT_EQ(distances[p.groups.leaf(group)], -1);
+        for (size_t leaf = 0; leaf < leaves; leaf++) {
+            size_t shared = 0;
+            for (const uint32_t row : p.groups.rows(group))
+                for (const uint32_t key : p.set.tree.keys(leaf))
+                    shared += frame.value(p.framed(row).data(), p.set.distinct.points.row(key)) > 0.05;
+            if (shared * 10 < p.groups.rows(group).size() * p.set.tree.keys(leaf).size()) continue;
+            heavy++;
+            found += distances[leaf] < 8;
+        }
+    }
+    EXPECT_GT(heavy, leaves);
+    EXPECT_GT(found, 0.95 * static_cast<double>(heavy));
 }
 
 TEST(RandomTrees, SumOverTheirPairsOnce) {

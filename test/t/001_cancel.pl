@@ -26,18 +26,19 @@ CREATE FUNCTION apart(a float8, b float8) RETURNS float8 LANGUAGE plpgsql IMMUTA
 CREATE TABLE kept AS SELECT btml.boost_fit('few', 'y') AS model;
 
 -- Waits for a phase of the victim (any, when NULL) and a little longer, sends a signal, and returns the milliseconds
--- until the statement has ended; NULL when it ended before.
+-- until the statement has ended; NULL when it ended before, or was so quick that it was never seen.
 CREATE FUNCTION interrupt_ms(victim int, wanted text, delay float8, terminate boolean DEFAULT false) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
     began boolean = false;
     active boolean;
     sent timestamptz;
+    last timestamptz = clock_timestamp() + '60 s';
 BEGIN
     LOOP
         PERFORM pg_stat_clear_snapshot();
         active := EXISTS (SELECT FROM pg_stat_activity WHERE pid = victim AND state = 'active');
         EXIT WHEN active AND (wanted IS NULL OR EXISTS (SELECT FROM btml.progress WHERE pid = victim AND phase = wanted));
-        IF began AND NOT active THEN RETURN NULL; END IF;
+        IF began AND NOT active OR clock_timestamp() > last THEN RETURN NULL; END IF;
         began := active;
         PERFORM pg_sleep(0.001);
     END LOOP;
@@ -84,6 +85,9 @@ my @places = (
 	[ 'choosing exemplars by a function', 'choosing exemplars', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT a AS x FROM wide', 20, dissimilarity => 'apart(float8,float8)', racing => true)} ],
 	[ 'learning a kernel', 'preparing', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT y, a, b, c FROM wide', 20, 'variance', 'y')} ],
 	[ 'choosing an active set', 'choosing exemplars', 0.2, q{SELECT count(*) FROM btml.exemplars('SELECT y, a, b, c FROM wide', 200, 'prediction', 'y', length_scales => '{1,1,1}', signal => 1, noise => 1)} ],
+	[ 'sampled kernel sums over clusters', undef, 0.3, q{SELECT count(*) FROM btml.kernel_sum('SELECT round(a::numeric, 1) + b / 1000 AS a, c, d FROM wide', 'SELECT round(a::numeric, 1) + b / 1000 AS a, c, d FROM wide', 0.05)} ],
+	[ 'a kernel tail', undef, 0.3, q{SELECT btml.kernel_tail_ratio('SELECT a, b FROM wide', 'SELECT a, b FROM wide', 1, method => 'exact')} ],
+	[ 'attention', undef, 0.3, q{SELECT count(*) FROM btml.attention('SELECT a, b, ARRAY[y] AS v FROM wide', 'SELECT a, b FROM wide', 'v', method => 'exact')} ],
 	[ 'summing', 'reading tables', 0.05, "SELECT btml.sumprod('$pairs')" ],
 	[ 'predicting', undef, 0.1, 'SELECT sum(btml.predict(model, few.*)) FROM kept, few, many' ],
 	[ 'aggregating', undef, 0.1, 'SELECT btml.boost_fit_agg(few.y, ARRAY[few.a, many.z]) FROM few, many' ],

@@ -29,11 +29,14 @@ std::vector<double> factors_of(const Points& keys, Scale scale) {
 
 // Keys times the factors, minus their mean, which changes all products with a query alike, with the coordinate that
 // makes all norms equal.
-Keys with_equal_norms(Keys keys, const std::vector<double>& factors, RunContext& context) {
+Keys with_equal_norms(Keys given, const std::vector<double>& factors, RunContext& context) {
+    Keys keys = std::move(given); // freed here: arguments live until the caller's statement ends
     const size_t dimensions = keys.points.dimensions(), rows = keys.rows();
     if (keys.columns == 0) throw Error(ErrorCode::invalid_argument, "keys have 0 values, at least 1 is needed");
+    context.memory().require(sizeof(double) * rows * (dimensions + keys.columns + 2), "the keys of attention");
     Keys result(dimensions + 1, keys.columns + 1, context.memory());
     result.points.reserve(rows);
+    result.values.reserve(rows * (keys.columns + 1));
     std::vector<double> mean(dimensions, 0.0), point(dimensions + 1), values(keys.columns + 1, 1.0);
     for (size_t i = 0; i < rows; i++)
         for (size_t k = 0; k < dimensions; k++) mean[k] += keys.points.row(i)[k] / static_cast<double>(rows);

@@ -4,6 +4,7 @@
 #include "core/kernel/exact_sums.hpp"
 #include "core/kernel/far_sums.hpp"
 #include "core/kernel/sampled_sums.hpp"
+#include "core/kernel/sums_memory.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +14,8 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr double few_pairs = 1e8;  // not worth a pilot
-constexpr double least_gain = 0.8; // sampling that costs more than this of exact sums is not worth its error
+constexpr double few_pairs = 1e8;   // not worth a pilot
+constexpr double least_gain = 0.75; // sampling that costs more than this of exact sums is not worth its error
 constexpr double most_relative_variance = 0.05; // of a mean's denominator
 
 void check_keys(const Keys& keys, Quantity quantity) {
@@ -58,6 +59,9 @@ struct KernelSums::State {
         options.check();
         check_keys(keys, quantity);
         dimensions = keys.points.dimensions();
+        context.memory().require(
+            bytes_to_prepare({keys.rows(), 0, dimensions, keys.columns, quantity == Quantity::mean, team.size()}),
+            "the keys of kernel sums");
         results = quantity == Quantity::mean ? keys.columns - 1 : 1;
         DistinctKeys distinct = merge_equal_keys(std::move(keys), options, team, context);
         if (distinct.rows() == 0) return; // every weight is 0: so is every sum
@@ -69,6 +73,9 @@ struct KernelSums::State {
         if (!options.cuda_library.empty()) open_device();
     }
 
+    SumSizes sizes(const Points& queries) const {
+        return {set->rows(), queries.rows(), dimensions, set->columns(), quantity == Quantity::mean, team.size()};
+    }
     void open_device() {
         try {
             device = std::make_unique<cuda::Device>(options.cuda_library, *set, context);
@@ -131,6 +138,10 @@ Estimates KernelSums::State::evaluate(const Points& queries) {
     if (options.method == Method::exact) return exact(queries, "exact sums were asked for");
     if (options.method == Method::automatic && device) return exact(queries, "a CUDA device evaluates them");
     if (options.method == Method::automatic && pairs < few_pairs) return exact(queries, "there are few pairs");
+    const uint64_t bytes = bytes_to_sample(sizes(queries));
+    if (options.method == Method::automatic && bytes > context.memory().limit() - context.memory().used())
+        return exact(queries, "a sample would not fit in memory");
+    context.memory().require(bytes, "sampled kernel sums");
     const Estimand estimand(quantity, *set);
     const QueryGroups groups(*set, queries, team, context);
     const KeyStrata strata(*set, estimand, context);
@@ -186,6 +197,7 @@ void KernelSums::State::sum_exactly(const Points& queries, const Buffer<uint32_t
 }
 
 Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
+    context.memory().require(bytes_to_sum_exactly(sizes(queries)), "exact kernel sums");
     Estimates estimates = nothing(queries.rows());
     const Buffer<double> sums = device ? device->sums(queries) : exact_sums(*set, queries, team, context);
     Buffer<uint32_t> far(context.memory(), "queries far from every key");
@@ -218,21 +230,6 @@ KernelSums::KernelSums(Keys keys, Quantity quantity, const Options& options, Run
     : state_(std::make_unique<State>(std::move(keys), quantity, options, context)) {}
 KernelSums::~KernelSums() = default;
 KernelSums::KernelSums(KernelSums&&) noexcept = default;
-
-uint64_t KernelSums::memory(size_t keys, size_t queries, size_t dimensions, size_t columns, int threads) {
-    const uint64_t number = sizeof(double), n = keys, m = queries, d = dimensions, c = columns,
-                   blocks = n / block_keys + 1;
-    const uint64_t given = 2 * number * (n * (d + c) + m * d); // buffers that grow hold up to twice their content
-    const uint64_t distinct = number * n * (d + c) + 64 * n;   // with hashes and the tree
-    const uint64_t packed = KeyBlocks::bytes(keys, dimensions, true) + blocks * block_keys * sizeof(float) * (c + 1);
-    const uint64_t tree = 2 * blocks * (number * d + 64), pilot = (QueryGroup::most_queries + 16) * number * 4 * blocks;
-    const uint64_t sample = packed + blocks * block_keys * sizeof(float) * (c + 1) + 32 * n;
-    const uint64_t sums = number * m * (4 * c + 8);
-    const uint64_t workers =
-        static_cast<uint64_t>(threads) * 2 *
-        (QueryGroup::bytes(dimensions, 2 * columns + 1) + QueryGroup::most_queries * number * (d + 2 * c + 1));
-    return given + distinct + tree + packed + pilot + sample + sums + workers;
-}
 
 Estimates KernelSums::evaluate(const Points& queries) {
     if (queries.dimensions() != state_->dimensions)

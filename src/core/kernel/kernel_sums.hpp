@@ -35,18 +35,17 @@ class KernelSums {
   public:
     // Takes the keys; equal ones are merged. Errors: those of Options::check; invalid_argument when there is no key,
     // or too few columns of values for the quantity, for weights that sum to nothing positive (density) and negative
-    // weights (mean, density); out_of_range where keys spread over more than 10^12 bandwidths; memory_limit.
+    // weights (mean, density); out_of_range where keys spread over more than 10^12 bandwidths; memory_limit, before the
+    // work starts.
     KernelSums(Keys keys, Quantity quantity, const Options& options, RunContext& context);
     ~KernelSums();
     KernelSums(KernelSums&&) noexcept;
 
     // Epsilon holds for the queries of one call together. When exact, a query's result does not depend on the others:
     // a caller who streams them calls this for one batch after another. A mean whose weights all vanish is the nearest
-    // key's value. Errors: invalid_argument for another number of dimensions; memory_limit.
+    // key's value. Errors: invalid_argument for another number of dimensions; memory_limit, before the work starts (the
+    // automatic method then takes exact sums, if these fit).
     Estimates evaluate(const Points& queries);
-
-    // Bytes that the keys and one call need at most, the Points given included.
-    static uint64_t memory(size_t keys, size_t queries, size_t dimensions, size_t columns, int threads);
 
   private:
     struct State;

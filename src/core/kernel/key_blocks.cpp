@@ -54,7 +54,8 @@ KeyBlocks::KeyBlocks(const Frame& frame, const Points& points, size_t blocks, co
       low_(budget, "packed keys"),
       norms_(budget, "packed keys") {
     team.for_each(blocks, [&](size_t block, int) { measure(block, points, keys_of(block), precision); });
-    const size_t block_numbers = block_keys * dimensions_;
+    for (const Info& info : infos_) width_ = std::max(width_, vectors_of(info.keys) * lanes);
+    const size_t block_numbers = width_ * dimensions_;
     size_t low = 0;
     bool products = false;
     for (Info& info : infos_) {
@@ -64,7 +65,7 @@ KeyBlocks::KeyBlocks(const Frame& frame, const Points& points, size_t blocks, co
     }
     high_.resize(blocks * block_numbers);
     low_.resize(low);
-    if (products) norms_.resize(blocks * block_keys);
+    if (products) norms_.resize(blocks * width_);
     team.for_each(blocks, [&](size_t block, int) { pack(block, points, keys_of(block)); });
 }
 
@@ -96,9 +97,9 @@ void KeyBlocks::measure(size_t block, const Points& points, std::span<const uint
 void KeyBlocks::pack(size_t block, const Points& points, std::span<const uint32_t> keys) {
     const Info& info = infos_[block];
     const double* const centre = this->centre(block);
-    float* const high = high_.data() + block * block_keys * dimensions_;
+    float* const high = high_.data() + block * width_ * dimensions_;
     float* const low = info.form == Form::wide ? low_.data() + info.low : nullptr;
-    float* const norms = info.form == Form::products ? norms_.data() + block * block_keys : nullptr;
+    float* const norms = info.form == Form::products ? norms_.data() + block * width_ : nullptr;
     for (size_t i = 0; i < vectors_of(keys.size()) * lanes; i++) {
         const double* const key = i < keys.size() ? points.row(keys[i]) : centre;
         float norm = 0;
@@ -115,14 +116,13 @@ void KeyBlocks::pack(size_t block, const Points& points, std::span<const uint32_
 
 BlockKeys KeyBlocks::packed(size_t block) const noexcept {
     const Info& info = infos_[block];
-    return {high_.data() + block * block_keys * dimensions_, low_.data() + info.low, norms_.data() + block * block_keys,
+    return {high_.data() + block * width_ * dimensions_, low_.data() + info.low, norms_.data() + block * width_,
             vectors_of(info.keys)};
 }
 
-uint64_t KeyBlocks::bytes(size_t keys, size_t dimensions, bool wide) {
+uint64_t KeyBlocks::bytes(size_t keys, size_t dimensions) {
     const uint64_t blocks = (keys + block_keys - 1) / block_keys;
-    return blocks * (block_keys * sizeof(float) * (dimensions * (wide ? 2 : 1) + 1) + dimensions * sizeof(double) +
-                     sizeof(Info));
+    return blocks * (block_keys * sizeof(float) * (2 * dimensions + 1) + dimensions * sizeof(double) + sizeof(Info));
 }
 
 BlockValues::BlockValues(size_t blocks, size_t columns, const KeyBlocks::KeysOfBlock& keys_of,

@@ -33,7 +33,8 @@ class KeyBlocks {
     double spread(size_t block) const noexcept { return infos_[block].spread; }
     BlockKeys packed(size_t block) const noexcept;
 
-    static uint64_t bytes(size_t keys, size_t dimensions, bool wide);
+    // At most, in full blocks.
+    static uint64_t bytes(size_t keys, size_t dimensions);
 
   private:
     struct Info {
@@ -45,7 +46,7 @@ class KeyBlocks {
     void pack(size_t block, const Points& points, std::span<const uint32_t> keys);
 
     const Frame& frame_;
-    size_t dimensions_;
+    size_t dimensions_, width_ = 0; // places of a block's keys
     Buffer<Info> infos_;
     Buffer<double> centres_;
     Buffer<float> high_, low_, norms_;

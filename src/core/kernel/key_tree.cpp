@@ -10,13 +10,24 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr size_t most_sampled = 256; // keys from which a direction is found
-constexpr int power_steps = 4;
+// Keys from which a direction and a cut are found: one in so many, within bounds.
+constexpr size_t keys_per_sampled = 8, least_sampled = 64, most_sampled = 1024;
+constexpr int power_steps = 8;
 
+size_t sampled_of(size_t keys) {
+    return std::min(keys, std::clamp(keys / keys_per_sampled, least_sampled, most_sampled));
+}
+
+// Sums side by side: one addition need not wait for the one before.
 double product(const double* a, const double* b, size_t count) {
-    double sum = 0;
-    for (size_t k = 0; k < count; k++) sum += a[k] * b[k];
-    return sum;
+    constexpr size_t width = 8;
+    double sums[width] = {}, rest = 0;
+    const size_t whole = count - count % width;
+    for (size_t k = 0; k < whole; k += width)
+        for (size_t i = 0; i < width; i++) sums[i] += a[k + i] * b[k + i];
+    for (size_t k = whole; k < count; k++) rest += a[k] * b[k];
+    for (const double sum : sums) rest += sum;
+    return rest;
 }
 
 // Roughly the first principal direction of some keys, by the power method from the coordinate that varies most.
@@ -55,16 +66,16 @@ KeyTree::KeyTree(const Points& keys, size_t leaf_keys, std::optional<uint64_t> s
     nodes_.push_back({0, leaves(), 0, 0});
     for (size_t first = 0; first < nodes_.size();) { // level by level
         const size_t last = nodes_.size();
+        directions_.resize(last * dimensions_);
+        std::vector<size_t> middles(last - first, 0);
+        team.for_each(last - first, [&](size_t i, int) { middles[i] = split(first + i, keys, projected); });
         for (size_t node = first; node < last; node++) {
             const Node parent = nodes_[node];
             if (parent.last - parent.first < 2) continue;
-            const size_t middle = parent.first + (parent.last - parent.first) / 2;
             nodes_[node].left = static_cast<uint32_t>(nodes_.size());
-            nodes_.push_back({parent.first, middle, 0, 0});
-            nodes_.push_back({middle, parent.last, 0, 0});
+            nodes_.push_back({parent.first, middles[node - first], 0, 0});
+            nodes_.push_back({middles[node - first], parent.last, 0, 0});
         }
-        directions_.resize(last * dimensions_);
-        team.for_each(last - first, [&](size_t i, int) { split(first + i, keys, projected); });
         first = last;
     }
     for (size_t i = 0; i < keys.rows(); i++) order_[i] = projected[i].key;
@@ -79,23 +90,50 @@ void KeyTree::choose_direction(size_t node, const Points& keys, std::span<const 
         return;
     }
     std::vector<const double*> sample;
-    const size_t sampled = std::min(most_sampled, part.size());
+    const size_t sampled = sampled_of(part.size());
     for (size_t i = 0; i < sampled; i++) sample.push_back(keys.row(part[i * part.size() / sampled].key));
     principal_direction(sample, dimensions_, direction);
 }
 
-void KeyTree::split(size_t node, const Points& keys, Buffer<Projected>& projected) {
-    if (nodes_[node].left == 0) return;
-    const size_t begin = nodes_[node].first * leaf_keys_, end = std::min(keys.rows(), nodes_[node].last * leaf_keys_),
-                 middle = nodes_[nodes_[node].left].last * leaf_keys_;
+// Between which leaves to cut: where the keys are sparsest, so that few that are near each other are parted, but with a
+// quarter of the leaves on either side.
+size_t KeyTree::sparsest_cut(size_t first, size_t last, std::span<const Projected> part) const {
+    const size_t middle = first + (last - first) / 2, least = (last - first) / 4;
+    if (seed_ || least == 0) return middle;
+    std::vector<double> sample(sampled_of(part.size()));
+    const size_t count = sample.size(), window = count / 64 + 1;
+    for (size_t i = 0; i < count; i++) sample[i] = part[i * part.size() / count].at;
+    std::sort(sample.begin(), sample.end());
+    size_t cut = middle;
+    double widest = -1;
+    for (size_t leaf = first + least; leaf <= last - least; leaf++) {
+        const size_t at = (leaf - first) * leaf_keys_ * count / part.size();
+        if (at < window || at + window >= count) continue;
+        const double width = sample[at + window] - sample[at - window];
+        if (width > widest) {
+            widest = width;
+            cut = leaf;
+        }
+    }
+    return cut;
+}
+
+// Returns the first leaf of the right part.
+size_t KeyTree::split(size_t node, const Points& keys, Buffer<Projected>& projected) {
+    const size_t first = nodes_[node].first, last = nodes_[node].last;
+    if (last - first < 2) return last;
+    const size_t begin = first * leaf_keys_, end = std::min(keys.rows(), last * leaf_keys_);
     choose_direction(node, keys, projected.span().subspan(begin, end - begin));
     const double* const direction = directions_.data() + node * dimensions_;
     for (size_t i = begin; i < end; i++) projected[i].at = product(keys.row(projected[i].key), direction, dimensions_);
+    const size_t cut = sparsest_cut(first, last, projected.span().subspan(begin, end - begin)),
+                 middle = cut * leaf_keys_;
     const auto before = [](const Projected& a, const Projected& b) {
         return a.at != b.at ? a.at < b.at : a.key < b.key;
     };
     std::nth_element(projected.begin() + begin, projected.begin() + middle, projected.begin() + end, before);
     nodes_[node].threshold = projected[middle].at;
+    return cut;
 }
 
 size_t KeyTree::leaf_of(const double* point) const noexcept {

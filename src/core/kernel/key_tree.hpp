@@ -35,7 +35,8 @@ class KeyTree {
         double at;
         uint32_t key;
     };
-    void split(size_t node, const Points& keys, Buffer<Projected>& projected);
+    size_t split(size_t node, const Points& keys, Buffer<Projected>& projected);
+    size_t sparsest_cut(size_t first, size_t last, std::span<const Projected> part) const;
     void choose_direction(size_t node, const Points& keys, std::span<const Projected> part);
 
     size_t dimensions_, leaf_keys_;

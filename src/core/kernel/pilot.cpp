@@ -1,11 +1,13 @@
 #include "core/kernel/pilot.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/kernel/sums_memory.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 namespace btml::kernel {
 
@@ -36,7 +38,8 @@ class Pilot {
           context_(context),
           points_(queries.dimensions(), context.memory(), "queries of a pilot"),
           sums_(context.memory(), "a pilot"),
-          squares_(context.memory(), "a pilot", pilot_queries * keys.tree.leaves()) {
+          squares_(context.memory(), "a pilot", pilot_queries * keys.tree.leaves()),
+          distances_(context.memory(), "a pilot", pilot_queries * keys.tree.leaves()) {
         RandomStream random(seed, stream_of_pilot);
         for (size_t i = 0; i < pilot_queries; i++) {
             const size_t position = random.below(queries.rows());
@@ -50,8 +53,9 @@ class Pilot {
     // From then on, pairs that meet in the trees are no part of what is left to sampling. The share that they were, the
     // groups' own leaves aside.
     double remove_pairs(const RandomTrees& trees, const std::function<double(uint32_t)>& importance);
-    // of_pair: what the sample of a pair costs more, in units of a coordinate.
-    Plan plan(const Demand& demand, double of_pair) const;
+    // of_pair: what the sample of a pair costs more, in units of a coordinate. unmet: the share that trees not yet
+    // built would leave to sampling.
+    Plan plan(const Demand& demand, double of_pair, double unmet = 1) const;
     double cost_of_trees() const;
 
   private:
@@ -67,8 +71,9 @@ class Pilot {
     Points points_;
     std::vector<uint32_t> rows_; // among the queries
     std::vector<size_t> of_group_;
-    Buffer<double> sums_;    // [query][column], in the estimand's units
-    Buffer<double> squares_; // [query][leaf]: the variance of a sample of 1 key in n, times 1/n
+    Buffer<double> sums_;      // [query][column], in the estimand's units
+    Buffer<double> squares_;   // [query][leaf]: the variance of a sample of 1 key in n, times 1/n
+    Buffer<double> distances_; // [query][leaf]: from the query's group
 };
 
 void Pilot::evaluate(const std::function<double(uint32_t)>& importance, ThreadTeam& team) {
@@ -84,12 +89,15 @@ void Pilot::evaluate(const std::function<double(uint32_t)>& importance, ThreadTe
         [&](uint32_t key, size_t c) { return estimand_.square(key, c) * importance(key); },
         std::vector<double>(squares, 1.0), team, context_.memory());
     std::vector<std::unique_ptr<Worker>> workers;
-    std::vector<uint32_t> rows;
-    for (size_t i = 0; i < pilot_queries; i++) rows.push_back(static_cast<uint32_t>(i));
-    for (int i = 0; i < team.size(); i++) {
+    for (int i = 0; i < team.size(); i++)
         workers.push_back(std::make_unique<Worker>(keys_, squares, context_.memory()));
-        workers.back()->group.load(workers.back()->queries.load(points_, rows));
-    }
+    team.for_each(pilot_queries, [&](size_t i, int thread) {
+        Worker& worker = *workers[static_cast<size_t>(thread)];
+        groups_.find_distances(of_group_[i], queries_, worker.queries, worker.group, {&distances_[i * leaves], leaves});
+    });
+    std::vector<uint32_t> rows(pilot_queries);
+    std::iota(rows.begin(), rows.end(), 0U);
+    for (const auto& worker : workers) worker->group.load(worker->queries.load(points_, rows));
     team.for_each(leaves, [&](size_t leaf, int thread) {
         QueryGroup& group = workers[static_cast<size_t>(thread)]->group;
         group.clear_sums();
@@ -133,12 +141,14 @@ double Pilot::remove_pairs(const RandomTrees& trees, const std::function<double(
     return all > 0 ? removed / all : 0;
 }
 
-// Building the trees, leading the queries through them and summing over the pairs, as measured in nanoseconds.
+// Building the trees and packing their leaves, leading the queries through them and summing over the pairs, as measured
+// in nanoseconds.
 double Pilot::cost_of_trees() const {
     const auto rows = static_cast<double>(queries_.rows()), keys = static_cast<double>(keys_.rows()),
                dimensions = static_cast<double>(queries_.dimensions());
     const double levels = std::max(1.0, std::log2(keys / RandomTrees::leaf_keys)), exact = 0.02 * (dimensions + 14),
-                 of_key = levels * (40 + dimensions), of_query = levels * (20 + dimensions / 2),
+                 of_key = levels * (40 + 2 * dimensions) + 4 * dimensions,
+                 of_query = levels * (20 + dimensions) + 2 * dimensions,
                  of_pairs = static_cast<double>(RandomTrees::leaf_keys) * (exact + 1);
     return static_cast<double>(RandomTrees::most_trees) * (keys * of_key + rows * (of_query + of_pairs)) /
            (rows * keys * exact);
@@ -167,21 +177,22 @@ double Pilot::typical_square() const {
 
 // Which leaves are near is for the least cost: from the nearest pairs of a query and a leaf on, what would be left to
 // sampling if all so far were summed exactly.
-Plan Pilot::plan(const Demand& demand, double of_pair) const {
+Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
     struct Entry {
         double distance;
         uint32_t query, leaf;
     };
     const size_t leaves = keys_.tree.leaves();
     const auto rows = static_cast<double>(queries_.rows());
-    std::vector<Entry> entries;
+    Buffer<Entry> entries(context_.memory(), "a pilot");
+    entries.reserve(pilot_queries * leaves);
     std::vector<double> left(pilot_queries, 0.0);
     double sum = 0, squares = 0, evaluated = 0;
     for (uint32_t i = 0; i < pilot_queries; i++) {
         context_.poll();
         for (uint32_t leaf = 0; leaf < leaves; leaf++) {
-            entries.push_back({groups_.distance(of_group_[i], leaf), i, leaf});
-            left[i] += squares_[i * leaves + leaf];
+            entries.push_back({distances_[i * leaves + leaf], i, leaf});
+            left[i] += unmet * squares_[i * leaves + leaf];
         }
         sum += left[i];
         squares += left[i] * left[i];
@@ -203,7 +214,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair) const {
         if (i % steps_per_poll == 0) context_.poll();
         double& of_query = left[entries[i].query];
         const double before = of_query;
-        of_query = std::max(0.0, of_query - squares_[entries[i].query * leaves + entries[i].leaf]);
+        of_query = std::max(0.0, of_query - unmet * squares_[entries[i].query * leaves + entries[i].leaf]);
         sum += of_query - before;
         squares += of_query * of_query - before * before;
         evaluated += static_cast<double>(keys_.blocks.keys(entries[i].leaf));
@@ -233,13 +244,20 @@ Plan plan_sample(const KeySet& keys, const Estimand& estimand, const QueryGroups
     pilot.evaluate(importance, team);
     Plan plan = pilot.plan(demand, 0);
     const double cost = pilot.cost_of_trees();
-    if (cost > worth_of_trees * std::min(plan.cost, 1.0)) return plan;
-    // One tree shows whether they find anything.
+    const SumSizes sizes{keys.rows(),    queries.rows(),     queries.dimensions(),
+                         keys.columns(), estimand.is_mean(), team.size()};
+    if (cost > worth_of_trees * std::min(plan.cost, 1.0) ||
+        bytes_of_random_trees(sizes) + bytes_to_sample(sizes) > context.memory().limit() - context.memory().used())
+        return plan;
+    constexpr auto trees_of_all = static_cast<double>(RandomTrees::most_trees);
+    // One tree shows what all of them may find.
     const RandomTrees first(keys, queries, 1, seed, team, context);
-    if (pilot.remove_pairs(first, importance) < least_found) return plan;
+    const double unmet = 1 - pilot.remove_pairs(first, importance);
+    const Plan hoped_for = pilot.plan(demand, 2 * trees_of_all, std::pow(unmet, trees_of_all - 1));
+    if (unmet > 1 - least_found || hoped_for.cost + cost >= plan.cost) return plan;
     auto trees = std::make_unique<RandomTrees>(keys, queries, RandomTrees::most_trees, seed, team, context);
     pilot.remove_pairs(*trees, importance);
-    Plan with_trees = pilot.plan(demand, 2 * static_cast<double>(RandomTrees::most_trees));
+    Plan with_trees = pilot.plan(demand, 2 * trees_of_all);
     with_trees.cost += cost;
     if (with_trees.cost >= plan.cost) return plan;
     with_trees.trees = std::move(trees);

@@ -1,13 +1,35 @@
 #include "core/kernel/query_groups.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace btml::kernel {
 
 static constexpr size_t rows_of_item = 1024;
+static constexpr size_t sampled_keys = 16; // of each leaf
+static constexpr size_t leaves_of_block = block_keys / sampled_keys;
+
+// As many of each leaf, but of the last one, which may have fewer.
+Buffer<uint32_t> QueryGroups::some_of_each_leaf(MemoryBudget& budget) const {
+    Buffer<uint32_t> sample(budget, "groups of queries");
+    for (size_t leaf = 0; leaf < keys_.tree.leaves(); leaf++) {
+        const std::span<const uint32_t> keys = keys_.tree.keys(leaf);
+        const size_t count = std::min(sampled_keys, keys.size());
+        for (size_t i = 0; i < count; i++) sample.push_back(keys[i * keys.size() / count]);
+    }
+    return sample;
+}
 
 QueryGroups::QueryGroups(const KeySet& keys, const Points& queries, ThreadTeam& team, RunContext& context)
     : keys_(keys),
+      sample_(some_of_each_leaf(context.memory())),
+      sample_blocks_(
+          keys.distinct.frame, keys.distinct.points, (sample_.size() + block_keys - 1) / block_keys,
+          [this](size_t block) {
+              const size_t first = block * block_keys;
+              return sample_.span().subspan(first, std::min(block_keys, sample_.size() - first));
+          },
+          Precision::sampling, team, context.memory()),
       rows_(context.memory(), "groups of queries", queries.rows()),
       centres_(context.memory(), "groups of queries") {
     const size_t rows = queries.rows(), dimensions = queries.dimensions(), leaves = keys.tree.leaves();
@@ -58,10 +80,35 @@ size_t QueryGroups::group_of(size_t position) const noexcept {
     return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), position) - starts_.begin()) - 1;
 }
 
-double QueryGroups::distance(size_t group, size_t leaf) const noexcept {
-    if (leaf == leaves_[group]) return -1;
+double QueryGroups::expected_exponent(size_t group, size_t leaf) const noexcept {
     const double* const centre = centres_.data() + group * keys_.blocks.dimensions();
     return keys_.distinct.frame.exponent(centre, keys_.blocks.centre(leaf)) + keys_.blocks.spread(leaf);
+}
+
+void QueryGroups::find_distances(size_t group, const Points& queries, FramedQueries& framed, QueryGroup& workspace,
+                                 std::span<double> distances) const {
+    const std::span<const uint32_t> all = rows(group);
+    const size_t count = std::min(tile_queries, all.size()), leaves = distances.size();
+    uint32_t some[tile_queries];
+    for (size_t i = 0; i < count; i++) some[i] = all[i * all.size() / count];
+    workspace.load(framed.load(queries, {some, count}));
+    for (size_t leaf = 0; leaf < leaves; leaf++) {
+        const size_t block = leaf / leaves_of_block, first = leaf % leaves_of_block * sampled_keys,
+                     last = std::min(first + sampled_keys, sample_blocks_.keys(block));
+        if (first == 0) workspace.evaluate(0, sample_blocks_, block);
+        double squares = 0;
+        for (size_t i = 0; i < count; i++)
+            for (size_t j = first; j < last; j++) {
+                const double value = static_cast<double>(workspace.values()[i * block_keys + j]);
+                squares += value * value;
+            }
+        const double mean = squares / static_cast<double>(count * (last - first)),
+                     expected = expected_exponent(group, leaf);
+        const bool compact = keys_.distinct.frame.kernel == Kernel::epanechnikov;
+        distances[leaf] =
+            mean > 0 ? std::min(expected, compact ? 1 - std::sqrt(mean) : -std::log2(mean) / 2) : expected;
+    }
+    distances[leaves_[group]] = -1;
 }
 
 double QueryGroups::padding() const noexcept {

@@ -18,16 +18,23 @@ class QueryGroups {
     }
     size_t group_of(size_t position) const noexcept; // of rows()[position]
     size_t leaf(size_t group) const noexcept { return leaves_[group]; }
-    // About the expected exponent of the kernel between the group's queries and a leaf's keys, but for a part that is
-    // the group's own: the smaller, the more there is to expect of the leaf. −1 for the group's own leaf.
-    double distance(size_t group, size_t leaf) const noexcept;
+    // To each leaf, about the exponent of the kernel between the group's queries and the leaf's keys: the smaller, the
+    // more there is to expect of the leaf. That of the mean square of some of the kernel's values or, where it is
+    // smaller, the expected exponent but for a part that is the group's own; −1 for the group's own leaf. The queries
+    // are those of the constructor; what the workspace held is lost.
+    void find_distances(size_t group, const Points& queries, FramedQueries& framed, QueryGroup& workspace,
+                        std::span<double> distances) const;
     // Tiles' places per query, a few of them empty.
     double padding() const noexcept;
 
   private:
     void find_centre(size_t group, const Points& queries);
+    Buffer<uint32_t> some_of_each_leaf(MemoryBudget& budget) const;
+    double expected_exponent(size_t group, size_t leaf) const noexcept;
 
     const KeySet& keys_;
+    Buffer<uint32_t> sample_; // of the keys, leaf by leaf
+    KeyBlocks sample_blocks_;
     Buffer<uint32_t> rows_;
     std::vector<size_t> starts_;
     std::vector<uint32_t> leaves_;

@@ -26,11 +26,12 @@ struct Worker {
 
     QueryGroup group;
     FramedQueries queries;
-    std::vector<uint8_t> near;   // by leaf
-    std::vector<uint32_t> marks; // of a group's queries in the random trees: [tile][tree][query]
-    std::vector<float> mask;     // by key of a sample: 1 where its leaf is not near
-    std::vector<double> rows;    // of a group's queries: sums, then squares
-    double near_pairs = 0;       // evaluated
+    std::vector<double> distances; // by leaf
+    std::vector<uint8_t> near;     // by leaf
+    std::vector<uint32_t> marks;   // of a group's queries in the random trees: [tile][tree][query]
+    std::vector<float> mask;       // by key of a sample: 1 where its leaf is not near
+    std::vector<double> rows;      // of a group's queries: sums, then squares
+    double near_pairs = 0;         // evaluated
 };
 
 class Sampler {
@@ -48,6 +49,8 @@ class Sampler {
           columns_(estimand.columns()),
           squares_(estimand.squares()),
           trees_(plan.trees ? plan.trees->trees() : 0),
+          leaf_bytes_((keys.tree.leaves() + 7) / 8),
+          near_leaves_(context.memory(), "leaves near groups of queries", groups.groups() * leaf_bytes_, uint8_t{0}),
           near_(context.memory(), "sums of queries", queries.rows() * columns_, 0.0),
           sums_(context.memory(), "sums of queries", queries.rows() * columns_, 0.0),
           variances_(context.memory(), "variances of queries' sums", queries.rows() * squares_, 0.0),
@@ -62,6 +65,10 @@ class Sampler {
     void add_leaves(size_t group, Worker& worker, bool all);
     void sample(size_t group, const KeySample& keys, double fraction, Worker& worker, int thread);
     void sample_stratum(size_t stratum, size_t count, const KeySample& keys, Worker& worker, int thread);
+    void choose_near();
+    bool is_near(size_t group, size_t leaf) const noexcept {
+        return near_leaves_[group * leaf_bytes_ + leaf / 8] >> leaf % 8 & 1;
+    }
     void find_near(size_t group, Worker& worker) const;
     void find_marks(size_t group, Worker& worker) const;
     void add_pairs_of_trees();
@@ -80,7 +87,8 @@ class Sampler {
     const Plan& plan_;
     ThreadTeam& team_;
     RunContext& context_;
-    const size_t columns_, squares_, trees_;
+    const size_t columns_, squares_, trees_, leaf_bytes_;
+    Buffer<uint8_t> near_leaves_;     // by group, a bit for each leaf
     Buffer<double> near_;             // [query][column]
     Buffer<double> sums_, variances_; // of the rest, the mean over the samples so far, each as much as it is large
     std::vector<double> fractions_;   // of the keys, by group; 1: summed exactly
@@ -89,9 +97,20 @@ class Sampler {
     std::vector<std::unique_ptr<Worker>> workers_;
 };
 
+void Sampler::choose_near() {
+    const size_t leaves = keys_.tree.leaves();
+    team_.for_each(groups_.groups(), [&](size_t group, int thread) {
+        Worker& worker = *workers_[static_cast<size_t>(thread)];
+        worker.distances.resize(leaves);
+        groups_.find_distances(group, queries_, worker.queries, worker.group, worker.distances);
+        uint8_t* const near = &near_leaves_[group * leaf_bytes_];
+        for (size_t leaf = 0; leaf < leaves; leaf++)
+            if (worker.distances[leaf] <= plan_.near) near[leaf / 8] |= static_cast<uint8_t>(1U << leaf % 8);
+    });
+}
+
 void Sampler::find_near(size_t group, Worker& worker) const {
-    for (size_t leaf = 0; leaf < worker.near.size(); leaf++)
-        worker.near[leaf] = groups_.distance(group, leaf) <= plan_.near;
+    for (size_t leaf = 0; leaf < worker.near.size(); leaf++) worker.near[leaf] = is_near(group, leaf);
 }
 
 void Sampler::find_marks(size_t group, Worker& worker) const {
@@ -104,16 +123,11 @@ void Sampler::find_marks(size_t group, Worker& worker) const {
 }
 
 void Sampler::add_pairs_of_trees() {
-    const size_t leaves = keys_.tree.leaves();
     Buffer<uint32_t> group_of(context_.memory(), "groups of queries", queries_.rows());
-    Buffer<uint8_t> near(context_.memory(), "leaves near groups of queries", groups_.groups() * leaves);
-    team_.for_each(groups_.groups(), [&](size_t group, int) {
+    for (size_t group = 0; group < groups_.groups(); group++)
         for (const uint32_t row : groups_.rows(group)) group_of[row] = static_cast<uint32_t>(group);
-        for (size_t leaf = 0; leaf < leaves; leaf++)
-            near[group * leaves + leaf] = groups_.distance(group, leaf) <= plan_.near;
-    });
-    plan_.trees->add_sums([&](uint32_t query, uint32_t leaf) { return near[group_of[query] * leaves + leaf] != 0; },
-                          columns_, near_.data(), team_, context_);
+    plan_.trees->add_sums([&](uint32_t query, uint32_t leaf) { return is_near(group_of[query], leaf); }, columns_,
+                          near_.data(), team_, context_);
     evaluated_ +=
         static_cast<double>(queries_.rows() * trees_ * RandomTrees::leaf_keys) / static_cast<double>(keys_.rows());
 }
@@ -278,6 +292,7 @@ void Sampler::sum_exactly(const std::vector<size_t>& groups) {
 
 SampledSums Sampler::run(uint64_t seed) {
     const size_t groups = groups_.groups();
+    choose_near();
     team_.for_each(groups,
                    [&](size_t group, int thread) { add_leaves(group, *workers_[static_cast<size_t>(thread)], false); });
     if (trees_ > 0) add_pairs_of_trees();
