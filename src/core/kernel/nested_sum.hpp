@@ -204,9 +204,9 @@ uint64_t terms_of(const Workspace<Sum>& work) {
         return work.terms;
 }
 
-// f at one row, without bias of second order, and its variance. The same (seed, index, effort) gives the same numbers.
+// Samples the sums of one row. The same (seed, index, effort) takes the same random numbers.
 template <class Score>
-Draw draw_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
+void sample_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
     work.terms = 1;
     work.remarkable = 0;
     if constexpr (NestedScore<Score>) {
@@ -226,12 +226,26 @@ Draw draw_term(const Score& score, size_t index, int effort, uint64_t seed, Draw
         work.terms = terms_of(work.inner) - before;
         if constexpr (requires { score.remarkable(constants, totals.both); })
             work.remarkable = score.remarkable(constants, totals.both);
+    }
+}
+
+// f of the row that was sampled, without bias of second order, and its variance.
+template <class Score>
+Draw term_of(const Score& score, size_t index, const DrawWorkspace<Score>& work) {
+    if constexpr (NestedScore<Score>) {
+        const auto& totals = work.inner.totals;
         const double first = score.term(index, totals.first), second = score.term(index, totals.second);
         const double half = (first - second) / 2;
         return {2 * score.term(index, totals.both) - (first + second) / 2, half * half};
     } else {
         return {score.term(index), 0};
     }
+}
+
+template <class Score>
+Draw draw_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
+    sample_term(score, index, effort, seed, work);
+    return term_of(score, index, work);
 }
 
 // Row numbers in strata; those of a stratum are in random order, so that its first are a sample without replacement.
