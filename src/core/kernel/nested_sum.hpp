@@ -284,7 +284,8 @@ class MeanSampler {
           mean_(strata.sizes(), options),
           work_(static_cast<size_t>(team.size())) {}
 
-    // most_terms: gives up, with false, once so many terms were visited.
+    // most_terms: gives up, with false, once so many terms were visited, or as soon as the draws so far say that
+    // more will be: the first of them are the pilot.
     bool run(uint64_t most_terms = UINT64_MAX) {
         for (;;) {
             draw(mean_.plan());
@@ -296,6 +297,8 @@ class MeanSampler {
                 restart();
             else if (mean_.exhausted())
                 return true;
+            else if (expected_terms() > static_cast<double>(most_terms))
+                return false;
         }
     }
     MeanEstimate result() const {
@@ -316,6 +319,11 @@ class MeanSampler {
     };
     static constexpr size_t rows_per_item = 8;
 
+    double expected_terms() const {
+        const double each = static_cast<double>(result_.terms) / static_cast<double>(evaluated_);
+        return static_cast<double>(mean_.needed()) * each;
+    }
+
     void restart() {
         mean_ = StratifiedMean(strata_.sizes(), options_);
         drawn_.clear();
@@ -330,6 +338,7 @@ class MeanSampler {
         for (size_t s = 0; s < wanted.size(); s++)
             for (; drawn_[s] < wanted[s]; drawn_[s]++)
                 evaluations.push_back({s, strata_.rows[strata_.borders[s] + drawn_[s]], {}, 0, 0});
+        evaluated_ += evaluations.size();
         const size_t items = (evaluations.size() + rows_per_item - 1) / rows_per_item;
         team_.for_each(items, [&](size_t item, int worker) {
             DrawWorkspace<Score>& work = work_[static_cast<size_t>(worker)];
@@ -355,6 +364,7 @@ class MeanSampler {
     StratifiedMean mean_;
     std::vector<DrawWorkspace<Score>> work_;
     std::vector<uint64_t> drawn_;
+    uint64_t evaluated_ = 0; // draws, those before a restart too
     MeanEstimate result_;
 };
 
