@@ -1,5 +1,7 @@
-// Cross-validation scores in the core alone: all pairs of ten thousand rows, and samples of two million.
+// Cross-validation scores in the core alone: all pairs of ten thousand rows, samples of two million, and the choice of
+// a bandwidth.
 #include "core/base/rng.hpp"
+#include "core/kernel/bandwidth_selection.hpp"
 #include "core/kernel/exact_scores.hpp"
 #include "core/kernel/scores.hpp"
 
@@ -13,9 +15,9 @@ using namespace btml::kernel;
 
 namespace {
 
-constexpr size_t dimensions = 4;
+constexpr size_t many = 2'000'000;
 
-ScoreRows rows_of(size_t count, RunContext& context) {
+ScoreRows rows_of(size_t count, RunContext& context, size_t dimensions = 4) {
     ScoreRows rows(dimensions, true, context.memory());
     RandomStream random(1, 1);
     const auto normal = [&] {
@@ -60,7 +62,7 @@ void tree_and_strata(benchmark::State& state) {
         state.PauseTiming();
         QuietContext context;
         ThreadTeam team(context);
-        Scores scores(rows_of(2'000'000, context), ScoreKind::kr, {}, context);
+        Scores scores(rows_of(many, context), ScoreKind::kr, {}, context);
         state.ResumeTiming();
         scores.prepare(team);
     }
@@ -69,9 +71,39 @@ void tree_and_strata(benchmark::State& state) {
 void sampled(benchmark::State& state, ScoreKind kind) {
     QuietContext context;
     ThreadTeam team(context);
-    Scores scores(rows_of(2'000'000, context), kind, {}, context);
+    Scores scores(rows_of(many, context), kind, {}, context);
     scores.prepare(team);
     for (auto _ : state) benchmark::DoNotOptimize(scores.estimate({0.2, 0.3}, team).value);
+}
+
+// A hundred bandwidths drawn between 0.05 and 1 on a logarithmic scale, the tree and strata included: as measured by
+// Holmes, Gray, Isbell (section 5).
+void random_bandwidths(benchmark::State& state, ScoreKind kind, size_t rows, size_t dimensions) {
+    for (auto _ : state) {
+        state.PauseTiming();
+        QuietContext context(2);
+        ThreadTeam team(context);
+        RandomStream random(7, 7);
+        Scores scores(rows_of(rows, context, dimensions), kind, {}, context);
+        state.ResumeTiming();
+        for (int i = 0; i < 100; i++) {
+            const auto draw = [&] { return 0.05 * std::pow(20, random.unit()); };
+            const double x = draw();
+            benchmark::DoNotOptimize(scores.estimate({x, draw()}, team).value);
+        }
+    }
+}
+
+// With two threads; the rows are there.
+void select(benchmark::State& state, ScoreKind kind) {
+    for (auto _ : state) {
+        state.PauseTiming();
+        QuietContext context(2);
+        ThreadTeam team(context);
+        ScoreRows rows = rows_of(many, context);
+        state.ResumeTiming();
+        benchmark::DoNotOptimize(select_bandwidth(std::move(rows), kind, {}, team, context).size());
+    }
 }
 
 BENCHMARK(exact_kr)->Unit(benchmark::kMillisecond);
@@ -81,5 +113,20 @@ BENCHMARK(tree_and_strata)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK_CAPTURE(sampled, kr, ScoreKind::kr)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(sampled, kde, ScoreKind::kde)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(sampled, kcde, ScoreKind::kcde)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(random_bandwidths, kr, ScoreKind::kr, many, 4)
+    ->Unit(benchmark::kSecond)
+    ->Iterations(1)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(random_bandwidths, kde, ScoreKind::kde, many, 4)
+    ->Unit(benchmark::kSecond)
+    ->Iterations(1)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(random_bandwidths, kcde, ScoreKind::kcde, 3'500'000, 3)
+    ->Unit(benchmark::kSecond)
+    ->Iterations(1)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(select, kr, ScoreKind::kr)->Unit(benchmark::kSecond)->Iterations(1)->UseRealTime();
+BENCHMARK_CAPTURE(select, kde, ScoreKind::kde)->Unit(benchmark::kSecond)->Iterations(1)->UseRealTime();
+BENCHMARK_CAPTURE(select, kcde, ScoreKind::kcde)->Unit(benchmark::kSecond)->Iterations(1)->UseRealTime();
 
 } // namespace

@@ -293,6 +293,10 @@ TEST(StratifiedMean, StoppingRuleFinitePopulationAndNoise) {
     // s = 5.025, fpc 0.9: se = 0.4767; z·se·(1 + ε) = 1.0278 > ε·10.
     EXPECT_NEAR(mean.standard_error(), 5.0252 * std::sqrt(0.9 / 100), 1e-4);
     EXPECT_FALSE(mean.precise_enough());
+    // m with z²·s²·(1/m − 1/1000)·(1 + ε)² = (ε·10)² is 105, the next that is tried 110.
+    EXPECT_GE(mean.needed(), 105U);
+    EXPECT_LE(mean.needed(), 112U);
+    EXPECT_EQ(StratifiedMean({1'000}, wanting(1e-9, 10)).needed(), 10U); // without draws nothing is known
     fill(mean, 0, 20, 5, 15);
     EXPECT_TRUE(mean.precise_enough());
     EXPECT_FALSE(mean.exhausted());

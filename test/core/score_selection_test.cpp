@@ -58,6 +58,22 @@ TEST(SelectBandwidth, TargetBandwidthsHaveAGridOfTheirOwn) {
     EXPECT_LT(best(curve).bandwidths.target, 1.5); // the noise has a standard deviation of 1
 }
 
+// Those of one bandwidth of x share their samples, those of different ones do not.
+TEST(SelectBandwidth, SampledCurvesAreTheExactOnes) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    SelectionOptions options;
+    options.steps = 3;
+    for (const ScoreKind kind : {ScoreKind::kr, ScoreKind::kcde}) {
+        ScoreOptions exactly;
+        exactly.method = ScoreMethod::exact;
+        Scores exact(score_rows(2'500, 2, 3, context.memory()), kind, exactly, context);
+        for (const ScoredBandwidth& row : select(2'500, kind, ScoreMethod::sampled, context, options))
+            EXPECT_NEAR(row.score, exact.estimate(row.bandwidths, team).value, 4 * row.std_error + 1e-9)
+                << row.bandwidths.x << " " << row.bandwidths.target;
+    }
+}
+
 TEST(SelectBandwidth, GivenRanges) {
     QuietContext context;
     SelectionOptions options;

@@ -88,6 +88,14 @@ sub flat_successes
 	cmp_ok($kb[1] - $kb[0], '<', 4096, "$name: memory stays flat");
 	return;
 }
+
+# Scores and what goes with them say what they need before they take it; a sum needs next to nothing.
+$session->query("SET btml.memory_limit = '8MB'");
+my $points = 'SELECT y, a, b, c FROM long';
+fails($session, "SELECT btml.$_ IS NULL", qr/memory required is \d+ kB, btml.memory_limit is 8192 kB/, "$_: the memory limit")
+  for "kde_score('$points', 1)", "kr_score('$points', 'y', 1)", "kcde_score('$points', 'y', 1, 1)",
+  "select_bandwidth('$points', 'kr', 'y')";
+is($session->query(q{SELECT btml.approx_sum('SELECT c FROM long') IS NOT NULL}), 't', 'a sum within the memory limit');
 $session->quit;
 
 # The limit holds: what a backend takes beyond it is its own code and caches, shared buffers it touched, stacks and

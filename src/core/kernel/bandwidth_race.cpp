@@ -6,7 +6,6 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr size_t rows_per_item = 8;
 constexpr double worth_telling_apart = 0.1; // of epsilon times the best score
 
 } // namespace
@@ -27,23 +26,26 @@ void BandwidthRace::grow(const std::vector<uint64_t>& wanted) {
         for (; drawn_[s] < wanted[s]; drawn_[s]++) panel_.push_back({s, strata_.rows[strata_.borders[s] + drawn_[s]]});
 }
 
-void BandwidthRace::add(const Bandwidths& bandwidths) {
-    terms_.prepare(bandwidths);
-    bandwidths_.push_back(bandwidths);
-    draws_.emplace_back();
-    racing_.push_back(true);
-    evaluate(bandwidths_.size() - 1);
+void BandwidthRace::add(std::span<const Bandwidths> bandwidths) {
+    std::vector<size_t> joined;
+    for (const Bandwidths& bandwidth : bandwidths) {
+        terms_.prepare(bandwidth);
+        joined.push_back(size());
+        bandwidths_.push_back(bandwidth);
+        draws_.emplace_back();
+        racing_.push_back(true);
+    }
+    evaluate(joined);
 }
 
-void BandwidthRace::evaluate(size_t bandwidth) {
-    std::vector<Draw>& draws = draws_[bandwidth];
-    const size_t first = draws.size();
-    draws.resize(panel_.size());
-    const size_t items = (panel_.size() - first + rows_per_item - 1) / rows_per_item;
-    team_.for_each(items, [&](size_t item, int worker) {
-        const size_t end = std::min(panel_.size(), first + (item + 1) * rows_per_item);
-        for (size_t i = first + item * rows_per_item; i < end; i++)
-            draws[i] = terms_.draw(bandwidth, panel_[i].row, options_.seed, worker);
+void BandwidthRace::evaluate(const std::vector<size_t>& bandwidths) {
+    if (bandwidths.empty()) return;
+    const size_t first = draws_[bandwidths[0]].size();
+    for (const size_t bandwidth : bandwidths) draws_[bandwidth].resize(panel_.size());
+    team_.for_each(panel_.size() - first, [&](size_t item, int worker) {
+        std::vector<Draw> draws(bandwidths.size());
+        terms_.draw(bandwidths, panel_[first + item].row, options_.seed, worker, draws);
+        for (size_t i = 0; i < bandwidths.size(); i++) draws_[bandwidths[i]][first + item] = draws[i];
     });
 }
 
@@ -105,8 +107,10 @@ void BandwidthRace::run() {
         for (size_t row = 0; row < panel_.size(); row++) target.add(panel_[row].stratum, draws_[winner][row]);
         grow(target.plan());
         if (panel_.size() == before) break;
+        std::vector<size_t> racing;
         for (size_t i = 0; i < size(); i++)
-            if (racing_[i]) evaluate(i);
+            if (racing_[i]) racing.push_back(i);
+        evaluate(racing);
     }
 }
 

@@ -11,16 +11,17 @@ class TermEvaluator {
     virtual ~TermEvaluator() = default;
     // What a bandwidth needs once, before its rows; main thread only.
     virtual void prepare(const Bandwidths& bandwidths) = 0;
-    // Of the bandwidths prepared as number `bandwidth`; any thread.
-    virtual Draw draw(size_t bandwidth, uint32_t row, uint64_t seed, int worker) = 0;
+    // Of each of the bandwidths prepared as these numbers; any thread.
+    virtual void draw(std::span<const size_t> bandwidths, uint32_t row, uint64_t seed, int worker,
+                      std::span<Draw> draws) = 0;
 };
 
 class BandwidthRace {
   public:
     BandwidthRace(const OuterStrata& strata, const SamplingOptions& options, TermEvaluator& terms, ThreadTeam& team);
 
-    // Joins with the panel as it is.
-    void add(const Bandwidths& bandwidths);
+    // They join with the panel as it is.
+    void add(std::span<const Bandwidths> bandwidths);
     // Adds rows to the panel, for the bandwidths still in the race, until the best is known: each other is worse with
     // the confidence asked for, or within a tenth of epsilon of the best score with it, or the panel has most_rows.
     void run();
@@ -42,7 +43,8 @@ class BandwidthRace {
     // Of the terms at bandwidth i less those at the other, over the rows that both have.
     StratifiedMean difference(size_t i, size_t other) const;
     void grow(const std::vector<uint64_t>& wanted);
-    void evaluate(size_t bandwidth);
+    // Those rows of the panel that all of these bandwidths lack.
+    void evaluate(const std::vector<size_t>& bandwidths);
     bool drop_losers();
 
     const OuterStrata& strata_;

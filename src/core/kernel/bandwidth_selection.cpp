@@ -85,20 +85,34 @@ std::vector<double> refinement(const Range& range, const std::vector<double>& co
     return points;
 }
 
-// Terms of one kind of score at several bandwidths.
+// Terms of one kind of score at several bandwidths. What is sampled for a row depends on the bandwidth of x alone, so
+// that neighbours with the same one share it.
 template <class Score, class Make>
 class Evaluator : public TermEvaluator {
   public:
     Evaluator(Make make, int workers) : make_(std::move(make)), work_(static_cast<size_t>(workers)) {}
 
-    void prepare(const Bandwidths& bandwidths) override { scores_.push_back(make_(bandwidths)); }
-    Draw draw(size_t bandwidth, uint32_t row, uint64_t seed, int worker) override {
-        return draw_term(*scores_[bandwidth], row, 0, seed, work_[static_cast<size_t>(worker)]);
+    void prepare(const Bandwidths& bandwidths) override { scores_.push_back({bandwidths.x, make_(bandwidths)}); }
+    void draw(std::span<const size_t> bandwidths, uint32_t row, uint64_t seed, int worker,
+              std::span<Draw> draws) override {
+        DrawWorkspace<Score>& work = work_[static_cast<size_t>(worker)];
+        double sampled = 0;
+        for (size_t i = 0; i < bandwidths.size(); i++) {
+            const auto& [x, score] = scores_[bandwidths[i]];
+            if (x != sampled) sample_term(*score, row, 0, seed, work);
+            sampled = x;
+            draws[i] = term_of(*score, row, work);
+        }
     }
 
   private:
+    struct Prepared {
+        double x;
+        std::unique_ptr<Score> score;
+    };
+
     Make make_;
-    std::vector<std::unique_ptr<Score>> scores_;
+    std::vector<Prepared> scores_;
     std::vector<DrawWorkspace<Score>> work_;
 };
 
@@ -125,12 +139,14 @@ class Curve {
   public:
     Curve(Scores& scores, BandwidthRace* race, ThreadTeam& team) : scores_(scores), race_(race), team_(team) {}
 
-    void add(const Bandwidths& bandwidths) {
+    void add(const std::vector<Bandwidths>& bandwidths) {
         if (race_) {
             race_->add(bandwidths);
-        } else {
-            const ScoreEstimate estimate = scores_.estimate(bandwidths, team_);
-            exact_.push_back({bandwidths, estimate.value, estimate.std_error, false});
+            return;
+        }
+        for (const Bandwidths& bandwidth : bandwidths) {
+            const ScoreEstimate estimate = scores_.estimate(bandwidth, team_);
+            exact_.push_back({bandwidth, estimate.value, estimate.std_error, false});
         }
     }
     // Of those so far.
@@ -166,16 +182,21 @@ class Curve {
 void search(Curve& curve, ScoreKind kind, const Range& range, const Range& targets, int steps) {
     const int coarse = std::max(std::min(steps, 3), steps * 2 / 3);
     const std::vector<double> points = grid(range, coarse);
-    const double usual_target = std::sqrt(targets.lower * targets.upper);
-    for (const double x : points) curve.add({x, kind == ScoreKind::kcde ? usual_target : 0});
+    const double usual_target = kind == ScoreKind::kcde ? std::sqrt(targets.lower * targets.upper) : 0;
+    std::vector<Bandwidths> next;
+    for (const double x : points) next.push_back({x, usual_target});
+    curve.add(next);
     if (kind == ScoreKind::kcde) {
+        next.clear();
         const double x = curve.best().x;
         for (const double y : grid(targets, steps))
-            if (std::abs(y / usual_target - 1) > 1e-9) curve.add({x, y});
+            if (std::abs(y / usual_target - 1) > 1e-9) next.push_back({x, y});
+        curve.add(next);
     }
-    if (steps <= coarse) return;
     const Bandwidths best = curve.best();
-    for (const double x : refinement(range, points, best.x, steps - coarse)) curve.add({x, best.target});
+    next.clear();
+    for (const double x : refinement(range, points, best.x, steps - coarse)) next.push_back({x, best.target});
+    curve.add(next);
 }
 
 } // namespace

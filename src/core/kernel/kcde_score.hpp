@@ -35,7 +35,9 @@ struct ConditionalTerms {
 class KcdeScore {
   public:
     KcdeScore(const VarianceTree& tree, double bandwidth, double target_bandwidth)
-        : tree_(tree), target_bandwidth_(target_bandwidth), sum_(tree, 1 / (2 * bandwidth * bandwidth), {128, false}) {}
+        : tree_(tree),
+          target_bandwidth_(target_bandwidth),
+          sum_(tree, 1 / (2 * bandwidth * bandwidth), {128, false, 384}) {}
 
     const LeaveOneOutSum<ConditionalTerms>& inner() const { return sum_; }
     LeaveOneOut constants(size_t i) const { return {i}; }

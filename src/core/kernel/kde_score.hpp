@@ -51,7 +51,7 @@ class KdeScore {
     // neighbours adds to the score need not be known as well.
     KdeScore(const VarianceTree& tree, double bandwidth, double typical_sum)
         : weights_(bandwidth, tree.rows().dimensions, tree.size()),
-          sum_(tree, 1 / (4 * bandwidth * bandwidth), {1024, true, typical_sum}) {}
+          sum_(tree, 1 / (4 * bandwidth * bandwidth), {1024, true, 192, typical_sum}) {}
 
     const LeaveOneOutSum<DensityTerms>& inner() const { return sum_; }
     LeaveOneOut constants(size_t i) const { return {i}; }

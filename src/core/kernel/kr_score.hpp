@@ -27,7 +27,7 @@ struct RegressionTerms {
 class KrScore {
   public:
     KrScore(const VarianceTree& tree, double bandwidth)
-        : tree_(tree), sum_(tree, 1 / (2 * bandwidth * bandwidth), {128, true}) {}
+        : tree_(tree), sum_(tree, 1 / (2 * bandwidth * bandwidth), {128, true, 192}) {}
 
     const LeaveOneOutSum<RegressionTerms>& inner() const { return sum_; }
     LeaveOneOut constants(size_t i) const { return {i}; }

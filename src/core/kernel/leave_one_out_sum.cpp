@@ -6,14 +6,14 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr double draws = 192;           // at effort 0, about; each effort more doubles it
 constexpr double relative_error = 0.07; // of the sum, at effort 0: less is not aimed at
 constexpr double negligible = 1e-13;    // of the sum
+constexpr double typical_spread = 0.3;  // the standard deviation of a node's weights over their range
 
 struct Open {
     uint32_t node;
     double most;      // bound on the sum of its weights
-    double deviation; // bound on the standard deviation of one draw from it, times its size
+    double deviation; // about the standard deviation of one draw from it, times its size
     double typical;   // about the sum of its weights
     bool holds;       // must be split, down to the leaf
 
@@ -64,15 +64,15 @@ class Expansion {
         };
         const double nearest = weight(least), farthest = weight(most), middle = std::sqrt(nearest * farthest);
         const double spread = rule_.uniform ? node.spread : 1.0;
-        const Open open{number, size * nearest, size * (nearest - farthest + spread * middle), size * middle,
-                        at_.holds(node)};
+        const Open open{number, size * nearest, size * (typical_spread * (nearest - farthest) + spread * middle),
+                        size * middle, at_.holds(node)};
         typical_ += open.typical;
         deviation_ += open.deviation;
         open_.push_back(open);
         std::push_heap(open_.begin(), open_.end());
     }
 
-    bool good_enough() const { return deviation_ <= error_ * std::sqrt(draws * scale_) * sum(); }
+    bool good_enough() const { return deviation_ <= error_ * std::sqrt(rule_.draws * scale_) * sum(); }
 
     double sum() const { return std::max(typical_, rule_.least_sum); }
 
@@ -80,9 +80,9 @@ class Expansion {
         double deviations = 0;
         for (const Open& open : open_) deviations += open.deviation;
         if (!(sum() > 0)) deviations = 0;
-        // So many draws give the error aimed at, if the bounds were the deviations.
+        // So many draws give the error aimed at, if the deviations are these.
         const double ratio = sum() > 0 ? deviations / (error_ * sum()) : 0;
-        const double wanted = std::min(draws * scale_, ratio * ratio);
+        const double wanted = std::min(rule_.draws * scale_, ratio * ratio);
         for (const Open& open : open_) {
             if (open.most <= negligible * sum() / static_cast<double>(open_.size())) continue;
             const VarianceTree::Node& node = tree_.node(open.node);

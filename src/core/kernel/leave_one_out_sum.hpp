@@ -28,6 +28,7 @@ struct ExpansionRule {
     double splits;        // of nodes at effort 0, at most; each effort more doubles it
     bool uniform;         // terms of a node differ by nothing but the kernel and the targets' spread; else they differ
                           // whatever the kernel, as where what counts is how near targets are to each other
+    double draws;         // about, at effort 0; each effort more doubles them
     double least_sum = 0; // errors are relative to the sum of the weights, or to this where it is more
 };
 

@@ -204,9 +204,9 @@ uint64_t terms_of(const Workspace<Sum>& work) {
         return work.terms;
 }
 
-// f at one row, without bias of second order, and its variance. The same (seed, index, effort) gives the same numbers.
+// Samples the sums of one row. The same (seed, index, effort) takes the same random numbers.
 template <class Score>
-Draw draw_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
+void sample_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
     work.terms = 1;
     work.remarkable = 0;
     if constexpr (NestedScore<Score>) {
@@ -226,12 +226,26 @@ Draw draw_term(const Score& score, size_t index, int effort, uint64_t seed, Draw
         work.terms = terms_of(work.inner) - before;
         if constexpr (requires { score.remarkable(constants, totals.both); })
             work.remarkable = score.remarkable(constants, totals.both);
+    }
+}
+
+// f of the row that was sampled, without bias of second order, and its variance.
+template <class Score>
+Draw term_of(const Score& score, size_t index, const DrawWorkspace<Score>& work) {
+    if constexpr (NestedScore<Score>) {
+        const auto& totals = work.inner.totals;
         const double first = score.term(index, totals.first), second = score.term(index, totals.second);
         const double half = (first - second) / 2;
         return {2 * score.term(index, totals.both) - (first + second) / 2, half * half};
     } else {
         return {score.term(index), 0};
     }
+}
+
+template <class Score>
+Draw draw_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
+    sample_term(score, index, effort, seed, work);
+    return term_of(score, index, work);
 }
 
 // Row numbers in strata; those of a stratum are in random order, so that its first are a sample without replacement.
@@ -270,7 +284,8 @@ class MeanSampler {
           mean_(strata.sizes(), options),
           work_(static_cast<size_t>(team.size())) {}
 
-    // most_terms: gives up, with false, once so many terms were visited.
+    // most_terms: gives up, with false, once so many terms were visited, or as soon as the draws so far say that
+    // more will be: the first of them are the pilot.
     bool run(uint64_t most_terms = UINT64_MAX) {
         for (;;) {
             draw(mean_.plan());
@@ -282,6 +297,8 @@ class MeanSampler {
                 restart();
             else if (mean_.exhausted())
                 return true;
+            else if (expected_terms() > static_cast<double>(most_terms))
+                return false;
         }
     }
     MeanEstimate result() const {
@@ -302,6 +319,11 @@ class MeanSampler {
     };
     static constexpr size_t rows_per_item = 8;
 
+    double expected_terms() const {
+        const double each = static_cast<double>(result_.terms) / static_cast<double>(evaluated_);
+        return static_cast<double>(mean_.needed()) * each;
+    }
+
     void restart() {
         mean_ = StratifiedMean(strata_.sizes(), options_);
         drawn_.clear();
@@ -316,6 +338,7 @@ class MeanSampler {
         for (size_t s = 0; s < wanted.size(); s++)
             for (; drawn_[s] < wanted[s]; drawn_[s]++)
                 evaluations.push_back({s, strata_.rows[strata_.borders[s] + drawn_[s]], {}, 0, 0});
+        evaluated_ += evaluations.size();
         const size_t items = (evaluations.size() + rows_per_item - 1) / rows_per_item;
         team_.for_each(items, [&](size_t item, int worker) {
             DrawWorkspace<Score>& work = work_[static_cast<size_t>(worker)];
@@ -341,6 +364,7 @@ class MeanSampler {
     StratifiedMean mean_;
     std::vector<DrawWorkspace<Score>> work_;
     std::vector<uint64_t> drawn_;
+    uint64_t evaluated_ = 0; // draws, those before a restart too
     MeanEstimate result_;
 };
 

@@ -119,30 +119,41 @@ uint64_t StratifiedMean::wanted(const Stratum& stratum, double scale) const {
     return draws >= worth_exhausting * size ? stratum.size : static_cast<uint64_t>(std::ceil(draws));
 }
 
-std::vector<uint64_t> StratifiedMean::plan() const {
+std::vector<uint64_t> StratifiedMean::allocate(double total) const {
     double mean_deviation = 0;
     for (const Stratum& stratum : strata_) mean_deviation += weight(stratum) * std::sqrt(stratum.variance());
-    // Draws of each stratum where `total` are drawn in all, but for floors and ends.
-    const auto allocate = [&](double total) {
-        std::vector<uint64_t> draws;
-        for (const Stratum& stratum : strata_) {
-            const double neyman = mean_deviation > 0 ? std::sqrt(stratum.variance()) / mean_deviation : 1;
-            draws.push_back(
-                wanted(stratum, total / population_ * (proportional_share + (1 - proportional_share) * neyman)));
-        }
-        return draws;
-    };
+    std::vector<uint64_t> draws;
+    for (const Stratum& stratum : strata_) {
+        const double neyman = mean_deviation > 0 ? std::sqrt(stratum.variance()) / mean_deviation : 1;
+        draws.push_back(
+            wanted(stratum, total / population_ * (proportional_share + (1 - proportional_share) * neyman)));
+    }
+    return draws;
+}
+
+double StratifiedMean::total_needed() const {
     const auto variance_with = [&](const std::vector<uint64_t>& draws) {
         double sum = 0;
         for (size_t s = 0; s < strata_.size(); s++) sum += variance(strata_[s], static_cast<double>(draws[s]));
         return sum;
     };
-    const uint64_t drawn = draws();
-    if (drawn == 0) return allocate(static_cast<double>(options_.min_samples));
-    double total = static_cast<double>(std::max(drawn, options_.min_samples)), least = total;
+    double total = static_cast<double>(std::max(draws(), options_.min_samples));
     const double target = target_variance();
     while (variance_with(allocate(total)) > target && total < 4 * population_) total *= 1.1;
-    total = std::max(least * 1.02, std::min(total * margin, most_growth * least));
+    return total;
+}
+
+uint64_t StratifiedMean::needed() const {
+    uint64_t sum = 0;
+    for (const uint64_t draws : allocate(total_needed())) sum += draws;
+    return sum;
+}
+
+std::vector<uint64_t> StratifiedMean::plan() const {
+    const uint64_t drawn = draws();
+    if (drawn == 0) return allocate(static_cast<double>(options_.min_samples));
+    const double least = static_cast<double>(std::max(drawn, options_.min_samples));
+    double total = std::max(least * 1.02, std::min(total_needed() * margin, most_growth * least));
     std::vector<uint64_t> draws = allocate(total);
     // Where the allocation only moves draws about, something must still be drawn.
     while (std::equal(draws.begin(), draws.end(), strata_.begin(),

@@ -38,6 +38,8 @@ class StratifiedMean {
     // standard deviation) mixed with a proportional share, at least 10 from each stratum, never fewer than there are,
     // and all of a stratum of which most are wanted. The same numbers as before: nothing more can be drawn.
     std::vector<uint64_t> plan() const;
+    // How many draws in all the stopping rule will take, as far as those so far can tell; at most the population.
+    uint64_t needed() const;
     // A draw without replacement.
     void add(size_t stratum, const Draw& draw);
 
@@ -65,6 +67,9 @@ class StratifiedMean {
     double variance(const Stratum& stratum, double draws) const;
     double target_variance() const;
     uint64_t wanted(const Stratum& stratum, double scale) const;
+    // Draws of each stratum where `total` are drawn in all, but for floors and ends.
+    std::vector<uint64_t> allocate(double total) const;
+    double total_needed() const;
 
     std::vector<Stratum> strata_;
     double population_ = 0;
