@@ -39,6 +39,8 @@ struct Options {
     bool learns_kernel() const { return is_process() && !(length_scales && signal && noise); }
     // Whether each row needs the number to be predicted.
     bool needs_target() const { return objective == ObjectiveKind::prediction || learns_kernel(); }
+    // Whether a row's loss depends on its cell's mean: see CellMeans.
+    bool has_means() const { return !is_process() && metric == Metric::squared_euclidean; }
     // Capacity of each of the two samples of rows.
     size_t sample_size() const;
     // Rows tried in all passes over a source of so many rows, at most.

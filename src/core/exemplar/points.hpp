@@ -79,6 +79,7 @@ class Reservoir {
     uint64_t offered() const { return offered_; }
     bool has_all() const { return offered_ == points_.size(); }
     const PointSet& points() const { return points_; }
+    PointSet& points() { return points_; }
 
   private:
     const size_t capacity_;

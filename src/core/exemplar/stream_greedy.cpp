@@ -36,7 +36,8 @@ void StreamGreedy::require_memory(size_t width) const {
     const uint64_t per_pair = options_.is_process() ? 2 * sizeof(double) : sizeof(float);
     const uint64_t per_candidate = options_.is_process() ? sizeof(double) : sizeof(float);
     const uint64_t points = (2 * rows + batch + k) * (width + 4) * sizeof(double);
-    context_.memory().require(points + rows * (k * per_pair + batch * per_candidate + width * sizeof(double)),
+    const uint64_t means = options_.has_means() ? CellMeans::memory(k, width) : 0;
+    context_.memory().require(points + means + rows * (k * per_pair + batch * per_candidate + width * sizeof(double)),
                               "the choice of exemplars");
 }
 
@@ -47,8 +48,12 @@ void StreamGreedy::sample(const Point& point) {
                     format("row %llu of the points has the weight %s",
                            static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
                     "", "Weights are numbers from 0.");
+    if (options_.has_means() && validation_.offered() == options_.sample_size())
+        cell_means_ =
+            std::make_unique<CellMeans>(validation_.points(), static_cast<size_t>(options_.exemplars), team_, context_);
     validation_.offer(point);
     second_.offer(point);
+    if (cell_means_) cell_means_->add(point);
 }
 
 bool StreamGreedy::start() {
@@ -59,6 +64,8 @@ bool StreamGreedy::start() {
     const PointSet& points = validation_.points();
     if (options_.is_process()) kernel_ = choose_kernel(options_, points, team_, context_);
     make_reference();
+    if (cell_means_) cell_means_->correct(validation_.points());
+    cell_means_.reset();
     if (options_.objective == ObjectiveKind::information) {
         Point point = points[0];
         point.weight = 1;

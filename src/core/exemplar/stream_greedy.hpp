@@ -2,6 +2,7 @@
 // rows that stream by, in memory that does not grow with their number.
 #pragma once
 
+#include "core/exemplar/cell_means.hpp"
 #include "core/exemplar/objective.hpp"
 
 #include <unordered_set>
@@ -57,6 +58,7 @@ class StreamGreedy {
     RunContext& context_;
     ThreadTeam team_;
     Reservoir validation_, second_;
+    std::unique_ptr<CellMeans> cell_means_; // once there are more rows than validation_ has room for
     PointSet reference_, one_row_, batch_, exemplars_;
     SquaredExponential kernel_;
     std::unique_ptr<Objective> objective_;

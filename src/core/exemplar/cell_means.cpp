@@ -1,0 +1,139 @@
+#include "core/exemplar/cell_means.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::exemplar {
+
+namespace {
+
+constexpr size_t batch_rows = 256;
+constexpr int lloyd_steps = 5;
+constexpr size_t spacing_rows = 100; // of a cell, enough to know how far apart they are
+
+double squared_distance(std::span<const double> a, std::span<const double> b) {
+    double sum = 0;
+    for (size_t f = 0; f < a.size(); f++) sum += (a[f] - b[f]) * (a[f] - b[f]);
+    return sum;
+}
+
+} // namespace
+
+CellMeans::CellMeans(const PointSet& first_rows, size_t cells, ThreadTeam& team, RunContext& context)
+    : team_(team),
+      context_(context),
+      count_(std::min(cells, first_rows.size())),
+      width_(first_rows.width()),
+      batch_(PointSet::Keep::sample, context.memory()),
+      distances_(context.memory(), "dissimilarities to centres"),
+      all_(count_, width_, context.memory()) {
+    Buffer<double> centres(context.memory(), "centres", count_ * width_);
+    for (size_t c = 0; c < count_; c++)
+        std::ranges::copy(first_rows.x(c * first_rows.size() / count_), centres.data() + c * width_);
+    for (int step = 0; step < lloyd_steps; step++) {
+        set_centres(centres.data());
+        Cells found(count_, width_, context.memory());
+        add_rows(first_rows, found);
+        for (size_t c = 0; c < count_; c++)
+            if (found.weights[c] > 0) std::copy_n(found.means.data() + c * width_, width_, centres.data() + c * width_);
+    }
+    set_centres(centres.data());
+    add_rows(first_rows, all_);
+}
+
+uint64_t CellMeans::memory(uint64_t cells, uint64_t width) {
+    const uint64_t doubles = cells * (5 * width + 6) + batch_rows * (width + 4);
+    return doubles * sizeof(double) + batch_rows * (cells + Dissimilarities::lanes) * sizeof(float);
+}
+
+void CellMeans::Cells::add(size_t cell, double weight, std::span<const double> x) {
+    if (!(weight > 0)) return;
+    weights[cell] += weight;
+    const double part = weight / weights[cell];
+    double* const mean = means.data() + cell * x.size();
+    for (size_t f = 0; f < x.size(); f++) mean[f] += part * (x[f] - mean[f]);
+}
+
+void CellMeans::set_centres(const double* centres) {
+    PointSet points(PointSet::Keep::sample, context_.memory());
+    for (size_t c = 0; c < count_; c++) {
+        Point point;
+        point.x = {centres + c * width_, width_};
+        points.append(point);
+    }
+    to_centres_ = make_dissimilarities(Metric::squared_euclidean, points, nullptr, context_);
+    distances_.resize(to_centres_->room(batch_rows));
+}
+
+// The cells of at most batch_rows points.
+void CellMeans::find_cells(const PointSet& points, size_t first, size_t count, uint32_t* cells) {
+    context_.poll();
+    to_centres_->compute(points, first, count, distances_.data(), team_);
+    for (size_t i = 0; i < count; i++) {
+        const float* const row = distances_.data() + i * to_centres_->stride();
+        cells[i] = static_cast<uint32_t>(std::min_element(row, row + count_) - row);
+    }
+}
+
+void CellMeans::add_rows(const PointSet& points, Cells& to) {
+    uint32_t cells[batch_rows];
+    for (size_t first = 0; first < points.size(); first += batch_rows) {
+        const size_t count = std::min(batch_rows, points.size() - first);
+        find_cells(points, first, count, cells);
+        for (size_t i = 0; i < count; i++) to.add(cells[i], points.weight(first + i), points.x(first + i));
+    }
+}
+
+void CellMeans::add(const Point& point) {
+    batch_.append(point);
+    if (batch_.size() < batch_rows) return;
+    add_rows(batch_, all_);
+    batch_.clear();
+}
+
+// The median of the squared distances of some of these rows from their nearest neighbours among them; 0 for one row.
+double CellMeans::spacing(const PointSet& sample, std::span<const uint32_t> rows) const {
+    context_.poll();
+    const size_t count = std::min(rows.size(), spacing_rows);
+    if (count < 2) return 0;
+    std::vector<double> nearest(count, std::numeric_limits<double>::infinity());
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const double d = squared_distance(sample.x(rows[i]), sample.x(rows[j]));
+            nearest[i] = std::min(nearest[i], d), nearest[j] = std::min(nearest[j], d);
+        }
+    std::ranges::nth_element(nearest, nearest.begin() + static_cast<ptrdiff_t>(count / 2));
+    return nearest[count / 2];
+}
+
+void CellMeans::correct(PointSet& sample) {
+    add_rows(batch_, all_);
+    batch_.clear();
+    Cells sampled(count_, width_, context_.memory());
+    std::vector<std::vector<uint32_t>> rows(count_);
+    uint32_t cells[batch_rows];
+    for (size_t first = 0; first < sample.size(); first += batch_rows) {
+        const size_t count = std::min(batch_rows, sample.size() - first);
+        find_cells(sample, first, count, cells);
+        for (size_t i = 0; i < count; i++) {
+            rows[cells[i]].push_back(static_cast<uint32_t>(first + i));
+            sampled.add(cells[i], sample.weight(first + i), sample.x(first + i));
+        }
+    }
+    std::vector<double> moved(width_);
+    for (size_t c = 0; c < count_; c++) {
+        if (!(sampled.weights[c] > 0)) continue;
+        const double* const mean = all_.means.data() + c * width_;
+        const double* const own = sampled.means.data() + c * width_;
+        // Not true of numbers that overflow, either.
+        if (!(squared_distance({mean, width_}, {own, width_}) <= spacing(sample, rows[c]))) continue;
+        for (const uint32_t i : rows[c]) {
+            Point point = sample[i];
+            for (size_t f = 0; f < width_; f++) moved[f] = point.x[f] + (mean[f] - own[f]);
+            point.x = moved;
+            sample.put(i, point);
+        }
+    }
+}
+
+} // namespace btml::exemplar
