@@ -184,6 +184,9 @@ SELECT id, abs(mean - (sin(6 * 0.5) + 0.75)) < 0.5 AS mean FROM btml.gp_regressi
 -- Sums of one row, of equal rows and of equal targets.
 SELECT g, round(btml.predict(btml.gp_fit_agg(y, x, '{"combine": "kernel_sum"}'), ARRAY[1.0])::numeric, 1) AS predicted FROM (VALUES (1, ARRAY[1.0], 5), (2, ARRAY[1.0], 1), (2, ARRAY[1.0], 3), (3, ARRAY[1.0], 2), (3, ARRAY[2.0], 2)) v(g, x, y) GROUP BY g ORDER BY g;
 SELECT caught('SELECT btml.predict(model, ARRAY[1.0]) FROM gp.ensemble WHERE name = ''kernel_sum''');
+-- Noisy rows at few points: a sum's leave-one-out error is that of one member, and no less than that of the points' means.
+CREATE TABLE repeated AS SELECT n % 20 AS h, 10 * (n % 20) + n * 7919::bigint % 1009 / 17.0 + n * 104729::bigint % 997 / 17.0 AS y FROM generate_series(1, 1500) n;
+SELECT l.rmse / sqrt(avg((y - mean) ^ 2)) BETWEEN 1 AND 1.02 AS rmse FROM btml.gp_leave_one_out(btml.gp_fit('gp.repeated', 'y', combine => 'kernel_sum', members => 4, evaluations => 20000)) l, (SELECT y, avg(y) OVER (PARTITION BY h) AS mean FROM repeated) r GROUP BY l.rmse;
 -- Boosted members: within their budget, the same bytes whatever the threads and the order of rows, through text and bytes.
 INSERT INTO ensemble VALUES ('boosted', btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth', 'y', holdout => 'held_out', combine => 'boosted', members => 8, evaluations => 4000));
 SET btml.threads = 1;

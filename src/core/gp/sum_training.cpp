@@ -41,7 +41,12 @@ class SumTrainer {
     void step();
     double learned_noise(bool may_fall) const;
     void limit_signal(std::vector<std::vector<double>>& weights) const;
-    double inverse_diagonal(size_t row) const;
+    // An estimate of (K⁻¹)_ii, and one whose reciprocal is without bias to the order of 1/solutions: the more the
+    // squares scatter, the larger it is. Where noise dominates they do not, being those of random signs.
+    struct InverseDiagonal {
+        double mean, of_reciprocal;
+    };
+    InverseDiagonal inverse_diagonal(size_t row) const;
     uint64_t passes(uint64_t evaluations) const {
         return evaluations / (evaluations_of_a_pass * sum_.members().size());
     }
@@ -171,15 +176,18 @@ void SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block& solutio
     context_.note(format("samples solved: %d iterations to residual %.2g", outcome.iterations, outcome.residual));
 }
 
-// For samples o, K⁻¹o has the covariance K⁻¹; of the mean of its squares the inverse is biased unless two are left out
-// of the count.
-double SumTrainer::inverse_diagonal(size_t row) const {
-    double squares = 0;
-    for (size_t column = 1; column < Columns::count; column++)
-        squares += static_cast<double>(first_[row][column]) * first_[row][column];
-    for (size_t column = 0; column < Columns::count; column++)
-        squares += static_cast<double>(second_[row][column]) * second_[row][column];
-    return squares / (solutions - 2);
+// Samples o have the covariance K, so the squares of K⁻¹o have the mean (K⁻¹)_ii.
+SumTrainer::InverseDiagonal SumTrainer::inverse_diagonal(size_t row) const {
+    double sum = 0, fourth = 0;
+    const auto add = [&](double value) {
+        sum += value * value;
+        fourth += value * value * value * value;
+    };
+    for (size_t column = 1; column < Columns::count; column++) add(first_[row][column]);
+    for (size_t column = 0; column < Columns::count; column++) add(second_[row][column]);
+    const double mean = std::max(sum / solutions, 1e-30);
+    const double relative_variance = std::max(fourth / solutions / mean / mean - 1, 0.0);
+    return {mean, mean * (1 + relative_variance / solutions)};
 }
 
 constexpr double quantile_90 = 1.6448536269514722;
@@ -190,7 +198,7 @@ SumScore SumTrainer::score(double calibration) const {
     const size_t rows = first_.size();
     double sum = 0, squares = 0, errors = 0, covered = 0;
     for (size_t i = 0; i < rows; i++) {
-        const double inverse = std::max(inverse_diagonal(i), 1e-30);
+        const double inverse = inverse_diagonal(i).of_reciprocal;
         const double residual = first_[i][0] / inverse, variance = calibration / inverse;
         const double value = (std::log(2 * std::numbers::pi * variance) + residual * residual / variance) / 2;
         sum += value;
@@ -213,8 +221,7 @@ double SumTrainer::calibration() const {
     if (rows < least_rows || (coverage >= least_coverage && coverage <= most_coverage)) return 1;
     Buffer<double> deviations(context_.memory(), "leave-one-out residuals", rows);
     for (size_t i = 0; i < rows; i++) {
-        const double inverse = inverse_diagonal(i) * (solutions - 2) / solutions;
-        deviations[i] = std::abs(first_[i][0]) / std::sqrt(std::max(inverse, 1e-30));
+        deviations[i] = std::abs(first_[i][0]) / std::sqrt(inverse_diagonal(i).mean);
     }
     const size_t place = std::min(rows - 1, static_cast<size_t>(0.9 * static_cast<double>(rows)));
     std::nth_element(deviations.begin(), deviations.begin() + place, deviations.end());
