@@ -42,7 +42,7 @@ BEGIN
     UPDATE models SET model = btml.gp_update(model, NEW, NEW.load) WHERE name = 'current';
     RETURN NULL;
 END $$;
-CREATE TRIGGER keep_current AFTER INSERT ON reading FOR EACH ROW EXECUTE FUNCTION keep_current();
+CREATE TRIGGER keep_current AFTER INSERT ON reading FOR EACH ROW WHEN (NEW.load IS NOT NULL) EXECUTE FUNCTION keep_current();
 
 SELECT btml.summary(model)->>'rows' AS rows, round((btml.predict_latent(model, ARRAY[9.0, 21.0])).sd::numeric, 3) AS sd FROM models WHERE name = 'current';
 

@@ -147,6 +147,8 @@ SELECT * FROM btml.kernel_sum('SELECT ARRAY[1, 2] AS x UNION ALL SELECT ARRAY[1]
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[1, 2] AS x', 'SELECT ARRAY[1] AS x', 1);
 SELECT * FROM btml.kernel_sum('SELECT ''{}''::int[] AS x', 'SELECT ARRAY[1] AS x', 1);
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[[1, 2]] AS x', 'SELECT ARRAY[1] AS x', 1);
+SELECT * FROM btml.kernel_sum('SELECT 1 AS topic, ARRAY[1.5]::real[] AS "the embedding"', 'SELECT 1 AS topic', 1);
+SELECT * FROM btml.kernel_sum('SELECT ARRAY[1.5]::real[] AS embedding', 'SELECT 1 AS topic', 1);
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[1, NULL] AS x', 'SELECT ARRAY[1] AS x', 1);
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[1] AS x UNION ALL SELECT NULL', 'SELECT ARRAY[1] AS x', 1);
 SELECT * FROM btml.kernel_sum('SELECT ARRAY[''a''] AS x', 'SELECT ARRAY[1] AS x', 1);

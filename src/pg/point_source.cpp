@@ -70,23 +70,40 @@ void PointSource::find_coordinates() {
         const Oid type = source_.columns()[static_cast<size_t>(i)].type;
         return is_plain_number(pg_call([=] { return number_kind(type); }));
     };
+    const auto is_array = [&](int i) {
+        const Oid type = source_.columns()[static_cast<size_t>(i)].type;
+        return pg_call([=] { return array_rule(type, CurrentMemoryContext); }).element != NumberKind::none;
+    };
     const int x = find(source_, "x");
     if (x >= 0 && x != values_.position && !is_number(x)) {
         names_.push_back("x");
         coordinates_.push_back(column(x, true));
         return;
     }
+    std::string array;
     for (int i = 0; i < static_cast<int>(source_.columns().size()); i++) {
         const std::string& name = source_.columns()[static_cast<size_t>(i)].name;
-        if (name == "id" || name == "weight" || i == values_.position || !is_number(i)) continue;
+        if (name == "id" || name == "weight" || i == values_.position) continue;
+        if (!is_number(i)) {
+            if (array.empty() && is_array(i)) array = name;
+            continue;
+        }
         source_.column(name); // it is the only one of this name
         names_.push_back(name);
         coordinates_.push_back(column(i, false));
     }
     if (names_.empty())
-        throw Error(ErrorCode::invalid_argument, format("the %s have no coordinates", what_), "",
+        throw Error(ErrorCode::invalid_argument, format("the %s have no coordinates", what_),
+                    array.empty() ? "" : format("Column \"%s\" is an array, but not called x.", array.c_str()),
                     "Coordinates are the elements of an array column \"x\", or else the columns of numbers other than "
                     "\"id\", \"weight\" and those with a part of their own.");
+    if (array.empty()) return;
+    const char *const name = array.c_str(), *const what = what_;
+    pg_call([=] {
+        ereport(NOTICE,
+                (errmsg("column \"%s\" of the %s is an array but no coordinate, columns of numbers are", name, what),
+                 errhint("Call it x, as in SELECT %s AS x, to take its elements.", quote_identifier(name))));
+    });
 }
 
 void PointSource::find_plain_x() {

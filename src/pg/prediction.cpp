@@ -52,8 +52,9 @@ AnyPredictor make_predictor(StoredModel stored) {
 
 // A model as btml.predict and its kin keep it between calls of one query.
 struct CachedModel {
-    CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext own)
+    CachedModel(const ModelIdentity& seen, StoredModel decoded, uint64_t held, MemoryContext own)
         : identity(seen),
+          bytes(held),
           features(features_of(decoded)),
           predictor(make_predictor(std::move(decoded))),
           record(features, own),
@@ -67,6 +68,7 @@ struct CachedModel {
     }
 
     const ModelIdentity identity;
+    const uint64_t bytes; // of the memory that its context counts: those of a Gaussian process
     const std::vector<Feature> features;
     AnyPredictor predictor;
     RecordReader record;
@@ -88,14 +90,12 @@ class PredictCache {
             return *recent_.front();
         }
         StoredModel decoded = read_model(value);
-        if (recent_.size() == most_models) {
-            const MemoryContext oldest = recent_.back()->context;
-            recent_.pop_back();
-            pg_call([=] { MemoryContextDelete(oldest); });
-        }
+        const uint64_t bytes = decoded.context->memory().used(), limit = decoded.context->memory().limit();
+        while (!recent_.empty() && (recent_.size() == most_models || bytes_ + bytes > limit)) drop_oldest();
+        bytes_ += bytes;
         const MemoryContext own =
             pg_call([this] { return AllocSetContextCreate(context_, "btml cached model", ALLOCSET_SMALL_SIZES); });
-        recent_.insert(recent_.begin(), std::make_unique<CachedModel>(seen, std::move(decoded), own));
+        recent_.insert(recent_.begin(), std::make_unique<CachedModel>(seen, std::move(decoded), bytes, own));
         return *recent_.front();
     }
 
@@ -116,11 +116,19 @@ class PredictCache {
     }
 
   private:
-    static constexpr size_t most_models = 16;
+    static constexpr size_t most_models = 256;
+
+    void drop_oldest() {
+        const MemoryContext oldest = recent_.back()->context;
+        bytes_ -= recent_.back()->bytes;
+        recent_.pop_back();
+        pg_call([=] { MemoryContextDelete(oldest); });
+    }
 
     const MemoryContext context_;
     TupleDesc columns_ = nullptr;
     std::vector<std::unique_ptr<CachedModel>> recent_; // the latest first
+    uint64_t bytes_ = 0;                               // of them all, within btml.memory_limit
 };
 
 // The cache of a call site, freed with the query.
