@@ -18,6 +18,8 @@ constexpr double sampling_margin = 1.3; // for the sample that sizes the others,
 constexpr uint64_t stream_of_pilot = 0x9170;
 constexpr double worth_of_trees = 0.5; // of the plan's cost without them
 constexpr double least_found = 0.1;    // of what is left to sampling, by one tree
+constexpr double heavy_share = 0.05;   // of a mean's denominator: beyond it one key is no small part
+constexpr double least_rest = 1e-3;    // of a denominator in float32 without a key
 constexpr double most_least = 0.4;     // of the keys in the smallest sample
 
 struct Worker {
@@ -38,7 +40,7 @@ class Pilot {
           context_(context),
           points_(queries.dimensions(), context.memory(), "queries of a pilot"),
           sums_(context.memory(), "a pilot"),
-          squares_(context.memory(), "a pilot", pilot_queries * keys.tree.leaves()),
+          squares_(context.memory(), "a pilot", pilot_queries * keys.tree.leaves(), 0.0),
           distances_(context.memory(), "a pilot", pilot_queries * keys.tree.leaves()) {
         RandomStream random(seed, stream_of_pilot);
         for (size_t i = 0; i < pilot_queries; i++) {
@@ -59,6 +61,9 @@ class Pilot {
     double cost_of_trees() const;
 
   private:
+    double error_without(size_t i, uint32_t key, double value, std::vector<double>& squares) const;
+    void add_heavy_pairs(size_t tile, size_t leaf, const float* values,
+                         const std::function<double(uint32_t)>& importance);
     double magnitude() const;
     double typical_square() const;
     double sampling_cost(double of_pair) const; // an exact pair's being 1
@@ -103,21 +108,51 @@ void Pilot::evaluate(const std::function<double(uint32_t)>& importance, ThreadTe
         group.clear_sums();
         for (size_t tile = 0; tile < group.tiles(); tile++) {
             group.evaluate(tile, keys_.blocks, leaf);
+            if (estimand_.is_mean()) add_heavy_pairs(tile, leaf, group.values(), importance);
             group.square();
             group.add(tile, leaf, weights);
         }
         std::vector<double> of_leaf(squares);
         for (size_t i = 0; i < pilot_queries; i++) {
             for (size_t c = 0; c < squares; c++) of_leaf[c] = group.sum(i, c);
-            squares_[i * leaves + leaf] = estimand_.error(&sums_[i * columns], of_leaf.data());
+            squares_[i * leaves + leaf] += estimand_.error(&sums_[i * columns], of_leaf.data());
         }
     });
 }
 
+// The squared error of a query's result where a sample lacks one key. Means without a share p of their denominator err
+// 1/(1 − p) times as much as by the delta method.
+double Pilot::error_without(size_t i, uint32_t key, double value, std::vector<double>& squares) const {
+    const double* const sums = &sums_[i * estimand_.columns()];
+    for (size_t c = 0; c < squares.size(); c++) squares[c] = value * value * estimand_.square(key, c);
+    const double error = estimand_.error(sums, squares.data());
+    if (!estimand_.is_mean() || !(sums[0] > 0)) return error;
+    const double rest = 1 - value * estimand_.value(key, 0) / sums[0];
+    return rest > least_rest ? error / (rest * rest) : estimand_.spread();
+}
+
+// To what the delta method makes of a tile's queries and a leaf's keys.
+void Pilot::add_heavy_pairs(size_t tile, size_t leaf, const float* values,
+                            const std::function<double(uint32_t)>& importance) {
+    const std::span<const uint32_t> keys = keys_.tree.keys(leaf);
+    std::vector<double> squares(estimand_.squares());
+    for (size_t q = 0; q < tile_queries; q++) {
+        const size_t i = tile * tile_queries + q;
+        const double *const sums = &sums_[i * estimand_.columns()], heavy = heavy_share * sums[0];
+        for (size_t j = 0; j < keys.size(); j++) {
+            const auto value = static_cast<double>(values[q * block_keys + j]);
+            if (!(value > heavy && value * estimand_.value(keys[j], 0) > heavy)) continue; // values are at most 1
+            const double without = error_without(i, keys[j], value, squares);
+            squares_[i * keys_.tree.leaves() + leaf] +=
+                importance(keys[j]) * std::max(0.0, without - estimand_.error(sums, squares.data()));
+        }
+    }
+}
+
 double Pilot::remove_pairs(const RandomTrees& trees, const std::function<double(uint32_t)>& importance) {
     const Frame& frame = keys_.distinct.frame;
-    const size_t leaves = keys_.tree.leaves(), squares = estimand_.squares();
-    std::vector<double> query(points_.dimensions()), of_pair(squares);
+    const size_t leaves = keys_.tree.leaves();
+    std::vector<double> query(points_.dimensions()), of_pair(estimand_.squares());
     double all = 0, removed = 0;
     for (size_t i = 0; i < pilot_queries; i++) {
         context_.poll();
@@ -129,10 +164,8 @@ double Pilot::remove_pairs(const RandomTrees& trees, const std::function<double(
             for (const uint32_t key : trees.keys(t, trees.of_query(t, rows_[i]))) {
                 if (trees.leaf(key) == own || trees.met_before(t, rows_[i], key)) continue;
                 const double value = frame.value(query.data(), keys_.distinct.points.row(key));
-                for (size_t c = 0; c < squares; c++)
-                    of_pair[c] = value * value * estimand_.square(key, c) * importance(key);
                 double& left = squares_[i * leaves + trees.leaf(key)];
-                const double part = std::min(left, estimand_.error(&sums_[i * estimand_.columns()], of_pair.data()));
+                const double part = std::min(left, importance(key) * error_without(i, key, value, of_pair));
                 removed += part;
                 left -= part;
                 if (left < 1e-6 * part) left = 0; // what float32 leaves of a difference
