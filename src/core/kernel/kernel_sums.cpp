@@ -127,12 +127,6 @@ struct KernelSums::State {
     std::string device_failure;
 };
 
-// The estimated error at which sampling stops, of the one asked for: 0.7 at a confidence of 0.99. A sample that misses
-// heavy pairs underestimates its own error.
-static double stopping_share(double confidence) {
-    return 1 / (1 + 0.141 * std::sqrt(-2 * std::log(1 - confidence)));
-}
-
 Estimates KernelSums::State::evaluate(const Points& queries) {
     const double rows = static_cast<double>(queries.rows()), pairs = rows * static_cast<double>(set->rows());
     if (options.method == Method::exact) return exact(queries, "exact sums were asked for");
@@ -145,13 +139,11 @@ Estimates KernelSums::State::evaluate(const Points& queries) {
     const Estimand estimand(quantity, *set);
     const QueryGroups groups(*set, queries, team, context);
     const KeyStrata strata(*set, estimand, context);
-    const double error = options.epsilon * stopping_share(options.confidence);
     const bool relative = quantity != Quantity::sum;
     const double norm = set->distinct.norm / set->values.scale(0);
-    const Demand demand{error * error * (relative ? 1 : norm * norm / rows), relative, options.confidence};
-    const Plan plan = plan_sample(
-        *set, estimand, groups, queries, [&](uint32_t key) { return strata.inflation(key); }, demand, options.seed,
-        team, context);
+    const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : norm * norm / rows), relative,
+                        options.confidence};
+    const Plan plan = plan_sample(*set, estimand, groups, queries, strata, demand, options.seed, team, context);
     if (options.method == Method::automatic && plan.cost > least_gain)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
     return sampled(queries, sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed, team, context),

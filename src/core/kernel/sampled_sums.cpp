@@ -78,6 +78,7 @@ class Sampler {
     double error_of(size_t group) const;
     Buffer<double> errors_of_queries() const;
     void size_samples();
+    void give_up(double share);
     void sum_exactly(const std::vector<size_t>& groups);
 
     const KeySet& keys_;
@@ -230,7 +231,8 @@ double Sampler::error_of_query(uint32_t row, double fraction) const {
     std::vector<double> sums(columns_);
     for (size_t c = 0; c < columns_; c++) sums[c] = near_[row * columns_ + c] + sums_[row * columns_ + c];
     const double* const variances = &variances_[row * squares_];
-    return std::max(estimand_.error(sums.data(), variances), estimand_.error_of_hidden(sums[0], variances[0], fraction));
+    return std::max(estimand_.error(sums.data(), variances),
+                    estimand_.error_of_hidden(sums[0], variances[0], fraction));
 }
 
 double Sampler::fraction_of(size_t group) const {
@@ -299,6 +301,17 @@ void Sampler::sum_exactly(const std::vector<size_t>& groups) {
     });
 }
 
+// Groups whose further sample would be more work than exact sums.
+void Sampler::give_up(double share) {
+    std::vector<size_t> exactly;
+    for (size_t group = 0; group < groups_.groups(); group++)
+        if (fractions_[group] < 1 && fractions_[group] * share >= most_fraction) {
+            fractions_[group] = 1;
+            exactly.push_back(group);
+        }
+    sum_exactly(exactly);
+}
+
 SampledSums Sampler::run(uint64_t seed) {
     const size_t groups = groups_.groups();
     choose_near();
@@ -323,6 +336,7 @@ SampledSums Sampler::run(uint64_t seed) {
         for (int i = 1; i < most_samples; i++) {
             const double share =
                 i == 1 ? 1 : std::max(least_growth, size_margin * (error / plan_.allowed - 1)) * weight_;
+            if (i > 1) give_up(share);
             draw(share, random_bits(seed, stream_of_samples, static_cast<uint64_t>(i)));
             error = 0;
             for (size_t group = 0; group < groups; group++) error += error_of(group);
