@@ -18,12 +18,24 @@ constexpr double few_pairs = 1e8;   // not worth a pilot
 constexpr double least_gain = 0.75; // sampling that costs more than this of exact sums is not worth its error
 constexpr double most_relative_variance = 0.05; // of a mean's denominator
 
+// No sum can then overflow: kernels are at most 1.
+void check_totals(const Keys& keys) {
+    for (size_t c = 0; c < keys.columns; c++) {
+        double total = 0;
+        for (size_t i = 0; i < keys.rows(); i++) total += std::abs(keys.values[i * keys.columns + c]);
+        if (!std::isfinite(total))
+            throw Error(ErrorCode::out_of_range, "the keys' weights or values add up to more than a number can hold",
+                        {}, "Divide them by a constant.");
+    }
+}
+
 void check_keys(const Keys& keys, Quantity quantity) {
     if (keys.rows() == 0) throw Error(ErrorCode::invalid_argument, "there are no keys");
     const size_t least = quantity == Quantity::mean ? 2 : 1;
     if (keys.columns < least)
         throw Error(ErrorCode::invalid_argument,
                     format("keys have %zu values, at least %zu are needed", keys.columns, least));
+    check_totals(keys);
     if (quantity == Quantity::sum) return;
     double total = 0;
     for (size_t i = 0; i < keys.rows(); i++) {
@@ -34,7 +46,7 @@ void check_keys(const Keys& keys, Quantity quantity) {
                         "Only sums may have negative weights.");
         total += weight;
     }
-    if (!(total > 0 && std::isfinite(total)))
+    if (!(total > 0))
         throw Error(ErrorCode::invalid_argument,
                     format("the keys' weights sum to %s, not to a positive number", shortest(total).c_str()));
 }
