@@ -167,13 +167,13 @@ TEST(KernelSampled, AttentionIsWithinEpsilon) {
 TEST(KernelSampled, SelfAttentionIsWithinEpsilon) {
     int over = 0, count = 0;
     for (const double sd : {0.8, 0.9, 1.0, 1.1}) {
-        const Rows keys = normal_rows(1000, 100, sd, 1), values = normal_rows(1000, 1, 1, 2);
+        const Rows keys = normal_rows(600, 100, sd, 1), values = normal_rows(600, 1, 1, 2);
         QuietContext context(2);
         Options options;
         options.method = Method::exact;
         const Estimates exact =
             Attention(keys_of(keys, values, context), options, context).evaluate(points_of(keys, context));
-        const double of_values = std::sqrt(1000.0);
+        const double of_values = std::sqrt(600.0);
         options.method = Method::sampled;
         options.epsilon = std::min(1.0, 0.1 * of_values / norm(exact.values));
         for (uint64_t seed = 0; seed < 25; seed++, count++) {
