@@ -71,7 +71,14 @@ void read_options(const Arguments& arguments, int first, Request& request) {
 void append_key(const PointRow& row, const Request& request, std::vector<double>& scratch, Keys& keys) {
     scratch.clear();
     if (!request.arrays) scratch.push_back(row.weight);
-    for (const double value : row.values) scratch.push_back(request.arrays ? value : row.weight * value);
+    for (const double value : row.values) {
+        scratch.push_back(request.arrays ? value : row.weight * value);
+        if (!std::isfinite(scratch.back()))
+            throw Error(ErrorCode::out_of_range,
+                        format("row %llu of the keys has a weight and a target whose product is infinite",
+                               static_cast<unsigned long long>(row.number + 1)),
+                        "", "Divide the weights by a constant.");
+    }
     keys.append(row.x, scratch);
 }
 

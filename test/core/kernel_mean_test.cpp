@@ -97,6 +97,37 @@ TEST(KernelMean, WithoutMassIsTheNearestKeysTarget) {
     }
 }
 
+// Where squares of distances do not tell keys apart, or overflow.
+TEST(KernelMean, IsTheNearestKeysTargetFromAnyDistance) {
+    const Rows keys = {{1, 0}, {1.5, 1}, {3, -1}}, values = with_targets({1, 1, 1}, {{10}, {20}, {30}});
+    for (const Kernel kernel : {Kernel::gaussian, Kernel::laplacian, Kernel::epanechnikov})
+        for (const double far : {1e9, 1e18, 1e160, 1.7e308})
+            for (const Method method : {Method::exact, Method::sampled}) {
+                QuietContext context;
+                Options options = exact_options(0.01, kernel);
+                options.method = method;
+                KernelSums mean(keys_of(keys, values, context), Quantity::mean, options, context);
+                const Estimates estimates = mean.evaluate(points_of({{far, 0}, {-far, 0}, {0, far}}, context));
+                const double expected[] = {30, 10, 20};
+                for (size_t i = 0; i < 3; i++) EXPECT_NEAR(estimates.values[i], expected[i], 1e-5) << far << " " << i;
+                KernelSums sum(keys_of(keys, values, context), Quantity::sum, options, context);
+                EXPECT_EQ(sum.evaluate(points_of({{far, 0}}, context)).values[0], 0) << far;
+            }
+}
+
+TEST(KernelMean, RefusesValuesWhoseSumOverflows) {
+    QuietContext context;
+    const auto error = [&](Quantity quantity, const Rows& values) {
+        return caught([&] { KernelSums(keys_of({{1}, {1}}, values, context), quantity, exact_options(1), context); });
+    };
+    const char* const message = "the keys' weights or values add up to more than a number can hold";
+    EXPECT_EQ(error(Quantity::sum, {{1e308}, {1e308}}).message, message);
+    EXPECT_EQ(error(Quantity::sum, {{1e308}, {-1e308}}).message, message);
+    EXPECT_EQ(error(Quantity::density, {{1e308}, {1e308}}).message, message);
+    EXPECT_EQ(error(Quantity::mean, {{1, 1e308}, {1, 1e308}}).message, message);
+    EXPECT_EQ(error(Quantity::mean, {{1, 1e308}, {1, 1e308}}).code, ErrorCode::out_of_range);
+}
+
 TEST(KernelMean, WeighsKeysThatAreAllFar) {
     // 10 bandwidths away the sums in float32 are gone; the mean is not.
     const Rows keys = {{0}, {0.05}}, values = with_targets({1, 1}, {{0}, {1}});

@@ -162,6 +162,65 @@ TEST(KernelSampled, AttentionIsWithinEpsilon) {
     EXPECT_EQ(over, 0);
 }
 
+// Attention of tokens to themselves: each one's own pair is much of its row or nearly all of it, and the coordinate
+// that makes norms equal takes queries away from their own keys. A sample that lacks the pair doesn't know.
+TEST(KernelSampled, SelfAttentionIsWithinEpsilon) {
+    int over = 0, count = 0;
+    for (const double sd : {0.8, 0.9, 1.0, 1.1}) {
+        const Rows keys = normal_rows(600, 100, sd, 1), values = normal_rows(600, 1, 1, 2);
+        QuietContext context(2);
+        Options options;
+        options.method = Method::exact;
+        const Estimates exact =
+            Attention(keys_of(keys, values, context), options, context).evaluate(points_of(keys, context));
+        const double of_values = std::sqrt(600.0);
+        options.method = Method::sampled;
+        options.epsilon = std::min(1.0, 0.1 * of_values / norm(exact.values));
+        for (uint64_t seed = 0; seed < 25; seed++, count++) {
+            options.seed = seed;
+            const Estimates sampled =
+                Attention(keys_of(keys, values, context), options, context).evaluate(points_of(keys, context));
+            over += distance(sampled.values, exact.values) > 0.1 * of_values;
+        }
+    }
+    EXPECT_EQ(count, 100);
+    EXPECT_LE(over, 1);
+}
+
+// Queries so near each other that one sample moves all of their results alike: the error is that of one number.
+TEST(KernelSampled, ErrorIsWithinEpsilonWhereItIsOneForAllQueries) {
+    Problem density{normal_rows(rows, 2, 1, 1), constant_values(rows), normal_rows(500, 2, 0.1, 3), 1,
+                    Quantity::density};
+    const Runs runs = run(density, 0.05, 100);
+    EXPECT_LE(runs.over, 1);
+    EXPECT_GT(runs.worst, 0.5);
+}
+
+// Of clustered data, over random seeds: a row's error is within two of its standard errors nine times of ten.
+TEST(KernelSampled, StandardErrorsOfRowsAreThose) {
+    for (const Quantity quantity : {Quantity::sum, Quantity::density, Quantity::mean}) {
+        const bool sum = quantity == Quantity::sum;
+        Problem problem{blob_rows(rows, 3, 200, 10, sum ? 1 : 0.5, 7), {}, {}, 1, quantity};
+        problem.queries = problem.keys;
+        for (const auto& key : problem.keys) {
+            problem.values.push_back({1});
+            if (quantity == Quantity::mean) problem.values.back().push_back(2 + std::sin(key[0]) + std::cos(key[1]));
+        }
+        const Estimates exact = estimate(problem, Method::exact, 1, 0);
+        double within = 0, evaluated = 0;
+        constexpr int seeds = 20;
+        for (uint64_t seed = 0; seed < seeds; seed++) {
+            const Estimates sampled = estimate(problem, Method::sampled, sum ? 0.5 : 0.1, seed);
+            evaluated += sampled.report.evaluated / seeds;
+            for (size_t i = 0; i < rows; i++)
+                within += std::abs(sampled.values[i] - exact.values[i]) <=
+                          2 * sampled.std_errors[i] + 2e-5 * std::abs(exact.values[i]);
+        }
+        EXPECT_LT(evaluated, 0.9) << static_cast<int>(quantity);
+        EXPECT_GE(within, 0.9 * seeds * rows) << static_cast<int>(quantity);
+    }
+}
+
 // Over many seeds the mean of the estimates nears the exact sums as 1/√seeds: no part is missing or counted twice.
 TEST(KernelSampled, IsUnbiased) {
     for (const Rows& values : {constant_values(2000), heavy_tailed(2000, 4)}) {

@@ -10,7 +10,7 @@ namespace btml::kernel {
 
 class Estimand {
   public:
-    Estimand(Quantity quantity, const KeySet& keys) : quantity_(quantity), keys_(keys) {}
+    Estimand(Quantity quantity, const KeySet& keys);
 
     bool is_mean() const noexcept { return quantity_ == Quantity::mean; }
     size_t targets() const noexcept { return is_mean() ? keys_.distinct.columns - 1 : 0; }
@@ -28,10 +28,18 @@ class Estimand {
     // The squared error of the result, summed over targets, where `squares` are variances and covariances of the sums
     // in the order of square(): for means by the delta method, Var(a/b) ≈ Var(a − (a/b)·b)/b².
     double error(const double* sums, const double* squares) const noexcept;
+    // Of a mean's denominator that a sample of this fraction of the keys estimates, with that variance: the squared
+    // error of the means to expect of keys that are much of the denominator and that the sample lacks. The delta method
+    // does not see it: without such a key the variance is small, and with it the mean is that key's target. Each one
+    // that the sample holds stands for (1 − fraction)/fraction others. 0 for sums and densities.
+    double error_of_hidden(double denominator, double variance, double fraction) const noexcept;
+    // The targets' squared deviation from their mean over the keys, summed over targets.
+    double spread() const noexcept { return spread_; }
 
   private:
     Quantity quantity_;
     const KeySet& keys_;
+    double spread_ = 0;
 };
 
 } // namespace btml::kernel

@@ -33,7 +33,23 @@ void FarSums::add(uint32_t key, double exponent) {
     for (size_t c = 0; c < sums_.size(); c++) sums_[c] += factor * keys_.value(key, c);
 }
 
-void FarSums::find(const double* query) {
+// Beyond this distance the squares of differences in double do not tell keys apart, or overflow. The nearest keys are
+// those of the same direction nearer by: keys are within 10^12 of the origin. Under the Laplacian kernel each
+// coordinate beyond the keys adds the same to all distances.
+void FarSums::approach(const double* query) {
+    constexpr double farthest = 1e14, finite = 1e300;
+    query_.assign(query, query + query_.size());
+    double largest = 0;
+    for (double& x : query_) largest = std::max(largest, std::abs(x = std::clamp(x, -finite, finite)));
+    if (largest <= farthest) return;
+    for (double& x : query_)
+        x = keys_.distinct.frame.kernel == Kernel::laplacian ? std::clamp(x, -farthest, farthest)
+                                                             : x * (farthest / largest);
+}
+
+void FarSums::find(const double* of_query) {
+    approach(of_query);
+    const double* const query = query_.data();
     candidates_.clear();
     for (size_t block = 0; block < keys_.blocks.blocks(); block++)
         candidates_.push_back({bound_of(query, block), block});

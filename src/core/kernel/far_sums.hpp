@@ -8,7 +8,8 @@ namespace btml::kernel {
 class FarSums {
   public:
     // Keeps a reference. One thread's workspace.
-    explicit FarSums(const KeySet& keys) : keys_(keys), sums_(keys.distinct.columns) {}
+    explicit FarSums(const KeySet& keys)
+        : keys_(keys), query_(keys.distinct.points.dimensions()), sums_(keys.distinct.columns) {}
 
     // At a query in the frame's coordinates. Afterwards column c sums to sum(c)·2^−exponent(); under Epanechnikov's
     // kernel sum(c) is over the nearest keys, each as much as it weighs.
@@ -21,12 +22,13 @@ class FarSums {
         double bound; // no key of the block has a smaller exponent
         size_t block;
     };
+    void approach(const double* query);
     void add(uint32_t key, double exponent);
     double bound_of(const double* query, size_t block) const;
 
     const KeySet& keys_;
     std::vector<Candidate> candidates_;
-    std::vector<double> sums_;
+    std::vector<double> query_, sums_;
     double exponent_ = 0;
 };
 

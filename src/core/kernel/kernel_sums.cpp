@@ -18,12 +18,24 @@ constexpr double few_pairs = 1e8;   // not worth a pilot
 constexpr double least_gain = 0.75; // sampling that costs more than this of exact sums is not worth its error
 constexpr double most_relative_variance = 0.05; // of a mean's denominator
 
+// No sum can then overflow: kernels are at most 1.
+void check_totals(const Keys& keys) {
+    for (size_t c = 0; c < keys.columns; c++) {
+        double total = 0;
+        for (size_t i = 0; i < keys.rows(); i++) total += std::abs(keys.values[i * keys.columns + c]);
+        if (!std::isfinite(total))
+            throw Error(ErrorCode::out_of_range, "the keys' weights or values add up to more than a number can hold",
+                        {}, "Divide them by a constant.");
+    }
+}
+
 void check_keys(const Keys& keys, Quantity quantity) {
     if (keys.rows() == 0) throw Error(ErrorCode::invalid_argument, "there are no keys");
     const size_t least = quantity == Quantity::mean ? 2 : 1;
     if (keys.columns < least)
         throw Error(ErrorCode::invalid_argument,
                     format("keys have %zu values, at least %zu are needed", keys.columns, least));
+    check_totals(keys);
     if (quantity == Quantity::sum) return;
     double total = 0;
     for (size_t i = 0; i < keys.rows(); i++) {
@@ -34,7 +46,7 @@ void check_keys(const Keys& keys, Quantity quantity) {
                         "Only sums may have negative weights.");
         total += weight;
     }
-    if (!(total > 0 && std::isfinite(total)))
+    if (!(total > 0))
         throw Error(ErrorCode::invalid_argument,
                     format("the keys' weights sum to %s, not to a positive number", shortest(total).c_str()));
 }
@@ -127,12 +139,6 @@ struct KernelSums::State {
     std::string device_failure;
 };
 
-// The estimated error at which sampling stops, of the one asked for: 0.7 at a confidence of 0.99. A sample that misses
-// heavy pairs underestimates its own error.
-static double stopping_share(double confidence) {
-    return 1 / (1 + 0.141 * std::sqrt(-2 * std::log(1 - confidence)));
-}
-
 Estimates KernelSums::State::evaluate(const Points& queries) {
     const double rows = static_cast<double>(queries.rows()), pairs = rows * static_cast<double>(set->rows());
     if (options.method == Method::exact) return exact(queries, "exact sums were asked for");
@@ -145,13 +151,11 @@ Estimates KernelSums::State::evaluate(const Points& queries) {
     const Estimand estimand(quantity, *set);
     const QueryGroups groups(*set, queries, team, context);
     const KeyStrata strata(*set, estimand, context);
-    const double error = options.epsilon * stopping_share(options.confidence);
     const bool relative = quantity != Quantity::sum;
     const double norm = set->distinct.norm / set->values.scale(0);
-    const Demand demand{error * error * (relative ? 1 : norm * norm / rows), relative, options.confidence};
-    const Plan plan = plan_sample(
-        *set, estimand, groups, queries, [&](uint32_t key) { return strata.inflation(key); }, demand, options.seed,
-        team, context);
+    const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : norm * norm / rows), relative,
+                        options.confidence};
+    const Plan plan = plan_sample(*set, estimand, groups, queries, strata, demand, options.seed, team, context);
     if (options.method == Method::automatic && plan.cost > least_gain)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
     return sampled(queries, sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed, team, context),

@@ -35,8 +35,8 @@ class KernelSums {
   public:
     // Takes the keys; equal ones are merged. Errors: those of Options::check; invalid_argument when there is no key,
     // or too few columns of values for the quantity, for weights that sum to nothing positive (density) and negative
-    // weights (mean, density); out_of_range where keys spread over more than 10^12 bandwidths; memory_limit, before the
-    // work starts.
+    // weights (mean, density); out_of_range where keys spread over more than 10^12 bandwidths or a column of values
+    // adds up to more than a double; memory_limit, before the work starts.
     KernelSums(Keys keys, Quantity quantity, const Options& options, RunContext& context);
     ~KernelSums();
     KernelSums(KernelSums&&) noexcept;

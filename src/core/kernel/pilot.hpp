@@ -2,9 +2,7 @@
 // a sample of the others is needed, and whether all that is less work than every pair.
 #pragma once
 
-#include "core/kernel/estimand.hpp"
-#include "core/kernel/query_groups.hpp"
-#include "core/kernel/random_trees.hpp"
+#include "core/kernel/key_sample.hpp"
 
 #include <memory>
 
@@ -12,7 +10,7 @@ namespace btml::kernel {
 
 // What is asked of the estimates.
 struct Demand {
-    double budget;     // mean over the queries of the squared error of the result (Estimand::error)
+    double budget;     // mean over the queries of the squared error of the result that is not to be exceeded
     bool relative;     // the budget is in units of the mean squared result
     double confidence; // see Options
 };
@@ -24,12 +22,10 @@ struct Plan {
     double least = 1;     // no sample is smaller than this fraction
     double cost = 0;      // of all work, the exact sum's being 1
     double magnitude = 0; // mean of Estimand::magnitude over the queries
-    double allowed = 0;   // Σ over the queries of squared errors
+    double allowed = 0;   // Σ over the queries of expected squared errors (Estimand::error) that keeps the budget
 };
 
-// importance(key): see KeyStrata::inflation.
 Plan plan_sample(const KeySet& keys, const Estimand& estimand, const QueryGroups& groups, const Points& queries,
-                 const std::function<double(uint32_t key)>& importance, const Demand& demand, uint64_t seed,
-                 ThreadTeam& team, RunContext& context);
+                 const KeyStrata& strata, const Demand& demand, uint64_t seed, ThreadTeam& team, RunContext& context);
 
 } // namespace btml::kernel

@@ -73,10 +73,12 @@ class Sampler {
     void find_marks(size_t group, Worker& worker) const;
     void add_pairs_of_trees();
     void draw(double share, uint64_t seed);
-    double error_of_query(uint32_t row) const;
+    double fraction_of(size_t group) const;
+    double error_of_query(uint32_t row, double fraction) const;
     double error_of(size_t group) const;
     Buffer<double> errors_of_queries() const;
     void size_samples();
+    void give_up(double share);
     void sum_exactly(const std::vector<size_t>& groups);
 
     const KeySet& keys_;
@@ -224,15 +226,23 @@ void Sampler::draw(double share, uint64_t seed) {
     weight_ += share;
 }
 
-double Sampler::error_of_query(uint32_t row) const {
+// fraction: of the keys, in the samples so far.
+double Sampler::error_of_query(uint32_t row, double fraction) const {
     std::vector<double> sums(columns_);
     for (size_t c = 0; c < columns_; c++) sums[c] = near_[row * columns_ + c] + sums_[row * columns_ + c];
-    return estimand_.error(sums.data(), &variances_[row * squares_]);
+    const double* const variances = &variances_[row * squares_];
+    return std::max(estimand_.error(sums.data(), variances),
+                    estimand_.error_of_hidden(sums[0], variances[0], fraction));
+}
+
+double Sampler::fraction_of(size_t group) const {
+    return std::min(1.0, weight_ * strata_.sampled_share(fractions_[group]));
 }
 
 double Sampler::error_of(size_t group) const {
+    const double fraction = fraction_of(group);
     double error = 0;
-    for (const uint32_t row : groups_.rows(group)) error += error_of_query(row);
+    for (const uint32_t row : groups_.rows(group)) error += error_of_query(row, fraction);
     return error;
 }
 
@@ -240,7 +250,8 @@ Buffer<double> Sampler::errors_of_queries() const {
     Buffer<double> errors(context_.memory(), "errors of queries' sums", queries_.rows());
     for (size_t group = 0; group < groups_.groups(); group++) {
         const double mean = error_of(group) / static_cast<double>(groups_.rows(group).size());
-        for (const uint32_t row : groups_.rows(group)) errors[row] = (error_of_query(row) + mean) / 2;
+        const double fraction = fraction_of(group);
+        for (const uint32_t row : groups_.rows(group)) errors[row] = (error_of_query(row, fraction) + mean) / 2;
     }
     return errors;
 }
@@ -290,6 +301,17 @@ void Sampler::sum_exactly(const std::vector<size_t>& groups) {
     });
 }
 
+// Groups whose further sample would be more work than exact sums.
+void Sampler::give_up(double share) {
+    std::vector<size_t> exactly;
+    for (size_t group = 0; group < groups_.groups(); group++)
+        if (fractions_[group] < 1 && fractions_[group] * share >= most_fraction) {
+            fractions_[group] = 1;
+            exactly.push_back(group);
+        }
+    sum_exactly(exactly);
+}
+
 SampledSums Sampler::run(uint64_t seed) {
     const size_t groups = groups_.groups();
     choose_near();
@@ -314,6 +336,7 @@ SampledSums Sampler::run(uint64_t seed) {
         for (int i = 1; i < most_samples; i++) {
             const double share =
                 i == 1 ? 1 : std::max(least_growth, size_margin * (error / plan_.allowed - 1)) * weight_;
+            if (i > 1) give_up(share);
             draw(share, random_bits(seed, stream_of_samples, static_cast<uint64_t>(i)));
             error = 0;
             for (size_t group = 0; group < groups; group++) error += error_of(group);
