@@ -62,6 +62,11 @@ SELECT abs((e).value / s - 1) < 0.2 AS near, (e).std_error > 0 AS sampled FROM (
 SELECT count(*) FILTER (WHERE abs((e).value / s - 1) > 0.03) <= 4 AS kept FROM (SELECT sum(v) AS s FROM pages) t, generate_series(1, 20) seed, btml.approx_sum('SELECT v FROM score.pages', 0.03, seed => seed) e;
 SELECT btml.approx_sum('SELECT v FROM score.pages', 0.05, seed => 3) = btml.approx_sum('SELECT v FROM score.pages', 0.05, seed => 3) AS same;
 SELECT btml.approx_sum('SELECT v FROM score.pages WHERE i <= 100') AS clustered, btml.approx_sum('SELECT i FROM generate_series(1, 100) i') AS function, btml.approx_sum('SELECT NULL::int') AS nothing, btml.approx_sum('SELECT v FROM score.pages WHERE false') AS empty;
+CREATE TABLE parted (k int, v numeric) PARTITION BY RANGE (k);
+CREATE TABLE parted_low PARTITION OF parted FOR VALUES FROM (0) TO (50);
+CREATE TABLE parted_high PARTITION OF parted FOR VALUES FROM (50) TO (200);
+INSERT INTO parted SELECT i, CASE WHEN i % 3 > 0 THEN i END FROM generate_series(1, 100) i;
+SELECT btml.approx_sum('SELECT v FROM score.parted') AS parted, btml.approx_sum('SELECT p.v FROM score.parted p JOIN score.pages ON k = i') AS joined, btml.approx_sum('SELECT v FROM score.parted UNION ALL SELECT v FROM score.parted') AS doubled, (btml.approx_sum('SELECT NULL::int8 FROM score.pages')).value AS nulls;
 SELECT caught(format('SELECT btml.approx_sum(%s)', a)) FROM unnest(ARRAY['NULL', '''score.pages''', '''SELECT filler FROM score.pages''', '''SELECT v FROM score.page''', '''SELECT v FROM score.pages'', 0', '''SELECT v FROM score.pages'', 0.1, 1', '''SELECT v / 0 FROM score.pages''', '''SELECT ''''NaN''''::float8''', '''SELECT ''''-Infinity''''::float8''']) a;
 -- Rights are the caller's.
 CREATE ROLE score_reader;

@@ -272,19 +272,47 @@ void fill(StratifiedMean& mean, size_t stratum, uint64_t draws, double a, double
 }
 
 TEST(StratifiedMean, NeymanAllocationWithFloors) {
-    StratifiedMean mean({100'000, 100'000, 100'000, 12}, wanting(0.01, 3'000));
+    StratifiedMean mean({1'000'000, 1'000'000, 1'000'000, 12}, wanting(0.002, 60'000));
     const std::vector<uint64_t> first = mean.plan();
     EXPECT_EQ(first[3], 12U); // small strata are exhausted
-    EXPECT_NEAR(static_cast<double>(first[0]), 1'000, 2);
-    fill(mean, 0, 1'000, 0, 20);
-    fill(mean, 1, 1'000, 9, 11);
-    fill(mean, 2, 1'000, 10, 10);
+    EXPECT_NEAR(static_cast<double>(first[0]), 20'000, 2);
+    fill(mean, 0, 20'000, 0, 20);
+    fill(mean, 1, 20'000, 9, 11);
+    fill(mean, 2, 20'000, 10, 10);
     fill(mean, 3, 12, 1, 2);
     const std::vector<uint64_t> second = mean.plan();
-    EXPECT_GT(second[0], 1'500U);
-    EXPECT_EQ(second[1], 1'000U); // never fewer than there are
-    EXPECT_EQ(second[2], 1'000U);
+    EXPECT_GT(second[0], 40'000U);
+    EXPECT_EQ(second[1], 20'000U); // never fewer than there are
+    EXPECT_EQ(second[2], 20'000U);
     EXPECT_EQ(second[3], 12U);
+}
+
+// One value in 30 is large, so that every other stratum meets none in its first draws.
+TEST(StratifiedMean, FewDrawsOfSkewedStrataLeaveNoBias) {
+    constexpr size_t strata = 64, size = 150;
+    constexpr double truth = 1 + 30 / 30.0;
+    double bias = 0;
+    int covered = 0;
+    constexpr int repetitions = 400;
+    for (uint64_t seed = 0; seed < repetitions; seed++) {
+        StratifiedMean mean(std::vector<uint64_t>(strata, size), wanting(0.1, 1'000));
+        std::vector<std::vector<double>> values(strata, std::vector<double>(size, 1.0));
+        RandomStream random(seed, 3);
+        for (auto& stratum : values) {
+            for (size_t i = 0; i < size; i += 30) stratum[i] = 31;
+            for (size_t i = size; i-- > 1;) std::swap(stratum[i], stratum[random.below(i + 1)]);
+        }
+        std::vector<uint64_t> drawn(strata, 0);
+        do {
+            const std::vector<uint64_t> wanted = mean.plan();
+            for (size_t s = 0; s < strata; s++)
+                for (; drawn[s] < wanted[s]; drawn[s]++) mean.add(s, {values[s][drawn[s]], 0});
+        } while (!mean.precise_enough() && !mean.exhausted());
+        bias += (mean.mean() - truth) / repetitions;
+        if (std::abs(mean.mean() - truth) <= 1.96 * mean.standard_error()) covered++;
+    }
+    EXPECT_LT(std::abs(bias), 0.03 * truth); // 0.2 where the strata's own variances allocate draws
+    EXPECT_GE(covered, 0.85 * repetitions);  // 0.005 there
 }
 
 TEST(StratifiedMean, StoppingRuleFinitePopulationAndNoise) {

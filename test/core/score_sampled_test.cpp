@@ -1,3 +1,4 @@
+#include "core/kernel/kr_score.hpp"
 #include "core/kernel/outer_strata.hpp"
 #include "core/kernel/scores.hpp"
 
@@ -134,6 +135,36 @@ TEST(SampledScores, SameSeedSameBytesWhateverTheThreads) {
     };
     EXPECT_EQ(score(one, alone, 1), score(three, team, 1));
     EXPECT_NE(score(one, alone, 1), score(one, alone, 2));
+}
+
+// Whether sampling would cost more than summing all pairs is told by the pilot, not found out.
+TEST(SampledScores, GiveUpAsSoonAsThePilotForetellsTheCost) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    const VarianceTree tree(score_rows(11'000, 2, 6, context.memory()), team, context);
+    const OuterStrata strata = outer_strata(tree, ScoreKind::kr, 64, 1, team, context);
+    const KrScore score(tree, 0.2);
+    MeanSampler<KrScore> loose(score, strata, {}, team);
+    ASSERT_TRUE(loose.run());
+    SamplingOptions options;
+    options.epsilon = 0.001;
+    MeanSampler<KrScore> strict(score, strata, options, team);
+    const uint64_t pilot = loose.result().terms;
+    EXPECT_FALSE(strict.run(4 * pilot));
+    EXPECT_LE(strict.result().terms, pilot);
+}
+
+TEST(SampledScores, LeftToChooseSumExactlyWhatSamplingWouldNotMakeCheaper) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    ScoreOptions options;
+    Scores loose(score_rows(11'000, 2, 6, context.memory()), ScoreKind::kr, options, context);
+    EXPECT_GT(loose.estimate({0.2}, team).std_error, 0);
+    options.sampling.epsilon = 0.001;
+    Scores strict(score_rows(11'000, 2, 6, context.memory()), ScoreKind::kr, options, context);
+    const ScoreEstimate estimate = strict.estimate({0.2}, team);
+    EXPECT_EQ(estimate.std_error, 0);
+    EXPECT_EQ(estimate.evaluations, 11'000U * 10'999U);
 }
 
 TEST(SampledScores, ToleranceAndStandardError) {

@@ -58,6 +58,26 @@ TEST(SelectBandwidth, TargetBandwidthsHaveAGridOfTheirOwn) {
     EXPECT_LT(best(curve).bandwidths.target, 1.5); // the noise has a standard deviation of 1
 }
 
+TEST(SelectBandwidth, SampledConditionalDensitiesChooseAsTheExactOnesDo) {
+    QuietContext context(2);
+    SelectionOptions options;
+    options.steps = 9;
+    const auto exact = select(3'000, ScoreKind::kcde, ScoreMethod::exact, context, options);
+    const auto sampled = select(3'000, ScoreKind::kcde, ScoreMethod::sampled, context, options);
+    double x[2] = {1e9, 0}, target[2] = {1e9, 0};
+    for (const auto& [bandwidths, score, std_error, best] : exact) {
+        EXPECT_EQ(std_error, 0);
+        x[0] = std::min(x[0], bandwidths.x), x[1] = std::max(x[1], bandwidths.x);
+        target[0] = std::min(target[0], bandwidths.target), target[1] = std::max(target[1], bandwidths.target);
+    }
+    EXPECT_GT(best(sampled).std_error, 0);
+    const Bandwidths& a = best(exact).bandwidths;
+    const Bandwidths& b = best(sampled).bandwidths;
+    // Of the nine, six are the grid.
+    EXPECT_LE(std::abs(std::log(a.x / b.x)), std::log(x[1] / x[0]) / 5 * 1.01);
+    EXPECT_LE(std::abs(std::log(a.target / b.target)), std::log(target[1] / target[0]) / 5 * 1.01);
+}
+
 // Those of one bandwidth of x share their samples, those of different ones do not.
 TEST(SelectBandwidth, SampledCurvesAreTheExactOnes) {
     QuietContext context(2);

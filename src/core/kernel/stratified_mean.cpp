@@ -11,6 +11,8 @@ constexpr double proportional_share = 0.15;  // of the draws
 constexpr double most_growth = 2;            // of the number of draws from one look to the next
 constexpr double margin = 1.1;               // draws beyond those that the standard deviations so far ask for
 constexpr double worth_exhausting = 2.0 / 3; // of a stratum's members
+constexpr size_t neighbours = 6;             // on either side, strata whose variances tell of this one's
+constexpr double pooled_draws = 500;         // of a stratum, which say as much of its variance as its neighbours do
 
 } // namespace
 
@@ -119,14 +121,34 @@ uint64_t StratifiedMean::wanted(const Stratum& stratum, double scale) const {
     return draws >= worth_exhausting * size ? stratum.size : static_cast<uint64_t>(std::ceil(draws));
 }
 
+// A stratum whose few draws missed the rare large values has a small mean and a small variance. Were draws allocated by
+// the latter alone, the former would stay, while strata that met them were drawn again and came down: a bias.
+std::vector<double> StratifiedMean::deviations() const {
+    std::vector<double> deviations;
+    for (size_t s = 0; s < strata_.size(); s++) {
+        double sum = 0, rows = 0;
+        const size_t end = std::min(strata_.size(), s + neighbours + 1);
+        for (size_t t = s - std::min(s, neighbours); t < end; t++) {
+            const double size = static_cast<double>(strata_[t].size);
+            sum += size * strata_[t].variance();
+            rows += size;
+        }
+        const double draws = static_cast<double>(strata_[s].draws);
+        const double variance = pooled_draws * sum / rows + draws * strata_[s].variance();
+        deviations.push_back(std::sqrt(variance / (pooled_draws + draws)));
+    }
+    return deviations;
+}
+
 std::vector<uint64_t> StratifiedMean::allocate(double total) const {
+    const std::vector<double> deviation = deviations();
     double mean_deviation = 0;
-    for (const Stratum& stratum : strata_) mean_deviation += weight(stratum) * std::sqrt(stratum.variance());
+    for (size_t s = 0; s < strata_.size(); s++) mean_deviation += weight(strata_[s]) * deviation[s];
     std::vector<uint64_t> draws;
-    for (const Stratum& stratum : strata_) {
-        const double neyman = mean_deviation > 0 ? std::sqrt(stratum.variance()) / mean_deviation : 1;
+    for (size_t s = 0; s < strata_.size(); s++) {
+        const double neyman = mean_deviation > 0 ? deviation[s] / mean_deviation : 1;
         draws.push_back(
-            wanted(stratum, total / population_ * (proportional_share + (1 - proportional_share) * neyman)));
+            wanted(strata_[s], total / population_ * (proportional_share + (1 - proportional_share) * neyman)));
     }
     return draws;
 }

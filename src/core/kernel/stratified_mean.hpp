@@ -31,7 +31,7 @@ struct Draw {
 
 class StratifiedMean {
   public:
-    // sizes: of the strata, each at least 1.
+    // sizes: of the strata, each at least 1. Those next to each other should be alike.
     StratifiedMean(std::vector<uint64_t> sizes, const SamplingOptions& options);
 
     // How many draws each stratum should have before the next look: Neyman's allocation (proportional to size times
@@ -67,6 +67,8 @@ class StratifiedMean {
     double variance(const Stratum& stratum, double draws) const;
     double target_variance() const;
     uint64_t wanted(const Stratum& stratum, double scale) const;
+    // Standard deviations for allocation: those of strata with few draws are pooled with their neighbours'.
+    std::vector<double> deviations() const;
     // Draws of each stratum where `total` are drawn in all, but for floors and ends.
     std::vector<uint64_t> allocate(double total) const;
     double total_needed() const;
