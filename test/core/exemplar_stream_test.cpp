@@ -329,7 +329,7 @@ TEST(ExemplarStream, StandardErrorOfLargeWeights) {
     options.validation = 100;
     QuietContext context;
     const Selection expected = select(rows, options, context);
-    for (const double weight : {1e290, 1e-290}) {
+    for (const double weight : {1e50, 1e-290}) {
         for (Row& row : rows) row.weight = weight;
         const Selection selection = select(rows, options, context);
         EXPECT_EQ(chosen(selection), chosen(expected));
@@ -347,6 +347,26 @@ TEST(ExemplarStream, CellsCostLessThanCandidates) {
     EXPECT_EQ(options.cells(), 10U);
     options.max_candidates = 1;
     EXPECT_EQ(options.cells(), 1U);
+}
+
+// Of squares that are no numbers, too.
+TEST(ExemplarStream, StandardErrorOfLargeCoordinates) {
+    for (const auto& [metric, scale] : {std::pair{Metric::squared_euclidean, 1e100}, {Metric::euclidean, 1e200}}) {
+        std::vector<Row> rows = random_rows(500, 3, 1);
+        Options options = options_for(3);
+        options.validation = 100;
+        options.metric = metric;
+        QuietContext context;
+        const Selection expected = select(rows, options, context);
+        for (Row& row : rows) {
+            row.weight = 1e50;
+            for (double& x : row.x) x *= scale;
+        }
+        const Selection selection = select(rows, options, context);
+        const double unit = metric == Metric::euclidean ? scale : scale * scale;
+        EXPECT_NEAR(selection.utility / unit, expected.utility, 0.2);
+        EXPECT_NEAR(selection.utility_std_error / unit, expected.utility_std_error, 0.05);
+    }
 }
 
 // Every row is in a sample of the size asked for with the same probability.

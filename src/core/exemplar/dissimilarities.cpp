@@ -11,8 +11,7 @@ namespace {
 
 constexpr size_t tiles_per_item = 64;
 constexpr size_t rows_per_poll = 64;
-// What is farther apart has squares that are no numbers, or whose sums are not.
-constexpr double farthest = 0x1p400;
+constexpr int unit_exponent = 800; // of the largest unit: sums of dissimilarities are numbers
 
 // Built-in dissimilarities: functions of sums over transformed coordinates.
 class CoordinateDissimilarities : public Dissimilarities {
@@ -71,10 +70,11 @@ class CoordinateDissimilarities : public Dissimilarities {
             for (size_t f = 0; f < width_; f++) largest = std::max(largest, std::abs(rows.x(i)[f] - centre_[f]));
         }
         const bool finite = std::ranges::all_of(centre_, [](double x) { return std::isfinite(x); });
-        if (!finite || !(largest < farthest))
+        const int most = metric_ == Metric::squared_euclidean ? unit_exponent / 2 : unit_exponent;
+        if (!finite || !(largest < std::ldexp(1.0, most)))
             throw Error(ErrorCode::out_of_range, "coordinates are too far from each other to take differences", "",
                         "Scale them.");
-        if (largest > 0) scale_ = std::ldexp(1.0, std::min(-std::ilogb(largest), 400));
+        if (largest > 0) scale_ = std::ldexp(1.0, std::min(-std::ilogb(largest), most));
     }
 
     void transform(const PointSet& points, size_t i, std::vector<float>& to) const {

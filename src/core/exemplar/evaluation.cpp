@@ -10,7 +10,7 @@ constexpr size_t rows_per_poll = 64; // each of them may look at all exemplars
 
 // A weighted mean, and its standard error as an estimate of the mean over `rows` rows.
 void estimate_utility(const Objective& objective, const PointSet& sample, uint64_t rows, Selection& selection) {
-    double sum = 0, weights = 0, count = 0, squares = 0;
+    double sum = 0, weights = 0, count = 0, root = 0;
     for (size_t i = 0; i < sample.size(); i++) {
         const double utility = objective.utility_of(i);
         if (std::isnan(utility)) continue;
@@ -22,10 +22,10 @@ void estimate_utility(const Objective& objective, const PointSet& sample, uint64
     selection.utility = sum / weights;
     for (size_t i = 0; i < sample.size(); i++) {
         const double deviation = sample.weight(i) / weights * (objective.utility_of(i) - selection.utility);
-        if (!std::isnan(deviation)) squares += deviation * deviation;
+        if (!std::isnan(deviation)) root = std::hypot(root, deviation);
     }
     const double left_out = 1 - static_cast<double>(sample.size()) / static_cast<double>(rows);
-    selection.utility_std_error = count > 1 ? std::sqrt(squares * count / (count - 1) * left_out) : 0;
+    selection.utility_std_error = count > 1 ? root * std::sqrt(count / (count - 1) * left_out) : 0;
 }
 
 void count_members(const Objective& objective, const PointSet& sample, uint64_t rows, Selection& selection,

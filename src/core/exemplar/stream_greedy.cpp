@@ -11,7 +11,7 @@ namespace btml::exemplar {
 namespace {
 
 constexpr uint64_t validation_stream = 1, second_stream = 2, candidate_stream = 3, phantom_stream = 4;
-constexpr double largest_weight = 1e290; // sums of them, times losses, are numbers
+constexpr double largest_weight = 1e50; // sums of them, times losses, are numbers
 constexpr size_t rows_per_poll = 64;
 constexpr size_t candidates_per_thread = 16; // scored before the first of them may be swapped in
 // Gains below this part of the utility are rounding errors.
@@ -49,7 +49,7 @@ void StreamGreedy::sample(const Point& point) {
         throw Error(ErrorCode::out_of_range,
                     format("row %llu of the points has the weight %s",
                            static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
-                    "", "Weights are numbers from 0 to 1e290.");
+                    "", "Weights are numbers from 0 to 1e50.");
     if (options_.has_means() && validation_.offered() == options_.sample_size())
         cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
     validation_.offer(point);
