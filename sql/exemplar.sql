@@ -168,9 +168,15 @@ SELECT caught(format('SELECT * FROM btml.exemplars(%s)', a)) FROM unnest(ARRAY[
     $$'SELECT 1 AS id, NULL::float8[] AS x', 3$$, $$'SELECT 1 AS id, ARRAY[1, NULL] AS x', 3$$, $$'SELECT n AS id, ARRAY[1, sqrt(n - 2.0), ''NaN''] AS x FROM generate_series(2, 3) n', 3$$, $$'SELECT NULL::int AS a', 3$$,
     $$'SELECT ARRAY[''Infinity''::float8] AS x', 3$$, $$'SELECT array_fill(1, ARRAY[n]) AS x FROM generate_series(1, 2) n', 3$$, $$'SELECT ''{{1,2}}''::int[] AS x', 3$$, $$'SELECT ''{}''::int[] AS x', 3$$,
     $$'SELECT n - 1 AS a FROM generate_series(1, 2) n', 3, dissimilarity => 'cosine'$$, $$'SELECT 1.7e308::float8 * n AS a FROM unnest(''{-1,1}''::float8[]) n', 3$$]) WITH ORDINALITY u(a, n) ORDER BY n;
+-- Numbers that are too large.
+SELECT caught(format('SELECT * FROM btml.exemplars(%s)', a)) FROM unnest(ARRAY[
+    $$'SELECT 1e200 * n AS a FROM generate_series(1, 3) n', 2$$, $$'SELECT n AS a, 1e308::float8 AS weight FROM generate_series(1, 3) n', 2$$,
+    $$'exemplar.point', 3, phantom => '{1e30,0}'$$]) WITH ORDINALITY u(a, n) ORDER BY n;
+SELECT btml.nearest_exemplar('{1e150}', e), caught(format('SELECT btml.nearest_exemplar(''{1e200}'', %L)', e)) FROM (SELECT '[{"id": 1, "x": [-1e150]}, {"id": 2, "x": [5e149]}]'::jsonb) s(e);
+SELECT a, btml.nearest_exemplar(ARRAY[a, 2 * a], '[{"id": 1, "x": [1e200, 0]}, {"id": 2, "x": [1e-200, 3e-200]}]', 'cosine') FROM unnest('{1e200,1e-200}'::float8[]) a;
 -- What a function may not do.
-CREATE FUNCTION bad(a int, b int) RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN RETURN CASE a WHEN 1 THEN NULL WHEN 2 THEN -1 WHEN 3 THEN 'NaN'::float8 WHEN 4 THEN 'Infinity' ELSE 1 / (a - 5) END::float8; END $$;
-SELECT caught(format('SELECT * FROM btml.exemplars(''SELECT %s AS x'', 1, dissimilarity => ''exemplar.bad(int,int)'')', n)) FROM generate_series(1, 5) n;
+CREATE FUNCTION bad(a int, b int) RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN RETURN CASE a WHEN 1 THEN NULL WHEN 2 THEN -1 WHEN 3 THEN 'NaN'::float8 WHEN 4 THEN 'Infinity' WHEN 6 THEN 1e39 ELSE 1 / (a - 5) END::float8; END $$;
+SELECT caught(format('SELECT * FROM btml.exemplars(''SELECT %s AS x'', 1, dissimilarity => ''exemplar.bad(int,int)'')', n)) FROM generate_series(1, 6) n;
 CREATE ROLE btml_exemplar_reader;
 GRANT USAGE ON SCHEMA exemplar TO btml_exemplar_reader;
 REVOKE EXECUTE ON FUNCTION apart(int, int) FROM PUBLIC;

@@ -2,6 +2,8 @@
 
 #include "pg/bridge/values.hpp"
 
+#include <limits>
+
 extern "C" {
 #include "utils/datum.h"
 #include "utils/regproc.h"
@@ -94,13 +96,13 @@ double SqlDissimilarity::operator()(std::span<const std::byte> row, std::span<co
         return number;
     });
     if (null) throw Error(ErrorCode::null_value, format("dissimilarity %s returned NULL", signature_.c_str()));
-    if (!(value >= 0 && std::isfinite(value)))
+    if (!(value >= 0 && value <= std::numeric_limits<float>::max()))
         throw Error(ErrorCode::out_of_range,
                     format("dissimilarity %s returned %s", signature_.c_str(),
                            std::isnan(value)   ? "NaN"
                            : std::isinf(value) ? "an infinite number"
                                                : shortest(value).c_str()),
-                    "", "A dissimilarity is a finite number from 0.");
+                    "", "A dissimilarity is a number from 0 to 3.4e38.");
     return value;
 }
 

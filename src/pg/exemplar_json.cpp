@@ -2,6 +2,9 @@
 
 #include "pg/exemplar_options.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 extern "C" {
 #include "utils/jsonb.h"
 #include "utils/numeric.h"
@@ -92,12 +95,22 @@ struct CachedExemplars {
     ExemplarList list;
 };
 
+double largest_of(std::span<const double> x) {
+    double largest = 0;
+    for (const double value : x) largest = std::max(largest, std::abs(value));
+    return largest;
+}
+
 double cosine(std::span<const double> a, const double* b) {
-    double inner = 0, aa = 0, bb = 0;
-    for (size_t f = 0; f < a.size(); f++) inner += a[f] * b[f], aa += a[f] * a[f], bb += b[f] * b[f];
-    if (aa == 0 || bb == 0)
+    const double a_unit = largest_of(a), b_unit = largest_of({b, a.size()}); // squares stay numbers
+    if (a_unit == 0 || b_unit == 0)
         throw Error(ErrorCode::invalid_argument, "a point is zero, so it has no direction", "",
                     "Use another dissimilarity than \"cosine\".");
+    double inner = 0, aa = 0, bb = 0;
+    for (size_t f = 0; f < a.size(); f++) {
+        const double p = a[f] / a_unit, q = b[f] / b_unit;
+        inner += p * q, aa += p * p, bb += q * q;
+    }
     return 1 - inner / std::sqrt(aa) / std::sqrt(bb);
 }
 
@@ -152,6 +165,9 @@ std::optional<size_t> find_nearest(const ExemplarList& exemplars, std::span<cons
         const double d = dissimilarity_of(*metric, x, exemplars.x.data() + s * exemplars.width);
         if (d < least) least = d, nearest = s;
     }
+    if (!std::isfinite(least))
+        throw Error(ErrorCode::out_of_range, "x is too far from the exemplars to tell which is nearest", "",
+                    "Scale them.");
     return nearest;
 }
 

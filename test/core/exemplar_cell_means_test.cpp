@@ -133,6 +133,16 @@ TEST(ExemplarCellMeans, OneExemplarIsNearestToTheMean) {
     }
 }
 
+TEST(ExemplarCellMeans, PollsWhileRowsMove) {
+    CountingContext context;
+    ThreadTeam team(context);
+    PointSet sample = points_of(random_rows(12800, 2, 11), context.memory());
+    CellMeans means(sample, 1, team, context);
+    context.progress("correct", 0, 0);
+    means.correct(sample);
+    EXPECT_GE(context.polls("correct"), 200 + 50U); // 50 batches find their cells
+}
+
 TEST(ExemplarCellMeans, MemoryIsKnownBefore) {
     const std::vector<Row> rows = random_rows(300, 30, 10);
     QuietContext context(2);

@@ -5,7 +5,21 @@
 #include "core/exemplar/objective.hpp"
 #include "core/exemplar/stream_greedy.hpp"
 
+#include <map>
+
 namespace btml::exemplar::test {
+
+// Counts the polls of each phase.
+class CountingContext : public QuietContext {
+  public:
+    bool keep_going() override { return polls_[phase_]++, true; }
+    void progress(const char* phase, uint64_t, uint64_t) override { phase_ = phase; }
+    uint64_t polls(const std::string& phase) { return polls_[phase]; }
+
+  private:
+    std::string phase_;
+    std::map<std::string, uint64_t> polls_;
+};
 
 struct Row {
     std::vector<double> x;

@@ -289,6 +289,86 @@ TEST(ExemplarStream, CanBeCancelled) {
     }
 }
 
+// Each loop over rows polls every 64 of them: the mean, its frame (3) before and after, a change and the members.
+TEST(ExemplarStream, EveryLoopOverRowsPolls) {
+    Options options = options_for(1);
+    options.validation = 12800;
+    options.max_candidates = 1;
+    CountingContext context;
+    select(random_rows(12800, 2, 1), options, context);
+    EXPECT_GE(context.polls("preparing"), 4 * 200U);
+    EXPECT_GE(context.polls("choosing exemplars"), 200U);
+    EXPECT_GE(context.polls("measuring"), 5 * 200U);
+}
+
+TEST(ExemplarStream, NumbersTooLarge) {
+    QuietContext context;
+    const std::string too_far = "coordinates are too far from each other to take differences";
+    for (const std::vector<double>& x : {std::vector<double>{0, 1, 1e200}, {-1.7e308, 1.7e308, 1.7e308}}) {
+        std::vector<Row> rows(3);
+        for (size_t i = 0; i < 3; i++) rows[i].x = {x[i]};
+        EXPECT_EQ(caught([&] { select(rows, options_for(2), context); }).message, too_far);
+    }
+    std::vector<Row> rows = random_rows(50, 3, 1);
+    Options options = options_for(2);
+    options.phantom = PhantomKind::point;
+    options.phantom_point = {0, 0, 1e30};
+    EXPECT_EQ(caught([&] { select(rows, options, context); }).message,
+              "the phantom exemplar is too far from row 1 of the points");
+    options.phantom_point = {0, 0, 1e15};
+    EXPECT_NEAR(select(rows, options, context).utility / 1e30, 1, 1e-6);
+    for (Row& row : rows) row.weight = 1e308;
+    EXPECT_EQ(caught([&] { select(rows, options_for(2), context); }).message,
+              "row 1 of the points has the weight 1e+308");
+}
+
+// Weights are relative, whatever their size.
+TEST(ExemplarStream, StandardErrorOfLargeWeights) {
+    std::vector<Row> rows = random_rows(500, 3, 1);
+    Options options = options_for(3);
+    options.validation = 100;
+    QuietContext context;
+    const Selection expected = select(rows, options, context);
+    for (const double weight : {1e50, 1e-290}) {
+        for (Row& row : rows) row.weight = weight;
+        const Selection selection = select(rows, options, context);
+        EXPECT_EQ(chosen(selection), chosen(expected));
+        EXPECT_GT(selection.utility_std_error, 0);
+        EXPECT_NEAR(selection.utility_std_error, expected.utility_std_error, 1e-9);
+    }
+}
+
+TEST(ExemplarStream, CellsCostLessThanCandidates) {
+    Options options = options_for(100);
+    EXPECT_EQ(options.cells(), 100U);
+    options.validation = 400;
+    EXPECT_EQ(options.cells(), 50U);
+    options.max_candidates = 80;
+    EXPECT_EQ(options.cells(), 10U);
+    options.max_candidates = 1;
+    EXPECT_EQ(options.cells(), 1U);
+}
+
+// Of squares that are no numbers, too.
+TEST(ExemplarStream, StandardErrorOfLargeCoordinates) {
+    for (const auto& [metric, scale] : {std::pair{Metric::squared_euclidean, 1e100}, {Metric::euclidean, 1e200}}) {
+        std::vector<Row> rows = random_rows(500, 3, 1);
+        Options options = options_for(3);
+        options.validation = 100;
+        options.metric = metric;
+        QuietContext context;
+        const Selection expected = select(rows, options, context);
+        for (Row& row : rows) {
+            row.weight = 1e50;
+            for (double& x : row.x) x *= scale;
+        }
+        const Selection selection = select(rows, options, context);
+        const double unit = metric == Metric::euclidean ? scale : scale * scale;
+        EXPECT_NEAR(selection.utility / unit, expected.utility, 0.2);
+        EXPECT_NEAR(selection.utility_std_error / unit, expected.utility_std_error, 0.05);
+    }
+}
+
 // Every row is in a sample of the size asked for with the same probability.
 TEST(ExemplarPoints, ReservoirIsUniform) {
     std::map<uint64_t, int> counts;

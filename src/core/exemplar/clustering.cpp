@@ -15,6 +15,7 @@ namespace {
 constexpr float none = std::numeric_limits<float>::infinity();
 constexpr size_t lanes = Dissimilarities::lanes;
 constexpr size_t rows_at_once = 1024;
+constexpr size_t rows_per_poll = 64;         // each of them may look at all exemplars
 constexpr uint64_t race_stream = 0x72616365; // "race"
 
 typedef float Lanes __attribute__((vector_size(lanes * sizeof(float)), aligned(4)));
@@ -44,7 +45,8 @@ size_t find_near(const float* distances, const float* second, size_t rows, uint3
 } // namespace
 
 Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext& context)
-    : has_all_(input.has_all),
+    : context_(context),
+      has_all_(input.has_all),
       dissimilarities_(make_dissimilarities(input.options.metric, input.validation, input.function, context)),
       rows_(input.validation.size()),
       stride_(dissimilarities_->stride()),
@@ -53,7 +55,7 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       no_slot_(phantom_slot_ + 1),
       total_weight_(input.validation.total_weight()),
       validation_(input.validation),
-      to_exemplars_(context.memory(), "dissimilarities to exemplars", (phantom_slot_ + 1) * stride_, none),
+      to_exemplars_(context.memory(), "dissimilarities to exemplars", (phantom_slot_ + 1) * stride_),
       to_candidates_(context.memory(), "dissimilarities to candidates"),
       reference_(context.memory(), "dissimilarities", dissimilarities_->room(1), 0.0F),
       nearest_(context.memory(), "dissimilarities", stride_, 0.0F),
@@ -71,9 +73,20 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
                     "Some row must have a weight above 0.");
     find_own_rows(input.validation);
     dissimilarities_->compute(*input.reference, 0, 1, reference_.data(), team);
-    if (input.options.phantom != PhantomKind::none) std::copy_n(reference_.data(), rows_, to_slot(phantom_slot_));
+    std::fill_n(to_slot(phantom_slot_), stride_, none);
+    if (input.options.phantom != PhantomKind::none) set_phantom();
     for (size_t row = 0; row < rows_; row++) rank_exemplars(row);
     finish_change();
+}
+
+void Clustering::set_phantom() {
+    for (size_t i = 0; i < rows_; i++)
+        if (!std::isfinite(reference_[i]))
+            throw Error(ErrorCode::out_of_range,
+                        format("the phantom exemplar is too far from row %llu of the points",
+                               static_cast<unsigned long long>(validation_.number(i)) + 1),
+                        "", "Use one that is at most 1e15 times as far from the points as these are from each other.");
+    std::copy_n(reference_.data(), rows_, to_slot(phantom_slot_));
 }
 
 void Clustering::find_own_rows(const PointSet& validation) {
@@ -163,6 +176,7 @@ void Clustering::apply(size_t candidate, size_t slot, ThreadTeam& team) {
     const auto changed = static_cast<uint32_t>(slot);
     const float* const distances = to_slot(slot);
     for (size_t i = 0; i < rows_; i++) {
+        if (i % rows_per_poll == 0) context_.poll();
         if (slot_[i] == changed || second_slot_[i] == changed || slot_[i] == no_slot_)
             rank_exemplars(i);
         else if (const float d = distances[i]; d < nearest_[i]) {

@@ -46,11 +46,13 @@ class Clustering : public Objective {
     void finish_group(size_t group, size_t places);
     float* to_slot(size_t slot) { return to_exemplars_.data() + slot * stride_; }
     const float* to_slot(size_t slot) const { return to_exemplars_.data() + slot * stride_; }
+    void set_phantom();
     void find_own_rows(const PointSet& validation);
     void exclude_own_row(uint64_t number, float* distances) const;
     void rank_exemplars(size_t row);
     void finish_change();
 
+    RunContext& context_;
     const bool has_all_;
     const std::unique_ptr<Dissimilarities> dissimilarities_;
     const size_t rows_, stride_;

@@ -2,6 +2,7 @@
 
 #include "core/exemplar/dissimilarity_kernels.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace btml::exemplar {
@@ -9,6 +10,8 @@ namespace btml::exemplar {
 namespace {
 
 constexpr size_t tiles_per_item = 64;
+constexpr size_t rows_per_poll = 64;
+constexpr int unit_exponent = 800; // of the largest unit: sums of dissimilarities are numbers
 
 // Built-in dissimilarities: functions of sums over transformed coordinates.
 class CoordinateDissimilarities : public Dissimilarities {
@@ -23,6 +26,7 @@ class CoordinateDissimilarities : public Dissimilarities {
         if (metric != Metric::cosine) find_frame(rows);
         std::vector<float> transformed(width_);
         for (size_t i = 0; i < rows.size(); i++) {
+            if (i % rows_per_poll == 0) context_.poll();
             transform(rows, i, transformed);
             for (size_t f = 0; f < width_; f++)
                 tiles_[((i / tile_rows) * width_ + f) * tile_rows + i % tile_rows] = transformed[f];
@@ -56,15 +60,21 @@ class CoordinateDissimilarities : public Dissimilarities {
   private:
     // The mean, and a power of two that brings the largest coordinate near 1: both only keep digits.
     void find_frame(const PointSet& rows) {
-        for (size_t i = 0; i < rows.size(); i++)
+        for (size_t i = 0; i < rows.size(); i++) {
+            if (i % rows_per_poll == 0) context_.poll();
             for (size_t f = 0; f < width_; f++) centre_[f] += (rows.x(i)[f] - centre_[f]) / static_cast<double>(i + 1);
+        }
         double largest = 0;
-        for (size_t i = 0; i < rows.size(); i++)
+        for (size_t i = 0; i < rows.size(); i++) {
+            if (i % rows_per_poll == 0) context_.poll();
             for (size_t f = 0; f < width_; f++) largest = std::max(largest, std::abs(rows.x(i)[f] - centre_[f]));
-        if (!std::isfinite(largest))
+        }
+        const bool finite = std::ranges::all_of(centre_, [](double x) { return std::isfinite(x); });
+        const int most = metric_ == Metric::squared_euclidean ? unit_exponent / 2 : unit_exponent;
+        if (!finite || !(largest < std::ldexp(1.0, most)))
             throw Error(ErrorCode::out_of_range, "coordinates are too far from each other to take differences", "",
                         "Scale them.");
-        if (largest > 0) scale_ = std::ldexp(1.0, std::clamp(-std::ilogb(largest), -400, 400));
+        if (largest > 0) scale_ = std::ldexp(1.0, std::min(-std::ilogb(largest), most));
     }
 
     void transform(const PointSet& points, size_t i, std::vector<float>& to) const {
@@ -114,9 +124,9 @@ class FunctionDissimilarities : public Dissimilarities {
     void compute(const PointSet& points, size_t first, size_t count, Rows rows, float* to, ThreadTeam&) const override {
         for (size_t c = 0; c < count; c++)
             for (size_t i = rows.first; i < std::min(rows.last, rows_); i++) {
-                if (i % 64 == 0) context_.poll();
+                if (i % rows_per_poll == 0) context_.poll();
                 const double d = function_(points_.value(i), points.value(first + c));
-                to[c * stride() + i] = static_cast<float>(std::min<double>(d, std::numeric_limits<float>::max()));
+                to[c * stride() + i] = static_cast<float>(d);
             }
     }
 

@@ -6,9 +6,11 @@ namespace btml::exemplar {
 
 namespace {
 
+constexpr size_t rows_per_poll = 64; // each of them may look at all exemplars
+
 // A weighted mean, and its standard error as an estimate of the mean over `rows` rows.
 void estimate_utility(const Objective& objective, const PointSet& sample, uint64_t rows, Selection& selection) {
-    double sum = 0, weights = 0, count = 0, squares = 0;
+    double sum = 0, weights = 0, count = 0, root = 0;
     for (size_t i = 0; i < sample.size(); i++) {
         const double utility = objective.utility_of(i);
         if (std::isnan(utility)) continue;
@@ -19,17 +21,19 @@ void estimate_utility(const Objective& objective, const PointSet& sample, uint64
     if (!(weights > 0)) return;
     selection.utility = sum / weights;
     for (size_t i = 0; i < sample.size(); i++) {
-        const double deviation = sample.weight(i) * (objective.utility_of(i) - selection.utility);
-        if (!std::isnan(deviation)) squares += deviation * deviation;
+        const double deviation = sample.weight(i) / weights * (objective.utility_of(i) - selection.utility);
+        if (!std::isnan(deviation)) root = std::hypot(root, deviation);
     }
     const double left_out = 1 - static_cast<double>(sample.size()) / static_cast<double>(rows);
-    selection.utility_std_error = count > 1 ? std::sqrt(squares * count / (count - 1) * left_out) / weights : 0;
+    selection.utility_std_error = count > 1 ? root * std::sqrt(count / (count - 1) * left_out) : 0;
 }
 
-void count_members(const Objective& objective, const PointSet& sample, uint64_t rows, Selection& selection) {
+void count_members(const Objective& objective, const PointSet& sample, uint64_t rows, Selection& selection,
+                   RunContext& context) {
     const size_t k = selection.exemplars.size();
     std::vector<double> weights(k), sums(k);
     for (size_t i = 0; i < sample.size(); i++) {
+        if (i % rows_per_poll == 0) context.poll();
         const Nearest nearest = objective.nearest(i);
         weights[nearest.slot] += sample.weight(i);
         sums[nearest.slot] += sample.weight(i) * nearest.dissimilarity;
@@ -59,7 +63,7 @@ Selection evaluate(const ObjectiveInput& input, const PointSet& exemplars, uint6
             {std::string(exemplar.id), exemplar.has_id, {x.begin(), x.end()}, 0, std::nullopt});
     }
     estimate_utility(*objective, input.validation, rows, selection);
-    count_members(*objective, input.validation, rows, selection);
+    count_members(*objective, input.validation, rows, selection, context);
     return selection;
 }
 

@@ -41,6 +41,8 @@ struct Options {
     bool needs_target() const { return objective == ObjectiveKind::prediction || learns_kernel(); }
     // Whether a row's loss depends on its cell's mean: see CellMeans.
     bool has_means() const { return !is_process() && metric == Metric::squared_euclidean; }
+    // Of CellMeans: one for each exemplar, unless they would cost more than the candidates do.
+    size_t cells() const;
     // Capacity of each of the two samples of rows.
     size_t sample_size() const;
     // Rows tried in all passes over a source of so many rows, at most.

@@ -20,7 +20,7 @@ struct Point {
     bool has_id = false;
 };
 
-// How unlike `exemplar` the row is: a finite number from 0. Called on the main thread only.
+// How unlike `exemplar` the row is: from 0 to the largest float. Called on the main thread only.
 class DissimilarityFunction {
   public:
     virtual ~DissimilarityFunction() = default;

@@ -11,6 +11,8 @@ namespace btml::exemplar {
 namespace {
 
 constexpr uint64_t validation_stream = 1, second_stream = 2, candidate_stream = 3, phantom_stream = 4;
+constexpr double largest_weight = 1e50; // sums of them, times losses, are numbers
+constexpr size_t rows_per_poll = 64;
 constexpr size_t candidates_per_thread = 16; // scored before the first of them may be swapped in
 // Gains below this part of the utility are rounding errors.
 constexpr double least_relative_gain = 1e-11;
@@ -36,21 +38,20 @@ void StreamGreedy::require_memory(size_t width) const {
     const uint64_t per_pair = options_.is_process() ? 2 * sizeof(double) : sizeof(float);
     const uint64_t per_candidate = options_.is_process() ? sizeof(double) : sizeof(float);
     const uint64_t points = (2 * rows + batch + k) * (width + 4) * sizeof(double);
-    const uint64_t means = options_.has_means() ? CellMeans::memory(k, width) : 0;
+    const uint64_t means = options_.has_means() ? CellMeans::memory(options_.cells(), width) : 0;
     context_.memory().require(points + means + rows * (k * per_pair + batch * per_candidate + width * sizeof(double)),
                               "the choice of exemplars");
 }
 
 void StreamGreedy::sample(const Point& point) {
     if (validation_.offered() == 0) require_memory(point.x.size());
-    if (!(point.weight >= 0))
+    if (!(point.weight >= 0 && point.weight <= largest_weight))
         throw Error(ErrorCode::out_of_range,
                     format("row %llu of the points has the weight %s",
                            static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
-                    "", "Weights are numbers from 0.");
+                    "", "Weights are numbers from 0 to 1e50.");
     if (options_.has_means() && validation_.offered() == options_.sample_size())
-        cell_means_ =
-            std::make_unique<CellMeans>(validation_.points(), static_cast<size_t>(options_.exemplars), team_, context_);
+        cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
     validation_.offer(point);
     second_.offer(point);
     if (cell_means_) cell_means_->add(point);
@@ -93,8 +94,10 @@ void StreamGreedy::make_reference() {
                                options_.phantom_point.size(), width));
         x = options_.phantom_point;
     } else if (options_.phantom == PhantomKind::none || options_.phantom == PhantomKind::mean)
-        for (size_t i = 0; i < rows.size(); i++)
+        for (size_t i = 0; i < rows.size(); i++) {
+            if (i % rows_per_poll == 0) context_.poll();
             for (size_t f = 0; f < width; f++) x[f] += (rows.x(i)[f] - x[f]) / static_cast<double>(i + 1);
+        }
     const bool zero = std::all_of(x.begin(), x.end(), [](double value) { return value == 0; });
     if (cosine && zero && options_.phantom != PhantomKind::none && options_.phantom != PhantomKind::random)
         throw Error(ErrorCode::invalid_argument, "the phantom exemplar is zero, so it has no direction", "",

@@ -32,7 +32,7 @@ class StreamGreedy {
     // `options` are validated and outlive this; `function` goes with Metric::function.
     StreamGreedy(const Options& options, DissimilarityFunction* function, RunContext& context);
 
-    // Error out_of_range for a weight below 0.
+    // Error out_of_range for a weight that is not from 0 to 1e50.
     void sample(const Point& point);
     // False: there were no rows.
     bool start();
