@@ -180,15 +180,16 @@ TEST(Pilot, ChoosesTreesWhereTheyPay) {
     const Rows points = blob_rows(rows, 16, rows / 10, 10, 0.3, 1);
     Prepared p(points, constant_values(rows), points, 1);
     const Estimand estimand(Quantity::sum, p.set);
-    const Plan plan = plan_sample(
-        p.set, estimand, p.groups, p.queries, [](uint32_t) { return 1.0; }, {0.01, false, 0.99}, 1, p.team, p.context);
+    const KeyStrata strata(p.set, estimand, p.context);
+    const Plan plan =
+        plan_sample(p.set, estimand, p.groups, p.queries, strata, {0.01, false, 0.99}, 1, p.team, p.context);
     EXPECT_NE(plan.trees, nullptr);
     EXPECT_LT(plan.cost, 0.8);
     Prepared spread(normal_rows(3000, 16, 3, 1), constant_values(3000), normal_rows(3000, 16, 3, 1), 1);
     const Estimand other(Quantity::sum, spread.set);
-    EXPECT_EQ(plan_sample(
-                  spread.set, other, spread.groups, spread.queries, [](uint32_t) { return 1.0; }, {0.01, false, 0.99},
-                  1, spread.team, spread.context)
+    const KeyStrata others(spread.set, other, spread.context);
+    EXPECT_EQ(plan_sample(spread.set, other, spread.groups, spread.queries, others, {0.01, false, 0.99}, 1, spread.team,
+                          spread.context)
                   .trees,
               nullptr);
 }
