@@ -88,8 +88,8 @@ TEST(QueryGroups, HaveAllQueriesOnce) {
 
 // A leaf that holds keys near some of a group's queries is nearer than one that holds none, wherever their centres are.
 TEST(QueryGroups, AreNearLeavesThatShareClusters) {
-    const Rows points = blob_rows(4000, 60, 15, 30, 1, 1);
-    Prepared p(points, constant_values(4000), points, 8);
+    const Rows points = blob_rows(2000, 60, 15, 30, 1, 1);
+    Prepared p(points, constant_values(2000), points, 8);
     const Frame& frame = p.set.distinct.frame;
     QueryGroup workspace(frame, 1, p.context.memory());
     FramedQueries framed(frame, p.context.memory());
@@ -176,19 +176,19 @@ TEST(SampledSums, AreUnbiasedWithTrees) {
 
 // Enough queries for trees to pay, and heavy pairs that only they find cheaply.
 TEST(Pilot, ChoosesTreesWhereTheyPay) {
-    const size_t rows = 30000;
+    const size_t rows = 60000;
     const Rows points = blob_rows(rows, 16, rows / 10, 10, 0.3, 1);
     Prepared p(points, constant_values(rows), points, 1);
     const Estimand estimand(Quantity::sum, p.set);
     const KeyStrata strata(p.set, estimand, p.context);
     const Plan plan =
-        plan_sample(p.set, estimand, p.groups, p.queries, strata, {0.01, false, 0.99}, 1, p.team, p.context);
+        plan_sample(p.set, estimand, p.groups, p.queries, strata, {0.02, false, 0.99}, 1, p.team, p.context);
     EXPECT_NE(plan.trees, nullptr);
     EXPECT_LT(plan.cost, 0.8);
     Prepared spread(normal_rows(3000, 16, 3, 1), constant_values(3000), normal_rows(3000, 16, 3, 1), 1);
     const Estimand other(Quantity::sum, spread.set);
     const KeyStrata others(spread.set, other, spread.context);
-    EXPECT_EQ(plan_sample(spread.set, other, spread.groups, spread.queries, others, {0.01, false, 0.99}, 1, spread.team,
+    EXPECT_EQ(plan_sample(spread.set, other, spread.groups, spread.queries, others, {0.02, false, 0.99}, 1, spread.team,
                           spread.context)
                   .trees,
               nullptr);
