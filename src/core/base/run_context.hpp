@@ -4,6 +4,7 @@
 
 #include "core/base/error.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
@@ -26,6 +27,7 @@ class MemoryBudget {
 
     uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
     uint64_t limit() const noexcept { return limit_; }
+    uint64_t left() const noexcept { return limit_ - std::min(limit_, used()); }
 
   private:
     const uint64_t limit_;

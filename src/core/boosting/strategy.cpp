@@ -155,8 +155,7 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, Strateg
     const double enumerated =
         enumerated_nanoseconds(static_cast<double>(join_rows), static_cast<double>(join.tables().size()), options);
     const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already
-    const uint64_t limit = context.memory().limit(), room = limit - std::min(context.memory().used(), limit);
-    const bool fits = join_rows <= max_rows && bytes <= room;
+    const bool fits = join_rows <= max_rows && bytes <= context.memory().left();
     if (asked == Strategy::enumerate || is_bag || (fits && enumerated <= not_worth_a_choice))
         return {Strategy::enumerate, held};
     if (!fits)

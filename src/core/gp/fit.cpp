@@ -316,8 +316,7 @@ bool Trainer::sum_fits(const SumTraining& training) const {
     if (training.members < SumTraining::least_members || options_.search != Search::local ||
         rows >= SumModel::most_rows)
         return false;
-    const uint64_t limit = context_.memory().limit(), left = limit - std::min(limit, context_.memory().used());
-    return training_bytes(training, encoding_without_shifts(), rows, context_.threads()) <= left;
+    return training_bytes(training, encoding_without_shifts(), rows, context_.threads()) <= context_.memory().left();
 }
 
 FitResult Trainer::fit_sum(int members, uint64_t evaluations) {

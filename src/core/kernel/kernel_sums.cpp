@@ -145,7 +145,7 @@ Estimates KernelSums::State::evaluate(const Points& queries) {
     if (options.method == Method::automatic && device) return exact(queries, "a CUDA device evaluates them");
     if (options.method == Method::automatic && pairs < few_pairs) return exact(queries, "there are few pairs");
     const uint64_t bytes = bytes_to_sample(sizes(queries));
-    if (options.method == Method::automatic && bytes > context.memory().limit() - context.memory().used())
+    if (options.method == Method::automatic && bytes > context.memory().left())
         return exact(queries, "a sample would not fit in memory");
     context.memory().require(bytes, "sampled kernel sums");
     const Estimand estimand(quantity, *set);

@@ -305,7 +305,7 @@ Plan plan_sample(const KeySet& keys, const Estimand& estimand, const QueryGroups
     const SumSizes sizes{keys.rows(),    queries.rows(),     queries.dimensions(),
                          keys.columns(), estimand.is_mean(), team.size()};
     if (cost > worth_of_trees * std::min(plan.cost, 1.0) ||
-        bytes_of_random_trees(sizes) + bytes_to_sample(sizes) > context.memory().limit() - context.memory().used())
+        bytes_of_random_trees(sizes) + bytes_to_sample(sizes) > context.memory().left())
         return plan;
     constexpr auto trees_of_all = static_cast<double>(RandomTrees::most_trees);
     // One tree shows what all of them may find.

@@ -135,7 +135,7 @@ class BagBuilder {
     void append_table(const Bag& bag, const std::vector<int>& order, GenericJoin& join) {
         // Per row: its keys, those of the separators to its tables and to another bag, and whether it stays.
         const uint64_t row_bytes = sizeof(Key) * (order.size() + bag.tables.size() + 1) + 1;
-        const uint64_t fit = (memory_.limit() - std::min(memory_.limit(), memory_.used())) / row_bytes;
+        const uint64_t fit = memory_.left() / row_bytes;
         const uint64_t most = std::min(max_rows, 2 * fit + 1'000); // further there is no point in counting
         const uint64_t rows = join.count(most);
         Table made;

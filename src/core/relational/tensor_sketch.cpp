@@ -59,7 +59,7 @@ uint64_t TensorSketch::groups_of(uint64_t least_rows) const {
 // transform cannot be interrupted, and a very long one would take too long.
 uint64_t TensorSketch::least_rows(size_t terms) const {
     if (size_ > longest_transform) return std::numeric_limits<uint64_t>::max();
-    const uint64_t available = (context_.memory().limit() - context_.memory().used()) / 2;
+    const uint64_t available = context_.memory().left() / 2;
     const double bytes = static_cast<double>(terms) * static_cast<double>(frequencies_.blocks() * sizeof(Block));
     uint64_t least = 6 * static_cast<uint64_t>(std::bit_width(size_));
     while (static_cast<double>(groups_of(least)) * bytes > static_cast<double>(available)) least *= 2;

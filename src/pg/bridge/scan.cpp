@@ -46,7 +46,7 @@ class Columns : public RowSink {
     void reserve() {
         uint64_t rows = rows_per_batch;
         if (rows_ == 0) {
-            const uint64_t affordable = (budget_.limit() - budget_.used()) / 4 / sizeof(double) / (sinks_.size() + 1);
+            const uint64_t affordable = budget_.left() / 4 / sizeof(double) / (sinks_.size() + 1);
             rows = std::max(rows, std::min(expected_rows_ + rows_per_batch, affordable));
         }
         for (const ColumnSink& sink : sinks_) {
