@@ -11,11 +11,18 @@ FROM (SELECT (i::bigint * 7919 % 100003) / 50000.0::float8 AS x, (i::bigint * 10
 SELECT round(s.value::numeric, 4) AS score, round(s.std_error::numeric, 4) AS std_error, s.evaluations < 1000000 AS cheap
 FROM btml.kr_score('sensor', 'y', bandwidth => 0.05, method => 'sampled') s;
 
+SELECT * FROM btml.kr_score('SELECT i AS x, i % 2 AS y FROM generate_series(1, 4) i', 'y', bandwidth => 0.1);
+
 CREATE TABLE curve AS
 SELECT * FROM btml.select_bandwidth('sensor', 'kr', 'y', lower => 0.0001, upper => 1, steps => 21);
 SELECT round(bandwidth::numeric, 4) AS bandwidth, round(score::numeric, 3) AS score, round(std_error::numeric, 3) AS std_error
 FROM curve WHERE bandwidth = (SELECT min(bandwidth) FROM curve) OR bandwidth = (SELECT max(bandwidth) FROM curve);
 SELECT bandwidth BETWEEN 0.005 AND 0.2 AS sensible, round(score::numeric, 2) AS score FROM curve WHERE best;
+
+SELECT r.id, round(r.value::numeric, 1) AS y
+FROM btml.select_bandwidth('sensor', 'kr', 'y') s,
+     btml.kernel_regression('sensor', 'y', 'SELECT i AS id, i / 2.0 AS x FROM generate_series(1, 3) i', s.bandwidth) r
+WHERE s.best;
 
 CREATE VIEW plot AS
 SELECT 40 + 520 * (log(bandwidth) - min(log(bandwidth)) OVER ()) / (max(log(bandwidth)) OVER () - min(log(bandwidth)) OVER ()) AS x,
@@ -35,9 +42,9 @@ SELECT line FROM svg ORDER BY part, x;
 \pset tuples_only off
 
 CREATE TABLE sale AS
-SELECT i AS sale_id, (i::bigint * 7919 % 1009)::float8 AS price, repeat('-', 60) AS note FROM generate_series(1, 200000) i;
+SELECT i AS sale_id, (i::bigint * 7919 % 1009)::float8 AS price, repeat('-', 60) AS note FROM generate_series(1, 400000) i;
 
-SELECT abs(s.value / t.exact - 1) < 0.03 AS near, s.std_error > 0 AS sampled, s.evaluations < 100000 AS half_of_the_rows
+SELECT abs(s.value / t.exact - 1) < 0.03 AS near, s.std_error > 0 AS sampled, s.evaluations < 200000 AS half_of_the_rows
 FROM btml.approx_sum('SELECT price FROM sale', epsilon => 0.02) s, (SELECT sum(price) AS exact FROM sale) t;
 
 SET client_min_messages = warning;

@@ -50,18 +50,38 @@ SELECT (btml.kr_score('SELECT i AS x, CASE WHEN i < 4 THEN i END AS y FROM gener
 SELECT count(*), count(*) FILTER (WHERE best) AS best, bool_and(target_bandwidth IS NULL) AS no_target, bool_and(std_error = 0) AS exact, near(min(score), min(score) FILTER (WHERE best)) AS least,
     near(min(score), (SELECT (btml.kr_score('score.small', 'y', bandwidth)).value FROM btml.select_bandwidth('score.small', 'kr', 'y', steps => 10) WHERE best)) AS score FROM btml.select_bandwidth('score.small', 'kr', 'y', steps => 10);
 SELECT count(*), count(*) FILTER (WHERE best) AS best, min(bandwidth) AS lower, round(max(bandwidth)::numeric, 9) AS upper, count(DISTINCT target_bandwidth) AS targets FROM btml.select_bandwidth('score.small', 'kcde', 'y', lower => 0.1, upper => 0.9, steps => 9);
+-- As many rows as steps, wherever the best is; at an end of the range a NOTICE says what to widen.
+SELECT count(*) FROM btml.select_bandwidth('score.small', 'kr', 'y', lower => 5, upper => 9, steps => 8);
+SELECT count(*) FROM btml.select_bandwidth('score.small', 'kr', 'y', lower => 0.001, upper => 0.01, steps => 8);
+SELECT count(*) FROM btml.select_bandwidth('score.small', 'kcde', 'y', lower => 0.1, upper => 0.9, steps => 8);
+-- Targets of a few values make ever smaller bandwidths look good.
+SELECT count(*) FROM btml.select_bandwidth('SELECT a, b, round(y) AS y FROM score.small', 'kcde', 'y', lower => 0.1, upper => 0.9, steps => 5);
+-- Three rows, a constant target, equal points.
+SELECT count(*), bool_and(score >= 0) AS scores FROM btml.select_bandwidth('SELECT x, x AS y FROM unnest(ARRAY[0, 1, 3]) x', 'kr', 'y', steps => 3);
+SELECT count(*), bool_and(score > '-Infinity') AS scores FROM btml.select_bandwidth('SELECT x FROM unnest(ARRAY[0, 1, 3]) x', 'kde', steps => 3);
+SELECT count(*), bool_and(score > '-Infinity') AS scores FROM btml.select_bandwidth('SELECT x, x AS y FROM unnest(ARRAY[0, 1, 3]) x', 'kcde', 'y', steps => 3);
+SELECT count(*), max(score) FROM btml.select_bandwidth('SELECT a, b, 5 AS y FROM score.small', 'kr', 'y', steps => 4);
+SELECT count(*), bool_and(score < 0) AS scores FROM btml.select_bandwidth('SELECT a, b, 5 AS y FROM score.small', 'kcde', 'y', steps => 4);
+SELECT count(*), count(DISTINCT score) AS scores FROM btml.select_bandwidth('SELECT 1 AS x, i % 2 AS y FROM generate_series(1, 9) i', 'kr', 'y', lower => 0.1, upper => 1, steps => 4);
 -- A step of the grid is a factor of 16^(1/7).
 SELECT abs(ln(s.bandwidth / x.bandwidth)) <= ln(16) / 7 AS near, s.std_error > 0 AS sampled FROM btml.select_bandwidth('score.large', 'kr', 'y', lower => 0.05, upper => 0.8, method => 'sampled', steps => 12) s, btml.select_bandwidth('score.large', 'kr', 'y', lower => 0.05, upper => 0.8, method => 'exact', steps => 12) x WHERE s.best AND x.best;
 SELECT caught(format('SELECT count(*) FROM btml.select_bandwidth(%s)', a)) FROM unnest(ARRAY['''score.small'', ''lscv''', '''score.small'', ''kr''', '''score.small'', ''kde'', ''y''', '''score.small'', ''kr'', ''z''', '''score.small'', ''kr'', ''y'', lower => 0', '''score.small'', ''kr'', ''y'', lower => 2, upper => 1',
-    '''score.small'', ''kr'', ''y'', steps => 1', '''SELECT 1 AS x, i AS y FROM generate_series(1, 9) i'', ''kr'', ''y''', 'NULL, ''kde''', '''score.small'', NULL']) a;
+    '''score.small'', ''kr'', ''y'', steps => 1', '''SELECT 1 AS x, i AS y FROM generate_series(1, 9) i'', ''kr'', ''y''', '''SELECT CASE WHEN id > 1 THEN a ELSE ''''NaN'''' END AS a, b FROM score.small'', ''kde''', '''SELECT a, CASE WHEN id > 1 THEN y ELSE ''''NaN'''' END AS y FROM score.small'', ''kcde'', ''y''', '''SELECT a FROM score.small WHERE id = 1'', ''kde''', 'NULL, ''kde''', '''score.small'', NULL']) a;
 
 -- Sums from a sample of pages; what cannot be sampled, or is too small, is summed exactly.
-CREATE TABLE pages AS SELECT i, (i::bigint * 7919 % 1009)::float8 AS v, repeat('x', 150) AS filler FROM generate_series(1, 40000) i;
+CREATE TABLE pages WITH (fillfactor = 20, autovacuum_enabled = off) AS SELECT i, (i::bigint * 7919 % 1009)::float8 AS v, CASE i WHEN 777 THEN 1e9 ELSE i::bigint * 7919 % 1009 END AS w, repeat('x', 150) AS filler FROM generate_series(1, 40000) i;
 SELECT abs((e).value / s - 1) < 0.05 AS near, (e).std_error BETWEEN 1e-9 AND 0.026 * s AS sampled, (e).value BETWEEN (e).lower AND (e).upper AS ordered, (e).evaluations BETWEEN 1000 AND 35000 AS rows FROM (SELECT sum(v) AS s FROM pages) t, btml.approx_sum('SELECT v FROM score.pages', 0.05) e;
 SELECT abs((e).value / s - 1) < 0.2 AS near, (e).std_error > 0 AS sampled FROM (SELECT sum(v) AS s FROM pages WHERE i % 2 = 0) t, btml.approx_sum('SELECT v FROM score.pages WHERE i % 2 = 0', 0.1) e;
 SELECT count(*) FILTER (WHERE abs((e).value / s - 1) > 0.03) <= 4 AS kept FROM (SELECT sum(v) AS s FROM pages) t, generate_series(1, 20) seed, btml.approx_sum('SELECT v FROM score.pages', 0.03, seed => seed) e;
 SELECT btml.approx_sum('SELECT v FROM score.pages', 0.05, seed => 3) = btml.approx_sum('SELECT v FROM score.pages', 0.05, seed => 3) AS same;
 SELECT btml.approx_sum('SELECT v FROM score.pages WHERE i <= 100') AS clustered, btml.approx_sum('SELECT i FROM generate_series(1, 100) i') AS function, btml.approx_sum('SELECT NULL::int') AS nothing, btml.approx_sum('SELECT v FROM score.pages WHERE false') AS empty;
+-- One value is nearly all of the sum: a table of few pages is summed exactly, and so is a larger one whose statistics know of it.
+CREATE TABLE one_huge AS SELECT CASE i WHEN 20000 THEN 1e9 ELSE 1 END AS v FROM generate_series(1, 40000) i;
+SELECT btml.approx_sum('SELECT v FROM score.one_huge');
+SELECT (btml.approx_sum('SELECT w FROM score.pages')).std_error > 0 AS unseen;
+ALTER TABLE pages ALTER w SET STATISTICS 1000;
+ANALYZE pages (v, w);
+SELECT (btml.approx_sum('SELECT w FROM score.pages')).value = (SELECT sum(w) FROM pages) AS exact, (btml.approx_sum('SELECT v FROM score.pages', 0.05)).std_error > 0 AS sampled;
 CREATE TABLE parted (k int, v numeric) PARTITION BY RANGE (k);
 CREATE TABLE parted_low PARTITION OF parted FOR VALUES FROM (0) TO (50);
 CREATE TABLE parted_high PARTITION OF parted FOR VALUES FROM (50) TO (200);

@@ -56,11 +56,11 @@ std::optional<Estimate> by_sampling(const Source& source, const kernel::PageSamp
                                     uint64_t& rows, RunContext& context) {
     const std::optional<PageSample> sample = PageSample::of(source);
     if (!sample || sample->pages() < kernel::least_pages) return std::nullopt;
-    double fraction = std::max(kernel::first_fraction,
-                               static_cast<double>(kernel::least_pages) / 2 / static_cast<double>(sample->pages()));
+    const double largest = sample->largest_known();
+    double fraction = kernel::first_fraction(sample->pages());
     while (fraction < 0.5 + 1e-9) {
         const Buffer<double> totals = sample->totals(fraction, seed, rows, context);
-        const PageEstimate estimate = kernel::estimate_sum(totals.span(), sample->pages(), options);
+        const PageEstimate estimate = kernel::estimate_sum(totals.span(), sample->pages(), largest, options);
         if (estimate.precise) {
             const double half = kernel::half_width(estimate, options);
             return Estimate{estimate.sum, estimate.std_error, estimate.sum - half, estimate.sum + half,

@@ -40,6 +40,27 @@ SelectionRequest read_request(const Arguments& arguments) {
     return request;
 }
 
+// Where the best is at an end of what was searched, a better one may be beyond, unless all are the same.
+void report_ends(const std::vector<kernel::ScoredBandwidth>& curve) {
+    if (std::all_of(curve.begin(), curve.end(), [&](const auto& row) { return row.score == curve[0].score; })) return;
+    const auto best = std::find_if(curve.begin(), curve.end(), [](const auto& row) { return row.best; });
+    const auto notice = [](const char* what, const char* end, const char* hint) {
+        pg_call([=] {
+            ereport(NOTICE, (errmsg("the best %s is at the %s end of its range", what, end), errhint("%s", hint)));
+        });
+    };
+    const auto by_target = [](const auto& a, const auto& b) { return a.bandwidths.target < b.bandwidths.target; };
+    const auto [least, most] = std::minmax_element(curve.begin(), curve.end(), by_target);
+    if (best->bandwidths.x == curve.front().bandwidths.x)
+        notice("bandwidth", "lower", "A smaller \"lower\" shows whether the score falls further.");
+    if (best->bandwidths.x == curve.back().bandwidths.x)
+        notice("bandwidth", "upper", "A larger \"upper\" shows whether the score falls further.");
+    if (least->bandwidths.target == most->bandwidths.target) return;
+    const char* const hint = "btml.kcde_score at others shows whether the score falls further.";
+    if (best->bandwidths.target == least->bandwidths.target) notice("target bandwidth", "lower", hint);
+    if (best->bandwidths.target == most->bandwidths.target) notice("target bandwidth", "upper", hint);
+}
+
 } // namespace
 
 // btml.select_bandwidth(source text, score text, target name, lower float8, upper float8, steps int, … as kde_score)
@@ -50,8 +71,9 @@ BTML_FUNCTION(btml_select_bandwidth) {
     BackendContext context("select_bandwidth");
     kernel::ScoreRows points = read_score_rows(request.source, request.target, request.scaled, context);
     ThreadTeam team(context);
-    for (const kernel::ScoredBandwidth& row :
-         kernel::select_bandwidth(std::move(points), request.kind, request.options, team, context)) {
+    const std::vector<kernel::ScoredBandwidth> curve =
+        kernel::select_bandwidth(std::move(points), request.kind, request.options, team, context);
+    for (const kernel::ScoredBandwidth& row : curve) {
         rows.add_number(row.bandwidths.x);
         if (request.kind == ScoreKind::kcde)
             rows.add_number(row.bandwidths.target);
@@ -62,6 +84,7 @@ BTML_FUNCTION(btml_select_bandwidth) {
         rows.add_boolean(row.best);
         rows.finish_row();
     }
+    report_ends(curve);
     return rows.done();
 }
 

@@ -5,11 +5,14 @@ extern "C" {
 #include "access/table.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_statistic.h"
 #include "common/hashfn.h"
 #include "parser/parse_func.h"
 #include "storage/bufmgr.h"
 #include "storage/itemptr.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 }
 
 namespace btml::pg {
@@ -30,6 +33,19 @@ RangeTblEntry* plain_table(const Query* query) {
                        (table->relkind == RELKIND_RELATION || table->relkind == RELKIND_MATVIEW) &&
                        !(table->inh && has_subclass(table->relid));
     return plain ? table : nullptr;
+}
+
+// Of the most common values, or the histogram's bounds.
+double largest_of(HeapTuple statistics, int slot_kind, NumberKind kind) {
+    AttStatsSlot slot;
+    if (!get_attstatsslot(&slot, statistics, slot_kind, InvalidOid, ATTSTATSSLOT_VALUES)) return 0;
+    double largest = 0;
+    for (int i = 0; i < slot.nvalues; i++) {
+        const double x = to_number(slot.values[i], kind);
+        largest = std::max(largest, std::isfinite(x) ? std::abs(x) : std::numeric_limits<double>::infinity());
+    }
+    free_attstatsslot(&slot);
+    return largest;
 }
 
 // The query over a sample of its table, with the row's place as a second column.
@@ -129,6 +145,22 @@ PageSample::PageSample(const Query* query, const char* sql, Oid table, NumberKin
           table_close(relation, NoLock);
           return pages;
       })) {}
+
+double PageSample::largest_known() const {
+    const auto* const entry = static_cast<const TargetEntry*>(linitial(query_->targetList));
+    if (!IsA(entry->expr, Var)) return 0;
+    const Var* const column = reinterpret_cast<const Var*>(entry->expr);
+    const RangeTblEntry* const table = plain_table(query_);
+    return pg_call([=, this] {
+        HeapTuple const statistics = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table->relid),
+                                                     Int16GetDatum(column->varattno), BoolGetDatum(false));
+        if (!HeapTupleIsValid(statistics)) return 0.0;
+        const double largest = std::max(largest_of(statistics, STATISTIC_KIND_MCV, kind_),
+                                        largest_of(statistics, STATISTIC_KIND_HISTOGRAM, kind_));
+        ReleaseSysCache(statistics);
+        return largest;
+    });
+}
 
 Buffer<double> PageSample::totals(double fraction, uint64_t seed, uint64_t& rows, RunContext& context) const {
     const double percent = std::min(100.0, 100 * fraction), repeatable = static_cast<double>(seed % 1'000'000'007);

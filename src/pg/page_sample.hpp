@@ -12,6 +12,9 @@ class PageSample {
     static std::optional<PageSample> of(const Source& source);
 
     uint64_t pages() const { return pages_; }
+    // The largest magnitude among the values that the planner's statistics (pg_stats) hold of the column summed; 0
+    // where they hold none, or an expression is summed. The query may leave out the row that has it.
+    double largest_known() const;
     // Totals of the pages drawn, of the first output column over the rows that the query gives; NULLs are skipped.
     // The same seed and a larger fraction draw the same pages and more. Error out_of_range for NaN and infinities.
     Buffer<double> totals(double fraction, uint64_t seed, uint64_t& rows, RunContext& context) const;

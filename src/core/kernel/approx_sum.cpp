@@ -2,7 +2,6 @@
 
 #include "core/kernel/stratified_mean.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace btml::kernel {
@@ -11,7 +10,8 @@ namespace {
 
 constexpr uint64_t least_drawn = 100;
 constexpr double pages_per_squared_skewness = 25;
-constexpr double most_fraction = 0.35; // beyond it a sample, whose pages are read one by one, saves no time
+constexpr double most_influence = 1.0 / 16; // of epsilon: how far one page may move the sum
+constexpr double most_fraction = 0.35;      // beyond it a sample, whose pages are read one by one, saves no time
 constexpr double margin = 1.2;
 
 } // namespace
@@ -20,27 +20,31 @@ double half_width(const PageEstimate& estimate, const PageSampling& options) {
     return normal_quantile((1 + options.confidence) / 2) * estimate.std_error;
 }
 
-PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, const PageSampling& options) {
+PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, double largest_known,
+                          const PageSampling& options) {
     const double drawn = static_cast<double>(totals.size()), all = static_cast<double>(pages);
-    double mean = 0, second = 0, third = 0;
+    double mean = 0, second = 0, third = 0, largest = largest_known;
     for (const double total : totals) mean += total / drawn;
     for (const double total : totals) {
         const double difference = total - mean;
         second += difference * difference;
         third += difference * difference * difference;
+        largest = std::max(largest, std::abs(difference));
     }
     const double variance = drawn > 1 ? second / (drawn - 1) : 0;
     const double skewness = second > 0 ? third / drawn / std::pow(second / drawn, 1.5) : 0;
     const double quantile = normal_quantile((1 + options.confidence) / 2);
     const double error = std::sqrt(variance / drawn * (1 - drawn / all));
     const double most_error = options.epsilon * std::abs(mean) / (1 + options.epsilon) / quantile;
-    const double pages_for_skewness = std::max<double>(least_drawn, pages_per_squared_skewness * skewness * skewness);
     // Pages of nothing but zeros say nothing of what the others hold.
-    PageEstimate estimate{mean * all, error * all, mean != 0 && drawn >= pages_for_skewness && error <= most_error, 1};
+    const double pages_for_largest = mean != 0 ? largest / (most_influence * options.epsilon * std::abs(mean)) : all;
+    const double least = std::max(
+        {static_cast<double>(least_drawn), pages_per_squared_skewness * skewness * skewness, pages_for_largest});
+    PageEstimate estimate{mean * all, error * all, mean != 0 && drawn >= least && error <= most_error, 1};
     if (totals.size() < 2 || estimate.precise) return estimate;
     // m with variance/m·(1 − m/pages) = most_error².
     const double wanted = most_error > 0 ? variance / (most_error * most_error + variance / all) : all;
-    const double fraction = margin * std::max(wanted, pages_for_skewness) / all;
+    const double fraction = margin * std::max(wanted, least) / all;
     // The same sample again would say the same.
     if (fraction <= most_fraction) estimate.fraction = std::max(fraction, 1.5 * drawn / all);
     return estimate;

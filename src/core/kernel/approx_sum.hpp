@@ -3,6 +3,7 @@
 // of pages times the mean of their totals, its error that of a sample of pages without replacement.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -16,15 +17,20 @@ struct PageEstimate {
     double sum, std_error;
     bool precise;    // the relative error is at most epsilon with this confidence, by the normal approximation, and the
                      // sample is large enough for that: at least 25 times the squared skewness of the totals (Cochran:
-                     // Sampling Techniques, section 2.15)
+                     // Sampling Techniques, section 2.15), and so large that no page moves the sum by epsilon/16: else
+                     // those not drawn that are as large, or larger, may be what the sum is made of
     double fraction; // where it is not: of the pages, to draw next; 1: nothing short of all will do
 };
 
-inline constexpr uint64_t least_pages = 300; // of a table that is worth sampling
-inline constexpr double first_fraction = 0.02;
+inline constexpr uint64_t least_pages = 4'000; // of a table that is worth sampling: fewer are read in no time
+inline double first_fraction(uint64_t pages) {
+    return std::max(0.02, 200.0 / static_cast<double>(pages));
+}
 
-// totals: of the pages drawn, of `pages` in all.
-PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, const PageSampling& options);
+// totals: of the pages drawn, of `pages` in all. largest_known: a magnitude that some value of the table is known to
+// have; it counts as if it were met.
+PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, double largest_known,
+                          const PageSampling& options);
 
 // Of the confidence interval, to each side.
 double half_width(const PageEstimate& estimate, const PageSampling& options);

@@ -73,15 +73,13 @@ std::vector<double> grid(const Range& range, int steps) {
     return points;
 }
 
-// `steps` points between the neighbours of the best of a grid, none of them on it.
-std::vector<double> refinement(const Range& range, const std::vector<double>& coarse, double best, int steps) {
-    const double ratio = std::pow(range.upper / range.lower, 1.0 / static_cast<double>(coarse.size() - 1));
-    const int below = steps / 2, above = steps - below;
+// `steps` points between the neighbours of the best of a grid, none of them on it; at an end, all on the one side.
+std::vector<double> refinement(const std::vector<double>& coarse, double best, int steps) {
+    const double ratio = std::pow(coarse.back() / coarse.front(), 1.0 / static_cast<double>(coarse.size() - 1));
+    const int below = best == coarse.front() ? 0 : best == coarse.back() ? steps : steps / 2, above = steps - below;
     std::vector<double> points;
-    for (int i = 1; i <= below; i++)
-        if (best > range.lower * 1.0001) points.push_back(best / std::pow(ratio, i / (below + 1.0)));
-    for (int i = 1; i <= above; i++)
-        if (best < range.upper / 1.0001) points.push_back(best * std::pow(ratio, i / (above + 1.0)));
+    for (int i = 1; i <= below; i++) points.push_back(best / std::pow(ratio, i / (below + 1.0)));
+    for (int i = 1; i <= above; i++) points.push_back(best * std::pow(ratio, i / (above + 1.0)));
     return points;
 }
 
@@ -182,20 +180,21 @@ class Curve {
 void search(Curve& curve, ScoreKind kind, const Range& range, const Range& targets, int steps) {
     const int coarse = std::max(std::min(steps, 3), steps * 2 / 3);
     const std::vector<double> points = grid(range, coarse);
-    const double usual_target = kind == ScoreKind::kcde ? std::sqrt(targets.lower * targets.upper) : 0;
+    const std::vector<double> target_points = grid(targets, steps);
+    const double usual_target = kind == ScoreKind::kcde ? target_points[target_points.size() / 2] : 0;
     std::vector<Bandwidths> next;
     for (const double x : points) next.push_back({x, usual_target});
     curve.add(next);
     if (kind == ScoreKind::kcde) {
         next.clear();
         const double x = curve.best().x;
-        for (const double y : grid(targets, steps))
-            if (std::abs(y / usual_target - 1) > 1e-9) next.push_back({x, y});
+        for (const double y : target_points)
+            if (y != usual_target) next.push_back({x, y});
         curve.add(next);
     }
     const Bandwidths best = curve.best();
     next.clear();
-    for (const double x : refinement(range, points, best.x, steps - coarse)) next.push_back({x, best.target});
+    for (const double x : refinement(points, best.x, steps - coarse)) next.push_back({x, best.target});
     curve.add(next);
 }
 

@@ -21,11 +21,12 @@ struct ScoredBandwidth {
     bool best;
 };
 
-// The curve in ascending order of bandwidths: a logarithmic grid of two thirds of the steps, the others between the
-// neighbours of its best. For kcde, grids of x, of the target and of x again, each at the best of the one before.
-// The range of x by default: from half of the distance that one in ten rows has to the nearest other row (of those that
-// differ) to twice the root mean square of the coordinates' standard deviations. Errors: those of Scores;
-// invalid_argument where all points are the same and no range is given, and for a lower bound not below the upper.
+// The curve in ascending order of bandwidths: a logarithmic grid of two thirds of the steps (but three at least where
+// there are as many), the others between the neighbours of its best. For kcde, grids of x, of the target and of x
+// again, each at the best of the one before: 2 · steps − 1 in all. The range of x by default: from half of the distance
+// that one in ten rows has to the nearest other row (of those that differ) to twice the root mean square of the
+// coordinates' standard deviations. Errors: those of Scores; invalid_argument where all points are the same and no
+// range is given, and for a lower bound not below the upper.
 std::vector<ScoredBandwidth> select_bandwidth(ScoreRows rows, ScoreKind kind, const SelectionOptions& options,
                                               ThreadTeam& team, RunContext& context);
 
