@@ -94,7 +94,7 @@ struct Coverage {
 Coverage coverage(ScoreKind kind, bool heavy, uint64_t seeds) {
     QuietContext context(2);
     ThreadTeam team(context);
-    const auto make = [&] { return score_rows(7'000, 2, 31, context.memory(), {true, heavy}); };
+    const auto make = [&] { return score_rows(5'000, 2, 31, context.memory(), {true, heavy}); };
     ScoreOptions options;
     options.method = ScoreMethod::exact;
     Scores exact(make(), kind, options, context);

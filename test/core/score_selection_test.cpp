@@ -29,8 +29,8 @@ TEST(SelectBandwidth, ChoosesAsTheExactCurveDoes) {
     SelectionOptions options;
     options.steps = 12;
     for (const ScoreKind kind : {ScoreKind::kr, ScoreKind::kde}) {
-        const auto exact = select(4'000, kind, ScoreMethod::exact, context, options);
-        const auto sampled = select(4'000, kind, ScoreMethod::sampled, context, options);
+        const auto exact = select(2'500, kind, ScoreMethod::exact, context, options);
+        const auto sampled = select(2'500, kind, ScoreMethod::sampled, context, options);
         ASSERT_EQ(exact.size(), 12U);
         ASSERT_EQ(sampled.size(), 12U);
         const double grid_step = std::pow(exact.back().bandwidths.x / exact.front().bandwidths.x, 1.0 / 7);
@@ -62,8 +62,8 @@ TEST(SelectBandwidth, SampledConditionalDensitiesChooseAsTheExactOnesDo) {
     QuietContext context(2);
     SelectionOptions options;
     options.steps = 9;
-    const auto exact = select(3'000, ScoreKind::kcde, ScoreMethod::exact, context, options);
-    const auto sampled = select(3'000, ScoreKind::kcde, ScoreMethod::sampled, context, options);
+    const auto exact = select(1'600, ScoreKind::kcde, ScoreMethod::exact, context, options);
+    const auto sampled = select(1'600, ScoreKind::kcde, ScoreMethod::sampled, context, options);
     double x[2] = {1e9, 0}, target[2] = {1e9, 0};
     for (const auto& [bandwidths, score, std_error, best] : exact) {
         EXPECT_EQ(std_error, 0);
@@ -87,8 +87,8 @@ TEST(SelectBandwidth, SampledCurvesAreTheExactOnes) {
     for (const ScoreKind kind : {ScoreKind::kr, ScoreKind::kcde}) {
         ScoreOptions exactly;
         exactly.method = ScoreMethod::exact;
-        Scores exact(score_rows(2'500, 2, 3, context.memory()), kind, exactly, context);
-        for (const ScoredBandwidth& row : select(2'500, kind, ScoreMethod::sampled, context, options))
+        Scores exact(score_rows(1'600, 2, 3, context.memory()), kind, exactly, context);
+        for (const ScoredBandwidth& row : select(1'600, kind, ScoreMethod::sampled, context, options))
             EXPECT_NEAR(row.score, exact.estimate(row.bandwidths, team).value, 4 * row.std_error + 1e-9)
                 << row.bandwidths.x << " " << row.bandwidths.target;
     }
