@@ -174,6 +174,15 @@ SET btml.memory_limit = '1MB';
 SELECT * FROM btml.kernel_sum('SELECT i AS a, i AS b FROM generate_series(1, 1000000) i', 'SELECT 1 AS a, 1 AS b', 1);
 -- Refused before the work starts.
 SELECT * FROM btml.kernel_sum('SELECT i AS a, i AS b FROM generate_series(1, 20000) i', 'SELECT 1 AS a, 1 AS b', 1);
+-- Queries that are too many to hold are answered a part at a time, and epsilon holds for all of them together.
+SET btml.memory_limit = '16MB';
+CREATE VIEW many_keys AS SELECT (i * 7919 % 2003) / 100.0 AS a, (i * 104729 % 1999) / 100.0 AS b FROM generate_series(1, 2000) i;
+CREATE VIEW many_queries AS SELECT i AS id, i % 641 / 32.0 AS a, i % 613 / 32.0 AS b FROM generate_series(1, 400000) i;
+WITH answer AS (SELECT e.id, e.value AS exact, s.value AS sampled, s.std_error
+                FROM btml.kernel_sum('many_keys', 'many_queries', 2, method => 'exact') e
+                JOIN btml.kernel_sum('many_keys', 'many_queries', 2, epsilon => 0.5, method => 'sampled', verbose => true) s USING (id))
+SELECT count(*), max(exact) > 100 AS large, sqrt(sum((sampled - exact) ^ 2)) <= 0.5 * sqrt(2000) AS within,
+       sum(std_error) > 0 AS sampled FROM answer;
 RESET btml.memory_limit;
 -- With the caller's rights.
 CREATE ROLE btml_kernel_stranger;

@@ -2,6 +2,7 @@
 #include "core/kernel/bandwidth_selection.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
+#include "pg/kernel_options.hpp"
 #include "pg/option_values.hpp"
 #include "pg/score_options.hpp"
 
@@ -36,7 +37,7 @@ SelectionRequest read_request(const Arguments& arguments) {
     if (!arguments.is_null(4)) request.options.upper = read_bandwidth(arguments, 4, "upper");
     request.options.steps = read_count(arguments, 5, "steps", 2, 1000);
     request.options.score = read_score_options(arguments, 6);
-    request.scaled = read_scale(arguments, 13);
+    request.scaled = read_scale(arguments, 13) == kernel::Scale::sd;
     return request;
 }
 

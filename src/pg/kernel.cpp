@@ -1,11 +1,9 @@
 // SQL functions of kernel sums: btml.kernel_sum and its kin.
 #include "core/kernel/attention.hpp"
-#include "core/kernel/kernel_tail.hpp"
-#include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/estimate.hpp"
 #include "pg/guc.hpp"
+#include "pg/kernel_options.hpp"
 #include "pg/point_source.hpp"
 
 namespace btml::pg {
@@ -57,12 +55,12 @@ struct Request {
 // The options from `kernel` on, as most functions have them.
 void read_options(const Arguments& arguments, int first, Request& request) {
     Options& options = request.options;
-    options.kernel = kernel::kernel_named(arguments.string(first, "kernel"));
+    options.kernel = read_kernel(arguments, first);
     options.epsilon = arguments.number(first + 1, "epsilon");
     options.confidence = arguments.number(first + 2, "confidence");
-    options.method = kernel::method_named(arguments.string(first + 3, "method"));
+    options.method = read_method(arguments, first + 3);
     options.seed = static_cast<uint64_t>(arguments.bigint(first + 4, "seed"));
-    options.scale = kernel::scale_named(arguments.string(first + 5, "scale"));
+    options.scale = read_scale(arguments, first + 5);
     request.verbose = arguments.boolean(first + 6, "verbose");
     options.check();
 }
@@ -154,75 +152,129 @@ class Answers {
     const Request& request_;
 };
 
-void report(const kernel::Report& report, RunContext& context) {
+// first: how many queries it is of, where there are more; or 0.
+void report(const kernel::Report& report, uint64_t first, RunContext& context) {
     if (const char* const failure = report.device_failure.c_str(); *failure)
         pg_call([=] { ereport(NOTICE, (errmsg("kernel sums run on the CPU: %s", failure))); });
-    std::string text =
-        format("%s sums over %llu distinct keys: %s; %.3g %% of the pairs were evaluated",
-               report.method == Method::exact ? "exact" : "sampled", static_cast<unsigned long long>(report.keys),
-               report.reason.c_str(), 100 * report.evaluated);
+    std::string text = first > 0 ? format("the first %llu queries: ", static_cast<unsigned long long>(first)) : "";
+    text += format("%s sums over %llu distinct keys: %s; %.3g %% of the pairs were evaluated",
+                   report.method == Method::exact ? "exact" : "sampled", static_cast<unsigned long long>(report.keys),
+                   report.reason.c_str(), 100 * report.evaluated);
     if (report.method == Method::sampled)
         text += format("; the estimated relative error is %.2g", report.relative_error);
     context.note(text);
 }
 
-// Exact sums take the queries as they come, some at a time; others need all of them together.
+// Answers queries as they are read, many at a time, so that what is held does not grow with their number. Of none sums,
+// where there are no keys.
 template <class Sums>
-void answer(const Request& request, const PointSource& queries, Sums* sums, size_t dimensions, ResultRows& rows,
-            RunContext& context) {
-    constexpr size_t queries_at_once = 16384;
-    const bool streams = request.options.method == Method::exact || !sums;
-    Answers answers(rows, request);
-    PointIds ids(context.memory());
-    std::optional<Points> points;
-    bool reported = false;
-    const auto evaluate = [&] {
-        if (ids.size() == 0) return;
-        if (!sums) {
-            answers.add_without_keys(ids);
-        } else {
-            const Estimates estimates = sums->evaluate(*points);
-            answers.add(ids, estimates);
-            if (!std::exchange(reported, true)) report(estimates.report, context);
-            points->clear();
+class Stream {
+  public:
+    Stream(const Request& request, const PointSource& queries, std::optional<Sums>& sums, uint64_t keys,
+           size_t dimensions, ResultRows& rows, RunContext& context)
+        : queries_(queries),
+          sums_(sums),
+          dimensions_(dimensions),
+          answers_(rows, request),
+          ids_(context.memory()),
+          points_(sums ? dimensions : 1, context.memory(), "queries"),
+          context_(context),
+          exact_(request.options.method == Method::exact || !sums),
+          at_once_(exact_ ? 16'384 : std::max<uint64_t>(131'072, keys)) {}
+
+    void answer() {
+        if (exact_) {
+            answer_parts(0);
+            return;
         }
-        ids.clear();
-    };
-    queries.read(
-        [&](const PointRow& row) {
-            if (sums) {
-                if (row.x.size() != dimensions)
-                    throw Error(ErrorCode::invalid_argument,
-                                format("the queries are of dimension %zu, the keys of dimension %zu", row.x.size(),
-                                       dimensions));
-                if (!points) points.emplace(dimensions, context.memory(), "queries");
-                points->append(row.x);
-            }
-            ids.add(row);
-            if (streams && ids.size() == queries_at_once) evaluate();
-        },
-        context);
-    evaluate();
+        // A sample is for a number of queries; to know it, those that are too many to hold are read twice.
+        const uint64_t all = queries_.read(
+            [&](const PointRow& row) {
+                if (ids_.size() < at_once_) add(row);
+            },
+            context_);
+        if (all <= at_once_) {
+            answer_part(all);
+            return;
+        }
+        clear();
+        const uint64_t parts = (all + at_once_ - 1) / at_once_;
+        at_once_ = (all + parts - 1) / parts;
+        answer_parts(all);
+    }
+
+  private:
+    void add(const PointRow& row) {
+        if (sums_) {
+            if (row.x.size() != dimensions_)
+                throw Error(
+                    ErrorCode::invalid_argument,
+                    format("the queries are of dimension %zu, the keys of dimension %zu", row.x.size(), dimensions_));
+            points_.append(row.x);
+        }
+        ids_.add(row);
+    }
+    void answer_parts(uint64_t all) {
+        queries_.read(
+            [&](const PointRow& row) {
+                add(row);
+                if (ids_.size() == at_once_) answer_part(all);
+            },
+            context_);
+        answer_part(all);
+    }
+    void answer_part(uint64_t all) {
+        if (ids_.size() == 0) return;
+        if (sums_) {
+            const Estimates estimates = sums_->evaluate(points_, all);
+            answers_.add(ids_, estimates);
+            if (!std::exchange(reported_, true))
+                report(estimates.report, all > ids_.size() ? ids_.size() : 0, context_);
+        } else {
+            answers_.add_without_keys(ids_);
+        }
+        clear();
+    }
+    void clear() {
+        points_.clear();
+        ids_.clear();
+    }
+
+    const PointSource& queries_;
+    std::optional<Sums>& sums_;
+    const size_t dimensions_;
+    Answers answers_;
+    PointIds ids_;
+    Points points_;
+    RunContext& context_;
+    const bool exact_;
+    uint64_t at_once_;
+    bool reported_ = false;
+};
+
+template <class Sums, class... Which>
+void answer(const Request& request, const PointSource& queries, std::optional<Keys> keys, ResultRows& rows,
+            RunContext& context, Which... which) {
+    Options options = request.options;
+    options.cuda_library = cuda_library();
+    const size_t dimensions = keys ? keys->points.dimensions() : 0;
+    const uint64_t count = keys ? keys->rows() : 0;
+    std::optional<Sums> sums;
+    if (keys) sums.emplace(std::move(*keys), which..., options, context);
+    keys.reset();
+    Stream<Sums>(request, queries, sums, count, dimensions, rows, context).answer();
 }
 
 Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, const Request& request) {
     ResultRows rows(fcinfo);
     BackendContext context(function, request.verbose);
-    Options options = request.options;
-    options.cuda_library = cuda_library();
     const PointSource key_source(request.keys, "keys", {false, true, request.values, request.arrays});
     const PointSource query_source(request.queries, "queries", {true, false, {}, false}, key_source);
     std::optional<Keys> keys = read_keys(key_source, request, context);
-    const size_t dimensions = keys ? keys->points.dimensions() : 0;
-    if (request.arrays) {
-        std::optional<kernel::Attention> attention;
-        if (keys) attention.emplace(std::move(*keys), options, context);
-        answer(request, query_source, attention ? &*attention : nullptr, dimensions, rows, context);
-    } else {
-        std::optional<kernel::KernelSums> sums;
-        if (keys) sums.emplace(std::move(*keys), request.quantity, options, context);
-        answer(request, query_source, sums ? &*sums : nullptr, dimensions, rows, context);
-    }
+    if (request.arrays)
+        answer<kernel::Attention>(request, query_source, std::move(keys), rows, context);
+    else
+        answer<kernel::KernelSums>(request, query_source, std::move(keys), rows, context, request.quantity);
     return rows.done();
 }
 
@@ -277,87 +329,12 @@ BTML_FUNCTION(btml_attention) {
     options.bandwidth = 1; // of no use here
     options.epsilon = arguments.number(3, "epsilon");
     options.confidence = arguments.number(4, "confidence");
-    options.method = kernel::method_named(arguments.string(5, "method"));
+    options.method = read_method(arguments, 5);
     options.seed = static_cast<uint64_t>(arguments.bigint(6, "seed"));
-    options.scale = kernel::scale_named(arguments.string(7, "scale"));
+    options.scale = read_scale(arguments, 7);
     request.verbose = arguments.boolean(8, "verbose");
     options.check();
     return kernel_sums(fcinfo, "attention", request);
-}
-
-namespace {
-
-struct TailPoints {
-    std::optional<Points> keys, queries;
-};
-
-std::optional<Points> read_points(const PointSource& source, const char* what, RunContext& context) {
-    std::optional<Points> points;
-    source.read(
-        [&](const PointRow& row) {
-            if (!points) points.emplace(row.x.size(), context.memory(), what);
-            points->append(row.x);
-        },
-        context);
-    if (!points) throw Error(ErrorCode::invalid_argument, format("there are no %s", what));
-    return points;
-}
-
-TailPoints read_tail_points(const std::string& keys, const std::string& queries, RunContext& context) {
-    const PointSource key_source(keys, "keys", {});
-    const PointSource query_source(queries, "queries", {}, key_source);
-    return {read_points(key_source, "keys", context), read_points(query_source, "queries", context)};
-}
-
-} // namespace
-
-// btml.kernel_tail_ratio(keys, queries, bandwidth, method, seed, scale) → estimate
-BTML_FUNCTION(btml_kernel_tail_ratio) {
-    const Arguments arguments(fcinfo);
-    const std::string keys = arguments.string(0, "keys"), queries = arguments.string(1, "queries");
-    Options options;
-    options.bandwidth = arguments.number(2, "bandwidth");
-    options.method = kernel::method_named(arguments.string(3, "method"));
-    options.seed = static_cast<uint64_t>(arguments.bigint(4, "seed"));
-    options.scale = kernel::scale_named(arguments.string(5, "scale"));
-    options.check();
-    BackendContext context("kernel_tail_ratio");
-    const TailPoints points = read_tail_points(keys, queries, context);
-    const kernel::TailRatio ratio = kernel::kernel_tail_ratio(*points.keys, *points.queries, options, context);
-    constexpr double z = 1.96; // of 95 %
-    return estimate_datum(fcinfo, {ratio.value, ratio.std_error, std::max(0.0, ratio.value - z * ratio.std_error),
-                                   ratio.value + z * ratio.std_error, static_cast<int64>(ratio.evaluations)});
-}
-
-// btml.kernel_tail_profile(keys, queries, bandwidth, prefixes, scale) → table(prefix int, tail_ratio float8,
-// nth_to_next float8, nth_to_2nth float8)
-BTML_FUNCTION(btml_kernel_tail_profile) {
-    const Arguments arguments(fcinfo);
-    const std::string keys = arguments.string(0, "keys"), queries = arguments.string(1, "queries");
-    Options options;
-    options.bandwidth = arguments.number(2, "bandwidth");
-    std::vector<uint64_t> prefixes;
-    if (!arguments.is_null(3))
-        for (const int prefix : arguments.integers(3, "prefixes")) {
-            if (prefix < 1)
-                throw Error(ErrorCode::invalid_argument, format("prefixes contains %d", prefix), "",
-                            "Prefixes are numbers of points, from 1.");
-            prefixes.push_back(static_cast<uint64_t>(prefix));
-        }
-    options.scale = kernel::scale_named(arguments.string(4, "scale"));
-    options.check();
-    ResultRows rows(fcinfo);
-    BackendContext context("kernel_tail_profile");
-    const TailPoints points = read_tail_points(keys, queries, context);
-    for (const kernel::TailOfPrefix& tail :
-         kernel::kernel_tail_profile(*points.keys, *points.queries, options, prefixes, context)) {
-        rows.add_integer(static_cast<int32>(tail.prefix));
-        rows.add_number(tail.tail_ratio);
-        rows.add_number(tail.nth_to_next);
-        rows.add_number(tail.nth_to_2nth);
-        rows.finish_row();
-    }
-    return rows.done();
 }
 
 } // namespace btml::pg

@@ -1,6 +1,7 @@
 // btml.kde_score, btml.kr_score, btml.kcde_score: cross-validation scores of kernel methods.
 #include "pg/bridge/backend_context.hpp"
 #include "pg/estimate.hpp"
+#include "pg/kernel_options.hpp"
 #include "pg/score_options.hpp"
 
 namespace btml::pg {
@@ -22,7 +23,7 @@ Datum score(FunctionCallInfo fcinfo, ScoreKind kind, const char* function) {
     position++;
     if (kind == ScoreKind::kcde) bandwidths.target = read_bandwidth(arguments, position++, "target_bandwidth");
     const kernel::ScoreOptions options = read_score_options(arguments, position);
-    const bool scaled = read_scale(arguments, position + 7);
+    const bool scaled = read_scale(arguments, position + 7) == kernel::Scale::sd;
     BackendContext context(function);
     kernel::Scores scores(read_score_rows(source, target, scaled, context), kind, options, context);
     ThreadTeam team(context);

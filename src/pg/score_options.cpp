@@ -65,11 +65,6 @@ ScoreOptions read_score_options(const Arguments& arguments, int first) {
     return options;
 }
 
-bool read_scale(const Arguments& arguments, int position) {
-    static const std::vector<std::string> scales = {"none", "sd"};
-    return choice(arguments.string(position, "scale"), "scale", scales) == 1;
-}
-
 ScoreRows read_score_rows(const std::string& source, const std::optional<std::string>& target, bool scaled,
                           RunContext& context) {
     PointParts parts;

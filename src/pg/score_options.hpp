@@ -12,8 +12,6 @@ int read_count(const Arguments& arguments, int position, const char* name, int l
 
 // epsilon, confidence, method, strata, min_samples, tolerance and seed, in this order from the first position.
 kernel::ScoreOptions read_score_options(const Arguments& arguments, int first);
-// scale, none or sd: whether coordinates are divided by their standard deviations.
-bool read_scale(const Arguments& arguments, int position);
 
 // The points of a source, with a target where one is named. Rows with a NULL target are left out, with a NOTICE.
 kernel::ScoreRows read_score_rows(const std::string& source, const std::optional<std::string>& target, bool scaled,

@@ -204,13 +204,6 @@ TEST(KernelExact, Errors) {
     options.confidence = 1;
     EXPECT_EQ(message([&] { sums({{1.0}}, {{1.0}}, Quantity::sum, options); }),
               "invalid value for option \"confidence\": 1|Valid values are greater than 0 and less than 1.");
-    EXPECT_EQ(message([&] { kernel_named("gauss"); }),
-              "invalid value for option \"kernel\": \"gauss\"|Valid values are "
-              "\"gaussian\", \"laplacian\", \"epanechnikov\".");
-    EXPECT_EQ(message([&] { scale_named("x"); }),
-              "invalid value for option \"scale\": \"x\"|Valid values are \"none\", \"sd\".");
-    EXPECT_EQ(message([&] { method_named("x"); }),
-              "invalid value for option \"method\": \"x\"|Valid values are \"auto\", \"exact\", \"sampled\".");
     EXPECT_EQ(message([&] { sums({{1.0}}, {{1.0}}, Quantity::sum, exact_options(1)); }),
               "queries have 2 coordinates, keys have 1|");
     EXPECT_EQ(message([&] {

@@ -109,6 +109,55 @@ TEST(KernelSampled, ErrorIsWithinEpsilon) {
     EXPECT_LE(over, 1);
 }
 
+// Where next to none of a query's neighbours are in the sample, its own variance is next to nothing.
+TEST(KernelSampled, StandardErrorsHoldWhereTheSampleIsThin) {
+    constexpr size_t keys = 20000, queries = 5000;
+    Rows points;
+    for (size_t i = 1; i <= keys; i++)
+        points.push_back({static_cast<double>(i * 7919 % 100003) / 100003 * 24,
+                          static_cast<double>(i * 104729 % 99991) / 99991 * 20});
+    const Problem problem{points, constant_values(keys), Rows(points.begin(), points.begin() + queries), 0.44,
+                          Quantity::density};
+    const Estimates exact = estimate(problem, Method::exact, 0.3, 0);
+    size_t within = 0;
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        const Estimates sampled = estimate(problem, Method::sampled, 0.3, seed);
+        for (size_t i = 0; i < queries; i++)
+            within += std::abs(sampled.values[i] - exact.values[i]) <= 2 * sampled.std_errors[i];
+    }
+    EXPECT_GT(within, 0.88 * 3 * queries);
+}
+
+// Of queries in parts, each with its share of what is allowed to all.
+TEST(KernelSampled, PartsAreWithinEpsilonTogether) {
+    const Problem problem = blobs(constant_values(rows));
+    const Estimates exact = estimate(problem, Method::exact, 0.1, 0);
+    const double allowed = 0.3 * unit_of(problem, exact);
+    QuietContext context;
+    Options options = exact_options(problem.bandwidth);
+    options.method = Method::sampled;
+    options.epsilon = 0.3;
+    int over = 0;
+    double evaluated = 0, at_once = 0;
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        options.seed = seed;
+        KernelSums sums(keys_of(problem.keys, problem.values, context), Quantity::sum, options, context);
+        double squares = 0;
+        for (size_t first = 0; first < rows; first += rows / 4) {
+            const auto begin = problem.queries.begin() + static_cast<std::ptrdiff_t>(first);
+            const Rows part(begin, begin + rows / 4);
+            const Estimates estimates = sums.evaluate(points_of(part, context), rows);
+            for (size_t i = 0; i < part.size(); i++)
+                squares += std::pow(estimates.values[i] - exact.values[first + i], 2);
+            evaluated += estimates.report.evaluated / 4;
+        }
+        over += std::sqrt(squares) > allowed;
+        at_once += sums.evaluate(points_of(problem.queries, context)).report.evaluated;
+    }
+    EXPECT_EQ(over, 0);
+    EXPECT_LT(evaluated, 1.6 * at_once); // not as if each part were all
+}
+
 // Pairs that are near each other and far from all else, few of them in one leaf: what a sample is most likely to miss.
 TEST(KernelSampled, ErrorIsWithinEpsilonWhereHeavyPairsAreHidden) {
     Rows points = normal_rows(rows, 16, 5, 1);

@@ -94,23 +94,32 @@ TEST(QueryGroups, AreNearLeavesThatShareClusters) {
     QueryGroup workspace(frame, 1, p.context.memory());
     FramedQueries framed(frame, p.context.memory());
     const size_t leaves = p.set.tree.leaves();
-    std::vector<double> distances(leaves);
+    std::vector<double> distances(leaves), squares(leaves);
     size_t heavy = 0, found = 0;
+    double mean_squares = 0, expected = 0;
     for (size_t group = 0; group < p.groups.groups(); group += 4) {
-        p.groups.find_distances(group, p.queries, framed, workspace, distances);
+        p.groups.look(group, p.queries, framed, workspace, {distances, squares});
         EXPECT_EQ(distances[p.groups.leaf(group)], -1);
         for (size_t leaf = 0; leaf < leaves; leaf++) {
+            const size_t pairs = p.groups.rows(group).size() * p.set.tree.keys(leaf).size();
             size_t shared = 0;
+            double sum = 0;
             for (const uint32_t row : p.groups.rows(group))
-                for (const uint32_t key : p.set.tree.keys(leaf))
-                    shared += frame.value(p.framed(row).data(), p.set.distinct.points.row(key)) > 0.05;
-            if (shared * 10 < p.groups.rows(group).size() * p.set.tree.keys(leaf).size()) continue;
+                for (const uint32_t key : p.set.tree.keys(leaf)) {
+                    const double value = frame.value(p.framed(row).data(), p.set.distinct.points.row(key));
+                    shared += value > 0.05;
+                    sum += value * value;
+                }
+            mean_squares += squares[leaf];
+            expected += sum / static_cast<double>(pairs);
+            if (shared * 10 < pairs) continue;
             heavy++;
             found += distances[leaf] < 8;
         }
     }
     EXPECT_GT(heavy, leaves / 4);
     EXPECT_GT(found, 0.95 * static_cast<double>(heavy));
+    EXPECT_NEAR(mean_squares, expected, 0.1 * expected);
 }
 
 TEST(RandomTrees, SumOverTheirPairsOnce) {

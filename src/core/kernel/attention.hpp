@@ -1,6 +1,7 @@
 // Attention, softmax(q·k/√d)·V, as a mean under a Gaussian kernel.
 #pragma once
 
+#include "core/kernel/frame.hpp"
 #include "core/kernel/kernel_sums.hpp"
 
 namespace btml::kernel {
@@ -14,12 +15,12 @@ class Attention {
     // are not looked at; epsilon is measured on the normalised output. Errors as of KernelSums.
     Attention(Keys keys, const Options& options, RunContext& context);
 
-    // A row's std_error is the root mean square over its components. Queries have d coordinates.
-    Estimates evaluate(const Points& queries);
+    // A row's std_error is the root mean square over its components. Queries have d coordinates. all: as of KernelSums.
+    Estimates evaluate(const Points& queries, uint64_t all = 0);
 
   private:
     RunContext& context_;
-    std::vector<double> factors_; // by dimension, see Scale
+    Frame frame_;
     KernelSums sums_;
 };
 

@@ -116,9 +116,10 @@ struct KernelSums::State {
         else
             values[0] = exponent == 0 ? sum(0) : sum(0) * std::exp2(-exponent);
     }
-    Estimates evaluate(const Points& queries);
+    Estimates evaluate(const Points& queries, uint64_t all);
     Estimates exact(const Points& queries, std::string reason);
-    Estimates sampled(const Points& queries, const SampledSums& sums, const Estimand& estimand, const Plan& plan);
+    Estimates sampled(const Points& queries, const SampledSums& sums, const Estimand& estimand, const Plan& plan,
+                      double norm);
     void sum_exactly(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates);
     void find_far(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates);
     Estimates nothing(size_t rows) {
@@ -139,7 +140,8 @@ struct KernelSums::State {
     std::string device_failure;
 };
 
-Estimates KernelSums::State::evaluate(const Points& queries) {
+// all: the queries that these are a part of.
+Estimates KernelSums::State::evaluate(const Points& queries, uint64_t all) {
     const double rows = static_cast<double>(queries.rows()), pairs = rows * static_cast<double>(set->rows());
     if (options.method == Method::exact) return exact(queries, "exact sums were asked for");
     if (options.method == Method::automatic && device) return exact(queries, "a CUDA device evaluates them");
@@ -152,18 +154,18 @@ Estimates KernelSums::State::evaluate(const Points& queries) {
     const QueryGroups groups(*set, queries, team, context);
     const KeyStrata strata(*set, estimand, context);
     const bool relative = quantity != Quantity::sum;
-    const double norm = set->distinct.norm / set->values.scale(0);
-    const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : norm * norm / rows), relative,
-                        options.confidence};
+    const double norm = set->distinct.norm / set->values.scale(0), share = norm * norm / static_cast<double>(all);
+    const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : share), relative, options.confidence};
     const Plan plan = plan_sample(*set, estimand, groups, queries, strata, demand, options.seed, team, context);
     if (options.method == Method::automatic && plan.cost > least_gain)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
     return sampled(queries, sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed, team, context),
-                   estimand, plan);
+                   estimand, plan, std::sqrt(rows * (relative ? plan.magnitude : share)));
 }
 
+// norm: of the errors, relative to which epsilon is.
 Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& sampled, const Estimand& estimand,
-                                     const Plan& plan) {
+                                     const Plan& plan, double norm) {
     Estimates estimates = nothing(queries.rows());
     const size_t columns = estimand.columns(), squares = estimand.squares();
     const double unit = quantity == Quantity::mean      ? set->values.scale(1) / set->values.scale(0)
@@ -182,11 +184,9 @@ Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& s
         estimates.std_errors[i] = unit * std::sqrt(sampled.errors[i] / static_cast<double>(results));
     }
     sum_exactly(queries, unsure, estimates);
-    const double rows = static_cast<double>(queries.rows()), norm = quantity == Quantity::sum
-                                                                        ? set->distinct.norm / set->values.scale(0)
-                                                                        : std::sqrt(rows * plan.magnitude);
     estimates.report = {Method::sampled, format("sampling costs about %.2g of exact sums", plan.cost), set->rows(),
-                        sampled.evaluated + static_cast<double>(unsure.size()) / rows, std::sqrt(sampled.error) / norm};
+                        sampled.evaluated + static_cast<double>(unsure.size()) / static_cast<double>(queries.rows()),
+                        std::sqrt(sampled.error) / norm};
     return estimates;
 }
 
@@ -235,12 +235,12 @@ KernelSums::KernelSums(Keys keys, Quantity quantity, const Options& options, Run
 KernelSums::~KernelSums() = default;
 KernelSums::KernelSums(KernelSums&&) noexcept = default;
 
-Estimates KernelSums::evaluate(const Points& queries) {
+Estimates KernelSums::evaluate(const Points& queries, uint64_t all) {
     if (queries.dimensions() != state_->dimensions)
         throw Error(ErrorCode::invalid_argument,
                     format("queries have %zu coordinates, keys have %zu", queries.dimensions(), state_->dimensions));
     if (!state_->set || queries.rows() == 0) return state_->nothing(queries.rows());
-    Estimates estimates = state_->evaluate(queries);
+    Estimates estimates = state_->evaluate(queries, std::max<uint64_t>(all, queries.rows()));
     estimates.report.device_failure = state_->device_failure;
     return estimates;
 }

@@ -19,7 +19,7 @@ struct Report {
     std::string reason;            // of the choice, one sentence
     uint64_t keys = 0;             // distinct ones
     double evaluated = 0;          // share of all pairs that was evaluated, the pilot's included
-    double relative_error = 0;     // estimated, as Options::epsilon measures it; 0 when exact
+    double relative_error = 0;     // estimated, as Options::epsilon measures it, of a part as if all were like it
     std::string device_failure{};  // why the CUDA device that was asked for is not used; empty: it is, or none was
 };
 
@@ -41,11 +41,11 @@ class KernelSums {
     ~KernelSums();
     KernelSums(KernelSums&&) noexcept;
 
-    // Epsilon holds for the queries of one call together. When exact, a query's result does not depend on the others:
-    // a caller who streams them calls this for one batch after another. A mean whose weights all vanish is the nearest
-    // key's value. Errors: invalid_argument for another number of dimensions; memory_limit, before the work starts (the
-    // automatic method then takes exact sums, if these fit).
-    Estimates evaluate(const Points& queries);
+    // Epsilon holds for the queries of one call together; where they are a part of more, each part within epsilon, for
+    // all of `all` queries together. When exact, a query's result does not depend on the others, and `all` does not
+    // matter. A mean whose weights all vanish is the nearest key's value. Errors: invalid_argument for another number
+    // of dimensions; memory_limit, before the work starts (the automatic method then takes exact sums, if these fit).
+    Estimates evaluate(const Points& queries, uint64_t all = 0);
 
   private:
     struct State;

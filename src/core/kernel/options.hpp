@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace btml::kernel {
 
@@ -21,7 +20,7 @@ enum class Scale : uint8_t {
     sd // each coordinate is divided by its standard deviation over the keys (n − 1); one that is constant stays
 };
 
-enum class Method : uint8_t { automatic, exact, sampled };
+enum class Method : uint8_t { automatic, exact, sampled }; // in SQL: auto, exact, sampled
 
 // What is formed of the sums s_c = Σ_j value_jc·k(q, key_j).
 enum class Quantity : uint8_t {
@@ -46,10 +45,5 @@ struct Options {
     // confidence outside (0, 1).
     void check() const;
 };
-
-// By their names in SQL. Error invalid_argument with the valid names for any other.
-Kernel kernel_named(std::string_view name);
-Scale scale_named(std::string_view name);
-Method method_named(std::string_view name); // auto | exact | sampled
 
 } // namespace btml::kernel

@@ -26,9 +26,12 @@ constexpr double most_least = 0.4;   // of the keys in the smallest sample
 
 struct Worker {
     Worker(const KeySet& keys, size_t columns, MemoryBudget& budget)
-        : group(keys.distinct.frame, columns, budget), queries(keys.distinct.frame, budget) {}
+        : group(keys.distinct.frame, columns, budget),
+          queries(keys.distinct.frame, budget),
+          squares(keys.tree.leaves()) {}
     QueryGroup group;
     FramedQueries queries;
+    std::vector<double> squares; // by leaf
 };
 
 class Pilot {
@@ -105,7 +108,8 @@ void Pilot::evaluate(ThreadTeam& team) {
         workers.push_back(std::make_unique<Worker>(keys_, squares, context_.memory()));
     team.for_each(pilot_queries, [&](size_t i, int thread) {
         Worker& worker = *workers[static_cast<size_t>(thread)];
-        groups_.find_distances(of_group_[i], queries_, worker.queries, worker.group, {&distances_[i * leaves], leaves});
+        groups_.look(of_group_[i], queries_, worker.queries, worker.group,
+                     {{&distances_[i * leaves], leaves}, worker.squares});
     });
     std::vector<uint32_t> rows(pilot_queries);
     std::iota(rows.begin(), rows.end(), 0U);

@@ -17,7 +17,7 @@ struct Demand {
 
 struct Plan {
     std::unique_ptr<RandomTrees> trees; // whose pairs are summed exactly; null: none
-    double near = 0; // leaves at a distance up to this from a group (QueryGroups::find_distances) are summed exactly
+    double near = 0;      // leaves at a distance up to this from a group (QueryGroups::look) are summed exactly
     double fraction = 1;  // of the keys in the sample that is then needed
     double least = 1;     // no sample is smaller than this fraction
     double cost = 0;      // of all work, the exact sum's being 1

@@ -85,10 +85,10 @@ double QueryGroups::expected_exponent(size_t group, size_t leaf) const noexcept 
     return keys_.distinct.frame.exponent(centre, keys_.blocks.centre(leaf)) + keys_.blocks.spread(leaf);
 }
 
-void QueryGroups::find_distances(size_t group, const Points& queries, FramedQueries& framed, QueryGroup& workspace,
-                                 std::span<double> distances) const {
+void QueryGroups::look(size_t group, const Points& queries, FramedQueries& framed, QueryGroup& workspace,
+                       Outlook outlook) const {
     const std::span<const uint32_t> all = rows(group);
-    const size_t count = std::min(tile_queries, all.size()), leaves = distances.size();
+    const size_t count = std::min(tile_queries, all.size()), leaves = outlook.distances.size();
     uint32_t some[tile_queries];
     for (size_t i = 0; i < count; i++) some[i] = all[i * all.size() / count];
     workspace.load(framed.load(queries, {some, count}));
@@ -105,10 +105,11 @@ void QueryGroups::find_distances(size_t group, const Points& queries, FramedQuer
         const double mean = squares / static_cast<double>(count * (last - first)),
                      expected = expected_exponent(group, leaf);
         const bool compact = keys_.distinct.frame.kernel == Kernel::epanechnikov;
-        distances[leaf] =
+        outlook.squares[leaf] = mean;
+        outlook.distances[leaf] =
             mean > 0 ? std::min(expected, compact ? 1 - std::sqrt(mean) : -std::log2(mean) / 2) : expected;
     }
-    distances[leaves_[group]] = -1;
+    outlook.distances[leaves_[group]] = -1;
 }
 
 double QueryGroups::padding() const noexcept {

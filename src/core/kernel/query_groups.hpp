@@ -18,12 +18,14 @@ class QueryGroups {
     }
     size_t group_of(size_t position) const noexcept; // of rows()[position]
     size_t leaf(size_t group) const noexcept { return leaves_[group]; }
-    // To each leaf, about the exponent of the kernel between the group's queries and the leaf's keys: the smaller, the
-    // more there is to expect of the leaf. That of the mean square of some of the kernel's values or, where it is
-    // smaller, the expected exponent but for a part that is the group's own; −1 for the group's own leaf. The queries
-    // are those of the constructor; what the workspace held is lost.
-    void find_distances(size_t group, const Points& queries, FramedQueries& framed, QueryGroup& workspace,
-                        std::span<double> distances) const;
+    // By leaf: the mean square of the kernel's values between some of the group's queries and some of the leaf's keys,
+    // and a distance, about the exponent of the kernel: the smaller, the more there is to expect of the leaf. It is
+    // that of the mean square or, where that is smaller, the expected exponent but for a part that is the group's own;
+    // −1 for the group's own leaf. The queries are those of the constructor; what the workspace held is lost.
+    struct Outlook {
+        std::span<double> distances, squares;
+    };
+    void look(size_t group, const Points& queries, FramedQueries& framed, QueryGroup& workspace, Outlook outlook) const;
     // Tiles' places per query, a few of them empty.
     double padding() const noexcept;
 

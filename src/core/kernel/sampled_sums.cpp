@@ -22,16 +22,18 @@ struct Worker {
     Worker(const KeySet& keys, const Estimand& estimand, MemoryBudget& budget)
         : group(keys.distinct.frame, estimand.columns() + estimand.squares(), budget),
           queries(keys.distinct.frame, budget),
+          distances(keys.tree.leaves()),
+          squares(keys.tree.leaves()),
           near(keys.tree.leaves()) {}
 
     QueryGroup group;
     FramedQueries queries;
-    std::vector<double> distances; // by leaf
-    std::vector<uint8_t> near;     // by leaf
-    std::vector<uint32_t> marks;   // of a group's queries in the random trees: [tile][tree][query]
-    std::vector<float> mask;       // by key of a sample: 1 where its leaf is not near
-    std::vector<double> rows;      // of a group's queries: sums, then squares
-    double near_pairs = 0;         // evaluated
+    std::vector<double> distances, squares; // by leaf
+    std::vector<uint8_t> near;              // by leaf
+    std::vector<uint32_t> marks;            // of a group's queries in the random trees: [tile][tree][query]
+    std::vector<float> mask;                // by key of a sample: 1 where its leaf is not near
+    std::vector<double> rows;               // of a group's queries: sums, then squares
+    double near_pairs = 0;                  // evaluated
 };
 
 class Sampler {
@@ -50,7 +52,9 @@ class Sampler {
           squares_(estimand.squares()),
           trees_(plan.trees ? plan.trees->trees() : 0),
           leaf_bytes_((keys.tree.leaves() + 7) / 8),
+          squares_of_leaves_(squares_of_leaves()),
           near_leaves_(context.memory(), "leaves near groups of queries", groups.groups() * leaf_bytes_, uint8_t{0}),
+          foreseen_(context.memory(), "variances of groups of queries", groups.groups() * squares_, 0.0),
           near_(context.memory(), "sums of queries", queries.rows() * columns_, 0.0),
           sums_(context.memory(), "sums of queries", queries.rows() * columns_, 0.0),
           variances_(context.memory(), "variances of queries' sums", queries.rows() * squares_, 0.0),
@@ -65,6 +69,7 @@ class Sampler {
     void add_leaves(size_t group, Worker& worker, bool all);
     void sample(size_t group, const KeySample& keys, double fraction, Worker& worker, int thread);
     void sample_stratum(size_t stratum, size_t count, const KeySample& keys, Worker& worker, int thread);
+    Buffer<double> squares_of_leaves() const;
     void choose_near();
     bool is_near(size_t group, size_t leaf) const noexcept {
         return near_leaves_[group * leaf_bytes_ + leaf / 8] >> leaf % 8 & 1;
@@ -76,6 +81,7 @@ class Sampler {
     double fraction_of(size_t group) const;
     double error_of_query(uint32_t row, double fraction) const;
     double error_of(size_t group) const;
+    double foreseen_error(size_t group, double fraction) const;
     Buffer<double> errors_of_queries() const;
     void size_samples();
     void give_up(double share);
@@ -90,24 +96,38 @@ class Sampler {
     ThreadTeam& team_;
     RunContext& context_;
     const size_t columns_, squares_, trees_, leaf_bytes_;
-    Buffer<uint8_t> near_leaves_;     // by group, a bit for each leaf
-    Buffer<double> near_;             // [query][column]
-    Buffer<double> sums_, variances_; // of the rest, the mean over the samples so far, each as much as it is large
-    std::vector<double> fractions_;   // of the keys, by group; 1: summed exactly
-    double weight_ = 0;               // the samples so far, in sizes of the first
+    Buffer<double> squares_of_leaves_; // [leaf][square]: Σ over its keys, as a sample sees them
+    Buffer<uint8_t> near_leaves_;      // by group, a bit for each leaf
+    Buffer<double> foreseen_;          // [group][square]: the variance of a sample of 1 key in n, times 1/n, by a look
+    Buffer<double> near_;              // [query][column]
+    Buffer<double> sums_, variances_;  // of the rest, the mean over the samples so far, each as much as it is large
+    std::vector<double> fractions_;    // of the keys, by group; 1: summed exactly
+    double weight_ = 0;                // the samples so far, in sizes of the first
     double evaluated_ = 0;
     std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-void Sampler::choose_near() {
+Buffer<double> Sampler::squares_of_leaves() const {
     const size_t leaves = keys_.tree.leaves();
+    Buffer<double> sums(context_.memory(), "squares of the keys' values", leaves * squares_, 0.0);
+    for (size_t leaf = 0; leaf < leaves; leaf++)
+        for (const uint32_t key : keys_.tree.keys(leaf))
+            for (size_t c = 0; c < squares_; c++)
+                sums[leaf * squares_ + c] += strata_.inflation(key) * estimand_.square(key, c);
+    return sums;
+}
+
+void Sampler::choose_near() {
     team_.for_each(groups_.groups(), [&](size_t group, int thread) {
         Worker& worker = *workers_[static_cast<size_t>(thread)];
-        worker.distances.resize(leaves);
-        groups_.find_distances(group, queries_, worker.queries, worker.group, worker.distances);
+        groups_.look(group, queries_, worker.queries, worker.group, {worker.distances, worker.squares});
         uint8_t* const near = &near_leaves_[group * leaf_bytes_];
-        for (size_t leaf = 0; leaf < leaves; leaf++)
-            if (worker.distances[leaf] <= plan_.near) near[leaf / 8] |= static_cast<uint8_t>(1U << leaf % 8);
+        for (size_t leaf = 0; leaf < worker.near.size(); leaf++)
+            if (worker.distances[leaf] <= plan_.near)
+                near[leaf / 8] |= static_cast<uint8_t>(1U << leaf % 8);
+            else
+                for (size_t c = 0; c < squares_; c++)
+                    foreseen_[group * squares_ + c] += worker.squares[leaf] * squares_of_leaves_[leaf * squares_ + c];
     });
 }
 
@@ -246,14 +266,29 @@ double Sampler::error_of(size_t group) const {
     return error;
 }
 
+// Few queries have a key in a small sample to speak of, and the others' own variance would be 0: at least what its
+// group has, or was to expect.
 Buffer<double> Sampler::errors_of_queries() const {
-    Buffer<double> errors(context_.memory(), "errors of queries' sums", queries_.rows());
+    Buffer<double> errors(context_.memory(), "errors of queries' sums", queries_.rows(), 0.0);
     for (size_t group = 0; group < groups_.groups(); group++) {
-        const double mean = error_of(group) / static_cast<double>(groups_.rows(group).size());
-        const double fraction = fraction_of(group);
-        for (const uint32_t row : groups_.rows(group)) errors[row] = (error_of_query(row, fraction) + mean) / 2;
+        if (fractions_[group] >= 1) continue;
+        const double fraction = fraction_of(group),
+                     mean = error_of(group) / static_cast<double>(groups_.rows(group).size()),
+                     least = std::max(mean, foreseen_error(group, fraction));
+        for (const uint32_t row : groups_.rows(group)) errors[row] = std::max(error_of_query(row, fraction), least);
     }
     return errors;
+}
+
+// Of a query with the mean of the group's sums.
+double Sampler::foreseen_error(size_t group, double fraction) const {
+    if (trees_ > 0) return 0; // which remove pairs that a look sees
+    std::vector<double> sums(columns_, 0.0);
+    for (const uint32_t row : groups_.rows(group))
+        for (size_t c = 0; c < columns_; c++)
+            sums[c] += (near_[row * columns_ + c] + sums_[row * columns_ + c]) /
+                       static_cast<double>(groups_.rows(group).size());
+    return (1 / fraction - 1) * estimand_.error(sums.data(), &foreseen_[group * squares_]);
 }
 
 // From the errors of a first sample: fractions f with the least work that keep Σ error within what is allowed, the

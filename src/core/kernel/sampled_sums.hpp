@@ -9,9 +9,8 @@ namespace btml::kernel {
 struct SampledSums {
     Buffer<double> sums;    // [query][column], in the estimand's units; unbiased
     Buffer<double> squares; // [query][square]: their variances and covariances, as Estimand::error takes them
-    Buffer<double> errors;  // by query: Estimand::error, half of it the mean over its group: few queries have a key in
-                            // a small sample to speak of, and the others' own variance would be 0
-    double error;           // Σ of those
+    Buffer<double> errors;  // by query: Estimand::error, at least what is typical of its neighbours
+    double error;           // Σ over the queries of their own
     double evaluated;       // share of all pairs
 };
 

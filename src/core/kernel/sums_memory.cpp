@@ -60,7 +60,8 @@ uint64_t bytes_to_sample(const SumSizes& sizes) {
     const uint64_t pilot = QueryGroup::most_queries * (of_pilot * leaves + number * (2 * d + c)) +
                            bytes_of_values(n, s) + bytes_of_workers(sizes, s);
     const uint64_t sample = (drawn + 4 * index) * n + KeyBlocks::bytes(n, d) + bytes_of_values(n, c + s);
-    const uint64_t sums = number * m * (2 * c + s + 1) + groups * leaves / 8 + bytes_of_workers(sizes, c + s);
+    const uint64_t sums =
+        number * (m * (2 * c + s + 1) + s * (leaves + groups)) + groups * leaves / 8 + bytes_of_workers(sizes, c + s);
     return grouped + std::max(pilot, sample + sums + bytes_of_results(sizes));
 }
 
