@@ -10,6 +10,8 @@
 //
 // Times are CPU seconds on one thread, the keys' preparation included; the exact one is that of at most 4,096 queries,
 // scaled to all. The errors are over those queries, as epsilon is measured; of attention, relative to the values' norm.
+// Of many queries they scatter: one that is far off, and is among those looked at, counts as if as many of the others
+// were.
 #include "core/base/rng.hpp"
 #include "core/kernel/attention.hpp"
 
