@@ -71,7 +71,7 @@ void tree_and_strata(benchmark::State& state) {
 void sampled(benchmark::State& state, ScoreKind kind) {
     QuietContext context;
     ThreadTeam team(context);
-    Scores scores(rows_of(many, context), kind, {}, context);
+    Scores scores(rows_of(static_cast<size_t>(state.range(0)), context), kind, {}, context);
     scores.prepare(team);
     for (auto _ : state) benchmark::DoNotOptimize(scores.estimate({0.2, 0.3}, team).value);
 }
@@ -106,13 +106,17 @@ void select(benchmark::State& state, ScoreKind kind) {
     }
 }
 
+void sizes(benchmark::internal::Benchmark* benchmark) {
+    benchmark->Unit(benchmark::kMillisecond)->Arg(100'000)->Arg(many)->Arg(10'000'000);
+}
+
 BENCHMARK(exact_kr)->Unit(benchmark::kMillisecond);
 BENCHMARK(exact_kde)->Unit(benchmark::kMillisecond);
 BENCHMARK(exact_kcde)->Unit(benchmark::kMillisecond);
 BENCHMARK(tree_and_strata)->Unit(benchmark::kMillisecond)->Iterations(1);
-BENCHMARK_CAPTURE(sampled, kr, ScoreKind::kr)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(sampled, kde, ScoreKind::kde)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(sampled, kcde, ScoreKind::kcde)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(sampled, kr, ScoreKind::kr)->Apply(sizes);
+BENCHMARK_CAPTURE(sampled, kde, ScoreKind::kde)->Apply(sizes);
+BENCHMARK_CAPTURE(sampled, kcde, ScoreKind::kcde)->Apply(sizes);
 BENCHMARK_CAPTURE(random_bandwidths, kr, ScoreKind::kr, many, 4)
     ->Unit(benchmark::kSecond)
     ->Iterations(1)
