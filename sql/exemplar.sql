@@ -101,6 +101,10 @@ SELECT count(DISTINCT round(x[1]::numeric, 2)) AS along_a FROM btml.exemplars('S
 SELECT round(utility::numeric, 9) = round(ln(4.0), 9) AS information, utility_std_error FROM btml.exemplars('SELECT n AS id, 1000 * n AS a FROM generate_series(1, 2) n', 2, objective => 'information', length_scales => '{1}', signal => 3, noise => 1);
 -- Rows without a target are left out.
 SELECT string_agg(id, ' ' ORDER BY id) FROM btml.exemplars('SELECT n AS id, n AS a, CASE WHEN n > 3 THEN n END AS t FROM generate_series(1, 6) n', 6, objective => 'prediction', target => 't', length_scales => '{1}', signal => 3, noise => 1);
+-- A verbose choice says what kernel it learned, as the options that give it.
+SET client_min_messages = info;
+SELECT count(*) FROM btml.exemplars('SELECT n AS id, n AS a, n % 2 AS t FROM generate_series(1, 20) n', 2, 'variance', 't', length_scales => '{0.1}', signal => 0.05, verbose => true);
+SET client_min_messages = notice;
 
 -- Blocks of a table in random order: the first exemplars are not those stored first.
 CREATE TABLE stored AS SELECT n AS id, n::float8 AS a, repeat('x', 200) AS filler FROM generate_series(1, 5000) n;

@@ -1,8 +1,7 @@
 // Objectives for Gaussian processes: closed-form gains against posteriors computed anew.
-#include "exemplar_data.hpp"
+#include "exemplar_reference.hpp"
 
 #include "core/exemplar/cholesky.hpp"
-#include "core/exemplar/objectives.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,86 +15,9 @@ using namespace btml::exemplar::test;
 
 namespace {
 
-using Matrix = std::vector<std::vector<double>>;
-
-// Solves a x = b by elimination; also gives log det a.
-std::vector<double> solve(Matrix a, std::vector<double> b, double* log_determinant = nullptr) {
-    const size_t n = b.size();
-    double sum = 0;
-    for (size_t c = 0; c < n; c++) {
-        sum += std::log(a[c][c]);
-        for (size_t i = c + 1; i < n; i++) {
-            const double factor = a[i][c] / a[c][c];
-            for (size_t j = c; j < n; j++) a[i][j] -= factor * a[c][j];
-            b[i] -= factor * b[c];
-        }
-    }
-    for (size_t i = n; i-- > 0;) {
-        for (size_t j = i + 1; j < n; j++) b[i] -= a[i][j] * b[j];
-        b[i] /= a[i][i];
-    }
-    if (log_determinant) *log_determinant = sum;
-    return b;
-}
-
-struct Member {
-    uint64_t number;
-    Row row;
-};
-
-class Reference {
-  public:
-    Reference(ObjectiveKind kind, const std::vector<Row>& rows, const SquaredExponential& kernel)
-        : kind_(kind), rows_(rows), kernel_(kernel) {}
-
-    // Sum over the rows that are neither in the set nor `left_out`, by their weights.
-    double operator()(const std::vector<Member>& set, uint64_t left_out) const {
-        const size_t k = set.size();
-        Matrix covariances(k, std::vector<double>(k));
-        std::vector<double> targets(k);
-        for (size_t i = 0; i < k; i++) {
-            targets[i] = set[i].row.target - kernel_.mean;
-            for (size_t j = 0; j < k; j++)
-                covariances[i][j] = covariance(set[i].row, set[j].row) + (i == j ? kernel_.noise : 0);
-        }
-        double determinant = 0;
-        const std::vector<double> alpha = solve(covariances, targets, &determinant);
-        if (kind_ == ObjectiveKind::information)
-            return (determinant - static_cast<double>(k) * std::log(kernel_.noise)) / 2;
-        double sum = 0;
-        for (size_t i = 0; i < rows_.size(); i++) {
-            bool counts = i != left_out;
-            for (const Member& member : set) counts &= member.number != i;
-            if (!counts) continue;
-            std::vector<double> to(k);
-            double prediction = 0, explained = 0;
-            for (size_t j = 0; j < k; j++) to[j] = covariance(rows_[i], set[j].row), prediction += to[j] * alpha[j];
-            const std::vector<double> solved = solve(covariances, to);
-            for (size_t j = 0; j < k; j++) explained += to[j] * solved[j];
-            const double y = rows_[i].target - kernel_.mean;
-            sum += rows_[i].weight *
-                   (kind_ == ObjectiveKind::variance ? explained : y * y - (y - prediction) * (y - prediction));
-        }
-        return sum;
-    }
-
-  private:
-    double covariance(const Row& a, const Row& b) const {
-        double sum = 0;
-        for (size_t f = 0; f < a.x.size(); f++) {
-            const double u = (a.x[f] - b.x[f]) / kernel_.length_scales[f];
-            sum += u * u;
-        }
-        return kernel_.covariance(sum);
-    }
-
-    const ObjectiveKind kind_;
-    const std::vector<Row>& rows_;
-    const SquaredExponential& kernel_;
-};
-
-void check_all_changes(ObjectiveKind kind, size_t exemplars, uint64_t seed) {
-    SCOPED_TRACE(testing::Message() << "objective " << static_cast<int>(kind) << ", exemplars " << exemplars);
+void check_all_changes(ObjectiveKind kind, bool has_all, size_t exemplars, uint64_t seed) {
+    SCOPED_TRACE(testing::Message() << "objective " << static_cast<int>(kind) << ", all rows " << has_all
+                                    << ", exemplars " << exemplars);
     QuietContext context(2);
     ThreadTeam team(context);
     std::vector<Row> rows = random_rows(25, 2, seed);
@@ -109,8 +31,8 @@ void check_all_changes(ObjectiveKind kind, size_t exemplars, uint64_t seed) {
     Options options;
     options.exemplars = static_cast<int>(exemplars);
     options.objective = kind;
-    const auto objective = make_objective({options, validation, false, nullptr, &kernel, nullptr}, team, context);
-    const Reference utility(kind, rows, kernel);
+    const auto objective = make_objective({options, validation, has_all, nullptr, &kernel, nullptr}, team, context);
+    const ProcessReference utility(kind, rows, kernel, has_all && kind == ObjectiveKind::variance);
     const bool has_rows = kind != ObjectiveKind::information;
     const double total = has_rows ? validation.total_weight() : 1;
     std::vector<Member> set;
@@ -158,7 +80,8 @@ void check_all_changes(ObjectiveKind kind, size_t exemplars, uint64_t seed) {
 TEST(ExemplarProcess, GainsAreDifferencesOfUtility) {
     uint64_t seed = 10;
     for (const ObjectiveKind kind : {ObjectiveKind::information, ObjectiveKind::variance, ObjectiveKind::prediction})
-        for (const size_t exemplars : {1, 2, 6}) check_all_changes(kind, exemplars, seed++);
+        for (const bool has_all : {false, true})
+            for (const size_t exemplars : {1, 2, 6}) check_all_changes(kind, has_all, exemplars, seed++);
 }
 
 TEST(ExemplarProcess, CholeskySolvesAndInverts) {
@@ -209,4 +132,54 @@ TEST(ExemplarProcess, LearnsLengthScales) {
     EXPECT_GT(kernel.length_scales[1], 5 * kernel.length_scales[0]);
     EXPECT_NEAR(kernel.noise, 0.04 / 6, 0.002);
     EXPECT_NEAR(kernel.mean, 5, 0.3);
+}
+
+// What learning says of itself: how far it is, and in the end the kernel.
+class ListeningContext : public QuietContext {
+  public:
+    using QuietContext::QuietContext;
+    void progress(const char* phase, uint64_t done, uint64_t total) override {
+        EXPECT_STREQ(phase, "learning the kernel");
+        EXPECT_GE(done, last_done);
+        EXPECT_LE(done, total);
+        last_done = done, last_total = total;
+    }
+    void note(std::string_view text) override { notes.emplace_back(text); }
+
+    uint64_t last_done = 0, last_total = 0;
+    std::vector<std::string> notes;
+};
+
+TEST(ExemplarProcess, LearningSaysHowFarItIs) {
+    // Evaluations of the likelihood of 400 points: 80, and 8 of 500 points, each as good as one.
+    for (const auto& [points, total] : {std::pair<size_t, uint64_t>{100, 80}, {500, 88}}) {
+        ListeningContext context(2);
+        ThreadTeam team(context);
+        Options options;
+        options.objective = ObjectiveKind::prediction;
+        options.length_scales = {1, 2};
+        options.signal = 1;
+        choose_kernel(options, points_of(random_rows(points, 2, 4), context.memory()), team, context);
+        EXPECT_EQ(context.last_total, total);
+        EXPECT_GE(context.last_done, points == 100 ? 80U : 81U);
+        ASSERT_EQ(context.notes.size(), 1U);
+    }
+}
+
+// The note has the options that give the same kernel again.
+TEST(ExemplarProcess, LearningSaysTheKernel) {
+    ListeningContext context;
+    ThreadTeam team(context);
+    Options options;
+    options.objective = ObjectiveKind::prediction;
+    options.length_scales = {0.5, 2};
+    options.signal = 3;
+    const PointSet points = points_of(random_rows(50, 2, 5), context.memory());
+    const SquaredExponential kernel = choose_kernel(options, points, team, context);
+    ASSERT_EQ(context.notes.size(), 1U);
+    EXPECT_EQ(context.notes[0],
+              format("kernel learned: length_scales => '{0.5,2}', signal => 3, noise => %.4g", kernel.noise));
+    options.noise = kernel.noise;
+    choose_kernel(options, points, team, context);
+    EXPECT_EQ(context.notes.size(), 1U); // there was nothing to learn
 }

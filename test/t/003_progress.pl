@@ -39,6 +39,15 @@ is($watcher->query('SELECT pid FROM btml.progress'), $second_pid, 'a cancelled c
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($second_pid, 10000)");
 is($watcher->query('SELECT count(*) FROM btml.progress'), '0', 'a terminated call is gone');
 
+($second, $second_pid) = session($node);
+send_statement($second, q{SELECT count(*) FROM btml.exemplars('SELECT * FROM data LIMIT 2000', 5, 'variance', 'y')});
+ok($node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM btml.progress WHERE pid = $second_pid AND phase = 'learning the kernel' AND done > 0)"),
+	'exemplars learn a kernel');
+is($watcher->query("SELECT total FROM btml.progress WHERE pid = $second_pid"), 80 + 8 * 5**3, 'how long, in evaluations with 400 rows');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($second_pid)");
+finish_statement($second);
+$second->quit;
+
 $trainer->query(q{SELECT btml.boost_fit('SELECT a, CASE WHEN a > 2 THEN NULL ELSE 1 / (a - a)::int END AS y FROM data', 'y')});
 like($trainer->{stderr}, qr/division by zero/, 'a call fails');
 $trainer->{stderr} = '';

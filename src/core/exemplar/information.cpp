@@ -10,7 +10,8 @@ namespace {
 
 class Information : public ProcessObjective {
   public:
-    using ProcessObjective::ProcessObjective;
+    Information(const ObjectiveInput& input, RunContext& context)
+        : ProcessObjective(input, Members::left_out, context) {}
 
     bool is_estimate() const override { return false; }
     double utility() const override {

@@ -10,7 +10,9 @@ namespace {
 
 class Prediction : public ProcessObjective {
   public:
-    using ProcessObjective::ProcessObjective;
+    // A target is no prediction of itself: exemplars would be the rows that are hardest to predict.
+    Prediction(const ObjectiveInput& input, RunContext& context)
+        : ProcessObjective(input, Members::left_out, context) {}
 
     // What the squared error has come down by from that of the mean.
     double utility_of(size_t row) const override {

@@ -13,7 +13,7 @@ constexpr unsigned changes_per_refresh = 32; // keeps what rounding adds up to b
 
 } // namespace
 
-ProcessObjective::ProcessObjective(const ObjectiveInput& input, RunContext& context)
+ProcessObjective::ProcessObjective(const ObjectiveInput& input, Members members, RunContext& context)
     : context_(context),
       validation_(input.validation),
       kernel_(*input.kernel),
@@ -43,7 +43,7 @@ ProcessObjective::ProcessObjective(const ObjectiveInput& input, RunContext& cont
         for (size_t f = 0; f < width_; f++) x_[i * width_ + f] = validation_.x(i)[f] / kernel_.length_scales[f];
         error_[i] = target(i);
         weight_[i] = validation_.weight(i);
-        own_rows_.emplace_back(validation_.number(i), i);
+        if (members == Members::left_out) own_rows_.emplace_back(validation_.number(i), i);
     }
     std::sort(own_rows_.begin(), own_rows_.end());
 }

@@ -8,7 +8,8 @@
 namespace btml::exemplar {
 
 // A candidate s beside the exemplars A. P = (K_AA + σ²I)⁻¹, Q = K_WA P, e the validation rows' targets less their
-// predictions, r = k_Ws − Q k_As. Sums over validation rows are by their weights, without the exemplars and s.
+// predictions, r = k_Ws − Q k_As. Sums over validation rows are by their weights, without the exemplars and s unless
+// these count.
 struct CandidateTerms {
     double gamma;               // k_ss + σ² − k_As'v: variance of an observation at s
     double residual;            // y_s less its prediction
@@ -21,7 +22,10 @@ struct CandidateTerms {
 
 class ProcessObjective : public Objective {
   public:
-    ProcessObjective(const ObjectiveInput& input, RunContext& context);
+    // Whether validation rows count while they are exemplars.
+    enum class Members { count, left_out };
+
+    ProcessObjective(const ObjectiveInput& input, Members members, RunContext& context);
 
     size_t size() const override { return size_; }
     void load(const PointSet& candidates, ThreadTeam& team) override;
@@ -54,7 +58,7 @@ class ProcessObjective : public Objective {
     void add(size_t slot, const PointSet& points, size_t i);
     void refresh(ThreadTeam& team);
     void sum_columns();
-    size_t own_row(uint64_t number) const; // SIZE_MAX: not a validation row
+    size_t own_row(uint64_t number) const; // SIZE_MAX: not a validation row, or one that counts as any other
 
     RunContext& context_;
     const PointSet& validation_;
@@ -64,7 +68,7 @@ class ProcessObjective : public Objective {
     size_t size_ = 0;
     unsigned changes_ = 0; // since the last refresh
     const PointSet* candidates_ = nullptr;
-    std::vector<std::pair<uint64_t, size_t>> own_rows_; // numbers of rows, and where in the validation rows they are
+    std::vector<std::pair<uint64_t, size_t>> own_rows_; // numbers of rows, and where they are; none if members count
     Buffer<double> x_;                                  // of validation rows in units of the length scales, row by row
     Buffer<double> exemplar_x_;                         // the same of the exemplars
     std::vector<uint64_t> exemplar_numbers_;

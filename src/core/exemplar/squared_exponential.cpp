@@ -135,6 +135,65 @@ std::vector<double> initial_parameters(const Options& options, const PointSet& p
     return parameters;
 }
 
+// Says how far learning is, in evaluations of the likelihood of few_points: the cost is that of a Cholesky factor, the
+// cube of the number of points.
+class LearningProgress {
+  public:
+    LearningProgress(size_t points, RunContext& context) : context_(context) {
+        if (points > few_points) total_ += evaluations_on_most * cost(std::min(points, most_points));
+        reached(0);
+    }
+
+    void evaluated(size_t count) { reached(done_ + cost(count)); }
+    void reached(uint64_t done) {
+        done_ = done;
+        context_.progress("learning the kernel", done_, total_);
+    }
+
+  private:
+    static uint64_t cost(size_t count) {
+        const double relative = static_cast<double>(count) / few_points;
+        return static_cast<uint64_t>(std::max(1.0, relative * relative * relative));
+    }
+
+    RunContext& context_;
+    uint64_t done_ = 0, total_ = evaluations_on_few;
+};
+
+// Maximises the likelihood from the parameters on, of few points first.
+void learn(std::vector<double>& parameters, const Options& options, Likelihood& likelihood, size_t points,
+           double variance, RunContext& context) {
+    LearningProgress progress(points, context);
+    // What the likelihood may not leave: a noise that covariance matrices stay positive definite with.
+    const double least_noise = options.noise ? parameters.back() : std::log(variance * 1e-6);
+    const auto learn_from = [&](size_t count, int evaluations) {
+        parameters.back() = std::max(parameters.back(), least_noise);
+        minimise(
+            parameters,
+            [&](std::span<const double> at, std::span<double> gradient) {
+                std::vector<double> bounded(at.begin(), at.end());
+                bounded.back() = std::max(bounded.back(), least_noise);
+                const double value = likelihood.negative(bounded, gradient, count);
+                progress.evaluated(count);
+                if (at.back() < least_noise) gradient.back() = 0;
+                return value;
+            },
+            evaluations, 1e-5, 1.0);
+        parameters.back() = std::max(parameters.back(), least_noise);
+    };
+    learn_from(std::min(points, few_points), evaluations_on_few);
+    progress.reached(evaluations_on_few);
+    if (points > few_points) learn_from(std::min(points, most_points), evaluations_on_most);
+}
+
+// As the options that give the same kernel.
+std::string description(const SquaredExponential& kernel) {
+    std::string lengths;
+    for (const double length : kernel.length_scales) lengths += format("%s%.4g", lengths.empty() ? "" : ",", length);
+    return format("kernel learned: length_scales => '{%s}', signal => %.4g, noise => %.4g", lengths.c_str(),
+                  kernel.signal, kernel.noise);
+}
+
 } // namespace
 
 SquaredExponential choose_kernel(const Options& options, const PointSet& points, ThreadTeam& team,
@@ -156,31 +215,12 @@ SquaredExponential choose_kernel(const Options& options, const PointSet& points,
         throw Error(ErrorCode::invalid_argument, "the kernel cannot be learned from targets that are all the same", "",
                     "Give length_scales, signal and noise.");
     std::vector<double> parameters = initial_parameters(options, points, variance);
-    // What the likelihood may not leave: a noise that covariance matrices stay positive definite with.
-    const double least_noise = std::log(variance * 1e-6);
-    const auto learn = [&](size_t count, int evaluations) {
-        if (!options.noise) parameters[width + 1] = std::max(parameters[width + 1], least_noise);
-        minimise(
-            parameters,
-            [&](std::span<const double> at, std::span<double> gradient) {
-                std::vector<double> bounded(at.begin(), at.end());
-                const bool below = !options.noise && bounded[width + 1] < least_noise;
-                if (below) bounded[width + 1] = least_noise;
-                const double value = likelihood.negative(bounded, gradient, count);
-                if (below) gradient[width + 1] = 0;
-                return value;
-            },
-            evaluations, 1e-5, 1.0);
-        if (!options.noise) parameters[width + 1] = std::max(parameters[width + 1], least_noise);
-    };
-    if (options.learns_kernel()) {
-        learn(std::min(points.size(), few_points), evaluations_on_few);
-        if (points.size() > few_points) learn(std::min(points.size(), most_points), evaluations_on_most);
-    }
+    if (options.learns_kernel()) learn(parameters, options, likelihood, points.size(), variance, context);
     for (size_t f = 0; f < width; f++)
         kernel.length_scales[f] = options.length_scales ? (*options.length_scales)[f] : std::exp(parameters[f]);
     kernel.signal = options.signal.value_or(std::exp(parameters[width]));
     kernel.noise = options.noise.value_or(std::exp(parameters[width + 1]));
+    if (options.learns_kernel()) context.note(description(kernel));
     return kernel;
 }
 
