@@ -46,6 +46,11 @@ SELECT near((btml.kcde_score('SELECT x, 0 AS y FROM unnest(ARRAY[0, 1, 3, 7]::fl
 SELECT (btml.kr_score('SELECT 1 AS x, i % 2 AS y FROM generate_series(1, 4) i', 'y', 0.1)).value AS equal_points, (btml.kr_score('SELECT i AS x, 5 AS y FROM generate_series(1, 4) i', 'y', 0.1)).value AS constant, (btml.kr_score('SELECT i AS x, i AS y FROM generate_series(1, 2) i', 'y', 0.1)).value AS two;
 SELECT (btml.kr_score('SELECT i AS x, CASE WHEN i < 4 THEN i END AS y FROM generate_series(1, 5) i', 'y', 1)).evaluations AS null_targets;
 
+-- Sampled scores of three rows, a constant target, equal points and both are the exact ones.
+SELECT kind, array_agg(near((CASE kind WHEN 'kde' THEN btml.kde_score(source, 0.5, method => 'sampled') WHEN 'kr' THEN btml.kr_score(source, 'y', 0.5, method => 'sampled') ELSE btml.kcde_score(source, 'y', 0.5, 0.3, method => 'sampled') END).value,
+    (CASE kind WHEN 'kde' THEN btml.kde_score(source, 0.5) WHEN 'kr' THEN btml.kr_score(source, 'y', 0.5) ELSE btml.kcde_score(source, 'y', 0.5, 0.3) END).value)) AS near
+FROM unnest(ARRAY['kde', 'kr', 'kcde']) kind, unnest(ARRAY['SELECT i AS x, i * i AS y FROM generate_series(1, 3) i', 'SELECT i AS x, 0.1 AS y FROM generate_series(1, 50) i', 'SELECT 1 AS x, i % 2 AS y FROM generate_series(1, 50) i', 'SELECT 1 AS x, 2 AS y FROM generate_series(1, 50)']) source GROUP BY kind ORDER BY kind;
+
 -- The curve of a score, and its least; the same for an exact and a sampled one.
 SELECT count(*), count(*) FILTER (WHERE best) AS best, bool_and(target_bandwidth IS NULL) AS no_target, bool_and(std_error = 0) AS exact, near(min(score), min(score) FILTER (WHERE best)) AS least,
     near(min(score), (SELECT (btml.kr_score('score.small', 'y', bandwidth)).value FROM btml.select_bandwidth('score.small', 'kr', 'y', steps => 10) WHERE best)) AS score FROM btml.select_bandwidth('score.small', 'kr', 'y', steps => 10);
@@ -61,8 +66,12 @@ SELECT count(*), bool_and(score >= 0) AS scores FROM btml.select_bandwidth('SELE
 SELECT count(*), bool_and(score > '-Infinity') AS scores FROM btml.select_bandwidth('SELECT x FROM unnest(ARRAY[0, 1, 3]) x', 'kde', steps => 3);
 SELECT count(*), bool_and(score > '-Infinity') AS scores FROM btml.select_bandwidth('SELECT x, x AS y FROM unnest(ARRAY[0, 1, 3]) x', 'kcde', 'y', steps => 3);
 SELECT count(*), max(score) FROM btml.select_bandwidth('SELECT a, b, 5 AS y FROM score.small', 'kr', 'y', steps => 4);
-SELECT count(*), bool_and(score < 0) AS scores FROM btml.select_bandwidth('SELECT a, b, 5 AS y FROM score.small', 'kcde', 'y', steps => 4);
+SET client_min_messages = warning; -- scores of different bandwidths are the same but for rounding
+SELECT count(*), round(min(target_bandwidth)::numeric, 9) AS least, round(60 ^ -0.2 / 10, 9) AS usual FROM btml.select_bandwidth('SELECT a, b, 0.1 AS y FROM score.small', 'kcde', 'y', steps => 4);
+RESET client_min_messages;
 SELECT count(*), count(DISTINCT score) AS scores FROM btml.select_bandwidth('SELECT 1 AS x, i % 2 AS y FROM generate_series(1, 9) i', 'kr', 'y', lower => 0.1, upper => 1, steps => 4);
+-- Every weight underflows: of its two nearest rows each row has one that differs by 1 and is its opposite.
+SELECT round(min(score)::numeric, 9) AS least, round(max(score)::numeric, 9) AS most FROM btml.select_bandwidth('SELECT i::float8 AS x, i % 2 AS y FROM generate_series(1, 50) i', 'kr', 'y', lower => 1e-9, upper => 1e-8, steps => 3, method => 'sampled');
 -- A step of the grid is a factor of 16^(1/7).
 SELECT abs(ln(s.bandwidth / x.bandwidth)) <= ln(16) / 7 AS near, s.std_error > 0 AS sampled FROM btml.select_bandwidth('score.large', 'kr', 'y', lower => 0.05, upper => 0.8, method => 'sampled', steps => 12) s, btml.select_bandwidth('score.large', 'kr', 'y', lower => 0.05, upper => 0.8, method => 'exact', steps => 12) x WHERE s.best AND x.best;
 SELECT caught(format('SELECT count(*) FROM btml.select_bandwidth(%s)', a)) FROM unnest(ARRAY['''score.small'', ''lscv''', '''score.small'', ''kr''', '''score.small'', ''kde'', ''y''', '''score.small'', ''kr'', ''z''', '''score.small'', ''kr'', ''y'', lower => 0', '''score.small'', ''kr'', ''y'', lower => 2, upper => 1',

@@ -50,10 +50,10 @@ double canonicalise(ScoreRows& rows, RunContext& context) {
         rows.values = std::move(sorted);
     }
     if (!rows.target || count == 0) return 0;
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) sum += rows.values[i * width + width - 1] / static_cast<double>(count);
-    for (size_t i = 0; i < count; i++) rows.values[i * width + width - 1] -= sum;
-    return sum;
+    double mean = 0; // that of equal targets is what they are, so that nothing remains of them
+    for (size_t i = 0; i < count; i++) mean += (rows.values[i * width + width - 1] - mean) / static_cast<double>(i + 1);
+    for (size_t i = 0; i < count; i++) rows.values[i * width + width - 1] -= mean;
+    return mean;
 }
 
 std::vector<double> standard_deviations(const ScoreRows& rows, RunContext& context) {
