@@ -29,8 +29,8 @@ TEST(SelectBandwidth, ChoosesAsTheExactCurveDoes) {
     SelectionOptions options;
     options.steps = 12;
     for (const ScoreKind kind : {ScoreKind::kr, ScoreKind::kde}) {
-        const auto exact = select(2'500, kind, ScoreMethod::exact, context, options);
-        const auto sampled = select(2'500, kind, ScoreMethod::sampled, context, options);
+        const auto exact = select(1'600, kind, ScoreMethod::exact, context, options);
+        const auto sampled = select(1'600, kind, ScoreMethod::sampled, context, options);
         ASSERT_EQ(exact.size(), 12U);
         ASSERT_EQ(sampled.size(), 12U);
         const double grid_step = std::pow(exact.back().bandwidths.x / exact.front().bandwidths.x, 1.0 / 7);
@@ -62,8 +62,8 @@ TEST(SelectBandwidth, SampledConditionalDensitiesChooseAsTheExactOnesDo) {
     QuietContext context(2);
     SelectionOptions options;
     options.steps = 9;
-    const auto exact = select(1'600, ScoreKind::kcde, ScoreMethod::exact, context, options);
-    const auto sampled = select(1'600, ScoreKind::kcde, ScoreMethod::sampled, context, options);
+    const auto exact = select(1'200, ScoreKind::kcde, ScoreMethod::exact, context, options);
+    const auto sampled = select(1'200, ScoreKind::kcde, ScoreMethod::sampled, context, options);
     double x[2] = {1e9, 0}, target[2] = {1e9, 0};
     for (const auto& [bandwidths, score, std_error, best] : exact) {
         EXPECT_EQ(std_error, 0);

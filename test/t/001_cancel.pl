@@ -17,7 +17,7 @@ my $most_rounds = 3;
 
 my $node = new_cluster('cancel');
 $node->safe_psql('postgres', <<'SQL');
-CREATE TABLE wide AS SELECT i % 3 AS k, i % 1000 / 7.0 AS y, sin(i) AS a, cos(i) AS b, sin(i * 0.7) AS c, ln(i) AS d
+CREATE TABLE wide WITH (fillfactor = 80) AS SELECT i % 3 AS k, i % 1000 / 7.0 AS y, sin(i) AS a, cos(i) AS b, sin(i * 0.7) AS c, ln(i) AS d
     FROM generate_series(1, 400000) AS i;
 CREATE TABLE few AS SELECT k, y, a FROM wide LIMIT 2000;
 CREATE TABLE many AS SELECT i % 3 AS k, i AS z FROM generate_series(1, 15000) AS i;
