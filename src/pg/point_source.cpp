@@ -26,7 +26,10 @@ PointSource::PointSource(const std::string& source, const char* what, PointParts
 }
 
 PointSource::PointSource(const std::string& source, const char* what, PointParts parts, const PointSource& like)
-    : source_(Source::of_rows(source)), what_(what), parts_(std::move(parts)), names_(like.names_) {
+    : source_(Source::of_rows(source, format("the source of the %s", what))),
+      what_(what),
+      parts_(std::move(parts)),
+      names_(like.names_) {
     find_parts();
     const bool arrays = like.coordinates_[0].number == NumberKind::none;
     for (const std::string& name : names_) coordinates_.push_back(column(source_.column(name), arrays));

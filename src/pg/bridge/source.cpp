@@ -19,7 +19,7 @@ static std::vector<T*> to_vector(const List* list) {
     return items;
 }
 
-Source::Source(const std::string& text, bool as_one_query) {
+Source::Source(const std::string& text, bool as_one_query, std::string name) : name_(std::move(name)) {
     const char* const source = text.c_str();
     analysis_ = pg_call([=] { return analyse_source(source, as_one_query); });
     for (const SourceOutput* output : to_vector<SourceOutput>(analysis_->outputs)) {
@@ -36,13 +36,14 @@ int Source::column(const std::string& name) const {
         names.push_back(columns_[i].name);
         if (columns_[i].name != name) continue;
         if (found >= 0)
-            throw Error(ErrorCode::duplicate_column, format("source has more than one column \"%s\"", name.c_str()), "",
+            throw Error(ErrorCode::duplicate_column,
+                        format("%s has more than one column \"%s\"", name_.c_str(), name.c_str()), "",
                         "Give each output column a name of its own.");
         found = static_cast<int>(i);
     }
     if (found >= 0) return found;
     const std::string nearest = nearest_name(name, names);
-    throw Error(ErrorCode::undefined_column, format("source has no column \"%s\"", name.c_str()),
+    throw Error(ErrorCode::undefined_column, format("%s has no column \"%s\"", name_.c_str(), name.c_str()),
                 names.empty() ? "It has no columns." : "Its columns are " + quoted_list(names) + ".",
                 nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
 }

@@ -35,9 +35,11 @@ struct LoadedSource {
 class Source {
   public:
     // `text` as in SQL. Errors as analyse_source; the rights are the caller's.
-    explicit Source(const std::string& text) : Source(text, false) {}
-    // A source that is read row by row: one query, for read_rows().
-    static Source of_rows(const std::string& text) { return Source(text, true); }
+    explicit Source(const std::string& text) : Source(text, false, "source") {}
+    // A source that is read row by row: one query, for read_rows(). name: in errors about its columns.
+    static Source of_rows(const std::string& text, std::string name = "source") {
+        return Source(text, true, std::move(name));
+    }
 
     struct Column {
         std::string name;
@@ -60,8 +62,9 @@ class Source {
     uint64_t read_blocks(RowSink& sink, const char* phase, uint64_t seed, RunContext& context) const;
 
   private:
-    Source(const std::string& text, bool as_one_query);
+    Source(const std::string& text, bool as_one_query, std::string name);
 
+    std::string name_;
     SourceAnalysis* analysis_;
     std::vector<Column> columns_;
 };
