@@ -174,6 +174,10 @@ SET btml.memory_limit = '1MB';
 SELECT * FROM btml.kernel_sum('SELECT i AS a, i AS b FROM generate_series(1, 1000000) i', 'SELECT 1 AS a, 1 AS b', 1);
 -- Refused before the work starts.
 SELECT * FROM btml.kernel_sum('SELECT i AS a, i AS b FROM generate_series(1, 20000) i', 'SELECT 1 AS a, 1 AS b', 1);
+SET btml.memory_limit = '4MB';
+-- Few keys and more queries than fit.
+SELECT count(*), round(sum(value)::numeric, 3) AS sum
+FROM btml.kernel_sum('SELECT i AS a, i AS b FROM generate_series(1, 10) i', 'SELECT i % 10 AS a, i AS b FROM generate_series(1, 200000) i', 1);
 -- Queries that are too many to hold are answered a part at a time, and epsilon holds for all of them together.
 SET btml.memory_limit = '16MB';
 CREATE VIEW many_keys AS SELECT (i * 7919 % 2003) / 100.0 AS a, (i * 104729 % 1999) / 100.0 AS b FROM generate_series(1, 2000) i;
@@ -184,6 +188,13 @@ WITH answer AS (SELECT e.id, e.value AS exact, s.value AS sampled, s.std_error
 SELECT count(*), max(exact) > 100 AS large, sqrt(sum((sampled - exact) ^ 2)) <= 0.5 * sqrt(2000) AS within,
        sum(std_error) > 0 AS sampled FROM answer;
 RESET btml.memory_limit;
+SELECT * FROM btml.kernel_sum('SELECT 1 AS a, 0 AS weight', 'SELECT 1 AS a', 1, verbose => true);
+-- The order of the keys plays no part, and no error is foreseen beyond what the values vary by.
+CREATE VIEW scattered AS SELECT i AS id, i * 7919 % 3001 / 300.0 - 5 AS a, i * 104729 % 2999 / 300.0 - 5 AS b, i * 31 % 1009 / 1009.0 AS t
+    FROM generate_series(1, 3000) i;
+SELECT count(*), count(*) FILTER (WHERE f.value IS DISTINCT FROM b.value) AS different, max(f.std_error) BETWEEN 0.001 AND 0.5 AS bounded
+FROM btml.attention('SELECT a, b, t FROM scattered ORDER BY id', 'scattered', 't', method => 'sampled', epsilon => 0.5) f
+JOIN btml.attention('SELECT a, b, t FROM scattered ORDER BY id DESC', 'scattered', 't', method => 'sampled', epsilon => 0.5) b USING (id);
 -- With the caller's rights.
 CREATE ROLE btml_kernel_stranger;
 GRANT USAGE ON SCHEMA kernel TO btml_kernel_stranger;

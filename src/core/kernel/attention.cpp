@@ -1,5 +1,7 @@
 #include "core/kernel/attention.hpp"
 
+#include "core/kernel/distinct_keys.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +23,8 @@ Frame frame_of(const Keys& keys, Scale scale, RunContext& context) {
     options.bandwidth = 1;
     options.kernel = Kernel::epanechnikov; // whose unit is that of the coordinates
     options.scale = scale;
-    return {keys.points, in_order(keys.rows(), context.memory()), options};
+    ThreadTeam team(context);
+    return {keys.points, canonical_order(keys, team, context), options};
 }
 
 // Keys in the frame, with the coordinate that makes all norms equal.
@@ -64,6 +67,10 @@ Attention::Attention(Keys keys, const Options& options, RunContext& context)
       frame_(frame_of(keys, options.scale, context)),
       sums_(with_equal_norms(std::move(keys), frame_, context), Quantity::mean,
             with_bandwidth(options, frame_.centre.size()), context) {}
+
+uint64_t Attention::queries_that_fit(uint64_t wanted, uint64_t bytes_of_query) const {
+    return sums_.queries_that_fit(wanted, bytes_of_query + sizeof(double) * (frame_.centre.size() + 1));
+}
 
 Estimates Attention::evaluate(const Points& queries, uint64_t all) {
     const size_t dimensions = frame_.centre.size();

@@ -17,6 +17,7 @@ class Attention {
 
     // A row's std_error is the root mean square over its components. Queries have d coordinates. all: as of KernelSums.
     Estimates evaluate(const Points& queries, uint64_t all = 0);
+    uint64_t queries_that_fit(uint64_t wanted, uint64_t bytes_of_query) const; // as of KernelSums
 
   private:
     RunContext& context_;

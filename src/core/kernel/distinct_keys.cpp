@@ -84,13 +84,22 @@ Buffer<HashedRow> hashed_order(const Keys& keys, ThreadTeam& team, RunContext& c
     return sorted;
 }
 
+Buffer<uint32_t> rows_of(const Buffer<HashedRow>& hashed, RunContext& context) {
+    Buffer<uint32_t> rows(context.memory(), "hashes of the keys", hashed.size());
+    for (size_t i = 0; i < hashed.size(); i++) rows[i] = hashed[i].row;
+    return rows;
+}
+
 } // namespace
+
+Buffer<uint32_t> canonical_order(const Keys& keys, ThreadTeam& team, RunContext& context) {
+    return rows_of(hashed_order(keys, team, context), context);
+}
 
 DistinctKeys merge_equal_keys(Keys keys, const Options& options, ThreadTeam& team, RunContext& context) {
     const size_t dimensions = keys.points.dimensions(), columns = keys.columns;
     const Buffer<HashedRow> sorted = hashed_order(keys, team, context);
-    Buffer<uint32_t> rows(context.memory(), "hashes of the keys", sorted.size());
-    for (size_t i = 0; i < sorted.size(); i++) rows[i] = sorted[i].row;
+    const Buffer<uint32_t> rows = rows_of(sorted, context);
     DistinctKeys distinct{Frame(keys.points, rows, options), Points(dimensions, context.memory(), "keys"), columns,
                           Buffer<double>(context.memory(), "values of the keys"), norm_of_weights(keys, rows)};
     distinct.points.reserve(sorted.size());

@@ -16,6 +16,9 @@ struct DistinctKeys {
     size_t rows() const noexcept { return points.rows(); }
 };
 
+// The keys' rows in an order that depends on the set of keys alone.
+Buffer<uint32_t> canonical_order(const Keys& keys, ThreadTeam& team, RunContext& context);
+
 // Takes the keys, at least one. Errors as of Frame.
 DistinctKeys merge_equal_keys(Keys keys, const Options& options, ThreadTeam& team, RunContext& context);
 

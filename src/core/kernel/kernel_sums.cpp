@@ -85,8 +85,8 @@ struct KernelSums::State {
         if (!options.cuda_library.empty()) open_device();
     }
 
-    SumSizes sizes(const Points& queries) const {
-        return {set->rows(), queries.rows(), dimensions, set->columns(), quantity == Quantity::mean, team.size()};
+    SumSizes sizes(size_t queries) const {
+        return {set->rows(), queries, dimensions, set->columns(), quantity == Quantity::mean, team.size()};
     }
     void open_device() {
         try {
@@ -146,7 +146,7 @@ Estimates KernelSums::State::evaluate(const Points& queries, uint64_t all) {
     if (options.method == Method::exact) return exact(queries, "exact sums were asked for");
     if (options.method == Method::automatic && device) return exact(queries, "a CUDA device evaluates them");
     if (options.method == Method::automatic && pairs < few_pairs) return exact(queries, "there are few pairs");
-    const uint64_t bytes = bytes_to_sample(sizes(queries));
+    const uint64_t bytes = bytes_to_sample(sizes(queries.rows()));
     if (options.method == Method::automatic && bytes > context.memory().left())
         return exact(queries, "a sample would not fit in memory");
     context.memory().require(bytes, "sampled kernel sums");
@@ -201,7 +201,7 @@ void KernelSums::State::sum_exactly(const Points& queries, const Buffer<uint32_t
 }
 
 Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
-    context.memory().require(bytes_to_sum_exactly(sizes(queries)), "exact kernel sums");
+    context.memory().require(bytes_to_sum_exactly(sizes(queries.rows())), "exact kernel sums");
     Estimates estimates = nothing(queries.rows());
     const Buffer<double> sums = device ? device->sums(queries) : exact_sums(*set, queries, team, context);
     Buffer<uint32_t> far(context.memory(), "queries far from every key");
@@ -239,10 +239,22 @@ Estimates KernelSums::evaluate(const Points& queries, uint64_t all) {
     if (queries.dimensions() != state_->dimensions)
         throw Error(ErrorCode::invalid_argument,
                     format("queries have %zu coordinates, keys have %zu", queries.dimensions(), state_->dimensions));
-    if (!state_->set || queries.rows() == 0) return state_->nothing(queries.rows());
+    if (!state_->set || queries.rows() == 0) {
+        Estimates none = state_->nothing(queries.rows());
+        none.report.reason = state_->set ? "there are no queries" : "every weight is 0";
+        return none;
+    }
     Estimates estimates = state_->evaluate(queries, std::max<uint64_t>(all, queries.rows()));
     estimates.report.device_failure = state_->device_failure;
     return estimates;
+}
+
+uint64_t KernelSums::queries_that_fit(uint64_t wanted, uint64_t bytes_of_query) const {
+    if (!state_->set) return 0;
+    const uint64_t left = state_->context.memory().left();
+    while (wanted > 0 && wanted * bytes_of_query + bytes_to_sample(state_->sizes(wanted)) > left)
+        wanted = wanted * 7 / 8;
+    return wanted;
 }
 
 } // namespace btml::kernel

@@ -47,6 +47,10 @@ class KernelSums {
     // of dimensions; memory_limit, before the work starts (the automatic method then takes exact sums, if these fit).
     Estimates evaluate(const Points& queries, uint64_t all = 0);
 
+    // How many queries at once, at most `wanted`, a sample can be made for in the memory that is left, where the caller
+    // holds bytes_of_query for each; 0 if for none.
+    uint64_t queries_that_fit(uint64_t wanted, uint64_t bytes_of_query) const;
+
   private:
     struct State;
     std::unique_ptr<State> state_;

@@ -267,14 +267,15 @@ double Sampler::error_of(size_t group) const {
 }
 
 // Few queries have a key in a small sample to speak of, and the others' own variance would be 0: at least what its
-// group has, or was to expect.
+// group has, or was to expect; of means, whose delta method knows no bound, not more than their targets vary.
 Buffer<double> Sampler::errors_of_queries() const {
     Buffer<double> errors(context_.memory(), "errors of queries' sums", queries_.rows(), 0.0);
     for (size_t group = 0; group < groups_.groups(); group++) {
         if (fractions_[group] >= 1) continue;
         const double fraction = fraction_of(group),
                      mean = error_of(group) / static_cast<double>(groups_.rows(group).size()),
-                     least = std::max(mean, foreseen_error(group, fraction));
+                     foreseen = std::max(mean, foreseen_error(group, fraction)),
+                     least = estimand_.is_mean() ? std::min(foreseen, estimand_.spread()) : foreseen;
         for (const uint32_t row : groups_.rows(group)) errors[row] = std::max(error_of_query(row, fraction), least);
     }
     return errors;
