@@ -206,6 +206,36 @@ TEST(Attention, DoesNotSeeWhatAllKeysHaveInCommon) {
         EXPECT_NEAR(estimates.values[i * 2], softmax(queries[i], keys, values)[0], 1e-5);
 }
 
+TEST(Attention, DoesNotDependOnTheOrderOfTheKeys) {
+    const Rows keys = normal_rows(3000, 3, 2, 1), values = normal_rows(3000, 2, 1, 2);
+    const Rows back_keys(keys.rbegin(), keys.rend()), back_values(values.rbegin(), values.rend());
+    QuietContext context;
+    Options options;
+    options.epsilon = 0.5;
+    options.method = Method::sampled;
+    options.scale = Scale::sd;
+    Attention forth(keys_of(keys, values, context), options, context),
+        back(keys_of(back_keys, back_values, context), options, context);
+    const Points queries = points_of(keys, context);
+    const Estimates a = forth.evaluate(queries), b = back.evaluate(queries);
+    EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), b.values.begin()));
+    EXPECT_LE(*std::max_element(a.std_errors.begin(), a.std_errors.end()), 1.1); // the values' own deviation is 1
+    EXPECT_GT(*std::max_element(a.std_errors.begin(), a.std_errors.end()), 0);
+}
+
+TEST(KernelSums, TakesNoMoreQueriesThanFit) {
+    QuietContext context(1, uint64_t{8} << 20);
+    KernelSums sums(keys_of(normal_rows(10, 2, 1, 1), constant_values(10), context), Quantity::sum, exact_options(1),
+                    context);
+    EXPECT_EQ(sums.queries_that_fit(1000, 16), 1000U);
+    const uint64_t small = sums.queries_that_fit(1'000'000, 16), large = sums.queries_that_fit(1'000'000, 1600);
+    EXPECT_LT(small, 500'000U);
+    EXPECT_GT(small, 50'000U);
+    EXPECT_LT(large, 5000U);
+    EXPECT_GT(large, 3000U);
+    EXPECT_EQ(sums.queries_that_fit(1000, uint64_t{8} << 20), 0U);
+}
+
 TEST(Attention, Errors) {
     QuietContext context;
     Attention attention(keys_of({{1, 2}}, {{3}}, context), Options{}, context);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 namespace btml::kernel {
 
@@ -97,12 +96,6 @@ double Frame::log_integral() const noexcept {
     }
     // The volume of the unit ball times 2/(d + 2).
     return d / 2 * std::log(std::numbers::pi) - std::lgamma(d / 2 + 1) + std::log(2 / (d + 2));
-}
-
-Buffer<uint32_t> in_order(size_t rows, MemoryBudget& budget) {
-    Buffer<uint32_t> order(budget, "the order of points", rows);
-    std::iota(order.begin(), order.end(), 0U);
-    return order;
 }
 
 } // namespace btml::kernel

@@ -28,7 +28,4 @@ struct Frame {
     double log_integral() const noexcept;
 };
 
-// The order of points as they are: 0, 1, …
-Buffer<uint32_t> in_order(size_t rows, MemoryBudget& budget);
-
 } // namespace btml::kernel

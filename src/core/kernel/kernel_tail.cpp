@@ -37,7 +37,7 @@ class Matrix {
         : context_(context),
           team_(context),
           queries_(queries),
-          order_(in_order(keys.rows(), context.memory())),
+          order_(in_order(keys.rows(), context)),
           frame_(keys, order_, options),
           framed_(frame_points(keys, frame_, context)),
           blocks_(
@@ -81,6 +81,11 @@ class Matrix {
         QueryGroup group;
         FramedQueries queries;
     };
+    static Buffer<uint32_t> in_order(size_t rows, RunContext& context) {
+        Buffer<uint32_t> order(context.memory(), "keys in order", rows);
+        std::iota(order.begin(), order.end(), 0U);
+        return order;
+    }
     static Points frame_points(const Points& points, const Frame& frame, RunContext& context) {
         Points framed(points.dimensions(), context.memory(), points.what());
         framed.reserve(points.rows());
