@@ -53,6 +53,14 @@ EXECUTE p;
 UPDATE one SET model = (SELECT model FROM model WHERE name = 'large');
 EXECUTE p;
 DEALLOCATE p;
+-- One call with more models than it keeps decoded, and with more than its memory holds, each of them for every row.
+CREATE TEMP TABLE ramp AS SELECT i AS x, i AS y FROM generate_series(1, 8) i;
+CREATE TEMP TABLE shifted AS SELECT i AS shift, btml.tree_fit(format('SELECT x, y + %s AS y FROM ramp', 1000 * i), 'y', min_leaf_rows => 1) AS model FROM generate_series(1, 300) i;
+SELECT count(*) AS predictions, bool_and(btml.predict(model, r.*) = y + 1000 * shift) AS right FROM (SELECT * FROM ramp OFFSET 0) r CROSS JOIN LATERAL (SELECT * FROM shifted WHERE shift <> r.x OFFSET 0) s;
+CREATE TEMP TABLE process AS SELECT i AS shift, btml.gp_fit(format('SELECT id, num, y + %s AS y FROM models.thing', 1000 * i), 'y', search => 'none') AS model FROM generate_series(1, 120) i;
+SET btml.memory_limit = '1MB';
+SELECT count(*) AS predictions, bool_and(abs(btml.predict(model, t.*) - y - 1000 * shift) < 30) AS near FROM (SELECT * FROM thing WHERE id <= 3) t CROSS JOIN LATERAL (SELECT * FROM process WHERE shift <> t.id OFFSET 0) p;
+RESET btml.memory_limit;
 
 -- What cannot be a model: 22P02 or 22P03.
 SELECT input, caught(format('SELECT %L::btml.model', input)) FROM unnest(ARRAY['', 'not base64!', 'QlRNTA==', repeat('QUJD', 20)]) input;
