@@ -120,10 +120,14 @@ Table read_table(const char* path) {
     return table;
 }
 
-// Mean squared error of the posterior's mean given the exemplars alone, over the rows from `first` on, in units of
-// their variance.
-double prediction_error(const Table& table, size_t first, const std::vector<size_t>& exemplars,
-                        const SquaredExponential& kernel) {
+// Over the rows from `first` on, given the exemplars alone and in units of the targets' variance: the mean squared
+// error of the process's predictions, and what the process itself expects of it.
+struct PredictionError {
+    double measured, expected;
+};
+
+PredictionError prediction_error(const Table& table, size_t first, const std::vector<size_t>& exemplars,
+                                 const SquaredExponential& kernel) {
     QuietContext context;
     ThreadTeam team(context);
     const size_t k = exemplars.size();
@@ -134,22 +138,32 @@ double prediction_error(const Table& table, size_t first, const std::vector<size
         return kernel.covariance(sum);
     };
     Buffer<double> matrix(context.memory(), "covariances", k * k);
-    std::vector<double> solution(k * group_columns);
-    for (size_t a = 0; a < k; a++) {
+    for (size_t a = 0; a < k; a++)
         for (size_t b = 0; b < k; b++)
             matrix[a * k + b] = covariance(exemplars[a], exemplars[b]) + (a == b ? kernel.noise : 0);
-        solution[a * group_columns] = table.target[exemplars[a]] - kernel.mean;
-    }
-    Cholesky(std::move(matrix), k, team).solve(solution.data());
-    double sum = 0, total = 0, squares = 0;
-    for (size_t i = first; i < table.rows(); i++) {
-        double prediction = kernel.mean;
-        for (size_t a = 0; a < k; a++) prediction += covariance(i, exemplars[a]) * solution[a * group_columns];
-        sum += std::pow(table.target[i] - prediction, 2);
-        total += table.target[i], squares += table.target[i] * table.target[i];
+    const Cholesky factor(std::move(matrix), k, team);
+    double squared_errors = 0, variances = 0, total = 0, squares = 0;
+    std::vector<double> covariances(k * group_columns), solution(k * group_columns);
+    for (size_t row = first; row < table.rows(); row += group_columns) {
+        const size_t count = std::min(group_columns, table.rows() - row);
+        for (size_t a = 0; a < k; a++)
+            for (size_t c = 0; c < count; c++) covariances[a * group_columns + c] = covariance(exemplars[a], row + c);
+        solution = covariances;
+        factor.solve(solution.data());
+        for (size_t c = 0; c < count; c++) {
+            const double target = table.target[row + c];
+            double error = target - kernel.mean, variance = kernel.signal + kernel.noise;
+            for (size_t a = 0; a < k; a++) {
+                error -= solution[a * group_columns + c] * (table.target[exemplars[a]] - kernel.mean);
+                variance -= solution[a * group_columns + c] * covariances[a * group_columns + c];
+            }
+            squared_errors += error * error, variances += variance;
+            total += target, squares += target * target;
+        }
     }
     const auto n = static_cast<double>(table.rows() - first);
-    return sum / n / (squares / n - total * total / n / n);
+    const double unit = squares - total * total / n;
+    return {squared_errors / unit, variances / unit};
 }
 
 // The value of an argument "name=value" after the positional ones.
@@ -217,7 +231,8 @@ int choose_active_set(int count, char** arguments) {
     options.length_scales = kernel.length_scales, options.signal = kernel.signal, options.noise = kernel.noise;
     std::vector<size_t> first_rows;
     for (size_t i = 0; i < static_cast<size_t>(options.exemplars); i++) first_rows.push_back(i);
-    std::printf("\nrandom rows: mse %.4f\n", prediction_error(table, rows, first_rows, kernel));
+    const PredictionError of_random = prediction_error(table, rows, first_rows, kernel);
+    std::printf("\nrandom rows: mse %.4f, expected %.4f\n", of_random.measured, of_random.expected);
     static constexpr const char* names[] = {"", "information", "variance", "prediction"};
     for (int objective = 1; objective < 4; objective++) {
         if (!only.empty() && only != names[objective]) continue;
@@ -227,8 +242,9 @@ int choose_active_set(int count, char** arguments) {
             const Outcome outcome = select(table, rows, options, std::atoi(arguments[6]));
             std::vector<size_t> chosen;
             for (const Exemplar& exemplar : outcome.selection.exemplars) chosen.push_back(std::stoul(exemplar.id));
-            std::printf("%s, seed %d: mse %.4f; %llu swaps; seconds: choosing %.1f, measuring %.1f\n", names[objective],
-                        seed, prediction_error(table, rows, chosen, kernel),
+            const PredictionError error = prediction_error(table, rows, chosen, kernel);
+            std::printf("%s, seed %d: mse %.4f, expected %.4f; %llu swaps; seconds: choosing %.1f, measuring %.1f\n",
+                        names[objective], seed, error.measured, error.expected,
                         static_cast<unsigned long long>(outcome.selection.swaps), outcome.seconds_choosing,
                         outcome.seconds_measuring);
             std::fflush(stdout);
