@@ -165,3 +165,20 @@ TEST(ExemplarOptimum, PredictionSettlesOrGoesRound) {
     }
     EXPECT_LE(improvable, seeds / 5);
 }
+
+// More exemplars may predict worse, so these sets stay smaller than asked for; swaps are tried all the same.
+TEST(ExemplarOptimum, SmallActiveSetsAreNotLeftAsTheyBegan) {
+    static constexpr size_t seeds = 30;
+    size_t smaller = 0, improvable = 0;
+    for (uint64_t seed = 0; seed < seeds; seed++) {
+        Case one(ObjectiveKind::prediction, seed);
+        one.options.exemplars = static_cast<int>(one.rows.size());
+        const auto [members, settled] = choose_by_many_passes(one.rows, one.options);
+        const bool is_optimum = one.best_gain(members) < 1e-8;
+        EXPECT_TRUE(is_optimum || !settled) << "seed " << seed;
+        smaller += members.size() < one.rows.size();
+        improvable += !is_optimum;
+    }
+    EXPECT_GT(smaller, seeds / 2);
+    EXPECT_LE(improvable, seeds / 5);
+}

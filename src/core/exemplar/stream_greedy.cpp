@@ -144,9 +144,10 @@ void StreamGreedy::take_batch() {
     context_.progress("choosing exemplars", offered_, validation_.offered() * static_cast<uint64_t>(options_.passes));
     objective_->load(batch_, team_);
     taken_.assign(batch_.size(), false);
-    const auto most = static_cast<size_t>(options_.exemplars);
-    if (objective_->size() < most) add_from_batch();
-    if (objective_->size() == most) swap_through_batch();
+    const size_t before = objective_->size(), most = static_cast<size_t>(options_.exemplars);
+    if (before < most) add_from_batch();
+    // A set that no candidate adds to may still gain by swaps: predictions do not always gain by more exemplars.
+    if (objective_->size() == most || objective_->size() == before) swap_through_batch();
     context_.note(format("%llu rows, %zu exemplars, %llu swaps, utility of the sample %g",
                          static_cast<unsigned long long>(offered_), objective_->size(),
                          static_cast<unsigned long long>(swaps_), objective_->utility()));
