@@ -78,6 +78,8 @@ SELECT count(*), abs(sum(members) - 1000) < 1e-6 AS members, min(utility_std_err
 FROM btml.exemplars('exemplar.point', 4, validation => 100, seed => 5);
 -- Weights: rows of weight 0 count for nothing.
 SELECT slot, id, members FROM btml.exemplars('SELECT n AS id, n AS a, CASE WHEN n > 90 THEN 2 ELSE 0 END AS weight FROM generate_series(1, 99) n', 1, passes => 2);
+-- However many they are, all others are in a sample that has room for them.
+SELECT count(*), sum(members), max(utility_std_error) AS std_error FROM btml.exemplars('SELECT n AS a, (n % 1000 = 0)::int AS weight FROM generate_series(1, 20000) n', 3, validation => 20);
 -- A phantom exemplar serves rows too, so none is chosen near it; its members count for their nearest exemplar.
 SELECT slot, id, members, round(utility::numeric, 3) AS utility FROM btml.exemplars('SELECT n AS id, v AS a FROM unnest(''{0,0.1,-0.1,8,8.1}''::float8[]) WITH ORDINALITY u(v, n)', 1, phantom => 'origin', passes => 2);
 SELECT slot, id FROM btml.exemplars('SELECT n AS id, v AS a FROM unnest(''{0,0.1,-0.1,8,8.1}''::float8[]) WITH ORDINALITY u(v, n)', 1, phantom => '{8.05}', passes => 2);
@@ -89,6 +91,10 @@ SELECT * FROM btml.exemplars('SELECT id, x FROM exemplar.point WHERE false', 3);
 SELECT count(*), bool_and(id::int <= 200) AS first_batches FROM btml.exemplars('exemplar.point', 4, batch => 4, eta => 1e9);
 SELECT count(*) FROM btml.exemplars('exemplar.point', 4, max_candidates => 3);
 SELECT count(*) FROM btml.exemplars('exemplar.point', 4, passes => 1000000);
+-- Whole passes may go by without a candidate, and a source may have rows for the first scan alone.
+SELECT count(*) FROM btml.exemplars('exemplar.point', 1, passes => 9, max_candidates => 1);
+CREATE SEQUENCE reads;
+SELECT * FROM btml.exemplars('SELECT n AS a FROM generate_series(1, 3) n WHERE nextval(''exemplar.reads'') <= 3', 2);
 
 -- Active sets for Gaussian processes.
 CREATE VIEW target AS SELECT id, x[1] AS a, x[2] AS b, sin(x[1]) + x[2] / 5 AS t FROM point ORDER BY id;
@@ -175,7 +181,7 @@ SELECT caught(format('SELECT * FROM btml.exemplars(%s)', a)) FROM unnest(ARRAY[
 -- Numbers that are too large.
 SELECT caught(format('SELECT * FROM btml.exemplars(%s)', a)) FROM unnest(ARRAY[
     $$'SELECT 1e200 * n AS a FROM generate_series(1, 3) n', 2$$, $$'SELECT n AS a, 1e308::float8 AS weight FROM generate_series(1, 3) n', 2$$,
-    $$'exemplar.point', 3, phantom => '{1e30,0}'$$]) WITH ORDINALITY u(a, n) ORDER BY n;
+    $$'exemplar.point', 3, phantom => '{1e30,0}'$$, $$'SELECT n AS a, 1e170 * n AS t FROM generate_series(1, 3) n', 2, 'prediction', 't'$$]) WITH ORDINALITY u(a, n) ORDER BY n;
 SELECT btml.nearest_exemplar('{1e150}', e), caught(format('SELECT btml.nearest_exemplar(''{1e200}'', %L)', e)) FROM (SELECT '[{"id": 1, "x": [-1e150]}, {"id": 2, "x": [5e149]}]'::jsonb) s(e);
 SELECT a, btml.nearest_exemplar(ARRAY[a, 2 * a], '[{"id": 1, "x": [1e200, 0]}, {"id": 2, "x": [1e-200, 3e-200]}]', 'cosine') FROM unnest('{1e200,1e-200}'::float8[]) a;
 -- What a function may not do.

@@ -190,6 +190,53 @@ TEST(ExemplarStream, CandidatesAreLimitedAndSpread) {
     EXPECT_TRUE(std::any_of(rows_chosen.begin(), rows_chosen.end(), [](size_t row) { return row < 5000; }));
 }
 
+// Also where whole passes go by without a candidate.
+TEST(ExemplarStream, FewCandidatesOfManyPasses) {
+    const std::vector<Row> rows = random_rows(50, 2, 11);
+    Options options = options_for(4);
+    options.passes = 5;
+    for (int64_t most = 1; most <= 8; most++)
+        for (options.seed = 0; options.seed < 20; options.seed++) {
+            options.max_candidates = most;
+            QuietContext context;
+            const Selection selection = select(rows, options, context);
+            EXPECT_EQ(selection.candidates, static_cast<uint64_t>(most));
+            EXPECT_GE(selection.exemplars.size(), 1U);
+        }
+}
+
+// A source may have rows for the first scan alone.
+TEST(ExemplarStream, NoCandidates) {
+    const std::vector<Row> rows = random_rows(50, 2, 11);
+    for (const ObjectiveKind kind : {ObjectiveKind::clustering, ObjectiveKind::information}) {
+        const Options options = options_for(4, kind, 2);
+        QuietContext context;
+        StreamGreedy greedy(options, nullptr, context);
+        for (size_t i = 0; i < rows.size(); i++) greedy.sample(point_of(rows[i], i));
+        ASSERT_TRUE(greedy.start());
+        greedy.finish_pass();
+        EXPECT_EQ(greedy.finish().exemplars.size(), 0U);
+    }
+}
+
+// Rows without weight take no room in the samples: those of some weight are all in them, few as they are.
+TEST(ExemplarStream, RowsOfNoWeight) {
+    std::vector<Row> rows = random_rows(5000, 2, 11);
+    double weights = 0;
+    for (size_t i = 0; i < rows.size(); i++) weights += rows[i].weight = i % 500 == 7 ? 2 : 0;
+    for (const ObjectiveKind kind : {ObjectiveKind::clustering, ObjectiveKind::variance}) {
+        Options options = options_for(4, kind, 2);
+        options.validation = 20;
+        QuietContext context;
+        const Selection selection = select(rows, options, context);
+        EXPECT_EQ(selection.candidates, rows.size());
+        EXPECT_EQ(selection.utility_std_error, 0);
+        double members = 0;
+        for (const Exemplar& exemplar : selection.exemplars) members += exemplar.members;
+        EXPECT_EQ(members, weights);
+    }
+}
+
 // Once a pass has brought nothing, further ones are not made.
 TEST(ExemplarStream, StopsWhenNothingChanges) {
     const std::vector<Row> rows = random_rows(100, 2, 12);

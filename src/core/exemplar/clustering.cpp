@@ -68,9 +68,6 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       bounds_(input.options.racing ? std::optional<RaceBounds>(std::in_place, rows_, input.candidates * phantom_slot_,
                                                                input.options.confidence)
                                    : std::nullopt) {
-    if (!(total_weight_ > 0))
-        throw Error(ErrorCode::invalid_argument, "the weights of the points add up to zero", "",
-                    "Some row must have a weight above 0.");
     find_own_rows(input.validation);
     dissimilarities_->compute(*input.reference, 0, 1, reference_.data(), team);
     std::fill_n(to_slot(phantom_slot_), stride_, none);

@@ -36,9 +36,6 @@ ProcessObjective::ProcessObjective(const ObjectiveInput& input, Members members,
       alpha_(capacity_),
       qq_(capacity_),
       qe_(capacity_) {
-    if (!(total_weight_ > 0))
-        throw Error(ErrorCode::invalid_argument, "the weights of the points add up to zero", "",
-                    "Some row must have a weight above 0.");
     for (size_t i = 0; i < rows_; i++) {
         for (size_t f = 0; f < width_; f++) x_[i * width_ + f] = validation_.x(i)[f] / kernel_.length_scales[f];
         error_[i] = target(i);

@@ -211,7 +211,9 @@ SquaredExponential choose_kernel(const Options& options, const PointSet& points,
     if (options.needs_target())
         kernel.mean = std::accumulate(targets.begin(), targets.end(), 0.0) / static_cast<double>(targets.size());
     const double variance = sample_variance(targets, kernel.mean);
-    if (options.learns_kernel() && !(variance > 0 && std::isfinite(variance)))
+    if (!std::isfinite(variance))
+        throw Error(ErrorCode::out_of_range, "targets are too far from each other to take squares", "", "Scale them.");
+    if (options.learns_kernel() && variance == 0)
         throw Error(ErrorCode::invalid_argument, "the kernel cannot be learned from targets that are all the same", "",
                     "Give length_scales, signal and noise.");
     std::vector<double> parameters = initial_parameters(options, points, variance);

@@ -22,7 +22,8 @@ struct SquaredExponential {
 
 // The kernel that the options give. What they leave open is learned from the points' targets by type-II maximum
 // likelihood, from some of the points first and from at most 2,000 in the end. Errors invalid_argument: another number
-// of length scales than of coordinates; targets that are all the same.
+// of length scales than of coordinates; targets that are all the same. out_of_range: targets whose squares are no
+// numbers.
 SquaredExponential choose_kernel(const Options& options, const PointSet& points, ThreadTeam& team, RunContext& context);
 
 } // namespace btml::exemplar

@@ -44,12 +44,13 @@ void StreamGreedy::require_memory(size_t width) const {
 }
 
 void StreamGreedy::sample(const Point& point) {
-    if (validation_.offered() == 0) require_memory(point.x.size());
+    if (rows_++ == 0) require_memory(point.x.size());
     if (!(point.weight >= 0 && point.weight <= largest_weight))
         throw Error(ErrorCode::out_of_range,
                     format("row %llu of the points has the weight %s",
                            static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
                     "", "Weights are numbers from 0 to 1e50.");
+    if (point.weight == 0) return; // a candidate, but of no consequence to the others
     if (options_.has_means() && validation_.offered() == options_.sample_size())
         cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
     validation_.offer(point);
@@ -58,8 +59,10 @@ void StreamGreedy::sample(const Point& point) {
 }
 
 bool StreamGreedy::start() {
-    const uint64_t rows = validation_.offered();
-    if (rows == 0) return false;
+    if (rows_ == 0) return false;
+    if (validation_.offered() == 0)
+        throw Error(ErrorCode::invalid_argument, "the weights of the points add up to zero", "",
+                    "Some row must have a weight above 0.");
     context_.progress("preparing", 0, 0);
     if (options_.racing) validation_.shuffle();
     const PointSet& points = validation_.points();
@@ -73,7 +76,7 @@ bool StreamGreedy::start() {
         one_row_.append(point);
     }
     const PointSet& scored_on = one_row_.size() > 0 ? one_row_ : points;
-    most_candidates_ = options_.candidates(rows);
+    most_candidates_ = options_.candidates(rows_);
     objective_ =
         make_objective({options_, scored_on, validation_.has_all(), &reference_, &kernel_, function_, most_candidates_},
                        team_, context_);
@@ -116,7 +119,7 @@ void StreamGreedy::make_reference() {
 // As many rows of all passes as the budget allows, each with the same probability (Knuth, The Art of Computer
 // Programming 3.4.2, algorithm S).
 bool StreamGreedy::is_candidate() {
-    const uint64_t rows = validation_.offered() * static_cast<uint64_t>(options_.passes);
+    const uint64_t rows = rows_ * static_cast<uint64_t>(options_.passes);
     if (most_candidates_ >= rows || offered_ > rows) return candidates_ < most_candidates_;
     const auto left = static_cast<double>(rows - offered_ + 1);
     return left * random_unit(options_.seed, candidate_stream, offered_) <
@@ -130,18 +133,22 @@ bool StreamGreedy::offer(const Point& point) {
         if (!exemplar_numbers_.contains(point.number)) batch_.append(point);
         if (batch_.size() == static_cast<size_t>(options_.batch)) take_batch();
     }
-    return offered_ - last_change_ <= validation_.offered() && candidates_ < most_candidates_;
+    return may_change();
 }
 
 bool StreamGreedy::finish_pass() {
     take_batch();
-    return ++pass_ < options_.passes && candidates_ < most_candidates_ &&
-           offered_ - last_change_ <= validation_.offered();
+    return ++pass_ < options_.passes && may_change();
+}
+
+// Not once as many candidates as there are rows have changed nothing.
+bool StreamGreedy::may_change() const {
+    return candidates_ < most_candidates_ && candidates_ - last_change_ <= rows_;
 }
 
 void StreamGreedy::take_batch() {
     if (batch_.size() == 0) return;
-    context_.progress("choosing exemplars", offered_, validation_.offered() * static_cast<uint64_t>(options_.passes));
+    context_.progress("choosing exemplars", offered_, rows_ * static_cast<uint64_t>(options_.passes));
     objective_->load(batch_, team_);
     taken_.assign(batch_.size(), false);
     const size_t before = objective_->size(), most = static_cast<size_t>(options_.exemplars);
@@ -191,7 +198,7 @@ void StreamGreedy::swap_through_batch() {
 void StreamGreedy::take(size_t candidate, size_t slot) {
     objective_->apply(candidate, slot, team_);
     taken_[candidate] = true;
-    last_change_ = offered_;
+    last_change_ = candidates_;
     if (slot < exemplars_.size()) exemplar_numbers_.erase(exemplars_.number(slot));
     exemplars_.put(slot, batch_[candidate]);
     exemplar_numbers_.insert(batch_.number(candidate));
@@ -200,7 +207,7 @@ void StreamGreedy::take(size_t candidate, size_t slot) {
 Selection StreamGreedy::finish() {
     context_.progress("measuring", 0, 0);
     Selection selection;
-    if (objective_) {
+    if (exemplars_.size() > 0) {
         const double utility = objective_->utility();
         const bool is_estimate = objective_->is_estimate();
         objective_.reset(); // its memory goes to the objective on the second sample
@@ -208,7 +215,7 @@ Selection StreamGreedy::finish() {
                              second_.offered(), team_, context_);
         if (!is_estimate) selection.utility = utility, selection.utility_std_error = 0;
     }
-    selection.rows = validation_.offered();
+    selection.rows = rows_;
     selection.candidates = candidates_;
     selection.swaps = swaps_;
     return selection;

@@ -34,7 +34,7 @@ class StreamGreedy {
 
     // Error out_of_range for a weight that is not from 0 to 1e50.
     void sample(const Point& point);
-    // False: there were no rows.
+    // False: there were no rows. Error invalid_argument when all their weights are 0.
     bool start();
     // False: more rows of this pass would change nothing.
     bool offer(const Point& point);
@@ -52,6 +52,7 @@ class StreamGreedy {
     void swap_through_batch();
     void take(size_t candidate, size_t slot);
     bool is_candidate();
+    bool may_change() const;
 
     const Options& options_;
     DissimilarityFunction* const function_;
@@ -63,9 +64,11 @@ class StreamGreedy {
     SquaredExponential kernel_;
     std::unique_ptr<Objective> objective_;
     std::unordered_set<uint64_t> exemplar_numbers_;
-    std::vector<bool> taken_;                // of the batch
-    uint64_t offered_ = 0, last_change_ = 0; // rows of all passes
-    uint64_t candidates_ = 0, swaps_ = 0, most_candidates_ = 0;
+    std::vector<bool> taken_; // of the batch
+    uint64_t rows_ = 0;       // of the source
+    uint64_t offered_ = 0;    // rows of all passes
+    uint64_t candidates_ = 0, most_candidates_ = 0, swaps_ = 0;
+    uint64_t last_change_ = 0; // candidates until then
     int pass_ = 0;
 };
 
