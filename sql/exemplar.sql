@@ -206,6 +206,8 @@ SELECT caught(q) FROM unnest(ARRAY[
     $$SELECT btml.nearest_exemplar('{0}', '[{"id": 1, "x": [1]}]', 'cosine')$$, $$SELECT btml.nearest_exemplar('{0}', '[{"id": 1, "x": [1]}]', 'f(float8[],float8[])')$$, $$SELECT btml.nearest_exemplar('{0}', '[]', NULL)$$]) WITH ORDINALITY u(q, n) ORDER BY n;
 SET btml.memory_limit = '64kB';
 SELECT caught($$SELECT * FROM btml.exemplars('exemplar.point', 100)$$);
+SET btml.memory_limit = '1MB';
+SELECT caught($$SELECT btml.exemplars_agg(repeat('long', 1000) || id, x, 1) FROM exemplar.point$$);
 RESET btml.memory_limit;
 
 SET client_min_messages = warning;

@@ -11,6 +11,12 @@ namespace {
 
 constexpr uint64_t shuffled = 0x73687566666c65; // "shuffle"
 
+template <class T>
+void assign(Buffer<T>& to, std::span<const T> from) {
+    to.resize(from.size());
+    std::copy(from.begin(), from.end(), to.begin());
+}
+
 } // namespace
 
 PointSet::PointSet(Keep keep, MemoryBudget& budget)
@@ -30,15 +36,12 @@ void PointSet::put(size_t i, const Point& point) {
         x_.reserve(x_.size() + width_);
         x_.resize(x_.size() + width_);
         if (!point.value.empty()) values_.emplace_back(budget(), "points");
-        if (keep_ == Keep::all) ids_.emplace_back(), has_id_.push_back(false);
+        if (keep_ == Keep::all) ids_.emplace_back(budget(), "points"), has_id_.push_back(false);
     }
     numbers_[i] = point.number, targets_[i] = point.target, weights_[i] = point.weight;
     std::copy(point.x.begin(), point.x.end(), x_.data() + i * width_);
-    if (!point.value.empty()) {
-        values_[i].resize(point.value.size());
-        std::copy(point.value.begin(), point.value.end(), values_[i].data());
-    }
-    if (keep_ == Keep::all) ids_[i] = point.id, has_id_[i] = point.has_id;
+    if (!point.value.empty()) assign(values_[i], point.value);
+    if (keep_ == Keep::all) assign<char>(ids_[i], point.id), has_id_[i] = point.has_id;
 }
 
 void PointSet::clear() {
@@ -52,14 +55,14 @@ void PointSet::swap(size_t i, size_t j) {
     std::swap_ranges(x_.data() + i * width_, x_.data() + (i + 1) * width_, x_.data() + j * width_);
     if (!values_.empty()) std::swap(values_[i], values_[j]);
     if (keep_ != Keep::all) return;
-    ids_[i].swap(ids_[j]);
+    std::swap(ids_[i], ids_[j]);
     const bool has_id = has_id_[i];
     has_id_[i] = has_id_[j], has_id_[j] = has_id;
 }
 
 Point PointSet::operator[](size_t i) const {
     Point point{numbers_[i], x(i), value(i), targets_[i], weights_[i], {}, false};
-    if (keep_ == Keep::all) point.id = ids_[i], point.has_id = has_id_[i];
+    if (keep_ == Keep::all) point.id = id(i), point.has_id = has_id_[i];
     return point;
 }
 

@@ -4,7 +4,6 @@
 #include "core/base/buffer.hpp"
 
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,7 +44,7 @@ class PointSet {
     Point operator[](size_t i) const;
     std::span<const double> x(size_t i) const { return {x_.data() + i * width_, width_}; }
     uint64_t number(size_t i) const { return numbers_[i]; }
-    std::string_view id(size_t i) const { return ids_[i]; } // of Keep::all
+    std::string_view id(size_t i) const { return {ids_[i].data(), ids_[i].size()}; } // of Keep::all
     bool has_id(size_t i) const { return has_id_[i]; }
     void set_weight(size_t i, double weight) { weights_[i] = weight; }
     double target(size_t i) const { return targets_[i]; }
@@ -62,7 +61,7 @@ class PointSet {
     Buffer<uint64_t> numbers_;
     Buffer<double> x_, targets_, weights_;
     std::vector<Buffer<std::byte>> values_;
-    std::vector<std::string> ids_;
+    std::vector<Buffer<char>> ids_;
     std::vector<bool> has_id_;
 };
 
