@@ -50,7 +50,7 @@ void StreamGreedy::sample(const Point& point) {
                     format("row %llu of the points has the weight %s",
                            static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
                     "", "Weights are numbers from 0 to 1e50.");
-    if (point.weight == 0) return; // a candidate, but of no consequence to the others
+    if (point.weight == 0) return; // may be an exemplar, but counts for nothing
     if (options_.has_means() && validation_.offered() == options_.sample_size())
         cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
     validation_.offer(point);
@@ -141,7 +141,7 @@ bool StreamGreedy::finish_pass() {
     return ++pass_ < options_.passes && may_change();
 }
 
-// Not once as many candidates as there are rows have changed nothing.
+// Once as many candidates as there are rows have changed nothing, others are not expected to.
 bool StreamGreedy::may_change() const {
     return candidates_ < most_candidates_ && candidates_ - last_change_ <= rows_;
 }
