@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 namespace btml {
@@ -46,6 +47,26 @@ TEST(Buffer, FillsAndIterates) {
     const Buffer<double>& view = buffer;
     EXPECT_EQ(std::accumulate(view.begin(), view.end(), 0.0), 12.5);
     EXPECT_EQ(view.span().data(), view.data());
+}
+
+struct Link {
+    uint32_t to = 7;
+    bool operator==(const Link&) const = default;
+};
+
+TEST(Buffer, FillsWithWhatLooksLikeZero) {
+    MemoryBudget budget(1 << 20);
+    Buffer<double> zeros(budget, "a test", 1000, 0.0), negative_zeros(budget, "a test", 3, -0.0);
+    EXPECT_EQ(budget.used(), 8024U);
+    EXPECT_EQ(std::count(zeros.begin(), zeros.end(), 0.0), 1000);
+    EXPECT_FALSE(std::signbit(zeros[999]));
+    EXPECT_TRUE(std::signbit(negative_zeros[2]));
+    zeros.resize(2000);
+    std::fill(zeros.begin() + 1000, zeros.end(), 1.0);
+    EXPECT_EQ(std::accumulate(zeros.begin(), zeros.end(), 0.0), 1000.0);
+    Buffer<Link> links(budget, "a test", 4, Link());
+    EXPECT_EQ(std::count(links.begin(), links.end(), Link()), 4);
+    EXPECT_EQ((Buffer<int>(budget, "a test", 0, 0).size()), 0U);
 }
 
 TEST(Buffer, CountsAgainstItsBudgetOnceHoweverItMoves) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <span>
@@ -23,8 +24,13 @@ class Buffer {
     Buffer(MemoryBudget& budget, const char* what) : budget_(&budget), what_(what) {}
     // As above with `size` elements, uninitialised.
     Buffer(MemoryBudget& budget, const char* what, size_t size) : Buffer(budget, what) { resize(size); }
-    Buffer(MemoryBudget& budget, const char* what, size_t size, T value) : Buffer(budget, what, size) {
-        std::fill(begin(), end(), value);
+    // Zeros take no time until they are used, however many they are.
+    Buffer(MemoryBudget& budget, const char* what, size_t size, T value) : Buffer(budget, what) {
+        static constexpr unsigned char no_bits[sizeof(T)] = {};
+        const bool zeros = std::memcmp(&value, no_bits, sizeof(T)) == 0;
+        set_capacity(size, zeros);
+        size_ = size;
+        if (!zeros) std::fill(begin(), end(), value);
     }
     ~Buffer() { free_all(); }
     Buffer(Buffer&& other) noexcept
@@ -85,14 +91,15 @@ class Buffer {
     const char* what() const noexcept { return what_; }
 
   private:
-    void set_capacity(size_t capacity) {
+    // zeros: of an empty buffer, whose pages the system clears when they are first used.
+    void set_capacity(size_t capacity, bool zeros = false) {
         if (capacity > std::numeric_limits<size_t>::max() / sizeof(T)) throw std::bad_alloc();
         if (capacity > capacity_) budget_->acquire((capacity - capacity_) * sizeof(T), what_);
         if (capacity == 0) {
             clear();
             return;
         }
-        void* moved = std::realloc(data_, capacity * sizeof(T));
+        void* moved = zeros ? std::calloc(capacity, sizeof(T)) : std::realloc(data_, capacity * sizeof(T));
         if (!moved) {
             if (capacity > capacity_) budget_->release((capacity - capacity_) * sizeof(T));
             throw std::bad_alloc();
