@@ -207,7 +207,11 @@ SELECT caught(q) FROM unnest(ARRAY[
 SET btml.memory_limit = '64kB';
 SELECT caught($$SELECT * FROM btml.exemplars('exemplar.point', 100)$$);
 SET btml.memory_limit = '1MB';
+SELECT caught($$SELECT * FROM btml.exemplars('exemplar.point', 400)$$);
 SELECT caught($$SELECT btml.exemplars_agg(repeat('long', 1000) || id, x, 1) FROM exemplar.point$$);
+-- The rows that there are count, not those that a sample has room for.
+SET btml.memory_limit = '8MB';
+SELECT count(*) FROM btml.exemplars('exemplar.point', 900);
 RESET btml.memory_limit;
 
 SET client_min_messages = warning;

@@ -237,6 +237,25 @@ TEST(ExemplarStream, RowsOfNoWeight) {
     }
 }
 
+// A row of the sample that is an exemplar is no reason to choose another one that is equal to it.
+TEST(ExemplarStream, NoTwins) {
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        std::vector<Row> rows = random_rows(1500, 2, seed);
+        RandomStream random(seed, 9);
+        for (size_t i = 0; i < 30; i++) rows[random.below(rows.size())].x = {100.0 * static_cast<double>(i % 7), 50};
+        Options options = options_for(12);
+        options.validation = 150;
+        options.passes = 3;
+        options.seed = seed;
+        options.racing = seed % 2 == 1;
+        QuietContext context;
+        std::set<std::vector<double>> points;
+        const std::vector<size_t> rows_chosen = chosen(select(rows, options, context));
+        for (const size_t row : rows_chosen) points.insert(rows[row].x);
+        EXPECT_EQ(points.size(), rows_chosen.size()) << "seed " << seed;
+    }
+}
+
 // Once a pass has brought nothing, further ones are not made.
 TEST(ExemplarStream, StopsWhenNothingChanges) {
     const std::vector<Row> rows = random_rows(100, 2, 12);
@@ -318,7 +337,7 @@ TEST(ExemplarStream, ErrorsOfRows) {
     EXPECT_EQ(caught([&] {
                   select({{{1.0}, 3}, {{2.0}, 4}}, options, context);
               }).message,
-              "option \"length_scales\" has 2 numbers, the points have 1 coordinates");
+              "the length of option \"length_scales\" is 2, that of the points is 1");
 }
 
 TEST(ExemplarStream, MemoryIsRefusedBeforehand) {

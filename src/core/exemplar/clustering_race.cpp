@@ -1,6 +1,8 @@
 // Races between the swaps of clustering, and between a swap and none.
 #include "core/exemplar/clustering.hpp"
 
+#include <cmath>
+
 namespace btml::exemplar {
 
 // What the rows looked at so far would gain by a candidate: in whichever slot it comes, and by slot what is to be added
@@ -51,7 +53,8 @@ void Clustering::race(size_t first, size_t last, std::span<Change> best, ThreadT
 
 void Clustering::look(const float* distances, size_t first, size_t last, Race& race) const {
     for (size_t i = first; i < last; i++) {
-        const double weight = validation_.weight(i), d = distances[i], m = nearest_[i];
+        const double d = distances[i], m = nearest_[i];
+        const double weight = std::isinf(d) ? 0 : weight_[i]; // the candidate's own row
         const double gain = weight * std::max(m - d, 0.0), own = weight * (m - std::min(loss_without_nearest(i), d));
         Race::Slot& slot = race.by_slot[slot_[i]];
         race.rows++;

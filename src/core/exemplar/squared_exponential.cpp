@@ -201,7 +201,7 @@ SquaredExponential choose_kernel(const Options& options, const PointSet& points,
     const size_t width = points.width();
     if (options.length_scales && options.length_scales->size() != width)
         throw Error(ErrorCode::invalid_argument,
-                    format("option \"length_scales\" has %zu numbers, the points have %zu coordinates",
+                    format("the length of option \"length_scales\" is %zu, that of the points is %zu",
                            options.length_scales->size(), width));
     Likelihood likelihood(options, points, team, context);
     SquaredExponential& kernel = likelihood.kernel;

@@ -31,28 +31,31 @@ StreamGreedy::StreamGreedy(const Options& options, DissimilarityFunction* functi
       batch_(PointSet::Keep::all, context.memory()),
       exemplars_(PointSet::Keep::all, context.memory()) {}
 
-// What rows, exemplars and coordinates make of it; before the first row is kept.
-void StreamGreedy::require_memory(size_t width) const {
-    const uint64_t rows = options_.sample_size(), k = static_cast<uint64_t>(options_.exemplars);
-    const uint64_t batch = static_cast<uint64_t>(options_.batch);
+// What exemplars and the rows of a sample make of it, as soon as it is known how many these are.
+void StreamGreedy::require_memory() const {
+    const uint64_t rows = validation_.points().size(), width = validation_.points().width();
+    const uint64_t k = static_cast<uint64_t>(options_.exemplars), batch = static_cast<uint64_t>(options_.batch);
     const uint64_t per_pair = options_.is_process() ? 2 * sizeof(double) : sizeof(float);
     const uint64_t per_candidate = options_.is_process() ? sizeof(double) : sizeof(float);
-    const uint64_t points = (2 * rows + batch + k) * (width + 4) * sizeof(double);
+    const uint64_t points = (batch + k) * (width + 4) * sizeof(double);
     const uint64_t means = options_.has_means() ? CellMeans::memory(options_.cells(), width) : 0;
     context_.memory().require(points + means + rows * (k * per_pair + batch * per_candidate + width * sizeof(double)),
                               "the choice of exemplars");
 }
 
 void StreamGreedy::sample(const Point& point) {
-    if (rows_++ == 0) require_memory(point.x.size());
+    rows_++;
     if (!(point.weight >= 0 && point.weight <= largest_weight))
         throw Error(ErrorCode::out_of_range,
                     format("row %llu of the points has the weight %s",
                            static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
                     "", "Weights are numbers from 0 to 1e50.");
     if (point.weight == 0) return; // may be an exemplar, but counts for nothing
-    if (options_.has_means() && validation_.offered() == options_.sample_size())
-        cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
+    if (validation_.offered() == options_.sample_size()) {
+        require_memory();
+        if (options_.has_means())
+            cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
+    }
     validation_.offer(point);
     second_.offer(point);
     if (cell_means_) cell_means_->add(point);
@@ -63,6 +66,7 @@ bool StreamGreedy::start() {
     if (validation_.offered() == 0)
         throw Error(ErrorCode::invalid_argument, "the weights of the points add up to zero", "",
                     "Some row must have a weight above 0.");
+    if (validation_.has_all()) require_memory();
     context_.progress("preparing", 0, 0);
     if (options_.racing) validation_.shuffle();
     const PointSet& points = validation_.points();
