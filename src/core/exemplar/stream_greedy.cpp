@@ -4,6 +4,7 @@
 #include "core/exemplar/evaluation.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace btml::exemplar {
@@ -31,7 +32,7 @@ StreamGreedy::StreamGreedy(const Options& options, DissimilarityFunction* functi
       batch_(PointSet::Keep::all, context.memory()),
       exemplars_(PointSet::Keep::all, context.memory()) {}
 
-// What exemplars and the rows of a sample make of it, as soon as it is known how many these are.
+// What exemplars and the rows of the sample so far make of it: too much is refused as soon as it is known.
 void StreamGreedy::require_memory() const {
     const uint64_t rows = validation_.points().size(), width = validation_.points().width();
     const uint64_t k = static_cast<uint64_t>(options_.exemplars), batch = static_cast<uint64_t>(options_.batch);
@@ -51,11 +52,11 @@ void StreamGreedy::sample(const Point& point) {
                            static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
                     "", "Weights are numbers from 0 to 1e50.");
     if (point.weight == 0) return; // may be an exemplar, but counts for nothing
-    if (validation_.offered() == options_.sample_size()) {
+    const uint64_t sampled = validation_.offered();
+    if (sampled == options_.sample_size() || (sampled < options_.sample_size() && std::has_single_bit(sampled)))
         require_memory();
-        if (options_.has_means())
-            cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
-    }
+    if (options_.has_means() && sampled == options_.sample_size())
+        cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
     validation_.offer(point);
     second_.offer(point);
     if (cell_means_) cell_means_->add(point);
