@@ -13,6 +13,7 @@
 using namespace btml;
 using namespace btml::exemplar;
 using namespace btml::exemplar::test;
+using btml::test::Caught;
 using btml::test::caught;
 
 namespace {
@@ -342,8 +343,12 @@ TEST(ExemplarStream, ErrorsOfRows) {
 
 TEST(ExemplarStream, MemoryIsRefusedBeforehand) {
     QuietContext context(1, 1 << 20);
-    EXPECT_EQ(caught([&] { select(random_rows(10, 2, 1), options_for(1000), context); }).code, ErrorCode::memory_limit);
+    const Caught error = caught([&] { select(random_rows(1000, 2, 1), options_for(1000), context); });
+    EXPECT_EQ(error.code, ErrorCode::memory_limit);
+    EXPECT_EQ(error.detail, "The memory was to hold the choice of exemplars.");
     EXPECT_EQ(context.memory().used(), 0U);
+    // It goes by the rows that there are, and cell means are of those that a sample has no room for.
+    EXPECT_EQ(select(random_rows(10, 2, 1), options_for(1000), context).exemplars.size(), 10U);
 }
 
 TEST(ExemplarStream, CanBeCancelled) {

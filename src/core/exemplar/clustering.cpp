@@ -55,8 +55,8 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       no_slot_(phantom_slot_ + 1),
       total_weight_(input.validation.total_weight()),
       validation_(input.validation),
-      own_row_of_slot_(phantom_slot_, no_row_),
-      weight_(context.memory(), "validation rows", rows_),
+      weight_(validation_, has_all_, context.memory()),
+      exemplar_numbers_(phantom_slot_),
       to_exemplars_(context.memory(), "dissimilarities to exemplars", (phantom_slot_ + 1) * stride_),
       to_candidates_(context.memory(), "dissimilarities to candidates"),
       reference_(context.memory(), "dissimilarities", dissimilarities_->room(1), 0.0F),
@@ -70,8 +70,6 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       bounds_(input.options.racing ? std::optional<RaceBounds>(std::in_place, rows_, input.candidates * phantom_slot_,
                                                                input.options.confidence)
                                    : std::nullopt) {
-    for (size_t i = 0; i < rows_; i++) weight_[i] = validation_.weight(i);
-    find_own_rows(input.validation);
     dissimilarities_->compute(*input.reference, 0, 1, reference_.data(), team);
     std::fill_n(to_slot(phantom_slot_), stride_, none);
     if (input.options.phantom != PhantomKind::none) set_phantom();
@@ -87,17 +85,6 @@ void Clustering::set_phantom() {
                                static_cast<unsigned long long>(validation_.number(i)) + 1),
                         "", "Use one that is at most 1e15 times as far from the points as these are from each other.");
     std::copy_n(reference_.data(), rows_, to_slot(phantom_slot_));
-}
-
-void Clustering::find_own_rows(const PointSet& validation) {
-    if (has_all_) return;
-    for (size_t i = 0; i < rows_; i++) own_rows_.emplace_back(validation.number(i), static_cast<uint32_t>(i));
-    std::sort(own_rows_.begin(), own_rows_.end());
-}
-
-uint32_t Clustering::own_row(uint64_t number) const {
-    const auto own = std::lower_bound(own_rows_.begin(), own_rows_.end(), std::pair<uint64_t, uint32_t>(number, 0));
-    return own != own_rows_.end() && own->first == number ? own->second : no_row_;
 }
 
 void Clustering::load(const PointSet& candidates, ThreadTeam& team) {
@@ -117,7 +104,8 @@ void Clustering::finish_group(size_t group, size_t places) {
     loaded_[group] = places;
     for (size_t c = group * group_size_; c < std::min((group + 1) * group_size_, candidates_->size()); c++) {
         float* const distances = to_candidates_.data() + c * stride_;
-        if (const uint32_t own = own_row(candidates_->number(c)); own != no_row_) distances[own] = none;
+        if (const size_t own = weight_.own_row(candidates_->number(c)); own != RowWeights::no_row)
+            distances[own] = none;
         std::fill(distances + rows_, distances + stride_, none);
     }
 }
@@ -137,17 +125,17 @@ void Clustering::score(size_t first, size_t last, bool add, std::span<Change> be
     for (size_t group = first / group_size_; group * group_size_ < last; group++) load_group(group, stride_, team);
     team.for_each(last - first, [&](size_t item, int) {
         const size_t c = first + item;
-        best[c] = score_one(to_candidates_.data() + c * stride_, own_row(candidates_->number(c)), add);
+        best[c] = score_one(to_candidates_.data() + c * stride_, weight_.own_row(candidates_->number(c)), add);
     });
 }
 
 // Loss of removing slot s while the candidate comes: removal_[s], corrected for rows nearer to the candidate than to
 // their second-nearest exemplar. The paper's bookkeeping (8.3 to 8.5) adds o_i − m_i where min(o_i, d) − m_i is meant.
 // own: the candidate's own row, which does not count.
-Change Clustering::score_one(const float* distances, uint32_t own, bool add) const {
+Change Clustering::score_one(const float* distances, size_t own, bool add) const {
     std::vector<double> corrections(no_slot_ + 1);
     double shared = 0;
-    if (own != no_row_) corrections[slot_[own]] -= removal_of(own);
+    if (own != RowWeights::no_row) corrections[slot_[own]] -= removal_of(own);
     uint32_t near[rows_at_once + 1];
     for (size_t from = 0; from < stride_; from += rows_at_once) {
         const size_t rows = std::min(rows_at_once, stride_ - from);
@@ -175,10 +163,9 @@ Change Clustering::score_one(const float* distances, uint32_t own, bool add) con
 void Clustering::apply(size_t candidate, size_t slot, ThreadTeam& team) {
     load_group(candidate / group_size_, stride_, team);
     std::copy_n(to_candidates_.data() + candidate * stride_, stride_, to_slot(slot));
-    uint32_t& own = own_row_of_slot_[slot];
-    if (own != no_row_) weight_[own] = validation_.weight(own);
-    own = own_row(candidates_->number(candidate));
-    if (own != no_row_) weight_[own] = 0;
+    if (slot < size_) weight_.leave(exemplar_numbers_[slot]);
+    exemplar_numbers_[slot] = candidates_->number(candidate);
+    weight_.enter(exemplar_numbers_[slot]);
     size_ = std::max(size_, slot + 1);
     const auto changed = static_cast<uint32_t>(slot);
     const float* const distances = to_slot(slot);
@@ -219,9 +206,7 @@ void Clustering::finish_change() {
 }
 
 double Clustering::utility() const {
-    double sum = 0, weights = 0;
-    for (size_t i = 0; i < rows_; i++) sum += weight_[i] * utility_of(i), weights += weight_[i];
-    return weights > 0 ? sum / weights : 0;
+    return weight_.mean([this](size_t row) { return utility_of(row); });
 }
 
 double Clustering::utility_of(size_t row) const {

@@ -4,6 +4,7 @@
 #include "core/exemplar/dissimilarities.hpp"
 #include "core/exemplar/objective.hpp"
 #include "core/exemplar/racing.hpp"
+#include "core/exemplar/row_weights.hpp"
 
 #include <optional>
 
@@ -27,7 +28,7 @@ class Clustering : public Objective {
   private:
     struct Race;
 
-    Change score_one(const float* distances, uint32_t own, bool add) const;
+    Change score_one(const float* distances, size_t own, bool add) const;
     bool can_race() const;
     void race(size_t first, size_t last, std::span<Change> best, ThreadTeam& team);
     void look(const float* distances, size_t first, size_t last, Race& race) const;
@@ -49,14 +50,11 @@ class Clustering : public Objective {
     float* to_slot(size_t slot) { return to_exemplars_.data() + slot * stride_; }
     const float* to_slot(size_t slot) const { return to_exemplars_.data() + slot * stride_; }
     void set_phantom();
-    void find_own_rows(const PointSet& validation);
-    uint32_t own_row(uint64_t number) const;
     void rank_exemplars(size_t row);
     void finish_change();
 
     RunContext& context_;
     const bool has_all_;
-    static constexpr uint32_t no_row_ = UINT32_MAX;
     const std::unique_ptr<Dissimilarities> dissimilarities_;
     const size_t rows_, stride_;
     const size_t group_size_;             // of candidates that cost no more together than one alone
@@ -65,10 +63,9 @@ class Clustering : public Objective {
     const PointSet& validation_;
     size_t size_ = 0;
     const PointSet* candidates_ = nullptr;
-    std::vector<std::pair<uint64_t, uint32_t>> own_rows_; // row numbers, and where in the validation rows they are
-    std::vector<uint32_t> own_row_of_slot_;               // no_row_: it is not in the sample
-    Buffer<double> weight_;                               // 0 while the row is an exemplar that does not count
-    Buffer<float> to_exemplars_;                          // by slot, then by row; the last slot is the phantom's
+    RowWeights weight_;
+    std::vector<uint64_t> exemplar_numbers_; // by slot
+    Buffer<float> to_exemplars_;             // by slot, then by row; the last slot is the phantom's
     Buffer<float> to_candidates_;
     std::vector<size_t> loaded_;     // by group of candidates: places of rows whose dissimilarities are there
     Buffer<float> reference_;        // each row's loss without any exemplar

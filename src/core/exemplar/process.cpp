@@ -21,6 +21,7 @@ ProcessObjective::ProcessObjective(const ObjectiveInput& input, Members members,
       width_(input.validation.width()),
       capacity_(static_cast<size_t>(input.options.exemplars)),
       total_weight_(input.validation.total_weight()),
+      weight_(validation_, members == Members::count, context.memory()),
       x_(context.memory(), "validation rows", rows_ * width_),
       exemplar_x_(context.memory(), "exemplars", capacity_ * width_, 0.0),
       exemplar_numbers_(capacity_),
@@ -31,7 +32,6 @@ ProcessObjective::ProcessObjective(const ObjectiveInput& input, Members members,
       qt_(context.memory(), "covariances of validation rows", rows_ * capacity_, 0.0),
       error_(context.memory(), "validation rows", rows_),
       variance_(context.memory(), "validation rows", rows_, kernel_.signal),
-      weight_(context.memory(), "validation rows", rows_),
       exemplar_y_(capacity_),
       alpha_(capacity_),
       qq_(capacity_),
@@ -39,15 +39,7 @@ ProcessObjective::ProcessObjective(const ObjectiveInput& input, Members members,
     for (size_t i = 0; i < rows_; i++) {
         for (size_t f = 0; f < width_; f++) x_[i * width_ + f] = validation_.x(i)[f] / kernel_.length_scales[f];
         error_[i] = target(i);
-        weight_[i] = validation_.weight(i);
-        if (members == Members::left_out) own_rows_.emplace_back(validation_.number(i), i);
     }
-    std::sort(own_rows_.begin(), own_rows_.end());
-}
-
-size_t ProcessObjective::own_row(uint64_t number) const {
-    const auto own = std::lower_bound(own_rows_.begin(), own_rows_.end(), std::pair<uint64_t, size_t>(number, 0));
-    return own != own_rows_.end() && own->first == number ? own->second : SIZE_MAX;
 }
 
 // A group of up to eight points, as find_distances wants them; what is left of the group repeats the last one.
@@ -97,8 +89,8 @@ void ProcessObjective::score_group(size_t group, bool add, size_t first, size_t 
     size_t own[width];
     for (size_t c = 0; c < width; c++) {
         const size_t candidate = std::min(group * width + c, candidates_->size() - 1);
-        own[c] = own_row(candidates_->number(candidate));
-        if (own[c] != SIZE_MAX) r[own[c] * width + c] = 0;
+        own[c] = weight_.own_row(candidates_->number(candidate));
+        if (own[c] != RowWeights::no_row) r[own[c] * width + c] = 0;
     }
     for (size_t i = 0; i < rows_; i++)
         for (size_t c = 0; c < width; c++) {
@@ -111,7 +103,7 @@ void ProcessObjective::score_group(size_t group, bool add, size_t first, size_t 
     std::vector<double> vs(size_), qrs(size_), qq(size_), qe(size_);
     for (size_t c = std::max(first, group * width) - group * width; c < width && group * width + c < last; c++) {
         const size_t candidate = group * width + c;
-        const double own_weight = own[c] == SIZE_MAX ? 0 : weight_[own[c]];
+        const double own_weight = own[c] == RowWeights::no_row ? 0 : weight_[own[c]];
         double variance = kernel_.signal + kernel_.noise, prediction = 0;
         for (size_t j = 0; j < size_; j++) {
             vs[j] = v[j * width + c], qrs[j] = qr[j * width + c], qq[j] = qq_[j], qe[j] = qe_[j];
@@ -148,7 +140,7 @@ void ProcessObjective::apply(size_t candidate, size_t slot, ThreadTeam& team) {
 
 // The slot's row and column of P become zero, and its column of Q.
 void ProcessObjective::remove(size_t slot) {
-    if (const size_t own = own_row(exemplar_numbers_[slot]); own != SIZE_MAX) weight_[own] = validation_.weight(own);
+    weight_.leave(exemplar_numbers_[slot]);
     const double precision_of_slot = precision(slot);
     const std::vector<double> p(p_.data() + slot * capacity_, p_.data() + (slot + 1) * capacity_);
     const double* const column = qt_.data() + slot * rows_;
@@ -199,7 +191,7 @@ void ProcessObjective::add(size_t slot, const PointSet& points, size_t i) {
     for (size_t j = 0; j < size; j++) alpha_[j] -= u[j] * residual / variance;
     for (size_t f = 0; f < width_; f++) exemplar_x_[slot * width_ + f] = x[f * group_columns];
     exemplar_numbers_[slot] = points.number(i);
-    if (const size_t own = own_row(points.number(i)); own != SIZE_MAX) weight_[own] = 0;
+    weight_.enter(points.number(i));
 }
 
 // Everything anew from the exemplars, so that rounding errors do not add up.
@@ -271,13 +263,7 @@ double ProcessObjective::log_determinant_of_precision() const {
 }
 
 double ProcessObjective::utility() const {
-    double sum = 0, weights = 0;
-    for (size_t i = 0; i < rows_; i++) {
-        if (!counts(i)) continue;
-        sum += weight_[i] * utility_of(i);
-        weights += weight_[i];
-    }
-    return weights > 0 ? sum / weights : 0;
+    return weight_.mean([this](size_t row) { return utility_of(row); });
 }
 
 Nearest ProcessObjective::nearest(size_t row) const {

@@ -4,6 +4,7 @@
 
 #include "core/exemplar/objective.hpp"
 #include "core/exemplar/product.hpp"
+#include "core/exemplar/row_weights.hpp"
 
 namespace btml::exemplar {
 
@@ -58,7 +59,6 @@ class ProcessObjective : public Objective {
     void add(size_t slot, const PointSet& points, size_t i);
     void refresh(ThreadTeam& team);
     void sum_columns();
-    size_t own_row(uint64_t number) const; // SIZE_MAX: not a validation row, or one that counts as any other
 
     RunContext& context_;
     const PointSet& validation_;
@@ -68,15 +68,15 @@ class ProcessObjective : public Objective {
     size_t size_ = 0;
     unsigned changes_ = 0; // since the last refresh
     const PointSet* candidates_ = nullptr;
-    std::vector<std::pair<uint64_t, size_t>> own_rows_; // numbers of rows, and where they are; none if members count
-    Buffer<double> x_;                                  // of validation rows in units of the length scales, row by row
-    Buffer<double> exemplar_x_;                         // the same of the exemplars
+    RowWeights weight_;
+    Buffer<double> x_;          // of validation rows in units of the length scales, row by row
+    Buffer<double> exemplar_x_; // the same of the exemplars
     std::vector<uint64_t> exemplar_numbers_;
     Buffer<double> candidate_x_; // by groups of eight: width × 8
     Buffer<double> candidate_k_; // by groups of eight: rows × 8
     Buffer<double> p_;           // capacity × capacity; zero for slots without an exemplar
     Buffer<double> q_, qt_;      // rows × capacity, and transposed
-    Buffer<double> error_, variance_, weight_;
+    Buffer<double> error_, variance_;
     std::vector<double> exemplar_y_, alpha_, qq_, qe_;
 };
 

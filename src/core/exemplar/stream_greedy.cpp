@@ -33,13 +33,13 @@ StreamGreedy::StreamGreedy(const Options& options, DissimilarityFunction* functi
       exemplars_(PointSet::Keep::all, context.memory()) {}
 
 // What exemplars and the rows of the sample so far make of it: too much is refused as soon as it is known.
-void StreamGreedy::require_memory() const {
+void StreamGreedy::require_memory(bool with_means) const {
     const uint64_t rows = validation_.points().size(), width = validation_.points().width();
     const uint64_t k = static_cast<uint64_t>(options_.exemplars), batch = static_cast<uint64_t>(options_.batch);
     const uint64_t per_pair = options_.is_process() ? 2 * sizeof(double) : sizeof(float);
     const uint64_t per_candidate = options_.is_process() ? sizeof(double) : sizeof(float);
     const uint64_t points = (batch + k) * (width + 4) * sizeof(double);
-    const uint64_t means = options_.has_means() ? CellMeans::memory(options_.cells(), width) : 0;
+    const uint64_t means = with_means ? CellMeans::memory(options_.cells(), width) : 0;
     context_.memory().require(points + means + rows * (k * per_pair + batch * per_candidate + width * sizeof(double)),
                               "the choice of exemplars");
 }
@@ -52,11 +52,12 @@ void StreamGreedy::sample(const Point& point) {
                            static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
                     "", "Weights are numbers from 0 to 1e50.");
     if (point.weight == 0) return; // may be an exemplar, but counts for nothing
-    const uint64_t sampled = validation_.offered();
-    if (sampled == options_.sample_size() || (sampled < options_.sample_size() && std::has_single_bit(sampled)))
-        require_memory();
-    if (options_.has_means() && sampled == options_.sample_size())
-        cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
+    if (const uint64_t sampled = validation_.offered(); sampled == options_.sample_size()) {
+        require_memory(options_.has_means());
+        if (options_.has_means())
+            cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
+    } else if (sampled < options_.sample_size() && std::has_single_bit(sampled))
+        require_memory(false);
     validation_.offer(point);
     second_.offer(point);
     if (cell_means_) cell_means_->add(point);
@@ -67,7 +68,7 @@ bool StreamGreedy::start() {
     if (validation_.offered() == 0)
         throw Error(ErrorCode::invalid_argument, "the weights of the points add up to zero", "",
                     "Some row must have a weight above 0.");
-    if (validation_.has_all()) require_memory();
+    if (validation_.has_all()) require_memory(false);
     context_.progress("preparing", 0, 0);
     if (options_.racing) validation_.shuffle();
     const PointSet& points = validation_.points();

@@ -45,7 +45,7 @@ class StreamGreedy {
     const Objective& objective() const { return *objective_; }
 
   private:
-    void require_memory() const;
+    void require_memory(bool with_means) const;
     void make_reference();
     void take_batch();
     void add_from_batch();

@@ -1,0 +1,29 @@
+#include "core/exemplar/row_weights.hpp"
+
+#include <algorithm>
+
+namespace btml::exemplar {
+
+RowWeights::RowWeights(const PointSet& validation, bool exemplars_count, MemoryBudget& budget)
+    : validation_(validation), weights_(budget, "validation rows", validation.size()) {
+    for (size_t row = 0; row < validation.size(); row++) {
+        weights_[row] = validation.weight(row);
+        if (!exemplars_count) own_rows_.emplace_back(validation.number(row), row);
+    }
+    std::sort(own_rows_.begin(), own_rows_.end());
+}
+
+size_t RowWeights::own_row(uint64_t number) const {
+    const auto own = std::lower_bound(own_rows_.begin(), own_rows_.end(), std::pair<uint64_t, size_t>(number, 0));
+    return own != own_rows_.end() && own->first == number ? own->second : no_row;
+}
+
+void RowWeights::enter(uint64_t number) {
+    if (const size_t own = own_row(number); own != no_row) weights_[own] = 0;
+}
+
+void RowWeights::leave(uint64_t number) {
+    if (const size_t own = own_row(number); own != no_row) weights_[own] = validation_.weight(own);
+}
+
+} // namespace btml::exemplar

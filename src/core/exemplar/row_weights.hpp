@@ -1,0 +1,40 @@
+// What each validation row counts for: its weight, but nothing while it is an exemplar, where exemplars do not count.
+#pragma once
+
+#include "core/exemplar/points.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace btml::exemplar {
+
+class RowWeights {
+  public:
+    static constexpr size_t no_row = SIZE_MAX;
+
+    // exemplars_count: rows count while they are exemplars, too. The validation rows outlive it.
+    RowWeights(const PointSet& validation, bool exemplars_count, MemoryBudget& budget);
+
+    double operator[](size_t row) const { return weights_[row]; }
+    // Where the row of this number is; no_row: it is no validation row, or counts as any other.
+    size_t own_row(uint64_t number) const;
+    // The row of this number becomes an exemplar, or is one no more.
+    void enter(uint64_t number);
+    void leave(uint64_t number);
+    // The mean over the rows that count of value(row), by their weights; 0 without any.
+    template <class Value>
+    double mean(Value&& value) const {
+        double sum = 0, weights = 0;
+        for (size_t row = 0; row < weights_.size(); row++)
+            if (weights_[row] > 0) sum += weights_[row] * value(row), weights += weights_[row];
+        return weights > 0 ? sum / weights : 0;
+    }
+
+  private:
+    const PointSet& validation_;
+    Buffer<double> weights_;
+    std::vector<std::pair<uint64_t, size_t>> own_rows_; // numbers of rows, and where they are; none if exemplars count
+};
+
+} // namespace btml::exemplar
