@@ -1,4 +1,36 @@
--- Version and progress.
+-- The schema, version and progress.
+
+-- Names without a schema are those of pg_catalog, whatever stands in the schema of the extension.
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+-- Whoever owns a schema that was there before, or may create objects in it, can put functions beside the extension's
+-- that run with the rights of whoever calls them, and can drop the extension with the schema.
+DO $$
+DECLARE
+    wrong record;
+BEGIN
+    WITH place AS (SELECT oid, nspowner, nspacl FROM pg_namespace WHERE nspname = 'btml'),
+    owner AS (
+        SELECT rolname FROM place JOIN pg_roles r ON r.oid = nspowner WHERE NOT rolsuper AND rolname <> current_user),
+    creator AS (
+        SELECT coalesce(quote_ident(rolname), 'PUBLIC') AS name
+        FROM place CROSS JOIN aclexplode(nspacl) LEFT JOIN pg_roles r ON r.oid = grantee
+        WHERE privilege_type = 'CREATE' AND grantee <> nspowner AND rolsuper IS NOT TRUE),
+    object AS (
+        SELECT pg_describe_object(classid, objid, objsubid) AS name FROM pg_depend JOIN place ON refobjid = place.oid
+        WHERE refclassid = 'pg_namespace'::regclass
+        AND NOT (classid = 'pg_extension'::regclass AND objid IN (SELECT oid FROM pg_extension WHERE extname = 'btml'))
+        ORDER BY 1 LIMIT 5)
+    SELECT * INTO wrong FROM (
+        SELECT 'belongs to a role that is no superuser', format('Its owner is %I.', rolname) FROM owner
+        UNION ALL SELECT 'is not empty', format('It holds %s.', string_agg(name, ', ')) FROM object HAVING count(*) > 0
+        UNION ALL SELECT 'is open to other roles', format('CREATE on it is granted to %s, perhaps by default privileges on schemas.',
+            string_agg(name, ', ')) FROM creator HAVING count(*) > 0) w(message, detail) LIMIT 1;
+    IF FOUND THEN
+        RAISE insufficient_privilege USING MESSAGE = format('schema "btml" %s', wrong.message), DETAIL = wrong.detail,
+            HINT = 'CREATE EXTENSION makes the schema. To remove this one with all that it holds, run: DROP SCHEMA btml CASCADE';
+    END IF;
+END $$;
 
 -- Every function reads with its caller's rights, so everybody may call them.
 GRANT USAGE ON SCHEMA btml TO PUBLIC;
