@@ -103,6 +103,31 @@ SELECT btml.sumprod('SELECT v FROM fenced WHERE pg_temp.tell_stable(v)');
 SELECT btml.sumprod('SELECT f.v, pg_temp.tell_stable(f.v) AS t FROM fenced f JOIN open o USING (k)');
 RESET ROLE;
 
+-- A cast that nobody wrote down runs only where its function is the caller's own or a superuser's.
+SET ROLE regress_btml_owner;
+CREATE TYPE disguise AS (numbers real[]);
+CREATE FUNCTION tell_who(disguise) RETURNS real[] LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'cast by %', current_user; RETURN $1.numbers; END $$;
+CREATE CAST (disguise AS real[]) WITH FUNCTION tell_who(disguise);
+CREATE TABLE bait (id int, x disguise);
+INSERT INTO bait VALUES (1, ROW('{0}')::disguise);
+GRANT SELECT ON bait TO regress_btml_reader;
+SELECT id, x FROM btml.exemplars('bait', 1);
+RESET ROLE;
+SELECT id, x FROM btml.exemplars('bait', 1);
+SELECT * FROM btml.kernel_sum('SELECT 0 AS x', 'SELECT id, x[1] AS x FROM (SELECT id, x::real[] FROM permissions.bait) b', 1);
+SET ROLE regress_btml_reader;
+SELECT * FROM btml.kernel_sum('SELECT ARRAY[0] AS x', 'bait', 1);
+SELECT * FROM btml.kernel_sum('SELECT ARRAY[0] AS x', 'SELECT id, x::real[] FROM bait', 1);
+RESET ROLE;
+ALTER FUNCTION tell_who(disguise) OWNER TO CURRENT_USER;
+SET ROLE regress_btml_reader;
+SELECT * FROM btml.kernel_sum('SELECT ARRAY[0] AS x', 'bait', 1);
+RESET ROLE;
+REVOKE EXECUTE ON FUNCTION tell_who(disguise) FROM PUBLIC;
+SET ROLE regress_btml_reader;
+SELECT * FROM btml.kernel_sum('SELECT ARRAY[0] AS x', 'bait', 1);
+RESET ROLE;
+
 DROP SCHEMA permissions CASCADE;
 DROP OWNED BY regress_btml_owner, regress_btml_reader, regress_btml_nobody;
 DROP ROLE regress_btml_owner, regress_btml_reader, regress_btml_nobody;

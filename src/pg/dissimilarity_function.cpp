@@ -1,5 +1,6 @@
 #include "pg/dissimilarity_function.hpp"
 
+#include "pg/bridge/function_rights.hpp"
 #include "pg/bridge/values.hpp"
 
 #include <limits>
@@ -24,8 +25,7 @@ struct Signature {
 Signature find_function(const char* signature) {
     Signature found = {};
     found.function = DatumGetObjectId(DirectFunctionCall1(regprocedurein, CStringGetDatum(signature)));
-    const AclResult allowed = btml_compat_check_execute(found.function);
-    if (allowed != ACLCHECK_OK) aclcheck_error(allowed, OBJECT_FUNCTION, get_func_name(found.function));
+    require_execute(found.function);
     const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(found.function));
     if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for function %u", found.function);
     const auto* const form = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));

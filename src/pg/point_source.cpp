@@ -2,6 +2,7 @@
 
 extern "C" {
 #include "parser/parse_coerce.h"
+#include "utils/regproc.h"
 }
 
 namespace btml::pg {
@@ -12,6 +13,14 @@ int find(const Source& source, std::string_view name) {
     for (const Source::Column& column : source.columns())
         if (column.name == name) return source.column(column.name);
     return -1;
+}
+
+[[noreturn]] void refuse_type(const Source::Column& column, const char* what, const char* wanted,
+                              const std::string& detail, const std::string& hint) {
+    throw Error(ErrorCode::wrong_type,
+                format("column \"%s\" of the %s has type %s, not %s", column.name.c_str(), what,
+                       pg_call([&] { return format_type_be(column.type); }), wanted),
+                detail, hint);
 }
 
 } // namespace
@@ -44,13 +53,17 @@ PointSource::Column PointSource::column(int position, bool arrays) const {
     if (arrays) result.array = pg_call([=] { return array_rule(type, CurrentMemoryContext); });
     if (result.number != NumberKind::none && !arrays) return result;
     if (result.array.element != NumberKind::none) return result;
-    throw Error(ErrorCode::wrong_type,
-                format("column \"%s\" of the %s has type %s, not %s", column.name.c_str(), what_,
-                       pg_call([=] { return format_type_be(type); }), arrays ? "an array of numbers" : "a number"),
-                "",
-                arrays ? "Arrays are of float8, real, numeric or integers, or of a type with a cast to one of the "
-                         "first two."
-                       : cast_hint(column.name, type) + ".");
+    if (!arrays) refuse_type(column, what_, "a number", "", cast_hint(column.name, type) + ".");
+    const Oid cast = result.array.distrusted_cast;
+    if (!OidIsValid(cast))
+        refuse_type(column, what_, "an array of numbers", "",
+                    "Arrays are of float8, real, numeric or integers, or of a type with a cast to one of the first "
+                    "two.");
+    refuse_type(column, what_, "an array of numbers",
+                format("Its cast calls %s, which belongs neither to you nor to a superuser.",
+                       pg_call([=] { return format_procedure(cast); })),
+                format("Where you trust that function, write the cast in the source: \"%s\"::%s.", column.name.c_str(),
+                       pg_call([=] { return format_type_be(get_func_rettype(cast)); })));
 }
 
 void PointSource::find_parts() {

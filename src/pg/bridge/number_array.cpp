@@ -1,5 +1,7 @@
 #include "pg/bridge/number_array.hpp"
 
+#include "pg/bridge/function_rights.hpp"
+
 extern "C" {
 #include "parser/parse_coerce.h"
 }
@@ -40,16 +42,24 @@ void convert_numbers(const ArrayRule& rule, ArrayType* array, double* numbers) {
 
 ArrayRule array_rule(Oid type, MemoryContext context) {
     if (OidIsValid(get_element_type(type))) return rule_of_array(type);
+    Oid distrusted = InvalidOid;
     for (const Oid target : {FLOAT4ARRAYOID, FLOAT8ARRAYOID}) {
         Oid function;
         if (find_coercion_pathway(target, type, COERCION_EXPLICIT, &function) != COERCION_PATH_FUNC) continue;
+        if (!is_trusted(function)) {
+            distrusted = function;
+            continue;
+        }
+        require_execute(function);
         ArrayRule rule = rule_of_array(target);
         rule.cast = static_cast<FmgrInfo*>(MemoryContextAlloc(context, sizeof(FmgrInfo)));
         fmgr_info_cxt(function, rule.cast, context);
         rule.cast_arguments = rule.cast->fn_nargs;
         return rule;
     }
-    return {};
+    ArrayRule none;
+    none.distrusted_cast = distrusted;
+    return none;
 }
 
 int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& numbers) {

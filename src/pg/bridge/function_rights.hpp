@@ -1,0 +1,15 @@
+// Rights on functions that btml calls for the current user.
+#pragma once
+
+#include "pg/bridge/postgres.hpp"
+
+namespace btml::pg {
+
+// Permission denied unless the current user may call the function. May ereport.
+void require_execute(Oid function);
+
+// Whether the function may be called though nobody wrote it down: it is the current user's own, or a superuser's. May
+// ereport.
+bool is_trusted(Oid function);
+
+} // namespace btml::pg
