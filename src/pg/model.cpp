@@ -21,6 +21,20 @@ std::vector<Timing> decode_timings(std::span<const std::byte> note) {
     return timings;
 }
 
+Digest digest_of(std::span<const std::byte> payload) {
+    const auto whole = sha256(payload);
+    Digest digest;
+    std::copy_n(whole.begin(), digest.size(), digest.begin());
+    return digest;
+}
+
+// What an envelope says of its payload is its writer's word until here.
+Envelope open_verified(std::span<const std::byte> bytes) {
+    const Envelope envelope = open_envelope(bytes);
+    if (digest_of(envelope.payload) != envelope.digest) corrupt_model("Its checksum is wrong.");
+    return envelope;
+}
+
 StoredModel decode_model(const Envelope& envelope) {
     StoredModel stored{std::make_unique<BackendContext>(), {}, decode_timings(envelope.note)};
     Reader reader(envelope.payload);
@@ -47,7 +61,7 @@ void check_texts(const Model& model) {
 
 // Validates bytes from outside and makes a value of them.
 Datum model_from_outside(std::span<const std::byte> bytes) {
-    const Envelope envelope = open_envelope(bytes);
+    const Envelope envelope = open_verified(bytes);
     if (!envelope.note.empty()) corrupt_model(format("%zu bytes follow its end.", envelope.note.size()));
     const StoredModel stored = decode_model(envelope);
     std::visit([](const auto& model) { check_texts(model); }, stored.model);
@@ -63,7 +77,7 @@ Datum make_datum(ModelKind kind, const Model& model, const std::vector<Timing>& 
         note.put(std::string_view(timing.phase));
         note.put(timing.seconds);
     }
-    return bytes_datum(make_envelope(kind, payload.bytes(), note.bytes()));
+    return bytes_datum(make_envelope(kind, digest_of(payload.bytes()), payload.bytes(), note.bytes()));
 }
 
 [[noreturn]] void wrong_kind(const char* is, const char* function, const char* needs, const char* instead) {
@@ -85,7 +99,7 @@ Datum model_datum(const gp::Model& model) {
 }
 
 StoredModel read_model(Datum value) {
-    return decode_model(open_envelope(datum_bytes(value)));
+    return decode_model(open_verified(datum_bytes(value)));
 }
 
 boosting::Model& boosted_trees(StoredModel& stored, const char* function, const char* instead) {
@@ -108,7 +122,7 @@ BTML_FUNCTION(btml_model_in) {
 }
 
 BTML_FUNCTION(btml_model_out) {
-    return encode_base64(open_envelope(datum_bytes(PG_GETARG_DATUM(0))).portable);
+    return encode_base64(open_verified(datum_bytes(PG_GETARG_DATUM(0))).portable);
 }
 
 BTML_FUNCTION(btml_model_recv) {
@@ -116,7 +130,7 @@ BTML_FUNCTION(btml_model_recv) {
 }
 
 BTML_FUNCTION(btml_model_send) {
-    return bytes_datum(open_envelope(datum_bytes(PG_GETARG_DATUM(0))).portable);
+    return bytes_datum(open_verified(datum_bytes(PG_GETARG_DATUM(0))).portable);
 }
 
 BTML_FUNCTION(btml_model_from_bytea) {
@@ -124,7 +138,7 @@ BTML_FUNCTION(btml_model_from_bytea) {
 }
 
 BTML_FUNCTION(btml_model_to_bytea) {
-    return bytes_datum(open_envelope(datum_bytes(PG_GETARG_DATUM(0))).portable);
+    return bytes_datum(open_verified(datum_bytes(PG_GETARG_DATUM(0))).portable);
 }
 
 } // namespace btml::pg

@@ -12,7 +12,8 @@ namespace btml::pg {
 
 namespace {
 
-// Tells whether two calls of a function got the same model, without detoasting what is stored out of line.
+// Tells whether two calls of a function got the same model, without detoasting what is stored out of line: by its place
+// there, or by its header, where the digest is. Every way to make a value has checked the digest, and so does decoding.
 class ModelIdentity {
   public:
     bool operator==(const ModelIdentity&) const = default;
@@ -27,13 +28,12 @@ class ModelIdentity {
         }
         const std::span<const std::byte> bytes = datum_bytes(value);
         identity.size_ = bytes.size();
-        memcpy(identity.bytes_.data(), bytes.data(),
-               std::min({bytes.size(), envelope_header_size, identity.bytes_.size()}));
+        memcpy(identity.bytes_.data(), bytes.data(), std::min(bytes.size(), identity.bytes_.size()));
         return identity;
     }
 
   private:
-    std::array<std::byte, 32> bytes_{};
+    std::array<std::byte, envelope_header_size> bytes_{};
     size_t size_ = 0;
 };
 

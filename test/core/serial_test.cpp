@@ -1,4 +1,4 @@
-#include "core/base/serial.hpp"
+#include "core/base/envelope.hpp"
 
 #include "caught.hpp"
 
@@ -148,11 +148,22 @@ TEST(Serial, CountsBeyond32BitsAreRefused) {
     EXPECT_EQ(error.message, "a model holds lists of at most 4294967295 elements, this one has 4294967296");
 }
 
-TEST(Serial, Crc32cOfKnownBytes) {
-    const std::string_view digits = "123456789"; // the check value of the CRC catalogues
-    EXPECT_EQ(crc32c(std::as_bytes(std::span(digits.data(), digits.size()))), 0xe3069283U);
-    EXPECT_EQ(crc32c({}), 0U);
-    EXPECT_EQ(crc32c(std::vector<std::byte>(32)), 0x8a9136aaU); // RFC 3720, B.4
+TEST(Envelope, GivesBackWhatWasPutIn) {
+    const std::vector<std::byte> payload(5, std::byte{1}), note(3, std::byte{2});
+    Digest digest;
+    for (size_t i = 0; i < digest.size(); i++) digest[i] = static_cast<std::byte>(i);
+    const std::vector<std::byte> bytes = make_envelope(ModelKind::gaussian_process, digest, payload, note);
+    const Envelope envelope = open_envelope(bytes);
+    EXPECT_EQ(envelope.kind, ModelKind::gaussian_process);
+    EXPECT_EQ(envelope.digest, digest);
+    EXPECT_EQ(envelope.portable.size(), envelope_header_size + payload.size());
+    EXPECT_TRUE(std::ranges::equal(envelope.payload, payload));
+    EXPECT_TRUE(std::ranges::equal(envelope.note, note));
+}
+
+TEST(Envelope, RefusesEveryShorterLength) {
+    const std::vector<std::byte> bytes = make_envelope(ModelKind::boosted_trees, {}, std::vector<std::byte>(4), {});
+    for (size_t n = 0; n < bytes.size(); n++) EXPECT_THROW(open_envelope(std::span(bytes).first(n)), Error) << n;
 }
 
 } // namespace

@@ -4,15 +4,15 @@ namespace btml {
 
 static constexpr uint32_t magic = 0x4c4d5442; // "BTML" as little-endian bytes
 
-std::vector<std::byte> make_envelope(ModelKind kind, std::span<const std::byte> payload,
+std::vector<std::byte> make_envelope(ModelKind kind, const Digest& digest, std::span<const std::byte> payload,
                                      std::span<const std::byte> note) {
     Writer header;
     header.put(magic);
     header.put(model_format);
     header.put(static_cast<uint16_t>(kind));
     header.put(static_cast<uint64_t>(payload.size()));
-    header.put(crc32c(payload));
     std::vector<std::byte> bytes(header.bytes().begin(), header.bytes().end());
+    bytes.insert(bytes.end(), digest.begin(), digest.end());
     bytes.insert(bytes.end(), payload.begin(), payload.end());
     bytes.insert(bytes.end(), note.begin(), note.end());
     return bytes;
@@ -29,14 +29,14 @@ Envelope open_envelope(std::span<const std::byte> bytes) {
         kind != static_cast<uint16_t>(ModelKind::gaussian_process))
         corrupt_model(format("Its kind %d is unknown.", kind));
     const auto length = header.get<uint64_t>();
-    const auto checksum = header.get<uint32_t>();
+    Digest digest;
+    for (std::byte& byte : digest) byte = static_cast<std::byte>(header.get<uint8_t>());
     const std::span<const std::byte> rest = bytes.subspan(envelope_header_size);
     if (length > rest.size())
         corrupt_model(format("It ends early: %zu bytes are left where %llu are needed.", rest.size(),
                              static_cast<unsigned long long>(length)));
     const std::span<const std::byte> payload = rest.first(static_cast<size_t>(length));
-    if (crc32c(payload) != checksum) corrupt_model("Its checksum is wrong.");
-    return {static_cast<ModelKind>(kind), bytes.first(envelope_header_size + payload.size()), payload,
+    return {static_cast<ModelKind>(kind), digest, bytes.first(envelope_header_size + payload.size()), payload,
             rest.subspan(payload.size())};
 }
 

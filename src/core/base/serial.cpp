@@ -1,27 +1,9 @@
 #include "core/base/serial.hpp"
 
-#include <array>
 #include <cmath>
 #include <limits>
 
 namespace btml {
-
-static constexpr std::array<uint32_t, 256> make_crc_table() {
-    std::array<uint32_t, 256> table{};
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t crc = byte;
-        for (int bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ ((crc & 1) ? 0x82f63b78U : 0U);
-        table[byte] = crc;
-    }
-    return table;
-}
-
-uint32_t crc32c(std::span<const std::byte> bytes) {
-    static constexpr std::array<uint32_t, 256> table = make_crc_table();
-    uint32_t crc = ~uint32_t{0};
-    for (std::byte byte : bytes) crc = (crc >> 8) ^ table[(crc ^ static_cast<uint32_t>(byte)) & 0xff];
-    return ~crc;
-}
 
 void Writer::put(std::string_view text) {
     put_count(text.size());

@@ -14,9 +14,6 @@
 
 namespace btml {
 
-// CRC-32C (Castagnoli) of the bytes.
-uint32_t crc32c(std::span<const std::byte> bytes);
-
 class Writer {
   public:
     template <std::integral T>

@@ -61,6 +61,15 @@ std::span<const std::byte> message_bytes(StringInfo message) {
     });
 }
 
+std::array<std::byte, 32> sha256(std::span<const std::byte> bytes) {
+    std::array<std::byte, 32> digest;
+    pg_call([&] {
+        btml_compat_sha256(reinterpret_cast<const uint8*>(bytes.data()), bytes.size(),
+                           reinterpret_cast<uint8*>(digest.data()));
+    });
+    return digest;
+}
+
 void require_valid_text(std::string_view text) {
     const bool valid = pg_call(
         [=] { return pg_verify_mbstr(GetDatabaseEncoding(), text.data(), static_cast<int>(text.size()), true); });

@@ -20,6 +20,9 @@ std::span<const std::byte> datum_bytes(Datum value);
 std::span<const std::byte> decode_base64(const char* text, const char* type);
 Datum encode_base64(std::span<const std::byte> bytes); // a cstring
 
+// The bytes' SHA-256. Polls.
+std::array<std::byte, 32> sha256(std::span<const std::byte> bytes);
+
 // Error corrupt_model for text that is not valid in the encoding of the database.
 void require_valid_text(std::string_view text);
 

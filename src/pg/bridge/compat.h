@@ -16,6 +16,9 @@
 #endif
 #include "catalog/pg_proc.h"
 #include "common/base64.h"
+#if PG_VERSION_NUM >= 140000
+#include "common/cryptohash.h"
+#endif
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -207,6 +210,41 @@ btml_compat_base64_decode(const char *text, int length, void *bytes, int room)
 	return pg_b64_decode(text, length, (uint8 *) bytes, room);
 #else
 	return pg_b64_decode(text, length, (char *) bytes, room);
+#endif
+}
+
+/* SHA-256. Polls from 14 on; in 13, the context of a hash that is fed in parts needs the headers of OpenSSL. */
+static inline void
+btml_compat_sha256(const uint8 *bytes, size_t length, uint8 digest[32])
+{
+#if PG_VERSION_NUM >= 140000
+	const size_t block = 1024 * 1024;
+	pg_cryptohash_ctx *context = pg_cryptohash_create(PG_SHA256);
+	bool		done = context != NULL && pg_cryptohash_init(context) >= 0;
+
+	while (done && length > 0)
+	{
+		const size_t some = Min(length, block);
+
+		CHECK_FOR_INTERRUPTS();
+		done = pg_cryptohash_update(context, bytes, some) >= 0;
+		bytes += some;
+		length -= some;
+	}
+	done = done && pg_cryptohash_final(context, digest, 32) >= 0;
+	pg_cryptohash_free(context);
+	if (!done)
+		ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("the server could not compute SHA-256")));
+#else
+	bytea	   *copy = (bytea *) palloc_extended(VARHDRSZ + length, MCXT_ALLOC_HUGE);
+	bytea	   *result;
+
+	SET_VARSIZE(copy, VARHDRSZ + length);
+	memcpy(VARDATA(copy), bytes, length);
+	result = DatumGetByteaPP(DirectFunctionCall1(sha256_bytea, PointerGetDatum(copy)));
+	memcpy(digest, VARDATA_ANY(result), 32);
+	pfree(copy);
+	pfree(result);
 #endif
 }
 
