@@ -23,6 +23,8 @@ SELECT btml.to_sql(btml.tree_fit('SELECT rent, size_m2, kind FROM flat', 'rent',
 
 SELECT model::bytea::btml.model::text = model::text AS same FROM models;
 
+SELECT a.name, b.name AS same_as FROM models a JOIN models b ON a.model OPERATOR(btml.=) b.model;
+
 SELECT '\xdeadbeef'::bytea::btml.model;
 
 DROP TABLE flat, models;

@@ -62,6 +62,32 @@ SET btml.memory_limit = '1MB';
 SELECT count(*) AS predictions, bool_and(abs(btml.predict(model, t.*) - y - 1000 * shift) < 30) AS near FROM (SELECT * FROM thing WHERE id <= 3) t CROSS JOIN LATERAL (SELECT * FROM process WHERE shift <> t.id OFFSET 0) p;
 RESET btml.memory_limit;
 
+-- Comparison is that of the portable bytes: seconds do not count, and the same bytes are the same model wherever they are stored.
+CREATE TABLE compared AS SELECT row_number() OVER (ORDER BY storage, name) AS id, s.* FROM (SELECT 'plain' AS storage, * FROM plain UNION ALL SELECT 'main', * FROM main
+    UNION ALL SELECT 'external', * FROM external UNION ALL SELECT 'text', name, model::text::btml.model FROM model) s;
+SELECT count(*) AS pairs, bool_and((a.model OPERATOR(btml.=) b.model) = (a.name = b.name)) AS equal, bool_and((a.model OPERATOR(btml.<>) b.model) = (a.name <> b.name)) AS not_equal,
+    bool_and((a.model OPERATOR(btml.<) b.model) = (a.model::bytea < b.model::bytea)) AS less, bool_and((a.model OPERATOR(btml.<=) b.model) = (a.model::bytea <= b.model::bytea)) AS less_equal,
+    bool_and((a.model OPERATOR(btml.>) b.model) = (a.model::bytea > b.model::bytea)) AS greater, bool_and((a.model OPERATOR(btml.>=) b.model) = (a.model::bytea >= b.model::bytea)) AS greater_equal,
+    bool_and(btml.model_compare(a.model, b.model) = CASE WHEN a.model::bytea < b.model::bytea THEN -1 WHEN a.model::bytea = b.model::bytea THEN 0 ELSE 1 END) AS compare,
+    bool_and(a.name <> b.name OR (btml.model_hash(a.model) = btml.model_hash(b.model) AND btml.model_hash_extended(a.model, 7) = btml.model_hash_extended(b.model, 7))) AS hash FROM compared a, compared b;
+SELECT count(DISTINCT btml.model_hash(model)) AS hashes, count(DISTINCT btml.model_hash_extended(model, 7)) AS extended, bool_or(btml.model_hash_extended(model, 0) = btml.model_hash_extended(model, 1)) AS seed_is_ignored FROM compared;
+SET enable_hashagg = off;
+SELECT count(*) FROM (SELECT DISTINCT model FROM compared) d;
+SET enable_sort = off; RESET enable_hashagg;
+SELECT count(*) FROM (SELECT DISTINCT model FROM compared) d;
+RESET enable_sort;
+SELECT string_agg(DISTINCT name, ',') AS name, count(*) FROM compared GROUP BY model ORDER BY 1;
+SELECT count(*) FROM (SELECT model FROM external UNION SELECT model FROM main) u;
+SELECT count(*) FROM (SELECT model FROM external EXCEPT SELECT model FROM main WHERE name <> 'deep') u;
+SELECT bool_and(ARRAY[model] = ARRAY[model::text::btml.model]) AS arrays FROM model;
+SELECT count(*) AS rows FROM (SELECT DISTINCT r FROM (SELECT name, model FROM compared) r) d;
+SELECT string_agg(name, ',' ORDER BY model) = string_agg(name, ',' ORDER BY model::bytea) AS sorted FROM model;
+CREATE INDEX by_hash ON external USING hash (model);
+SET enable_seqscan = off; SET search_path = models, btml, public;
+SELECT name FROM external WHERE model = (SELECT model FROM main WHERE name = 'large');
+RESET enable_seqscan; SET search_path = models, public;
+SELECT caught('SELECT a.model = b.model FROM models.model a, models.model b');
+
 -- What cannot be a model: 22P02 or 22P03.
 SELECT input, caught(format('SELECT %L::btml.model', input)) FROM unnest(ARRAY['', 'not base64!', 'QlRNTA==', repeat('QUJD', 20)]) input;
 SELECT caught(format('SELECT %L::bytea::btml.model', input)) FROM unnest(ARRAY['\x', '\x42544d4c', '\x42544d4c0100010000000000000000000000000000', '\x42544d4c020001000000000000000000e3b0c44298fc1c149afbf4c8996fb924']) input;

@@ -26,6 +26,12 @@ std::span<const std::byte> datum_bytes(Datum value) {
     return {reinterpret_cast<const std::byte*>(VARDATA_ANY(stored)), static_cast<size_t>(VARSIZE_ANY_EXHDR(stored))};
 }
 
+void free_copy(Datum value, std::span<const std::byte> bytes) {
+    const auto* const first = reinterpret_cast<const char*>(bytes.data());
+    if (VARDATA_ANY(DatumGetPointer(value)) == first) return;
+    pg_call([=] { pfree(const_cast<char*>(first) - VARHDRSZ); });
+}
+
 std::span<const std::byte> decode_base64(const char* text, const char* type) {
     return pg_call([=] {
         const int length = static_cast<int>(strlen(text)), room = pg_b64_dec_len(length);

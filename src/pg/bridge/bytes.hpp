@@ -16,6 +16,9 @@ Datum bytes_datum(std::span<const std::byte> bytes);
 // The bytes of a varlena, detoasted; they live as long as the current memory context, or the value.
 std::span<const std::byte> datum_bytes(Datum value);
 
+// Frees what datum_bytes gave where that is a copy of the value: one too large to be left to the memory context.
+void free_copy(Datum value, std::span<const std::byte> bytes);
+
 // Error INVALID_TEXT_REPRESENTATION, naming the type, for what is not base64.
 std::span<const std::byte> decode_base64(const char* text, const char* type);
 Datum encode_base64(std::span<const std::byte> bytes); // a cstring
