@@ -197,6 +197,19 @@ SELECT count(*) AS rows, count(btml.summary(m)) AS summaries, count(btml.to_sql(
 SELECT m IS NULL AS null_model, count(t.*) AS nodes FROM (SELECT NULL::btml.model UNION ALL SELECT model FROM model WHERE name = 'stump') v(m) LEFT JOIN LATERAL btml.trees(m) t ON true GROUP BY 1 ORDER BY 1;
 -- Functions with a model that are strict: none but those that predict, write or cast it.
 SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'btml'::regnamespace AND proisstrict AND 'btml.model'::regtype = ANY (proargtypes::oid[]) ORDER BY 1;
+-- A category is given as text or as the type that it had in training; anything else would be one that training did not see.
+CREATE DOMAIN code AS int;
+CREATE DOMAIN word AS text;
+CREATE TABLE coded AS SELECT i % 4 AS small, (i % 5)::bigint::code AS of_domain, (i % 3)::text AS label, i % 2 = 0 AS flag, (ARRAY['sad', '$1'])[1 + i % 2]::mood AS mood, date '2020-01-01' + i % 3 AS day, i % 4 + i % 5 + i % 3 AS y FROM generate_series(1, 120) i;
+CREATE TABLE of_categories AS SELECT btml.tree_fit('models.coded', 'y', categorical => '{small,of_domain,label,flag,mood,day}', min_leaf_rows => 1, max_leaves => 0) AS model;
+SELECT string_agg(f->>'type', ', ') AS types FROM of_categories, jsonb_array_elements(btml.summary(model)->'features') f;
+SELECT bool_and(btml.predict(model, c.*) = y) AS own_types, bool_and(btml.predict(model, t.*) = y) AS texts, bool_and(btml.predict(model, n.*) = y) AS same_texts
+FROM of_categories, coded c, LATERAL (SELECT c.small::text, c.of_domain::varchar, c.label::word, c.flag::text, c.mood::name, c.day::text) t, LATERAL (SELECT c.small::int2, c.of_domain::int8, c.label::char(1), c.flag, c.mood, c.day) n;
+SELECT caught('SELECT btml.predict(model, x) FROM models.of_categories, models.coded c, LATERAL (SELECT ' || columns || ') x') FROM unnest(ARRAY['small, of_domain, label::int, flag, mood, day', 'small, of_domain, label = ''1'' AS label, flag, mood, day',
+    'small::numeric, of_domain, label, flag, mood, day', 'small = 1 AS small, of_domain, label, flag, mood, day', 'small, of_domain::float8, label, flag, mood, day', 'small, of_domain, label, flag::int, mood, day', 'small, of_domain, label, flag, flag AS mood, day',
+    'small, of_domain, label, flag, 1 AS mood, day', 'small, of_domain, label, flag, mood, day::timestamp']) columns;
+SELECT caught('SELECT * FROM btml.gp_sample((SELECT btml.gp_fit(''SELECT label, y FROM models.coded'', ''y'', search => ''none'')), ''SELECT 1 AS label'')');
+
 -- A row of NULLs is a record, not NULL; a category never seen goes where its tree's right side is.
 SELECT btml.predict(model, ROW(NULL, NULL)::pair) = btml.predict(model, ARRAY[NULL, NULL]::float8[]) AS nulls, btml.predict(model, ROW(1, 'never seen')::pair) = btml.predict(model, ARRAY[1, -1]) AS unseen,
     btml.predict(model, ARRAY[1, -1]) = btml.predict(model, ARRAY[1, 1e9]) AS any_code, btml.predict(model, ARRAY[1, 0.5]) = btml.predict(model, ARRAY[1, 'NaN'::float8]) AS no_code FROM model WHERE name = 'small';

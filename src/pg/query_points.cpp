@@ -1,6 +1,7 @@
 #include "pg/query_points.hpp"
 
 #include "core/relational/join_rows.hpp"
+#include "pg/bridge/feature_type.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
 
@@ -27,13 +28,7 @@ std::vector<ColumnRequest> requests_for(const Source& source, const std::vector<
     std::vector<ColumnRequest> requests;
     for (const Feature& feature : features) {
         const int column = source.column(feature.name);
-        const Oid type = source.columns()[static_cast<size_t>(column)].type;
-        if (!feature.categorical && pg_call([=] { return number_kind(type); }) == NumberKind::none)
-            throw Error(ErrorCode::wrong_type,
-                        format("column \"%s\" of the points has type %s, the model's feature has type %s",
-                               feature.name.c_str(), pg_call([=] { return format_type_be(type); }),
-                               feature.type.c_str()),
-                        "", cast_hint(feature.name, type) + ".");
+        require_feature_type(feature, source.columns()[static_cast<size_t>(column)].type, "the points");
         requests.push_back({column, feature.categorical ? ReadAs::category : ReadAs::number});
     }
     return requests;

@@ -1,11 +1,8 @@
 #include "pg/training_join.hpp"
 
+#include "pg/bridge/feature_type.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
-
-extern "C" {
-#include "access/transam.h"
-}
 
 namespace btml::pg {
 
@@ -16,11 +13,6 @@ namespace {
 
 std::string type_name(Oid type) {
     return pg_call([=] { return format_type_be(type); });
-}
-
-// The name kept in a model: it does not depend on search_path.
-std::string stored_type_name(Oid type) {
-    return pg_call([=] { return type < FirstNormalObjectId ? format_type_be(type) : format_type_be_qualified(type); });
 }
 
 // Output columns of a source by the part they play in training.

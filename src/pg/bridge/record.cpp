@@ -1,6 +1,7 @@
 #include "pg/bridge/record.hpp"
 
 #include "core/base/number.hpp"
+#include "pg/bridge/feature_type.hpp"
 
 namespace btml::pg {
 
@@ -28,56 +29,6 @@ int find_attribute(TupleDesc columns, const Feature& feature) {
                     "Pass a row with all features: t.* of a table, or x.* of LATERAL (SELECT a, b, ...) x.");
 }
 
-// What numbers of a type mean, so that a date is not taken for a count of days; nullptr: not numeric-like.
-const char* meaning_of(NumberKind kind) {
-    switch (kind) {
-    case NumberKind::boolean:
-        return "a boolean";
-    case NumberKind::date:
-    case NumberKind::timestamp:
-        return "a point in time";
-    case NumberKind::time:
-        return "a time of day";
-    case NumberKind::interval:
-        return "an interval";
-    case NumberKind::none:
-        return nullptr;
-    default:
-        return "a number";
-    }
-}
-
-// Of a type by its name.
-const char* meaning_of(const std::string& type) {
-    static constexpr std::pair<const char*, NumberKind> kinds[] = {
-        {"boolean", NumberKind::boolean},
-        {"date", NumberKind::date},
-        {"timestamp without time zone", NumberKind::timestamp},
-        {"timestamp with time zone", NumberKind::timestamp},
-        {"time without time zone", NumberKind::time},
-        {"interval", NumberKind::interval}};
-    for (const auto& [name, kind] : kinds)
-        if (type == name) return meaning_of(kind);
-    return meaning_of(NumberKind::float8);
-}
-
-[[noreturn]] void refuse_type(const Feature& feature, Oid column, const std::string& hint) {
-    throw Error(ErrorCode::wrong_type,
-                format("column \"%s\" of the record has type %s, the model's feature has type %s", feature.name.c_str(),
-                       pg_call([=] { return format_type_be(column); }), feature.type.c_str()),
-                "", hint);
-}
-
-void check_type(const Feature& feature, Oid column, NumberKind kind) {
-    if (feature.categorical && (feature.type != "boolean" || kind == NumberKind::none)) return; // labels
-    const char* const meaning = meaning_of(kind);
-    if (meaning && strcmp(meaning, meaning_of(feature.type)) == 0) return;
-    refuse_type(feature, column,
-                meaning_of(feature.type) == std::string_view(meaning_of(NumberKind::float8))
-                    ? cast_hint(feature.name, column) + "."
-                    : format("Pass %s.", meaning_of(feature.type)));
-}
-
 } // namespace
 
 void RecordReader::learn(Oid type, int32 typmod) {
@@ -96,7 +47,7 @@ void RecordReader::learn(Oid type, int32 typmod) {
         Attribute attribute{position, feature.categorical, NumberKind::none, {}, {}, {}};
         attribute.number = pg_call([=] { return number_kind(column); });
         if (feature.categorical) attribute.label = pg_call([=, this] { return label_rule(column, context_); });
-        check_type(feature, column, attribute.number);
+        require_feature_type(feature, column, "the record");
         for (size_t code = 0; code < feature.categories.size(); code++)
             attribute.codes.emplace(feature.categories[code], static_cast<double>(code));
         attributes_.push_back(std::move(attribute));

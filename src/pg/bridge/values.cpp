@@ -64,7 +64,7 @@ std::string_view bytes_of(Datum value, Oid type) {
     return {VARDATA_ANY(bytes), static_cast<size_t>(VARSIZE_ANY_EXHDR(bytes))};
 }
 
-static LabelKind label_kind(Oid type) {
+LabelKind label_kind(Oid type) {
     type = getBaseType(type);
     switch (type) {
     case TEXTOID:

@@ -49,6 +49,7 @@ struct LabelRule {
     FmgrInfo* output_function = nullptr; // LabelKind::output
 };
 
+LabelKind label_kind(Oid type);                        // of the type or, for a domain, of its base type
 LabelRule label_rule(Oid type, MemoryContext context); // the rule lives as long as the context
 bool is_categorical(Oid type);                         // text-like, enum or boolean: categorical without being asked
 

@@ -1,0 +1,89 @@
+#include "pg/bridge/feature_type.hpp"
+
+#include "pg/bridge/values.hpp"
+
+extern "C" {
+#include "access/transam.h"
+}
+
+namespace btml::pg {
+
+namespace {
+
+// What numbers of a type mean, so that a date is not taken for a count of days; nullptr: not numeric-like.
+const char* meaning_of(NumberKind kind) {
+    switch (kind) {
+    case NumberKind::boolean:
+        return "a boolean";
+    case NumberKind::date:
+    case NumberKind::timestamp:
+        return "a point in time";
+    case NumberKind::time:
+        return "a time of day";
+    case NumberKind::interval:
+        return "an interval";
+    case NumberKind::none:
+        return nullptr;
+    default:
+        return "a number";
+    }
+}
+
+// Of a type by its name.
+const char* meaning_of(const std::string& type) {
+    static constexpr std::pair<const char*, NumberKind> kinds[] = {
+        {"boolean", NumberKind::boolean},
+        {"date", NumberKind::date},
+        {"timestamp without time zone", NumberKind::timestamp},
+        {"timestamp with time zone", NumberKind::timestamp},
+        {"time without time zone", NumberKind::time},
+        {"interval", NumberKind::interval}};
+    for (const auto& [name, kind] : kinds)
+        if (type == name) return meaning_of(kind);
+    return meaning_of(NumberKind::float8);
+}
+
+// Types whose equal values have equal texts, by the name of one of them.
+std::string label_family(const std::string& type) {
+    return type == "smallint" || type == "bigint" ? "integer" : type;
+}
+
+bool is_text(Oid type) {
+    const LabelKind kind = label_kind(type);
+    return kind != LabelKind::boolean && kind != LabelKind::output;
+}
+
+bool takes_label(const Feature& feature, Oid type) {
+    return pg_call([=] { return is_text(type); }) || label_family(stored_type_name(type)) == label_family(feature.type);
+}
+
+bool takes_number(const Feature& feature, Oid type) {
+    const char* const meaning = meaning_of(pg_call([=] { return number_kind(type); }));
+    return meaning && strcmp(meaning, meaning_of(feature.type)) == 0;
+}
+
+std::string hint_for(const Feature& feature, Oid type) {
+    if (feature.categorical)
+        return "Pass the category as text" + (feature.type == "text" ? "." : " or as " + feature.type + ".");
+    if (meaning_of(feature.type) == std::string_view("a number")) return cast_hint(feature.name, type) + ".";
+    return format("Pass %s.", meaning_of(feature.type));
+}
+
+} // namespace
+
+std::string stored_type_name(Oid type) {
+    return pg_call([=] {
+        const Oid base = getBaseType(type);
+        return base < FirstNormalObjectId ? format_type_be(base) : format_type_be_qualified(base);
+    });
+}
+
+void require_feature_type(const Feature& feature, Oid type, const char* owner) {
+    if (feature.categorical ? takes_label(feature, type) : takes_number(feature, type)) return;
+    throw Error(ErrorCode::wrong_type,
+                format("column \"%s\" of %s has type %s, the model's feature has type %s", feature.name.c_str(), owner,
+                       pg_call([=] { return format_type_be(type); }), feature.type.c_str()),
+                "", hint_for(feature, type));
+}
+
+} // namespace btml::pg

@@ -1,0 +1,17 @@
+// Types of the columns that a model is trained on, and those it takes later in their place.
+#pragma once
+
+#include "core/base/feature.hpp"
+#include "pg/bridge/guard.hpp"
+
+namespace btml::pg {
+
+// The name kept in a model: that of a domain's base type, and independent of search_path.
+std::string stored_type_name(Oid type);
+
+// Error wrong_type unless values of the type can be what the feature was in training: numbers for a number, times for a
+// time, and for a category its text, or the type that it had, whose values have the same text. owner: what has the
+// column, as in "the record".
+void require_feature_type(const Feature& feature, Oid type, const char* owner);
+
+} // namespace btml::pg
