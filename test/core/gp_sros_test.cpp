@@ -14,9 +14,9 @@ struct PlainSros {
     std::vector<uint32_t> p;
     std::vector<double> c, u;
 
-    Columns<uint32_t> partition() const { return {rows, columns, p}; }
-    Columns<double> constants() const { return {rows, columns, c}; }
-    Columns<double> vectors() const { return {rows, columns, u}; }
+    ColumnMajor<uint32_t> partition() const { return {rows, columns, p}; }
+    ColumnMajor<double> constants() const { return {rows, columns, c}; }
+    ColumnMajor<double> vectors() const { return {rows, columns, u}; }
 };
 
 // Nested partitions, each as fine as the one before it or finer.
@@ -46,7 +46,8 @@ PlainSros random_sros(size_t rows, size_t columns, uint64_t seed, bool equal) {
 }
 
 // L(P, P', U, U') by its definition.
-Dense dense(Columns<uint32_t> p, Columns<uint32_t> p_right, Columns<double> u, Columns<double> u_right) {
+Dense dense(ColumnMajor<uint32_t> p, ColumnMajor<uint32_t> p_right, ColumnMajor<double> u,
+            ColumnMajor<double> u_right) {
     Dense matrix(p.rows * p_right.rows, 0.0L);
     for (size_t i = 0; i < p.columns; i++)
         for (size_t j = 0; j < p.rows; j++)
@@ -60,7 +61,7 @@ Dense dense(Columns<uint32_t> p, Columns<uint32_t> p_right, Columns<double> u, C
 Dense dense(const PlainSros& sros, std::span<const double> c, std::span<const double> u, bool identity) {
     std::vector<double> scaled;
     for (size_t i = 0; i < c.size(); i++) scaled.push_back(c[i] * u[i]);
-    const Columns<double> left{sros.rows, sros.columns, u}, right{sros.rows, sros.columns, scaled};
+    const ColumnMajor<double> left{sros.rows, sros.columns, u}, right{sros.rows, sros.columns, scaled};
     Dense matrix = dense(sros.partition(), sros.partition(), left, right);
     for (size_t j = 0; identity && j < sros.rows; j++) matrix[j * sros.rows + j] += 1;
     return matrix;

@@ -280,10 +280,10 @@ TEST(KernelTiles, AreTheSameOnEveryProcessor) {
         const TileFunctions* const functions = tile_functions(set);
         if (!functions) continue;
         std::vector<float> high((dimensions + 1) * tile_queries), rest(high.size()), result;
-        float query_norms[lanes];
+        float query_norms[keys_per_vector];
         functions->centre(queries.data(), centre.data(), dimensions, high.data(), rest.data(), query_norms);
         const TileQueries tile_of{high.data(), rest.data(), query_norms};
-        const BlockKeys block{keys.data(), low.data(), norms.data(), block_keys / lanes};
+        const BlockKeys block{keys.data(), low.data(), norms.data(), block_keys / keys_per_vector};
         std::vector<float> tile(tile_values);
         for (const Form form : {Form::products, Form::differences, Form::wide})
             for (const auto function : {functions->gaussian, functions->laplacian, functions->epanechnikov}) {

@@ -4,8 +4,9 @@
 
 namespace btml::gp {
 
-void sros_multiply(Columns<uint32_t> p, Columns<uint32_t> p_right, Columns<double> u, Columns<double> u_right,
-                   size_t parts, std::span<const double> x, std::span<double> y, RunContext& context) {
+void sros_multiply(ColumnMajor<uint32_t> p, ColumnMajor<uint32_t> p_right, ColumnMajor<double> u,
+                   ColumnMajor<double> u_right, size_t parts, std::span<const double> x, std::span<double> y,
+                   RunContext& context) {
     Buffer<double> sums(context.memory(), "sparse rank one sums", parts);
     std::fill(y.begin(), y.end(), 0);
     for (size_t i = 0; i < p.columns; i++) {
@@ -23,7 +24,7 @@ namespace {
 // Algorithm 2 without its last step: from the finest column to the coarsest.
 class Inversion {
   public:
-    Inversion(Columns<uint32_t> p, Columns<double> c, size_t parts, RunContext& context)
+    Inversion(ColumnMajor<uint32_t> p, ColumnMajor<double> c, size_t parts, RunContext& context)
         : p_(p),
           c_(c),
           context_(context),
@@ -55,8 +56,8 @@ class Inversion {
     SrosInverse take() { return std::move(result_); }
 
   private:
-    const Columns<uint32_t> p_;
-    const Columns<double> c_;
+    const ColumnMajor<uint32_t> p_;
+    const ColumnMajor<double> c_;
     RunContext& context_;
     Buffer<double> sums_; // by part
     SrosInverse result_;
@@ -64,7 +65,8 @@ class Inversion {
 
 } // namespace
 
-SrosInverse sros_invert(Columns<uint32_t> p, Columns<double> c, Columns<double> u, size_t parts, RunContext& context) {
+SrosInverse sros_invert(ColumnMajor<uint32_t> p, ColumnMajor<double> c, ColumnMajor<double> u, size_t parts,
+                        RunContext& context) {
     Inversion inversion(p, c, parts, context);
     std::copy(u.values.begin(), u.values.end(), inversion.inverse_column(0));
     for (size_t i = u.columns; i-- > 0;) {
@@ -77,7 +79,7 @@ SrosInverse sros_invert(Columns<uint32_t> p, Columns<double> c, Columns<double> 
     return inversion.take();
 }
 
-SrosInverse sros_invert_equal(Columns<uint32_t> p, Columns<double> c, std::span<const double> u, size_t parts,
+SrosInverse sros_invert_equal(ColumnMajor<uint32_t> p, ColumnMajor<double> c, std::span<const double> u, size_t parts,
                               RunContext& context) {
     Inversion inversion(p, c, parts, context);
     for (size_t i = p.columns; i-- > 0;) {

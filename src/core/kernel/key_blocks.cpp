@@ -13,7 +13,7 @@ constexpr double most_extent[] = {16, 4096};
 constexpr double most_square[] = {160, 1e5};
 
 size_t vectors_of(size_t keys) {
-    return (keys + 2 * lanes - 1) / (2 * lanes) * 2;
+    return (keys + 2 * keys_per_vector - 1) / (2 * keys_per_vector) * 2;
 }
 
 double extent_from(const double* centre, const Points& points, std::span<const uint32_t> keys) {
@@ -54,7 +54,7 @@ KeyBlocks::KeyBlocks(const Frame& frame, const Points& points, size_t blocks, co
       low_(budget, "packed keys"),
       norms_(budget, "packed keys") {
     team.for_each(blocks, [&](size_t block, int) { measure(block, points, keys_of(block), precision); });
-    for (const Info& info : infos_) width_ = std::max(width_, vectors_of(info.keys) * lanes);
+    for (const Info& info : infos_) width_ = std::max(width_, vectors_of(info.keys) * keys_per_vector);
     const size_t block_numbers = width_ * dimensions_;
     size_t low = 0;
     bool products = false;
@@ -100,11 +100,11 @@ void KeyBlocks::pack(size_t block, const Points& points, std::span<const uint32_
     float* const high = high_.data() + block * width_ * dimensions_;
     float* const low = info.form == Form::wide ? low_.data() + info.low : nullptr;
     float* const norms = info.form == Form::products ? norms_.data() + block * width_ : nullptr;
-    for (size_t i = 0; i < vectors_of(keys.size()) * lanes; i++) {
+    for (size_t i = 0; i < vectors_of(keys.size()) * keys_per_vector; i++) {
         const double* const key = i < keys.size() ? points.row(keys[i]) : centre;
         float norm = 0;
         for (size_t k = 0; k < dimensions_; k++) {
-            const size_t at = (i / lanes * dimensions_ + k) * lanes + i % lanes;
+            const size_t at = (i / keys_per_vector * dimensions_ + k) * keys_per_vector + i % keys_per_vector;
             const double x = key[k] - centre[k];
             high[at] = static_cast<float>(x);
             if (low) low[at] = static_cast<float>(x - static_cast<double>(high[at]));

@@ -9,7 +9,7 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr size_t vector_pair = 2 * lanes; // tiles take whole ones
+constexpr size_t vector_pair = 2 * keys_per_vector; // tiles take whole ones
 
 // A key's part in the error: its weight or, of means, that and its targets' deviation from their means.
 Buffer<double> magnitudes_of(const KeySet& keys, const Estimand& estimand, MemoryBudget& budget) {

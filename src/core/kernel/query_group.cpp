@@ -34,7 +34,7 @@ void QueryGroup::clear_sums() noexcept {
 const float* QueryGroup::evaluate(size_t tile, const KeyBlocks& keys, size_t block, size_t count) {
     const Form form = keys.form(block);
     BlockKeys packed = keys.packed(block);
-    vectors_ = packed.vectors = std::min(packed.vectors, (count + 2 * lanes - 1) / (2 * lanes) * 2);
+    vectors_ = packed.vectors = std::min(packed.vectors, (count + 2 * keys_per_vector - 1) / (2 * keys_per_vector) * 2);
     functions_.centre(coordinates_.data() + tile * tile_queries * dimensions_, keys.centre(block), dimensions_,
                       high_.data(), form == Form::wide ? low_.data() : nullptr,
                       form == Form::products ? norms_ : nullptr);

@@ -44,8 +44,8 @@ class QueryGroup {
     size_t dimensions_, columns_, queries_ = 0, vectors_ = 0;
     Buffer<double> coordinates_; // [tile][dimension][query]
     Buffer<float> high_, low_;   // of one tile, relative to a block's centre
-    Buffer<double> sums_;        // [tile][column][query][part of the lanes]
-    alignas(64) float norms_[lanes];
+    Buffer<double> sums_;        // [tile][column][query][part of the keys side by side]
+    alignas(64) float norms_[keys_per_vector];
     alignas(64) float values_[tile_values];
 };
 

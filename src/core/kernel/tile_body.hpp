@@ -58,7 +58,7 @@ BTML_TILES_INLINE void evaluate_part(const TileQueries& queries, const BlockKeys
     size_t at[vectors_at_once];
     for (size_t v = 0; v < vectors_at_once; v++) {
         const size_t key = first_key + v * vector_floats;
-        at[v] = key / lanes * lanes * dimensions + key % lanes;
+        at[v] = key / keys_per_vector * keys_per_vector * dimensions + key % keys_per_vector;
     }
     const float* high = queries.high + first_query;
     const float* low = form == Form::wide ? queries.low + first_query : nullptr;
@@ -66,8 +66,8 @@ BTML_TILES_INLINE void evaluate_part(const TileQueries& queries, const BlockKeys
         Floats key[vectors_at_once], key_low[vectors_at_once];
 #pragma GCC unroll 2
         for (size_t v = 0; v < vectors_at_once; v++) {
-            key[v] = load(keys.high + at[v] + k * lanes);
-            if constexpr (form == Form::wide) key_low[v] = load(keys.low + at[v] + k * lanes);
+            key[v] = load(keys.high + at[v] + k * keys_per_vector);
+            if constexpr (form == Form::wide) key_low[v] = load(keys.low + at[v] + k * keys_per_vector);
         }
 #pragma GCC unroll 8
         for (size_t i = 0; i < queries_at_once; i++) {
@@ -102,7 +102,7 @@ BTML_TILES_INLINE void evaluate_part(const TileQueries& queries, const BlockKeys
 
 template <class Shape, Form form>
 BTML_TILES void evaluate_form(const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
-    for (size_t key = 0; key < keys.vectors * lanes; key += vectors_at_once * vector_floats)
+    for (size_t key = 0; key < keys.vectors * keys_per_vector; key += vectors_at_once * vector_floats)
         for (size_t query = 0; query < tile_queries; query += queries_at_once)
             evaluate_part<Shape, form>(queries, keys, dimensions, query, key, tile);
 }
@@ -146,7 +146,7 @@ BTML_TILES void centre(const double* queries, const double* centre, size_t dimen
 BTML_TILES void square(float* tile, size_t vectors) {
     constexpr float negligible = 0x1p-40F; // squares of less could be denormal numbers, which are slow
     for (size_t i = 0; i < tile_queries; i++)
-        for (size_t key = 0; key < vectors * lanes; key += vector_floats) {
+        for (size_t key = 0; key < vectors * keys_per_vector; key += vector_floats) {
             float* const value = tile + i * block_keys + key;
             const Floats x = load(value);
             const Floats kept = (Floats)((Bits)(x > all(negligible)) & (Bits)x);
@@ -156,7 +156,7 @@ BTML_TILES void square(float* tile, size_t vectors) {
 
 BTML_TILES void multiply(float* tile, const float* mask, size_t vectors) {
     for (size_t i = 0; i < tile_queries; i++)
-        for (size_t key = 0; key < vectors * lanes; key += vector_floats) {
+        for (size_t key = 0; key < vectors * keys_per_vector; key += vector_floats) {
             float* const value = tile + i * block_keys + key;
             store(load(value) * load(mask + key), value);
         }
@@ -165,7 +165,7 @@ BTML_TILES void multiply(float* tile, const float* mask, size_t vectors) {
 BTML_TILES void exclude(float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors) {
     for (size_t i = 0; i < tile_queries; i++) {
         const Bits of_query = Bits{} + of_queries[i];
-        for (size_t key = 0; key < vectors * lanes; key += vector_floats) {
+        for (size_t key = 0; key < vectors * keys_per_vector; key += vector_floats) {
             float* const value = tile + i * block_keys + key;
             Bits marks;
             __builtin_memcpy(&marks, of_keys + key, sizeof(Bits));
@@ -175,7 +175,7 @@ BTML_TILES void exclude(float* tile, const uint32_t* of_keys, const uint32_t* of
 }
 
 BTML_TILES void weigh(const float* tile, const float* weights, size_t vectors, double* sums) {
-    constexpr size_t parts = lanes / vector_floats;
+    constexpr size_t parts = keys_per_vector / vector_floats;
     using Eight [[gnu::vector_size(8 * sizeof(double))]] = double;
     using EightFloats [[gnu::vector_size(8 * sizeof(float))]] = float;
     for (size_t query = 0; query < tile_queries; query += queries_at_once) {
@@ -183,7 +183,7 @@ BTML_TILES void weigh(const float* tile, const float* weights, size_t vectors, d
         for (size_t v = 0; v < vectors; v++) {
 #pragma GCC unroll 4
             for (size_t part = 0; part < parts; part++) {
-                const size_t key = v * lanes + part * vector_floats;
+                const size_t key = v * keys_per_vector + part * vector_floats;
                 const Floats weight = load(weights + key);
 #pragma GCC unroll 8
                 for (size_t i = 0; i < queries_at_once; i++)

@@ -12,7 +12,7 @@
 namespace btml::kernel {
 
 inline constexpr size_t tile_queries = 8;
-inline constexpr size_t lanes = 16; // keys side by side
+inline constexpr size_t keys_per_vector = 16; // keys side by side
 inline constexpr size_t block_keys = 256;
 inline constexpr size_t tile_values = tile_queries * block_keys;
 
@@ -33,14 +33,14 @@ struct BlockKeys {
     const float* high; // [vector][dimension][lane]
     const float* low;
     const float* norms;
-    size_t vectors; // of `lanes` keys; even
+    size_t vectors; // of `keys_per_vector` keys; even
 };
 
 enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
 
 struct TileFunctions {
     // Eight queries ([dimension][query]) minus the centre; low or norms may be null, see TileQueries. `high` has room
-    // for tile_queries numbers more, norms is `lanes` numbers.
+    // for tile_queries numbers more, norms is `keys_per_vector` numbers.
     void (*centre)(const double* queries, const double* centre, size_t dimensions, float* high, float* low,
                    float* norms);
     // tile[query·256 + key] = k, for 16·vectors keys.
