@@ -25,10 +25,9 @@ FROM unnest('{50,5000}'::int[]) validation, btml.exemplars('image', 5, validatio
 GROUP BY validation ORDER BY validation;
 
 CREATE TABLE reading AS
-SELECT n AS id, (n * 37 % 240) / 10.0 AS hour, (n * 53 % 350) / 10.0 - 5 AS outdoor, NULL::float8 AS load
-FROM generate_series(1, 3000) n;
-UPDATE reading SET load = 20 + 10 * sin(hour / 24 * 2 * pi()) + 0.02 * (outdoor - 18) ^ 2
-    + (id * 7919 % 101 + id * 10473 % 97 + id * 15485 % 89 - 142) / 40.0;
+SELECT id, hour, outdoor, 20 + 10 * sin(hour / 24 * 2 * pi()) + 0.02 * (outdoor - 18) ^ 2
+    + (id * 7919 % 101 + id * 10473 % 97 + id * 15485 % 89 - 142) / 40.0 AS load
+FROM (SELECT n AS id, (n * 37 % 240) / 10.0 AS hour, (n * 53 % 350) / 10.0 - 5 AS outdoor FROM generate_series(1, 3000) n) s;
 
 CREATE TABLE active AS
 SELECT * FROM btml.exemplars('SELECT id, hour, outdoor, load FROM reading', 50, objective => 'prediction',
