@@ -64,6 +64,18 @@ SELECT * FROM btml.sumprod_by('SELECT coalesce(kind, ''none'') AS kind, pieces F
 SELECT * FROM btml.sumprod_by('SELECT ''all'' AS k, pieces FROM sales', '{k}') AS t (k text, value float8);
 SELECT * FROM btml.sumprod_by('SELECT shop FROM sales WHERE false', '{shop}') AS t (shop text, value float8);
 
+-- Infinity and NaN are what they are in the rows; finite factors have a finite result or an error.
+SELECT semiring, btml.sumprod('SELECT a, b FROM (VALUES (1, ''Infinity''::float8)) x(k, a) JOIN (VALUES (1, 1), (1, 0)) y(k, b) USING (k)', semiring)
+FROM unnest(ARRAY['sum_product', 'max_product', 'min_plus', 'max_plus', 'or_and']) AS semiring;
+SELECT sum(a * b) FROM (VALUES (1, 'Infinity'::float8)) x(k, a) JOIN (VALUES (1, 1), (1, 0)) y(k, b) USING (k);
+SELECT * FROM btml.sumprod_by('SELECT b, a FROM (VALUES (1, ''Infinity''::float8)) x(k, a) JOIN (VALUES (1, 1), (1, 0)) y(k, b) USING (k)', '{b}') AS t (b int, value float8) ORDER BY b;
+SELECT btml.sumprod('SELECT a, b FROM (VALUES (1e200::float8)) x(a), (VALUES (1e200::float8)) y(b)');
+SELECT btml.sumprod('SELECT a, a AS b FROM (VALUES (1e200::float8)) x(a)', 'max_product');
+SELECT btml.sumprod('SELECT a FROM (VALUES (1.7e308::float8), (1.7e308)) x(a)');
+SELECT * FROM btml.sumprod_by('SELECT k, a FROM (VALUES (1, 1.7e308::float8), (1, 1.7e308)) x(k, a)', '{k}') AS t (k int, value float8);
+SELECT btml.sumprod_agg(ARRAY[1e200, 1e200]::float8[]);
+SELECT btml.sumprod_agg(ARRAY[1.7e308]::float8[]) FROM generate_series(1, 2);
+
 -- Group columns of every type; -0 and 0, and 1.0 and 1.00, are one group.
 CREATE TYPE mood AS ENUM ('sad', 'happy');
 CREATE DOMAIN positive AS int CHECK (value > 0);
@@ -72,6 +84,11 @@ INSERT INTO kinds VALUES
     (true, 1, 0, 1.0, '2001-01-01', '2001-01-01 00:00+00', '1 mon', 'one', 'one', 'one', 'sad', '00000000-0000-0000-0000-000000000001', '\x01', '{1}', '{"a": 1}', 1, 1),
     (true, 1, '-0', 1.00, '2001-01-01', '2001-01-01 01:00+01', '30 days', 'one', 'one ', 'one', 'sad', '00000000-0000-0000-0000-000000000001', '\x01', '{1}', '{"a": 1.0}', 1, 1),
     (NULL, NULL, 'NaN', 'NaN', 'infinity', '-infinity', '0', '', '', '', 'happy', NULL, '', '{}', '1', 2, 4000000000);
+-- A domain, or the type that it is over, but no other domain.
+CREATE DOMAIN other AS int;
+SELECT * FROM btml.sumprod_by('SELECT p FROM kinds', '{p}') AS t (p positive, rows float8) ORDER BY p;
+SELECT * FROM btml.sumprod_by('SELECT p FROM kinds', '{p}') AS t (p int, rows float8) ORDER BY p;
+SELECT * FROM btml.sumprod_by('SELECT p FROM kinds', '{p}') AS t (p other, rows float8) ORDER BY p;
 -- How many groups, and how many of them SQL does not have or has otherwise.
 CREATE FUNCTION groups_of("column" name, type text, OUT groups int, OUT differ int) LANGUAGE plpgsql AS $$
 BEGIN

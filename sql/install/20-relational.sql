@@ -8,7 +8,7 @@ COMMENT ON FUNCTION btml.explain_join(text) IS
 CREATE FUNCTION btml.sumprod(source text, semiring text DEFAULT 'sum_product') RETURNS float8
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sumprod';
 COMMENT ON FUNCTION btml.sumprod(text, text) IS
-'sum over the join''s rows of the product over the source''s output columns, by message passing (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 2), in time near-linear in the tables, not in the join (of a cyclic join: in its largest bag); SELECT FROM … counts rows, exactly (error 22003 beyond 2^53); semiring: sum_product, max_product (factors not negative, else 22023), min_plus, max_plus, or_and; a NULL factor skips the row; an empty join gives 0, 0, Infinity, -Infinity, 0';
+'sum over the join''s rows of the product over the source''s output columns, by message passing (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 2), in time near-linear in the tables, not in the join (of a cyclic join: in its largest bag); SELECT FROM … counts rows, exactly (error 22003 beyond 2^53); semiring: sum_product, max_product (factors not negative, else 22023), min_plus, max_plus, or_and; a NULL factor skips the row; infinite factors give what they give in the join''s rows, error 22003 where finite ones overflow; an empty join gives 0, 0, Infinity, -Infinity, 0';
 
 CREATE FUNCTION btml.sumprod_by(source text, group_by name[], semiring text DEFAULT 'sum_product')
 RETURNS SETOF record

@@ -76,10 +76,11 @@ void check_result_columns(TupleDesc result, const Source& source, const std::vec
                     "The result has the group columns, in the order of group_by, then value float8.");
     for (int i = 0; i < result->natts; i++) {
         const bool is_value = i == static_cast<int>(groups.size());
-        const Oid declared = TupleDescAttr(result, i)->atttypid;
-        const Oid actual =
-            is_value ? FLOAT8OID : source.columns()[static_cast<size_t>(groups[static_cast<size_t>(i)])].type;
-        if (declared != actual)
+        const Source::Column value{"value", FLOAT8OID, 0, FLOAT8OID};
+        const Source::Column& column =
+            is_value ? value : source.columns()[static_cast<size_t>(groups[static_cast<size_t>(i)])];
+        const Oid declared = TupleDescAttr(result, i)->atttypid, actual = column.declared_type;
+        if (declared != actual && declared != column.type)
             throw Error(ErrorCode::wrong_type,
                         format("column %d of the column list has type %s, the result has type %s", i + 1,
                                pg_call([=] { return format_type_be(declared); }),

@@ -28,13 +28,14 @@ double brute_multiply(SemiringName semiring, double a, double b) {
     case SemiringName::max_plus:
         return a + b;
     case SemiringName::or_and:
-        return a != 0 && b != 0;
+        return a != 0 && b != 0; // NaN is no 0
     default:
         return a * b;
     }
 }
 
 double brute_add(SemiringName semiring, double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return NAN;
     switch (semiring) {
     case SemiringName::sum_product:
         return a + b;
@@ -78,7 +79,9 @@ struct Query {
 };
 
 void expect_close(double actual, double expected) {
-    if (std::isinf(expected)) {
+    if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(actual)) << actual;
+    } else if (std::isinf(expected)) {
         EXPECT_EQ(actual, expected);
     } else {
         EXPECT_NEAR(actual, expected, 1e-9 * std::max(1.0, std::abs(expected)));
@@ -106,16 +109,29 @@ void expect_query(const Join& join, const PlainJoin& plain, const std::vector<Tu
     }
 }
 
-void expect_nested_loops(RandomShape shape) {
+// Each factor becomes one of these with the probability `chance`; under max_product not one that is negative.
+struct OddFactors {
+    double chance = 0;
+
+    void put_into(PlainJoin& plain, bool signed_factors, Random& random) const {
+        static constexpr double odd[] = {INFINITY, 0, NAN, 2, -INFINITY, -1};
+        for (PlainTable& table : plain.tables)
+            for (double& factor : table.factors)
+                if (random.chance(chance)) factor = odd[random.below(signed_factors ? 6 : 4)];
+    }
+};
+
+void expect_nested_loops(RandomShape shape, OddFactors odd = {}) {
     for (uint64_t seed = 0; seed < 300; seed++) {
         for (SemiringName semiring : all_semirings) {
             SCOPED_TRACE(seed);
             SCOPED_TRACE(static_cast<int>(semiring));
             QuietContext context;
             shape.signed_factors = semiring != SemiringName::max_product;
-            const PlainJoin plain = random_join(seed + 20'000, shape);
-            const Join join = columnar(plain, context);
+            PlainJoin plain = random_join(seed + 20'000, shape);
             Random random(seed);
+            odd.put_into(plain, shape.signed_factors, random);
+            const Join join = columnar(plain, context);
             Query query;
             for (size_t t = 0; t < plain.tables.size(); t++) query.with.push_back(random.chance(0.8));
             expect_query(join, plain, brute_force(plain), query, semiring, context);
@@ -130,6 +146,38 @@ TEST(SumProduct, EqualsNestedLoops) {
 
 TEST(SumProduct, OverCyclicJoinsEqualsNestedLoops) {
     expect_nested_loops(cyclic_shape);
+}
+
+TEST(SumProduct, InfinityAndNaNAreThoseOfTheRows) {
+    expect_nested_loops({}, {0.1});
+    expect_nested_loops(cyclic_shape, {0.1});
+}
+
+// Two tables of one row each, joined by nothing.
+Join product_of_two(double a, double b, RunContext& context) {
+    return columnar(PlainJoin{{{{}, {}, 1, {a}}, {{}, {}, 1, {b}}}, {}}, context);
+}
+
+TEST(SumProduct, FiniteFactorsHaveAFiniteResultOrAnError) {
+    QuietContext context;
+    const Query both{{true, true}};
+    const auto result = [&](SemiringName semiring, double a, double b) {
+        const Join join = product_of_two(a, b, context);
+        return sum_product(join, both.factors(join, context), semiring, context);
+    };
+    for (const auto& [semiring, a] : {std::pair{SemiringName::sum_product, 1e200},
+                                      {SemiringName::max_product, 1e200},
+                                      {SemiringName::min_plus, 1.7e308},
+                                      {SemiringName::max_plus, 1.7e308}}) {
+        const Caught overflow = caught([&] { result(semiring, a, a); });
+        EXPECT_EQ(overflow.code, ErrorCode::out_of_range);
+        EXPECT_EQ(overflow.message, "a sum or a product of factors is out of the range of numbers");
+        EXPECT_EQ(result(semiring, a, INFINITY), INFINITY);
+        EXPECT_EQ(caught([&] { multiply(semiring, a, a); }).code, ErrorCode::out_of_range);
+        EXPECT_EQ(multiply(semiring, a, INFINITY), INFINITY);
+    }
+    EXPECT_EQ(caught([] { add(SemiringName::sum_product, 1.7e308, 1.7e308); }).code, ErrorCode::out_of_range);
+    EXPECT_EQ(result(SemiringName::or_and, NAN, INFINITY), 1);
 }
 
 // r of each row of the join is the sum of its rows' factors; three vector components scale it differently.

@@ -1,7 +1,9 @@
 #include "core/relational/sum_product.hpp"
 
+#include "core/relational/by_kind.hpp"
 #include "core/relational/inside_out.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace btml::relational {
@@ -35,6 +37,20 @@ auto with_semiring(SemiringName semiring, Body&& body) {
         return body(OrAnd{});
     }
     throw Error(ErrorCode::internal, format("no semiring has the number %d", static_cast<int>(semiring)));
+}
+
+bool are_finite(std::initializer_list<double> numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+}
+
+template <Semiring S>
+double add_checked(double a, double b) {
+    return are_finite({a, b}) ? checked(S::add(a, b)) : S::add(a, b);
+}
+
+template <Semiring S>
+double multiply_checked(double a, double b) {
+    return are_finite({a, b}) ? checked(S::multiply(a, b)) : S::multiply(a, b);
 }
 
 template <Semiring S>
@@ -111,7 +127,7 @@ Buffer<double> table_factor(const Table& table, const std::vector<int>& columns,
                         throw Error(ErrorCode::null_value, format("factor \"%s\" is NULL", column.name.c_str()));
                     if (std::is_same_v<S, MaxProduct> && factor < 0)
                         report_negative(format("factor \"%s\"", column.name.c_str()), factor);
-                    product[row] = S::multiply(product[row], S::of_factor(factor));
+                    product[row] = multiply_checked<S>(product[row], S::of_factor(factor));
                 }
             });
         }
@@ -119,10 +135,23 @@ Buffer<double> table_factor(const Table& table, const std::vector<int>& columns,
     });
 }
 
+namespace {
+
+template <Semiring S>
+InsideOut<S, ColumnFactors<S>> query(const Join& join, int root, const Factors& factors, RunContext& context) {
+    return {join, root, {factors}, context};
+}
+
+} // namespace
+
+// Finite results have no infinite number anywhere below them, as these stay infinite or become NaN.
 double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context) {
     check_factors(join, factors, semiring);
     return with_semiring(semiring, [&]<Semiring S>(S) {
-        return InsideOut<S, ColumnFactors<S>>(join, join.tree().root(), {factors}, context).total();
+        const int root = join.tree().root();
+        const double result = query<S>(join, root, factors, context).total();
+        if (std::isfinite(result)) return result;
+        return ByKind<S>::result(query<ByKind<S>>(join, root, factors, context).total());
     });
 }
 
@@ -130,16 +159,20 @@ Buffer<double> sum_product_by_row(const Join& join, const Factors& factors, Semi
                                   RunContext& context) {
     check_factors(join, factors, semiring);
     return with_semiring(semiring, [&]<Semiring S>(S) {
-        return InsideOut<S, ColumnFactors<S>>(join, table, {factors}, context).values(table);
+        Buffer<double> results = query<S>(join, table, factors, context).values(table);
+        if (std::all_of(results.begin(), results.end(), [](double x) { return std::isfinite(x); })) return results;
+        const auto values = query<ByKind<S>>(join, table, factors, context).values(table);
+        std::transform(values.begin(), values.end(), results.begin(), ByKind<S>::result);
+        return results;
     });
 }
 
 double add(SemiringName semiring, double a, double b) {
-    return with_semiring(semiring, [&]<Semiring S>(S) { return S::add(a, b); });
+    return with_semiring(semiring, [&]<Semiring S>(S) { return add_checked<S>(a, b); });
 }
 
 double multiply(SemiringName semiring, double a, double b) {
-    return with_semiring(semiring, [&]<Semiring S>(S) { return S::multiply(a, b); });
+    return with_semiring(semiring, [&]<Semiring S>(S) { return multiply_checked<S>(a, b); });
 }
 
 double zero(SemiringName semiring) {

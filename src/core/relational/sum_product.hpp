@@ -19,20 +19,22 @@ using Factors = std::vector<Buffer<double>>;
 
 // ⊗ of one table's factor columns, row by row; with no columns its identity. Error wrong_type for a column that is not
 // a number, null_value for a NULL in it (filter the join first), invalid_argument for a negative factor under
-// max_product.
+// max_product, out_of_range where finite factors have no finite product.
 Buffer<double> table_factor(const Table& table, const std::vector<int>& columns, SemiringName semiring,
                             RunContext& context);
 
 // ⊕ over the join's rows of ⊗ over the tables of φ_t. The empty join gives the identity of ⊕. Under or_and every factor
-// but 0 is true, and results are 0 or 1. NaN factors make every number they enter NaN. Error invalid_argument for a
-// negative factor under max_product.
+// but 0 is true, and results are 0 or 1. NaN factors make every number they enter NaN, and infinite ones what they make
+// in the rows: ∞·1 + ∞·0 is NaN. Errors invalid_argument for a negative factor under max_product, out_of_range where
+// finite factors, or partial sums of theirs, come to no finite number.
 double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context);
 
 // The same for each row ρ of `table`: over the join's rows that ρ takes part in (φ of ρ itself included).
 Buffer<double> sum_product_by_row(const Join& join, const Factors& factors, SemiringName semiring, int table,
                                   RunContext& context);
 
-// ⊕ and ⊗ of two values, and the identity of ⊕: for aggregates over plain rows.
+// ⊕ and ⊗ of two values, and the identity of ⊕: for aggregates over plain rows. Error out_of_range where two finite
+// values have no finite result.
 double add(SemiringName semiring, double a, double b);
 double multiply(SemiringName semiring, double a, double b);
 double zero(SemiringName semiring);

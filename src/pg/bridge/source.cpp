@@ -25,7 +25,7 @@ Source::Source(const std::string& text, bool as_one_query, std::string name) : n
     for (const SourceOutput* output : to_vector<SourceOutput>(analysis_->outputs)) {
         const Oid type = output->type;
         columns_.push_back(
-            {output->name ? output->name : "", pg_call([=] { return getBaseType(type); }), output->relation});
+            {output->name ? output->name : "", pg_call([=] { return getBaseType(type); }), output->relation, type});
     }
 }
 

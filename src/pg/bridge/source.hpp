@@ -45,6 +45,7 @@ class Source {
         std::string name;
         Oid type; // base type of a domain
         int table;
+        Oid declared_type; // the domain, where there is one
     };
     const std::vector<Column>& columns() const { return columns_; }
     // The column with this name. Errors undefined_column (the HINT has the nearest name), duplicate_column.
