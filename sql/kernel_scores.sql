@@ -84,6 +84,11 @@ SELECT abs((e).value / s - 1) < 0.2 AS near, (e).std_error > 0 AS sampled FROM (
 SELECT count(*) FILTER (WHERE abs((e).value / s - 1) > 0.03) <= 4 AS kept FROM (SELECT sum(v) AS s FROM pages) t, generate_series(1, 20) seed, btml.approx_sum('SELECT v FROM score.pages', 0.03, seed => seed) e;
 SELECT btml.approx_sum('SELECT v FROM score.pages', 0.05, seed => 3) = btml.approx_sum('SELECT v FROM score.pages', 0.05, seed => 3) AS same;
 SELECT btml.approx_sum('SELECT v FROM score.pages WHERE i <= 100') AS clustered, btml.approx_sum('SELECT i FROM generate_series(1, 100) i') AS function, btml.approx_sum('SELECT NULL::int') AS nothing, btml.approx_sum('SELECT v FROM score.pages WHERE false') AS empty;
+-- Pages without rows do not make it scan.
+CREATE TABLE emptied WITH (fillfactor = 20, autovacuum_enabled = off) AS SELECT * FROM pages ORDER BY i;
+DELETE FROM emptied WHERE i BETWEEN 1000 AND 1400;
+VACUUM emptied;
+SELECT abs((e).value / s - 1) < 0.01 AS near, (e).std_error > 0 AS sampled, (e).evaluations < 10000 AS few FROM (SELECT sum(1 + v / 10000) AS s FROM emptied) t, btml.approx_sum('SELECT 1 + v / 10000 FROM score.emptied') e;
 -- One value is nearly all of the sum: a table of few pages is summed exactly, and so is a larger one whose statistics know of it.
 CREATE TABLE one_huge AS SELECT CASE i WHEN 20000 THEN 1e9 ELSE 1 END AS v FROM generate_series(1, 40000) i;
 SELECT btml.approx_sum('SELECT v FROM score.one_huge');
@@ -119,6 +124,12 @@ RESET btml.memory_limit;
 SET statement_timeout = '100ms';
 SELECT btml.kcde_score('SELECT i * 7919 % 10007 AS x, i AS y FROM generate_series(1, 20000) i', 'y', 1000, 1000, method => 'exact');
 RESET statement_timeout;
+
+-- Bandwidths at which halves of a sample may be without weight.
+SELECT setseed(0);
+CREATE TABLE blobs AS SELECT (SELECT array_agg(sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) * s * sign(g)) FROM generate_series(1, 10) g WHERE i = i) AS x, random() AS y
+FROM (SELECT i, exp(2 * (random() - 0.5)) AS s FROM generate_series(1, 4500) i) q;
+SELECT count(*), bool_and(score BETWEEN 0.05 AND 0.5) AS finite FROM btml.select_bandwidth('score.blobs', 'kr', 'y', lower => 0.1, upper => 0.11000000000000001, steps => 3);
 SET client_min_messages = warning;
 DROP SCHEMA score CASCADE;
 DROP ROLE score_reader;

@@ -57,7 +57,7 @@ std::optional<Estimate> by_sampling(const Source& source, const kernel::PageSamp
     const std::optional<PageSample> sample = PageSample::of(source);
     if (!sample || sample->pages() < kernel::least_pages) return std::nullopt;
     const double largest = sample->largest_known();
-    double fraction = kernel::first_fraction(sample->pages());
+    double fraction = kernel::first_fraction(sample->pages(), options);
     while (fraction < 0.5 + 1e-9) {
         const Buffer<double> totals = sample->totals(fraction, seed, rows, context);
         const PageEstimate estimate = kernel::estimate_sum(totals.span(), sample->pages(), largest, options);

@@ -253,6 +253,40 @@ TEST(NestedSum, CorrelatedSamplesLowerTheVarianceOfARatio) {
     EXPECT_LT(5 * mean_noise(correlated), mean_noise(independent));
 }
 
+// Weights of which few draws meet one, so that a half of a sample may have none; the nearest is in every widened one.
+struct SparseWeights {
+    struct Constants {
+        bool widened = false;
+    };
+    using Total = Number;
+
+    void index_set(Constants& at, int effort, std::vector<Stratum>& strata) const {
+        if (at.widened) strata.push_back({0, 1, 1});
+        strata.push_back({at.widened ? 1U : 0U, 64, static_cast<size_t>(8 + effort)});
+    }
+    void add_term(const Constants&, size_t i, double factor, Number& total) const {
+        if (i % 6 == 0) total.value += factor;
+    }
+};
+struct SparseScore {
+    const SparseWeights& inner() const { return sum; }
+    SparseWeights::Constants constants(size_t) const { return {}; }
+    double term(size_t, const Number& total) const { return 1 / total.value; }
+    bool defined(const Number& total) const { return total.value > 0; }
+    bool settled(const Replicates<Number>& totals) const { return totals.first.value == totals.second.value; }
+    void widen(SparseWeights::Constants& at) const { at.widened = true; }
+
+    SparseWeights sum;
+};
+
+TEST(NestedSum, EverySampleThatSettlesHasAValue) {
+    DrawWorkspace<SparseScore> work;
+    for (uint64_t seed = 0; seed < 1'000; seed++) {
+        const Draw draw = draw_term(SparseScore{}, 0, 0, seed, work);
+        EXPECT_TRUE(std::isfinite(draw.value) && std::isfinite(draw.noise)) << seed;
+    }
+}
+
 TEST(StratifiedMean, NormalQuantiles) {
     EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-12);
     EXPECT_NEAR(normal_quantile(0.5), 0, 1e-12);

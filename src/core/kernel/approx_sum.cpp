@@ -20,6 +20,10 @@ double half_width(const PageEstimate& estimate, const PageSampling& options) {
     return normal_quantile((1 + options.confidence) / 2) * estimate.std_error;
 }
 
+double fewest_drawn(const PageSampling& options) {
+    return std::max(static_cast<double>(least_drawn), -std::log(1 - options.confidence) / options.epsilon);
+}
+
 PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, double largest_known,
                           const PageSampling& options) {
     const double drawn = static_cast<double>(totals.size()), all = static_cast<double>(pages);
@@ -28,6 +32,7 @@ PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, double
     for (const double total : totals) {
         const double difference = total - mean;
         second += difference * difference;
+        if (std::abs(total) <= std::abs(mean)) continue;
         third += difference * difference * difference;
         largest = std::max(largest, std::abs(difference));
     }
@@ -38,8 +43,8 @@ PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, double
     const double most_error = options.epsilon * std::abs(mean) / (1 + options.epsilon) / quantile;
     // Pages of nothing but zeros say nothing of what the others hold.
     const double pages_for_largest = mean != 0 ? largest / (most_influence * options.epsilon * std::abs(mean)) : all;
-    const double least = std::max(
-        {static_cast<double>(least_drawn), pages_per_squared_skewness * skewness * skewness, pages_for_largest});
+    const double least =
+        std::max({fewest_drawn(options), pages_per_squared_skewness * skewness * skewness, pages_for_largest});
     PageEstimate estimate{mean * all, error * all, mean != 0 && drawn >= least && error <= most_error, 1};
     if (totals.size() < 2 || estimate.precise) return estimate;
     // m with variance/m·(1 − m/pages) = most_error².

@@ -18,13 +18,20 @@ struct PageEstimate {
     bool precise;    // the relative error is at most epsilon with this confidence, by the normal approximation, and the
                      // sample is large enough for that: at least 25 times the squared skewness of the totals (Cochran:
                      // Sampling Techniques, section 2.15), and so large that no page moves the sum by epsilon/16: else
-                     // those not drawn that are as large, or larger, may be what the sum is made of
+                     // those not drawn that are as large, or larger, may be what the sum is made of. Totals nearer to
+                     // 0 than the mean are bounded and count for neither: what pages without rows take from the sum
+                     // stays below epsilon once as many pages are drawn as fewest_drawn() says
     double fraction; // where it is not: of the pages, to draw next; 1: nothing short of all will do
 };
 
 inline constexpr uint64_t least_pages = 4'000; // of a table that is worth sampling: fewer are read in no time
-inline double first_fraction(uint64_t pages) {
-    return std::max(0.02, 200.0 / static_cast<double>(pages));
+
+// Pages of which a share of epsilon has no rows look full in a sample of m with the probability (1 − epsilon)^m: with
+// fewer than this one could not be as confident as asked.
+double fewest_drawn(const PageSampling& options);
+
+inline double first_fraction(uint64_t pages, const PageSampling& options) {
+    return std::max(0.02, 1.1 * std::max(200.0, fewest_drawn(options)) / static_cast<double>(pages));
 }
 
 // totals: of the pages drawn, of `pages` in all. largest_known: a magnitude that some value of the table is known to

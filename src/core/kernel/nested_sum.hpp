@@ -204,6 +204,25 @@ uint64_t terms_of(const Workspace<Sum>& work) {
         return work.terms;
 }
 
+// Samples the sums of one row so that each half of the samples has a value.
+template <NestedScore Score, class Constants, class InnerWorkspace>
+void sample_defined(const Score& score, Constants& constants, int effort, RandomStream& random, InnerWorkspace& inner) {
+    sample(score.inner(), constants, effort, random, inner);
+    if constexpr (requires { score.widen(constants); })
+        if (!score.defined(inner.totals.first) || !score.defined(inner.totals.second)) {
+            score.widen(constants);
+            sample(score.inner(), constants, effort, random, inner);
+        }
+}
+
+template <NestedScore Score, class Total>
+bool is_settled(const Score& score, const Replicates<Total>& totals) {
+    if constexpr (requires { score.settled(totals); })
+        return score.settled(totals);
+    else
+        return true;
+}
+
 // Samples the sums of one row. The same (seed, index, effort) takes the same random numbers.
 template <class Score>
 void sample_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
@@ -214,15 +233,10 @@ void sample_term(const Score& score, size_t index, int effort, uint64_t seed, Dr
         auto constants = score.constants(index);
         const auto& totals = work.inner.totals;
         const uint64_t before = terms_of(work.inner);
-        sample(score.inner(), constants, effort, random, work.inner);
-        if constexpr (requires { score.widen(constants); })
-            if (!score.defined(totals.first) || !score.defined(totals.second)) {
-                score.widen(constants);
-                sample(score.inner(), constants, effort, random, work.inner);
-            }
-        if constexpr (requires { score.settled(totals); })
-            for (int more = 2; more <= most_more_effort && !score.settled(totals); more += 2)
-                sample(score.inner(), constants, effort + more, random, work.inner);
+        for (int more = 0; more <= most_more_effort; more += 2) {
+            sample_defined(score, constants, effort + more, random, work.inner);
+            if (is_settled(score, totals)) break;
+        }
         work.terms = terms_of(work.inner) - before;
         if constexpr (requires { score.remarkable(constants, totals.both); })
             work.remarkable = score.remarkable(constants, totals.both);
