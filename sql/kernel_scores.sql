@@ -130,6 +130,19 @@ SELECT setseed(0);
 CREATE TABLE blobs AS SELECT (SELECT array_agg(sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) * s * sign(g)) FROM generate_series(1, 10) g WHERE i = i) AS x, random() AS y
 FROM (SELECT i, exp(2 * (random() - 0.5)) AS s FROM generate_series(1, 4500) i) q;
 SELECT count(*), bool_and(score BETWEEN 0.05 AND 0.5) AS finite FROM btml.select_bandwidth('score.blobs', 'kr', 'y', lower => 0.1, upper => 0.11000000000000001, steps => 3);
+
+-- The likelihood of a density, against its definition; rounded points have no best bandwidth by least squares.
+CREATE TABLE rounded AS SELECT round((20 * x[i % 10 + 1])::numeric) / 20 AS x FROM blobs, generate_series(0, 4) i WHERE i % 5 = 0;
+SELECT round(s.value::numeric, 6) AS score, round(-avg(ln(density))::numeric, 6) AS definition
+FROM btml.likelihood_score('SELECT x FROM score.rounded LIMIT 300', 0.2) s,
+    (SELECT sum(exp(greatest(-700, -((a.x - b.x) ^ 2) / 0.08)) / (299 * 0.2 * sqrt(2 * pi()))) AS density
+     FROM (SELECT ctid AS id, x::float8 FROM score.rounded LIMIT 300) a JOIN (SELECT ctid AS id, x::float8 FROM score.rounded LIMIT 300) b ON a.id <> b.id GROUP BY a.id) d
+GROUP BY s.value;
+SELECT abs(sampled.value / exact.value - 1) < 0.1 AS near, sampled.std_error > 0 AS sampled
+FROM btml.likelihood_score('SELECT x FROM score.rounded', 0.2, method => 'sampled') sampled, btml.likelihood_score('SELECT x FROM score.rounded', 0.2, method => 'exact') exact;
+SELECT bandwidth < 0.01 AS at_the_end FROM btml.select_bandwidth('SELECT x FROM score.rounded LIMIT 500', 'kde', lower => 0.001, upper => 2, steps => 10) WHERE best;
+SELECT bandwidth BETWEEN 0.02 AND 1 AS sensible FROM btml.select_bandwidth('SELECT x FROM score.rounded LIMIT 500', 'likelihood', lower => 0.001, upper => 2, steps => 10) WHERE best;
+SELECT caught('SELECT btml.select_bandwidth(''score.rounded'', ''likelihood'', ''x'')');
 SET client_min_messages = warning;
 DROP SCHEMA score CASCADE;
 DROP ROLE score_reader;

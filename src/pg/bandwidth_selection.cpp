@@ -21,17 +21,17 @@ struct SelectionRequest {
 };
 
 SelectionRequest read_request(const Arguments& arguments) {
-    static const std::vector<std::string> kinds = {"kde", "kr", "kcde"};
+    static const std::vector<std::string> kinds = {"kde", "kr", "kcde", "likelihood"};
     SelectionRequest request;
     request.source = arguments.string(0, "source");
     request.kind = static_cast<ScoreKind>(choice(arguments.string(1, "score"), "score", kinds));
     if (!arguments.is_null(2)) request.target = arguments.column(2, "target");
-    if (request.kind != ScoreKind::kde && !request.target)
-        throw Error(ErrorCode::invalid_argument,
-                    format("score \"%s\" needs a target", kinds[static_cast<size_t>(request.kind)].c_str()), "",
+    const char* const kind = kinds[static_cast<size_t>(request.kind)].c_str();
+    if (has_target(request.kind) && !request.target)
+        throw Error(ErrorCode::invalid_argument, format("score \"%s\" needs a target", kind), "",
                     "Give the column's name as \"target\".");
-    if (request.kind == ScoreKind::kde && request.target)
-        throw Error(ErrorCode::invalid_argument, "score \"kde\" has no target", "",
+    if (!has_target(request.kind) && request.target)
+        throw Error(ErrorCode::invalid_argument, format("score \"%s\" has no target", kind), "",
                     "For the density of points and target together, leave \"target\" out.");
     if (!arguments.is_null(3)) request.options.lower = read_bandwidth(arguments, 3, "lower");
     if (!arguments.is_null(4)) request.options.upper = read_bandwidth(arguments, 4, "upper");
@@ -42,7 +42,7 @@ SelectionRequest read_request(const Arguments& arguments) {
 }
 
 // Where the best is at an end of what was searched, a better one may be beyond, unless all are the same.
-void report_ends(const std::vector<kernel::ScoredBandwidth>& curve) {
+void report_ends(const std::vector<kernel::ScoredBandwidth>& curve, ScoreKind kind) {
     if (std::all_of(curve.begin(), curve.end(), [&](const auto& row) { return row.score == curve[0].score; })) return;
     const auto best = std::find_if(curve.begin(), curve.end(), [](const auto& row) { return row.best; });
     const auto notice = [](const char* what, const char* end, const char* hint) {
@@ -53,7 +53,10 @@ void report_ends(const std::vector<kernel::ScoredBandwidth>& curve) {
     const auto by_target = [](const auto& a, const auto& b) { return a.bandwidths.target < b.bandwidths.target; };
     const auto [least, most] = std::minmax_element(curve.begin(), curve.end(), by_target);
     if (best->bandwidths.x == curve.front().bandwidths.x)
-        notice("bandwidth", "lower", "A smaller \"lower\" shows whether the score falls further.");
+        notice("bandwidth", "lower",
+               kind == ScoreKind::kde ? "Where points or coordinates repeat, least squares prefer ever smaller "
+                                        "bandwidths: score \"likelihood\" does not."
+                                      : "A smaller \"lower\" shows whether the score falls further.");
     if (best->bandwidths.x == curve.back().bandwidths.x)
         notice("bandwidth", "upper", "A larger \"upper\" shows whether the score falls further.");
     if (least->bandwidths.target == most->bandwidths.target) return;
@@ -85,7 +88,7 @@ BTML_FUNCTION(btml_select_bandwidth) {
         rows.add_boolean(row.best);
         rows.finish_row();
     }
-    report_ends(curve);
+    report_ends(curve, request.kind);
     return rows.done();
 }
 

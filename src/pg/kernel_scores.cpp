@@ -1,4 +1,4 @@
-// btml.kde_score, btml.kr_score, btml.kcde_score: cross-validation scores of kernel methods.
+// btml.kde_score, btml.likelihood_score, btml.kr_score, btml.kcde_score: cross-validation scores of kernel methods.
 #include "pg/bridge/backend_context.hpp"
 #include "pg/estimate.hpp"
 #include "pg/kernel_options.hpp"
@@ -12,13 +12,13 @@ using kernel::ScoreKind;
 
 namespace {
 
-// Arguments: source, then a target but for kde, the bandwidth, for kcde that of the target, the options, scale.
+// Arguments: source, then a target where there is one, the bandwidth, for kcde that of the target, the options, scale.
 Datum score(FunctionCallInfo fcinfo, ScoreKind kind, const char* function) {
     const Arguments arguments(fcinfo);
     const std::string source = arguments.string(0, "source");
     std::optional<std::string> target;
     int position = 1;
-    if (kind != ScoreKind::kde) target = arguments.column(position++, "target");
+    if (has_target(kind)) target = arguments.column(position++, "target");
     Bandwidths bandwidths{read_bandwidth(arguments, position, "bandwidth")};
     position++;
     if (kind == ScoreKind::kcde) bandwidths.target = read_bandwidth(arguments, position++, "target_bandwidth");
@@ -39,6 +39,11 @@ Datum score(FunctionCallInfo fcinfo, ScoreKind kind, const char* function) {
 //     min_samples int, tolerance float8, seed bigint, scale text) → btml.estimate
 BTML_FUNCTION(btml_kde_score) {
     return score(fcinfo, ScoreKind::kde, "kde_score");
+}
+
+// btml.likelihood_score(source text, bandwidth float8, … as kde_score) → btml.estimate
+BTML_FUNCTION(btml_likelihood_score) {
+    return score(fcinfo, ScoreKind::likelihood, "likelihood_score");
 }
 
 // btml.kr_score(source text, target name, bandwidth float8, … as kde_score) → btml.estimate

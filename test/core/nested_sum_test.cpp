@@ -65,7 +65,7 @@ struct Middle {
 struct ToyScore {
     const Middle& inner() const { return middle; }
     Middle::Constants constants(size_t i) const { return {i}; }
-    double term(size_t i, const Number& sum) const { return sum.value * sum.value + point(i); }
+    double term(const Middle::Constants& c, const Number& sum) const { return sum.value * sum.value + point(c.i); }
 
     Middle middle;
 };
@@ -234,7 +234,9 @@ template <class Inner>
 struct RatioScore {
     const Inner& inner() const { return sum; }
     typename Inner::Constants constants(size_t) const { return {}; }
-    double term(size_t, const typename Inner::Total& total) const { return total.first.value / total.second.value; }
+    double term(const typename Inner::Constants&, const typename Inner::Total& total) const {
+        return total.first.value / total.second.value;
+    }
 
     Inner sum;
 };
@@ -271,7 +273,7 @@ struct SparseWeights {
 struct SparseScore {
     const SparseWeights& inner() const { return sum; }
     SparseWeights::Constants constants(size_t) const { return {}; }
-    double term(size_t, const Number& total) const { return 1 / total.value; }
+    double term(const SparseWeights::Constants&, const Number& total) const { return 1 / total.value; }
     bool defined(const Number& total) const { return total.value > 0; }
     bool settled(const Replicates<Number>& totals) const { return totals.first.value == totals.second.value; }
     void widen(SparseWeights::Constants& at) const { at.widened = true; }

@@ -103,6 +103,18 @@ inline double reference_kde(const ScoreRows& rows, double h) {
     return score;
 }
 
+inline double reference_likelihood(const ScoreRows& rows, double h) {
+    const size_t n = rows.size();
+    double score = 0;
+    for (size_t i = 0; i < n; i++) {
+        double density = 0;
+        for (size_t j = 0; j < n; j++)
+            if (j != i) density += normal_density(square_distance(rows, i, j), h * h, rows.dimensions);
+        score -= std::log(density / static_cast<double>(n - 1)) / static_cast<double>(n);
+    }
+    return score;
+}
+
 inline double reference_kcde(const ScoreRows& rows, double h2, double h1) {
     const size_t n = rows.size(), d = rows.dimensions;
     double score = 0;

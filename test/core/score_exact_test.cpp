@@ -15,6 +15,7 @@ using test::caught;
 using test::reference_kcde;
 using test::reference_kde;
 using test::reference_kr;
+using test::reference_likelihood;
 using test::score_rows;
 
 TEST(Exponential, AsTheLibrarysToRounding) {
@@ -42,6 +43,11 @@ TEST(ExactScores, AreTheirDefinitions) {
                 }
                 const double peak = test::normal_density(0, h * h, dimensions);
                 EXPECT_NEAR(exact_kde_score(exact, h, team, context).score, kde, 1e-12 * peak);
+                const double likelihood = reference_likelihood(rows, h);
+                if (std::isfinite(likelihood)) {
+                    EXPECT_NEAR(exact_likelihood_score(exact, h, team, context).score, likelihood,
+                                1e-10 * (1 + std::abs(likelihood)));
+                }
                 for (const double h1 : {0.02, 0.5, 30.0}) {
                     const double kcde = reference_kcde(rows, h, h1);
                     if (std::isfinite(kcde)) {
@@ -75,6 +81,10 @@ TEST(ExactScores, NearestRowWhereAllWeightsUnderflow) {
     const double square = 1 / (2 * std::sqrt(std::numbers::pi)), peak = 1 / std::sqrt(2 * std::numbers::pi);
     EXPECT_NEAR(kcde.score, square - 2 * peak * (2 + 2 * std::exp(-50.0)) / 4, 1e-12);
     EXPECT_EQ(kcde.underflows, 2U);
+    // The nearest rows are 1, 1, 0 and 0 away.
+    const ExactScore likelihood = exact_likelihood_score(exact, 1e-3, team, context);
+    EXPECT_NEAR(likelihood.score, (2 * 0.5e6) / 4 + std::log(3e-3 * std::sqrt(2 * std::numbers::pi)), 1e-9);
+    EXPECT_EQ(likelihood.underflows, 0U);
     const ExactScore kde = exact_kde_score(exact, 1e-3, team, context);
     EXPECT_EQ(kde.underflows, 2U);
     EXPECT_NEAR(kde.score, reference_kde(rows, 1e-3), 1e-9);

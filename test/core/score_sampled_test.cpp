@@ -113,13 +113,47 @@ Coverage coverage(ScoreKind kind, bool heavy, uint64_t seeds) {
 
 // Of 6 cases that miss with probability 0.05, more than 2 do with probability 0.002.
 TEST(SampledScores, KeepToTheirError) {
-    for (const ScoreKind kind : {ScoreKind::kde, ScoreKind::kr, ScoreKind::kcde})
+    for (const ScoreKind kind : {ScoreKind::kde, ScoreKind::kr, ScoreKind::kcde, ScoreKind::likelihood})
         for (const bool heavy : {false, true}) {
             if (kind != ScoreKind::kr && !heavy) continue; // for time
             const Coverage result = coverage(kind, heavy, 6);
             EXPECT_LE(result.missed, 2);
             EXPECT_GE(result.sampled, 2);
         }
+}
+
+// Rows whose nearest neighbours are far, of which bounds of nodes say little.
+TEST(SampledScores, IsolatedRowsAreNotBiased) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    constexpr size_t dimensions = 9;
+    ScoreRows rows(dimensions, true, context.memory());
+    RandomStream random(6, 1);
+    for (int i = 0; i < 3'000; i++) {
+        const double common = test::normal(random);
+        for (size_t k = 0; k <= dimensions; k++) rows.values.push_back(std::exp(0.7 * (common + test::normal(random))));
+    }
+    const VarianceTree tree(std::move(rows), team, context);
+    constexpr double bandwidth = 0.4;
+    const KrScore score(tree, bandwidth);
+    DrawWorkspace<KrScore> work;
+    double error = 0, sum = 0;
+    size_t isolated = 0;
+    for (size_t i = 0; i < tree.size(); i++) {
+        double weights = 0, products = 0;
+        for (size_t j = 0; j < tree.size(); j++) {
+            const double distance = squared_distance(tree.row(i), tree.row(j), dimensions);
+            const double weight = j == i ? 0 : std::exp(-distance / (2 * bandwidth * bandwidth));
+            weights += weight, products += weight * tree.target(j);
+        }
+        if (!(weights > 0 && weights < 1e-3)) continue;
+        const double residual = tree.target(i) - products / weights;
+        isolated++;
+        sum += residual * residual;
+        error += std::abs(draw_term(score, i, 0, 1, work).value - residual * residual);
+    }
+    EXPECT_GT(isolated, 300U);
+    EXPECT_LT(error, 0.02 * sum);
 }
 
 TEST(SampledScores, SameSeedSameBytesWhateverTheThreads) {

@@ -16,8 +16,7 @@ std::vector<ScoredBandwidth> select(size_t rows, ScoreKind kind, ScoreMethod met
                                     SelectionOptions options = {}) {
     ThreadTeam team(context);
     options.score.method = method;
-    return select_bandwidth(score_rows(rows, 2, 3, context.memory(), {kind != ScoreKind::kde}), kind, options, team,
-                            context);
+    return select_bandwidth(score_rows(rows, 2, 3, context.memory(), {has_target(kind)}), kind, options, team, context);
 }
 
 const ScoredBandwidth& best(const std::vector<ScoredBandwidth>& curve) {
@@ -78,16 +77,34 @@ TEST(SelectBandwidth, SampledConditionalDensitiesChooseAsTheExactOnesDo) {
     EXPECT_LE(std::abs(std::log(a.target / b.target)), std::log(target[1] / target[0]) / 5 * 1.01);
 }
 
+// Coordinates that are rounded make a density of ever smaller bandwidths, if it goes by least squares.
+TEST(SelectBandwidth, LikelihoodFindsABandwidthForRoundedPoints) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    SelectionOptions options;
+    options.steps = 12;
+    const auto range = [&](ScoreKind kind) {
+        ScoreRows rows = score_rows(1'500, 2, 3, context.memory(), {false});
+        for (double& x : rows.values) x = std::round(x * 20) / 20;
+        options.lower = 1e-3, options.upper = 3;
+        return select_bandwidth(std::move(rows), kind, options, team, context);
+    };
+    const auto squares = range(ScoreKind::kde), likelihood = range(ScoreKind::likelihood);
+    EXPECT_EQ(best(squares).bandwidths.x, squares.front().bandwidths.x);
+    EXPECT_GT(best(likelihood).bandwidths.x, 0.05);
+    EXPECT_LT(best(likelihood).bandwidths.x, 0.3); // the clusters have a standard deviation of 0.4
+}
+
 // Those of one bandwidth of x share their samples, those of different ones do not.
 TEST(SelectBandwidth, SampledCurvesAreTheExactOnes) {
     QuietContext context(2);
     ThreadTeam team(context);
     SelectionOptions options;
     options.steps = 3;
-    for (const ScoreKind kind : {ScoreKind::kr, ScoreKind::kcde}) {
+    for (const ScoreKind kind : {ScoreKind::kr, ScoreKind::kcde, ScoreKind::likelihood}) {
         ScoreOptions exactly;
         exactly.method = ScoreMethod::exact;
-        Scores exact(score_rows(1'600, 2, 3, context.memory()), kind, exactly, context);
+        Scores exact(score_rows(1'600, 2, 3, context.memory(), {has_target(kind)}), kind, exactly, context);
         for (const ScoredBandwidth& row : select(1'600, kind, ScoreMethod::sampled, context, options))
             EXPECT_NEAR(row.score, exact.estimate(row.bandwidths, team).value, 4 * row.std_error + 1e-9)
                 << row.bandwidths.x << " " << row.bandwidths.target;

@@ -4,6 +4,7 @@
 #include "core/kernel/kcde_score.hpp"
 #include "core/kernel/kde_score.hpp"
 #include "core/kernel/kr_score.hpp"
+#include "core/kernel/likelihood_score.hpp"
 
 #include <cmath>
 
@@ -128,6 +129,9 @@ std::unique_ptr<TermEvaluator> evaluator(const Scores& scores, ScoreKind kind, i
         return evaluator<KdeScore>(
             [&](const Bandwidths& h) { return std::make_unique<KdeScore>(tree, h.x, scores.typical_sum(h.x)); },
             workers);
+    if (kind == ScoreKind::likelihood)
+        return evaluator<LikelihoodScore>(
+            [&tree](const Bandwidths& h) { return std::make_unique<LikelihoodScore>(tree, h.x); }, workers);
     return evaluator<KcdeScore>(
         [&tree](const Bandwidths& h) { return std::make_unique<KcdeScore>(tree, h.x, h.target); }, workers);
 }

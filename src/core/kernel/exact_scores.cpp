@@ -4,6 +4,7 @@
 #include "core/kernel/kcde_score.hpp"
 #include "core/kernel/kde_score.hpp"
 #include "core/kernel/kr_score.hpp"
+#include "core/kernel/likelihood_score.hpp"
 
 #include <cstring>
 #include <limits>
@@ -214,6 +215,26 @@ ExactScore exact_kde_score(const ExactRows& rows, double bandwidth, ThreadTeam& 
             const double wide = sum_of(totals[i - begin].first), narrow = sum_of(totals[i - begin].second);
             scores.values[i] = score.constant + score.wide * wide + score.narrow * narrow;
             scores.underflow[i] = wide == 0;
+        }
+    });
+    return scores.mean();
+}
+
+ExactScore exact_likelihood_score(const ExactRows& rows, double bandwidth, ThreadTeam& team, RunContext& context) {
+    const LikelihoodOfRow of_row(bandwidth, rows.dimensions(), rows.size());
+    RowScores scores(rows.size(), context);
+    for_groups(rows, team, context, [&](size_t begin, size_t end, size_t) {
+        LaneTotals totals[64];
+        add_all(rows, begin, end, of_row.coefficient, add_density, totals);
+        for (size_t i = begin; i < end; i++) {
+            LaneTotals total = totals[i - begin];
+            double origin = 0;
+            if (sum_of(total.first) < LikelihoodScore::least_weight) {
+                origin = nearest_distance(rows, i);
+                total = {};
+                add_density(rows, i, 0, rows.padded(), of_row.coefficient, origin, total);
+            }
+            scores.values[i] = of_row.term(sum_of(total.first), origin);
         }
     });
     return scores.mean();

@@ -33,6 +33,7 @@ class ExactRows {
 
 ExactScore exact_kr_score(const ExactRows& rows, double bandwidth, ThreadTeam& team, RunContext& context);
 ExactScore exact_kde_score(const ExactRows& rows, double bandwidth, ThreadTeam& team, RunContext& context);
+ExactScore exact_likelihood_score(const ExactRows& rows, double bandwidth, ThreadTeam& team, RunContext& context);
 ExactScore exact_kcde_score(const ExactRows& rows, double bandwidth, double target_bandwidth, ThreadTeam& team,
                             RunContext& context);
 

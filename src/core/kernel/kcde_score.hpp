@@ -41,12 +41,13 @@ class KcdeScore {
 
     const LeaveOneOutSum<ConditionalTerms>& inner() const { return sum_; }
     LeaveOneOut constants(size_t i) const { return {i}; }
-    double term(size_t i, const ConditionalTerms::Total& total) const {
-        const MixtureIntegrals integrals = mixture_integrals(total.targets, tree_.target(i), target_bandwidth_);
+    double term(const LeaveOneOut& at, const ConditionalTerms::Total& total) const {
+        const MixtureIntegrals integrals =
+            mixture_integrals(total.targets, tree_.target(at.position), target_bandwidth_);
         return (integrals.square / total.weights - 2 * integrals.value) / total.weights;
     }
 
-    bool defined(const ConditionalTerms::Total& total) const { return total.weights >= least_weight; }
+    bool defined(const ConditionalTerms::Total& total) const { return total.weights >= isolated_weight; }
     bool settled(const Replicates<ConditionalTerms::Total>& totals) const {
         return ratio_settled(totals.first.weights, totals.second.weights);
     }

@@ -55,7 +55,7 @@ class KdeScore {
 
     const LeaveOneOutSum<DensityTerms>& inner() const { return sum_; }
     LeaveOneOut constants(size_t i) const { return {i}; }
-    double term(size_t, const DensityTerms::Total& total) const {
+    double term(const LeaveOneOut&, const DensityTerms::Total& total) const {
         return weights_.constant + weights_.wide * total.wide + weights_.narrow * total.narrow;
     }
     bool remarkable(const LeaveOneOut&, const DensityTerms::Total& total) const { return total.wide == 0; }

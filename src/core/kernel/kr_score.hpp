@@ -31,12 +31,12 @@ class KrScore {
 
     const LeaveOneOutSum<RegressionTerms>& inner() const { return sum_; }
     LeaveOneOut constants(size_t i) const { return {i}; }
-    double term(size_t i, const RegressionTerms::Total& total) const {
-        const double residual = tree_.target(i) - total.products / total.weights;
+    double term(const LeaveOneOut& at, const RegressionTerms::Total& total) const {
+        const double residual = tree_.target(at.position) - total.products / total.weights;
         return residual * residual;
     }
 
-    bool defined(const RegressionTerms::Total& total) const { return total.weights >= least_weight; }
+    bool defined(const RegressionTerms::Total& total) const { return total.weights >= isolated_weight; }
     bool settled(const Replicates<RegressionTerms::Total>& totals) const {
         return ratio_settled(totals.first.weights, totals.second.weights);
     }

@@ -44,7 +44,8 @@ class Expansion {
             const VarianceTree::Node& node = tree_.node(top.node);
             if (node.children == 0) {
                 strata.push_back({node.begin, node.end, node.size()});
-                typical_ += top.typical;
+                // What bounds say of row i's own leaf is of the row itself, which is no term of the sum.
+                typical_ += top.holds ? sum_of_leaf(node) : top.typical;
             } else {
                 splits++;
                 push(node.children);
@@ -55,13 +56,20 @@ class Expansion {
     }
 
   private:
+    double weight(double distance) const { return exponential(std::min(0.0, (at_.origin - distance) * coefficient_)); }
+
+    double sum_of_leaf(const VarianceTree::Node& leaf) const {
+        double sum = 0;
+        for (size_t j = leaf.begin; j < leaf.end; j++)
+            if (j != at_.position)
+                sum += weight(squared_distance(tree_.row(at_.position), tree_.row(j), tree_.rows().dimensions));
+        return sum;
+    }
+
     void push(uint32_t number) {
         const VarianceTree::Node& node = tree_.node(number);
         const auto [least, most] = tree_.distances(number, tree_.row(at_.position));
         const double size = static_cast<double>(node.size());
-        const auto weight = [&](double distance) {
-            return exponential(std::min(0.0, (at_.origin - distance) * coefficient_));
-        };
         const double nearest = weight(least), farthest = weight(most), middle = std::sqrt(nearest * farthest);
         const double spread = rule_.uniform ? node.spread : 1.0;
         const Open open{number, size * nearest, size * (typical_spread * (nearest - farthest) + spread * middle),

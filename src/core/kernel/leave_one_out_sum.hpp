@@ -35,6 +35,10 @@ struct ExpansionRule {
 void expand(const VarianceTree& tree, double coefficient, const ExpansionRule& rule, int effort, LeaveOneOut& at,
             std::vector<Stratum>& strata);
 
+// A row whose weights add up to less has few neighbours that count, or one. A sample may lack them without a trace of
+// it, so such rows are sampled anew, relative to the nearest row and with it.
+inline constexpr double isolated_weight = 1e-3;
+
 // Whether a ratio with this denominator, known from two halves of a sample, is nearly linear in it.
 inline bool ratio_settled(double first, double second) {
     constexpr double most = 0.15; // of the halves' sum, their difference

@@ -171,7 +171,7 @@ class Independent {
 //
 //   double term(size_t index) const;                                     // flat
 //   const Inner& inner() const;  Inner::Constants constants(size_t index) const;
-//   double term(size_t index, const Inner::Total&) const;                // nested
+//   double term(const Inner::Constants&, const Inner::Total&) const;     // nested
 //   bool defined(const Inner::Total&) const;  void widen(Inner::Constants&) const;   // optional: where no term of a
 //        sample counts, f has no value; widen() changes c so that some terms are certain to be in every sample
 //   bool settled(const Replicates<Inner::Total>&) const;                             // optional: false asks for more
@@ -191,6 +191,7 @@ struct DrawWorkspace<Score> {
     using Inner = std::remove_cvref_t<decltype(std::declval<const Score&>().inner())>;
 
     Workspace<Inner> inner;
+    typename Inner::Constants constants{}; // with which it was sampled
     uint64_t terms = 0, remarkable = 0;
 };
 
@@ -230,7 +231,7 @@ void sample_term(const Score& score, size_t index, int effort, uint64_t seed, Dr
     work.remarkable = 0;
     if constexpr (NestedScore<Score>) {
         RandomStream random(seed, index);
-        auto constants = score.constants(index);
+        auto& constants = work.constants = score.constants(index);
         const auto& totals = work.inner.totals;
         const uint64_t before = terms_of(work.inner);
         for (int more = 0; more <= most_more_effort; more += 2) {
@@ -248,9 +249,9 @@ template <class Score>
 Draw term_of(const Score& score, size_t index, const DrawWorkspace<Score>& work) {
     if constexpr (NestedScore<Score>) {
         const auto& totals = work.inner.totals;
-        const double first = score.term(index, totals.first), second = score.term(index, totals.second);
-        const double half = (first - second) / 2;
-        return {2 * score.term(index, totals.both) - (first + second) / 2, half * half};
+        const auto term = [&](const auto& total) { return score.term(work.constants, total); };
+        const double first = term(totals.first), second = term(totals.second), half = (first - second) / 2;
+        return {2 * term(totals.both) - (first + second) / 2, half * half};
     } else {
         return {score.term(index), 0};
     }

@@ -86,7 +86,7 @@ void standardise(const VarianceTree& tree, Profile& profile, ThreadTeam& team) {
 
 Profile make_profile(const VarianceTree& tree, ScoreKind kind, ThreadTeam& team, RunContext& context) {
     const size_t d = tree.rows().dimensions;
-    Profile profile(d + (kind == ScoreKind::kde ? 1 : 2), tree.size(), context.memory());
+    Profile profile(d + (has_target(kind) ? 2 : 1), tree.size(), context.memory());
     constexpr size_t nodes_per_item = 1024;
     const size_t items = (tree.nodes() + nodes_per_item - 1) / nodes_per_item;
     team.for_each(items, [&](size_t item, int) {

@@ -7,7 +7,11 @@
 
 namespace btml::kernel {
 
-enum class ScoreKind { kde, kr, kcde };
+enum class ScoreKind { kde, kr, kcde, likelihood };
+
+constexpr bool has_target(ScoreKind kind) {
+    return kind == ScoreKind::kr || kind == ScoreKind::kcde;
+}
 
 // At most `count` strata for all bandwidths of a score; in each, the rows are in an order drawn from the seed. What
 // tells of a row: for kr the squares of its target and of its difference from the mean target of its leaf, about which

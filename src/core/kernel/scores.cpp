@@ -4,6 +4,7 @@
 #include "core/kernel/kcde_score.hpp"
 #include "core/kernel/kde_score.hpp"
 #include "core/kernel/kr_score.hpp"
+#include "core/kernel/likelihood_score.hpp"
 
 #include <cmath>
 
@@ -63,6 +64,8 @@ ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
             estimate = sampled(KrScore(*tree_, bandwidths.x), bandwidths, team);
         else if (kind_ == ScoreKind::kde)
             estimate = sampled(KdeScore(*tree_, bandwidths.x, typical_sum(bandwidths.x)), bandwidths, team);
+        else if (kind_ == ScoreKind::likelihood)
+            estimate = sampled(LikelihoodScore(*tree_, bandwidths.x), bandwidths, team);
         else
             estimate = sampled(KcdeScore(*tree_, bandwidths.x, bandwidths.target), bandwidths, team);
     }
@@ -93,6 +96,8 @@ ScoreEstimate Scores::exact(const Bandwidths& bandwidths, ThreadTeam& team) {
         score = exact_kr_score(*exact_, bandwidths.x, team, context_);
     else if (kind_ == ScoreKind::kde)
         score = exact_kde_score(*exact_, bandwidths.x, team, context_);
+    else if (kind_ == ScoreKind::likelihood)
+        score = exact_likelihood_score(*exact_, bandwidths.x, team, context_);
     else
         score = exact_kcde_score(*exact_, bandwidths.x, bandwidths.target, team, context_);
     const uint64_t n = rows();
