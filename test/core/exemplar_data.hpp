@@ -45,9 +45,13 @@ inline Point point_of(const Row& row, uint64_t number) {
     return point;
 }
 
+// As rows of a sample.
 inline PointSet points_of(const std::vector<Row>& rows, MemoryBudget& budget, uint64_t first_number = 0) {
     PointSet points(PointSet::Keep::all, budget);
-    for (size_t i = 0; i < rows.size(); i++) points.append(point_of(rows[i], first_number + i));
+    for (size_t i = 0; i < rows.size(); i++) {
+        points.append(point_of(rows[i], first_number + i));
+        points.let_stand_for_others(i);
+    }
     return points;
 }
 

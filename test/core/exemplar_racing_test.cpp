@@ -232,7 +232,8 @@ TEST(ExemplarRacing, ShuffledPointsAreInAnyOrder) {
     for (uint64_t seed = 0; seed < 4000; seed++) {
         Reservoir reservoir(8, seed, 1, budget);
         for (uint64_t i = 0; i < 8; i++)
-            reservoir.offer(point_of({{static_cast<double>(i), 7.0}, 2.0 * static_cast<double>(i)}, i));
+            reservoir.offer(point_of({{static_cast<double>(i), 7.0}, 2.0 * static_cast<double>(i)}, i), 1);
+        reservoir.finish();
         reservoir.shuffle();
         std::vector<bool> seen(8);
         for (size_t i = 0; i < 8; i++) {

@@ -448,7 +448,7 @@ TEST(ExemplarPoints, ReservoirIsUniform) {
     for (int s = 0; s < samples; s++) {
         Reservoir reservoir(capacity, static_cast<uint64_t>(s), 1, budget);
         const Row row{{1.0}};
-        for (uint64_t i = 0; i < rows; i++) reservoir.offer(point_of(row, i));
+        for (uint64_t i = 0; i < rows; i++) reservoir.offer(point_of(row, i), 1);
         EXPECT_EQ(reservoir.points().size(), static_cast<size_t>(capacity));
         EXPECT_FALSE(reservoir.has_all());
         for (size_t i = 0; i < capacity; i++) counts[reservoir.points().number(i)]++;
@@ -457,6 +457,73 @@ TEST(ExemplarPoints, ReservoirIsUniform) {
     const double expected = samples * capacity / static_cast<double>(rows);
     for (uint64_t i = 0; i < rows; i++) chi_square += std::pow(counts[i] - expected, 2) / expected;
     EXPECT_LT(chi_square, 85); // 49 degrees of freedom: 0.1 %
+}
+
+// Sums over the rows sampled, each counting for those that it stands for, are on average those over all rows.
+TEST(ExemplarPoints, ReservoirsOfSizesEstimateSums) {
+    MemoryBudget budget(1 << 20);
+    const int samples = 3000, rows = 60;
+    double exact = 0, sum = 0, squares = 0, variance = 0;
+    for (int i = 0; i < rows; i++) exact += std::sqrt(1.0 + i);
+    for (int s = 0; s < samples; s++) {
+        Reservoir reservoir(15, static_cast<uint64_t>(s), 1, budget);
+        for (uint64_t i = 0; i < rows; i++)
+            reservoir.offer(point_of({{1.0}, 0, 1}, i), i % 20 == 0 ? 50 : 1 + 0.1 * static_cast<double>(i));
+        reservoir.finish();
+        double estimate = 0;
+        for (size_t i = 0; i < reservoir.points().size(); i++) {
+            const double value = std::sqrt(1.0 + static_cast<double>(reservoir.points().number(i)));
+            const double term = reservoir.points().weight(i) * value;
+            EXPECT_NEAR(reservoir.points().weight(i) * reservoir.probability(i), 1, 1e-12);
+            estimate += term;
+            variance += term * term * (1 - reservoir.probability(i)) / samples;
+        }
+        sum += estimate / samples;
+        squares += (estimate - exact) * (estimate - exact) / samples;
+    }
+    EXPECT_NEAR(sum, exact, 4 * std::sqrt(squares / samples));
+    EXPECT_NEAR(variance / squares, 1, 0.1);
+}
+
+double loss(const std::vector<Row>& rows, const Selection& selection) {
+    double sum = 0;
+    for (const Row& row : rows) {
+        double nearest = std::numeric_limits<double>::infinity();
+        for (const Exemplar& exemplar : selection.exemplars)
+            nearest = std::min(nearest, std::pow(row.x[0] - exemplar.x[0], 2));
+        sum += nearest;
+    }
+    return sum;
+}
+
+// A few rows far out are most of the loss, and a sample must have enough of them.
+TEST(StreamGreedy, HeavyTailsNeedNoLuckWithTheSample) {
+    QuietContext context(2);
+    RandomStream random(4, 1);
+    std::vector<Row> rows(20'000);
+    for (Row& row : rows) row.x = {std::pow(1 - random.unit(), -0.4)};
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        Options options = options_for(20);
+        options.validation = 1'000;
+        options.seed = seed;
+        const double of_seed = loss(rows, select(rows, options, context));
+        least = std::min(least, of_seed), most = std::max(most, of_seed);
+    }
+    EXPECT_LT(most, 1.15 * least);
+}
+
+// One row of 20,000 has five sixths of the weight.
+TEST(StreamGreedy, ARowWithMostOfTheWeightIsNotMissed) {
+    QuietContext context(2);
+    std::vector<Row> rows = random_rows(20'000, 1, 3);
+    rows[12'345] = {{1000.0}, 0, 100'000};
+    Options options = options_for(3);
+    options.validation = 100;
+    const Selection selection = select(rows, options, context);
+    EXPECT_TRUE(std::any_of(selection.exemplars.begin(), selection.exemplars.end(),
+                            [](const Exemplar& exemplar) { return exemplar.x[0] == 1000; }));
+    EXPECT_NEAR(selection.utility, 1e6 * 5 / 36, 0.05 * 1e6); // 5/6 · 1/6 of the squared distance of the two means
 }
 
 TEST(ExemplarOptions, InvalidOnes) {

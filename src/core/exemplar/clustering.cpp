@@ -55,7 +55,7 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       no_slot_(phantom_slot_ + 1),
       total_weight_(input.validation.total_weight()),
       validation_(input.validation),
-      weight_(validation_, has_all_, context.memory()),
+      weight_(validation_, RowWeights::of_sample(has_all_), context.memory()),
       exemplar_numbers_(phantom_slot_),
       to_exemplars_(context.memory(), "dissimilarities to exemplars", (phantom_slot_ + 1) * stride_),
       to_candidates_(context.memory(), "dissimilarities to candidates"),

@@ -8,8 +8,10 @@ namespace {
 
 constexpr size_t rows_per_poll = 64; // each of them may look at all exemplars
 
-// A weighted mean, and its standard error as an estimate of the mean over `rows` rows.
-void estimate_utility(const Objective& objective, const PointSet& sample, uint64_t rows, Selection& selection) {
+// A weighted mean, and its standard error as an estimate of the mean over the rows sampled from: a row that is sampled
+// with probability p adds (1 − p) times its squared deviation (Duffield, Lund, Thorup, section 2).
+void estimate_utility(const Objective& objective, const Reservoir& reservoir, Selection& selection) {
+    const PointSet& sample = reservoir.points();
     double sum = 0, weights = 0, count = 0, root = 0;
     for (size_t i = 0; i < sample.size(); i++) {
         const double utility = objective.utility_of(i);
@@ -22,13 +24,12 @@ void estimate_utility(const Objective& objective, const PointSet& sample, uint64
     selection.utility = sum / weights;
     for (size_t i = 0; i < sample.size(); i++) {
         const double deviation = sample.weight(i) / weights * (objective.utility_of(i) - selection.utility);
-        if (!std::isnan(deviation)) root = std::hypot(root, deviation);
+        if (!std::isnan(deviation)) root = std::hypot(root, deviation * std::sqrt(1 - reservoir.probability(i)));
     }
-    const double left_out = 1 - static_cast<double>(sample.size()) / static_cast<double>(rows);
-    selection.utility_std_error = count > 1 ? root * std::sqrt(count / (count - 1) * left_out) : 0;
+    selection.utility_std_error = count > 1 ? root * std::sqrt(count / (count - 1)) : 0;
 }
 
-void count_members(const Objective& objective, const PointSet& sample, uint64_t rows, Selection& selection,
+void count_members(const Objective& objective, const PointSet& sample, double weight, Selection& selection,
                    RunContext& context) {
     const size_t k = selection.exemplars.size();
     std::vector<double> weights(k), sums(k);
@@ -38,17 +39,17 @@ void count_members(const Objective& objective, const PointSet& sample, uint64_t 
         weights[nearest.slot] += sample.weight(i);
         sums[nearest.slot] += sample.weight(i) * nearest.dissimilarity;
     }
-    const double rows_per_sampled = static_cast<double>(rows) / static_cast<double>(sample.size());
+    const double per_sampled = weight / sample.total_weight();
     for (size_t s = 0; s < k; s++) {
-        selection.exemplars[s].members = weights[s] * rows_per_sampled;
+        selection.exemplars[s].members = weights[s] * per_sampled;
         if (weights[s] > 0) selection.exemplars[s].mean_dissimilarity = sums[s] / weights[s];
     }
 }
 
 } // namespace
 
-Selection evaluate(const ObjectiveInput& input, const PointSet& exemplars, uint64_t rows, ThreadTeam& team,
-                   RunContext& context) {
+Selection evaluate(const ObjectiveInput& input, const PointSet& exemplars, const Reservoir& sample, double weight,
+                   ThreadTeam& team, RunContext& context) {
     Selection selection;
     const std::unique_ptr<Objective> objective = make_objective(input, team, context);
     PointSet one(PointSet::Keep::sample, context.memory());
@@ -62,8 +63,8 @@ Selection evaluate(const ObjectiveInput& input, const PointSet& exemplars, uint6
         selection.exemplars.push_back(
             {std::string(exemplar.id), exemplar.has_id, {x.begin(), x.end()}, 0, std::nullopt});
     }
-    estimate_utility(*objective, input.validation, rows, selection);
-    count_members(*objective, input.validation, rows, selection, context);
+    estimate_utility(*objective, sample, selection);
+    count_members(*objective, input.validation, weight, selection, context);
     return selection;
 }
 

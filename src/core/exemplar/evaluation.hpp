@@ -5,8 +5,9 @@
 
 namespace btml::exemplar {
 
-// `input.validation` is a uniform sample of `rows` rows, or all of them; then the standard error is 0.
-Selection evaluate(const ObjectiveInput& input, const PointSet& exemplars, uint64_t rows, ThreadTeam& team,
-                   RunContext& context);
+// `input.validation` has the points of `sample`, of rows whose weights add up to `weight`; where it has all of them,
+// the standard error is 0.
+Selection evaluate(const ObjectiveInput& input, const PointSet& exemplars, const Reservoir& sample, double weight,
+                   ThreadTeam& team, RunContext& context);
 
 } // namespace btml::exemplar

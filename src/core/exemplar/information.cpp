@@ -11,7 +11,7 @@ namespace {
 class Information : public ProcessObjective {
   public:
     Information(const ObjectiveInput& input, RunContext& context)
-        : ProcessObjective(input, Members::left_out, context) {}
+        : ProcessObjective(input, RowWeights::Exemplars::left_out, context) {}
 
     bool is_estimate() const override { return false; }
     double utility() const override {

@@ -53,8 +53,8 @@ class Objective {
 struct ObjectiveInput {
     const Options& options;
     const PointSet& validation; // not empty
-    // Whether the validation rows are all rows. A row of a sample does not count while it is an exemplar, nor for or
-    // against its own choice: that would favour the rows of the sample, or those that are like them.
+    // Whether the validation rows are all rows. A row of a sample that stands for others does not count while it is
+    // an exemplar, nor for or against its own choice: that would favour the rows of the sample, or those like them.
     bool has_all;
     // The phantom exemplar, or without one what a row's loss is measured against when there is no exemplar; null where
     // the objective has no use for it.

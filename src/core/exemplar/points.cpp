@@ -1,15 +1,11 @@
 #include "core/exemplar/points.hpp"
 
-#include "core/base/rng.hpp"
-
 #include <algorithm>
 #include <numeric>
 
 namespace btml::exemplar {
 
 namespace {
-
-constexpr uint64_t shuffled = 0x73687566666c65; // "shuffle"
 
 template <class T>
 void assign(Buffer<T>& to, std::span<const T> from) {
@@ -32,13 +28,14 @@ void PointSet::put(size_t i, const Point& point) {
         throw Error(ErrorCode::invalid_argument,
                     format("a point has %zu coordinates, an earlier one has %zu", point.x.size(), width_));
     if (i == size()) {
-        numbers_.push_back(0), targets_.push_back(0), weights_.push_back(0);
+        numbers_.push_back(0), targets_.push_back(0), weights_.push_back(0), stands_for_others_.push_back(false);
         x_.reserve(x_.size() + width_);
         x_.resize(x_.size() + width_);
         if (!point.value.empty()) values_.emplace_back(budget(), "points");
         if (keep_ == Keep::all) ids_.emplace_back(budget(), "points"), has_id_.push_back(false);
     }
     numbers_[i] = point.number, targets_[i] = point.target, weights_[i] = point.weight;
+    stands_for_others_[i] = point.stands_for_others;
     std::copy(point.x.begin(), point.x.end(), x_.data() + i * width_);
     if (!point.value.empty()) assign(values_[i], point.value);
     if (keep_ == Keep::all) assign<char>(ids_[i], point.id), has_id_[i] = point.has_id;
@@ -46,7 +43,12 @@ void PointSet::put(size_t i, const Point& point) {
 
 void PointSet::clear() {
     numbers_.resize(0), x_.resize(0), targets_.resize(0), weights_.resize(0);
-    values_.clear(), ids_.clear(), has_id_.clear();
+    values_.clear(), ids_.clear(), has_id_.clear(), stands_for_others_.clear();
+}
+
+static void swap_bits(std::vector<bool>& bits, size_t i, size_t j) {
+    const bool bit = bits[i];
+    bits[i] = bits[j], bits[j] = bit;
 }
 
 void PointSet::swap(size_t i, size_t j) {
@@ -54,32 +56,20 @@ void PointSet::swap(size_t i, size_t j) {
     std::swap(numbers_[i], numbers_[j]), std::swap(targets_[i], targets_[j]), std::swap(weights_[i], weights_[j]);
     std::swap_ranges(x_.data() + i * width_, x_.data() + (i + 1) * width_, x_.data() + j * width_);
     if (!values_.empty()) std::swap(values_[i], values_[j]);
+    swap_bits(stands_for_others_, i, j);
     if (keep_ != Keep::all) return;
     std::swap(ids_[i], ids_[j]);
-    const bool has_id = has_id_[i];
-    has_id_[i] = has_id_[j], has_id_[j] = has_id;
+    swap_bits(has_id_, i, j);
 }
 
 Point PointSet::operator[](size_t i) const {
-    Point point{numbers_[i], x(i), value(i), targets_[i], weights_[i], {}, false};
+    Point point{numbers_[i], x(i), value(i), targets_[i], weights_[i], {}, false, stands_for_others_[i]};
     if (keep_ == Keep::all) point.id = id(i), point.has_id = has_id_[i];
     return point;
 }
 
 double PointSet::total_weight() const {
     return std::accumulate(weights_.begin(), weights_.end(), 0.0);
-}
-
-void Reservoir::offer(const Point& point) {
-    const uint64_t n = ++offered_;
-    if (points_.size() < capacity_) return points_.append(point);
-    const auto place = static_cast<uint64_t>(static_cast<unsigned __int128>(random_bits(seed_, stream_, n)) * n >> 64);
-    if (place < capacity_) points_.put(place, point);
-}
-
-void Reservoir::shuffle() {
-    RandomStream random(seed_, stream_ + shuffled);
-    for (size_t i = points_.size(); i > 1; i--) points_.swap(i - 1, random.below(i));
 }
 
 } // namespace btml::exemplar

@@ -17,6 +17,7 @@ struct Point {
     double weight = 1;
     std::string_view id;
     bool has_id = false;
+    bool stands_for_others = false; // its weight is that of other rows, too
 };
 
 // How unlike `exemplar` the row is: from 0 to the largest float. Called on the main thread only.
@@ -47,6 +48,8 @@ class PointSet {
     std::string_view id(size_t i) const { return {ids_[i].data(), ids_[i].size()}; } // of Keep::all
     bool has_id(size_t i) const { return has_id_[i]; }
     void set_weight(size_t i, double weight) { weights_[i] = weight; }
+    void let_stand_for_others(size_t i) { stands_for_others_[i] = true; }
+    bool stands_for_others(size_t i) const { return stands_for_others_[i]; }
     double target(size_t i) const { return targets_[i]; }
     double weight(size_t i) const { return weights_[i]; }
     std::span<const std::byte> value(size_t i) const {
@@ -62,29 +65,7 @@ class PointSet {
     Buffer<double> x_, targets_, weights_;
     std::vector<Buffer<std::byte>> values_;
     std::vector<Buffer<char>> ids_;
-    std::vector<bool> has_id_;
-};
-
-// A uniform sample of a stream of rows (Vitter: Random Sampling with a Reservoir, algorithm R), all of it while it
-// fits.
-class Reservoir {
-  public:
-    Reservoir(size_t capacity, uint64_t seed, uint64_t stream, MemoryBudget& budget)
-        : capacity_(capacity), seed_(seed), stream_(stream), points_(PointSet::Keep::sample, budget) {}
-
-    void offer(const Point& point);
-    // Puts the points in a random order: the first of them are a sample, too.
-    void shuffle();
-    uint64_t offered() const { return offered_; }
-    bool has_all() const { return offered_ == points_.size(); }
-    const PointSet& points() const { return points_; }
-    PointSet& points() { return points_; }
-
-  private:
-    const size_t capacity_;
-    const uint64_t seed_, stream_;
-    uint64_t offered_ = 0;
-    PointSet points_;
+    std::vector<bool> has_id_, stands_for_others_;
 };
 
 } // namespace btml::exemplar

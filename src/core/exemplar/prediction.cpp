@@ -12,7 +12,7 @@ class Prediction : public ProcessObjective {
   public:
     // A target is no prediction of itself: exemplars would be the rows that are hardest to predict.
     Prediction(const ObjectiveInput& input, RunContext& context)
-        : ProcessObjective(input, Members::left_out, context) {}
+        : ProcessObjective(input, RowWeights::Exemplars::left_out, context) {}
 
     // What the squared error has come down by from that of the mean.
     double utility_of(size_t row) const override {

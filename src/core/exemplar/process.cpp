@@ -13,7 +13,7 @@ constexpr unsigned changes_per_refresh = 32; // keeps what rounding adds up to b
 
 } // namespace
 
-ProcessObjective::ProcessObjective(const ObjectiveInput& input, Members members, RunContext& context)
+ProcessObjective::ProcessObjective(const ObjectiveInput& input, RowWeights::Exemplars exemplars, RunContext& context)
     : context_(context),
       validation_(input.validation),
       kernel_(*input.kernel),
@@ -21,7 +21,7 @@ ProcessObjective::ProcessObjective(const ObjectiveInput& input, Members members,
       width_(input.validation.width()),
       capacity_(static_cast<size_t>(input.options.exemplars)),
       total_weight_(input.validation.total_weight()),
-      weight_(validation_, members == Members::count, context.memory()),
+      weight_(validation_, exemplars, context.memory()),
       x_(context.memory(), "validation rows", rows_ * width_),
       exemplar_x_(context.memory(), "exemplars", capacity_ * width_, 0.0),
       exemplar_numbers_(capacity_),

@@ -24,9 +24,7 @@ struct CandidateTerms {
 class ProcessObjective : public Objective {
   public:
     // Whether validation rows count while they are exemplars.
-    enum class Members { count, left_out };
-
-    ProcessObjective(const ObjectiveInput& input, Members members, RunContext& context);
+    ProcessObjective(const ObjectiveInput& input, RowWeights::Exemplars exemplars, RunContext& context);
 
     size_t size() const override { return size_; }
     void load(const PointSet& candidates, ThreadTeam& team) override;

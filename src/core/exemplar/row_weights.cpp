@@ -4,11 +4,13 @@
 
 namespace btml::exemplar {
 
-RowWeights::RowWeights(const PointSet& validation, bool exemplars_count, MemoryBudget& budget)
+RowWeights::RowWeights(const PointSet& validation, Exemplars exemplars, MemoryBudget& budget)
     : validation_(validation), weights_(budget, "validation rows", validation.size()) {
     for (size_t row = 0; row < validation.size(); row++) {
         weights_[row] = validation.weight(row);
-        if (!exemplars_count) own_rows_.emplace_back(validation.number(row), row);
+        if (exemplars == Exemplars::left_out ||
+            (exemplars == Exemplars::count_alone && validation.stands_for_others(row)))
+            own_rows_.emplace_back(validation.number(row), row);
     }
     std::sort(own_rows_.begin(), own_rows_.end());
 }

@@ -13,8 +13,13 @@ class RowWeights {
   public:
     static constexpr size_t no_row = SIZE_MAX;
 
-    // exemplars_count: rows count while they are exemplars, too. The validation rows outlive it.
-    RowWeights(const PointSet& validation, bool exemplars_count, MemoryBudget& budget);
+    // Which rows count while they are exemplars: all, those that stand for no others, or none.
+    enum class Exemplars { count, count_alone, left_out };
+
+    static Exemplars of_sample(bool has_all) { return has_all ? Exemplars::count : Exemplars::count_alone; }
+
+    // The validation rows outlive it.
+    RowWeights(const PointSet& validation, Exemplars exemplars, MemoryBudget& budget);
 
     double operator[](size_t row) const { return weights_[row]; }
     // Where the row of this number is; no_row: it is no validation row, or counts as any other.

@@ -25,6 +25,7 @@ StreamGreedy::StreamGreedy(const Options& options, DissimilarityFunction* functi
       function_(function),
       context_(context),
       team_(context),
+      size_measure_(options),
       validation_(options.sample_size(), options.seed, validation_stream, context.memory()),
       second_(options.sample_size(), options.seed, second_stream, context.memory()),
       reference_(PointSet::Keep::sample, context.memory()),
@@ -58,8 +59,10 @@ void StreamGreedy::sample(const Point& point) {
             cell_means_ = std::make_unique<CellMeans>(validation_.points(), options_.cells(), team_, context_);
     } else if (sampled < options_.sample_size() && std::has_single_bit(sampled))
         require_memory(false);
-    validation_.offer(point);
-    second_.offer(point);
+    const double size = size_measure_.of(point);
+    weight_ += point.weight;
+    validation_.offer(point, size);
+    second_.offer(point, size);
     if (cell_means_) cell_means_->add(point);
 }
 
@@ -70,6 +73,8 @@ bool StreamGreedy::start() {
                     "Some row must have a weight above 0.");
     if (validation_.has_all()) require_memory(false);
     context_.progress("preparing", 0, 0);
+    validation_.finish();
+    second_.finish();
     if (options_.racing) validation_.shuffle();
     const PointSet& points = validation_.points();
     if (options_.is_process()) kernel_ = choose_kernel(options_, points, team_, context_);
@@ -102,11 +107,14 @@ void StreamGreedy::make_reference() {
                         format("the phantom exemplar has %zu coordinates, the points have %zu",
                                options_.phantom_point.size(), width));
         x = options_.phantom_point;
-    } else if (options_.phantom == PhantomKind::none || options_.phantom == PhantomKind::mean)
+    } else if (options_.phantom == PhantomKind::none || options_.phantom == PhantomKind::mean) {
+        double weights = 0;
         for (size_t i = 0; i < rows.size(); i++) {
             if (i % rows_per_poll == 0) context_.poll();
-            for (size_t f = 0; f < width; f++) x[f] += (rows.x(i)[f] - x[f]) / static_cast<double>(i + 1);
+            weights += rows.weight(i);
+            for (size_t f = 0; f < width; f++) x[f] += (rows.x(i)[f] - x[f]) * rows.weight(i) / weights;
         }
+    }
     const bool zero = std::all_of(x.begin(), x.end(), [](double value) { return value == 0; });
     if (cosine && zero && options_.phantom != PhantomKind::none && options_.phantom != PhantomKind::random)
         throw Error(ErrorCode::invalid_argument, "the phantom exemplar is zero, so it has no direction", "",
@@ -217,8 +225,8 @@ Selection StreamGreedy::finish() {
         const double utility = objective_->utility();
         const bool is_estimate = objective_->is_estimate();
         objective_.reset(); // its memory goes to the objective on the second sample
-        selection = evaluate({options_, second_.points(), true, &reference_, &kernel_, function_}, exemplars_,
-                             second_.offered(), team_, context_);
+        selection = evaluate({options_, second_.points(), true, &reference_, &kernel_, function_}, exemplars_, second_,
+                             weight_, team_, context_);
         if (!is_estimate) selection.utility = utility, selection.utility_std_error = 0;
     }
     selection.rows = rows_;

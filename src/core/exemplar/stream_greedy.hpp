@@ -4,6 +4,7 @@
 
 #include "core/exemplar/cell_means.hpp"
 #include "core/exemplar/objective.hpp"
+#include "core/exemplar/reservoir.hpp"
 
 #include <unordered_set>
 
@@ -58,6 +59,7 @@ class StreamGreedy {
     DissimilarityFunction* const function_;
     RunContext& context_;
     ThreadTeam team_;
+    SizeMeasure size_measure_;
     Reservoir validation_, second_;
     std::unique_ptr<CellMeans> cell_means_; // once there are more rows than validation_ has room for
     PointSet reference_, one_row_, batch_, exemplars_;
@@ -66,6 +68,7 @@ class StreamGreedy {
     std::unordered_set<uint64_t> exemplar_numbers_;
     std::vector<bool> taken_; // of the batch
     uint64_t rows_ = 0;       // of the source
+    double weight_ = 0;       // of these
     uint64_t offered_ = 0;    // rows of all passes
     uint64_t candidates_ = 0, most_candidates_ = 0, swaps_ = 0;
     uint64_t last_change_ = 0; // candidates until then

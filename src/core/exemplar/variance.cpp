@@ -11,7 +11,7 @@ class VarianceReduction : public ProcessObjective {
   public:
     // The mean over all rows is what is meant; of a sample, its own rows would be favoured.
     VarianceReduction(const ObjectiveInput& input, RunContext& context)
-        : ProcessObjective(input, input.has_all ? Members::count : Members::left_out, context) {}
+        : ProcessObjective(input, RowWeights::of_sample(input.has_all), context) {}
 
     double utility_of(size_t row) const override {
         return counts(row) ? kernel().signal - variance(row) : std::numeric_limits<double>::quiet_NaN();

@@ -1,0 +1,87 @@
+#include "core/exemplar/reservoir.hpp"
+
+#include "core/base/rng.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::exemplar {
+
+namespace {
+
+constexpr uint64_t shuffled = 0x73687566666c65; // "shuffle"
+constexpr double largest_ratio = 1e30;          // of a dissimilarity to the average: sizes are numbers
+
+} // namespace
+
+SizeMeasure::SizeMeasure(const Options& options)
+    : by_distance_(!options.is_process() && options.metric != Metric::cosine && options.metric != Metric::function),
+      metric_(options.metric) {}
+
+double SizeMeasure::dissimilarity(std::span<const double> x) const {
+    double sum = 0;
+    for (size_t f = 0; f < x.size(); f++) {
+        const double difference = std::abs(x[f] - mean_[f]);
+        sum += metric_ == Metric::manhattan ? difference : difference * difference;
+    }
+    return metric_ == Metric::euclidean ? std::sqrt(sum) : sum;
+}
+
+double SizeMeasure::of(const Point& point) {
+    if (!by_distance_) return point.weight;
+    if (weights_ == 0) mean_.assign(point.x.begin(), point.x.end());
+    if (mean_.size() != point.x.size()) return point.weight; // the sample refuses such a point
+    const double distance = dissimilarity(point.x);
+    const double ratio = average_ > 0 ? std::min(distance / average_, largest_ratio) : 0;
+    weights_ += point.weight;
+    const double part = point.weight / weights_;
+    if (std::isfinite(distance)) average_ += part * (distance - average_);
+    for (size_t f = 0; f < mean_.size(); f++) mean_[f] += part * (point.x[f] - mean_[f]);
+    return point.weight * (1 + (std::isnan(ratio) ? largest_ratio : ratio));
+}
+
+Reservoir::Reservoir(size_t capacity, uint64_t seed, uint64_t stream, MemoryBudget& budget)
+    : capacity_(capacity),
+      seed_(seed),
+      stream_(stream),
+      points_(PointSet::Keep::sample, budget),
+      sizes_(budget, "points"),
+      priorities_(budget, "points") {}
+
+void Reservoir::offer(const Point& point, double size) {
+    const double priority = size / (1 - random_unit(seed_, stream_, ++offered_));
+    size_t place = points_.size();
+    if (place == capacity_) {
+        const Priority least = priorities_[0];
+        threshold_ = std::max(threshold_, std::min(priority, least.value));
+        if (priority <= least.value) return;
+        std::pop_heap(priorities_.begin(), priorities_.end());
+        place = least.place;
+        priorities_[capacity_ - 1] = {priority, place};
+        sizes_[place] = size;
+    } else {
+        priorities_.push_back({priority, place});
+        sizes_.push_back(size);
+    }
+    points_.put(place, point);
+    std::push_heap(priorities_.begin(), priorities_.end());
+}
+
+void Reservoir::finish() {
+    for (size_t i = 0; i < points_.size(); i++)
+        if (probability(i) < 1) {
+            points_.set_weight(i, points_.weight(i) / probability(i));
+            points_.let_stand_for_others(i);
+        }
+}
+
+void Reservoir::shuffle() {
+    RandomStream random(seed_, stream_ + shuffled);
+    for (size_t i = points_.size(); i > 1; i--) {
+        const size_t other = random.below(i);
+        points_.swap(i - 1, other);
+        std::swap(sizes_[i - 1], sizes_[other]);
+    }
+}
+
+} // namespace btml::exemplar
