@@ -92,24 +92,25 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
 BTML_FUNCTION(btml_boost_fit) {
     const FitRequest request = read_boost_request(Arguments(fcinfo));
     BackendContext context("boost_fit", request.verbose);
-    return model_datum(fit_over_source(request, context));
+    return model_datum(fit_over_source(request, context), context);
 }
 
 // btml.tree_fit(source, target, max_leaves, …) → model
 BTML_FUNCTION(btml_tree_fit) {
     const FitRequest request = read_tree_request(Arguments(fcinfo));
     BackendContext context("tree_fit", request.verbose);
-    return model_datum(fit_over_source(request, context));
+    return model_datum(fit_over_source(request, context), context);
 }
 
 // btml.feature_importance(model) → table(feature text, gain float8, splits bigint), most important first
 BTML_FUNCTION(btml_feature_importance) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
-    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    BackendContext context;
+    StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const Model& model = boosted_trees(stored, "feature_importance",
                                        "btml.gp_relevance tells what each feature adds to a Gaussian process.");
-    const std::vector<Importance> importance = feature_importance(model);
+    const std::vector<Importance> importance = feature_importance(model, context);
     std::vector<size_t> order(importance.size());
     for (size_t i = 0; i < order.size(); i++) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
@@ -130,9 +131,9 @@ void add_split(ResultRows& rows, const Model& model, const Node& node) {
     rows.add_text(feature.name);
     if (feature.categorical) {
         rows.add_null();
-        std::vector<std::string> labels;
+        std::vector<std::string_view> labels;
         for (uint32_t code : node.categories) labels.push_back(feature.categories[code]);
-        rows.add(text_array_datum(labels));
+        rows.add_texts(labels);
     } else {
         rows.add_number(node.threshold);
         rows.add_null();
@@ -150,7 +151,8 @@ void add_split(ResultRows& rows, const Model& model, const Node& node) {
 BTML_FUNCTION(btml_trees) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
-    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    BackendContext context;
+    StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const Model& model = boosted_trees(stored, "trees", "btml.summary describes any model.");
     for (size_t t = 0; t < model.trees.size(); t++) {
         std::vector<int> depth(model.trees[t].size(), 0);
@@ -178,7 +180,8 @@ BTML_FUNCTION(btml_trees) {
 BTML_FUNCTION(btml_training_log) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
-    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    BackendContext context;
+    StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const Model& model = boosted_trees(stored, "training_log", "btml.gp_leave_one_out scores a Gaussian process.");
     for (size_t i = 0; i < model.log.size(); i++) {
         rows.add_integer(static_cast<int>(i) + 1);
@@ -192,8 +195,24 @@ BTML_FUNCTION(btml_training_log) {
 // btml.to_sql(model) → text
 BTML_FUNCTION(btml_to_sql) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    StoredModel stored = read_model(PG_GETARG_DATUM(0));
-    return text_datum(to_sql(boosted_trees(stored, "to_sql", "btml.predict predicts with any model.")));
+    BackendContext context;
+    StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
+    const Model& model = boosted_trees(stored, "to_sql", "btml.predict predicts with any model.");
+    const uint64_t length = sql_length(model, context);
+    if (length > MaxAllocSize - VARHDRSZ)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("the SQL of the model has %llu bytes, a text may have %llu",
+                           static_cast<unsigned long long>(length),
+                           static_cast<unsigned long long>(MaxAllocSize - VARHDRSZ)),
+                    "", "btml.predict predicts with any model.");
+    const Reservation counted(context.memory(), "the SQL of a model", length);
+    text* const sql = pg_call([=] {
+        auto* const made = static_cast<text*>(palloc(VARHDRSZ + length));
+        SET_VARSIZE(made, VARHDRSZ + length);
+        return made;
+    });
+    write_sql(model, VARDATA(sql), context);
+    return PointerGetDatum(sql);
 }
 
 } // namespace btml::pg

@@ -24,7 +24,7 @@ BTML_FUNCTION(btml_boost_fit_final) {
         result.model.rows_skipped = rows.rows_skipped();
         result.model.strategy = "enumerate";
         result.model.strategy_reason = "the rows were aggregated";
-        return model_datum(result);
+        return model_datum(result, context);
     });
 }
 

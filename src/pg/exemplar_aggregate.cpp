@@ -44,8 +44,8 @@ const IdRule& id_rule(FunctionCallInfo fcinfo) {
     return *static_cast<const IdRule*>(fcinfo->flinfo->fn_extra);
 }
 
-std::string json_of(const Selection& selection, bool ids_are_numbers) {
-    JsonWriter json;
+Datum json_of(const Selection& selection, bool ids_are_numbers, RunContext& context) {
+    JsonWriter json(context);
     json.begin_array();
     for (const Exemplar& exemplar : selection.exemplars) {
         json.begin_object();
@@ -65,7 +65,7 @@ std::string json_of(const Selection& selection, bool ids_are_numbers) {
         json.end_object();
     }
     json.end_array();
-    return json.text();
+    return json.datum();
 }
 
 } // namespace
@@ -98,8 +98,7 @@ BTML_FUNCTION(btml_exemplars_final) {
     std::optional<RowSample> parsed;
     const RowSample& sample = State::read(fcinfo, parsed, context.memory());
     if (sample.rows() == 0) PG_RETURN_NULL();
-    const std::string json = json_of(sample.select(context), sample.ids_are_numbers());
-    return pg_call([&] { return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.c_str())); });
+    return json_of(sample.select(context), sample.ids_are_numbers(), context);
 }
 
 BTML_FUNCTION(btml_exemplar_sample_in) {

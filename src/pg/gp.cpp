@@ -66,7 +66,7 @@ BTML_FUNCTION(btml_gp_fit) {
     TrainingSet training = read_training_set(request, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
     training.complete(result);
-    return model_datum(result);
+    return model_datum(result, context);
 }
 
 // btml.gp_fit_members(source, target, features, …) → table(member, log_likelihood, noise, signal, evaluations, model)
@@ -84,7 +84,7 @@ BTML_FUNCTION(btml_gp_fit_members) {
         rows.add_number(model.noise);
         rows.add_number(gp::signal(model));
         rows.add_integer(static_cast<int>(model.evaluations));
-        rows.add(model_datum(members[m]));
+        rows.add(model_datum(members[m], context));
         rows.finish_row();
     }
     return rows.done();
@@ -138,14 +138,15 @@ BTML_FUNCTION(btml_gp_fit_final) {
         result.model.strategy = "enumerate";
         result.model.strategy_reason = "the rows were aggregated";
         warn(result.warnings);
-        return model_datum(result);
+        return model_datum(result, context);
     });
 }
 
 // btml.gp_log_likelihood(model) → float8
 BTML_FUNCTION(btml_gp_log_likelihood) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    BackendContext context;
+    StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const std::optional<double> likelihood =
         gaussian_process(stored, "gp_log_likelihood", "btml.training_log has the losses of boosted trees.")
             .log_likelihood;
@@ -157,7 +158,8 @@ BTML_FUNCTION(btml_gp_log_likelihood) {
 BTML_FUNCTION(btml_gp_leave_one_out) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
-    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    BackendContext context;
+    StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const Model& model =
         gaussian_process(stored, "gp_leave_one_out", "btml.training_log has the losses of boosted trees.");
     if (!model.leave_one_out) return rows.done();
@@ -174,7 +176,8 @@ BTML_FUNCTION(btml_gp_leave_one_out) {
 BTML_FUNCTION(btml_gp_relevance) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
-    StoredModel stored = read_model(PG_GETARG_DATUM(0));
+    BackendContext context;
+    StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const Model& model =
         gaussian_process(stored, "gp_relevance", "btml.feature_importance has the features of boosted trees.");
     const std::vector<double> weights = gp::relevance(model);
@@ -202,7 +205,7 @@ BTML_FUNCTION(btml_gp_sample) {
         throw Error(ErrorCode::invalid_argument, format("invalid value for option \"draws\": %d", draws), "",
                     "Valid values are integers from 1.");
     BackendContext context("gp_sample");
-    StoredModel stored = read_model(arguments.datum(0, "model"));
+    StoredModel stored = read_model(arguments.datum(0, "model"), context);
     Model& model = gaussian_process(stored, "gp_sample", "Boosted trees have no distribution to draw from.");
     const QueryPoints points(source, model.features, context);
     if (points.rows() == 0) return rows.done();
@@ -242,7 +245,8 @@ void notice_outside(const Model& model, const std::vector<double>& features, boo
 Datum update(FunctionCallInfo fcinfo, const char* function, bool record, Change change) {
     const Arguments arguments(fcinfo);
     if (arguments.is_null(0)) PG_RETURN_NULL();
-    StoredModel stored = read_model(arguments.datum(0, "model"));
+    BackendContext context;
+    StoredModel stored = read_model(arguments.datum(0, "model"), context);
     Model& model = gaussian_process(stored, function, "Boosted trees are trained anew, by btml.boost_fit.");
     std::vector<double> features(model.features.size());
     if (record) {
@@ -254,9 +258,9 @@ Datum update(FunctionCallInfo fcinfo, const char* function, bool record, Change 
         features = arguments.numbers(1, "x");
         require_width(features, model.features);
     }
-    const bool changed = change(model, features, arguments.number(2, "y"), *stored.context);
+    const bool changed = change(model, features, arguments.number(2, "y"), context);
     notice_outside(model, features, changed);
-    return model_datum(model);
+    return model_datum(model, context);
 }
 
 } // namespace

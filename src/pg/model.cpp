@@ -4,6 +4,10 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/bytes.hpp"
 
+extern "C" {
+#include "access/detoast.h"
+}
+
 namespace btml::pg {
 
 namespace {
@@ -35,49 +39,71 @@ Envelope open_verified(std::span<const std::byte> bytes) {
     return envelope;
 }
 
-StoredModel decode_model(const Envelope& envelope) {
-    StoredModel stored{std::make_unique<BackendContext>(), {}, decode_timings(envelope.note)};
-    Reader reader(envelope.payload);
+StoredModel decode_model(const Envelope& envelope, RunContext& context) {
+    Reader reader(envelope.payload, context);
+    std::variant<boosting::Model, gp::Model> model;
     if (envelope.kind == ModelKind::boosted_trees)
-        stored.model = boosting::decode(reader);
+        model = boosting::decode(reader);
     else
-        stored.model = gp::decode(reader, *stored.context);
+        model = gp::decode(reader, context);
     reader.finish();
-    return stored;
+    return {reader.held(), std::move(model), decode_timings(envelope.note)};
+}
+
+// Refuses to detoast a value that does not fit into memory beside what is there, and counts it while it is read.
+Reservation reserve_value(Datum value, RunContext& context) {
+    return {context.memory(), "the bytes of a model", pg_call([=] { return toast_raw_datum_size(value); })};
 }
 
 // Names and labels leave as text, so they must be text in the encoding of this database.
 template <class Model>
-void check_texts(const Model& model) {
+void check_texts(const Model& model, RunContext& context) {
     require_valid_text(model.target);
     require_valid_text(model.strategy);
     require_valid_text(model.strategy_reason);
     for (const Feature& feature : model.features) {
         require_valid_text(feature.name);
         require_valid_text(feature.type);
-        for (const std::string& category : feature.categories) require_valid_text(category);
+        for (const std::string& category : feature.categories) {
+            require_valid_text(category);
+            context.worked(category.size());
+        }
     }
 }
 
 // Validates bytes from outside and makes a value of them.
-Datum model_from_outside(std::span<const std::byte> bytes) {
+Datum model_from_outside(std::span<const std::byte> bytes, RunContext& context) {
+    const Reservation copy(context.memory(), "the bytes of a model", bytes.size());
     const Envelope envelope = open_verified(bytes);
     if (!envelope.note.empty()) corrupt_model(format("%zu bytes follow its end.", envelope.note.size()));
-    const StoredModel stored = decode_model(envelope);
-    std::visit([](const auto& model) { check_texts(model); }, stored.model);
+    const StoredModel stored = decode_model(envelope, context);
+    std::visit([&](const auto& model) { check_texts(model, context); }, stored.model);
     return bytes_datum(bytes);
 }
 
+// The part of a stored value that leaves the database.
+std::span<const std::byte> portable_bytes(Datum value) {
+    return open_verified(datum_bytes(value)).portable;
+}
+
+Datum portable_datum(Datum value) {
+    BackendContext context;
+    const Reservation bytes = reserve_value(value, context), copy = reserve_value(value, context);
+    return bytes_datum(portable_bytes(value));
+}
+
 template <class Model>
-Datum make_datum(ModelKind kind, const Model& model, const std::vector<Timing>& timings) {
-    Writer payload, note;
+Datum make_datum(ModelKind kind, const Model& model, const std::vector<Timing>& timings, RunContext& context) {
+    Writer payload(context), note(context);
     encode(model, payload);
     note.put_count(timings.size());
     for (const Timing& timing : timings) {
         note.put(std::string_view(timing.phase));
         note.put(timing.seconds);
     }
-    return bytes_datum(make_envelope(kind, digest_of(payload.bytes()), payload.bytes(), note.bytes()));
+    const Writer envelope = make_envelope(kind, digest_of(payload.bytes()), payload.bytes(), note.bytes(), context);
+    const Reservation value(context.memory(), "the bytes of a model", envelope.bytes().size());
+    return bytes_datum(envelope.bytes());
 }
 
 [[noreturn]] void wrong_kind(const char* is, const char* function, const char* needs, const char* instead) {
@@ -86,20 +112,24 @@ Datum make_datum(ModelKind kind, const Model& model, const std::vector<Timing>& 
 
 } // namespace
 
-Datum model_datum(const boosting::FitResult& result) {
-    return make_datum(ModelKind::boosted_trees, result.model, result.timings);
+Datum model_datum(const boosting::FitResult& result, RunContext& context) {
+    return make_datum(ModelKind::boosted_trees, result.model, result.timings, context);
 }
 
-Datum model_datum(const gp::FitResult& result) {
-    return make_datum(ModelKind::gaussian_process, result.model, result.timings);
+Datum model_datum(const gp::FitResult& result, RunContext& context) {
+    return make_datum(ModelKind::gaussian_process, result.model, result.timings, context);
 }
 
-Datum model_datum(const gp::Model& model) {
-    return make_datum(ModelKind::gaussian_process, model, {});
+Datum model_datum(const gp::Model& model, RunContext& context) {
+    return make_datum(ModelKind::gaussian_process, model, {}, context);
 }
 
-StoredModel read_model(Datum value) {
-    return decode_model(open_verified(datum_bytes(value)));
+StoredModel read_model(Datum value, RunContext& context) {
+    const Reservation counted = reserve_value(value, context);
+    const std::span<const std::byte> bytes = datum_bytes(value);
+    StoredModel stored = decode_model(open_verified(bytes), context);
+    free_copy(value, bytes);
+    return stored;
 }
 
 boosting::Model& boosted_trees(StoredModel& stored, const char* function, const char* instead) {
@@ -118,27 +148,37 @@ const std::vector<Feature>& features_of(const StoredModel& stored) {
 
 // btml.model_in(cstring): base64 of the portable form
 BTML_FUNCTION(btml_model_in) {
-    return model_from_outside(decode_base64(PG_GETARG_CSTRING(0), "btml.model"));
+    BackendContext context;
+    const std::span<const std::byte> bytes = decode_base64(PG_GETARG_CSTRING(0), "btml.model", context);
+    const Reservation counted(context.memory(), "the bytes of a model", bytes.size());
+    return model_from_outside(bytes, context);
 }
 
 BTML_FUNCTION(btml_model_out) {
-    return encode_base64(open_verified(datum_bytes(PG_GETARG_DATUM(0))).portable);
+    BackendContext context;
+    const Datum value = PG_GETARG_DATUM(0);
+    const Reservation counted = reserve_value(value, context);
+    return encode_base64(portable_bytes(value), context);
 }
 
 BTML_FUNCTION(btml_model_recv) {
-    return model_from_outside(message_bytes(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0))));
+    BackendContext context;
+    return model_from_outside(message_bytes(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0))), context);
 }
 
 BTML_FUNCTION(btml_model_send) {
-    return bytes_datum(open_verified(datum_bytes(PG_GETARG_DATUM(0))).portable);
+    return portable_datum(PG_GETARG_DATUM(0));
 }
 
 BTML_FUNCTION(btml_model_from_bytea) {
-    return model_from_outside(datum_bytes(PG_GETARG_DATUM(0)));
+    BackendContext context;
+    const Datum value = PG_GETARG_DATUM(0);
+    const Reservation counted = reserve_value(value, context);
+    return model_from_outside(datum_bytes(value), context);
 }
 
 BTML_FUNCTION(btml_model_to_bytea) {
-    return bytes_datum(open_verified(datum_bytes(PG_GETARG_DATUM(0))).portable);
+    return portable_datum(PG_GETARG_DATUM(0));
 }
 
 } // namespace btml::pg

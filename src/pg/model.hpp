@@ -10,18 +10,18 @@
 
 namespace btml::pg {
 
-Datum model_datum(const boosting::FitResult& result);
-Datum model_datum(const gp::FitResult& result);
-Datum model_datum(const gp::Model& model);
+Datum model_datum(const boosting::FitResult& result, RunContext& context);
+Datum model_datum(const gp::FitResult& result, RunContext& context);
+Datum model_datum(const gp::Model& model, RunContext& context);
 
 struct StoredModel {
-    std::unique_ptr<RunContext> context; // its memory holds the model
+    Reservation held; // of the memory that the model takes and does not count itself
     std::variant<boosting::Model, gp::Model> model;
     std::vector<Timing> timings; // of the fit; empty when the value went through its text or binary form
 };
 
-// Error corrupt_model.
-StoredModel read_model(Datum value);
+// In the memory of the context, which must outlive it. Error corrupt_model.
+StoredModel read_model(Datum value, RunContext& context);
 
 // Error wrong_type for a model of another kind: btml.`function` needs this one, and `instead` says what helps.
 boosting::Model& boosted_trees(StoredModel& stored, const char* function, const char* instead);

@@ -4,6 +4,7 @@
 #include "core/boosting/predictor.hpp"
 #include "core/gp/predictor.hpp"
 #include "pg/bridge/arguments.hpp"
+#include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/bytes.hpp"
 #include "pg/bridge/record.hpp"
 #include "pg/model.hpp"
@@ -45,21 +46,32 @@ struct ProcessPredictor {
 
 using AnyPredictor = std::variant<boosting::Predictor, std::unique_ptr<ProcessPredictor>>;
 
-AnyPredictor make_predictor(StoredModel stored) {
-    if (const auto* const trees = std::get_if<boosting::Model>(&stored.model)) return boosting::Predictor(*trees);
+AnyPredictor make_predictor(StoredModel stored, RunContext& context) {
+    if (const auto* const trees = std::get_if<boosting::Model>(&stored.model))
+        return boosting::Predictor(*trees, context);
     return std::unique_ptr<ProcessPredictor>(new ProcessPredictor{std::move(stored)});
+}
+
+// The features of a model with what finds their categories.
+uint64_t bytes_of_features(const std::vector<Feature>& features) {
+    constexpr size_t bytes_of_entry = 64; // of a hash table
+    uint64_t bytes = 0;
+    for (const Feature& feature : features)
+        for (const std::string& category : feature.categories)
+            bytes += category.size() + sizeof(std::string) + bytes_of_entry;
+    return bytes;
 }
 
 // A model as btml.predict and its kin keep it between calls of one query.
 struct CachedModel {
-    CachedModel(const ModelIdentity& seen, StoredModel decoded, uint64_t held, MemoryContext own)
+    CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext own, RunContext& run)
         : identity(seen),
-          bytes(held),
+          held(run.memory(), "features of a model", bytes_of_features(features_of(decoded))),
           features(features_of(decoded)),
-          predictor(make_predictor(std::move(decoded))),
-          record(features, own),
-          values(features.size()),
-          context(own) {}
+          predictor(make_predictor(std::move(decoded), run)),
+          context(own),
+          record(features, context),
+          values(features.size()) {}
 
     gp::Predictor& process(const char* function) {
         if (auto* const found = std::get_if<std::unique_ptr<ProcessPredictor>>(&predictor)) return (*found)->predict;
@@ -68,12 +80,12 @@ struct CachedModel {
     }
 
     const ModelIdentity identity;
-    const uint64_t bytes; // of the memory that its context counts: those of a Gaussian process
+    const Reservation held; // of the features
     const std::vector<Feature> features;
     AnyPredictor predictor;
+    const MemoryContext context;
     RecordReader record;
     std::vector<double> values; // of the features, in the row at hand
-    const MemoryContext context;
 };
 
 // The models of a call site: one for a scan, several where rows bring their own.
@@ -89,13 +101,8 @@ class PredictCache {
             if (found != recent_.begin()) std::rotate(recent_.begin(), found, found + 1);
             return *recent_.front();
         }
-        StoredModel decoded = read_model(value);
-        const uint64_t bytes = decoded.context->memory().used(), limit = decoded.context->memory().limit();
-        while (!recent_.empty() && (recent_.size() == most_models || bytes_ + bytes > limit)) drop_oldest();
-        bytes_ += bytes;
-        const MemoryContext own =
-            pg_call([this] { return AllocSetContextCreate(context_, "btml cached model", ALLOCSET_SMALL_SIZES); });
-        recent_.insert(recent_.begin(), std::make_unique<CachedModel>(seen, std::move(decoded), bytes, own));
+        if (recent_.size() == most_models) drop_oldest();
+        recent_.insert(recent_.begin(), decode(seen, value));
         return *recent_.front();
     }
 
@@ -118,17 +125,34 @@ class PredictCache {
   private:
     static constexpr size_t most_models = 256;
 
+    // Where there is no room for the model beside the others, they go.
+    std::unique_ptr<CachedModel> decode(const ModelIdentity& seen, Datum value) {
+        try {
+            return decode_once(seen, value);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::memory_limit || recent_.empty()) throw;
+        }
+        while (!recent_.empty()) drop_oldest();
+        return decode_once(seen, value);
+    }
+
+    std::unique_ptr<CachedModel> decode_once(const ModelIdentity& seen, Datum value) {
+        StoredModel decoded = read_model(value, run_);
+        const MemoryContext own =
+            pg_call([this] { return AllocSetContextCreate(context_, "btml cached model", ALLOCSET_SMALL_SIZES); });
+        return std::make_unique<CachedModel>(seen, std::move(decoded), own, run_);
+    }
+
     void drop_oldest() {
         const MemoryContext oldest = recent_.back()->context;
-        bytes_ -= recent_.back()->bytes;
         recent_.pop_back();
         pg_call([=] { MemoryContextDelete(oldest); });
     }
 
     const MemoryContext context_;
+    BackendContext run_; // counts them all
     TupleDesc columns_ = nullptr;
     std::vector<std::unique_ptr<CachedModel>> recent_; // the latest first
-    uint64_t bytes_ = 0;                               // of them all, within btml.memory_limit
 };
 
 // The cache of a call site, freed with the query.

@@ -1,10 +1,7 @@
 // btml.summary: what a model is.
+#include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/json.hpp"
 #include "pg/model.hpp"
-
-extern "C" {
-#include "utils/jsonb.h"
-}
 
 namespace btml::pg {
 
@@ -139,8 +136,8 @@ void begin(JsonWriter& json, const gp::Model& model) {
 }
 
 template <class Model>
-std::string summary_json(const Model& model, const std::vector<Timing>& timings) {
-    JsonWriter json;
+Datum summary_json(const Model& model, const std::vector<Timing>& timings, RunContext& context) {
+    JsonWriter json(context);
     json.begin_object();
     begin(json, model);
     add_features(json, model.features);
@@ -157,7 +154,7 @@ std::string summary_json(const Model& model, const std::vector<Timing>& timings)
         json.end_object();
     }
     json.end_object();
-    return json.text();
+    return json.datum();
 }
 
 } // namespace
@@ -165,11 +162,9 @@ std::string summary_json(const Model& model, const std::vector<Timing>& timings)
 // btml.summary(model) → jsonb
 BTML_FUNCTION(btml_summary) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    const StoredModel stored = read_model(PG_GETARG_DATUM(0));
-    const std::string json =
-        std::visit([&](const auto& model) { return summary_json(model, stored.timings); }, stored.model);
-    const char* const text = json.c_str();
-    return pg_call([=] { return DirectFunctionCall1(jsonb_in, CStringGetDatum(text)); });
+    BackendContext context;
+    const StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
+    return std::visit([&](const auto& model) { return summary_json(model, stored.timings, context); }, stored.model);
 }
 
 } // namespace btml::pg

@@ -53,7 +53,7 @@ BENCHMARK(fit_trees)->Arg(100000)->Unit(benchmark::kMillisecond);
 void predict_row(benchmark::State& state) {
     QuietContext context;
     const Model model = fit(make_dataset(20000, context.memory()), {}, context).model;
-    Predictor predictor(model);
+    Predictor predictor(model, context);
     std::vector<double> row(features);
     uint64_t i = 0;
     for (auto _ : state) {

@@ -162,7 +162,7 @@ void run(const std::string& name, const Table& table, uint32_t seed, const Setti
         score.add(truth[i], predictor.observation(point));
     }
     const double microseconds = 1e6 * seconds_since(predict_start) / score.rows;
-    Writer writer;
+    Writer writer(context);
     encode(fitted.model, writer);
     const auto load_start = std::chrono::steady_clock::now();
     Reader reader(writer.bytes());

@@ -204,7 +204,8 @@ TEST(BoosterOptions, RowFractionSamplesRowsOfTheTargetsTable) {
     }
     EXPECT_LT(model.log.back().train_loss, 0.5 * model.log.front().train_loss);
     // The loss is that of all training rows, sampled or not.
-    Predictor predict(model);
+    QuietContext quiet;
+    Predictor predict(model, quiet);
     double loss = 0;
     for (size_t row = 0; row < data.rows; row++)
         loss += std::pow(data.target_of(row) - predict(data.features_of(row)), 2) / 2000;

@@ -230,7 +230,8 @@ inline Model fit_plain(const PlainData& data, const Options& options, int thread
 
 // A model as bytes: equal when every bit is.
 inline std::string bytes_of(Model model) {
-    Writer writer;
+    QuietContext quiet;
+    Writer writer(quiet);
     encode(model, writer);
     const auto bytes = writer.bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -83,7 +83,8 @@ inline FitResult fit_rows(const std::vector<PlainRow>& rows, const Options& opti
 }
 
 inline std::string bytes_of(const Model& model) {
-    Writer writer;
+    QuietContext quiet;
+    Writer writer(quiet);
     encode(model, writer);
     return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
 }

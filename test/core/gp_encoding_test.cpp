@@ -259,7 +259,8 @@ TEST(PointEncoder, UnknownValuesEndWhatIsKnown) {
 }
 
 std::string bytes_of(const Encoding& encoding) {
-    Writer writer;
+    QuietContext quiet;
+    Writer writer(quiet);
     encoding.encode(writer);
     return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
 }

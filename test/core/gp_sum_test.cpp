@@ -493,7 +493,8 @@ TEST(SumTraining, LearnsASmoothFunction) {
 }
 
 std::string bytes_of(const SumModel& model) {
-    Writer writer;
+    QuietContext quiet;
+    Writer writer(quiet);
     model.encode(writer);
     return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
 }
@@ -575,7 +576,8 @@ TEST(SumTraining, MembersHaveGridsOfTheirOwn) {
     EXPECT_FALSE(member.features()[3].shift.has_value());
     shifts.push_back(0.5);
     const Encoding direct(data.views(), data.target, {}, 6, shifts, Outside::clamp, context);
-    Writer a, b;
+    QuietContext quiet;
+    Writer a(quiet), b(quiet);
     member.encode(a);
     direct.encode(b);
     EXPECT_TRUE(std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end()));

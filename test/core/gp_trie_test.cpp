@@ -341,7 +341,8 @@ TEST(DistinctRows, HaveTheLikelihoodOfTheRows) {
 }
 
 std::string bytes_of(const Trie& trie) {
-    Writer writer;
+    QuietContext quiet;
+    Writer writer(quiet);
     trie.encode(writer);
     return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
 }

@@ -34,11 +34,16 @@ Model some_model(uint64_t seed) {
     return model;
 }
 
-Model decode_bytes(const std::string& bytes) {
-    Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())));
+Model decode_bytes(const std::string& bytes, RunContext& context) {
+    Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())), context);
     Model model = decode(reader);
     reader.finish();
     return model;
+}
+
+Model decode_bytes(const std::string& bytes) {
+    QuietContext quiet;
+    return decode_bytes(bytes, quiet);
 }
 
 TEST(BoostedModel, RoundTrip) {
@@ -88,11 +93,68 @@ TEST(BoostedModel, DamagedBytesAreRefusedOrHarmless) {
         std::vector<double> features(copy->features.size());
         for (double& x : features) x = random.chance(0.2) ? null_number : 9 * random.unit() - 2;
         const double walked = predict_by_walking(*copy, features);
-        EXPECT_EQ(Predictor(*copy)(features), walked);
-        EXPECT_FALSE(to_sql(*copy).empty());
-        feature_importance(*copy);
+        QuietContext quiet;
+        EXPECT_EQ(Predictor(*copy, quiet)(features), walked);
+        EXPECT_GT(sql_length(*copy, quiet), 0u);
+        feature_importance(*copy, quiet);
     }
     EXPECT_GT(accepted, 1000);
+}
+
+// Numbers and categories; as many nodes and labels as it takes to poll several times.
+Model large_model() {
+    Model model;
+    model.features = {{"x", "double precision", false, {}}, {"label", "text", true, {}}};
+    for (int i = 0; i < 2000; i++) model.features[1].categories.push_back(format("%06d", i) + std::string(200, 'x'));
+    for (int t = 0; t < 1000; t++) {
+        Node number, category, leaf;
+        number.left = 1;
+        number.right = 2;
+        number.feature = 0;
+        number.threshold = t;
+        category.left = 3;
+        category.right = 4;
+        category.feature = 1;
+        for (uint32_t code = 0; code < 200; code++) category.categories.push_back(code);
+        model.trees.push_back({number, category, leaf, leaf, leaf});
+    }
+    return model;
+}
+
+// Everything that reads a model stops when it is told to, and counts what it takes.
+TEST(BoostedModel, LargeModelsCanBeCancelledAndCount) {
+    const Model model = large_model();
+    const std::string bytes = bytes_of(model);
+    const auto use = [&](RunContext& context) {
+        Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())), context);
+        const Model copy = decode(reader);
+        const uint64_t decoded = context.memory().used();
+        EXPECT_GT(decoded, 1000 * (sizeof(Tree) + 5 * sizeof(Node) + 200 * sizeof(uint32_t)) + 2000 * 206);
+        const Predictor predictor(copy, context);
+        EXPECT_GT(context.memory().used(), decoded + 1000 * 3 * sizeof(double));
+        std::string sql(sql_length(copy, context), ' ');
+        write_sql(copy, sql.data(), context);
+        return decoded;
+    };
+    QuietContext quiet;
+    const uint64_t decoded = use(quiet);
+    EXPECT_EQ(quiet.memory().used(), 0u);
+    QuietContext small(1, decoded - 1);
+    EXPECT_EQ(caught([&] { use(small); }).code, ErrorCode::memory_limit);
+    const auto cancelled = [&](auto&& body) {
+        for (uint64_t polls = 0;; polls++) {
+            ImpatientContext impatient(polls);
+            try {
+                body(impatient);
+            } catch (const Cancelled&) {
+                continue;
+            }
+            return polls;
+        }
+    };
+    EXPECT_GT(cancelled([&](RunContext& context) { decode_bytes(bytes, context); }), 3u);
+    EXPECT_GT(cancelled([&](RunContext& context) { Predictor(model, context); }), 0u);
+    EXPECT_GT(cancelled([&](RunContext& context) { sql_length(model, context); }), 100u);
 }
 
 struct Damage {
@@ -178,7 +240,8 @@ TEST(BoostedModel, ImportanceAddsUp) {
     const Model model = some_model(1);
     double gain = 0, expected = 0;
     int64_t splits = 0, inner = 0;
-    for (const Importance& entry : feature_importance(model)) {
+    QuietContext quiet;
+    for (const Importance& entry : feature_importance(model, quiet)) {
         gain += entry.gain;
         splits += entry.splits;
     }

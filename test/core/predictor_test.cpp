@@ -31,7 +31,8 @@ TEST(Predictor, EqualsWalking) {
         options.max_leaves = seed % 3 == 0 ? 32 : seed % 3 == 1 ? 64 : 90;
         options.min_leaf_rows = 1;
         const Model model = fit_plain(random_data(shape, seed), options);
-        Predictor predict(model);
+        QuietContext quiet;
+        Predictor predict(model, quiet);
         Random random(seed);
         for (int i = 0; i < 500; i++) {
             std::vector<double> x;
@@ -56,7 +57,8 @@ TEST(Predictor, ThresholdsAreExact) {
         right.value = 100;
         model.trees.push_back({node, left, right});
     }
-    Predictor predict(model);
+    QuietContext quiet;
+    Predictor predict(model, quiet);
     const auto at = [&](double x) {
         EXPECT_EQ(predict(std::vector{x}), predict_by_walking(model, std::vector{x}));
         return predict(std::vector{x});
@@ -74,7 +76,8 @@ TEST(Predictor, ThresholdsAreExact) {
 TEST(Predictor, WithoutTreesThereIsTheBase) {
     Model model;
     model.base = 3.5;
-    EXPECT_EQ(Predictor(model)({}), 3.5);
+    QuietContext quiet;
+    EXPECT_EQ(Predictor(model, quiet)({}), 3.5);
 }
 
 // What training did to the residuals is what prediction adds up.
@@ -86,7 +89,8 @@ TEST(Predictor, AgreesWithTheTrainingLoss) {
     Options options;
     options.trees = 30;
     const Model model = fit_plain(data, options);
-    Predictor predict(model);
+    QuietContext quiet;
+    Predictor predict(model, quiet);
     double train = 0, holdout = 0;
     for (size_t row = 0; row < data.rows; row++) {
         const double r = data.target_of(row) - predict(data.features_of(row));

@@ -31,7 +31,8 @@ std::string corruption(const std::function<void()>& read) {
 }
 
 TEST(Serial, RoundTrip) {
-    Writer writer;
+    QuietContext quiet;
+    Writer writer(quiet);
     writer.put(uint8_t{200});
     writer.put(int8_t{-3});
     writer.put(uint16_t{0xbeef});
@@ -70,8 +71,44 @@ TEST(Serial, RoundTrip) {
     reader.finish();
 }
 
+TEST(Serial, ReadingAndWritingPollAndCount) {
+    QuietContext quiet;
+    Writer writer(quiet);
+    for (uint64_t i = 0; i < 500'000; i++) writer.put(i);
+    EXPECT_GE(quiet.memory().used(), writer.bytes().size());
+    const auto read = [&](RunContext& context) {
+        Reader reader(writer.bytes(), context);
+        while (reader.remaining() > 0) reader.get<uint64_t>();
+    };
+    read(quiet);
+    for (const uint64_t polls : {0, 1, 5}) {
+        ImpatientContext impatient(polls);
+        EXPECT_THROW(read(impatient), Cancelled);
+        ImpatientContext another(polls);
+        Writer copy(another);
+        EXPECT_THROW(
+            {
+                for (size_t i = 0; i < 500'000; i++) copy.put(i);
+            },
+            Cancelled);
+    }
+    Writer text(quiet);
+    text.put(std::string_view("twelve bytes"));
+    QuietContext small(1, 20);
+    Reader reader(text.bytes(), small);
+    EXPECT_EQ(reader.get_string(), "twelve bytes");
+    EXPECT_EQ(small.memory().used(), 12U);
+    EXPECT_EQ(caught([&] { reader.hold(9); }).code, ErrorCode::memory_limit);
+    {
+        const Reservation held = reader.held();
+        EXPECT_EQ(small.memory().used(), 12U);
+    }
+    EXPECT_EQ(small.memory().used(), 0U);
+}
+
 TEST(Serial, LittleEndianOnEveryMachine) {
-    Writer writer;
+    QuietContext quiet;
+    Writer writer(quiet);
     writer.put(uint32_t{0x01020304});
     writer.put(1.0);
     writer.put(std::string_view("ab"));
@@ -80,7 +117,8 @@ TEST(Serial, LittleEndianOnEveryMachine) {
 }
 
 TEST(Serial, EveryTruncationIsRefused) {
-    Writer writer;
+    QuietContext quiet;
+    Writer writer(quiet);
     writer.put(uint64_t{5});
     writer.put(std::string_view("abc"));
     writer.put(2.5);
@@ -100,7 +138,8 @@ TEST(Serial, EveryTruncationIsRefused) {
 
 TEST(Serial, HostileBytesAreRefused) {
     EXPECT_EQ(corruption([] { Reader(bytes_of({2})).get_bool(); }), "A boolean has the value 2.");
-    Writer writer;
+    QuietContext quiet;
+    Writer writer(quiet);
     writer.put(std::nan(""));
     EXPECT_EQ(corruption([&] { Reader(writer.bytes()).get_finite(); }), "A number that must be finite is not.");
     const std::vector<std::byte> huge = bytes_of({255, 255, 255, 255, 'a', 'b'});
@@ -142,18 +181,20 @@ TEST(Serial, RandomBytes) {
 }
 
 TEST(Serial, CountsBeyond32BitsAreRefused) {
-    Writer writer;
+    QuietContext quiet;
+    Writer writer(quiet);
     const Caught error = caught([&] { writer.put_count(size_t{1} << 32); });
     EXPECT_EQ(error.code, ErrorCode::limit_exceeded);
     EXPECT_EQ(error.message, "a model holds lists of at most 4294967295 elements, this one has 4294967296");
 }
 
 TEST(Envelope, GivesBackWhatWasPutIn) {
+    QuietContext quiet;
     const std::vector<std::byte> payload(5, std::byte{1}), note(3, std::byte{2});
     Digest digest;
     for (size_t i = 0; i < digest.size(); i++) digest[i] = static_cast<std::byte>(i);
-    const std::vector<std::byte> bytes = make_envelope(ModelKind::gaussian_process, digest, payload, note);
-    const Envelope envelope = open_envelope(bytes);
+    const Writer writer = make_envelope(ModelKind::gaussian_process, digest, payload, note, quiet);
+    const Envelope envelope = open_envelope(writer.bytes());
     EXPECT_EQ(envelope.kind, ModelKind::gaussian_process);
     EXPECT_EQ(envelope.digest, digest);
     EXPECT_EQ(envelope.portable.size(), envelope_header_size + payload.size());
@@ -162,8 +203,10 @@ TEST(Envelope, GivesBackWhatWasPutIn) {
 }
 
 TEST(Envelope, RefusesEveryShorterLength) {
-    const std::vector<std::byte> bytes = make_envelope(ModelKind::boosted_trees, {}, std::vector<std::byte>(4), {});
-    for (size_t n = 0; n < bytes.size(); n++) EXPECT_THROW(open_envelope(std::span(bytes).first(n)), Error) << n;
+    QuietContext quiet;
+    const Writer writer = make_envelope(ModelKind::boosted_trees, {}, std::vector<std::byte>(4), {}, quiet);
+    const std::span<const std::byte> bytes = writer.bytes();
+    for (size_t n = 0; n < bytes.size(); n++) EXPECT_THROW(open_envelope(bytes.first(n)), Error) << n;
 }
 
 } // namespace

@@ -8,6 +8,13 @@
 namespace btml::boosting::test {
 namespace {
 
+std::string to_sql(const Model& model) {
+    QuietContext context;
+    std::string sql(sql_length(model, context), ' ');
+    write_sql(model, sql.data(), context);
+    return sql;
+}
+
 Model model_of(Feature feature, Node root) {
     Model model;
     model.base = 0.1;

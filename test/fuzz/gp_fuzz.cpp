@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         QuietContext context(1, uint64_t{1} << 30);
         gp::Trie trie = gp::Trie::decode(reader, context);
         reader.finish();
-        Writer writer;
+        Writer writer(context);
         encoding.encode(writer);
         trie.encode(writer);
         if (!std::equal(bytes.begin(), bytes.end(), writer.bytes().begin(), writer.bytes().end())) std::abort();

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         Reader reader(bytes);
         gp::Model model = gp::decode(reader, context);
         reader.finish();
-        Writer writer;
+        Writer writer(context);
         gp::encode(model, writer);
         if (!std::equal(bytes.begin(), bytes.end(), writer.bytes().begin(), writer.bytes().end())) std::abort();
         use(model, context);

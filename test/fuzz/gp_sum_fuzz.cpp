@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         QuietContext context(1, uint64_t{1} << 28);
         gp::SumModel model = gp::SumModel::decode(reader, context);
         reader.finish();
-        Writer writer;
+        Writer writer(context);
         model.encode(writer);
         if (!std::equal(bytes.begin(), bytes.end(), writer.bytes().begin(), writer.bytes().end())) std::abort();
         const std::vector<double> point(model.encoding().features().size(), 0.5);

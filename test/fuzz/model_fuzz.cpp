@@ -9,23 +9,25 @@ using namespace btml;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
+    QuietContext context;
     try {
-        Reader reader(bytes);
+        Reader reader(bytes, context);
         const boosting::Model model = boosting::decode(reader);
         reader.finish();
-        Writer writer;
+        Writer writer(context);
         boosting::encode(model, writer);
         if (!std::equal(bytes.begin(), bytes.end(), writer.bytes().begin(), writer.bytes().end())) std::abort();
         const std::vector<double> features(model.features.size(), 0.5);
-        const double fast = boosting::Predictor(model)(features);
+        const double fast = boosting::Predictor(model, context)(features);
         const double plain = boosting::predict_by_walking(model, features);
         if (std::bit_cast<uint64_t>(fast) != std::bit_cast<uint64_t>(plain) && fast == fast) std::abort();
-        boosting::to_sql(model);
+        std::string sql(boosting::sql_length(model, context), ' ');
+        boosting::write_sql(model, sql.data(), context);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::corrupt_model) std::abort();
     }
     try {
-        open_envelope(bytes);
+        open_envelope(bytes, context);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::corrupt_model) std::abort();
     }

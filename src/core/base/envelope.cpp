@@ -4,18 +4,17 @@ namespace btml {
 
 static constexpr uint32_t magic = 0x4c4d5442; // "BTML" as little-endian bytes
 
-std::vector<std::byte> make_envelope(ModelKind kind, const Digest& digest, std::span<const std::byte> payload,
-                                     std::span<const std::byte> note) {
-    Writer header;
-    header.put(magic);
-    header.put(model_format);
-    header.put(static_cast<uint16_t>(kind));
-    header.put(static_cast<uint64_t>(payload.size()));
-    std::vector<std::byte> bytes(header.bytes().begin(), header.bytes().end());
-    bytes.insert(bytes.end(), digest.begin(), digest.end());
-    bytes.insert(bytes.end(), payload.begin(), payload.end());
-    bytes.insert(bytes.end(), note.begin(), note.end());
-    return bytes;
+Writer make_envelope(ModelKind kind, const Digest& digest, std::span<const std::byte> payload,
+                     std::span<const std::byte> note, RunContext& context) {
+    Writer writer(context);
+    writer.put(magic);
+    writer.put(model_format);
+    writer.put(static_cast<uint16_t>(kind));
+    writer.put(static_cast<uint64_t>(payload.size()));
+    writer.append(digest);
+    writer.append(payload);
+    writer.append(note);
+    return writer;
 }
 
 Envelope open_envelope(std::span<const std::byte> bytes) {

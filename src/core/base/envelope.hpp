@@ -24,8 +24,8 @@ struct Envelope {
     std::span<const std::byte> note;
 };
 
-std::vector<std::byte> make_envelope(ModelKind kind, const Digest& digest, std::span<const std::byte> payload,
-                                     std::span<const std::byte> note);
+Writer make_envelope(ModelKind kind, const Digest& digest, std::span<const std::byte> payload,
+                     std::span<const std::byte> note, RunContext& context);
 
 // Error corrupt_model unless magic, format, kind and length are right. Whoever can compute digests checks that one.
 Envelope open_envelope(std::span<const std::byte> bytes);

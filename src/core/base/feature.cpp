@@ -9,6 +9,7 @@ static Feature decode_feature(Reader& reader) {
     feature.categorical = reader.get_bool();
     const size_t count = reader.get_count(sizeof(uint32_t));
     if (count > 0 && !feature.categorical) corrupt_model("A numeric feature has categories.");
+    reader.hold(count * sizeof(std::string));
     feature.categories.reserve(count);
     for (size_t i = 0; i < count; i++) {
         feature.categories.push_back(reader.get_string());

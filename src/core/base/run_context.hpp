@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace btml {
 
@@ -34,6 +35,34 @@ class MemoryBudget {
     std::atomic<uint64_t> used_{0};
 };
 
+// Bytes held against a budget on behalf of what cannot count by itself, such as containers of the standard library.
+class Reservation {
+  public:
+    // Error memory_limit, as of MemoryBudget::acquire.
+    Reservation(MemoryBudget& budget, const char* what, uint64_t bytes = 0) : budget_(&budget), what_(what) {
+        grow(bytes);
+    }
+    ~Reservation() { budget_->release(bytes_); }
+    Reservation(Reservation&& other) noexcept
+        : budget_(other.budget_), what_(other.what_), bytes_(std::exchange(other.bytes_, 0)) {}
+    Reservation& operator=(Reservation&& other) noexcept {
+        std::swap(budget_, other.budget_);
+        std::swap(what_, other.what_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+
+    void grow(uint64_t bytes) {
+        budget_->acquire(bytes, what_);
+        bytes_ += bytes;
+    }
+
+  private:
+    MemoryBudget* budget_;
+    const char* what_;
+    uint64_t bytes_ = 0;
+};
+
 class RunContext {
   public:
     RunContext(uint64_t memory_limit_bytes, int threads) : memory_(memory_limit_bytes), threads_(threads) {}
@@ -51,12 +80,23 @@ class RunContext {
     void poll() {
         if (!keep_going()) throw Cancelled{};
     }
+    // Main thread only. Counts work of about 10 ns a unit, such as a byte read or written, and polls when it adds up.
+    void worked(uint64_t units) {
+        since_poll_ += units;
+        if (since_poll_ < units_between_polls) [[likely]]
+            return;
+        since_poll_ = 0;
+        poll();
+    }
     MemoryBudget& memory() noexcept { return memory_; }
     int threads() const noexcept { return threads_; }
 
   private:
+    static constexpr uint64_t units_between_polls = uint64_t{1} << 18;
+
     MemoryBudget memory_;
     const int threads_;
+    uint64_t since_poll_ = 0;
 };
 
 // The host of tests and benchmarks: never cancels, shows nothing.

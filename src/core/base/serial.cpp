@@ -1,14 +1,23 @@
 #include "core/base/serial.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace btml {
 
+void Writer::append(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return;
+    const size_t begin = bytes_.size();
+    bytes_.reserve(begin + bytes.size());
+    bytes_.resize(begin + bytes.size());
+    std::memcpy(bytes_.data() + begin, bytes.data(), bytes.size());
+    context_.worked(bytes.size());
+}
+
 void Writer::put(std::string_view text) {
     put_count(text.size());
-    const auto* first = reinterpret_cast<const std::byte*>(text.data());
-    bytes_.insert(bytes_.end(), first, first + text.size());
+    append(std::as_bytes(std::span(text)));
 }
 
 void Writer::put_count(size_t count) {
@@ -27,6 +36,7 @@ std::span<const std::byte> Reader::take(size_t length) {
         corrupt_model(format("It ends early: %zu bytes are left where %zu are needed.", rest_.size(), length));
     const auto field = rest_.first(length);
     rest_ = rest_.subspan(length);
+    if (context_) context_->worked(length);
     return field;
 }
 
@@ -44,6 +54,7 @@ double Reader::get_finite() {
 
 std::string Reader::get_string() {
     const std::span<const std::byte> text = take(get_count(1));
+    hold(text.size());
     return {reinterpret_cast<const char*>(text.data()), text.size()};
 }
 

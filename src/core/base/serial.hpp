@@ -1,25 +1,30 @@
 // Portable bytes: little-endian, bounds-checked. A Reader treats its input as hostile.
 #pragma once
 
-#include "core/base/error.hpp"
+#include "core/base/buffer.hpp"
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstdint>
-#include <cstring>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace btml {
 
+// Its bytes are counted against the memory of the context, which is polled while they are written.
 class Writer {
   public:
+    explicit Writer(RunContext& context) : context_(context), bytes_(context.memory(), "the bytes of a model") {}
+
     template <std::integral T>
     void put(T value) {
         const auto bits = static_cast<std::make_unsigned_t<T>>(value);
-        for (size_t i = 0; i < sizeof(T); i++) bytes_.push_back(static_cast<std::byte>(bits >> (8 * i)));
+        std::array<std::byte, sizeof(T)> field;
+        for (size_t i = 0; i < sizeof(T); i++) field[i] = static_cast<std::byte>(bits >> (8 * i));
+        append(field);
     }
     void put(bool value) { put(static_cast<uint8_t>(value)); }
     void put(double value) { put(std::bit_cast<uint64_t>(value)); }
@@ -28,15 +33,22 @@ class Writer {
     // A count (32 bits), to be followed by as many elements.
     void put_count(size_t count);
 
-    std::span<const std::byte> bytes() const { return bytes_; }
+    void append(std::span<const std::byte> bytes);
+
+    std::span<const std::byte> bytes() const { return bytes_.span(); }
 
   private:
-    std::vector<std::byte> bytes_;
+    RunContext& context_;
+    Buffer<std::byte> bytes_;
 };
 
 class Reader {
   public:
+    // Of a few bytes.
     explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}
+    // Polls while it reads, and counts what hold() is told and every string against the memory of the context.
+    Reader(std::span<const std::byte> bytes, RunContext& context)
+        : rest_(bytes), context_(&context), held_(std::in_place, context.memory(), "a decoded model") {}
 
     template <std::integral T>
     T get() {
@@ -56,6 +68,13 @@ class Reader {
     // count allocates nothing.
     size_t get_count(size_t least_bytes);
 
+    // Counts memory that what is being decoded takes beside the strings; to be called before it is taken.
+    void hold(uint64_t bytes) {
+        if (held_) held_->grow(bytes);
+    }
+    // All that was counted, for whoever keeps what was decoded.
+    Reservation held() { return std::move(*held_); }
+
     size_t remaining() const noexcept { return rest_.size(); }
     // Error corrupt_model unless everything was read.
     void finish() const;
@@ -64,6 +83,8 @@ class Reader {
     std::span<const std::byte> take(size_t length);
 
     std::span<const std::byte> rest_;
+    RunContext* context_ = nullptr;
+    std::optional<Reservation> held_;
 };
 
 // Error corrupt_model with this detail.

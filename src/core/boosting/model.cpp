@@ -125,7 +125,9 @@ Node decode_node(Reader& reader, const std::vector<Feature>& features) {
     node.null_left = reader.get_bool();
     const Feature& feature = features[static_cast<size_t>(node.feature)];
     if (feature.categorical) {
-        node.categories.resize(reader.get_count(sizeof(uint32_t)));
+        const size_t count = reader.get_count(sizeof(uint32_t));
+        reader.hold(count * sizeof(uint32_t));
+        node.categories.resize(count);
         for (size_t i = 0; i < node.categories.size(); i++) {
             node.categories[i] = reader.get<uint32_t>();
             if (node.categories[i] >= feature.categories.size() ||
@@ -145,7 +147,8 @@ Tree decode_tree(Reader& reader, const std::vector<Feature>& features) {
     const size_t count = reader.get_count(least_node_bytes);
     if (count == 0 || count > static_cast<size_t>(INT32_MAX)) corrupt_model(format("A tree has %zu nodes.", count));
     Tree tree;
-    // Growing by doubling keeps what a hostile count can allocate in proportion to the bytes that are there.
+    reader.hold(count * sizeof(Node));
+    tree.reserve(count);
     for (size_t i = 0; i < count; i++) tree.push_back(decode_node(reader, features));
     for (size_t i = 0; i < count; i++) {
         const int32_t left = tree[i].left, right = tree[i].right;
@@ -209,21 +212,27 @@ Model decode(Reader& reader) {
     model.holdout_rows = reader.get<uint64_t>();
     model.rows_skipped = reader.get<uint64_t>();
     const size_t trees = reader.get_count(sizeof(uint32_t) + least_node_bytes);
+    reader.hold(trees * sizeof(Tree));
+    model.trees.reserve(trees);
     for (size_t i = 0; i < trees; i++) model.trees.push_back(decode_tree(reader, model.features));
     const size_t entries = reader.get_count(sizeof(double) + 1);
+    reader.hold(entries * sizeof(LogEntry));
+    model.log.reserve(entries);
     for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader));
     return model;
 }
 
-std::vector<Importance> feature_importance(const Model& model) {
+std::vector<Importance> feature_importance(const Model& model, RunContext& context) {
     std::vector<Importance> importance(model.features.size());
-    for (const Tree& tree : model.trees)
+    for (const Tree& tree : model.trees) {
+        context.worked(tree.size());
         for (const Node& node : tree) {
             if (node.is_leaf()) continue;
             Importance& entry = importance[static_cast<size_t>(node.feature)];
             entry.gain += node.gain;
             entry.splits++;
         }
+    }
     return importance;
 }
 

@@ -96,6 +96,6 @@ struct Importance {
     double gain = 0;
     int64_t splits = 0;
 };
-std::vector<Importance> feature_importance(const Model& model);
+std::vector<Importance> feature_importance(const Model& model, RunContext& context);
 
 } // namespace btml::boosting

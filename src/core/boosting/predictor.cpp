@@ -1,5 +1,6 @@
 #include "core/boosting/predictor.hpp"
 
+#include "core/base/buffer.hpp"
 #include "core/base/number.hpp"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ class Predictor::Scorer {
 
 namespace {
 
+constexpr char what[] = "a model ready to predict";
 constexpr size_t mask_limit = size_t{8} << 20; // bytes of masks that still stay near the processor
 
 // The categories' count where x is not one of them.
@@ -36,11 +38,26 @@ bool goes_left(const Node& node, const Feature& feature, double x) {
 // Nodes of all trees side by side, walked from root to leaf.
 class WalkScorer : public Predictor::Scorer {
   public:
-    explicit WalkScorer(const Model& model) : base_(model.base) {
+    WalkScorer(const Model& model, RunContext& context)
+        : base_(model.base),
+          roots_(context.memory(), what),
+          nodes_(context.memory(), what),
+          codes_(context.memory(), what) {
+        size_t nodes = 0, codes = 0;
+        for (const Tree& tree : model.trees) {
+            nodes += tree.size();
+            for (const Node& node : tree) codes += node.categories.size();
+            context.worked(tree.size());
+        }
+        nodes_.reserve(nodes);
+        codes_.reserve(codes);
         for (const Tree& tree : model.trees) {
             const auto first = static_cast<uint32_t>(nodes_.size());
             roots_.push_back(first);
-            for (const Node& node : tree) add(node, model, first);
+            for (const Node& node : tree) {
+                add(node, model, first);
+                context.worked(sizeof(Compact) + node.categories.size());
+            }
         }
     }
 
@@ -78,7 +95,7 @@ class WalkScorer : public Predictor::Scorer {
             compact.categories = static_cast<uint32_t>(feature.categories.size());
             compact.first_code = static_cast<uint32_t>(codes_.size());
             compact.codes = static_cast<uint32_t>(node.categories.size());
-            codes_.insert(codes_.end(), node.categories.begin(), node.categories.end());
+            for (const uint32_t code : node.categories) codes_.push_back(code);
         }
         nodes_.push_back(compact);
     }
@@ -86,15 +103,94 @@ class WalkScorer : public Predictor::Scorer {
         if (is_null(x)) return node.null_left;
         if (!node.categorical) return sql_less(x, node.number);
         const size_t code = category_of(x, node.categories);
-        const auto codes = std::span(codes_).subspan(node.first_code, node.codes);
+        const auto codes = codes_.span().subspan(node.first_code, node.codes);
         return code < node.categories && std::binary_search(codes.begin(), codes.end(), static_cast<uint32_t>(code));
     }
 
     const double base_;
-    std::vector<uint32_t> roots_;
-    std::vector<Compact> nodes_;
-    std::vector<uint32_t> codes_;
+    Buffer<uint32_t> roots_;
+    Buffer<Compact> nodes_;
+    Buffer<uint32_t> codes_;
 };
+
+// Lines of masks of one feature: one per interval between thresholds, or per category that some node names and one for
+// all others; then NULL's.
+struct Lane {
+    size_t feature = 0;
+    bool used = false, categorical = false, nan = false;
+    std::vector<double> thresholds; // ascending and distinct; NaN, if any, left out
+    size_t intervals = 0;           // thresholds + 1, NaN included
+    std::vector<uint32_t> line_of;  // by code; the last entry is for codes that no node names
+    size_t first_line = 0;
+
+    Lane(const Model& model, size_t f) : feature(f), categorical(model.features[f].categorical) {
+        if (categorical) line_of.assign(model.features[f].categories.size() + size_t{1}, UINT32_MAX);
+    }
+    void add(const Node& node) {
+        used = true;
+        for (const uint32_t code : node.categories) line_of[code] = 0;
+        if (categorical) return;
+        if (std::isnan(node.threshold))
+            nan = true;
+        else
+            thresholds.push_back(node.threshold);
+    }
+    // After the nodes.
+    void number_lines() {
+        std::sort(thresholds.begin(), thresholds.end());
+        thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
+        intervals = thresholds.size() + 1 + nan;
+        uint32_t next = 0;
+        for (uint32_t& line : line_of)
+            if (line == 0) line = next++;
+        for (uint32_t& line : line_of) line = std::min(line, next);
+    }
+
+    size_t lines() const { return (categorical ? line_of.back() + size_t{1} : intervals) + 1; }
+    size_t null_line() const { return lines() - 1; }
+    size_t line(double x) const {
+        if (is_null(x)) return null_line();
+        if (categorical) return line_of[category_of(x, line_of.size() - 1)];
+        if (std::isnan(x)) return intervals - 1;
+        size_t rank = 0;
+        for (size_t left = thresholds.size(); left > 0;) { // the number of thresholds ≤ x
+            const size_t half = (left + 1) / 2;
+            rank = thresholds[rank + half - 1] <= x ? rank + half : rank;
+            left -= half;
+        }
+        return rank;
+    }
+};
+
+// Of the features that some node splits, one after the other.
+struct Lanes {
+    Reservation held;
+    std::vector<Lane> lanes;
+    size_t lines = 0;
+};
+
+Lanes make_lanes(const Model& model, RunContext& context) {
+    Lanes made{{context.memory(), what}, {}};
+    for (size_t f = 0; f < model.features.size(); f++) {
+        made.held.grow(sizeof(Lane) + sizeof(uint32_t) * model.features[f].categories.size());
+        made.lanes.emplace_back(model, f);
+    }
+    for (const Tree& tree : model.trees) {
+        made.held.grow(sizeof(double) * tree.size());
+        for (const Node& node : tree) {
+            if (!node.is_leaf()) made.lanes[static_cast<size_t>(node.feature)].add(node);
+            context.worked(sizeof(Node) + node.categories.size());
+        }
+    }
+    std::erase_if(made.lanes, [](const Lane& lane) { return !lane.used; });
+    for (Lane& lane : made.lanes) {
+        lane.number_lines();
+        context.worked(sizeof(Lane) * (lane.thresholds.size() + lane.line_of.size()));
+        lane.first_line = made.lines;
+        made.lines += lane.lines();
+    }
+    return made;
+}
 
 // Bits of a tree's leaves, numbered from left to right. A row's leaf is the first that no node on the way denies: a
 // node whose condition is false denies the leaves on its left (Lucchese et al.: QuickScorer, SIGIR 2015). What a
@@ -104,27 +200,28 @@ template <class Word>
 class MaskScorer : public Predictor::Scorer {
   public:
     // Bytes of masks that a model needs.
-    static size_t mask_bytes(const Model& model) {
-        size_t lines = 0;
-        for (size_t f = 0; f < model.features.size(); f++) {
-            const Lane lane = make_lane(model, f);
-            lines += lane.used ? lane.lines() : 0;
-        }
+    static size_t mask_bytes(const Model& model, size_t lines) {
         return lines * padded(model.trees.size()) * sizeof(Word);
     }
 
-    explicit MaskScorer(const Model& model)
-        : base_(model.base), trees_(model.trees.size()), width_(padded(model.trees.size())) {
-        number_leaves(model);
-        for (size_t f = 0; f < model.features.size(); f++) {
-            Lane lane = make_lane(model, f);
-            if (!lane.used) continue;
-            lane.first_line = masks_.size() / width_;
-            masks_.resize(masks_.size() + lane.lines() * width_, ~Word{0});
-            fill(model, f, lane);
-            lanes_.push_back(std::move(lane));
+    MaskScorer(const Model& model, Lanes made, RunContext& context)
+        : base_(model.base),
+          trees_(model.trees.size()),
+          width_(padded(model.trees.size())),
+          held_(std::move(made.held)),
+          lanes_(std::move(made.lanes)),
+          masks_(context.memory(), what, made.lines * width_, ~Word{0}),
+          values_(context.memory(), what, width_ * leaves, 0.0),
+          lines_(lanes_.size()) {
+        std::vector<const Lane*> lane_of(model.features.size());
+        for (const Lane& lane : lanes_) lane_of[lane.feature] = &lane;
+        for (size_t t = 0; t < trees_; t++) {
+            const std::vector<Word> denied = number_leaves(model.trees[t], t);
+            for (size_t i = 0; i < denied.size(); i++) {
+                const Node& node = model.trees[t][i];
+                if (!node.is_leaf()) deny(node, *lane_of[static_cast<size_t>(node.feature)], t, denied[i], context);
+            }
         }
-        lines_.resize(lanes_.size());
     }
 
     double score(std::span<const double> features) override {
@@ -149,113 +246,53 @@ class MaskScorer : public Predictor::Scorer {
 
     static size_t padded(size_t trees) { return (trees + step - 1) / step * step; }
 
-    // Lines of masks of one feature: one per interval between thresholds, or per category that some node names and one
-    // for all others; then NULL's.
-    struct Lane {
-        size_t feature = 0;
-        bool used = false, categorical = false;
-        std::vector<double> thresholds; // ascending and distinct; NaN, if any, left out
-        size_t intervals = 0;           // thresholds + 1, NaN included
-        std::vector<uint32_t> line_of;  // by code; the last entry is for codes that no node names
-        size_t first_line = 0;
-
-        size_t lines() const { return (categorical ? line_of.back() + size_t{1} : intervals) + 1; }
-        size_t null_line() const { return lines() - 1; }
-        size_t line(double x) const {
-            if (is_null(x)) return null_line();
-            if (categorical) return line_of[category_of(x, line_of.size() - 1)];
-            if (std::isnan(x)) return intervals - 1;
-            size_t rank = 0;
-            for (size_t left = thresholds.size(); left > 0;) { // the number of thresholds ≤ x
-                const size_t half = (left + 1) / 2;
-                rank = thresholds[rank + half - 1] <= x ? rank + half : rank;
-                left -= half;
+    // By node: the leaves on its left.
+    std::vector<Word> number_leaves(const Tree& tree, size_t t) {
+        // Children come after their parents: count leaves from the back, then hand out numbers from the front.
+        std::vector<uint32_t> below(tree.size(), 1), first(tree.size(), 0);
+        for (size_t i = tree.size(); i-- > 0;)
+            if (!tree[i].is_leaf())
+                below[i] = below[static_cast<size_t>(tree[i].left)] + below[static_cast<size_t>(tree[i].right)];
+        std::vector<Word> denied(tree.size(), 0);
+        for (size_t i = 0; i < tree.size(); i++) {
+            if (tree[i].is_leaf()) {
+                values_[t * leaves + first[i]] = tree[i].value;
+                continue;
             }
-            return rank;
+            const auto left = static_cast<size_t>(tree[i].left), right = static_cast<size_t>(tree[i].right);
+            first[left] = first[i];
+            first[right] = first[i] + below[left];
+            denied[i] = ((Word{1} << below[left]) - 1) << first[left];
         }
-    };
-
-    static Lane make_lane(const Model& model, size_t feature) {
-        Lane lane;
-        lane.feature = feature;
-        lane.categorical = model.features[feature].categorical;
-        bool nan = false;
-        const auto categories = static_cast<uint32_t>(model.features[feature].categories.size());
-        if (lane.categorical) lane.line_of.assign(categories + size_t{1}, UINT32_MAX);
-        for (const Tree& tree : model.trees)
-            for (const Node& node : tree) {
-                if (node.is_leaf() || static_cast<size_t>(node.feature) != feature) continue;
-                lane.used = true;
-                for (const uint32_t code : node.categories) lane.line_of[code] = 0;
-                if (lane.categorical) continue;
-                if (std::isnan(node.threshold))
-                    nan = true;
-                else
-                    lane.thresholds.push_back(node.threshold);
-            }
-        std::sort(lane.thresholds.begin(), lane.thresholds.end());
-        lane.thresholds.erase(std::unique(lane.thresholds.begin(), lane.thresholds.end()), lane.thresholds.end());
-        lane.intervals = lane.thresholds.size() + 1 + nan;
-        uint32_t next = 0;
-        for (uint32_t& line : lane.line_of)
-            if (line == 0) line = next++;
-        for (uint32_t& line : lane.line_of) line = std::min(line, next);
-        return lane;
+        return denied;
     }
 
-    void number_leaves(const Model& model) {
-        values_.assign(width_ * leaves, 0);
-        denied_.resize(trees_);
-        for (size_t t = 0; t < trees_; t++) {
-            const Tree& tree = model.trees[t];
-            // Children come after their parents: count leaves from the back, then hand out numbers from the front.
-            std::vector<uint32_t> below(tree.size(), 1), first(tree.size(), 0);
-            for (size_t i = tree.size(); i-- > 0;)
-                if (!tree[i].is_leaf())
-                    below[i] = below[static_cast<size_t>(tree[i].left)] + below[static_cast<size_t>(tree[i].right)];
-            denied_[t].assign(tree.size(), 0);
-            for (size_t i = 0; i < tree.size(); i++) {
-                if (tree[i].is_leaf()) {
-                    values_[t * leaves + first[i]] = tree[i].value;
-                    continue;
-                }
-                const auto left = static_cast<size_t>(tree[i].left), right = static_cast<size_t>(tree[i].right);
-                first[left] = first[i];
-                first[right] = first[i] + below[left];
-                denied_[t][i] = ((Word{1} << below[left]) - 1) << first[left];
-            }
-        }
-    }
-
-    void fill(const Model& model, size_t feature, const Lane& lane) {
-        Word* lines = &masks_[lane.first_line * width_];
+    // Takes the leaves on the node's left from every line where its condition is false.
+    void deny(const Node& node, const Lane& lane, size_t t, Word leaves_on_left, RunContext& context) {
+        Word* const lines = &masks_[lane.first_line * width_];
         const size_t null_line = lane.null_line();
-        for (size_t t = 0; t < trees_; t++)
-            for (size_t i = 0; i < model.trees[t].size(); i++) {
-                const Node& node = model.trees[t][i];
-                if (node.is_leaf() || static_cast<size_t>(node.feature) != feature) continue;
-                const auto deny = [&](size_t line) { lines[line * width_ + t] &= ~denied_[t][i]; };
-                if (!node.null_left) deny(null_line);
-                if (lane.categorical) {
-                    std::vector<bool> named(null_line, false);
-                    for (const uint32_t code : node.categories) named[lane.line_of[code]] = true;
-                    for (size_t line = 0; line < null_line; line++)
-                        if (!named[line]) deny(line);
-                    continue;
-                }
-                for (size_t line = std::isnan(node.threshold) ? lane.intervals - 1 : lane.line(node.threshold);
-                     line < null_line; line++)
-                    deny(line);
-            }
+        const auto deny_in = [&](size_t line) { lines[line * width_ + t] &= ~leaves_on_left; };
+        context.worked(null_line);
+        if (!node.null_left) deny_in(null_line);
+        if (lane.categorical) {
+            std::vector<bool> named(null_line, false);
+            for (const uint32_t code : node.categories) named[lane.line_of[code]] = true;
+            for (size_t line = 0; line < null_line; line++)
+                if (!named[line]) deny_in(line);
+            return;
+        }
+        for (size_t line = std::isnan(node.threshold) ? lane.intervals - 1 : lane.line(node.threshold);
+             line < null_line; line++)
+            deny_in(line);
     }
 
     const double base_;
     const size_t trees_, width_;
+    Reservation held_; // of lanes_
     std::vector<Lane> lanes_;
-    std::vector<Word> masks_;               // lines × width
-    std::vector<double> values_;            // trees × leaves
-    std::vector<std::vector<Word>> denied_; // by tree and node: the leaves on its left
-    std::vector<const Word*> lines_;        // of the row at hand
+    Buffer<Word> masks_;             // lines × width
+    Buffer<double> values_;          // trees × leaves
+    std::vector<const Word*> lines_; // of the row at hand
 };
 
 size_t most_leaves(const Model& model) {
@@ -264,18 +301,21 @@ size_t most_leaves(const Model& model) {
     return most;
 }
 
-std::unique_ptr<Predictor::Scorer> make_scorer(const Model& model) {
+std::unique_ptr<Predictor::Scorer> make_scorer(const Model& model, RunContext& context) {
     const size_t leaves = most_leaves(model);
-    if (leaves <= 32 && MaskScorer<uint32_t>::mask_bytes(model) <= mask_limit)
-        return std::make_unique<MaskScorer<uint32_t>>(model);
-    if (leaves <= 64 && MaskScorer<uint64_t>::mask_bytes(model) <= mask_limit)
-        return std::make_unique<MaskScorer<uint64_t>>(model);
-    return std::make_unique<WalkScorer>(model);
+    if (leaves <= 64) {
+        Lanes lanes = make_lanes(model, context);
+        if (leaves <= 32 && MaskScorer<uint32_t>::mask_bytes(model, lanes.lines) <= mask_limit)
+            return std::make_unique<MaskScorer<uint32_t>>(model, std::move(lanes), context);
+        if (MaskScorer<uint64_t>::mask_bytes(model, lanes.lines) <= mask_limit)
+            return std::make_unique<MaskScorer<uint64_t>>(model, std::move(lanes), context);
+    }
+    return std::make_unique<WalkScorer>(model, context);
 }
 
 } // namespace
 
-Predictor::Predictor(const Model& model) : scorer_(make_scorer(model)) {}
+Predictor::Predictor(const Model& model, RunContext& context) : scorer_(make_scorer(model, context)) {}
 Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&& other) noexcept = default;
 Predictor& Predictor::operator=(Predictor&& other) noexcept = default;

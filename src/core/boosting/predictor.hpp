@@ -1,6 +1,7 @@
 // Prediction with a decoded model, compiled for speed.
 #pragma once
 
+#include "core/base/run_context.hpp"
 #include "core/boosting/model.hpp"
 
 #include <memory>
@@ -10,8 +11,8 @@ namespace btml::boosting {
 
 class Predictor {
   public:
-    // Copies what it needs of the model.
-    explicit Predictor(const Model& model);
+    // Copies what it needs of the model, into the memory of the context.
+    Predictor(const Model& model, RunContext& context);
     ~Predictor();
     Predictor(Predictor&& other) noexcept;
     Predictor& operator=(Predictor&& other) noexcept;

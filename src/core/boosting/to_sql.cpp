@@ -1,36 +1,62 @@
 #include "core/boosting/to_sql.hpp"
 
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <cstring>
 #include <string_view>
 
 namespace btml::boosting {
 
 namespace {
 
-std::string number(double x) {
-    if (std::isnan(x)) return "'NaN'::float8";
-    if (std::isinf(x)) return x > 0 ? "'Infinity'::float8" : "'-Infinity'::float8";
-    return format("%.17g::float8", x);
-}
+// Where the text goes; without a place, its bytes are counted only.
+class SqlText {
+  public:
+    SqlText(char* text, RunContext& context) : text_(text), context_(context) {}
 
-std::string identifier(std::string_view name) {
-    std::string quoted = "\"";
-    for (const char c : name) {
-        if (c == '"') quoted += '"';
-        quoted += c;
-    }
-    return quoted + '"';
-}
+    uint64_t length() const { return length_; }
 
-// An E'' string wherever there is a backslash: its meaning does not depend on standard_conforming_strings.
-std::string text(std::string_view value) {
-    std::string quoted = value.find('\\') == std::string_view::npos ? "'" : "E'";
-    for (const char c : value) {
-        if (c == '\'' || c == '\\') quoted += c;
-        quoted += c;
+    SqlText& operator<<(std::string_view piece) {
+        if (text_) std::memcpy(text_ + length_, piece.data(), piece.size());
+        length_ += piece.size();
+        context_.worked(piece.size());
+        return *this;
     }
-    return quoted + '\'';
-}
+    SqlText& operator<<(double x) {
+        if (std::isnan(x)) return *this << "'NaN'::float8";
+        if (std::isinf(x)) return *this << (x > 0 ? "'Infinity'::float8" : "'-Infinity'::float8");
+        std::array<char, 32> digits;
+        const auto end = std::to_chars(digits.begin(), digits.end(), x, std::chars_format::general, 17).ptr;
+        return *this << std::string_view(digits.begin(), end) << "::float8";
+    }
+    SqlText& identifier(std::string_view name) {
+        *this << "\"";
+        doubling(name, "\"");
+        return *this << "\"";
+    }
+    // An E'' string wherever there is a backslash: its meaning does not depend on standard_conforming_strings.
+    SqlText& literal(std::string_view value) {
+        *this << (value.find('\\') == std::string_view::npos ? "'" : "E'");
+        doubling(value, "'\\");
+        return *this << "'";
+    }
+
+  private:
+    // Those characters twice.
+    void doubling(std::string_view text, std::string_view characters) {
+        for (size_t at = text.find_first_of(characters); at != std::string_view::npos;
+             at = text.find_first_of(characters)) {
+            *this << text.substr(0, at + 1) << text.substr(at, 1);
+            text.remove_prefix(at + 1);
+        }
+        *this << text;
+    }
+
+    char* const text_;
+    RunContext& context_;
+    uint64_t length_ = 0;
+};
 
 // "timestamp(3) with time zone" is a timestamp; "timestamped" is not.
 bool is_type(std::string_view type, std::string_view name) {
@@ -44,25 +70,33 @@ bool is_time(std::string_view type) {
     return false;
 }
 
-std::string condition(const Node& node, const Feature& feature) {
-    const std::string column = identifier(feature.name);
-    const std::string is_null = column + " IS NULL";
+void write_condition(const Node& node, const Feature& feature, SqlText& sql) {
+    if (node.null_left) sql.identifier(feature.name) << " IS NULL";
     if (!feature.categorical) {
-        const std::string value =
-            is_time(feature.type) ? "extract(epoch from " + column + ")::float8" : column + "::float8";
-        return (node.null_left ? is_null + " OR " : "") + value + " < " + number(node.threshold);
+        if (node.null_left) sql << " OR ";
+        if (is_time(feature.type))
+            (sql << "extract(epoch from ").identifier(feature.name) << ")::float8";
+        else
+            sql.identifier(feature.name) << "::float8";
+        sql << " < " << node.threshold;
+        return;
     }
-    if (node.categories.empty()) return node.null_left ? is_null : "false";
-    std::string list;
+    if (node.categories.empty()) {
+        if (!node.null_left) sql << "false";
+        return;
+    }
+    if (node.null_left) sql << " OR ";
+    sql.identifier(feature.name) << "::text COLLATE \"C\" IN (";
+    const char* separator = "";
     for (const uint32_t code : node.categories) {
-        if (!list.empty()) list += ", ";
-        list += text(feature.categories[code]);
+        (sql << separator).literal(feature.categories[code]);
+        separator = ", ";
     }
-    return (node.null_left ? is_null + " OR " : "") + column + "::text COLLATE \"C\" IN (" + list + ")";
+    sql << ")";
 }
 
 // Depth first with a stack of our own: the depth of a tree is not bounded.
-void write(const Tree& tree, const std::vector<Feature>& features, std::string& sql) {
+void write(const Tree& tree, const std::vector<Feature>& features, SqlText& sql) {
     struct Step {
         int32_t node;     // −1: only the text
         const char* text; // to be written before the node
@@ -71,29 +105,40 @@ void write(const Tree& tree, const std::vector<Feature>& features, std::string& 
     while (!steps.empty()) {
         const Step step = steps.back();
         steps.pop_back();
-        sql += step.text;
+        sql << step.text;
         if (step.node < 0) continue;
         const Node& node = tree[static_cast<size_t>(step.node)];
         if (node.is_leaf()) {
-            sql += number(node.value);
+            sql << node.value;
             continue;
         }
-        sql += "CASE WHEN " + condition(node, features[static_cast<size_t>(node.feature)]);
+        sql << "CASE WHEN ";
+        write_condition(node, features[static_cast<size_t>(node.feature)], sql);
         steps.push_back({-1, " END"});
         steps.push_back({node.right, " ELSE "});
         steps.push_back({node.left, " THEN "});
     }
 }
 
-} // namespace
-
-std::string to_sql(const Model& model) {
-    std::string sql = number(model.base);
+void write(const Model& model, SqlText& sql) {
+    sql << model.base;
     for (const Tree& tree : model.trees) {
-        sql += "\n + ";
+        sql << "\n + ";
         write(tree, model.features, sql);
     }
-    return sql;
+}
+
+} // namespace
+
+uint64_t sql_length(const Model& model, RunContext& context) {
+    SqlText sql(nullptr, context);
+    write(model, sql);
+    return sql.length();
+}
+
+void write_sql(const Model& model, char* text, RunContext& context) {
+    SqlText sql(text, context);
+    write(model, sql);
 }
 
 } // namespace btml::boosting

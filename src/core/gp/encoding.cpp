@@ -203,7 +203,9 @@ void Encoding::encode(Writer& writer) const {
 }
 
 static void decode_places(Reader& reader, FeatureBits& feature) {
-    feature.places.resize(reader.get_count(sizeof(uint32_t)));
+    const size_t count = reader.get_count(sizeof(uint32_t));
+    reader.hold(count * sizeof(uint32_t));
+    feature.places.resize(count);
     for (uint32_t& place : feature.places) {
         place = reader.get<uint32_t>();
         feature.seen += place != FeatureBits::unseen;

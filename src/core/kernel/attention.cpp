@@ -24,7 +24,7 @@ Frame frame_of(const Keys& keys, Scale scale, RunContext& context) {
     options.kernel = Kernel::epanechnikov; // whose unit is that of the coordinates
     options.scale = scale;
     ThreadTeam team(context);
-    return {keys.points, canonical_order(keys, team, context), options};
+    return {keys.points, canonical_order(keys, team, context), options, context};
 }
 
 // Keys in the frame, with the coordinate that makes all norms equal.

@@ -25,9 +25,10 @@ uint64_t hash_of(const double* row, size_t dimensions) {
 }
 
 // √Σx² without overflow.
-double norm_of_weights(const Keys& keys, const Buffer<uint32_t>& order) {
+double norm_of_weights(const Keys& keys, const Buffer<uint32_t>& order, RunContext& context) {
     double largest = 0, sum = 0;
     for (const uint32_t row : order) largest = std::max(largest, std::abs(keys.values[row * keys.columns]));
+    context.poll();
     if (largest == 0) return 0;
     for (const uint32_t row : order) {
         const double x = keys.values[row * keys.columns] / largest;
@@ -100,17 +101,19 @@ DistinctKeys merge_equal_keys(Keys keys, const Options& options, ThreadTeam& tea
     const size_t dimensions = keys.points.dimensions(), columns = keys.columns;
     const Buffer<HashedRow> sorted = hashed_order(keys, team, context);
     const Buffer<uint32_t> rows = rows_of(sorted, context);
-    DistinctKeys distinct{Frame(keys.points, rows, options), Points(dimensions, context.memory(), "keys"), columns,
-                          Buffer<double>(context.memory(), "values of the keys"), norm_of_weights(keys, rows)};
+    DistinctKeys distinct{Frame(keys.points, rows, options, context), Points(dimensions, context.memory(), "keys"),
+                          columns, Buffer<double>(context.memory(), "values of the keys"),
+                          norm_of_weights(keys, rows, context)};
     distinct.points.reserve(sorted.size());
     distinct.values.reserve(sorted.size() * columns);
     const Order order(keys);
     std::vector<double> point(dimensions), sums(columns);
     for (size_t i = 0, end = 0; i < sorted.size(); i = end) {
-        if (i / rows_of_item != end / rows_of_item || i == 0) context.poll();
         std::fill(sums.begin(), sums.end(), 0.0);
-        for (end = i; end < sorted.size() && order.same_point(sorted[i], sorted[end]); end++)
+        for (end = i; end < sorted.size() && order.same_point(sorted[i], sorted[end]); end++) {
             for (size_t c = 0; c < columns; c++) sums[c] += keys.values[sorted[end].row * columns + c];
+            context.worked(dimensions + columns);
+        }
         if (std::all_of(sums.begin(), sums.end(), [](double x) { return x == 0; })) continue;
         distinct.frame.apply(keys.points.row(sorted[i].row), point.data());
         distinct.points.append(point);

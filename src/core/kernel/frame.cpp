@@ -8,7 +8,8 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr double widest = 1e12; // bandwidths; beyond, pairs of float32 would be too coarse
+constexpr uint64_t units_of_visit = 4; // of work: a row of the keys in an order that is not memory's
+constexpr double widest = 1e12;        // bandwidths; beyond, pairs of float32 would be too coarse
 
 // From differences in bandwidths to the units of tiles.hpp.
 double unit_of(Kernel kernel) {
@@ -27,7 +28,7 @@ struct Moments {
     double mean = 0, squares = 0, least = 0, greatest = 0;
 };
 
-Moments moments_of(const Points& keys, const Buffer<uint32_t>& order, size_t k) {
+Moments moments_of(const Points& keys, const Buffer<uint32_t>& order, size_t k, RunContext& context) {
     Moments moments;
     double count = 0;
     moments.least = moments.greatest = keys.row(order[0])[k];
@@ -37,20 +38,21 @@ Moments moments_of(const Points& keys, const Buffer<uint32_t>& order, size_t k) 
         moments.squares += difference * (x - moments.mean);
         moments.least = std::min(moments.least, x);
         moments.greatest = std::max(moments.greatest, x);
+        context.worked(units_of_visit);
     }
     return moments;
 }
 
 } // namespace
 
-Frame::Frame(const Points& keys, const Buffer<uint32_t>& order, const Options& options)
+Frame::Frame(const Points& keys, const Buffer<uint32_t>& order, const Options& options, RunContext& context)
     : kernel(options.kernel),
       centre(keys.dimensions()),
       factor(keys.dimensions()),
       log_volume(static_cast<double>(keys.dimensions()) * std::log(options.bandwidth)) {
     const double unit = unit_of(kernel);
     for (size_t k = 0; k < keys.dimensions(); k++) {
-        const Moments moments = moments_of(keys, order, k);
+        const Moments moments = moments_of(keys, order, k, context);
         double width = options.bandwidth;
         if (options.scale == Scale::sd && moments.squares > 0) {
             const double sd = std::sqrt(moments.squares / static_cast<double>(order.size() - 1));

@@ -16,7 +16,7 @@ struct Frame {
 
     // The mean of the keys, each as often as it is there, taken in the order given; see Options::scale. Errors
     // out_of_range where a mean or a deviation is no finite number or the keys spread over more than 10^12 bandwidths.
-    Frame(const Points& keys, const Buffer<uint32_t>& order, const Options& options);
+    Frame(const Points& keys, const Buffer<uint32_t>& order, const Options& options, RunContext& context);
 
     void apply(const double* from, double* to) const noexcept {
         for (size_t k = 0; k < centre.size(); k++) to[k] = (from[k] - centre[k]) * factor[k];

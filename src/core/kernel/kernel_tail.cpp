@@ -38,7 +38,7 @@ class Matrix {
           team_(context),
           queries_(queries),
           order_(in_order(keys.rows(), context)),
-          frame_(keys, order_, options),
+          frame_(keys, order_, options, context),
           framed_(frame_points(keys, frame_, context)),
           blocks_(
               frame_, framed_, (keys.rows() + block_keys - 1) / block_keys,

@@ -32,31 +32,50 @@ void free_copy(Datum value, std::span<const std::byte> bytes) {
     pg_call([=] { pfree(const_cast<char*>(first) - VARHDRSZ); });
 }
 
-std::span<const std::byte> decode_base64(const char* text, const char* type) {
-    return pg_call([=] {
-        const int length = static_cast<int>(strlen(text)), room = pg_b64_dec_len(length);
-        auto* const bytes = static_cast<std::byte*>(palloc(static_cast<Size>(room) + 1));
-        const int size = btml_compat_base64_decode(text, length, bytes, room);
-        if (size < 0)
-            ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                            errmsg("invalid input syntax for type %s", type), errdetail("The text form is base64.")));
-        return std::span<const std::byte>(bytes, static_cast<size_t>(size));
-    });
+// Bytes that are coded between two polls: whole groups of three bytes, or four characters.
+static constexpr size_t coded_bytes = size_t{3} << 16, coded_characters = coded_bytes / 3 * 4;
+
+std::span<const std::byte> decode_base64(const char* text, const char* type, RunContext& context) {
+    const size_t length = strlen(text), room = length / 4 * 3 + 3;
+    const Reservation counted(context.memory(), "the bytes of a value", room);
+    auto* const bytes = pg_call([=] { return static_cast<std::byte*>(palloc_extended(room, MCXT_ALLOC_HUGE)); });
+    size_t size = 0;
+    for (size_t begin = 0; begin < length; begin += coded_characters) {
+        const size_t some = std::min(coded_characters, length - begin);
+        const int decoded = btml_compat_base64_decode(text + begin, static_cast<int>(some), bytes + size,
+                                                      static_cast<int>(room - size));
+        // Padding, which makes a part shorter, belongs at the end.
+        if (decoded < 0 || (begin + some < length && static_cast<size_t>(decoded) != coded_bytes))
+            pg_call([=] {
+                ereport(ERROR,
+                        (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid input syntax for type %s", type),
+                         errdetail("The text form is base64.")));
+            });
+        size += static_cast<size_t>(decoded);
+        context.worked(some);
+    }
+    return {bytes, size};
 }
 
-Datum encode_base64(std::span<const std::byte> bytes) {
-    return pg_call([=] {
-        // Four characters for three bytes must fit a value as well.
-        if (bytes.size() > MaxAllocSize / 4 * 3 - 4)
-            ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                            errmsg("the text form of %zu bytes exceeds the %zu that a value may have", bytes.size(),
-                                   static_cast<size_t>(MaxAllocSize)),
-                            errhint("Use the binary form: the cast to bytea, or COPY with FORMAT binary.")));
-        const int length = static_cast<int>(bytes.size()), room = pg_b64_enc_len(length);
-        auto* const text = static_cast<char*>(palloc(static_cast<Size>(room) + 1));
-        text[btml_compat_base64_encode(bytes.data(), length, text, room)] = '\0';
-        return CStringGetDatum(text);
-    });
+Datum encode_base64(std::span<const std::byte> bytes, RunContext& context) {
+    // Four characters for three bytes must fit a value as well.
+    if (bytes.size() > MaxAllocSize / 4 * 3 - 4)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("the text form of %zu bytes exceeds the %zu that a value may have", bytes.size(),
+                           static_cast<size_t>(MaxAllocSize)),
+                    "", "Use the binary form: the cast to bytea, or COPY with FORMAT binary.");
+    const size_t room = (bytes.size() + 2) / 3 * 4;
+    const Reservation counted(context.memory(), "the text of a value", room + 1);
+    auto* const text = pg_call([=] { return static_cast<char*>(palloc(room + 1)); });
+    size_t length = 0;
+    for (size_t begin = 0; begin < bytes.size(); begin += coded_bytes) {
+        const size_t some = std::min(coded_bytes, bytes.size() - begin);
+        length += static_cast<size_t>(btml_compat_base64_encode(bytes.data() + begin, static_cast<int>(some),
+                                                                text + length, static_cast<int>(room - length)));
+        context.worked(some);
+    }
+    text[length] = '\0';
+    return CStringGetDatum(text);
 }
 
 std::span<const std::byte> message_bytes(StringInfo message) {

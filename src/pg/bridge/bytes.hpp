@@ -1,6 +1,7 @@
 // Opaque SQL types: bytes in a varlena, base64 as text.
 #pragma once
 
+#include "core/base/run_context.hpp"
 #include "pg/bridge/guard.hpp"
 
 #include <cstddef>
@@ -20,8 +21,8 @@ std::span<const std::byte> datum_bytes(Datum value);
 void free_copy(Datum value, std::span<const std::byte> bytes);
 
 // Error INVALID_TEXT_REPRESENTATION, naming the type, for what is not base64.
-std::span<const std::byte> decode_base64(const char* text, const char* type);
-Datum encode_base64(std::span<const std::byte> bytes); // a cstring
+std::span<const std::byte> decode_base64(const char* text, const char* type, RunContext& context);
+Datum encode_base64(std::span<const std::byte> bytes, RunContext& context); // a cstring
 
 // The bytes' SHA-256. Polls.
 std::array<std::byte, 32> sha256(std::span<const std::byte> bytes);

@@ -6,6 +6,7 @@
 // what ("the rows") and too_large_hint for errors.
 #pragma once
 
+#include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/bytes.hpp"
 #include "pg/guc.hpp"
 
@@ -60,9 +61,15 @@ class ExpandedState {
     }
 
     // Input and output of the SQL type: base64 of the flat form, or its bytes. Anybody may call them.
-    static Datum input(const char* text) { return validated(decode_base64(text, Content::type_name)); }
+    static Datum input(const char* text) {
+        BackendContext context;
+        return validated(decode_base64(text, Content::type_name, context));
+    }
     static Datum receive(StringInfo message) { return validated(message_bytes(message)); }
-    static Datum output(Datum value) { return encode_base64(datum_bytes(value)); }
+    static Datum output(Datum value) {
+        BackendContext context;
+        return encode_base64(datum_bytes(value), context);
+    }
     static Datum send(Datum value) { return bytes_datum(datum_bytes(value)); }
 
     Content& content() { return owned_->content; }

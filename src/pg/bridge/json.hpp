@@ -1,14 +1,20 @@
 // JSON text, written field by field.
 #pragma once
 
+#include "core/base/buffer.hpp"
+#include "pg/bridge/postgres.hpp"
+
 #include <concepts>
 #include <string>
 #include <string_view>
 
 namespace btml::pg {
 
+// Its text is counted against the memory of the context, which is polled while it is written.
 class JsonWriter {
   public:
+    explicit JsonWriter(RunContext& context) : context_(context), text_(context.memory(), "a result as JSON") {}
+
     void begin_object(std::string_view name = {}) { open(name, '{'); }
     void end_object() { close('}'); }
     void begin_array(std::string_view name = {}) { open(name, '['); }
@@ -21,14 +27,15 @@ class JsonWriter {
     template <std::integral T>
     void add(std::string_view name, T value) {
         key(name);
-        text_ += std::to_string(value);
+        append(std::to_string(value));
     }
     // A value that is JSON as it stands.
-    void add_json(std::string_view name, std::string_view value) { key(name), text_ += value; }
+    void add_json(std::string_view name, std::string_view value) { key(name), append(value); }
     void add_item(std::string_view value) { separate(), quote(value); }
     void add_item(double value) { separate(), number(value); } // finite
 
-    const std::string& text() const { return text_; }
+    // Of type jsonb. Ends the text.
+    Datum datum();
 
   private:
     void open(std::string_view name, char bracket);
@@ -37,8 +44,10 @@ class JsonWriter {
     void key(std::string_view name);
     void quote(std::string_view value);
     void number(double value);
+    void append(std::string_view text);
 
-    std::string text_;
+    RunContext& context_;
+    Buffer<char> text_;
     bool first_ = true; // nothing yet in the innermost object or array
 };
 

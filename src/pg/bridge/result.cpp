@@ -11,14 +11,6 @@ std::string to_string(const text* value) {
     return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
 }
 
-Datum text_array_datum(const std::vector<std::string>& texts) {
-    std::vector<Datum> items;
-    for (const std::string& text : texts) items.push_back(text_datum(text));
-    Datum* const first = items.data();
-    const int count = static_cast<int>(items.size());
-    return pg_call([=] { return PointerGetDatum(construct_array(first, count, TEXTOID, -1, false, TYPALIGN_INT)); });
-}
-
 // What InitMaterializedSRF does from version 15 on, for every version.
 static Tuplestorestate* open_store(FunctionCallInfo fcinfo, TupleDesc* columns) {
     auto* const info = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
@@ -48,9 +40,10 @@ static Tuplestorestate* open_store(FunctionCallInfo fcinfo, TupleDesc* columns) 
     return store;
 }
 
-ResultRows::ResultRows(FunctionCallInfo fcinfo) : columns_(nullptr) {
+ResultRows::ResultRows(FunctionCallInfo fcinfo) : columns_(nullptr), store_(nullptr), row_(nullptr) {
     TupleDesc* const columns = &columns_;
     store_ = pg_call([=] { return open_store(fcinfo, columns); });
+    row_ = pg_call([] { return AllocSetContextCreate(CurrentMemoryContext, "btml result row", ALLOCSET_SMALL_SIZES); });
     values_.resize(static_cast<size_t>(columns_->natts));
     nulls_ = std::make_unique<bool[]>(values_.size());
 }
@@ -62,12 +55,38 @@ void ResultRows::put(Datum value, bool null) {
     filled_++;
 }
 
+static Datum make_text(std::string_view text, MemoryContext context) {
+    auto* const made = static_cast<struct varlena*>(MemoryContextAlloc(context, VARHDRSZ + text.size()));
+    SET_VARSIZE(made, VARHDRSZ + text.size());
+    memcpy(VARDATA(made), text.data(), text.size());
+    return PointerGetDatum(made);
+}
+
+static Datum make_texts(std::span<const std::string_view> texts, MemoryContext context) {
+    const MemoryContext before = MemoryContextSwitchTo(context);
+    auto* const items = static_cast<Datum*>(palloc(sizeof(Datum) * (texts.size() + 1)));
+    for (size_t i = 0; i < texts.size(); i++) items[i] = make_text(texts[i], context);
+    ArrayType* const array = construct_array(items, static_cast<int>(texts.size()), TEXTOID, -1, false, TYPALIGN_INT);
+    MemoryContextSwitchTo(before);
+    return PointerGetDatum(array);
+}
+
+void ResultRows::add_text(std::string_view value) {
+    add(pg_call([=, this] { return make_text(value, row_); }));
+}
+
+void ResultRows::add_texts(const std::vector<std::string_view>& values) {
+    const std::span<const std::string_view> texts(values);
+    add(pg_call([=, this] { return make_texts(texts, row_); }));
+}
+
 void ResultRows::finish_row() {
     if (filled_ != values_.size()) throw Error(ErrorCode::internal, "fewer values than result columns");
     filled_ = 0;
     pg_call([this] {
         CHECK_FOR_INTERRUPTS();
         tuplestore_putvalues(store_, columns_, values_.data(), nulls_.get());
+        MemoryContextReset(row_);
     });
 }
 

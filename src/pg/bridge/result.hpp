@@ -10,7 +10,6 @@ extern "C" {
 namespace btml::pg {
 
 Datum text_datum(std::string_view text);
-Datum text_array_datum(const std::vector<std::string>& texts);
 std::string to_string(const text* value);
 
 class ResultRows {
@@ -22,7 +21,8 @@ class ResultRows {
 
     void add(Datum value) { put(value, false); }
     void add_null() { put(static_cast<Datum>(0), true); }
-    void add_text(std::string_view value) { add(text_datum(value)); }
+    void add_text(std::string_view value);
+    void add_texts(const std::vector<std::string_view>& values); // as text[]
     void add_integer(int32 value) { add(Int32GetDatum(value)); }
     void add_bigint(int64 value) { add(Int64GetDatum(value)); }
     void add_number(double value) {
@@ -38,6 +38,7 @@ class ResultRows {
 
     TupleDesc columns_;
     Tuplestorestate* store_;
+    MemoryContext row_; // holds the texts of the row at hand
     std::vector<Datum> values_;
     std::unique_ptr<bool[]> nulls_;
     size_t filled_ = 0;
