@@ -201,9 +201,10 @@ BTML_FUNCTION(btml_gp_sample) {
     const std::string source = arguments.string(1, "source");
     const int draws = arguments.integer(2, "draws");
     const auto seed = static_cast<uint64_t>(arguments.bigint(3, "seed"));
-    if (draws < 1)
+    static constexpr int max_draws = 1'000'000;
+    if (draws < 1 || draws > max_draws)
         throw Error(ErrorCode::invalid_argument, format("invalid value for option \"draws\": %d", draws), "",
-                    "Valid values are integers from 1.");
+                    format("Valid values are integers from 1 to %d.", max_draws));
     BackendContext context("gp_sample");
     StoredModel stored = read_model(arguments.datum(0, "model"), context);
     Model& model = gaussian_process(stored, "gp_sample", "Boosted trees have no distribution to draw from.");

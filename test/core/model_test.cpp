@@ -143,7 +143,7 @@ TEST(BoostedModel, LargeModelsCanBeCancelledAndCount) {
     EXPECT_EQ(caught([&] { use(small); }).code, ErrorCode::memory_limit);
     const auto cancelled = [&](auto&& body) {
         for (uint64_t polls = 0;; polls++) {
-            ImpatientContext impatient(polls);
+            btml::test::ImpatientContext impatient(polls);
             try {
                 body(impatient);
             } catch (const Cancelled&) {

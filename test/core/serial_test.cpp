@@ -82,9 +82,9 @@ TEST(Serial, ReadingAndWritingPollAndCount) {
     };
     read(quiet);
     for (const uint64_t polls : {0, 1, 5}) {
-        ImpatientContext impatient(polls);
+        test::ImpatientContext impatient(polls);
         EXPECT_THROW(read(impatient), Cancelled);
-        ImpatientContext another(polls);
+        test::ImpatientContext another(polls);
         Writer copy(another);
         EXPECT_THROW(
             {

@@ -58,5 +58,23 @@ TEST(Strategy, AutomaticChoiceKnowsHowSquaresAreSummed) {
     EXPECT_EQ(choice(variance), Strategy::factorize);
 }
 
+// 4 million rows of the join from 2 × 2000: 72 MB with the rows held. Without, 2,000 leaves take 1 MB of bits,
+// 2,000,000 leaves 1 GB.
+TEST(Strategy, AutomaticChoiceFitsIntoMemory) {
+    const auto choice = [](int trees, uint64_t limit) {
+        QuietContext context(1, limit);
+        const Join join = product_of(2, 2'000, context);
+        Options options;
+        options.trees = trees;
+        options.max_leaves = 1000;
+        return choose_strategy(join, options, Strategy::automatic, context).strategy;
+    };
+    constexpr uint64_t mb = uint64_t{1} << 20;
+    EXPECT_EQ(choice(2, 20 * mb), Strategy::factorize); // which alone fits
+    EXPECT_EQ(choice(2000, 200 * mb), Strategy::enumerate);
+    EXPECT_EQ(choice(2000, 20 * mb), Strategy::enumerate); // neither does
+    EXPECT_EQ(choice(2, mb), Strategy::factorize);
+}
+
 } // namespace
 } // namespace btml::boosting::test

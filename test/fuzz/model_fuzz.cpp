@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (error.code() != ErrorCode::corrupt_model) std::abort();
     }
     try {
-        open_envelope(bytes, context);
+        open_envelope(bytes);
     } catch (const Error& error) {
         if (error.code() != ErrorCode::corrupt_model) std::abort();
     }

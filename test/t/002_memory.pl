@@ -6,7 +6,8 @@ use lib $FindBin::Bin;
 use BtmlTest;
 use Test::More;
 
-my $node = new_cluster('memory');
+# Few shared buffers: those that a backend has touched are part of its peak.
+my $node = new_cluster('memory', conf => "shared_buffers = 8MB\n");
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE good AS SELECT i, i % 3 AS k, i % 17 / 7.0 AS y, sin(i) AS a, md5(i::text) AS label FROM generate_series(1, 4000) AS i;
 CREATE TABLE late AS SELECT CASE WHEN i < 4000 THEN y ELSE 'NaN' END AS y, a, label FROM good;
@@ -116,6 +117,42 @@ for my $limit_mb (24, 48, 96)
 	}
 	cmp_ok($peak, '<', 1024 * $limit_mb + $slack_kb, "limit $limit_mb MB: peak memory");
 	$fit->quit;
+}
+
+# The same of what reads models, draws and prints: a model that fits, one that does not, many that do not fit together.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE models (id int, model btml.model);
+ALTER TABLE models ALTER model SET STORAGE EXTERNAL;
+SET btml.memory_limit = '4GB';
+INSERT INTO models SELECT i, btml.boost_fit('SELECT hashint4(i) AS y, hashint4(-i) AS a, hashint4(2 * i) AS b FROM generate_series(1, 3000) AS i', 'y', trees => CASE i WHEN 1 THEN 250 ELSE 14 END, max_leaves => 0, min_leaf_rows => 1, seed => i)
+    FROM generate_series(1, 11) AS i;
+CREATE TABLE labelled AS SELECT btml.boost_fit('SELECT repeat(md5((i % 300)::text), 10000) AS label, i % 300 % 7 AS y FROM generate_series(1, 600) AS i', 'y', trees => 20, min_leaf_rows => 1) AS model;
+CREATE TABLE drawn AS SELECT btml.gp_fit('SELECT y, a FROM good LIMIT 500', 'y', search => 'none', combine => 'mixture') AS model;
+SQL
+my $required = qr/ERROR:  memory required is \d+ kB, btml.memory_limit is 32768 kB/;
+my %held = (
+	'many models' => [ 'SELECT sum(btml.predict(model, ARRAY[0.5, 0.5])) IS NOT NULL FROM models WHERE id > 1', 't' ],
+	'a large model' => [ 'SELECT btml.predict(model, ARRAY[0.5, 0.5]) FROM models WHERE id = 1', $required ],
+	'SQL of a model' => [ 'SELECT btml.to_sql(model) IS NULL FROM models WHERE id = 1', $required ],
+	'SQL of long labels' => [ 'SELECT btml.to_sql(model) IS NULL FROM labelled', $required ],
+	'a summary of long labels' => [ 'SELECT btml.summary(model) IS NULL FROM labelled', $required ],
+	'text of a model' => [ 'SELECT model::text IS NULL FROM models WHERE id = 1', $required ],
+	'reading long labels' => [ q{SELECT btml.tree_fit('SELECT repeat(md5(i::text), 1000) AS label, i AS y FROM generate_series(1, 600) AS i', 'y') IS NULL}, $required ],
+	'nodes of a model' => [ 'SELECT count(*) > 50000 FROM models, btml.trees(model) WHERE id = 2', 't' ],
+	'draws with ids' => [ q{SELECT count(*) FROM drawn, btml.gp_sample(model, 'SELECT repeat(md5(i::text), 4) AS id, a FROM good', 400)}, '1600000' ]);
+for my $name (sort keys %held)
+{
+	my ($statement, $expected) = @{ $held{$name} };
+	my ($reader, $reader_pid) = session($node);
+	$reader->query("SELECT btml.version()");
+	$reader->query("SET btml.memory_limit = '32MB'");
+	my $result = $reader->query($statement);
+	my $peak = status_kb($reader_pid, 'VmHWM');
+	note("$name: peak $peak kB");
+	ref $expected ? like($reader->{stderr}, $expected, "$name: the error") : is($result, $expected, "$name: the result");
+	cmp_ok($peak, '<', 32 * 1024 + $slack_kb, "$name: peak memory");
+	$reader->{stderr} = '';
+	$reader->quit;
 }
 
 done_testing();

@@ -202,7 +202,7 @@ void TreeGrower::write_split(const Split& split, Node& node) const {
 void TreeGrower::expand(Leaf leaf) {
     if (tree_.size() > (size_t{1} << 30))
         throw Error(ErrorCode::limit_exceeded, "a tree has more than 2^30 nodes", {}, "Set max_leaves or max_depth.");
-    tree_memory_.add(2 * (sizeof(Node) + sizeof(TrainingSet::Leaf)) + leaf.split.categories.size() * sizeof(uint32_t));
+    tree_memory_.grow(2 * (sizeof(Node) + sizeof(TrainingSet::Leaf)) + leaf.split.categories.size() * sizeof(uint32_t));
     const auto [left_rows, right_rows] = split_rows(leaf.rows, leaf.split);
     Leaf left{static_cast<int>(tree_.size()), leaf.depth + 1, left_rows, leaf.split.left, {}, -1};
     Leaf right{left.node + 1, leaf.depth + 1, right_rows, leaf.sums, {}, -1};

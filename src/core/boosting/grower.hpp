@@ -14,24 +14,6 @@ struct GrowerClock {
     double histograms = 0, splits = 0, partition = 0;
 };
 
-// Bytes counted against a budget while this lives: for what is not held in a Buffer.
-class Reservation {
-  public:
-    Reservation(MemoryBudget& budget, const char* what) : budget_(budget), what_(what) {}
-    ~Reservation() { budget_.release(bytes_); }
-    Reservation(const Reservation&) = delete;
-    Reservation& operator=(const Reservation&) = delete;
-    void add(uint64_t bytes) {
-        budget_.acquire(bytes, what_);
-        bytes_ += bytes;
-    }
-
-  private:
-    MemoryBudget& budget_;
-    const char* what_;
-    uint64_t bytes_ = 0;
-};
-
 class TreeGrower {
   public:
     TreeGrower(TrainingSet& training, const Options& options, ThreadTeam& team, RunContext& context);

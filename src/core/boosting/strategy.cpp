@@ -1,6 +1,7 @@
 #include "core/boosting/strategy.hpp"
 
 #include "core/boosting/sketched_squares.hpp"
+#include "core/relational/filtered_sums.hpp"
 #include "core/relational/join_rows.hpp"
 #include "core/relational/spectrum.hpp"
 
@@ -135,6 +136,25 @@ double factorised_nanoseconds(const Join& join, const Options& options) {
     return nodes / 2 * of_node + sketching_nanoseconds(join, options);
 }
 
+// Roughly what FactorisedSet::bytes will ask for once equal rows are one: sums and counts by row, a bit for every leaf
+// by row of a table with features, and the messages of as many leaves at a time as a block holds.
+double factorised_bytes(const Join& join, const Options& options) {
+    const bool squares = options.criterion == Criterion::mse_sum;
+    const double queries = options.trees * leaves_of(options);
+    double sums = 0, filters = 0, messages = 0;
+    for (size_t t = 0; t < join.tables().size(); t++) {
+        const auto rows = static_cast<double>(join.tables()[t].rows);
+        sums += rows * sizeof(double) * (squares ? 7 : 5);
+        if (!join.tables()[t].columns.empty()) filters += rows * queries / 8;
+        messages += groups_of(join, t) * sizeof(double);
+    }
+    return sums + filters + std::min(queries * messages, static_cast<double>(FilteredSums::block_memory));
+}
+
+std::string megabytes(double bytes) {
+    return format("%.0f MB", bytes / (1 << 20));
+}
+
 std::string seconds(double nanoseconds) {
     const double s = nanoseconds * 1e-9;
     return s < 9.5 ? format("about %.1g s", s) : format("about %.0f s", s);
@@ -158,10 +178,16 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, Strateg
     const bool fits = join_rows <= max_rows && bytes <= context.memory().left();
     if (asked == Strategy::enumerate || is_bag || (fits && enumerated <= not_worth_a_choice))
         return {Strategy::enumerate, held};
-    if (!fits)
+    const double without = factorised_bytes(join, options);
+    const bool fits_without = without <= static_cast<double>(context.memory().left());
+    // Where neither fits, the one that needs less is what the error names.
+    if (join_rows > max_rows || (!fits && (fits_without || without <= static_cast<double>(bytes))))
         return {Strategy::factorize,
                 format("the join's %llu rows would take %llu MB to hold", static_cast<unsigned long long>(join_rows),
                        static_cast<unsigned long long>(bytes >> 20))};
+    if (!fits_without)
+        return {Strategy::enumerate,
+                format("%s, training without would take %s", held.c_str(), megabytes(without).c_str())};
     const double factorised = factorised_nanoseconds(join, options);
     if (enumerated <= factorised)
         return {Strategy::enumerate, format("%s, estimated at %s against %s without", held.c_str(),

@@ -14,7 +14,8 @@ struct StrategyChoice {
 };
 
 // Enumerates where the rows of one table are the rows of the join, or where that takes under a second; otherwise takes
-// what fits into memory, and of both what is estimated to be faster. A strategy that is asked for is taken as it is.
+// what fits into memory, of both what is estimated to be faster, and of neither what needs less. A strategy that is
+// asked for is taken as it is.
 StrategyChoice choose_strategy(const relational::Join& join, const Options& options, Strategy asked,
                                RunContext& context);
 

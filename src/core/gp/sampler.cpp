@@ -49,6 +49,7 @@ Sampler::Sampler(Model& model, std::span<const double> values, RunContext& conte
         require_known(model, values);
         sum_ = std::make_unique<SumSampler>(*model.sum, values, context);
     }
+    context.memory().require(model.members.size() * JointPosterior::bytes(points_), "draws of a Gaussian process");
     for (const Member& member : model.members) {
         weights_.push_back(member.weight);
         posteriors_.push_back(joint_posterior(member, values, model.features.size(), context));

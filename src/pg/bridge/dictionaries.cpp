@@ -11,7 +11,10 @@ namespace btml::pg {
 using relational::Key;
 
 DatumDictionary::DatumDictionary(MemoryBudget& budget, Oid type, Oid collation)
-    : index_(budget, "a dictionary of keys"), values_(budget, "a dictionary of keys"), collation_(collation) {
+    : index_(budget, "a dictionary of keys"),
+      values_(budget, "a dictionary of keys"),
+      held_(budget, "a dictionary of keys"),
+      collation_(collation) {
     const TypeCacheEntry* const entry =
         pg_call([=] { return lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO); });
     if (!OidIsValid(entry->hash_proc) || !OidIsValid(entry->eq_opr)) {
@@ -36,6 +39,7 @@ uint32_t DatumDictionary::number(Datum value) {
         return DatumGetBool(FunctionCall2Coll(equal_, collation_, values_[other], value));
     });
     if (number == next) {
+        if (!by_value_) held_.grow(datumGetSize(value, by_value_, length_));
         const MemoryContext before = MemoryContextSwitchTo(context_);
         values_.push_back(datumCopy(value, by_value_, length_));
         MemoryContextSwitchTo(before);

@@ -22,6 +22,7 @@ class DatumDictionary {
     HashIndex index_;
     Buffer<Datum> values_;
     MemoryContext context_; // holds copies of values passed by reference
+    Reservation held_;      // of context_
     FmgrInfo *hash_, *equal_;
     Oid collation_;
     int16 length_;

@@ -96,7 +96,8 @@ class Reading {
     void read_table(int table);
     void read_null_row(int table);
     void finish_categories();
-    std::string label(const CategoryColumn& column, uint32_t number) const;
+    void hold_labels(uint64_t bytes);
+    std::string label(const CategoryColumn& column, uint32_t number);
 
     const SourceAnalysis& analysis_;
     RunContext& context_;
@@ -288,8 +289,18 @@ void Reading::read_null_row(int table) {
     }
 }
 
-std::string Reading::label(const CategoryColumn& column, uint32_t number) const {
-    if (column.labels) return std::string(column.labels->text(number));
+// Counts labels as the columns hold them, and once more for the model or the points that take them over. They last
+// until the call ends, and the budget with them.
+void Reading::hold_labels(uint64_t bytes) {
+    context_.memory().acquire(2 * bytes, "labels of categories");
+}
+
+std::string Reading::label(const CategoryColumn& column, uint32_t number) {
+    if (column.labels) {
+        const std::string_view text = column.labels->text(number);
+        hold_labels(text.size());
+        return std::string(text);
+    }
     const Datum value = ObjectIdGetDatum(static_cast<Oid>(column.enums->values()[number]));
     return std::string(pg_call([&] { return label_of(value, column.label); }));
 }
@@ -301,10 +312,12 @@ void Reading::finish_categories() {
         DataColumn& column =
             loaded_.tables[static_cast<size_t>(category.table)].columns[static_cast<size_t>(category.column)];
         const size_t count = category.labels ? category.labels->size() : category.enums->values().size();
-        std::vector<std::string> labels(count);
+        std::vector<std::string> labels;
+        hold_labels(count * sizeof(std::string));
+        labels.reserve(count);
         for (size_t i = 0; i < count; i++) {
             if (i % work_per_poll == 0) context_.poll();
-            labels[i] = label(category, static_cast<uint32_t>(i));
+            labels.push_back(label(category, static_cast<uint32_t>(i)));
         }
         std::vector<uint32_t> order(count), rank(count);
         std::iota(order.begin(), order.end(), 0U);
