@@ -60,11 +60,11 @@ COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, float8, float8
 COMMENT ON FUNCTION btml.boost_fit_final(btml.training_rows) IS 'final function of btml.boost_fit_agg';
 
 CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[]) (
-    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, COMBINEFUNC = btml.training_rows_combine,
+    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
     FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], options jsonb) (
-    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, COMBINEFUNC = btml.training_rows_combine,
+    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
     FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[]) IS

@@ -78,11 +78,11 @@ COMMENT ON FUNCTION btml.gp_fit_accumulate(btml.training_rows, float8, float8[],
 COMMENT ON FUNCTION btml.gp_fit_final(btml.training_rows) IS 'final function of btml.gp_fit_agg';
 
 CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[]) (
-    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, COMBINEFUNC = btml.training_rows_combine,
+    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
     FINALFUNC = btml.gp_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[], options jsonb) (
-    SFUNC = btml.gp_fit_accumulate, STYPE = btml.training_rows, COMBINEFUNC = btml.training_rows_combine,
+    SFUNC = btml.gp_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
     FINALFUNC = btml.gp_fit_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[]) IS

@@ -49,7 +49,7 @@ COMMENT ON FUNCTION btml.exemplars_combine(btml.exemplar_sample, btml.exemplar_s
 COMMENT ON FUNCTION btml.exemplars_final(btml.exemplar_sample) IS 'final function of btml.exemplars_agg';
 
 CREATE AGGREGATE btml.exemplars_agg(id anyelement, x float8[], k integer) (
-    SFUNC = btml.exemplars_accumulate, STYPE = btml.exemplar_sample, COMBINEFUNC = btml.exemplars_combine,
+    SFUNC = btml.exemplars_accumulate, STYPE = btml.exemplar_sample, SSPACE = 2048, COMBINEFUNC = btml.exemplars_combine,
     FINALFUNC = btml.exemplars_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.exemplars_agg(anyelement, float8[], integer) IS

@@ -65,7 +65,7 @@ class Buffer {
     }
     // Room for `capacity` elements at least; grows geometrically, so that many small reservations stay cheap.
     void reserve(size_t capacity) {
-        if (capacity > capacity_) set_capacity(std::max<size_t>({capacity, 2 * capacity_, 1024}));
+        if (capacity > capacity_) set_capacity(std::max<size_t>({capacity, 2 * capacity_, min_bytes / sizeof(T)}));
     }
     void shrink_to_fit() {
         if (size_ < capacity_) set_capacity(size_);
@@ -91,6 +91,8 @@ class Buffer {
     const char* what() const noexcept { return what_; }
 
   private:
+    static constexpr size_t min_bytes = 64; // of a buffer that grows
+
     // zeros: of an empty buffer, whose pages the system clears when they are first used.
     void set_capacity(size_t capacity, bool zeros = false) {
         if (capacity > std::numeric_limits<size_t>::max() / sizeof(T)) throw std::bad_alloc();
@@ -99,7 +101,7 @@ class Buffer {
             clear();
             return;
         }
-        void* moved = zeros ? std::calloc(capacity, sizeof(T)) : std::realloc(data_, capacity * sizeof(T));
+        void* moved = zeros ? budget_->zeros(capacity * sizeof(T)) : budget_->resize_block(data_, capacity * sizeof(T));
         if (!moved) {
             if (capacity > capacity_) budget_->release((capacity - capacity_) * sizeof(T));
             throw std::bad_alloc();
@@ -109,8 +111,9 @@ class Buffer {
         capacity_ = capacity;
     }
     void free_all() noexcept {
-        std::free(data_);
-        if (capacity_ > 0) budget_->release(capacity_ * sizeof(T));
+        if (capacity_ == 0) return;
+        budget_->free_block(data_);
+        budget_->release(capacity_ * sizeof(T));
     }
 
     MemoryBudget* budget_;

@@ -10,11 +10,14 @@ namespace btml {
 // features 4, skipped 8, has options 1, length of options 4, options, rows 8, values
 static constexpr size_t fixed_bytes = 4 + 8 + 1 + 4 + 8;
 
-void RowCollection::set_options(const std::string& options) {
-    if (has_options_ && options != options_)
+void RowCollection::set_options(std::string_view options) {
+    const std::string_view before(options_.data(), options_.size());
+    if (has_options_ && options != before)
         throw Error(ErrorCode::invalid_argument, "options must be the same in every row of an aggregate",
-                    format("One row has %s, another %s.", options_.c_str(), options.c_str()));
-    options_ = options;
+                    format("One row has %s, another %s.", std::string(before).c_str(), std::string(options).c_str()));
+    if (has_options_) return;
+    options_.resize(options.size());
+    std::copy(options.begin(), options.end(), options_.begin());
     has_options_ = true;
 }
 
@@ -40,7 +43,7 @@ void RowCollection::add(double target, std::span<const double> features) {
 
 void RowCollection::append(const RowCollection& other) {
     skipped_ += other.skipped_;
-    if (other.has_options_) set_options(other.options_);
+    if (other.has_options_) set_options(other.options());
     if (other.features_ == none) return;
     set_features(other.features_);
     const size_t before = values_.size();
@@ -77,8 +80,10 @@ RowCollection RowCollection::parse(std::span<const std::byte> bytes, MemoryBudge
     Reader reader(bytes);
     collection.features_ = reader.get<uint32_t>();
     collection.skipped_ = reader.get<uint64_t>();
-    collection.has_options_ = reader.get_bool();
-    collection.options_ = reader.get_string();
+    const bool has_options = reader.get_bool();
+    const std::string options = reader.get_string();
+    if (!has_options && !options.empty()) corrupt_model("It has options that no row has.");
+    if (has_options) collection.set_options(options);
     const auto rows = reader.get<uint64_t>();
     const bool empty = collection.features_ == none;
     if (!empty && (collection.features_ == 0 || collection.features_ > most_features))

@@ -9,14 +9,15 @@ namespace btml {
 
 class RowCollection {
   public:
-    explicit RowCollection(MemoryBudget& budget) : values_(budget, "rows of an aggregate") {}
+    explicit RowCollection(MemoryBudget& budget)
+        : options_(budget, "options of an aggregate"), values_(budget, "rows of an aggregate") {}
 
     uint64_t rows() const { return features_ == none ? 0 : values_.size() / (features_ + 1); }
     uint64_t rows_skipped() const { return skipped_; }
-    const std::string& options() const { return options_; }
+    std::string options() const { return std::string(options_.begin(), options_.end()); }
 
     // The options that came with a row, as text. Error invalid_argument when an earlier row had others.
-    void set_options(const std::string& options);
+    void set_options(std::string_view options);
     // Errors: out_of_range for a target that is NaN or infinite; invalid_argument for a number of features other than
     // that of earlier rows, or none at all.
     void add(double target, std::span<const double> features);
@@ -40,7 +41,7 @@ class RowCollection {
 
     uint32_t features_ = none;
     bool has_options_ = false;
-    std::string options_;
+    Buffer<char> options_;
     uint64_t skipped_ = 0;
     Buffer<double> values_; // row by row: target, then the features
 };

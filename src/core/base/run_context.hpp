@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace btml {
 class MemoryBudget {
   public:
     explicit MemoryBudget(uint64_t limit_bytes) : limit_(limit_bytes) {}
+    virtual ~MemoryBudget() = default;
     MemoryBudget(const MemoryBudget&) = delete;
     MemoryBudget& operator=(const MemoryBudget&) = delete;
 
@@ -25,6 +27,11 @@ class MemoryBudget {
     void release(uint64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
     // The same check as acquire, counting nothing: for an estimate before work starts.
     void require(uint64_t bytes, const char* what) const;
+
+    // Where a Buffer's memory comes from: malloc, unless a host has its own. As of realloc; nothing is counted.
+    virtual void* resize_block(void* block, size_t bytes) { return std::realloc(block, bytes); }
+    virtual void free_block(void* block) noexcept { std::free(block); }
+    virtual void* zeros(size_t bytes) { return std::calloc(bytes, 1); }
 
     uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
     uint64_t limit() const noexcept { return limit_; }

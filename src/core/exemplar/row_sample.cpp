@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <numeric>
+#include <utility>
 
 namespace btml::exemplar {
 
@@ -50,9 +50,9 @@ void RowSample::set_shape(int k, size_t width, bool ids_are_numbers) {
     if (k_ != 0 && k != k_)
         throw Error(ErrorCode::invalid_argument, "k must be the same in every row of an aggregate",
                     format("One row has %d, another %d.", k_, k));
-    if (points_.size() > 0 && width != points_.width())
-        throw Error(ErrorCode::invalid_argument,
-                    format("x has %zu elements, an earlier row has %zu", width, points_.width()));
+    if (k_ != 0 && width != width_)
+        throw Error(ErrorCode::invalid_argument, format("x has %zu elements, an earlier row has %u", width, width_));
+    width_ = static_cast<uint32_t>(width);
     k_ = k;
     ids_are_numbers_ = ids_are_numbers;
 }
@@ -65,69 +65,122 @@ void RowSample::add(const SampledRow& row, int k, bool ids_are_numbers) {
                         "Leave such rows out with FILTER or WHERE.");
     set_shape(k, row.x.size(), ids_are_numbers);
     rows_++;
-    keep(hash_of(row), row, 1);
+    keep(hash_of(row), 1, row);
 }
 
-void RowSample::keep(uint64_t hash, const SampledRow& row, uint64_t copies) {
-    const bool full = points_.size() == capacity();
-    if (full && hash > largest_first_.front().first) return;
-    if (const auto found = places_.find(hash); found != places_.end()) {
-        points_.set_weight(found->second, points_.weight(found->second) + static_cast<double>(copies));
-        return;
+void RowSample::keep(uint64_t hash, uint64_t copies, const SampledRow& row) {
+    if (entries_ == 2 * capacity()) prune();
+    if (hash > largest_hash_) return;
+    const size_t begin = log_.size(), end = begin + row_bytes + row.id.size() + row.x.size() * sizeof(double);
+    log_.reserve(end);
+    log_.resize(end);
+    std::byte* to = log_.data() + begin;
+    const auto put = [&](auto value) {
+        for (size_t i = 0; i < sizeof(value); i++)
+            *to++ = static_cast<std::byte>(static_cast<uint64_t>(value) >> (8 * i));
+    };
+    put(hash);
+    put(copies);
+    put(static_cast<uint8_t>(row.has_id));
+    put(static_cast<uint32_t>(row.id.size()));
+    to = std::copy_n(reinterpret_cast<const std::byte*>(row.id.data()), row.id.size(), to);
+    for (const double x : row.x) put(std::bit_cast<uint64_t>(x));
+    entries_++;
+}
+
+RowSample::Entry RowSample::entry_at(size_t offset) const {
+    const std::span<const std::byte> rest = log_.span().subspan(offset);
+    Reader reader(rest);
+    Entry entry;
+    entry.hash = reader.get<uint64_t>();
+    entry.copies = reader.get<uint64_t>();
+    entry.has_id = reader.get_bool();
+    const size_t length = reader.get<uint32_t>();
+    entry.id = {reinterpret_cast<const char*>(rest.data()) + row_bytes, length};
+    entry.coordinates = rest.subspan(row_bytes + length, width_ * sizeof(double));
+    entry.bytes = rest.first(row_bytes + length + width_ * sizeof(double));
+    return entry;
+}
+
+// The rows of least hashes, in their order, with all their copies: a row that is in it has never been left out.
+std::vector<RowSample::Entry> RowSample::sample() const {
+    std::vector<Entry> entries;
+    entries.reserve(entries_);
+    for (size_t offset = 0; offset < log_.size(); offset += entries.back().bytes.size())
+        entries.push_back(entry_at(offset));
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.hash < b.hash; });
+    size_t distinct = 0;
+    for (const Entry& entry : entries) {
+        if (distinct > 0 && entries[distinct - 1].hash == entry.hash)
+            entries[distinct - 1].copies += entry.copies;
+        else if (distinct == capacity())
+            break;
+        else
+            entries[distinct++] = entry;
     }
-    size_t place = points_.size();
-    if (full) {
-        std::pop_heap(largest_first_.begin(), largest_first_.end());
-        place = largest_first_.back().second;
-        places_.erase(largest_first_.back().first);
-        largest_first_.pop_back();
-    }
-    Point point;
-    point.number = hash;
-    point.x = row.x;
-    point.weight = static_cast<double>(copies);
-    point.id = row.id;
-    point.has_id = row.has_id;
-    points_.put(place, point);
-    places_[hash] = place;
-    largest_first_.emplace_back(hash, place);
-    std::push_heap(largest_first_.begin(), largest_first_.end());
+    entries.resize(distinct);
+    return entries;
+}
+
+void RowSample::prune() {
+    const std::vector<Entry> kept = sample();
+    const Buffer<std::byte> before = std::exchange(log_, Buffer<std::byte>(log_.budget(), log_.what()));
+    entries_ = 0;
+    std::vector<double> x(width_);
+    for (const Entry& entry : kept) keep(entry.hash, entry.copies, row_of(entry, x));
+    if (kept.size() == capacity()) largest_hash_ = kept.back().hash;
+}
+
+// Its coordinates are put into x.
+SampledRow RowSample::row_of(const Entry& entry, std::vector<double>& x) {
+    Reader reader(entry.coordinates);
+    for (double& value : x) value = reader.get_double();
+    return {entry.id, entry.has_id, x};
 }
 
 void RowSample::append(const RowSample& other) {
     if (other.k_ == 0) return;
-    set_shape(other.k_, other.points_.width(), other.ids_are_numbers_);
+    set_shape(other.k_, other.width_, other.ids_are_numbers_);
     rows_ += other.rows_;
-    for (size_t i = 0; i < other.points_.size(); i++) {
-        const Point point = other.points_[i];
-        keep(point.number, {point.id, point.has_id, point.x}, static_cast<uint64_t>(point.weight));
+    std::vector<double> x(width_);
+    for (size_t offset = 0; offset < other.log_.size();) {
+        const Entry entry = other.entry_at(offset);
+        keep(entry.hash, entry.copies, row_of(entry, x));
+        offset += entry.bytes.size();
     }
 }
 
 Selection RowSample::select(RunContext& context) const {
+    PointSet points(PointSet::Keep::all, context.memory());
+    std::vector<double> x(width_);
+    for (const Entry& entry : sample()) {
+        const SampledRow row = row_of(entry, x);
+        Point point;
+        point.number = entry.hash;
+        point.x = row.x;
+        point.weight = static_cast<double>(entry.copies);
+        point.id = row.id;
+        point.has_id = row.has_id;
+        points.append(point);
+    }
     Options options;
     options.exemplars = k_;
-    options.validation = static_cast<int>(std::max<size_t>(points_.size(), 2));
+    options.validation = static_cast<int>(std::max<size_t>(points.size(), 2));
     options.passes = passes;
-    std::vector<size_t> order(points_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return points_.number(a) < points_.number(b); });
     StreamGreedy greedy(options, nullptr, context);
-    for (const size_t i : order) greedy.sample(points_[i]);
+    for (size_t i = 0; i < points.size(); i++) greedy.sample(points[i]);
     if (greedy.start()) do
-            for (const size_t i : order)
-                if (!greedy.offer(points_[i])) break;
+            for (size_t i = 0; i < points.size(); i++)
+                if (!greedy.offer(points[i])) break;
         while (greedy.finish_pass());
     Selection selection = greedy.finish();
-    const double sampled = points_.total_weight();
+    const double sampled = points.total_weight();
     for (Exemplar& exemplar : selection.exemplars) exemplar.members *= static_cast<double>(rows_) / sampled;
     return selection;
 }
 
 uint64_t RowSample::flat_size() const noexcept {
-    uint64_t size = fixed_bytes + points_.size() * (row_bytes + points_.width() * sizeof(double));
-    for (size_t i = 0; i < points_.size(); i++) size += points_.id(i).size();
-    return size;
+    return fixed_bytes + log_.size();
 }
 
 // Called by PostgreSQL, from C: nothing here may throw.
@@ -138,18 +191,10 @@ void RowSample::flatten(std::byte* to) const noexcept {
     };
     put(static_cast<uint32_t>(k_));
     put(static_cast<uint8_t>(ids_are_numbers_));
-    put(static_cast<uint32_t>(points_.width()));
+    put(width_);
     put(rows_);
-    put(static_cast<uint32_t>(points_.size()));
-    for (size_t i = 0; i < points_.size(); i++) {
-        const std::string_view id = points_.id(i);
-        put(points_.number(i));
-        put(static_cast<uint64_t>(points_.weight(i)));
-        put(static_cast<uint8_t>(points_.has_id(i)));
-        put(static_cast<uint32_t>(id.size()));
-        to = std::copy_n(reinterpret_cast<const std::byte*>(id.data()), id.size(), to);
-        for (const double x : points_.x(i)) put(std::bit_cast<uint64_t>(x));
-    }
+    put(static_cast<uint32_t>(entries_));
+    std::copy(log_.begin(), log_.end(), to);
 }
 
 RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
@@ -167,7 +212,8 @@ RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budge
                              static_cast<unsigned long long>(sample.rows_), width));
     sample.k_ = static_cast<int>(k);
     sample.ids_are_numbers_ = numbers;
-    if (count > 0 && count > sample.capacity()) corrupt_model(format("It has %zu rows.", count));
+    sample.width_ = width;
+    if (count > 0 && count > 2 * sample.capacity()) corrupt_model(format("It has %zu rows.", count));
     std::vector<double> x(width);
     uint64_t copies_of_all = 0;
     for (size_t i = 0; i < count; i++) {
@@ -177,9 +223,8 @@ RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budge
         for (double& value : x) value = reader.get_finite();
         if (hash != hash_of({id, has_id, x})) corrupt_model("A row has another's hash.");
         if (copies == 0 || copies > sample.rows_ - copies_of_all) corrupt_model("Its rows have too many copies.");
-        if (sample.places_.contains(hash)) corrupt_model("A row is in it twice.");
         copies_of_all += copies;
-        sample.keep(hash, {id, has_id, x}, copies);
+        sample.keep(hash, copies, {id, has_id, x});
     }
     reader.finish();
     return sample;

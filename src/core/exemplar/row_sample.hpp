@@ -3,8 +3,6 @@
 
 #include "core/exemplar/stream_greedy.hpp"
 
-#include <unordered_map>
-
 namespace btml::exemplar {
 
 struct SampledRow {
@@ -14,7 +12,8 @@ struct SampledRow {
 };
 
 // Keeps the rows whose hashes are least (bottom-k sketch; Cohen, Kaplan: Summarizing data using bottom-k sketches,
-// 2007): a uniform sample of the distinct rows, each with the number of its copies.
+// 2007): a uniform sample of the distinct rows, each with the number of its copies. The state of a small group is
+// small.
 class RowSample {
   public:
     static constexpr const char* type_name = "btml.exemplar_sample";
@@ -22,7 +21,7 @@ class RowSample {
     static constexpr const char* too_large_hint = "Ask for fewer exemplars, or use btml.exemplars.";
     static constexpr int most_exemplars = 10000;
 
-    explicit RowSample(MemoryBudget& budget) : points_(PointSet::Keep::all, budget) {}
+    explicit RowSample(MemoryBudget& budget) : log_(budget, "rows of an aggregate") {}
 
     // Errors invalid_argument: another k, or another number of coordinates, than of earlier rows; a k that is not from
     // 1 to most_exemplars; no coordinates. out_of_range for a coordinate that is not finite.
@@ -40,16 +39,30 @@ class RowSample {
     static RowSample parse(std::span<const std::byte> bytes, MemoryBudget& budget);
 
   private:
+    // A row as the log has it: hash 8, copies 8, has id 1, length of the id 4, the id, the coordinates.
+    struct Entry {
+        uint64_t hash, copies;
+        bool has_id;
+        std::string_view id;
+        std::span<const std::byte> coordinates, bytes; // bytes: the whole entry
+    };
+
     size_t capacity() const;
     void set_shape(int k, size_t width, bool ids_are_numbers);
-    void keep(uint64_t hash, const SampledRow& row, uint64_t copies);
+    void keep(uint64_t hash, uint64_t copies, const SampledRow& row);
+    Entry entry_at(size_t offset) const;
+    static SampledRow row_of(const Entry& entry, std::vector<double>& x);
+    std::vector<Entry> sample() const;
+    void prune();
 
     int k_ = 0; // 0: no row yet
     bool ids_are_numbers_ = false;
+    uint32_t width_ = 0;
     uint64_t rows_ = 0;
-    PointSet points_;                                        // number: the hash; weight: the copies
-    std::unordered_map<uint64_t, size_t> places_;            // of hashes in points_
-    std::vector<std::pair<uint64_t, size_t>> largest_first_; // a heap of them
+    // Rows as they came, those of too large a hash left out, up to twice as many as the sample has.
+    Buffer<std::byte> log_;
+    size_t entries_ = 0;                 // of the log
+    uint64_t largest_hash_ = UINT64_MAX; // that the sample can still have
 };
 
 } // namespace btml::exemplar

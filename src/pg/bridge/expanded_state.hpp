@@ -1,9 +1,10 @@
 // Transition states of aggregates: a C++ object in memory, as PostgreSQL's expanded objects are; flat bytes between
-// processes.
+// processes. The object and its buffers live in a memory context below the aggregate's, where a hash aggregate sees how
+// much its groups take and spills in time. They go with the context, so no destructor runs.
 //
-// A content has a constructor from a MemoryBudget, append(const Content&), flat_size(), flatten(std::byte*) noexcept,
-// a static parse(bytes, MemoryBudget&) that throws corrupt_model, and static names: type_name of the SQL type,
-// what ("the rows") and too_large_hint for errors.
+// A content holds memory in Buffers only. It has a constructor from a MemoryBudget, append(const Content&),
+// flat_size(), flatten(std::byte*) noexcept, a static parse(bytes, MemoryBudget&) that throws corrupt_model, and static
+// names: type_name of the SQL type, what ("the rows") and too_large_hint for errors.
 #pragma once
 
 #include "pg/bridge/backend_context.hpp"
@@ -15,6 +16,25 @@ extern "C" {
 }
 
 namespace btml::pg {
+
+// Buffers counted against it live in a memory context.
+class ContextBudget : public MemoryBudget {
+  public:
+    explicit ContextBudget(MemoryContext context) : MemoryBudget(memory_limit_bytes()), context_(context) {}
+
+    void* resize_block(void* block, size_t bytes) override {
+        return pg_call(
+            [=, this] { return block ? repalloc_huge(block, bytes) : MemoryContextAllocHuge(context_, bytes); });
+    }
+    void free_block(void* block) noexcept override { pfree(block); }
+    void* zeros(size_t bytes) override {
+        void* const block = resize_block(nullptr, bytes);
+        return memset(block, 0, bytes);
+    }
+
+  private:
+    const MemoryContext context_;
+};
 
 template <class Content>
 class ExpandedState {
@@ -30,16 +50,16 @@ class ExpandedState {
             return state;
         ExpandedState* const state = create(context);
         if (const ExpandedState* const other = of(value))
-            state->owned_->content.append(other->owned_->content);
+            state->owned()->content.append(other->owned()->content);
         else
-            state->owned_->content = parse(datum_bytes(value), state->owned_->budget);
+            state->owned()->content = parse(datum_bytes(value), state->owned()->budget);
         return state;
     }
 
     // What argument 0 holds; `parsed` keeps it where it is flat.
     static const Content& read(FunctionCallInfo fcinfo, std::optional<Content>& parsed, MemoryBudget& budget) {
         const Datum value = PG_GETARG_DATUM(0);
-        if (const ExpandedState* const state = of(value)) return state->owned_->content;
+        if (const ExpandedState* const state = of(value)) return state->owned()->content;
         return parsed.emplace(parse(datum_bytes(value), budget));
     }
 
@@ -52,10 +72,10 @@ class ExpandedState {
         ExpandedState* const state = writable(fcinfo);
         const Datum other = PG_GETARG_DATUM(1);
         if (const ExpandedState* const expanded = of(other))
-            state->owned_->content.append(expanded->owned_->content);
+            state->owned()->content.append(expanded->owned()->content);
         else {
             MemoryBudget budget(memory_limit_bytes());
-            state->owned_->content.append(parse(datum_bytes(other), budget));
+            state->owned()->content.append(parse(datum_bytes(other), budget));
         }
         return state->datum();
     }
@@ -72,19 +92,23 @@ class ExpandedState {
     }
     static Datum send(Datum value) { return bytes_datum(datum_bytes(value)); }
 
-    Content& content() { return owned_->content; }
+    Content& content() { return owned()->content; }
     Datum datum() { return EOHPGetRWDatum(&header_); }
 
   private:
     // Counted against a budget of its own.
     struct Owned {
-        MemoryBudget budget{memory_limit_bytes()};
+        explicit Owned(MemoryContext context) : budget(context) {}
+        ContextBudget budget;
         Content content{budget};
     };
 
+    Owned* owned() { return std::launder(reinterpret_cast<Owned*>(storage_)); }
+    const Owned* owned() const { return std::launder(reinterpret_cast<const Owned*>(storage_)); }
+
     // Called by PostgreSQL, from C.
     static Size flat_size(ExpandedObjectHeader* header) {
-        const uint64_t size = VARHDRSZ + reinterpret_cast<ExpandedState*>(header)->owned_->content.flat_size();
+        const uint64_t size = VARHDRSZ + reinterpret_cast<ExpandedState*>(header)->content().flat_size();
         if (size > MaxAllocSize)
             ereport(ERROR,
                     (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -95,8 +119,7 @@ class ExpandedState {
     }
     static void flatten(ExpandedObjectHeader* header, void* result, Size size) {
         SET_VARSIZE(result, size);
-        reinterpret_cast<ExpandedState*>(header)->owned_->content.flatten(
-            reinterpret_cast<std::byte*>(VARDATA(result)));
+        reinterpret_cast<ExpandedState*>(header)->content().flatten(reinterpret_cast<std::byte*>(VARDATA(result)));
     }
     static constexpr ExpandedObjectMethods methods = {flat_size, flatten};
 
@@ -123,22 +146,18 @@ class ExpandedState {
 
     // An empty state whose memory goes with `parent`.
     static ExpandedState* create(MemoryContext parent) {
-        auto owned = std::make_unique<Owned>();
         ExpandedState* const state = pg_call([=] {
             const MemoryContext context = AllocSetContextCreate(parent, "btml aggregate", ALLOCSET_SMALL_SIZES);
             auto* const expanded = static_cast<ExpandedState*>(MemoryContextAllocZero(context, sizeof(ExpandedState)));
             EOH_init_header(&expanded->header_, &methods, context);
             return expanded;
         });
-        state->callback_.func = [](void* object) { delete static_cast<Owned*>(object); };
-        state->callback_.arg = state->owned_ = owned.release();
-        MemoryContextRegisterResetCallback(state->header_.eoh_context, &state->callback_);
+        new (state->storage_) Owned(state->header_.eoh_context);
         return state;
     }
 
     ExpandedObjectHeader header_; // first: PostgreSQL sees only this
-    Owned* owned_;
-    MemoryContextCallback callback_;
+    alignas(Owned) std::byte storage_[sizeof(Owned)];
 };
 
 } // namespace btml::pg
