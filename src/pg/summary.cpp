@@ -104,7 +104,11 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
             json.end_object();
         }
     json.end_array();
-    if (model.sum) json.add("calibration", model.sum->calibration());
+    if (model.sum) {
+        json.add("calibration", model.sum->calibration());
+        json.add("residual", model.sum->residuals().targets);
+        json.add("residual_of_samples", model.sum->residuals().samples);
+    }
     if (model.combine == gp::Combine::boosted) json.add("variance_factor", model.variance_factor);
     json.add("evaluations", model.evaluations);
     if (model.leave_one_out) {

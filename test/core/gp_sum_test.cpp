@@ -186,13 +186,105 @@ TEST(KernelSum, SystemsAreSolvedLikeByCholesky) {
         KernelSum kernel = sum.make(team, context);
         const Block b = random_block(60, seed, context);
         Block x(context.memory(), "x", 60, Columns{});
-        ConjugateGradients solver(context);
-        const auto outcome = solver.solve(kernel, b, x, 1e-5, 200, context);
-        EXPECT_LE(outcome.residual, 1e-5);
+        ConjugateGradients solver(kernel, context);
+        const auto outcome = solver.solve(b, x, 1e-5, 400, context);
+        EXPECT_LE(outcome.worst(), 2e-4); // what is left by solutions in single precision
         EXPECT_GT(outcome.iterations, 0);
         const Cholesky factor(sum.matrix());
-        for (const size_t column : {0, 9, 15}) expect_close(x, column, factor.solve(column_of(b, column)), 1e-3);
-        EXPECT_EQ(solver.solve(kernel, b, x, 1e-2, 200, context).iterations, 0);
+        for (const size_t column : {0, 9, 15}) {
+            expect_close(x, column, factor.solve(column_of(b, column)), 1e-3);
+            const Dense right = column_of(b, column), left = product(sum.matrix(), column_of(x, column));
+            Dense difference;
+            for (size_t i = 0; i < 60; i++) difference.push_back(right[i] - left[i]);
+            EXPECT_NEAR(outcome.residuals[column],
+                        static_cast<double>(std::sqrt(dot(difference, difference) / dot(right, right))),
+                        1e-6 + 1e-3 * outcome.residuals[column]);
+        }
+        EXPECT_EQ(solver.solve(b, x, 1e-2, 400, context).iterations, 0);
+    }
+}
+
+// Many rows that are alike, and little noise: the condition is 10⁶ and more.
+KernelSum ill_conditioned(size_t rows, ThreadTeam& team, RunContext& context) {
+    std::vector<KernelSum::Member> members;
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        const PlainProcess process =
+            random_process({.rows = rows, .levels = 40, .duplicates = 0, .zeros = 0, .alike = 0.9}, seed);
+        members.push_back({tree_of(process, context), std::vector<double>(40, 0.05), 1});
+        members.back().weights[0] = 2;
+    }
+    return KernelSum(std::move(members), {}, 1e-3, team, context);
+}
+
+TEST(KernelSum, IllConditionedSystemsAreSolved) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    const size_t rows = 2000;
+    KernelSum kernel = ill_conditioned(rows, team, context);
+    Block b(context.memory(), "b"), x(context.memory(), "x", rows, Columns{});
+    kernel.draw_samples({1, 2}, b);
+    const auto outcome = ConjugateGradients(kernel, context).solve(b, x, 1e-2, 120, context);
+    EXPECT_LE(outcome.worst(), 1e-2);
+    EXPECT_GT(outcome.iterations, 10);
+}
+
+// However few iterations there are, and from whatever start.
+TEST(KernelSum, SolutionsAreNeverWorseThanNone) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    const size_t rows = 500;
+    KernelSum kernel = ill_conditioned(rows, team, context);
+    const Block b = random_block(rows, 3, context);
+    for (const uint64_t passes : {0, 5, 10, 20, 40, 80}) {
+        Block x = random_block(rows, 4, context);
+        for (Columns& row : x) row.values *= 1e3F;
+        EXPECT_LE(ConjugateGradients(kernel, context).solve(b, x, 1e-6, passes, context).worst(), 1.0001);
+    }
+}
+
+// Solutions and kernels may change between one solution and the next.
+TEST(KernelSum, DeflationFollowsTheWeights) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    const size_t rows = 1000;
+    KernelSum kernel = ill_conditioned(rows, team, context);
+    ConjugateGradients solver(kernel, context);
+    Block b(context.memory(), "b"), x(context.memory(), "x", rows, Columns{});
+    for (int step = 0; step < 4; step++) {
+        kernel.draw_samples({1, 2}, b);
+        EXPECT_LE(solver.solve(b, x, 1e-2, 100, context).worst(), 1e-2) << step;
+        std::vector<std::vector<double>> weights;
+        for (const KernelSum::Member& member : kernel.members()) {
+            weights.push_back(member.weights);
+            for (size_t level = 0; level < 40; level++) weights.back()[level] *= level % 2 == 0 ? 1.6 : 0.6;
+        }
+        kernel.set(std::move(weights), kernel.noise());
+    }
+}
+
+TEST(SmallCholesky, SolvesAndSurvivesDependentRows) {
+    Random random(3);
+    for (const size_t rank : {5, 20}) {
+        const size_t size = 20;
+        std::vector<double> root(size * size, 0.0), matrix(size * size, 0.0);
+        for (size_t i = 0; i < size; i++)
+            for (size_t k = 0; k < rank; k++) root[i * size + k] = random.normal();
+        for (size_t i = 0; i < size; i++)
+            for (size_t j = 0; j < size; j++)
+                for (size_t k = 0; k < size; k++) matrix[i * size + j] += root[i * size + k] * root[j * size + k];
+        const SmallCholesky factor(matrix, size);
+        std::vector<ColumnValues> b(size), x;
+        for (ColumnValues& row : b)
+            for (double& value : row) value = random.normal();
+        x = b;
+        factor.solve_lower(x);
+        factor.solve_upper(x);
+        for (size_t i = 0; i < size; i++) {
+            double product = 0;
+            for (size_t j = 0; j < size; j++) product += matrix[i * size + j] * x[j][7];
+            EXPECT_NEAR(product, b[i][7], rank == size ? 1e-6 : 1e6);
+            EXPECT_TRUE(std::isfinite(x[i][7]));
+        }
     }
 }
 
@@ -204,7 +296,7 @@ TEST(KernelSum, SolvesWithoutAnyKernelThatSaysSomething) {
     kernel.set({std::vector<double>(12, 0.0), std::vector<double>(70, 0.0)}, 2);
     const Block b = random_block(20, 1, context);
     Block x(context.memory(), "x", 20, Columns{});
-    EXPECT_EQ(ConjugateGradients(context).solve(kernel, b, x, 1e-5, 10, context).iterations, 1);
+    EXPECT_EQ(ConjugateGradients(kernel, context).solve(b, x, 1e-5, 20, context).iterations, 1);
     for (size_t i = 0; i < 20; i++) EXPECT_NEAR(x[i][3], b[i][3] * sum.weight[i] / 2, 1e-5);
 }
 
@@ -217,7 +309,7 @@ TEST(KernelSum, ResultsDoNotDependOnTheNumberOfThreads) {
         KernelSum kernel = sum.make(team, context);
         Block b(context.memory(), "b"), x(context.memory(), "x", 300, Columns{});
         kernel.draw_samples({1, 2}, b);
-        ConjugateGradients(context).solve(kernel, b, x, 1e-3, 20, context);
+        ConjugateGradients(kernel, context).solve(b, x, 1e-3, 60, context);
         std::vector<float> values;
         for (const Columns& row : x)
             for (size_t column = 0; column < Columns::count; column++) values.push_back(row[column]);
@@ -525,7 +617,7 @@ TEST(SumTraining, KeepsToItsEvaluations) {
     for (const uint64_t evaluations : {400, 700, 1000, 3000, 5000, 10000, 30000}) {
         TrainedSum sum = data.train(context, {4, evaluations, {}, {}, 1});
         EXPECT_LE(sum.evaluations, evaluations);
-        EXPECT_GE(sum.evaluations, 0.2 * static_cast<double>(std::min<uint64_t>(evaluations, 10000)));
+        EXPECT_GE(sum.evaluations, 0.15 * static_cast<double>(std::min<uint64_t>(evaluations, 10000)));
         EXPECT_TRUE(std::isfinite(sum.leave_one_out.mean_nll));
     }
 }
@@ -642,7 +734,7 @@ TEST(SumModel, BytesAreReadBack) {
     data.codes[5] = FeatureView::null_code;
     TrainedSum sum = data.train(context);
     const std::string bytes = bytes_of(sum.model);
-    EXPECT_LE(bytes.size(), 80 * (124 + 28) + 4 * (8 + 10 * 24) + 250);
+    EXPECT_LE(bytes.size(), 80 * (124 + 28) + 4 * (8 + 10 * 24) + 266);
     SumModel copy = decode_bytes(bytes, context);
     EXPECT_EQ(bytes_of(copy), bytes);
     EXPECT_EQ(copy.noise(), sum.model.noise());

@@ -1,6 +1,7 @@
 // Sixteen numbers per row that go through the same pass together: what costs time is to reach the row.
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 namespace btml::gp {
@@ -13,6 +14,19 @@ struct Columns {
     Vector values;
 
     float operator[](size_t column) const { return values[column]; }
+};
+
+// A number for each.
+using ColumnValues = std::array<double, Columns::count>;
+
+// Eight of them in double precision, in as many bytes.
+struct DoubleColumns {
+    static constexpr size_t count = 8;
+    typedef double Vector __attribute__((vector_size(count * sizeof(double)), aligned(8)));
+
+    Vector values;
+
+    double operator[](size_t column) const { return values[column]; }
 };
 
 } // namespace btml::gp

@@ -1,10 +1,13 @@
 #include "core/gp/conjugate_gradients.hpp"
 
 #include <cmath>
+#include <numeric>
 
 namespace btml::gp {
 
 namespace {
+
+constexpr uint64_t passes_of_iteration = 2;
 
 // Column by column; 0 where the divisor is not positive: that system is solved, or as far as single precision goes.
 void ratios(const ColumnValues& a, const ColumnValues& b, Columns::Vector& result) {
@@ -12,60 +15,143 @@ void ratios(const ColumnValues& a, const ColumnValues& b, Columns::Vector& resul
         result[column] = b[column] > 0 ? static_cast<float>(a[column] / b[column]) : 0;
 }
 
-double largest_ratio(const ColumnValues& a, const ColumnValues& b) {
-    double most = 0;
+bool within(const ColumnValues& squares, const ColumnValues& goals) {
     for (size_t column = 0; column < Columns::count; column++)
-        if (b[column] > 0) most = std::max(most, std::sqrt(a[column] / b[column]));
-    return most;
+        if (squares[column] > goals[column]) return false;
+    return true;
 }
 
 } // namespace
 
-ConjugateGradients::ConjugateGradients(RunContext& context)
-    : residual_(context.memory(), "conjugate gradients"),
+double ConjugateGradients::Outcome::worst() const {
+    return *std::max_element(residuals.begin(), residuals.end());
+}
+
+ConjugateGradients::ConjugateGradients(KernelSum& sum, RunContext& context)
+    : sum_(sum),
+      deflation_(context),
+      iterate_(context.memory(), "conjugate gradients"),
+      residual_(context.memory(), "conjugate gradients"),
       direction_(context.memory(), "conjugate gradients"),
       product_(context.memory(), "conjugate gradients"),
       preconditioned_(context.memory(), "conjugate gradients"),
+      smoothed_(context.memory(), "conjugate gradients"),
       scratch_(context.memory(), "conjugate gradients") {}
 
-ConjugateGradients::Outcome ConjugateGradients::solve(KernelSum& sum, const Block& b, Block& x, double tolerance,
-                                                      int iterations, RunContext& context) {
-    ThreadTeam& team = sum.team();
-    const size_t rows = sum.rows();
-    residual_.resize(rows);
-    direction_.resize(rows);
-    sum.multiply(x, product_);
-    for_rows(team, rows, [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++) residual_[i].values = b[i].values - product_[i].values;
-    });
-    const ColumnValues squares = dot(team, b, b, scratch_);
+// Of the squares of residuals.
+ColumnValues ConjugateGradients::goals(const ColumnValues& norms, double tolerance) const {
+    static constexpr double share_of_noise = 0.1;
+    const Buffer<float>& inverse = sum_.inverse_weight();
+    const double noise = sum_.noise() * std::accumulate(inverse.begin(), inverse.end(), 0.0);
+    ColumnValues goals;
+    for (size_t column = 0; column < Columns::count; column++)
+        goals[column] = std::min(tolerance * tolerance * norms[column], share_of_noise * share_of_noise * noise);
+    return goals;
+}
+
+// Rounding takes the residuals of the iteration away from the true ones, with which it starts again.
+ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, double tolerance, uint64_t passes,
+                                                      RunContext& context) {
+    static constexpr double least_gain = 0.5; // of the square of a residual, by what follows a start
+    const uint64_t last = passes_made() + passes;
+    const ColumnValues norms = dot(sum_.team(), b, b, scratch_);
+    const ColumnValues goals = this->goals(norms, tolerance);
+    Outcome outcome{0, {}};
+    double before = std::numeric_limits<double>::infinity();
+    sum_.residual(b, x, smoothed_);
+    scale(b, x);
+    for (;;) {
+        const ColumnValues squares = dot(sum_.team(), smoothed_, smoothed_, scratch_);
+        for (size_t column = 0; column < Columns::count; column++)
+            outcome.residuals[column] = norms[column] > 0 ? std::sqrt(squares[column] / norms[column]) : 0;
+        const double worst = outcome.worst();
+        if (within(squares, goals) || worst * worst > least_gain * before * before) return outcome;
+        before = worst;
+        const uint64_t made = passes_made() + passes_of_residual;
+        const int iterations = made < last ? iterate(x, goals, last - made, context) : 0;
+        if (iterations == 0) return outcome;
+        outcome.iterations += iterations;
+        sum_.residual(b, x, smoothed_);
+    }
+}
+
+int ConjugateGradients::iterate(Block& x, const ColumnValues& goals, uint64_t passes, RunContext& context) {
+    static constexpr uint64_t least_use = 2; // of the passes that a deflation takes
+    ThreadTeam& team = sum_.team();
+    const uint64_t last = passes_made() + passes;
+    const bool deflated = passes >= least_use * deflation_.passes_to_follow(sum_);
+    if (deflated) {
+        deflation_.follow(sum_, context);
+        deflation_.project(team, smoothed_, x);
+    }
+    for (Block* block : {&iterate_, &residual_, &direction_}) block->resize(x.size());
+    std::copy(x.begin(), x.end(), iterate_.begin());
+    std::copy(smoothed_.begin(), smoothed_.end(), residual_.begin());
     ColumnValues progress{}; // residual times preconditioned residual
-    Outcome outcome{0, largest_ratio(dot(team, residual_, residual_, scratch_), squares)};
-    while (outcome.residual > tolerance && outcome.iterations < iterations) {
+    int iterations = 0;
+    while (passes_made() + passes_of_iteration <= last && !within(dot(team, smoothed_, smoothed_, scratch_), goals)) {
         context.poll();
-        sum.precondition(residual_, preconditioned_);
-        const ColumnValues before = progress;
-        progress = dot(team, residual_, preconditioned_, scratch_);
-        Columns::Vector factor;
-        ratios(progress, before, factor);
-        const bool first = outcome.iterations++ == 0;
-        for_rows(team, rows, [&](size_t begin, size_t end, size_t) {
-            for (size_t i = begin; i < end; i++)
-                direction_[i].values =
-                    first ? preconditioned_[i].values : preconditioned_[i].values + factor * direction_[i].values;
-        });
-        sum.multiply(direction_, product_);
+        sum_.precondition(residual_, preconditioned_);
+        if (deflated) deflation_.correct(team, residual_, preconditioned_);
+        find_direction(iterations++ == 0, progress);
+        sum_.multiply(direction_, product_);
         Columns::Vector step;
         ratios(progress, dot(team, direction_, product_, scratch_), step);
-        for_rows(team, rows, [&](size_t begin, size_t end, size_t) {
+        for_rows(team, x.size(), [&](size_t begin, size_t end, size_t) {
             for (size_t i = begin; i < end; i++) {
-                x[i].values += step * direction_[i].values;
+                iterate_[i].values += step * direction_[i].values;
                 residual_[i].values -= step * product_[i].values;
             }
         });
-        outcome.residual = largest_ratio(dot(team, residual_, residual_, scratch_), squares);
+        smooth(x);
     }
-    return outcome;
+    return iterations;
+}
+
+void ConjugateGradients::find_direction(bool first, ColumnValues& progress) {
+    const ColumnValues before = progress;
+    progress = dot(sum_.team(), residual_, preconditioned_, scratch_);
+    Columns::Vector factor;
+    ratios(progress, before, factor);
+    for_rows(sum_.team(), direction_.size(), [&](size_t begin, size_t end, size_t) {
+        for (size_t i = begin; i < end; i++)
+            direction_[i].values =
+                first ? preconditioned_[i].values : preconditioned_[i].values + factor * direction_[i].values;
+    });
+}
+
+// A solution for another matrix may be worse than none: x becomes the multiple of it that has the smallest residual.
+void ConjugateGradients::scale(const Block& b, Block& x) {
+    ThreadTeam& team = sum_.team();
+    product_.resize(x.size());
+    for_rows(team, x.size(), [&](size_t begin, size_t end, size_t) {
+        for (size_t i = begin; i < end; i++) product_[i].values = b[i].values - smoothed_[i].values;
+    });
+    Columns::Vector factor;
+    ratios(dot(team, b, product_, scratch_), dot(team, product_, product_, scratch_), factor);
+    for_rows(team, x.size(), [&](size_t begin, size_t end, size_t) {
+        for (size_t i = begin; i < end; i++) {
+            x[i].values *= factor;
+            smoothed_[i].values = b[i].values - factor * product_[i].values;
+        }
+    });
+}
+
+// Towards the iterate, as far as makes the residual smallest.
+void ConjugateGradients::smooth(Block& x) {
+    ThreadTeam& team = sum_.team();
+    Block& difference = preconditioned_;
+    for_rows(team, x.size(), [&](size_t begin, size_t end, size_t) {
+        for (size_t i = begin; i < end; i++) difference[i].values = smoothed_[i].values - residual_[i].values;
+    });
+    Columns::Vector step;
+    ratios(dot(team, difference, smoothed_, scratch_), dot(team, difference, difference, scratch_), step);
+    for_rows(team, x.size(), [&](size_t begin, size_t end, size_t) {
+        for (size_t i = begin; i < end; i++) {
+            smoothed_[i].values -= step * difference[i].values;
+            x[i].values += step * (iterate_[i].values - x[i].values);
+        }
+    });
 }
 
 } // namespace btml::gp

@@ -1,32 +1,54 @@
 // Sixteen linear systems with the covariance matrix of a kernel sum, solved together.
 #pragma once
 
-#include "core/gp/kernel_sum.hpp"
+#include "core/gp/deflation.hpp"
 
 namespace btml::gp {
 
 class ConjugateGradients {
   public:
-    // How far, and for how many iterations at most, the systems of a model are solved.
-    static constexpr double model_tolerance = 1e-2;
-    static constexpr int model_iterations = 500;
-    // Passes over every member for an iteration.
-    static constexpr uint64_t passes = 2;
+    // How far, and for how many passes at most, the systems of a model are solved; with a larger residual a model is
+    // not one.
+    static constexpr double model_tolerance = 1e-2, max_residual = 5e-2;
+    static constexpr uint64_t model_passes = 1000;
 
     struct Outcome {
         int iterations;
-        double residual; // the largest of the systems' |b − K·x| / |b|
+        // Per system, |b − K·x| / |b| (0 where b is 0), from products in double precision.
+        ColumnValues residuals;
+
+        double worst() const;
     };
 
-    explicit ConjugateGradients(RunContext& context);
+    // Blocks that solutions for so many rows take.
+    static uint64_t blocks(size_t rows) { return 6 + 2 * Deflation::blocks(rows); }
 
-    // Preconditioned conjugate gradients (Saad: Iterative Methods for Sparse Linear Systems, Algorithm 9.1) from x
-    // until every system's residual is at most `tolerance`, or for so many iterations. Systems share nothing but the
-    // passes. Polls once in an iteration at least.
-    Outcome solve(KernelSum& sum, const Block& b, Block& x, double tolerance, int iterations, RunContext& context);
+    // Keeps a reference to the sum, which may change between solutions.
+    ConjugateGradients(KernelSum& sum, RunContext& context);
+
+    // Deflated, preconditioned conjugate gradients (Saad: Iterative Methods for Sparse Linear Systems, Algorithm 9.1)
+    // from x, until every system's residual is at most `tolerance` of b and a tenth of the noise, which a prediction
+    // is off by, or for so many passes over all members. What x becomes are the iterates with their residuals made
+    // smallest (Zhou, Walker: Residual Smoothing Techniques for Iterative Methods, 1994), which never grow, whatever
+    // the condition of K. Systems share nothing but the passes. Polls once in an iteration at least.
+    Outcome solve(const Block& b, Block& x, double tolerance, uint64_t passes, RunContext& context);
+    // Passes that solve() makes before its iterations.
+    uint64_t passes_to_start() const { return deflation_.passes_to_follow(sum_) + 2 * passes_of_residual; }
+    // b − K·x of the last solution.
+    const Block& residual() const noexcept { return smoothed_; }
 
   private:
-    Block residual_, direction_, product_, preconditioned_;
+    static constexpr uint64_t passes_of_residual = 2;
+    ColumnValues goals(const ColumnValues& norms, double tolerance) const;
+    int iterate(Block& x, const ColumnValues& goals, uint64_t passes, RunContext& context);
+    void find_direction(bool first, ColumnValues& progress);
+    void scale(const Block& b, Block& x);
+    void smooth(Block& x);
+    uint64_t passes_made() const { return sum_.passes() / sum_.members().size(); }
+
+    KernelSum& sum_;
+    Deflation deflation_;
+    Block iterate_, residual_, direction_, product_, preconditioned_, smoothed_;
     Buffer<ColumnValues> scratch_;
 };
 

@@ -3,6 +3,7 @@
 #include "core/base/threads.hpp"
 #include "core/base/worker_contexts.hpp"
 #include "core/gp/boosted_training.hpp"
+#include "core/gp/conjugate_gradients.hpp"
 #include "core/gp/leave_one_out_score.hpp"
 #include "core/gp/predictor.hpp"
 #include "core/gp/sum_training.hpp"
@@ -85,6 +86,10 @@ class Trainer {
 
   private:
     static constexpr int default_member_evaluations = 2000;
+    // Of a member that may take the place of a sum.
+    static uint64_t evaluations_alone(uint64_t evaluations) {
+        return std::clamp<uint64_t>(evaluations / 10, 1, default_member_evaluations);
+    }
     enum class Features { keep, free };
 
     template <class Body>
@@ -99,11 +104,12 @@ class Trainer {
     FitResult fit_sum(int members, uint64_t evaluations);
     FitResult fit_boosted(uint64_t evaluations);
     FitResult fit_better(int sum_members, uint64_t evaluations);
+    FitResult fit_solved_sum(int members, uint64_t evaluations);
+    bool is_solved(const SumModel& sum);
     SumTraining sum_training(int members, uint64_t evaluations) const;
     Encoding encoding_without_shifts() const;
     bool sum_fits(const SumTraining& training) const;
     MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
-    double score_alone();
     void score_held_out(Model& model);
 
     const Options& options_;
@@ -358,28 +364,48 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
     return result;
 }
 
-// The mean negative log density of the first candidate, on the scale.
-double Trainer::score_alone() {
-    LeaveOneOutScore score(data_.training.rows(), context_);
-    scored_rows(*candidates_[0], 1, score);
-    return score.total(1, data_.training.target.span(), context_).mean_nll;
+// By held-out rows where there are any, which know nothing of the training.
+double mean_nll(const Model& model) {
+    return model.holdout_nll ? *model.holdout_nll : model.leave_one_out->mean_nll;
 }
 
-// A sum or a single member, by their leave-one-out scores; the member's trie is built last, when the sum is not there.
+bool Trainer::is_solved(const SumModel& sum) {
+    const double residual = std::max(sum.residuals().targets, sum.residuals().samples);
+    if (residual <= ConjugateGradients::max_residual) return true;
+    warnings_.push_back(format("the sum of %zu kernels is not solved, with a residual of %.2g where at most %g is "
+                               "accepted: the model is one member alone",
+                               sum.members().size(), residual, ConjugateGradients::max_residual));
+    return false;
+}
+
+// A sum or a single member, by their scores; the member's trie is built last, when the sum is not there.
 FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
-    const int alone = static_cast<int>(std::min<uint64_t>(default_member_evaluations, evaluations / 10));
-    time("searching", [&] { find_candidates(1, std::max(1, alone)); });
-    const double nll_alone = score_alone() + std::log(spread_.scale);
+    const uint64_t alone = evaluations_alone(evaluations);
+    time("searching", [&] { find_candidates(1, static_cast<int>(alone)); });
+    const double nll_alone = mean_nll(assemble(std::array{size_t{0}}, std::array{1.0}, Features::keep).model);
     const uint64_t spent = candidates_[0]->found.evaluations;
     {
-        FitResult sum = fit_sum(sum_members, evaluations - static_cast<uint64_t>(alone));
+        FitResult sum = fit_sum(sum_members, evaluations - alone);
         sum.model.evaluations += spent;
-        if (sum.model.leave_one_out->mean_nll < nll_alone) return sum;
+        if (is_solved(*sum.model.sum) && mean_nll(sum.model) < nll_alone) return sum;
         evaluations = sum.model.evaluations;
     }
     FitResult result;
     time("building tries", [&] { result = assemble(std::array{size_t{0}}, std::array{1.0}, Features::free); });
     result.model.evaluations = evaluations;
+    return result;
+}
+
+// As the user asks, or a single member in its place.
+FitResult Trainer::fit_solved_sum(int members, uint64_t evaluations) {
+    const uint64_t alone = evaluations_alone(evaluations);
+    {
+        FitResult sum = fit_sum(members, evaluations - alone);
+        if (is_solved(*sum.model.sum)) return sum;
+        evaluations = sum.model.evaluations;
+    }
+    FitResult result = fit_mixture(1, static_cast<int>(alone));
+    result.model.evaluations += evaluations;
     return result;
 }
 
@@ -394,7 +420,7 @@ FitResult Trainer::fit() {
         if (options_.members > 0 && members < SumTraining::least_members)
             warnings_.push_back(format("a sum has %d members at least, not %d: %d are trained",
                                        SumTraining::least_members, members, SumTraining::least_members));
-        result = fit_sum(std::max(members, SumTraining::least_members), evaluations);
+        result = fit_solved_sum(std::max(members, SumTraining::least_members), evaluations);
     } else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
         result = fit_better(members, evaluations);
     else

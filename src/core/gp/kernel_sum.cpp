@@ -11,9 +11,12 @@ namespace btml::gp {
 static constexpr size_t rows_of_a_part = 2048, rows_of_a_sum = 64;
 static constexpr double least_signal = 1e-12; // share of the whole below which a member says nothing
 
+size_t parts_of(size_t rows) {
+    return (rows + rows_of_a_part - 1) / rows_of_a_part;
+}
+
 void for_rows(ThreadTeam& team, size_t rows, const std::function<void(size_t, size_t, size_t)>& body) {
-    const size_t parts = (rows + rows_of_a_part - 1) / rows_of_a_part;
-    team.for_each(parts, [&](size_t part, int) {
+    team.for_each(parts_of(rows), [&](size_t part, int) {
         body(part * rows_of_a_part, std::min(rows, (part + 1) * rows_of_a_part), part);
     });
 }
@@ -30,7 +33,7 @@ static ColumnValues dot(const Columns* a, const Columns* b, size_t rows) {
 }
 
 ColumnValues dot(ThreadTeam& team, const Block& a, const Block& b, Buffer<ColumnValues>& scratch) {
-    scratch.resize((a.size() + rows_of_a_part - 1) / rows_of_a_part);
+    scratch.resize(parts_of(a.size()));
     for_rows(team, a.size(), [&](size_t begin, size_t end, size_t part) {
         scratch[part] = dot(a.data() + begin, b.data() + begin, end - begin);
     });
@@ -46,19 +49,25 @@ KernelSum::KernelSum(std::vector<Member> members, std::span<const double> weight
       scales_(members_.size()),
       inverse_weight_(context.memory(), "kernel sum", members_.front().tree.rows(), 1.0F),
       precision_(context.memory(), "kernel sum", rows()),
-      team_(team) {
+      team_(team),
+      memory_(context.memory()) {
     for (size_t i = 0; i < weight.size(); i++) inverse_weight_[i] = static_cast<float>(1 / weight[i]);
-    size_t nodes = 0;
     for (const Member& member : members_) {
-        nodes = std::max(nodes, member.tree.nodes());
-        factors_.emplace_back(context.memory(), "kernel sum", member.tree.nodes());
+        most_nodes_ = std::max(most_nodes_, member.tree.nodes());
+        factors_.emplace_back(memory_, "kernel sum", member.tree.nodes());
     }
-    for (int worker = 0; worker < team.size(); worker++) scratch_.emplace_back(context.memory(), "kernel sum", nodes);
-    for (size_t group = 0; group < std::min(most_groups, members_.size()); group++)
-        sums_.emplace_back(context.memory(), "kernel sum", rows());
+    allocate(space_);
     std::vector<std::vector<double>> weights;
     for (const Member& member : members_) weights.push_back(member.weights);
     set(std::move(weights), noise);
+}
+
+template <class C>
+void KernelSum::allocate(Workspace<C>& space) const {
+    for (int worker = 0; worker < team_.size(); worker++)
+        space.scratch.emplace_back(memory_, "kernel sum", most_nodes_);
+    for (size_t group = 0; group < std::min(most_groups, members_.size()); group++)
+        space.sums.emplace_back(memory_, "kernel sum", rows());
 }
 
 double KernelSum::signal() const {
@@ -69,6 +78,7 @@ double KernelSum::signal() const {
 
 void KernelSum::set(std::vector<std::vector<double>> weights, double noise) {
     noise_ = noise;
+    version_++;
     for (size_t i = 0; i < rows(); i++) precision_[i] = static_cast<float>(1 / (noise * inverse_weight_[i]));
     covariances_.clear();
     for (size_t m = 0; m < members_.size(); m++) {
@@ -89,12 +99,13 @@ void KernelSum::set(std::vector<std::vector<double>> weights, double noise) {
 }
 
 // The members' results into the sums of their groups.
-void KernelSum::for_members(const std::function<void(size_t, Columns*, Columns*)>& body) {
-    team_.for_each(sums_.size(), [&](size_t group, int worker) {
-        Block& sum = sums_[group];
-        std::fill(sum.begin(), sum.end(), Columns{});
-        for (size_t m = group; m < members_.size(); m += sums_.size())
-            body(m, scratch_[static_cast<size_t>(worker)].data(), sum.data());
+template <class C, class Body>
+void KernelSum::for_members(Workspace<C>& space, Body&& body) {
+    team_.for_each(space.sums.size(), [&](size_t group, int worker) {
+        Buffer<C>& sum = space.sums[group];
+        std::fill(sum.begin(), sum.end(), C{});
+        for (size_t m = group; m < members_.size(); m += space.sums.size())
+            body(m, space.scratch[static_cast<size_t>(worker)].data(), sum.data());
     });
     passes_ += members_.size();
 }
@@ -105,8 +116,8 @@ void KernelSum::add_up(Block& y, Finish&& finish) {
     y.resize(rows());
     for_rows(team_, rows(), [&](size_t begin, size_t end, size_t) {
         for (size_t i = begin; i < end; i++) {
-            Columns::Vector sum = sums_[0][i].values;
-            for (size_t group = 1; group < sums_.size(); group++) sum += sums_[group][i].values;
+            Columns::Vector sum = space_.sums[0][i].values;
+            for (size_t group = 1; group < space_.sums.size(); group++) sum += space_.sums[group][i].values;
             finish(i, sum);
             y[i].values = sum;
         }
@@ -114,11 +125,46 @@ void KernelSum::add_up(Block& y, Finish&& finish) {
 }
 
 void KernelSum::multiply(const Block& x, Block& y) {
-    for_members([&](size_t m, Columns* scratch, Columns* sum) {
+    for_members(space_, [&](size_t m, Columns* scratch, Columns* sum) {
         add_product(members_[m].tree, covariances_[m], x.data(), scratch, sum);
     });
     add_up(y, [&](size_t i, Columns::Vector& sum) {
         sum += x[i].values * (static_cast<float>(noise_) * inverse_weight_[i]);
+    });
+}
+
+// The space for sums in double precision takes the place of the other.
+void KernelSum::residual(const Block& b, const Block& x, Block& r) {
+    r.resize(rows());
+    space_ = {};
+    {
+        Workspace<DoubleColumns> space;
+        allocate(space);
+        for (size_t column = 0; column < Columns::count; column += DoubleColumns::count)
+            subtract_half(column, b, x, space, r);
+    }
+    allocate(space_);
+}
+
+void KernelSum::subtract_half(size_t first_column, const Block& b, const Block& x, Workspace<DoubleColumns>& space,
+                              Block& r) {
+    Buffer<DoubleColumns> from(memory_, "kernel sum", rows());
+    for_rows(team_, rows(), [&](size_t begin, size_t end, size_t) {
+        for (size_t i = begin; i < end; i++)
+            for (size_t column = 0; column < DoubleColumns::count; column++)
+                from[i].values[column] = x[i][first_column + column];
+    });
+    for_members(space, [&](size_t m, DoubleColumns* scratch, DoubleColumns* sum) {
+        add_product(members_[m].tree, covariances_[m], from.data(), scratch, sum);
+    });
+    for_rows(team_, rows(), [&](size_t begin, size_t end, size_t) {
+        for (size_t i = begin; i < end; i++) {
+            DoubleColumns::Vector sum = from[i].values * (noise_ * static_cast<double>(inverse_weight_[i]));
+            for (const Buffer<DoubleColumns>& of_group : space.sums) sum += of_group[i].values;
+            for (size_t column = 0; column < DoubleColumns::count; column++)
+                r[i].values[first_column + column] =
+                    static_cast<float>(static_cast<double>(b[i][first_column + column]) - sum[column]);
+        }
     });
 }
 
@@ -128,7 +174,7 @@ void KernelSum::precondition(const Block& x, Block& y) {
         for (size_t i = 0; i < rows(); i++) y[i].values = x[i].values * precision_[i];
         return;
     }
-    for_members([&](size_t m, Columns* scratch, Columns* sum) {
+    for_members(space_, [&](size_t m, Columns* scratch, Columns* sum) {
         if (scales_[m] > 0)
             add_solution(members_[m].tree, covariances_[m], scales_[m], precision_.data(), factors_[m].data(),
                          static_cast<float>(members_[m].share / shares_), x.data(), scratch, sum);
@@ -137,7 +183,7 @@ void KernelSum::precondition(const Block& x, Block& y) {
 }
 
 void KernelSum::draw_samples(const Signs& signs, Block& y) {
-    for_members([&](size_t m, Columns* scratch, Columns* sum) {
+    for_members(space_, [&](size_t m, Columns* scratch, Columns* sum) {
         add_samples(members_[m].tree, covariances_[m], {signs.seed, signs.stream + m}, scratch, sum);
     });
     add_up(y, [&](size_t i, Columns::Vector& sum) {
@@ -151,7 +197,7 @@ void KernelSum::draw_samples(const Signs& signs, Block& y) {
 std::vector<LevelSquares> KernelSum::squares(const Block& x) {
     std::vector<LevelSquares> result(members_.size());
     team_.for_each(members_.size(), [&](size_t m, int worker) {
-        result[m] = level_squares(members_[m].tree, x.data(), scratch_[static_cast<size_t>(worker)].data());
+        result[m] = level_squares(members_[m].tree, x.data(), space_.scratch[static_cast<size_t>(worker)].data());
     });
     passes_ += members_.size();
     return result;

@@ -12,11 +12,11 @@
 
 namespace btml::gp {
 
-// Sixteen vectors, and a number for each.
+// Sixteen vectors.
 using Block = Buffer<Columns>;
-using ColumnValues = std::array<double, Columns::count>;
 
-// body(begin, end, part) for parts of the rows of fixed size, side by side.
+// body(begin, end, part) for parts of the rows of fixed size, side by side; part < parts_of(rows).
+size_t parts_of(size_t rows);
 void for_rows(ThreadTeam& team, size_t rows, const std::function<void(size_t, size_t, size_t)>& body);
 // Of each column with its counterpart; `scratch` keeps its memory.
 ColumnValues dot(ThreadTeam& team, const Block& a, const Block& b, Buffer<ColumnValues>& scratch);
@@ -43,12 +43,16 @@ class KernelSum {
     ThreadTeam& team() const noexcept { return team_; }
     // So many passes over a member with sixteen columns were made.
     uint64_t passes() const noexcept { return passes_; }
+    // Another one after every set().
+    uint64_t version() const noexcept { return version_; }
 
     void set(std::vector<std::vector<double>> weights, double noise);
     std::vector<Member> take() && { return std::move(members_); }
 
     // y = K·x.
     void multiply(const Block& x, Block& y);
+    // r = b − K·x, in double precision up to the result; two passes.
+    void residual(const Block& b, const Block& x, Block& r);
     // An approximate inverse: every member alone, scaled to the variance of all of them, solves exactly; the mean of
     // the solutions by shares, Σ ρ_m (s_m K_m + Λ)⁻¹ x. Without it conjugate gradients do not converge on real data.
     void precondition(const Block& x, Block& y);
@@ -59,9 +63,18 @@ class KernelSum {
     std::vector<LevelSquares> squares(const Block& x);
 
   private:
-    void for_members(const std::function<void(size_t member, Columns* scratch, Columns* y)>& body);
+    // What members' results are added up in: a sum for each group of them, and scratch space for each worker.
+    template <class C>
+    struct Workspace {
+        std::vector<Buffer<C>> sums, scratch;
+    };
+    template <class C>
+    void allocate(Workspace<C>& space) const;
+    template <class C, class Body>
+    void for_members(Workspace<C>& space, Body&& body);
     template <class Finish>
     void add_up(Block& y, Finish&& finish);
+    void subtract_half(size_t first_column, const Block& b, const Block& x, Workspace<DoubleColumns>& space, Block& r);
 
     std::vector<Member> members_;
     std::vector<Covariances> covariances_;
@@ -70,9 +83,10 @@ class KernelSum {
     Buffer<float> inverse_weight_, precision_;
     std::vector<Buffer<float>> factors_; // of the preconditioner, per node
     ThreadTeam& team_;
-    std::vector<Block> scratch_; // per worker
-    std::vector<Block> sums_;    // per group of members
-    uint64_t passes_ = 0;
+    MemoryBudget& memory_;
+    size_t most_nodes_ = 0; // of a member's tree
+    Workspace<Columns> space_;
+    uint64_t passes_ = 0, version_ = 0;
 };
 
 } // namespace btml::gp

@@ -11,8 +11,9 @@ namespace {
 using Vector = Columns::Vector;
 
 // The variance of the edge above a node of this level.
-inline float edge(const Covariances& c, size_t level, size_t above) {
-    return static_cast<float>(c[level] - c[above]);
+template <class Real = float>
+inline Real edge(const Covariances& c, size_t level, size_t above) {
+    return static_cast<Real>(c[level] - c[above]);
 }
 
 // Children first; leaf(node, first row, last row) and inner(node, left, right).
@@ -45,11 +46,12 @@ template <class Leaf, class Inner>
     }
 }
 
-[[gnu::always_inline]] inline void sum_up(const MemberTree& tree, const Columns* x, Columns* sums) {
+template <class C>
+[[gnu::always_inline]] inline void sum_up(const MemberTree& tree, const C* x, C* sums) {
     upwards(
         tree,
         [&](size_t node, const uint32_t* begin, const uint32_t* end) __attribute__((always_inline)) {
-            Vector sum = x[*begin].values;
+            typename C::Vector sum = x[*begin].values;
             for (const uint32_t* row = begin + 1; row < end; row++) sum += x[*row].values;
             sums[node].values = sum;
         },
@@ -58,8 +60,25 @@ template <class Leaf, class Inner>
 }
 
 // `add` to the entries of all rows of a leaf.
-[[gnu::always_inline]] inline void scatter(const Columns& add, const uint32_t* begin, const uint32_t* end, Columns* y) {
+template <class C>
+[[gnu::always_inline]] inline void scatter(const C& add, const uint32_t* begin, const uint32_t* end, C* y) {
     for (const uint32_t* row = begin; row < end; row++) y[*row].values += add.values;
+}
+
+template <class Real, class C>
+[[gnu::always_inline]] inline void multiply(const MemberTree& tree, const Covariances& c, const C* x, C* sums, C* y) {
+    sum_up(tree, x, sums);
+    sums[0].values *= edge<Real>(c, tree.level(0), 0);
+    downwards(
+        tree,
+        [&](size_t node, const uint32_t* begin, const uint32_t* end)
+            __attribute__((always_inline)) { scatter(sums[node], begin, end, y); },
+        [&](size_t node, size_t left, size_t right) __attribute__((always_inline)) {
+            const size_t above = tree.level(node);
+            const typename C::Vector value = sums[node].values;
+            sums[left].values = value + sums[left].values * edge<Real>(c, tree.level(left), above);
+            sums[right].values = value + sums[right].values * edge<Real>(c, tree.level(right), above);
+        });
 }
 
 // Sixteen signs of 1, in the sign bits; four nodes share one random word.
@@ -80,18 +99,13 @@ void sum_below(const MemberTree& tree, const Columns* x, Columns* sums) {
 
 BTML_CLONES
 void add_product(const MemberTree& tree, const Covariances& c, const Columns* x, Columns* sums, Columns* y) {
-    sum_up(tree, x, sums);
-    sums[0].values *= edge(c, tree.level(0), 0);
-    downwards(
-        tree,
-        [&](size_t node, const uint32_t* begin, const uint32_t* end)
-            __attribute__((always_inline)) { scatter(sums[node], begin, end, y); },
-        [&](size_t node, size_t left, size_t right) __attribute__((always_inline)) {
-            const size_t above = tree.level(node);
-            const Vector value = sums[node].values;
-            sums[left].values = value + sums[left].values * edge(c, tree.level(left), above);
-            sums[right].values = value + sums[right].values * edge(c, tree.level(right), above);
-        });
+    multiply<float>(tree, c, x, sums, y);
+}
+
+BTML_CLONES
+void add_product(const MemberTree& tree, const Covariances& c, const DoubleColumns* x, DoubleColumns* sums,
+                 DoubleColumns* y) {
+    multiply<double>(tree, c, x, sums, y);
 }
 
 void solve_factors(const MemberTree& tree, const Covariances& c, double scale, const float* precision, float* factors) {

@@ -53,6 +53,8 @@ using Covariances = std::vector<double>;
 void sum_below(const MemberTree& tree, const Columns* x, Columns* sums);
 // y += K_m·x. `sums` is scratch space, per node.
 void add_product(const MemberTree& tree, const Covariances& c, const Columns* x, Columns* sums, Columns* y);
+void add_product(const MemberTree& tree, const Covariances& c, const DoubleColumns* x, DoubleColumns* sums,
+                 DoubleColumns* y);
 
 // For (scale·K_m + Λ)⁻¹ with the rows' precisions, 1 over the diagonal of Λ: 1/(1 + v·a) per node, where v is its edge
 // and a what the rows below know of it.

@@ -19,6 +19,12 @@ constexpr uint64_t stream_of(SumStream use, size_t member = 0) {
 // The encoding of a member: its numbers lie on a grid of its own.
 Encoding encoding_of_member(const Encoding& encoding, uint64_t seed, size_t member);
 
+// How far the systems of a model are from being solved, as |b − K·x| / |b|, from products in double precision: of the
+// targets, and the worst of the samples'.
+struct SumResiduals {
+    double targets = 0, samples = 0;
+};
+
 class SumModel {
   public:
     // Fewer rows than this.
@@ -36,6 +42,7 @@ class SumModel {
         uint64_t seed;
         double noise;       // variance of an observation of weight 1
         double calibration; // factor of the variances
+        SumResiduals residuals;
         std::vector<Member> members;
         TrainingColumns rows; // one at least, that it was trained on
         Block first, second;  // solutions, by row
@@ -50,6 +57,7 @@ class SumModel {
     Normal latent(std::span<const double> features);
     double noise() const noexcept { return parts_.calibration * parts_.noise; }
     double calibration() const noexcept { return parts_.calibration; }
+    const SumResiduals& residuals() const noexcept { return parts_.residuals; }
     const Encoding& encoding() const noexcept { return parts_.encoding; }
     const std::vector<Member>& members() const noexcept { return parts_.members; }
     size_t rows() const noexcept { return parts_.first.size(); }

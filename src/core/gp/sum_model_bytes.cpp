@@ -38,6 +38,8 @@ void SumModel::encode(Writer& writer) const {
     writer.put(parts_.seed);
     writer.put(parts_.noise);
     writer.put(parts_.calibration);
+    writer.put(parts_.residuals.targets);
+    writer.put(parts_.residuals.samples);
     parts_.encoding.encode(writer);
     writer.put_count(parts_.members.size());
     for (const Member& member : parts_.members) put(member, writer);
@@ -52,6 +54,8 @@ SumModel SumModel::decode(Reader& reader, RunContext& context) {
     const auto seed = reader.get<uint64_t>();
     const double noise = reader.get_finite(), calibration = reader.get_finite();
     if (!(calibration > 0 && calibration <= most_calibration)) corrupt_model("Its calibration is out of range.");
+    const SumResiduals residuals{reader.get_finite(), reader.get_finite()};
+    if (!(residuals.targets >= 0 && residuals.samples >= 0)) corrupt_model("A residual is negative.");
     Encoding encoding = Encoding::decode(reader);
     for (const FeatureBits& feature : encoding.features())
         if (feature.shift) corrupt_model("A feature of its kernel sum has a shift.");
@@ -70,7 +74,7 @@ SumModel SumModel::decode(Reader& reader, RunContext& context) {
         for (size_t s = 0; s + 1 < Columns::count; s++) second[i].values[s] = get_finite_float(reader);
         second[i].values[Columns::count - 1] = 0;
     }
-    return SumModel({std::move(encoding), seed, noise, calibration, std::move(members), std::move(columns),
+    return SumModel({std::move(encoding), seed, noise, calibration, residuals, std::move(members), std::move(columns),
                      std::move(first), std::move(second)},
                     context);
 }

@@ -58,7 +58,7 @@ SumSampler::SumSampler(SumModel& model, std::span<const double> values, RunConte
       means_(context.memory(), "draws"),
       observed_(kernel_sum_of(parts_, parts_.rows, team_, context)),
       all_(kernel_sum_of(parts_, with_points(parts_.rows, values, context), team_, context)),
-      solver_(context),
+      solver_(observed_, context),
       sample_(context.memory(), "draws"),
       product_(context.memory(), "draws") {
     const size_t width = parts_.rows.features.size();
@@ -82,8 +82,8 @@ void SumSampler::solve(uint64_t seed, uint64_t block) {
                 sample_[i][column] +
                 static_cast<float>(deviation * random_normal(seed, stream + members, i * Columns::count + column));
     }
-    solver_.solve(observed_, observations, solution, ConjugateGradients::model_tolerance,
-                  ConjugateGradients::model_iterations, context_);
+    solver_.solve(observations, solution, ConjugateGradients::model_tolerance, ConjugateGradients::model_passes,
+                  context_);
     solution.resize(all_.rows());
     std::fill(solution.begin() + rows, solution.end(), Columns{});
     all_.multiply(solution, product_);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
 namespace btml::gp {
@@ -15,11 +14,11 @@ namespace {
 
 // Below this noise the systems of real data are not solved in reasonable time, and the weights learned are wrong.
 constexpr double least_noise_of_sums = 1e-3;
-constexpr int weight_steps = 10, iterations_of_a_step = 25;
-constexpr double unsolved = 10;
+constexpr int weight_steps = 10;
+constexpr uint64_t passes_of_iterations = 50;          // in a step
+constexpr double unsolved = 0.5;                       // residual
 constexpr double least_factor = 0.25, most_factor = 2; // of a variance in one step
 constexpr uint64_t evaluations_of_a_pass = 2;
-constexpr size_t solutions = SumModel::samples + 1; // that are of samples
 
 class SumTrainer {
   public:
@@ -28,11 +27,11 @@ class SumTrainer {
 
     void learn_weights();
     void solve();
-    SumScore score(double calibration) const;
-    double calibration() const;
     uint64_t evaluations() const { return evaluations_ + evaluations_of_a_pass * sum_.passes(); }
     double noise() const { return sum_.noise(); }
     std::vector<KernelSum::Member> take_members() { return std::move(sum_).take(); }
+    SumResiduals residuals() const { return residuals_; }
+    SumScorer scorer() const { return {first_, second_, errors_.span(), context_}; }
     Block& first() { return first_; }
     Block& second() { return second_; }
 
@@ -41,19 +40,14 @@ class SumTrainer {
     void step();
     double learned_noise(bool may_fall) const;
     void limit_signal(std::vector<std::vector<double>>& weights) const;
-    // An estimate of (K⁻¹)_ii, and one whose reciprocal is without bias to the order of 1/solutions: the more the
-    // squares scatter, the larger it is. Where noise dominates they do not, being those of random signs.
-    struct InverseDiagonal {
-        double mean, of_reciprocal;
-    };
-    InverseDiagonal inverse_diagonal(size_t row) const;
+    uint64_t passes_of_a_solution() const { return passes_of_iterations + solver_.passes_to_start(); }
     uint64_t passes(uint64_t evaluations) const {
         return evaluations / (evaluations_of_a_pass * sum_.members().size());
     }
     uint64_t passes_left() const {
         return passes(training_.evaluations - std::min(training_.evaluations, evaluations()));
     }
-    void solve_samples(SumStream stream, uint64_t passes, Block& solution);
+    ColumnValues solve_samples(SumStream stream, uint64_t passes, Block& solution);
 
     const Observations& observations_;
     const SumTraining& training_;
@@ -62,6 +56,8 @@ class SumTrainer {
     KernelSum sum_;
     ConjugateGradients solver_;
     Block right_, first_, second_;
+    Buffer<float> errors_;
+    SumResiduals residuals_;
     double least_noise_;
 };
 
@@ -78,10 +74,11 @@ SumTrainer::SumTrainer(const Observations& observations, const SumTraining& trai
       evaluations_(members.evaluations),
       sum_(std::move(members.members), observations.weight.span(),
            training.noise.value_or(std::max(members.noise, least_noise_of(training, observations))), team, context),
-      solver_(context),
+      solver_(sum_, context),
       right_(context.memory(), "solutions of a kernel sum", sum_.rows()),
       first_(context.memory(), "solutions of a kernel sum", sum_.rows(), Columns{}),
       second_(context.memory(), "solutions of a kernel sum"),
+      errors_(context.memory(), "solutions of a kernel sum"),
       least_noise_(least_noise_of(training, observations)) {
     if (!training_.signal) return;
     std::vector<std::vector<double>> weights;
@@ -108,9 +105,8 @@ void SumTrainer::put_targets(Block& block) const {
 // The samples are made of the same random signs in every step: they move with the weights, and so do the solutions,
 // each of which starts from the one before.
 void SumTrainer::learn_weights() {
-    constexpr uint64_t passes_of_a_step = 3 + ConjugateGradients::passes * iterations_of_a_step;
     const uint64_t kept = passes(training_.evaluations) / 4; // for the last solutions
-    for (int i = 0; i < weight_steps && passes_left() >= kept + passes_of_a_step; i++) {
+    for (int i = 0; i < weight_steps && passes_left() >= kept + 2 + passes_of_a_solution(); i++) {
         context_.progress("weights", static_cast<uint64_t>(i), weight_steps);
         step();
     }
@@ -126,7 +122,7 @@ void SumTrainer::step() {
     sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
     put_targets(right_);
     const auto outcome =
-        solver_.solve(sum_, right_, first_, ConjugateGradients::model_tolerance, iterations_of_a_step, context_);
+        solver_.solve(right_, first_, ConjugateGradients::model_tolerance, passes_of_a_solution(), context_);
     const std::vector<LevelSquares> squares = sum_.squares(first_);
     std::vector<std::vector<double>> weights;
     for (size_t m = 0; m < squares.size(); m++) {
@@ -135,9 +131,9 @@ void SumTrainer::step() {
             weights.back()[l] *= factor(squares[m].first[l + 1], squares[m].others[l + 1] / (Columns::count - 1));
     }
     limit_signal(weights);
-    sum_.set(std::move(weights), training_.noise.value_or(learned_noise(outcome.residual < unsolved)));
+    sum_.set(std::move(weights), training_.noise.value_or(learned_noise(outcome.worst() < unsolved)));
     context_.note(format("weights learned: signal %.4g, noise %.4g, after %d iterations to residual %.2g",
-                         sum_.signal(), sum_.noise(), outcome.iterations, outcome.residual));
+                         sum_.signal(), sum_.noise(), outcome.iterations, outcome.worst()));
 }
 
 // Solutions that are none would make the noise fall without end; those that are only rough do no harm.
@@ -158,78 +154,25 @@ void SumTrainer::solve() {
     context_.progress("samples", 0, 2);
     for (Columns& row : first_)
         for (size_t column = 1; column < Columns::count; column++) row.values[column] = 0;
-    solve_samples(SumStream::first_samples, passes_left() / 2, first_);
+    residuals_.targets = solve_samples(SumStream::first_samples, passes_left() / 2, first_)[0];
+    for (const Columns& row : solver_.residual()) errors_.push_back(row[0]);
     context_.progress("samples", 1, 2);
     second_.resize(sum_.rows());
     std::fill(second_.begin(), second_.end(), Columns{});
     solve_samples(SumStream::second_samples, passes_left(), second_);
 }
 
-void SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block& solution) {
-    constexpr uint64_t passes_before = 2; // to draw them, and for the first residuals
+// Returns the residuals.
+ColumnValues SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block& solution) {
+    constexpr uint64_t passes_before = 1; // to draw them
     sum_.draw_samples({training_.seed, stream_of(stream)}, right_);
     if (stream == SumStream::first_samples) put_targets(right_);
-    const uint64_t paid = passes > passes_before ? (passes - passes_before) / ConjugateGradients::passes : 0;
-    const int iterations = static_cast<int>(std::min<uint64_t>(paid, ConjugateGradients::model_iterations));
-    const auto outcome =
-        solver_.solve(sum_, right_, solution, ConjugateGradients::model_tolerance, iterations, context_);
-    context_.note(format("samples solved: %d iterations to residual %.2g", outcome.iterations, outcome.residual));
-}
-
-// Samples o have the covariance K, so the squares of K⁻¹o have the mean (K⁻¹)_ii.
-SumTrainer::InverseDiagonal SumTrainer::inverse_diagonal(size_t row) const {
-    double sum = 0, fourth = 0;
-    const auto add = [&](double value) {
-        sum += value * value;
-        fourth += value * value * value * value;
-    };
-    for (size_t column = 1; column < Columns::count; column++) add(first_[row][column]);
-    for (size_t column = 0; column < Columns::count; column++) add(second_[row][column]);
-    const double mean = std::max(sum / solutions, 1e-30);
-    const double relative_variance = std::max(fourth / solutions / mean / mean - 1, 0.0);
-    return {mean, mean * (1 + relative_variance / solutions)};
-}
-
-constexpr double quantile_90 = 1.6448536269514722;
-
-// The row's residual is α_i/(K⁻¹)_ii, and its variance 1/(K⁻¹)_ii (Rasmussen, Williams: Gaussian Processes for Machine
-// Learning, Equation 5.12).
-SumScore SumTrainer::score(double calibration) const {
-    const size_t rows = first_.size();
-    double sum = 0, squares = 0, errors = 0, covered = 0;
-    for (size_t i = 0; i < rows; i++) {
-        const double inverse = inverse_diagonal(i).of_reciprocal;
-        const double residual = first_[i][0] / inverse, variance = calibration / inverse;
-        const double value = (std::log(2 * std::numbers::pi * variance) + residual * residual / variance) / 2;
-        sum += value;
-        squares += value * value;
-        errors += residual * residual;
-        covered += std::abs(residual) <= quantile_90 * std::sqrt(variance);
-    }
-    const auto n = static_cast<double>(rows);
-    const double mean = sum / n;
-    return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / n), std::sqrt(errors / n), covered / n};
-}
-
-// Of the variances, so that 90 % of the left-out rows lie in their central 90 % intervals; where nearly as many do, 1:
-// to tail-heavy data the likelihood loses more by the change than intervals gain.
-double SumTrainer::calibration() const {
-    constexpr size_t least_rows = 100;
-    constexpr double least_coverage = 0.88, most_coverage = 0.92, rows_of_half_trust = 500;
-    const size_t rows = first_.size();
-    const double coverage = score(1).coverage_90;
-    if (rows < least_rows || (coverage >= least_coverage && coverage <= most_coverage)) return 1;
-    Buffer<double> deviations(context_.memory(), "leave-one-out residuals", rows);
-    for (size_t i = 0; i < rows; i++) {
-        deviations[i] = std::abs(first_[i][0]) / std::sqrt(inverse_diagonal(i).mean);
-    }
-    const size_t place = std::min(rows - 1, static_cast<size_t>(0.9 * static_cast<double>(rows)));
-    std::nth_element(deviations.begin(), deviations.begin() + place, deviations.end());
-    // The quantile of Student's t distribution: the variances are estimated from few samples.
-    const double student = quantile_90 * (1 + (quantile_90 * quantile_90 + 1) / (4.0 * solutions));
-    const double ratio = deviations[place] / student, n = static_cast<double>(rows);
-    if (!(ratio > 0 && std::isfinite(ratio))) return 1;
-    return std::pow(ratio * ratio, n / (n + rows_of_half_trust));
+    const uint64_t paid = std::min(passes - std::min(passes, passes_before), ConjugateGradients::model_passes);
+    const auto outcome = solver_.solve(right_, solution, ConjugateGradients::model_tolerance, paid, context_);
+    context_.note(format("samples solved: %d iterations to residual %.2g", outcome.iterations, outcome.worst()));
+    const auto samples = outcome.residuals.begin() + (stream == SumStream::first_samples ? 1 : 0);
+    residuals_.samples = std::max(residuals_.samples, *std::max_element(samples, outcome.residuals.end()));
+    return outcome.residuals;
 }
 
 } // namespace
@@ -247,9 +190,10 @@ int members_within(uint64_t evaluations) {
 
 uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads) {
     const auto members = static_cast<uint64_t>(training.members), workers = static_cast<uint64_t>(std::max(1, threads));
-    const uint64_t block = sizeof(Columns), nodes = 2, blocks_of_solver = 4, blocks_of_trainer = 3;
-    const uint64_t learning = block * (KernelSum::most_groups + blocks_of_solver + blocks_of_trainer) +
-                              workers * nodes * block + members * (4 + nodes * (6 + 4)) + 16;
+    const uint64_t block = sizeof(Columns), nodes = 2, blocks_of_trainer = 4;
+    const uint64_t learning =
+        block * (KernelSum::most_groups + ConjugateGradients::blocks(rows) + blocks_of_trainer + workers * nodes) +
+        members * (4 + nodes * (6 + 4)) + 16;
     const uint64_t key = 8 * ((encoding.bits() + 63) / 64), values = 70;
     const uint64_t model =
         2 * block + 8 * encoding.features().size() + members * (nodes * values + key) + 2 * nodes * block + 100;
@@ -270,6 +214,7 @@ TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> feat
         0,
         1,
         {},
+        {},
         {{}, Buffer<double>(context.memory(), "rows of a model"), Buffer<double>(context.memory(), "rows of a model")},
         Block(context.memory(), "solutions of a kernel sum"),
         Block(context.memory(), "solutions of a kernel sum")};
@@ -286,8 +231,10 @@ TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> feat
         trainer.learn_weights();
         trainer.solve();
         parts.noise = unit * trainer.noise();
-        parts.calibration = trainer.calibration();
-        score = trainer.score(parts.calibration);
+        const SumScorer scorer = trainer.scorer();
+        parts.calibration = scorer.calibration();
+        score = scorer.score(parts.calibration);
+        parts.residuals = trainer.residuals();
         evaluations = trainer.evaluations();
         parts.first = std::move(trainer.first());
         parts.second = std::move(trainer.second());
@@ -316,6 +263,7 @@ SumModel solve_again(SumModel::Parts parts, RunContext& context) {
         }
         SumTrainer trainer(observations, training, std::move(members), team, context);
         trainer.solve();
+        parts.residuals = trainer.residuals();
         parts.first = std::move(trainer.first());
         parts.second = std::move(trainer.second());
     }

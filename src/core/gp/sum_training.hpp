@@ -8,15 +8,9 @@
 
 #include "core/gp/options.hpp"
 #include "core/gp/sum_model.hpp"
+#include "core/gp/sum_score.hpp"
 
 namespace btml::gp {
-
-// Every row predicted from all the others, on the scale of the targets given. From estimates of the diagonal of K⁻¹ by
-// 31 samples: of the mean, standard_error is the part that the rows leave.
-struct SumScore {
-    double mean_nll, standard_error, rmse;
-    double coverage_90; // share of rows within the central 90 % of their predictive distribution
-};
 
 struct SumTraining {
     static constexpr int most_members = 40, least_members = 4;
@@ -42,7 +36,7 @@ struct TrainedSum {
     uint64_t evaluations;
 };
 
-// What train_sum holds at its peak, about: 1 kB a row, 128 bytes a row for each thread and 24 bytes a row for each
+// What train_sum holds at its peak, about: 2.2 kB a row, 128 bytes a row for each thread and 24 bytes a row for each
 // member, or what the model holds.
 uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads);
 

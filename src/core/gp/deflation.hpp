@@ -1,0 +1,54 @@
+// Approximate eigenvectors of a covariance matrix K, by which conjugate gradients get rid of its largest eigenvalues:
+// many rows that are alike have one in proportion to their number, and no member's solution alone undoes them.
+//
+// The n × k matrix Z comes from block power iteration; with E = Z'KZ, the preconditioner P becomes
+// (I − Z E⁻¹ Z'K) P + Z E⁻¹ Z' (A-DEF2 of Tang, Nabben, Vuik, Erlangga: Comparison of Two-Level Preconditioners Derived
+// from Deflation, Domain Decomposition and Multigrid Methods, 2009).
+#pragma once
+
+#include "core/gp/kernel_sum.hpp"
+#include "core/gp/small_cholesky.hpp"
+
+#include <optional>
+
+namespace btml::gp {
+
+// Sixteen columns of numbers, row by row.
+using Coefficients = std::vector<ColumnValues>;
+
+class Deflation {
+  public:
+    // Of sixteen vectors each; fewer where rows are.
+    static constexpr size_t max_blocks = 8, rows_of_a_block = 64;
+    static size_t blocks(size_t rows) { return std::min(max_blocks, rows / rows_of_a_block); }
+
+    explicit Deflation(RunContext& context);
+
+    // Passes over every member that follow() will make for this sum.
+    uint64_t passes_to_follow(const KernelSum& sum) const;
+    // Makes Z for the sum as it is, from that for the sum as it was; nothing if that is the same.
+    void follow(KernelSum& sum, RunContext& context);
+
+    // For a residual r = b − K·x: adds to x the part of the solution within Z, so that Z'r becomes 0.
+    void project(ThreadTeam& team, Block& r, Block& x);
+    // z += Z E⁻¹ (Z'r − (KZ)'z).
+    void correct(ThreadTeam& team, const Block& r, Block& z);
+
+  private:
+    using Summation = void (*)(const Columns* left, const Columns* right, size_t rows, double* sums);
+
+    Coefficients products(ThreadTeam& team, const std::vector<Block>& left, const Block& right, Summation sum);
+    SmallCholesky factor(ThreadTeam& team, const std::vector<Block>& left, const std::vector<Block>& right);
+    void orthonormalise(ThreadTeam& team);
+    void iterate(KernelSum& sum, RunContext& context);
+    void solve(Coefficients& coefficients) const;
+
+    MemoryBudget& memory_;
+    uint64_t version_ = 0;                 // of the sum
+    std::vector<Block> vectors_;           // Z
+    std::vector<Block> products_;          // KZ
+    std::optional<SmallCholesky> inverse_; // of E
+    Buffer<double> parts_;                 // of products, by part of the rows
+};
+
+} // namespace btml::gp
