@@ -189,6 +189,13 @@ SELECT caught('SELECT btml.predict(model, ARRAY[1.0]) FROM gp.ensemble WHERE nam
 -- Noisy rows at few points: a sum's leave-one-out error is that of one member, and no less than that of the points' means.
 CREATE TABLE repeated AS SELECT n % 20 AS h, 10 * (n % 20) + n * 7919::bigint % 1009 / 17.0 + n * 104729::bigint % 997 / 17.0 AS y FROM generate_series(1, 1500) n;
 SELECT l.rmse / sqrt(avg((y - mean) ^ 2)) BETWEEN 1 AND 1.02 AS rmse FROM btml.gp_leave_one_out(btml.gp_fit('gp.repeated', 'y', combine => 'kernel_sum', members => 4, evaluations => 20000)) l, (SELECT y, avg(y) OVER (PARTITION BY h) AS mean FROM repeated) r GROUP BY l.rmse;
+-- Skewed features and little noise: scores of a sum that is not solved would be far too good.
+SELECT setseed(0.5);
+CREATE TABLE skewed AS SELECT i, -ln(1 - random()) AS a, -ln(1 - random()) AS b, -ln(1 - random()) AS c, -ln(1 - random()) AS d, random() ^ 8 AS e, random() ^ 8 AS f, random() ^ 8 AS g, random() AS noise, i % 3 = 0 AS held_out FROM generate_series(1, 6000) i;
+CREATE TABLE honest AS SELECT source, combine, btml.summary(btml.gp_fit(source, 'y', holdout => 'held_out', combine => combine, members => CASE combine WHEN 'mixture' THEN 1 ELSE 6 END, evaluations => CASE combine WHEN 'mixture' THEN 1000 ELSE 15000 END))->'metrics' AS m
+FROM unnest(ARRAY['SELECT a, b, c, d, sin(2 * a) + cos(2 * b) + sqrt(c) + ln(1 + d) + 0.01 * noise AS y, held_out FROM gp.skewed', 'SELECT e, f, g, sin(3 * e) + cos(2 * f) + sqrt(g) + 0.001 * noise AS y, held_out FROM gp.skewed']) source, unnest(ARRAY['mixture', 'auto']) combine;
+SELECT combine, m->>'combine' AS chosen, abs((m->>'holdout_nll')::float8 - (m->'leave_one_out'->>'mean_nll')::float8) < 0.1 AS honest, greatest((m->>'residual')::float8, (m->>'residual_of_samples')::float8) <= 0.01 AS solved,
+    (m->>'holdout_nll')::float8 < (SELECT (other.m->>'holdout_nll')::float8 FROM honest other WHERE other.source = h.source AND other.combine = 'mixture') + 0.05 AS no_worse FROM honest h ORDER BY source, combine;
 -- Boosted members: within their budget, the same bytes whatever the threads and the order of rows, through text and bytes.
 INSERT INTO ensemble VALUES ('boosted', btml.gp_fit('SELECT a, b, parity, y, held_out FROM gp.smooth', 'y', holdout => 'held_out', combine => 'boosted', members => 8, evaluations => 4000));
 SET btml.threads = 1;

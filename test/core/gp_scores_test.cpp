@@ -1,0 +1,170 @@
+// Scores that a model says of itself against those of rows that it has never seen, where noise is little and rows are
+// many in some places and few in others.
+#include "gp_reference.hpp"
+
+#include "core/base/number.hpp"
+#include "core/gp/fit.hpp"
+#include "core/gp/predictor.hpp"
+
+namespace btml::gp::test {
+namespace {
+
+enum class Shape { skewed, clustered, duplicated };
+
+// A smooth function of three numbers, and noise.
+struct Points {
+    std::vector<std::vector<double>> x;
+    std::vector<double> y;
+
+    Points(Shape shape, size_t rows, double noise, uint64_t seed) {
+        Random random(seed);
+        std::vector<std::vector<double>> centres;
+        for (size_t i = 0; i < (shape == Shape::clustered ? 12 : rows / 40); i++)
+            centres.push_back(shape == Shape::clustered ? normals(random) : exponentials(random));
+        for (size_t i = 0; i < rows; i++) {
+            if (shape == Shape::skewed)
+                x.push_back(exponentials(random));
+            else
+                x.push_back(centres[random.below(centres.size())]);
+            std::vector<double>& at = x.back();
+            if (shape == Shape::clustered)
+                for (double& value : at) value += 0.1 * random.normal();
+            y.push_back(std::sin(2 * at[0]) + std::cos(2 * at[1]) + 0.5 * at[2] / (1 + std::abs(at[2])) +
+                        noise * random.normal());
+        }
+    }
+
+  private:
+    static std::vector<double> exponentials(Random& random) {
+        std::vector<double> values(3);
+        for (double& value : values) value = random.exponential();
+        return values;
+    }
+    static std::vector<double> normals(Random& random) {
+        std::vector<double> values(3);
+        for (double& value : values) value = random.normal();
+        return values;
+    }
+};
+
+// Some rows of the points to train on, others held out and known to the fit where it is to know them.
+Dataset dataset_of(const Points& points, size_t from, size_t to, size_t held_out, RunContext& context) {
+    MemoryBudget& memory = context.memory();
+    Dataset data{.rows = to - from,
+                 .tables = {},
+                 .features = {},
+                 .target_table = 0,
+                 .target = Buffer<double>(memory, "target"),
+                 .weight = Buffer<double>(memory, "weight"),
+                 .holdout_table = held_out > 0 ? 0 : -1,
+                 .holdout = Buffer<uint8_t>(memory, "holdout")};
+    data.tables.push_back({to - from, Buffer<uint32_t>(memory, "row ids")});
+    for (size_t f = 0; f < 3; f++) {
+        data.features.push_back({"x" + std::to_string(f),
+                                 "double precision",
+                                 FeatureKind::number,
+                                 0,
+                                 Buffer<double>(memory, "f"),
+                                 Buffer<uint32_t>(memory, "f"),
+                                 {}});
+        for (size_t i = from; i < to; i++) data.features[f].numbers.push_back(points.x[i][f]);
+    }
+    for (size_t i = from; i < to; i++) {
+        data.target.push_back(points.y[i]);
+        if (held_out > 0) data.holdout.push_back(i < from + held_out);
+    }
+    return data;
+}
+
+struct Scored {
+    Model model;
+    double mean_nll; // of new rows
+
+    Scored(const Points& points, size_t trained, Combine combine) {
+        QuietContext context(2);
+        Options options;
+        options.combine = combine;
+        options.members = combine == Combine::mixture ? 1 : 6;
+        options.evaluations = combine == Combine::mixture ? 1000 : combine == Combine::boosted ? 3000 : 15000;
+        model = fit(dataset_of(points, 0, trained, 0, context), options, context).model;
+        Predictor predictor(model);
+        double sum = 0;
+        for (size_t i = trained; i < points.y.size(); i++) sum -= predictor.score(points.x[i], points.y[i]).log_density;
+        mean_nll = sum / static_cast<double>(points.y.size() - trained);
+    }
+};
+
+class GeneratedSets : public testing::TestWithParam<std::pair<Shape, double>> {};
+
+TEST_P(GeneratedSets, LeaveOneOutScoresAreThoseOfNewRows) {
+    const auto [shape, noise] = GetParam();
+    const size_t trained = 1800;
+    const Points points(shape, trained + 2500, noise, 1);
+    const auto score = [&](Combine combine) {
+        Scored scored(points, trained, combine);
+        const Model& model = scored.model;
+        EXPECT_NEAR(model.leave_one_out->mean_nll, scored.mean_nll, 0.1) << name_of(combine);
+        EXPECT_TRUE(combine != Combine::kernel_sum || model.sum);
+        if (model.sum) {
+            EXPECT_LE(model.sum->residuals().targets, 1e-2);
+            EXPECT_LE(model.sum->residuals().samples, 1e-2);
+        }
+        return scored;
+    };
+    const Scored mixture = score(Combine::mixture), chosen = score(Combine::automatic);
+    EXPECT_LT(chosen.mean_nll, mixture.mean_nll + 0.05);
+    score(Combine::boosted);
+    if (!chosen.model.sum) score(Combine::kernel_sum);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfLittleNoise, GeneratedSets,
+                         testing::Values(std::pair{Shape::skewed, 1e-1}, std::pair{Shape::clustered, 1e-2},
+                                         std::pair{Shape::duplicated, 1e-4}, std::pair{Shape::skewed, 1e-5}));
+
+// A sum that is not solved is not kept, and a warning says why.
+TEST(GaussianProcess, KeepsNoSumThatIsNotSolved) {
+    QuietContext context(2);
+    const Points points(Shape::skewed, 1500, 1e-5, 3);
+    for (const Combine combine : {Combine::kernel_sum, Combine::automatic}) {
+        Options options;
+        options.combine = combine;
+        options.members = 4;
+        options.evaluations = 120;
+        const FitResult result = fit(dataset_of(points, 0, 1500, 300, context), options, context);
+        EXPECT_EQ(result.model.combine, Combine::mixture);
+        EXPECT_EQ(result.model.members.size(), 1u);
+        ASSERT_EQ(result.warnings.size(), 1u);
+        EXPECT_NE(result.warnings[0].find("the sum of 4 kernels is not solved, with a residual of "), std::string::npos)
+            << result.warnings[0];
+        EXPECT_TRUE(result.model.holdout_nll);
+    }
+}
+
+// Rows held out decide, which are unlike those to train on, where leave-one-out scores say the contrary.
+TEST(GaussianProcess, HeldOutRowsDecideBetweenASumAndAMember) {
+    QuietContext context(2);
+    const Points points(Shape::skewed, 1000, 1e-1, 4);
+    Options options;
+    options.members = 6;
+    options.evaluations = 15000;
+    Model chosen[2], members[2];
+    for (const int reversed : {0, 1}) {
+        Points rows = points;
+        // The noise of held-out rows is all that there is to a member of little signal.
+        if (reversed)
+            for (size_t i = 0; i < 300; i++) rows.y[i] = 5 * Random(i).normal();
+        options.combine = Combine::automatic;
+        chosen[reversed] = fit(dataset_of(rows, 0, 1000, 300, context), options, context).model;
+        Options alone = options;
+        alone.combine = Combine::mixture;
+        alone.members = 1;
+        alone.evaluations = 1500;
+        members[reversed] = fit(dataset_of(rows, 0, 1000, 300, context), alone, context).model;
+    }
+    EXPECT_EQ(chosen[0].combine, Combine::kernel_sum);
+    for (const int reversed : {0, 1}) EXPECT_LE(*chosen[reversed].holdout_nll, *members[reversed].holdout_nll);
+    EXPECT_EQ(chosen[1].combine, Combine::mixture);
+}
+
+} // namespace
+} // namespace btml::gp::test
