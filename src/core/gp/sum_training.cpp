@@ -193,7 +193,7 @@ uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, s
     const uint64_t block = sizeof(Columns), nodes = 2, blocks_of_trainer = 4;
     const uint64_t learning =
         block * (KernelSum::most_groups + ConjugateGradients::blocks(rows) + blocks_of_trainer + workers * nodes) +
-        members * (4 + nodes * (6 + 4)) + 16;
+        members * (4 + nodes * (6 + 4)) + 32;
     const uint64_t key = 8 * ((encoding.bits() + 63) / 64), values = 70;
     const uint64_t model =
         2 * block + 8 * encoding.features().size() + members * (nodes * values + key) + 2 * nodes * block + 100;
