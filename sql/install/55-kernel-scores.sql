@@ -14,7 +14,7 @@ CREATE FUNCTION btml.likelihood_score(source text, bandwidth float8, epsilon flo
     scale text DEFAULT 'none') RETURNS btml.estimate
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_likelihood_score';
 COMMENT ON FUNCTION btml.likelihood_score(text, float8, float8, float8, text, integer, integer, float8, bigint, text) IS
-'minus the mean leave-one-out log-likelihood of kernel density estimation, in nats, lower is better: -(1/n) sum_i log of the density of the other rows at row i (Silverman: Density Estimation for Statistics and Data Analysis, section 3.4.4); points, the other arguments and the result as for btml.kde_score';
+'minus the mean leave-one-out log-likelihood of kernel density estimation, in nats, lower is better: -(1/n) sum_i log of the density of the other rows at row i (Silverman: Density Estimation for Statistics and Data Analysis, section 3.4.4); epsilon is an absolute error, in nats; points, the other arguments and the result as for btml.kde_score';
 
 CREATE FUNCTION btml.kr_score(source text, target name, bandwidth float8, epsilon float8 DEFAULT 0.1,
     confidence float8 DEFAULT 0.95, method text DEFAULT 'auto', strata integer DEFAULT NULL,

@@ -84,8 +84,10 @@ BTML_FUNCTION(btml_gp_fit_members) {
         rows.add_number(model.noise);
         rows.add_number(gp::signal(model));
         rows.add_integer(static_cast<int>(model.evaluations));
-        rows.add(model_datum(members[m], context));
+        const Datum value = model_datum(members[m], context);
+        rows.add(value);
         rows.finish_row();
+        pg_call([=] { pfree(DatumGetPointer(value)); });
     }
     return rows.done();
 }

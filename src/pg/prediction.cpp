@@ -64,12 +64,12 @@ uint64_t bytes_of_features(const std::vector<Feature>& features) {
 
 // A model as btml.predict and its kin keep it between calls of one query.
 struct CachedModel {
-    CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext own, RunContext& run)
+    CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext parent, RunContext& run)
         : identity(seen),
           held(run.memory(), "features of a model", bytes_of_features(features_of(decoded))),
           features(features_of(decoded)),
           predictor(make_predictor(std::move(decoded), run)),
-          context(own),
+          context(pg_call([=] { return AllocSetContextCreate(parent, "btml cached model", ALLOCSET_SMALL_SIZES); })),
           record(features, context),
           values(features.size()) {}
 
@@ -137,10 +137,7 @@ class PredictCache {
     }
 
     std::unique_ptr<CachedModel> decode_once(const ModelIdentity& seen, Datum value) {
-        StoredModel decoded = read_model(value, run_);
-        const MemoryContext own =
-            pg_call([this] { return AllocSetContextCreate(context_, "btml cached model", ALLOCSET_SMALL_SIZES); });
-        return std::make_unique<CachedModel>(seen, std::move(decoded), own, run_);
+        return std::make_unique<CachedModel>(seen, read_model(value, run_), context_, run_);
     }
 
     void drop_oldest() {

@@ -139,7 +139,7 @@ TEST(Bags, KeysOfABagAreGivenBack) {
     QuietContext context;
     const Join join = columnar(cycle_of_grids(3, 20), context);
     EXPECT_TRUE(join.tables()[3].keys.empty());
-    const uint64_t columns = 1'024 * (2 * sizeof(double) + sizeof(uint32_t)); // with the room that appending made
+    const uint64_t columns = 512 * (2 * sizeof(double) + sizeof(uint32_t)); // with the room that appending made
     const uint64_t tables = 3 * (columns + 400 * 3 * sizeof(Key));
     EXPECT_EQ(context.memory().used(), tables + 8'000 * 3 * sizeof(Key));
 }

@@ -80,8 +80,7 @@ struct Scored {
     Model model;
     double mean_nll; // of new rows
 
-    Scored(const Points& points, size_t trained, Combine combine) {
-        QuietContext context(2);
+    Scored(const Points& points, size_t trained, Combine combine, RunContext& context) {
         Options options;
         options.combine = combine;
         options.members = combine == Combine::mixture ? 1 : 6;
@@ -100,8 +99,9 @@ TEST_P(GeneratedSets, LeaveOneOutScoresAreThoseOfNewRows) {
     const auto [shape, noise] = GetParam();
     const size_t trained = 1800;
     const Points points(shape, trained + 2500, noise, 1);
+    QuietContext context(2);
     const auto score = [&](Combine combine) {
-        Scored scored(points, trained, combine);
+        Scored scored(points, trained, combine, context);
         const Model& model = scored.model;
         EXPECT_NEAR(model.leave_one_out->mean_nll, scored.mean_nll, 0.1) << name_of(combine);
         EXPECT_TRUE(combine != Combine::kernel_sum || model.sum);

@@ -52,7 +52,7 @@ BEGIN
         BEGIN
             EXECUTE 'SELECT ' || use USING m, array_fill(1::float8, ARRAY[features]);
         EXCEPTION WHEN OTHERS THEN
-            IF SQLSTATE LIKE 'XX%' AND SQLERRM NOT LIKE 'invalid btml.model value%' THEN RETURN format('%s: %s %s', use, SQLSTATE, SQLERRM); END IF;
+            IF SQLSTATE LIKE 'XX%' OR SQLERRM LIKE 'invalid btml.model value%' THEN RETURN format('%s: %s %s', use, SQLSTATE, SQLERRM); END IF;
         END;
     END LOOP;
     RETURN NULL;

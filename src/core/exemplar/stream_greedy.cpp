@@ -94,6 +94,14 @@ bool StreamGreedy::start() {
     return true;
 }
 
+// A row drawn by weight, so that it is one of all rows where they are a sample.
+size_t StreamGreedy::random_row(const PointSet& rows) const {
+    double left = RandomStream(options_.seed, phantom_stream).unit() * rows.total_weight();
+    size_t row = 0;
+    while (row + 1 < rows.size() && left >= rows.weight(row)) left -= rows.weight(row++);
+    return row;
+}
+
 // The phantom exemplar or, without one, what utilities are measured against.
 void StreamGreedy::make_reference() {
     if (options_.is_process()) return;
@@ -122,7 +130,7 @@ void StreamGreedy::make_reference() {
     const bool no_mean =
         options_.phantom == PhantomKind::none && (options_.metric == Metric::function || (cosine && zero));
     if (options_.phantom == PhantomKind::random || no_mean)
-        reference_.append(rows[RandomStream(options_.seed, phantom_stream).below(rows.size())]);
+        reference_.append(rows[random_row(rows)]);
     else {
         Point point;
         point.x = x;

@@ -48,6 +48,7 @@ class StreamGreedy {
   private:
     void require_memory(bool with_means) const;
     void make_reference();
+    size_t random_row(const PointSet& rows) const;
     void take_batch();
     void add_from_batch();
     void swap_through_batch();

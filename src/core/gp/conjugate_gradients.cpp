@@ -17,14 +17,21 @@ void ratios(const ColumnValues& a, const ColumnValues& b, Columns::Vector& resul
 
 bool within(const ColumnValues& squares, const ColumnValues& goals) {
     for (size_t column = 0; column < Columns::count; column++)
-        if (squares[column] > goals[column]) return false;
+        if (!(squares[column] <= goals[column])) return false;
     return true;
 }
 
 } // namespace
 
+double largest(std::span<const double> residuals) {
+    double largest = 0;
+    for (const double residual : residuals)
+        largest = std::max(largest, std::isnan(residual) ? std::numeric_limits<double>::infinity() : residual);
+    return largest;
+}
+
 double ConjugateGradients::Outcome::worst() const {
-    return *std::max_element(residuals.begin(), residuals.end());
+    return largest(residuals);
 }
 
 ConjugateGradients::ConjugateGradients(KernelSum& sum, RunContext& context)

@@ -5,6 +5,9 @@
 
 namespace btml::gp {
 
+// The largest residual; infinity where one is no number.
+double largest(std::span<const double> residuals);
+
 class ConjugateGradients {
   public:
     // How far, and for how many passes at most, the systems of a model are solved; with a larger residual a model is

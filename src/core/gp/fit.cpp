@@ -370,7 +370,7 @@ double mean_nll(const Model& model) {
 }
 
 bool Trainer::is_solved(const SumModel& sum) {
-    const double residual = std::max(sum.residuals().targets, sum.residuals().samples);
+    const double residual = largest(std::array{sum.residuals().targets, sum.residuals().samples});
     if (residual <= ConjugateGradients::max_residual) return true;
     warnings_.push_back(format("the sum of %zu kernels is not solved, with a residual of %.2g where at most %g is "
                                "accepted: the model is one member alone",

@@ -170,8 +170,8 @@ ColumnValues SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block&
     const uint64_t paid = std::min(passes - std::min(passes, passes_before), ConjugateGradients::model_passes);
     const auto outcome = solver_.solve(right_, solution, ConjugateGradients::model_tolerance, paid, context_);
     context_.note(format("samples solved: %d iterations to residual %.2g", outcome.iterations, outcome.worst()));
-    const auto samples = outcome.residuals.begin() + (stream == SumStream::first_samples ? 1 : 0);
-    residuals_.samples = std::max(residuals_.samples, *std::max_element(samples, outcome.residuals.end()));
+    const auto samples = std::span(outcome.residuals).subspan(stream == SumStream::first_samples ? 1 : 0);
+    residuals_.samples = std::max(residuals_.samples, largest(samples));
     return outcome.residuals;
 }
 

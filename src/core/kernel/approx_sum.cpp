@@ -32,7 +32,7 @@ PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, double
     for (const double total : totals) {
         const double difference = total - mean;
         second += difference * difference;
-        if (std::abs(total) <= std::abs(mean)) continue;
+        if (total * mean >= 0 && std::abs(total) <= std::abs(mean)) continue;
         third += difference * difference * difference;
         largest = std::max(largest, std::abs(difference));
     }

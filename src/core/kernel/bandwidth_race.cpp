@@ -6,7 +6,7 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr double worth_telling_apart = 0.1; // of epsilon times the best score
+constexpr double worth_telling_apart = 0.1; // of the error asked for of the best score
 
 } // namespace
 
@@ -82,7 +82,8 @@ size_t BandwidthRace::best() const {
 // False: every bandwidth left is as good as the best.
 bool BandwidthRace::drop_losers() {
     const size_t winner = best();
-    const double enough = worth_telling_apart * options_.epsilon * std::abs(score(winner));
+    const double enough =
+        worth_telling_apart * options_.epsilon * (options_.is_logarithm ? 1 : std::abs(score(winner)));
     bool open = false;
     for (size_t i = 0; i < size(); i++) {
         if (!racing_[i] || i == winner) continue;

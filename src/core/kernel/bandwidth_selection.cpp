@@ -216,7 +216,7 @@ std::vector<ScoredBandwidth> select_bandwidth(ScoreRows rows, ScoreKind kind, co
     std::unique_ptr<BandwidthRace> race;
     if (!exact) {
         terms = evaluator(scores, kind, team.size());
-        race = std::make_unique<BandwidthRace>(scores.strata(), options.score.sampling, *terms, team);
+        race = std::make_unique<BandwidthRace>(scores.strata(), scores.sampling(), *terms, team);
     }
     Curve curve(scores, race.get(), team);
     search(curve, kind, range, targets, options.steps);

@@ -25,10 +25,16 @@ void require_memory(const ScoreRows& rows, RunContext& context) {
     context.memory().require(static_cast<uint64_t>(std::max(sorted, tree + strata)), "a score's points and kd-tree");
 }
 
+// The units of the columns add to a likelihood, and make it 0 or large: no error is relative to it.
+ScoreOptions options_for(ScoreKind kind, ScoreOptions options) {
+    options.sampling.is_logarithm = kind == ScoreKind::likelihood;
+    return options;
+}
+
 } // namespace
 
 Scores::Scores(ScoreRows rows, ScoreKind kind, const ScoreOptions& options, RunContext& context)
-    : kind_(kind), options_(options), context_(context), rows_(std::move(rows)) {
+    : kind_(kind), options_(options_for(kind, options)), context_(context), rows_(std::move(rows)) {
     if (rows_.size() < 2)
         throw Error(ErrorCode::invalid_argument,
                     format("a score needs two rows or more, the source has %zu", rows_.size()), "",

@@ -45,6 +45,7 @@ class Scores {
     // Errors: out_of_range where the score is no finite number.
     ScoreEstimate estimate(const Bandwidths& bandwidths, ThreadTeam& team);
 
+    const SamplingOptions& sampling() const { return options_.sampling; }
     size_t rows() const { return tree_ ? tree_->size() : rows_.size(); }
 
     // Makes the tree and the strata, which are there then.

@@ -95,7 +95,7 @@ double StratifiedMean::noise_share() const {
 
 double StratifiedMean::target_variance() const {
     const double relative = options_.epsilon * std::abs(mean()) / (1 + options_.epsilon);
-    const double error = std::max(relative, options_.tolerance) / quantile_;
+    const double error = std::max(options_.is_logarithm ? options_.epsilon : relative, options_.tolerance) / quantile_;
     return error * error;
 }
 

@@ -16,9 +16,10 @@ namespace btml::kernel {
 double normal_quantile(double p);
 
 struct SamplingOptions {
-    double epsilon = 0.1;     // relative error, > 0
-    double confidence = 0.95; // of keeping to it, in (0, 1)
-    double tolerance = 0;     // an absolute error that also suffices
+    double epsilon = 0.1;      // relative error, > 0
+    bool is_logarithm = false; // what is summed is one: then epsilon is an absolute error
+    double confidence = 0.95;  // of keeping to it, in (0, 1)
+    double tolerance = 0;      // an absolute error that also suffices
     uint64_t min_samples = 1000;
     int strata = 64;
     uint64_t seed = 0;

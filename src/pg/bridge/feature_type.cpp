@@ -50,7 +50,7 @@ std::string label_family(const std::string& type) {
 
 bool is_text(Oid type) {
     const LabelKind kind = label_kind(type);
-    return kind != LabelKind::boolean && kind != LabelKind::output;
+    return kind != LabelKind::boolean && kind != LabelKind::enumeration && kind != LabelKind::output;
 }
 
 bool takes_label(const Feature& feature, Oid type) {
