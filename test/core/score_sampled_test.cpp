@@ -123,7 +123,7 @@ TEST(SampledScores, KeepToTheirError) {
 }
 
 // Rows whose nearest neighbours are far, of which bounds of nodes say little.
-TEST(SampledScores, IsolatedRowsAreNotBiased) {
+TEST(SampledScores, IsolatedRowsHaveTheirNearest) {
     QuietContext context(2);
     ThreadTeam team(context);
     constexpr size_t dimensions = 9;

@@ -46,20 +46,15 @@ void PointSet::clear() {
     values_.clear(), ids_.clear(), has_id_.clear(), stands_for_others_.clear();
 }
 
-static void swap_bits(std::vector<bool>& bits, size_t i, size_t j) {
-    const bool bit = bits[i];
-    bits[i] = bits[j], bits[j] = bit;
-}
-
 void PointSet::swap(size_t i, size_t j) {
     if (i == j) return;
     std::swap(numbers_[i], numbers_[j]), std::swap(targets_[i], targets_[j]), std::swap(weights_[i], weights_[j]);
     std::swap_ranges(x_.data() + i * width_, x_.data() + (i + 1) * width_, x_.data() + j * width_);
     if (!values_.empty()) std::swap(values_[i], values_[j]);
-    swap_bits(stands_for_others_, i, j);
+    std::vector<bool>::swap(stands_for_others_[i], stands_for_others_[j]);
     if (keep_ != Keep::all) return;
     std::swap(ids_[i], ids_[j]);
-    swap_bits(has_id_, i, j);
+    std::vector<bool>::swap(has_id_[i], has_id_[j]);
 }
 
 Point PointSet::operator[](size_t i) const {

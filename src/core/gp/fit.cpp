@@ -378,7 +378,8 @@ bool Trainer::is_solved(const SumModel& sum) {
     return false;
 }
 
-// A sum or a single member, by their scores; the member's trie is built last, when the sum is not there.
+// A sum or a single member, by their scores. The member's model is made to be scored, and anew where it is taken: it
+// does not stand beside the sum, which needs the memory.
 FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
     const uint64_t alone = evaluations_alone(evaluations);
     time("searching", [&] { find_candidates(1, static_cast<int>(alone)); });

@@ -41,7 +41,8 @@ struct ByKind {
     }
 
   private:
-    // A number of each kind; which of its kind it is makes no difference to the kind of a product.
+    // A number of each kind. It tells the kind of any product; sums of finite numbers are finite, whichever of the
+    // finite kinds they count as.
     static constexpr std::array<double, 6> examples{0,
                                                     1,
                                                     -1,

@@ -144,7 +144,8 @@ InsideOut<S, ColumnFactors<S>> query(const Join& join, int root, const Factors& 
 
 } // namespace
 
-// Finite results have no infinite number anywhere below them, as these stay infinite or become NaN.
+// A finite result is right: infinite factors below it were absorbed by ⊕, as they are in the rows, or there are none.
+// Where ⊕ is a minimum or a maximum it absorbs overflows in the same way.
 double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context) {
     check_factors(join, factors, semiring);
     return with_semiring(semiring, [&]<Semiring S>(S) {
