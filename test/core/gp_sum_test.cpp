@@ -630,6 +630,19 @@ TEST(SumTraining, HonoursWhatIsFixed) {
     expect_near(signal_of(sum.model), 1.3);
 }
 
+// Intervals that hold the many rows would be far too narrow for the few.
+TEST(SumTraining, ManyRowsMetExactlyDoNotDenyAFewThatAreFarOff) {
+    QuietContext context(2);
+    for (const double far : {1.0, 10.0, 100.0}) {
+        Data data(1200, 0, 3);
+        Random random(3);
+        for (size_t i = 0; i < 1200; i++) data.target[i] = data.codes[i] + (i % 50 == 0 ? far * random.normal() : 0.0);
+        const SumScore score = data.train(context, {4, 10000, {}, {}, 1}).leave_one_out;
+        const double of_one_normal = std::log(2 * std::numbers::pi * std::numbers::e * score.rmse * score.rmse) / 2;
+        EXPECT_LT(score.mean_nll, of_one_normal + 0.1);
+    }
+}
+
 // A row of weight 4 says what four rows do.
 TEST(SumTraining, WeightsCountAsRows) {
     QuietContext context;
