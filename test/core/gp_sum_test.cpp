@@ -630,6 +630,15 @@ TEST(SumTraining, HonoursWhatIsFixed) {
     expect_near(signal_of(sum.model), 1.3);
 }
 
+TEST(SumTraining, LearnsLittleNoise) {
+    QuietContext context(2);
+    Data data(3000, 0, 3);
+    Random random(3);
+    for (size_t i = 0; i < 3000; i++) data.target[i] = data.codes[i] + 0.02 * random.normal();
+    const TrainedSum sum = data.train(context, {4, 20000, {}, {}, 1});
+    EXPECT_NEAR(sum.model.noise() / sum.model.calibration(), 0.0004, 0.0002);
+}
+
 // Intervals that hold the many rows would be far too narrow for the few.
 TEST(SumTraining, ManyRowsMetExactlyDoNotDenyAFewThatAreFarOff) {
     QuietContext context(2);

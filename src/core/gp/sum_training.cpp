@@ -12,8 +12,8 @@ namespace btml::gp {
 
 namespace {
 
-// Below this noise the systems of real data are not solved in reasonable time, and the weights learned are wrong.
-constexpr double least_noise_of_sums = 1e-3;
+// Below this noise systems take the longer to solve, and data in which it is less have not been met.
+constexpr double least_noise_of_sums = 1e-4;
 constexpr int weight_steps = 10;
 constexpr uint64_t passes_of_iterations = 50;          // in a step
 constexpr double unsolved = 0.5;                       // residual
