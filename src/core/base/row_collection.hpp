@@ -22,7 +22,7 @@ class RowCollection {
     // that of earlier rows, or none at all.
     void add(double target, std::span<const double> features);
     void skip() { skipped_++; } // a row without a target
-    void append(const RowCollection& other);
+    void append(const RowCollection& other, RunContext& context);
 
     // Portable bytes, for moving a state between processes.
     uint64_t flat_size() const noexcept;

@@ -63,6 +63,7 @@ class PointSet {
     size_t width_ = 0;
     Buffer<uint64_t> numbers_;
     Buffer<double> x_, targets_, weights_;
+    Reservation held_; // counts what the vectors of buffers take besides
     std::vector<Buffer<std::byte>> values_;
     std::vector<Buffer<char>> ids_;
     std::vector<bool> has_id_, stands_for_others_;
