@@ -33,12 +33,16 @@ class Clustering : public Objective {
     void race(size_t first, size_t last, std::span<Change> best, ThreadTeam& team);
     void look(const float* distances, size_t first, size_t last, Race& race) const;
     std::optional<Change> decide(const Race& race) const;
-    // Rows at the places `first` to `last` of the order that races take them in; calls body(first row, last row).
+    // Calls body(first row, last row) for the rows at the places `first` to `last` of the order that races take them
+    // in: those that count for much, then the others, beginning with first_row_.
     template <class Body>
     void for_rows(size_t first, size_t last, Body&& body) const {
-        const size_t before_wrap = stride_ - first_row_;
-        if (first < before_wrap) body(first_row_ + first, first_row_ + std::min(last, before_wrap));
-        if (last > before_wrap) body(std::max(first, before_wrap) - before_wrap, last - before_wrap);
+        if (first < large_) body(first, std::min(last, large_));
+        first = std::max(first, large_);
+        const size_t before_wrap = large_ + stride_ - first_row_;
+        if (first < std::min(last, before_wrap))
+            body(first_row_ + first - large_, first_row_ + std::min(last, before_wrap) - large_);
+        if (last > before_wrap) body(large_ + std::max(first, before_wrap) - before_wrap, large_ + last - before_wrap);
     }
     double loss_without_nearest(size_t row) const {
         return second_[row] == std::numeric_limits<float>::infinity() ? reference_[row] : second_[row];
@@ -57,6 +61,7 @@ class Clustering : public Objective {
     const bool has_all_;
     const std::unique_ptr<Dissimilarities> dissimilarities_;
     const size_t rows_, stride_;
+    const size_t large_;                  // so many of the first rows count for much, or fill up their last vector
     const size_t group_size_;             // of candidates that cost no more together than one alone
     const size_t phantom_slot_, no_slot_; // that of a phantom exemplar, and of rows without any
     const double total_weight_;
@@ -76,7 +81,8 @@ class Clustering : public Objective {
     const uint64_t seed_;
     const std::optional<RaceBounds> bounds_; // of races, if there are any
     uint64_t batches_ = 0;
-    size_t first_row_ = 0; // of races: another one for each batch, since exemplars fit the rows that they were tried on
+    // Where races begin: elsewhere for each batch, since exemplars fit the rows that they were tried on.
+    size_t first_row_ = large_;
 };
 
 } // namespace btml::exemplar

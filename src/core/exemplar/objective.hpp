@@ -62,6 +62,7 @@ struct ObjectiveInput {
     const SquaredExponential* kernel; // of objectives for Gaussian processes
     DissimilarityFunction* function;  // with Metric::function
     uint64_t candidates = 1;          // scored in all, at most: those that races are about
+    size_t large_rows = 0;            // so many of the first validation rows count for much, so every race sums them
 };
 
 std::unique_ptr<Objective> make_objective(const ObjectiveInput& input, ThreadTeam& team, RunContext& context);

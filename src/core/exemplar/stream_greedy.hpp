@@ -62,6 +62,7 @@ class StreamGreedy {
     ThreadTeam team_;
     SizeMeasure size_measure_;
     Reservoir validation_, second_;
+    size_t large_rows_ = 0;                 // of validation_ are to be summed in every race
     std::unique_ptr<CellMeans> cell_means_; // once there are more rows than validation_ has room for
     PointSet reference_, one_row_, batch_, exemplars_;
     SquaredExponential kernel_;
@@ -71,7 +72,7 @@ class StreamGreedy {
     uint64_t rows_ = 0;       // of the source
     double weight_ = 0;       // of these
     uint64_t offered_ = 0;    // rows of all passes
-    uint64_t candidates_ = 0, most_candidates_ = 0, swaps_ = 0;
+    uint64_t candidates_ = 0, max_candidates_ = 0, swaps_ = 0;
     uint64_t last_change_ = 0; // candidates until then
     int pass_ = 0;
 };
