@@ -17,7 +17,7 @@ enum class Metric { squared_euclidean, euclidean, cosine, manhattan, function };
 enum class PhantomKind { none, origin, mean, random, point };
 
 struct Options {
-    static constexpr int most_exemplars = 100000;
+    static constexpr int max_exemplars = 100000;
 
     int exemplars = 0; // at most so many are chosen
     ObjectiveKind objective = ObjectiveKind::clustering;

@@ -24,7 +24,7 @@ struct PageEstimate {
     double fraction; // where it is not: of the pages, to draw next; 1: nothing short of all will do
 };
 
-inline constexpr uint64_t least_pages = 4'000; // of a table that is worth sampling: fewer are read in no time
+inline constexpr uint64_t min_pages = 4'000; // of a table that is worth sampling: fewer are read in no time
 
 // Pages of which a share of epsilon has no rows look full in a sample of m with the probability (1 − epsilon)^m: with
 // fewer than this one could not be as confident as asked.

@@ -23,7 +23,7 @@ class BandwidthRace {
     // They join with the panel as it is.
     void add(std::span<const Bandwidths> bandwidths);
     // Adds rows to the panel, for the bandwidths still in the race, until the best is known: each other is worse with
-    // the confidence asked for, or within a tenth of epsilon of the best score with it, or the panel has most_rows.
+    // the confidence asked for, or within a tenth of epsilon of the best score with it, or the panel has max_rows.
     void run();
 
     size_t best() const;
@@ -37,7 +37,7 @@ class BandwidthRace {
         size_t stratum;
         uint32_t row;
     };
-    static constexpr uint64_t most_rows = 50'000;
+    static constexpr uint64_t max_rows = 50'000;
 
     StratifiedMean mean(size_t i) const;
     // Of the terms at bandwidth i less those at the other, over the rows that both have.

@@ -25,11 +25,11 @@ struct LeaveOneOut {
 
 // How finely I(i) is stratified.
 struct ExpansionRule {
-    double splits;        // of nodes at effort 0, at most; each effort more doubles it
-    bool uniform;         // terms of a node differ by nothing but the kernel and the targets' spread; else they differ
-                          // whatever the kernel, as where what counts is how near targets are to each other
-    double draws;         // about, at effort 0; each effort more doubles them
-    double least_sum = 0; // errors are relative to the sum of the weights, or to this where it is more
+    double splits;      // of nodes at effort 0, at most; each effort more doubles it
+    bool uniform;       // terms of a node differ by nothing but the kernel and the targets' spread; else they differ
+                        // whatever the kernel, as where what counts is how near targets are to each other
+    double draws;       // about, at effort 0; each effort more doubles them
+    double min_sum = 0; // errors are relative to the sum of the weights, or to this where it is more
 };
 
 void expand(const VarianceTree& tree, double coefficient, const ExpansionRule& rule, int effort, LeaveOneOut& at,
@@ -71,13 +71,43 @@ class LeaveOneOutSum {
         at.nearest = tree_.nearest(at.position);
         at.origin = squared_distance(tree_.row(at.position), tree_.row(at.nearest), tree_.rows().dimensions);
     }
-    // exp() of the nearest row underflows.
-    bool underflows(const Constants& at) const { return -at.origin * coefficient_ <= least_exponent; }
+    // Says whether exp() of the nearest row underflows.
+    bool underflows(const Constants& at) const { return -at.origin * coefficient_ <= min_exponent; }
 
   private:
     const VarianceTree& tree_;
     const double coefficient_;
     const ExpansionRule rule_;
+};
+
+// What all scores share whose rows are each scored by one such sum.
+template <class Terms>
+class LeaveOneOutScore {
+  public:
+    const LeaveOneOutSum<Terms>& inner() const { return sum_; }
+    LeaveOneOut constants(size_t i) const { return {i}; }
+
+  protected:
+    LeaveOneOutScore(const VarianceTree& tree, double coefficient, const ExpansionRule& rule)
+        : sum_(tree, coefficient, rule) {}
+
+    const LeaveOneOutSum<Terms> sum_;
+};
+
+// What scores share that divide by the sum of a row's weights, or take its logarithm; Total has it as `weights`.
+template <class Terms>
+class RatioScore : public LeaveOneOutScore<Terms> {
+  public:
+    using Total = typename Terms::Total;
+
+    bool defined(const Total& total) const { return total.weights >= isolated_weight; }
+    bool settled(const Replicates<Total>& totals) const {
+        return ratio_settled(totals.first.weights, totals.second.weights);
+    }
+    void widen(LeaveOneOut& at) const { this->sum_.widen(at); }
+
+  protected:
+    using LeaveOneOutScore<Terms>::LeaveOneOutScore;
 };
 
 } // namespace btml::kernel

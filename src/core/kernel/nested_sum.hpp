@@ -195,7 +195,7 @@ struct DrawWorkspace<Score> {
     uint64_t terms = 0, remarkable = 0;
 };
 
-inline constexpr int most_more_effort = 8; // for one row
+inline constexpr int max_more_effort = 8; // for one row
 
 template <class Sum>
 uint64_t terms_of(const Workspace<Sum>& work) {
@@ -234,7 +234,7 @@ void sample_term(const Score& score, size_t index, int effort, uint64_t seed, Dr
         auto& constants = work.constants = score.constants(index);
         const auto& totals = work.inner.totals;
         const uint64_t before = terms_of(work.inner);
-        for (int more = 0; more <= most_more_effort; more += 2) {
+        for (int more = 0; more <= max_more_effort; more += 2) {
             sample_defined(score, constants, effort + more, random, work.inner);
             if (is_settled(score, totals)) break;
         }
@@ -284,7 +284,7 @@ struct MeanEstimate {
     int effort = 0;
 };
 
-inline constexpr int most_effort = 24;
+inline constexpr int max_effort = 24;
 
 // The mean over the rows of a score's terms, sampled until the stopping rule holds. Where noise of the inner sums is
 // most of the variance, these are sampled with more effort.
@@ -299,20 +299,20 @@ class MeanSampler {
           mean_(strata.sizes(), options),
           work_(static_cast<size_t>(team.size())) {}
 
-    // most_terms: gives up, with false, once so many terms were visited, or as soon as the draws so far say that
+    // max_terms: gives up, with false, once so many terms were visited, or as soon as the draws so far say that
     // more will be: the first of them are the pilot.
-    bool run(uint64_t most_terms = UINT64_MAX) {
+    bool run(uint64_t max_terms = UINT64_MAX) {
         for (;;) {
             draw(mean_.plan());
-            if (result_.terms > most_terms) return false;
+            if (result_.terms > max_terms) return false;
             if (mean_.precise_enough()) return true;
             const double noise = mean_.noise_share(), error = mean_.standard_error();
             const bool noisy = noise > error * error / 2;
-            if ((noisy || mean_.exhausted()) && result_.effort < most_effort && noise > 0)
+            if ((noisy || mean_.exhausted()) && result_.effort < max_effort && noise > 0)
                 restart();
             else if (mean_.exhausted())
                 return true;
-            else if (expected_terms() > static_cast<double>(most_terms))
+            else if (expected_terms() > static_cast<double>(max_terms))
                 return false;
         }
     }

@@ -16,12 +16,7 @@ struct ScoreOptions {
 };
 
 // Between these, squares of bandwidths, coordinates and targets are numbers.
-inline constexpr double least_bandwidth = 1e-150, most_bandwidth = 1e150;
-
-// target: of S_KCDE alone.
-struct Bandwidths {
-    double x, target = 0;
-};
+inline constexpr double min_bandwidth = 1e-150, max_bandwidth = 1e150;
 
 struct ScoreEstimate {
     double value = 0;
