@@ -1,4 +1,4 @@
-// A sample of rows that does not depend on their order or on how they were split: the state of btml.exemplars_agg.
+// A sample of rows that does not depend on their order or on how they were split is the state of btml.exemplars_agg.
 #pragma once
 
 #include "core/exemplar/stream_greedy.hpp"
@@ -23,8 +23,8 @@ class RowSample {
 
     explicit RowSample(MemoryBudget& budget) : log_(budget, "rows of an aggregate") {}
 
-    // Errors invalid_argument: another k, or another number of coordinates, than of earlier rows; a k that is not from
-    // 1 to max_exemplars; no coordinates. out_of_range for a coordinate that is not finite.
+    // Throws invalid_argument for another k, or another number of coordinates, than of earlier rows, for a k that is
+    // not from 1 to max_exemplars and for no coordinates; out_of_range for a coordinate that is not finite.
     void add(const SampledRow& row, int k, bool ids_are_numbers, RunContext& context);
     void append(const RowSample& other, RunContext& context);
 
