@@ -177,7 +177,7 @@ Verdicts race_with_heavy_rows(uint64_t seed, size_t capacity, bool know_them) {
         sample.offer(point, measure.of(point));
     }
     sample.finish();
-    const size_t large = sample.shuffle();
+    const size_t large = sample.shuffle(context);
     EXPECT_GE(large, 3U);
     EXPECT_LE(large, 3 + capacity / 4);
     if (!know_them) // they may be anywhere
@@ -302,13 +302,14 @@ TEST(ExemplarRacing, ThreadsAndRepetitionDoNotMatter) {
 // Every order of the rows is as likely as any other: that of the first place, at least.
 TEST(ExemplarRacing, ShuffledPointsAreInAnyOrder) {
     MemoryBudget budget(1 << 20);
+    QuietContext context;
     std::vector<int> counts(8);
     for (uint64_t seed = 0; seed < 4000; seed++) {
         Reservoir reservoir(8, seed, 1, budget);
         for (uint64_t i = 0; i < 8; i++)
             reservoir.offer(point_of({{static_cast<double>(i), 7.0}, 2.0 * static_cast<double>(i)}, i), 1);
         reservoir.finish();
-        reservoir.shuffle();
+        reservoir.shuffle(context);
         std::vector<bool> seen(8);
         for (size_t i = 0; i < 8; i++) {
             const Point point = reservoir.points()[i];

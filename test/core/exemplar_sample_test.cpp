@@ -63,7 +63,7 @@ TEST(ExemplarSample, NeitherOrderNorPartsMatter) {
         RowSample sample(budget);
         for (size_t i = part; i < rows.size(); i += 7) add(sample, rows[i]);
         if (part % 2)
-            parts.append(RowSample::parse(flat(sample), budget), context);
+            parts.append(RowSample::parse(flat(sample), budget, context), context);
         else
             parts.append(sample, context);
     }
@@ -135,6 +135,19 @@ TEST(ExemplarSample, PruningIsCountedAndPolls) {
     }
 }
 
+// A large state is read, and merged into another, in reach of a cancel.
+TEST(ExemplarSample, LargeStatesPoll) {
+    MemoryBudget budget(uint64_t{1} << 30);
+    RowSample sample(budget), other(budget);
+    std::vector<double> x(100);
+    QuietContext quiet;
+    for (int i = 0; i < 9'000; i++) x[0] = i, sample.add({"", false, x}, 4, true, quiet);
+    const std::vector<std::byte> bytes = flat(sample);
+    ImpatientContext reading(3), merging(3);
+    EXPECT_THROW(RowSample::parse(bytes, budget, reading), Cancelled);
+    EXPECT_THROW(other.append(sample, merging), Cancelled);
+}
+
 TEST(ExemplarSample, CopiesCount) {
     MemoryBudget budget(uint64_t{1} << 30);
     RowSample sample(budget);
@@ -183,17 +196,18 @@ TEST(ExemplarSample, Errors) {
 TEST(ExemplarSample, BytesThatAreNone) {
     MemoryBudget budget(uint64_t{1} << 30);
     RowSample sample(budget);
+    QuietContext context;
     for (const Row& row : rows_of(20, 15)) add(sample, row);
     const std::vector<std::byte> bytes = flat(sample);
-    EXPECT_EQ(flat(RowSample::parse(bytes, budget)), bytes);
-    EXPECT_EQ(flat(RowSample::parse(flat(RowSample(budget)), budget)).size(), flat(RowSample(budget)).size());
+    EXPECT_EQ(flat(RowSample::parse(bytes, budget, context)), bytes);
+    EXPECT_EQ(flat(RowSample::parse(flat(RowSample(budget)), budget, context)).size(), flat(RowSample(budget)).size());
     for (size_t length = 0; length < bytes.size(); length++)
-        EXPECT_EQ(caught([&] { RowSample::parse(std::span(bytes).first(length), budget); }).code,
+        EXPECT_EQ(caught([&] { RowSample::parse(std::span(bytes).first(length), budget, context); }).code,
                   ErrorCode::corrupt_model);
     for (size_t i = 0; i < bytes.size(); i++) {
         std::vector<std::byte> changed = bytes;
         changed[i] ^= std::byte{0x81};
-        const auto error = caught([&] { ids(RowSample::parse(changed, budget)); });
+        const auto error = caught([&] { ids(RowSample::parse(changed, budget, context)); });
         EXPECT_TRUE(!error.thrown || error.code == ErrorCode::corrupt_model) << "byte " << i << ": " << error.message;
     }
 }

@@ -76,7 +76,7 @@ void RowCollection::flatten(std::byte* to) const noexcept {
     }
 }
 
-RowCollection RowCollection::parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
+RowCollection RowCollection::parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context) {
     RowCollection collection(budget);
     Reader reader(bytes);
     collection.features_ = reader.get<uint32_t>();
@@ -99,6 +99,7 @@ RowCollection RowCollection::parse(std::span<const std::byte> bytes, MemoryBudge
         const double value = reader.get_double();
         if (i % width == 0 && !std::isfinite(value)) corrupt_model("A target is not finite.");
         collection.values_[i] = is_null(value) ? value : from_sql(value);
+        context.worked(1);
     }
     return collection;
 }

@@ -28,7 +28,7 @@ class RowCollection {
     uint64_t flat_size() const noexcept;
     void flatten(std::byte* to) const noexcept; // flat_size() bytes
     // Error corrupt_model for bytes that are not those of flatten().
-    static RowCollection parse(std::span<const std::byte> bytes, MemoryBudget& budget);
+    static RowCollection parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context);
 
     // A table of features x1 … xd.
     Dataset dataset(RunContext& context) const;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 namespace btml::exemplar {
 
@@ -79,12 +78,15 @@ void Reservoir::finish() {
 
 // Rows of a weighted sample that were not sure to be in it count for the same, its threshold; others may count for
 // anything.
-size_t Reservoir::put_large_first() {
+size_t Reservoir::put_large_first(RunContext& context) {
     const size_t count = points_.size();
     Buffer<double> falling(points_.budget(), "points", count);
     double rest = 0;
     for (size_t i = 0; i < count; i++) rest += falling[i] = counted_size(i);
-    std::sort(falling.begin(), falling.end(), std::greater<>());
+    std::sort(falling.begin(), falling.end(), [&context](double a, double b) {
+        context.worked(1);
+        return a > b;
+    });
     size_t first = 0;
     for (; first + 1 < count; first++) {
         const double others = rest - falling[first];
@@ -95,7 +97,7 @@ size_t Reservoir::put_large_first() {
     const double least = falling[first - 1];
     size_t place = 0;
     for (size_t i = 0; i < count; i++)
-        if (counted_size(i) >= least) swap(i, place++);
+        if (counted_size(i) >= least) swap(i, place++), context.worked(points_.width());
     return place;
 }
 
@@ -104,10 +106,13 @@ void Reservoir::swap(size_t i, size_t j) {
     std::swap(sizes_[i], sizes_[j]);
 }
 
-size_t Reservoir::shuffle() {
-    const size_t first = put_large_first();
+size_t Reservoir::shuffle(RunContext& context) {
+    const size_t first = put_large_first(context);
     RandomStream random(seed_, stream_ + shuffled);
-    for (size_t left = points_.size() - first; left > 1; left--) swap(first + left - 1, first + random.below(left));
+    for (size_t left = points_.size() - first; left > 1; left--) {
+        swap(first + left - 1, first + random.below(left));
+        context.worked(points_.width() + 10);
+    }
     return first;
 }
 

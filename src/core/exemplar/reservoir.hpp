@@ -39,7 +39,7 @@ class Reservoir {
     void finish();
     // Puts the points in a random order, after those that count for much more than the others, and returns how many
     // these are. The first of the others are a sample, too. To be called after finish().
-    size_t shuffle();
+    size_t shuffle(RunContext& context);
     uint64_t offered() const { return offered_; }
     bool has_all() const { return offered_ == points_.size(); }
     // Returns that with which point i was sampled, after finish().
@@ -57,7 +57,7 @@ class Reservoir {
 
     // What point i counts for.
     double counted_size(size_t i) const { return std::max(sizes_[i], threshold_); }
-    size_t put_large_first();
+    size_t put_large_first(RunContext& context);
     void swap(size_t i, size_t j);
 
     const size_t capacity_;

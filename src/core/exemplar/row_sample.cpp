@@ -230,7 +230,7 @@ void RowSample::flatten(std::byte* to) const noexcept {
     std::copy(log_.begin(), log_.end(), to);
 }
 
-RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
+RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context) {
     RowSample sample(budget);
     Reader reader(bytes);
     const auto k = reader.get<uint32_t>();
@@ -258,6 +258,7 @@ RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budge
         if (copies == 0 || copies > sample.rows_ - copies_of_all) corrupt_model("Its rows have too many copies.");
         copies_of_all += copies;
         sample.keep(hash, copies, {id, has_id, x});
+        context.worked(row_bytes + id.size() + x.size() * sizeof(double));
     }
     reader.finish();
     return sample;

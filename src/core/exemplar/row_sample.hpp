@@ -36,7 +36,7 @@ class RowSample {
     uint64_t flat_size() const noexcept;
     void flatten(std::byte* to) const noexcept; // writes flat_size() bytes
     // Throws corrupt_model for bytes that flatten() does not write.
-    static RowSample parse(std::span<const std::byte> bytes, MemoryBudget& budget);
+    static RowSample parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context);
 
   private:
     // A row as it stands in the log: hash 8, copies 8, has id 1, length of the id 4, the id, the coordinates.

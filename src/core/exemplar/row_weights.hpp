@@ -4,9 +4,8 @@
 
 #include "core/exemplar/points.hpp"
 
+#include <compare>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 namespace btml::exemplar {
 
@@ -38,10 +37,16 @@ class RowWeights {
     }
 
   private:
+    // Says where the row of a number is.
+    struct OwnRow {
+        uint64_t number;
+        size_t row;
+        auto operator<=>(const OwnRow&) const = default;
+    };
+
     const PointSet& validation_;
     Buffer<double> weights_;
-    std::vector<std::pair<uint64_t, size_t>>
-        own_rows_; // are numbers of rows, and where they are; none if exemplars count
+    Buffer<OwnRow> own_rows_; // goes by number; it is empty if exemplars count
 };
 
 } // namespace btml::exemplar

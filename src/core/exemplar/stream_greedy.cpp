@@ -75,7 +75,7 @@ bool StreamGreedy::start() {
     context_.progress("preparing", 0, 0);
     validation_.finish();
     second_.finish();
-    if (options_.racing) large_rows_ = validation_.shuffle();
+    if (options_.racing) large_rows_ = validation_.shuffle(context_);
     const PointSet& points = validation_.points();
     if (options_.is_process()) kernel_ = choose_kernel(options_, points, team_, context_);
     make_reference();

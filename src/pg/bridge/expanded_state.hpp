@@ -3,8 +3,8 @@
 // much its groups take and spills in time. They go with the context, so no destructor runs.
 //
 // A content holds memory in Buffers only. It has a constructor from a MemoryBudget, append(const Content&,
-// RunContext&), flat_size(), flatten(std::byte*) noexcept, a static parse(bytes, MemoryBudget&) that throws
-// corrupt_model, and static names: type_name of the SQL type, what ("the rows") and too_large_hint for errors.
+// RunContext&), flat_size(), flatten(std::byte*) noexcept, a static parse(bytes, MemoryBudget&, RunContext&) that
+// throws corrupt_model, and static names: type_name of the SQL type, what ("the rows") and too_large_hint for errors.
 #pragma once
 
 #include "pg/bridge/backend_context.hpp"
@@ -136,7 +136,8 @@ class ExpandedState {
 
     static Content parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
         try {
-            return Content::parse(bytes, budget);
+            BackendContext context;
+            return Content::parse(bytes, budget, context);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::corrupt_model) throw;
             throw Error(ErrorCode::corrupt_model, format("invalid %s value", Content::type_name), error.detail());
