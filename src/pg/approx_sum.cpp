@@ -55,7 +55,7 @@ class ExactSum : public RowSink {
 std::optional<Estimate> by_sampling(const Source& source, const kernel::PageSampling& options, uint64_t seed,
                                     uint64_t& rows, RunContext& context) {
     const std::optional<PageSample> sample = PageSample::of(source);
-    if (!sample || sample->pages() < kernel::least_pages) return std::nullopt;
+    if (!sample || sample->pages() < kernel::min_pages) return std::nullopt;
     const double largest = sample->largest_known();
     double fraction = kernel::first_fraction(sample->pages(), options);
     while (fraction < 0.5 + 1e-9) {

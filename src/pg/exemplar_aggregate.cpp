@@ -82,7 +82,8 @@ BTML_FUNCTION(btml_exemplars_accumulate) {
         const Datum id = arguments.datum(1, "id");
         row.id = pg_call([&] { return label_of(id, rule.label); });
     }
-    state->content().add(row, k, rule.is_number);
+    BackendContext context;
+    state->content().add(row, k, rule.is_number, context);
     return state->datum();
 }
 

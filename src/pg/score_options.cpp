@@ -34,7 +34,7 @@ void scale_coordinates(ScoreRows& rows, RunContext& context) {
 
 double read_bandwidth(const Arguments& arguments, int position, const char* name) {
     const double value = arguments.number(position, name);
-    if (!(value >= kernel::least_bandwidth && value <= kernel::most_bandwidth))
+    if (!(value >= kernel::min_bandwidth && value <= kernel::max_bandwidth))
         invalid(name, shortest(value), "Valid values are from 1e-150 to 1e150.");
     return value;
 }

@@ -21,8 +21,8 @@ struct TrainingRows : RowCollection {
     explicit TrainingRows(MemoryBudget& budget) : RowCollection(budget) {}
     explicit TrainingRows(RowCollection rows) : RowCollection(std::move(rows)) {}
 
-    static TrainingRows parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
-        TrainingRows rows(RowCollection::parse(bytes, budget));
+    static TrainingRows parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context) {
+        TrainingRows rows(RowCollection::parse(bytes, budget, context));
         require_valid_text(rows.options());
         return rows;
     }

@@ -47,14 +47,18 @@ void exact(benchmark::State& state, Score score) {
     state.SetItemsProcessed(state.iterations() * 10'000 * 9'999);
 }
 void exact_kr(benchmark::State& state) {
-    exact(state, [](const auto& rows, auto& team, auto& context) { return exact_kr_score(rows, 0.2, team, context); });
+    exact(state,
+          [](const auto& rows, auto& team, auto& context) { return exact_score<KrScore>(rows, {0.2}, team, context); });
 }
 void exact_kde(benchmark::State& state) {
-    exact(state, [](const auto& rows, auto& team, auto& context) { return exact_kde_score(rows, 0.2, team, context); });
+    exact(state, [](const auto& rows, auto& team, auto& context) {
+        return exact_score<KdeScore>(rows, {0.2}, team, context);
+    });
 }
 void exact_kcde(benchmark::State& state) {
-    exact(state,
-          [](const auto& rows, auto& team, auto& context) { return exact_kcde_score(rows, 0.2, 0.3, team, context); });
+    exact(state, [](const auto& rows, auto& team, auto& context) {
+        return exact_score<KcdeScore>(rows, {0.2, 0.3}, team, context);
+    });
 }
 
 void tree_and_strata(benchmark::State& state) {

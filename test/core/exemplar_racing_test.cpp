@@ -88,10 +88,46 @@ std::vector<Row> blobs(size_t count, size_t blobs, uint64_t seed) {
     return rows;
 }
 
-// Every verdict of a race is that of all validation rows: a swap that is made gains more than eta, one that is not
-// would not have.
-TEST(ExemplarRacing, DecidesAsAllRowsDo) {
+struct Verdicts {
     int wrong = 0, swaps = 0, kept = 0;
+};
+
+// Races for the swaps of all but the first rows of `block`, which are the exemplars, and what all validation rows say
+// of each: a swap that is made gains more than eta, one that is not would not have.
+Verdicts race(const ObjectiveInput& input, const PointSet& block, ThreadTeam& team, RunContext& context) {
+    const auto exemplars = static_cast<size_t>(input.options.exemplars);
+    Options without = input.options;
+    without.racing = false;
+    const ObjectiveInput all_rows{without, input.validation, input.has_all, input.reference, nullptr, nullptr};
+    const auto made = [&](const ObjectiveInput& of, size_t slot, size_t candidate) {
+        auto objective = make_clustering(of, team, context);
+        objective->load(block, team);
+        for (size_t s = 0; s < exemplars; s++) objective->apply(s == slot ? candidate : s, s, team);
+        return objective;
+    };
+    const auto full = made(all_rows, 0, 0), raced = made(input, 0, 0);
+    std::vector<Change> changes(block.size()), verdicts(block.size());
+    full->score(exemplars, block.size(), false, changes, team);
+    raced->score(exemplars, block.size(), false, verdicts, team);
+    Verdicts result;
+    const double error = 1e-6 * std::abs(full->utility());
+    for (size_t c = exemplars; c < block.size(); c++) {
+        if (verdicts[c].slot == Change::nothing) {
+            result.wrong += changes[c].gain > without.eta + error;
+            result.kept++;
+            continue;
+        }
+        const double gain = made(all_rows, verdicts[c].slot, c)->utility() - full->utility();
+        result.wrong += gain <= without.eta - error;
+        EXPECT_LE(gain, changes[c].gain + 1e-4 + error);
+        result.swaps++;
+    }
+    return result;
+}
+
+// Every verdict of a race is that of all validation rows.
+TEST(ExemplarRacing, DecidesAsAllRowsDo) {
+    Verdicts all;
     for (uint64_t seed = 0; seed < 12; seed++) {
         QuietContext context(2);
         ThreadTeam team(context);
@@ -103,38 +139,76 @@ TEST(ExemplarRacing, DecidesAsAllRowsDo) {
         options.exemplars = 6;
         options.confidence = 0.9;
         options.eta = seed % 2 == 0 ? 0 : 2;
+        options.racing = true;
         if (seed % 3 == 0) options.phantom = PhantomKind::random;
-        Options racing = options;
-        racing.racing = true;
-        const ObjectiveInput all_rows{options, validation, true, &reference, nullptr, nullptr};
-        const ObjectiveInput races{racing, validation, true, &reference, nullptr, nullptr, block.size()};
-        const auto full = make_clustering(all_rows, team, context);
-        const auto raced = make_clustering(races, team, context);
-        for (const auto& objective : {full.get(), raced.get()}) {
-            objective->load(block, team);
-            for (size_t slot = 0; slot < 6; slot++) objective->apply(slot, slot, team);
-        }
-        std::vector<Change> changes(block.size()), verdicts(block.size());
-        full->score(6, block.size(), false, changes, team);
-        raced->score(6, block.size(), false, verdicts, team);
-        for (size_t c = 6; c < block.size(); c++) {
-            if (verdicts[c].slot == Change::nothing) {
-                wrong += changes[c].gain > options.eta + 1e-9;
-                kept++;
-                continue;
-            }
-            const auto after = make_clustering(all_rows, team, context);
-            after->load(block, team);
-            for (size_t slot = 0; slot < 6; slot++) after->apply(slot == verdicts[c].slot ? c : slot, slot, team);
-            const double gain = after->utility() - full->utility();
-            wrong += gain <= options.eta;
-            EXPECT_LE(gain, changes[c].gain + 1e-4);
-            swaps++;
-        }
+        const Verdicts verdicts =
+            race({options, validation, true, &reference, nullptr, nullptr, block.size()}, block, team, context);
+        all.wrong += verdicts.wrong, all.swaps += verdicts.swaps, all.kept += verdicts.kept;
     }
-    EXPECT_EQ(wrong, 0);
-    EXPECT_GT(swaps, 20);
-    EXPECT_GT(kept, 20);
+    EXPECT_EQ(all.wrong, 0);
+    EXPECT_GT(all.swaps, 20);
+    EXPECT_GT(all.kept, 20);
+}
+
+// Blobs of 8,000 rows, of which three in a place of their own have half of all weight.
+std::vector<Row> with_heavy_rows(uint64_t seed) {
+    std::vector<Row> rows = blobs(8'000, 6, seed);
+    for (size_t i = 0; i < 3; i++) {
+        Row& row = rows[777 + 2'000 * i];
+        row.weight = 4'000;
+        row.x = {0, 0, 20 + random_unit(seed, 6, i)};
+    }
+    return rows;
+}
+
+Verdicts race_with_heavy_rows(uint64_t seed, size_t capacity, bool know_them) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    const std::vector<Row> rows = with_heavy_rows(seed);
+    Options options;
+    options.exemplars = 6;
+    options.confidence = 0.9;
+    options.eta = 1;
+    options.racing = true;
+    SizeMeasure measure(options);
+    Reservoir sample(capacity, seed, 1, context.memory());
+    for (size_t i = 0; i < rows.size(); i++) {
+        const Point point = point_of(rows[i], i);
+        sample.offer(point, measure.of(point));
+    }
+    sample.finish();
+    const size_t large = sample.shuffle(context);
+    EXPECT_GE(large, 3U);
+    EXPECT_LE(large, 3 + capacity / 4);
+    if (!know_them) // they may be anywhere
+        for (size_t i = 0; i < large; i++) sample.points().swap(i, random_bits(seed, 5, i) % sample.points().size());
+    std::vector<Row> candidates = blobs(30, 6, seed + 100);
+    candidates[0].x = {0, 0, 20};
+    const PointSet block = points_of(candidates, context.memory(), 100'000);
+    PointSet reference(PointSet::Keep::sample, context.memory());
+    reference.append(block[0]);
+    return race(
+        {options, sample.points(), sample.has_all(), &reference, nullptr, nullptr, block.size(), know_them ? large : 0},
+        block, team, context);
+}
+
+// Rows that count for much decide, seen or unseen: they are in every race, and then its verdicts are wrong no more
+// often than the confidence allows, whether the rows are a sample or all.
+TEST(ExemplarRacing, HeavyRowsAreInEveryRace) {
+    for (const size_t capacity : {2'000, 8'000}) {
+        int failures = 0, failures_without = 0, swaps = 0, kept = 0;
+        const int trials = 20;
+        for (uint64_t seed = 0; seed < trials; seed++) {
+            const Verdicts verdicts = race_with_heavy_rows(seed, capacity, true);
+            failures += verdicts.wrong > 0;
+            swaps += verdicts.swaps, kept += verdicts.kept;
+            failures_without += race_with_heavy_rows(seed, capacity, false).wrong > 0;
+        }
+        EXPECT_LE(failures, trials / 10) << "confidence 0.9";
+        EXPECT_GT(failures_without, trials / 5);
+        EXPECT_GT(swaps, 20);
+        EXPECT_GT(kept, 20);
+    }
 }
 
 class CountingDistance : public DissimilarityFunction {
@@ -228,13 +302,14 @@ TEST(ExemplarRacing, ThreadsAndRepetitionDoNotMatter) {
 // Every order of the rows is as likely as any other: that of the first place, at least.
 TEST(ExemplarRacing, ShuffledPointsAreInAnyOrder) {
     MemoryBudget budget(1 << 20);
+    QuietContext context;
     std::vector<int> counts(8);
     for (uint64_t seed = 0; seed < 4000; seed++) {
         Reservoir reservoir(8, seed, 1, budget);
         for (uint64_t i = 0; i < 8; i++)
             reservoir.offer(point_of({{static_cast<double>(i), 7.0}, 2.0 * static_cast<double>(i)}, i), 1);
         reservoir.finish();
-        reservoir.shuffle();
+        reservoir.shuffle(context);
         std::vector<bool> seen(8);
         for (size_t i = 0; i < 8; i++) {
             const Point point = reservoir.points()[i];

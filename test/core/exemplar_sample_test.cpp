@@ -31,7 +31,8 @@ std::vector<Row> rows_of(size_t count, size_t distinct) {
 }
 
 void add(RowSample& sample, const Row& row, int k = 4) {
-    sample.add({row.id, true, row.x}, k, false);
+    QuietContext context;
+    sample.add({row.id, true, row.x}, k, false, context);
 }
 
 std::vector<std::byte> flat(const RowSample& sample) {
@@ -57,16 +58,94 @@ TEST(ExemplarSample, NeitherOrderNorPartsMatter) {
     for (const Row& row : rows) add(whole, row);
     std::reverse(rows.begin(), rows.end());
     RowSample parts(budget);
+    QuietContext context;
     for (size_t part = 0; part < 7; part++) {
         RowSample sample(budget);
         for (size_t i = part; i < rows.size(); i += 7) add(sample, rows[i]);
         if (part % 2)
-            parts.append(RowSample::parse(flat(sample), budget));
+            parts.append(RowSample::parse(flat(sample), budget, context), context);
         else
-            parts.append(sample);
+            parts.append(sample, context);
     }
     EXPECT_EQ(parts.rows(), 20000U);
     EXPECT_EQ(ids(parts), ids(whole));
+}
+
+// A zero is a zero, whichever sign the first of the equal rows gave it.
+TEST(ExemplarSample, SignsOfZerosDoNotMatter) {
+    MemoryBudget budget(uint64_t{1} << 30);
+    RowSample first(budget), second(budget);
+    for (const double zero : {-0.0, 0.0}) {
+        add(first, {"a", {zero, 1.0}});
+        add(second, {"a", {-zero, 1.0}});
+    }
+    EXPECT_EQ(flat(first), flat(second));
+    QuietContext context;
+    for (const RowSample* sample : {&first, &second}) {
+        const Selection selection = sample->select(context);
+        ASSERT_EQ(selection.exemplars.size(), 1U);
+        EXPECT_FALSE(std::signbit(selection.exemplars[0].x[0]));
+    }
+}
+
+// Remembers the most bytes that it has counted.
+class PeakBudget : public MemoryBudget {
+  public:
+    PeakBudget() : MemoryBudget(uint64_t{1} << 30) {}
+    void* resize_block(void* block, size_t bytes) override {
+        peak = std::max(peak, used());
+        return MemoryBudget::resize_block(block, bytes);
+    }
+    uint64_t peak = 0;
+};
+
+// Counts polls, and gives up at one of them.
+class ImpatientContext : public QuietContext {
+  public:
+    explicit ImpatientContext(uint64_t patience) : patience_(patience) {}
+    bool keep_going() override { return ++polls < patience_; }
+    uint64_t polls = 0;
+
+  private:
+    const uint64_t patience_;
+};
+
+// What sorts the rows counts, too, and it can be cancelled.
+TEST(ExemplarSample, PruningIsCountedAndPolls) {
+    constexpr int k = 1000, capacity = 100 * k;
+    for (const uint64_t patience : {UINT64_MAX, uint64_t{3}}) {
+        PeakBudget budget;
+        RowSample sample(budget);
+        const std::vector<double> x{1.5};
+        const auto add_row = [&](int i, RunContext& context) {
+            sample.add({std::to_string(i), true, x}, k, false, context);
+        };
+        QuietContext quiet;
+        for (int i = 0; i < 2 * capacity; i++) add_row(i, quiet);
+        const uint64_t full = budget.used();
+        ImpatientContext context(patience);
+        if (patience < UINT64_MAX) {
+            EXPECT_THROW(add_row(2 * capacity, context), Cancelled);
+            continue;
+        }
+        add_row(2 * capacity, context);
+        EXPECT_GT(context.polls, 10U);
+        EXPECT_GT(budget.peak, full + 2 * capacity * 2 * sizeof(uint64_t) + full / 3);
+        EXPECT_LT(budget.used(), full);
+    }
+}
+
+// A large state is read, and merged into another, in reach of a cancel.
+TEST(ExemplarSample, LargeStatesPoll) {
+    MemoryBudget budget(uint64_t{1} << 30);
+    RowSample sample(budget), other(budget);
+    std::vector<double> x(100);
+    QuietContext quiet;
+    for (int i = 0; i < 9'000; i++) x[0] = i, sample.add({"", false, x}, 4, true, quiet);
+    const std::vector<std::byte> bytes = flat(sample);
+    ImpatientContext reading(3), merging(3);
+    EXPECT_THROW(RowSample::parse(bytes, budget, reading), Cancelled);
+    EXPECT_THROW(other.append(sample, merging), Cancelled);
 }
 
 TEST(ExemplarSample, CopiesCount) {
@@ -117,17 +196,18 @@ TEST(ExemplarSample, Errors) {
 TEST(ExemplarSample, BytesThatAreNone) {
     MemoryBudget budget(uint64_t{1} << 30);
     RowSample sample(budget);
+    QuietContext context;
     for (const Row& row : rows_of(20, 15)) add(sample, row);
     const std::vector<std::byte> bytes = flat(sample);
-    EXPECT_EQ(flat(RowSample::parse(bytes, budget)), bytes);
-    EXPECT_EQ(flat(RowSample::parse(flat(RowSample(budget)), budget)).size(), flat(RowSample(budget)).size());
+    EXPECT_EQ(flat(RowSample::parse(bytes, budget, context)), bytes);
+    EXPECT_EQ(flat(RowSample::parse(flat(RowSample(budget)), budget, context)).size(), flat(RowSample(budget)).size());
     for (size_t length = 0; length < bytes.size(); length++)
-        EXPECT_EQ(caught([&] { RowSample::parse(std::span(bytes).first(length), budget); }).code,
+        EXPECT_EQ(caught([&] { RowSample::parse(std::span(bytes).first(length), budget, context); }).code,
                   ErrorCode::corrupt_model);
     for (size_t i = 0; i < bytes.size(); i++) {
         std::vector<std::byte> changed = bytes;
         changed[i] ^= std::byte{0x81};
-        const auto error = caught([&] { ids(RowSample::parse(changed, budget)); });
+        const auto error = caught([&] { ids(RowSample::parse(changed, budget, context)); });
         EXPECT_TRUE(!error.thrown || error.code == ErrorCode::corrupt_model) << "byte " << i << ": " << error.message;
     }
 }

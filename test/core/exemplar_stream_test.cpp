@@ -2,6 +2,8 @@
 #include "caught.hpp"
 #include "exemplar_data.hpp"
 
+#include "core/exemplar/objectives.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -496,12 +498,40 @@ double loss(const std::vector<Row>& rows, const Selection& selection) {
     return sum;
 }
 
-// A few rows far out are most of the loss, and a sample must have enough of them.
+// One pass of swaps over all rows, scored on nothing but the sample.
+Selection exemplars_by(Reservoir& sample, const std::vector<Row>& rows, const Options& options, RunContext& context) {
+    sample.finish();
+    ThreadTeam team(context);
+    const PointSet reference = points_of({rows[0]}, context.memory());
+    const auto objective =
+        make_clustering({options, sample.points(), sample.has_all(), &reference, nullptr, nullptr}, team, context);
+    const auto k = static_cast<size_t>(options.exemplars);
+    Selection selection;
+    selection.exemplars.resize(k);
+    for (size_t i = 0; i < rows.size(); i++) {
+        const PointSet one = points_of({rows[i]}, context.memory(), i);
+        objective->load(one, team);
+        Change change{objective->size(), 0};
+        if (objective->size() == k) objective->score(0, 1, false, {&change, 1}, team);
+        if (objective->size() == k && !(change.gain > 1e-9)) continue;
+        objective->apply(0, change.slot, team);
+        selection.exemplars[change.slot].x = rows[i].x;
+    }
+    return selection;
+}
+
+std::vector<Row> with_heavy_tails(size_t count) {
+    RandomStream random(4, 1);
+    std::vector<Row> rows(count);
+    for (Row& row : rows) row.x = {std::pow(1 - random.unit(), -0.4)};
+    return rows;
+}
+
+// A few rows far out are most of the loss, and a sample must have enough of them: whatever the seed, a sample by
+// distance does about as well, and a uniform one of the same size, used in the same way, does worse.
 TEST(StreamGreedy, HeavyTailsNeedNoLuckWithTheSample) {
     QuietContext context(2);
-    RandomStream random(4, 1);
-    std::vector<Row> rows(20'000);
-    for (Row& row : rows) row.x = {std::pow(1 - random.unit(), -0.4)};
+    const std::vector<Row> rows = with_heavy_tails(20'000);
     double least = std::numeric_limits<double>::infinity(), most = 0;
     for (uint64_t seed = 0; seed < 6; seed++) {
         Options options = options_for(20);
@@ -509,8 +539,53 @@ TEST(StreamGreedy, HeavyTailsNeedNoLuckWithTheSample) {
         options.seed = seed;
         const double of_seed = loss(rows, select(rows, options, context));
         least = std::min(least, of_seed), most = std::max(most, of_seed);
+        SizeMeasure measure(options);
+        Reservoir sized(1'000, seed, 1, context.memory()), even(1'000, seed, 1, context.memory());
+        for (size_t i = 0; i < rows.size(); i++) {
+            const Point point = point_of(rows[i], i);
+            sized.offer(point, measure.of(point));
+            even.offer(point, 1);
+        }
+        const double of_sized = loss(rows, exemplars_by(sized, rows, options, context));
+        const double of_even = loss(rows, exemplars_by(even, rows, options, context));
+        EXPECT_LT(of_sized, 1.15 * least);
+        EXPECT_GT(of_even, 2 * of_sized);
     }
     EXPECT_LT(most, 1.15 * least);
+}
+
+// Where rows are sampled with unequal probabilities, the standard error is that of the estimate as well: over many
+// seeds, the true utility is about as often within two of it as that of a normal estimate.
+TEST(StreamGreedy, StandardErrorOfUnequalProbabilitiesIsHonest) {
+    std::vector<Row> rows = with_heavy_tails(4'000);
+    RandomStream random(5, 1);
+    double weight = 0;
+    for (Row& row : rows) weight += row.weight = std::pow(1 - random.unit(), -0.5);
+    Options options = options_for(3);
+    options.phantom = PhantomKind::origin;
+    options.validation = 250;
+    options.max_candidates = 100;
+    int within = 0;
+    double squares = 0;
+    const int seeds = 300;
+    for (options.seed = 0; options.seed < seeds; options.seed++) {
+        QuietContext context;
+        const Selection selection = select(rows, options, context);
+        double utility = 0;
+        for (const Row& row : rows) {
+            const double alone = row.x[0] * row.x[0];
+            double least = alone;
+            for (const Exemplar& exemplar : selection.exemplars)
+                least = std::min(least, std::pow(row.x[0] - exemplar.x[0], 2));
+            utility += row.weight / weight * (alone - least);
+        }
+        const double z = (selection.utility - utility) / selection.utility_std_error;
+        within += std::abs(z) <= 2;
+        squares += z * z / seeds;
+    }
+    EXPECT_GE(within, 0.90 * seeds);
+    EXPECT_LE(within, 0.99 * seeds);
+    EXPECT_NEAR(squares, 1, 0.3);
 }
 
 // One row of 20,000 has five sixths of the weight.

@@ -39,19 +39,19 @@ TEST(ExactScores, AreTheirDefinitions) {
                 const ExactRows exact(rows, context);
                 const double kr = reference_kr(rows, h), kde = reference_kde(rows, h);
                 if (std::isfinite(kr)) { // the definition underflows
-                    EXPECT_NEAR(exact_kr_score(exact, h, team, context).score, kr, 1e-10 * (1 + kr));
+                    EXPECT_NEAR(exact_score<KrScore>(exact, {h}, team, context).score, kr, 1e-10 * (1 + kr));
                 }
                 const double peak = test::normal_density(0, h * h, dimensions);
-                EXPECT_NEAR(exact_kde_score(exact, h, team, context).score, kde, 1e-12 * peak);
+                EXPECT_NEAR(exact_score<KdeScore>(exact, {h}, team, context).score, kde, 1e-12 * peak);
                 const double likelihood = reference_likelihood(rows, h);
                 if (std::isfinite(likelihood)) {
-                    EXPECT_NEAR(exact_likelihood_score(exact, h, team, context).score, likelihood,
+                    EXPECT_NEAR(exact_score<LikelihoodScore>(exact, {h}, team, context).score, likelihood,
                                 1e-10 * (1 + std::abs(likelihood)));
                 }
                 for (const double h1 : {0.02, 0.5, 30.0}) {
                     const double kcde = reference_kcde(rows, h, h1);
                     if (std::isfinite(kcde)) {
-                        EXPECT_NEAR(exact_kcde_score(exact, h, h1, team, context).score, kcde, 1e-11 / h1);
+                        EXPECT_NEAR(exact_score<KcdeScore>(exact, {h, h1}, team, context).score, kcde, 1e-11 / h1);
                     }
                 }
             }
@@ -61,7 +61,8 @@ TEST(ExactScores, OfDensitiesWithoutATarget) {
     QuietContext context;
     ThreadTeam team(context);
     const ScoreRows rows = score_rows(100, 3, 1, context.memory(), {false});
-    EXPECT_NEAR(exact_kde_score(ExactRows(rows, context), 0.4, team, context).score, reference_kde(rows, 0.4), 1e-12);
+    EXPECT_NEAR(exact_score<KdeScore>(ExactRows(rows, context), {0.4}, team, context).score, reference_kde(rows, 0.4),
+                1e-12);
 }
 
 // Where every weight underflows, the nearest row alone counts: what the score tends to.
@@ -74,18 +75,18 @@ TEST(ExactScores, NearestRowWhereAllWeightsUnderflow) {
         rows.values.push_back(10 * x);
     }
     const ExactRows exact(rows, context);
-    const ExactScore kr = exact_kr_score(exact, 1e-3, team, context);
+    const ExactScore kr = exact_score<KrScore>(exact, {1e-3}, team, context);
     EXPECT_DOUBLE_EQ(kr.score, (100.0 + 100 + 0 + 0) / 4);
     EXPECT_EQ(kr.underflows, 2U);
-    const ExactScore kcde = exact_kcde_score(exact, 1e-3, 1, team, context);
+    const ExactScore kcde = exact_score<KcdeScore>(exact, {1e-3, 1}, team, context);
     const double square = 1 / (2 * std::sqrt(std::numbers::pi)), peak = 1 / std::sqrt(2 * std::numbers::pi);
     EXPECT_NEAR(kcde.score, square - 2 * peak * (2 + 2 * std::exp(-50.0)) / 4, 1e-12);
     EXPECT_EQ(kcde.underflows, 2U);
     // The nearest rows are 1, 1, 0 and 0 away.
-    const ExactScore likelihood = exact_likelihood_score(exact, 1e-3, team, context);
+    const ExactScore likelihood = exact_score<LikelihoodScore>(exact, {1e-3}, team, context);
     EXPECT_NEAR(likelihood.score, (2 * 0.5e6) / 4 + std::log(3e-3 * std::sqrt(2 * std::numbers::pi)), 1e-9);
     EXPECT_EQ(likelihood.underflows, 0U);
-    const ExactScore kde = exact_kde_score(exact, 1e-3, team, context);
+    const ExactScore kde = exact_score<KdeScore>(exact, {1e-3}, team, context);
     EXPECT_EQ(kde.underflows, 2U);
     EXPECT_NEAR(kde.score, reference_kde(rows, 1e-3), 1e-9);
 }
@@ -116,9 +117,10 @@ TEST(ExactScores, AnyThreadsTheSameBytes) {
     ThreadTeam alone(one), team(three);
     const ScoreRows rows = score_rows(700, 3, 5, one.memory());
     const ExactRows exact(rows, one);
-    EXPECT_EQ(exact_kr_score(exact, 0.2, alone, one).score, exact_kr_score(exact, 0.2, team, three).score);
-    EXPECT_EQ(exact_kcde_score(exact, 0.2, 0.3, alone, one).score,
-              exact_kcde_score(exact, 0.2, 0.3, team, three).score);
+    EXPECT_EQ(exact_score<KrScore>(exact, {0.2}, alone, one).score,
+              exact_score<KrScore>(exact, {0.2}, team, three).score);
+    EXPECT_EQ(exact_score<KcdeScore>(exact, {0.2, 0.3}, alone, one).score,
+              exact_score<KcdeScore>(exact, {0.2, 0.3}, team, three).score);
 }
 
 ScoreOptions exactly() {

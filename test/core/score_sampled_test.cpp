@@ -135,7 +135,7 @@ TEST(SampledScores, IsolatedRowsHaveTheirNearest) {
     }
     const VarianceTree tree(std::move(rows), team, context);
     constexpr double bandwidth = 0.4;
-    const KrScore score(tree, bandwidth);
+    const KrScore score(tree, {bandwidth});
     DrawWorkspace<KrScore> work;
     double error = 0, sum = 0;
     size_t isolated = 0;
@@ -177,7 +177,7 @@ TEST(SampledScores, GiveUpAsSoonAsThePilotForetellsTheCost) {
     ThreadTeam team(context);
     const VarianceTree tree(score_rows(11'000, 2, 6, context.memory()), team, context);
     const OuterStrata strata = outer_strata(tree, ScoreKind::kr, 64, 1, team, context);
-    const KrScore score(tree, 0.2);
+    const KrScore score(tree, {0.2});
     MeanSampler<KrScore> loose(score, strata, {}, team);
     ASSERT_TRUE(loose.run());
     SamplingOptions options;

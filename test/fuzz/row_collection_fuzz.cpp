@@ -8,8 +8,9 @@ using namespace btml;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     MemoryBudget budget(uint64_t{1} << 30);
+    QuietContext context;
     try {
-        const auto rows = RowCollection::parse({reinterpret_cast<const std::byte*>(data), size}, budget);
+        const auto rows = RowCollection::parse({reinterpret_cast<const std::byte*>(data), size}, budget, context);
         if (rows.flat_size() != size) std::abort();
         std::vector<std::byte> flat(size);
         rows.flatten(flat.data());

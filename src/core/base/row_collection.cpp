@@ -41,15 +41,16 @@ void RowCollection::add(double target, std::span<const double> features) {
     for (double x : features) values_.push_back(x);
 }
 
-void RowCollection::append(const RowCollection& other) {
+void RowCollection::append(const RowCollection& other, RunContext& context) {
     skipped_ += other.skipped_;
     if (other.has_options_) set_options(other.options());
     if (other.features_ == none) return;
     set_features(other.features_);
-    const size_t before = values_.size();
-    values_.reserve(before + other.values_.size());
-    values_.resize(before + other.values_.size());
-    std::copy(other.values_.begin(), other.values_.end(), values_.begin() + before);
+    values_.reserve(values_.size() + other.values_.size());
+    for (size_t i = 0; i < other.values_.size(); i++) {
+        values_.append_reserved(other.values_[i]);
+        context.worked(1);
+    }
 }
 
 uint64_t RowCollection::flat_size() const noexcept {
@@ -75,7 +76,7 @@ void RowCollection::flatten(std::byte* to) const noexcept {
     }
 }
 
-RowCollection RowCollection::parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
+RowCollection RowCollection::parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context) {
     RowCollection collection(budget);
     Reader reader(bytes);
     collection.features_ = reader.get<uint32_t>();
@@ -98,6 +99,7 @@ RowCollection RowCollection::parse(std::span<const std::byte> bytes, MemoryBudge
         const double value = reader.get_double();
         if (i % width == 0 && !std::isfinite(value)) corrupt_model("A target is not finite.");
         collection.values_[i] = is_null(value) ? value : from_sql(value);
+        context.worked(1);
     }
     return collection;
 }

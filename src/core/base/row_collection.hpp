@@ -22,13 +22,13 @@ class RowCollection {
     // that of earlier rows, or none at all.
     void add(double target, std::span<const double> features);
     void skip() { skipped_++; } // a row without a target
-    void append(const RowCollection& other);
+    void append(const RowCollection& other, RunContext& context);
 
     // Portable bytes, for moving a state between processes.
     uint64_t flat_size() const noexcept;
     void flatten(std::byte* to) const noexcept; // flat_size() bytes
     // Error corrupt_model for bytes that are not those of flatten().
-    static RowCollection parse(std::span<const std::byte> bytes, MemoryBudget& budget);
+    static RowCollection parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context);
 
     // A table of features x1 … xd.
     Dataset dataset(RunContext& context) const;

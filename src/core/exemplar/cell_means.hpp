@@ -1,5 +1,5 @@
-// Means of a whole stream of rows in the cells of a k-means clustering, and a sample of the rows brought in line with
-// them: what is left to chance in the sample is its spread within cells.
+// Takes the means of a whole stream of rows in the cells of a k-means clustering, and brings a sample of the rows in
+// line with them: what is left to chance in the sample is its spread within cells.
 #pragma once
 
 #include "core/exemplar/dissimilarities.hpp"
@@ -8,15 +8,15 @@ namespace btml::exemplar {
 
 // For an exemplar e of a cell, Σ |x − e|² is the cell's spread plus its weight times |mean − e|². So a sample whose
 // cells have the means of all rows, rather than of its own few, says more of where exemplars belong (calibration of a
-// sample to known totals: Deville, Särndal: Calibration Estimators in Survey Sampling, 1992). Memory for `cells` ×
-// width numbers and a batch of rows, whatever the number of rows.
+// sample to known totals: Deville, Särndal: Calibration Estimators in Survey Sampling, 1992). It takes the
+// memory of `cells` × width numbers and a batch of rows, whatever the number of rows.
 class CellMeans {
   public:
-    // Cells around at most so many centres that a few steps of Lloyd's algorithm find for `first_rows`, which must not
-    // be empty and are added. The same whatever the number of threads.
+    // Makes cells around at most so many centres that a few steps of Lloyd's algorithm find for `first_rows`, which
+    // must not be empty and are added. They are the same whatever the number of threads.
     CellMeans(const PointSet& first_rows, size_t cells, ThreadTeam& team, RunContext& context);
 
-    // Bytes that it takes for rows of `width` coordinates.
+    // Returns the bytes that it takes for rows of `width` coordinates.
     static uint64_t memory(uint64_t cells, uint64_t width);
 
     void add(const Point& point);
@@ -43,7 +43,7 @@ class CellMeans {
     RunContext& context_;
     const size_t count_, width_;
     PointSet batch_;
-    std::unique_ptr<Dissimilarities> to_centres_; // here the centres are the rows
+    std::unique_ptr<Dissimilarities> to_centres_; // takes the centres for its rows
     Buffer<float> distances_;
     Cells all_;
 };

@@ -1,4 +1,4 @@
-// The Cholesky factor of a symmetric positive definite matrix.
+// Factorises a symmetric positive definite matrix.
 #pragma once
 
 #include "core/base/buffer.hpp"
@@ -9,14 +9,14 @@ namespace btml::exemplar {
 
 class Cholesky {
   public:
-    // Of a matrix of size × size numbers, row by row; its lower triangle is read. Error out_of_range when it is not
-    // positive definite.
+    // Takes a matrix of size × size numbers, row by row, and reads its lower triangle. Throws out_of_range when it is
+    // not positive definite.
     Cholesky(Buffer<double> matrix, size_t size, ThreadTeam& team);
 
     double log_determinant() const;
-    // The solutions for eight right-hand sides in their place: x[i * 8 + c].
+    // Puts the solutions for eight right-hand sides in their place: x[i * 8 + c].
     void solve(double* x) const;
-    // The inverse of the matrix, row by row.
+    // Writes the inverse of the matrix, row by row.
     void invert(double* to, ThreadTeam& team) const;
 
   private:
@@ -25,7 +25,7 @@ class Cholesky {
     void solve_rows(size_t first, size_t last, size_t row, size_t rows_end);
 
     size_t size_;
-    Buffer<double> lower_, upper_; // the factor and its transpose
+    Buffer<double> lower_, upper_; // are the factor and its transpose
 };
 
 } // namespace btml::exemplar

@@ -50,6 +50,7 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       dissimilarities_(make_dissimilarities(input.options.metric, input.validation, input.function, context)),
       rows_(input.validation.size()),
       stride_(dissimilarities_->stride()),
+      large_(std::min((input.large_rows + lanes - 1) / lanes * lanes, stride_)),
       group_size_(input.function ? 1 : Dissimilarities::points_per_group),
       phantom_slot_(static_cast<size_t>(input.options.exemplars)),
       no_slot_(phantom_slot_ + 1),
@@ -67,9 +68,10 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       removal_(no_slot_ + 1),
       eta_(input.options.eta * total_weight_ / dissimilarities_->unit()),
       seed_(input.options.seed),
-      bounds_(input.options.racing ? std::optional<RaceBounds>(std::in_place, rows_, input.candidates * phantom_slot_,
-                                                               input.options.confidence)
-                                   : std::nullopt) {
+      bounds_(input.options.racing && large_ < rows_
+                  ? std::optional<RaceBounds>(std::in_place, rows_ - large_, input.candidates * phantom_slot_,
+                                              input.options.confidence)
+                  : std::nullopt) {
     dissimilarities_->compute(*input.reference, 0, 1, reference_.data(), team);
     std::fill_n(to_slot(phantom_slot_), stride_, none);
     if (input.options.phantom != PhantomKind::none) set_phantom();
@@ -92,7 +94,7 @@ void Clustering::load(const PointSet& candidates, ThreadTeam& team) {
     to_candidates_.resize(dissimilarities_->room(candidates.size()));
     loaded_.assign((candidates.size() + group_size_ - 1) / group_size_, 0);
     if (bounds_) {
-        first_row_ = random_bits(seed_, race_stream, batches_++) % (stride_ / lanes) * lanes;
+        first_row_ = large_ + random_bits(seed_, race_stream, batches_++) % ((stride_ - large_) / lanes) * lanes;
         return;
     }
     dissimilarities_->compute(candidates, 0, candidates.size(), to_candidates_.data(), team);

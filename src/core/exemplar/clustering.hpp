@@ -1,4 +1,4 @@
-// Exemplar-based clustering: the mean dissimilarity of the rows to their nearest exemplar.
+// Exemplar-based clustering minimises the mean dissimilarity of the rows to their nearest exemplar.
 #pragma once
 
 #include "core/exemplar/dissimilarities.hpp"
@@ -10,7 +10,8 @@
 
 namespace btml::exemplar {
 
-// F(A) = L({x0}) − L(A ∪ {x0}), L the mean over rows of the least dissimilarity (equations 3.5 and 3.6 of the paper).
+// Maximises F(A) = L({x0}) − L(A ∪ {x0}), where L is the mean over rows of the least dissimilarity (equations 3.5 and
+// 3.6 of the paper).
 // Every row knows its nearest and second-nearest exemplar, so all swaps of a candidate are scored together, at a cost
 // in proportion to rows plus exemplars (Schubert, Rousseeuw: Fast and eager k-medoids clustering, 2021).
 class Clustering : public Objective {
@@ -33,17 +34,21 @@ class Clustering : public Objective {
     void race(size_t first, size_t last, std::span<Change> best, ThreadTeam& team);
     void look(const float* distances, size_t first, size_t last, Race& race) const;
     std::optional<Change> decide(const Race& race) const;
-    // Rows at the places `first` to `last` of the order that races take them in; calls body(first row, last row).
+    // Calls body(first row, last row) for the rows at the places `first` to `last` of the order that races take them
+    // in: those that count for much, then the others, beginning with first_row_.
     template <class Body>
     void for_rows(size_t first, size_t last, Body&& body) const {
-        const size_t before_wrap = stride_ - first_row_;
-        if (first < before_wrap) body(first_row_ + first, first_row_ + std::min(last, before_wrap));
-        if (last > before_wrap) body(std::max(first, before_wrap) - before_wrap, last - before_wrap);
+        if (first < large_) body(first, std::min(last, large_));
+        first = std::max(first, large_);
+        const size_t before_wrap = large_ + stride_ - first_row_;
+        if (first < std::min(last, before_wrap))
+            body(first_row_ + first - large_, first_row_ + std::min(last, before_wrap) - large_);
+        if (last > before_wrap) body(large_ + std::max(first, before_wrap) - before_wrap, large_ + last - before_wrap);
     }
     double loss_without_nearest(size_t row) const {
         return second_[row] == std::numeric_limits<float>::infinity() ? reference_[row] : second_[row];
     }
-    // What the removal of the row's nearest exemplar adds to the sum of the losses.
+    // Returns what the removal of the row's nearest exemplar adds to the sum of the losses.
     double removal_of(size_t row) const { return weight_[row] * (loss_without_nearest(row) - nearest_[row]); }
     void load_group(size_t group, size_t places, ThreadTeam& team);
     void finish_group(size_t group, size_t places);
@@ -57,26 +62,28 @@ class Clustering : public Objective {
     const bool has_all_;
     const std::unique_ptr<Dissimilarities> dissimilarities_;
     const size_t rows_, stride_;
-    const size_t group_size_;             // of candidates that cost no more together than one alone
-    const size_t phantom_slot_, no_slot_; // that of a phantom exemplar, and of rows without any
+    const size_t large_;                  // so many of the first rows count for much, or fill up their last vector
+    const size_t group_size_;             // so many candidates cost no more together than one alone
+    const size_t phantom_slot_, no_slot_; // are those of a phantom exemplar, and of rows without any
     const double total_weight_;
     const PointSet& validation_;
     size_t size_ = 0;
     const PointSet* candidates_ = nullptr;
     RowWeights weight_;
-    std::vector<uint64_t> exemplar_numbers_; // by slot
-    Buffer<float> to_exemplars_;             // by slot, then by row; the last slot is the phantom's
+    std::vector<uint64_t> exemplar_numbers_; // goes by slot
+    Buffer<float> to_exemplars_;             // goes by slot, then by row; the last slot is the phantom's
     Buffer<float> to_candidates_;
-    std::vector<size_t> loaded_;     // by group of candidates: places of rows whose dissimilarities are there
-    Buffer<float> reference_;        // each row's loss without any exemplar
-    Buffer<float> nearest_, second_; // dissimilarity to the nearest and to the second-nearest; none: infinite
+    std::vector<size_t> loaded_;     // says for each group of candidates how many places have their dissimilarities
+    Buffer<float> reference_;        // is each row's loss without any exemplar
+    Buffer<float> nearest_, second_; // are infinite where there is no nearest or second-nearest exemplar
     Buffer<uint32_t> slot_, second_slot_;
-    std::vector<double> removal_; // by slot: what its removal adds to the sum of the rows' losses
-    const double eta_;            // of the sum of the losses
+    std::vector<double> removal_; // says by slot what its removal adds to the sum of the rows' losses
+    const double eta_;            // is the option eta, as it applies to the sum of the losses
     const uint64_t seed_;
-    const std::optional<RaceBounds> bounds_; // of races, if there are any
+    const std::optional<RaceBounds> bounds_; // are those of races, if there are any
     uint64_t batches_ = 0;
-    size_t first_row_ = 0; // of races: another one for each batch, since exemplars fit the rows that they were tried on
+    // Where races begin: elsewhere for each batch, since exemplars fit the rows that they were tried on.
+    size_t first_row_ = large_;
 };
 
 } // namespace btml::exemplar

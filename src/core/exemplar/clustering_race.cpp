@@ -5,11 +5,12 @@
 
 namespace btml::exemplar {
 
-// What the rows looked at so far would gain by a candidate: in whichever slot it comes, and by slot what is to be added
-// to that for the rows that lose their nearest exemplar then.
+// Holds what the rows looked at so far would gain by a candidate: in whichever slot it comes, and by slot what is to be
+// added to that for the rows that lose their nearest exemplar then.
 struct Clustering::Race {
     struct Slot {
         double sum = 0, squares = 0, least = 0, most = 0;
+        double known = 0; // is the gain of the rows that count for much
     };
 
     explicit Race(size_t slots) : by_slot(slots) {}
@@ -19,6 +20,12 @@ struct Clustering::Race {
     DrawnNumbers numbers(size_t slot) const {
         const Slot& own = by_slot[slot];
         return {rows, sum + own.sum, squares + own.squares, std::max(most, own.most) - own.least};
+    }
+
+    // The rows so far are no sample, but known as they are.
+    void end_known() {
+        for (Slot& slot : by_slot) slot = Slot{.known = sum + slot.sum};
+        rows = sum = squares = most = 0;
     }
 
     bool open = true;
@@ -33,16 +40,19 @@ bool Clustering::can_race() const {
 
 void Clustering::race(size_t first, size_t last, std::span<Change> best, ThreadTeam& team) {
     std::vector<Race> races(last - first, Race(no_slot_ + 1));
-    for (size_t size = 0; size < stride_;) {
+    const size_t places = stride_ - large_;
+    for (size_t size = 0; size < places;) {
         size_t next = bounds_->next_size(size);
-        if (next == rows_) next = stride_;
+        if (next == rows_ - large_) next = places;
         for (size_t c = first; c < last; c++)
-            if (races[c - first].open) load_group(c / group_size_, next, team);
+            if (races[c - first].open) load_group(c / group_size_, large_ + next, team);
         team.for_each(races.size(), [&](size_t item, int) {
             Race& race = races[item];
             if (!race.open) return;
             const float* const distances = to_candidates_.data() + (first + item) * stride_;
-            for_rows(size, next, [&](size_t from, size_t to) { look(distances, from, std::min(to, rows_), race); });
+            const auto look_at = [&](size_t from, size_t to) { look(distances, from, std::min(to, rows_), race); };
+            if (size == 0) for_rows(0, large_, look_at), race.end_known();
+            for_rows(large_ + size, large_ + next, look_at);
             const std::optional<Change> change = decide(race);
             if (change) best[first + item] = *change;
             race.open = !change;
@@ -71,12 +81,13 @@ void Clustering::look(const float* distances, size_t first, size_t last, Race& r
 // Nothing: more rows are needed.
 std::optional<Change> Clustering::decide(const Race& race) const {
     constexpr double infinite = std::numeric_limits<double>::infinity();
-    const auto rows = static_cast<double>(rows_);
+    const auto rows = static_cast<double>(rows_ - large_);
     size_t slot = Change::nothing;
     double gain = -infinite, least = -infinite, most = -infinite;
     for (size_t s = 0; s < size_; s++) {
         const DrawnNumbers numbers = race.numbers(s);
-        const double estimate = rows * numbers.sum / numbers.count, deviation = rows * bounds_->deviation(numbers);
+        const double estimate = race.by_slot[s].known + rows * numbers.sum / numbers.count;
+        const double deviation = rows * bounds_->deviation(numbers);
         most = std::max(most, estimate + deviation);
         if (estimate - deviation > least) least = estimate - deviation, slot = s, gain = estimate;
     }

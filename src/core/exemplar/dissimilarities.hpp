@@ -1,4 +1,4 @@
-// Dissimilarities of many rows to a few points at once.
+// Computes dissimilarities of many rows to a few points at once.
 #pragma once
 
 #include "core/base/threads.hpp"
@@ -9,8 +9,8 @@
 
 namespace btml::exemplar {
 
-// Numbers in single precision: coordinates are taken relative to the rows' mean and in units of about their spread (for
-// `cosine`, of unit vectors), and a dissimilarity in units of unit(), where it cannot overflow.
+// Numbers are in single precision: coordinates are taken relative to the rows' mean and in units of about their spread
+// (for `cosine`, of unit vectors), and a dissimilarity in units of unit(), where it cannot overflow.
 class Dissimilarities {
   public:
     static constexpr size_t lanes = 16, points_per_group = 8;
@@ -18,20 +18,20 @@ class Dissimilarities {
     virtual ~Dissimilarities() = default;
 
     size_t rows() const { return rows_; }
-    // Rows, rounded up to whole vectors: the distance in memory from one point's numbers to the next point's.
+    // Returns rows(), rounded up to whole vectors: the distance in memory from one point's numbers to the next point's.
     size_t stride() const { return (rows_ + lanes - 1) / lanes * lanes; }
     double unit() const { return unit_; }
     size_t room(size_t count) const {
         return (count + points_per_group - 1) / points_per_group * points_per_group * stride();
     }
 
-    // Rows first ≤ i < last, multiples of `lanes`.
+    // Stands for rows first ≤ i < last; both are multiples of `lanes`.
     struct Rows {
         size_t first, last;
     };
-    // Dissimilarity of these rows i to points[first + c], for c < count: to[c * stride() + i]. What follows row
-    // rows() − 1 is undefined. There must be room for whole groups of points, room(count) numbers. Errors
-    // invalid_argument: another number of coordinates; for `cosine` a point without a direction.
+    // Puts the dissimilarity of these rows i to points[first + c], for c < count, into to[c * stride() + i]. What
+    // follows row rows() − 1 is undefined. There must be room for whole groups of points, room(count) numbers. Throws
+    // invalid_argument for another number of coordinates, and for `cosine` for a point without a direction.
     virtual void compute(const PointSet& points, size_t first, size_t count, Rows rows, float* to,
                          ThreadTeam& team) const = 0;
     void compute(const PointSet& points, size_t first, size_t count, float* to, ThreadTeam& team) const {

@@ -1,4 +1,4 @@
-// Sums over coordinates of squared or absolute differences, for sixteen rows and eight points at a time.
+// Sums squared or absolute differences over coordinates, for sixteen rows and eight points at a time.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@ namespace btml::exemplar {
 
 inline constexpr size_t tile_rows = 16, group_points = 8;
 
-// Rows in tiles: coordinate f of row i is tiles[(i / 16 * width + f) * 16 + i % 16]; of point c: points[f * 8 + c].
-// The sum for row i of tile t and point c goes to to[c * stride + 16 t + i], for first ≤ t < last.
+// Rows come in tiles: coordinate f of row i is tiles[(i / 16 * width + f) * 16 + i % 16]; of point c: points[f * 8 +
+// c]. The sum for row i of tile t and point c goes to to[c * stride + 16 t + i], for first ≤ t < last.
 struct TileSums {
     const float* tiles;
     size_t width, first, last;

@@ -1,4 +1,4 @@
-// What a set of exemplars is worth on rows that had no part in choosing it.
+// Measures what a set of exemplars is worth on rows that had no part in choosing it.
 #pragma once
 
 #include "core/exemplar/stream_greedy.hpp"

@@ -1,4 +1,4 @@
-// What a set of exemplars is worth, estimated on validation rows. A new objective is one more implementation of this
+// Estimates what a set of exemplars is worth on validation rows. A new objective is one more implementation of this
 // interface and a line in make_objective().
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace btml::exemplar {
 
-// A candidate takes a slot; slot size() is a new one.
+// In a change, a candidate takes a slot; slot size() is a new one.
 struct Change {
     static constexpr size_t nothing = SIZE_MAX;
 
     size_t slot = nothing;
-    double gain = 0; // of the utility; −∞ where there is nothing to change
+    double gain = 0; // adds to the utility; it is −∞ where there is nothing to change
 };
 
-// The exemplar nearest to a row.
+// Names the exemplar nearest to a row.
 struct Nearest {
     size_t slot;
     double dissimilarity;
@@ -32,36 +32,37 @@ class Objective {
     virtual ~Objective() = default;
 
     virtual size_t size() const = 0;
-    // The block of candidates that the calls below are about, in the place of the last one; kept by reference.
+    // Takes the block of candidates that the calls below are about, in the place of the last one, by reference.
     virtual void load(const PointSet& candidates, ThreadTeam& team) = 0;
-    // The best change for each of the candidates first ≤ c < last, by itself: an addition while `add`, else a swap.
-    // Of equally good slots, the lowest. The same whatever the number of threads. With races, a swap that is known to
-    // gain more than eta, though maybe not the best, or else nothing.
+    // Finds the best change for each of the candidates first ≤ c < last, by itself: an addition while `add`, else a
+    // swap. Of equally good slots it takes the lowest, whatever the number of threads. Races find a swap that is known
+    // to gain more than eta, though maybe not the best, or else nothing.
     virtual void score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) = 0;
     virtual void apply(size_t candidate, size_t slot, ThreadTeam& team) = 0;
 
-    // Whether utilities come from validation rows, and so differ from those of the whole source.
+    // Says whether utilities come from validation rows, and so differ from those of the whole source.
     virtual bool is_estimate() const { return true; }
-    // Utility of the set over the validation rows.
+    // Returns the utility of the set over the validation rows.
     virtual double utility() const = 0;
-    // What validation row i adds to the utility, times the number of rows; NaN for rows that do not count.
+    // Returns what validation row i adds to the utility, times the number of rows; NaN for rows that do not count.
     virtual double utility_of(size_t row) const = 0;
     virtual Nearest nearest(size_t row) const = 0;
 };
 
-// What an objective is made of; everything outlives it.
+// Holds what an objective is made of; everything outlives it.
 struct ObjectiveInput {
     const Options& options;
-    const PointSet& validation; // not empty
-    // Whether the validation rows are all rows. A row of a sample that stands for others does not count while it is
-    // an exemplar, nor for or against its own choice: that would favour the rows of the sample, or those like them.
+    const PointSet& validation; // is not empty
+    // Says whether the validation rows are all rows. A row of a sample that stands for others does not count while it
+    // is an exemplar, nor for or against its own choice: that would favour the rows of the sample, or those like them.
     bool has_all;
-    // The phantom exemplar, or without one what a row's loss is measured against when there is no exemplar; null where
-    // the objective has no use for it.
+    // Points to the phantom exemplar, or without one to what a row's loss is measured against when there is no
+    // exemplar; it is null where the objective has no use for it.
     const PointSet* reference;
-    const SquaredExponential* kernel; // of objectives for Gaussian processes
-    DissimilarityFunction* function;  // with Metric::function
-    uint64_t candidates = 1;          // scored in all, at most: those that races are about
+    const SquaredExponential* kernel; // serves objectives for Gaussian processes
+    DissimilarityFunction* function;  // goes with Metric::function
+    uint64_t candidates = 1;          // are scored in all, at most: races are about them
+    size_t large_rows = 0;            // so many of the first validation rows count for much, so every race sums them
 };
 
 std::unique_ptr<Objective> make_objective(const ObjectiveInput& input, ThreadTeam& team, RunContext& context);

@@ -1,4 +1,4 @@
-// The objectives there are.
+// These are all objectives.
 #pragma once
 
 #include "core/exemplar/objective.hpp"

@@ -11,7 +11,7 @@ namespace btml::exemplar {
 namespace {
 
 // A caller's function is called for every pair of a validation row and a candidate.
-constexpr uint64_t most_function_calls = 10'000'000;
+constexpr uint64_t max_function_calls = 10'000'000;
 
 [[noreturn]] void invalid(const char* option, const std::string& value, const std::string& valid) {
     throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": %s", option, value.c_str()), "",
@@ -71,14 +71,14 @@ uint64_t Options::candidates(uint64_t rows) const {
     if (max_candidates) most = std::min(most, static_cast<uint64_t>(*max_candidates));
     if (metric == Metric::function && !max_candidates) {
         const uint64_t calls = std::min<uint64_t>(sample_size(), rows);
-        most = std::min(most, std::max<uint64_t>(most_function_calls / std::max<uint64_t>(calls, 1),
+        most = std::min(most, std::max<uint64_t>(max_function_calls / std::max<uint64_t>(calls, 1),
                                                  2 * static_cast<uint64_t>(exemplars)));
     }
     return most;
 }
 
 void Options::validate() const {
-    check_range("k", exemplars, 1, most_exemplars);
+    check_range("k", exemplars, 1, max_exemplars);
     if (validation) check_range("validation", *validation, 2, 100'000'000);
     check_range("passes", passes, 1, 1'000'000);
     if (max_candidates) check_range("max_candidates", *max_candidates, 1, INT64_MAX);

@@ -13,6 +13,15 @@ void assign(Buffer<T>& to, std::span<const T> from) {
     std::copy(from.begin(), from.end(), to.begin());
 }
 
+// Makes room for one more, counted before it is taken.
+template <class T>
+void count_one_more(std::vector<T>& items, Reservation& held) {
+    if (items.size() < items.capacity()) return;
+    const size_t capacity = std::max<size_t>(2 * items.size(), 16);
+    held.grow((capacity - items.capacity()) * sizeof(T));
+    items.reserve(capacity);
+}
+
 } // namespace
 
 PointSet::PointSet(Keep keep, MemoryBudget& budget)
@@ -20,7 +29,8 @@ PointSet::PointSet(Keep keep, MemoryBudget& budget)
       numbers_(budget, "points"),
       x_(budget, "points"),
       targets_(budget, "points"),
-      weights_(budget, "points") {}
+      weights_(budget, "points"),
+      held_(budget, "points") {}
 
 void PointSet::put(size_t i, const Point& point) {
     if (i == 0 && size() <= 1) width_ = point.x.size();
@@ -31,8 +41,11 @@ void PointSet::put(size_t i, const Point& point) {
         numbers_.push_back(0), targets_.push_back(0), weights_.push_back(0), stands_for_others_.push_back(false);
         x_.reserve(x_.size() + width_);
         x_.resize(x_.size() + width_);
-        if (!point.value.empty()) values_.emplace_back(budget(), "points");
-        if (keep_ == Keep::all) ids_.emplace_back(budget(), "points"), has_id_.push_back(false);
+        if (!point.value.empty()) count_one_more(values_, held_), values_.emplace_back(budget(), "points");
+        if (keep_ == Keep::all) {
+            count_one_more(ids_, held_);
+            ids_.emplace_back(budget(), "points"), has_id_.push_back(false);
+        }
     }
     numbers_[i] = point.number, targets_[i] = point.target, weights_[i] = point.weight;
     stands_for_others_[i] = point.stands_for_others;

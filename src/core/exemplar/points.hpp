@@ -1,4 +1,4 @@
-// Rows of a source as points, and sets of them that are kept in memory.
+// A row of a source is a point; sets of them are kept in memory.
 #pragma once
 
 #include "core/base/buffer.hpp"
@@ -10,42 +10,42 @@
 namespace btml::exemplar {
 
 struct Point {
-    uint64_t number = 0;              // of the row, from 0
-    std::span<const double> x;        // its coordinates; empty where only a function knows what the row is
-    std::span<const std::byte> value; // what a function takes, if one is to say the dissimilarity
+    uint64_t number = 0;              // counts the rows, from 0
+    std::span<const double> x;        // has its coordinates; none where only a function knows what the row is
+    std::span<const std::byte> value; // is what a function takes, if one is to say the dissimilarity
     double target = 0;
     double weight = 1;
     std::string_view id;
     bool has_id = false;
-    bool stands_for_others = false; // its weight is that of other rows, too
+    bool stands_for_others = false; // says that its weight is that of other rows, too
 };
 
-// How unlike `exemplar` the row is: from 0 to the largest float. Called on the main thread only.
+// Says how unlike `exemplar` the row is: from 0 to the largest float. It is called on the main thread only.
 class DissimilarityFunction {
   public:
     virtual ~DissimilarityFunction() = default;
     virtual double operator()(std::span<const std::byte> row, std::span<const std::byte> exemplar) = 0;
 };
 
-// Points by number, each of them replaceable. All have the same number of coordinates.
+// Holds points by number, each of them replaceable. All have the same number of coordinates.
 class PointSet {
   public:
-    enum class Keep { sample, all }; // all: ids as well
+    enum class Keep { sample, all }; // `all` keeps ids as well
 
     PointSet(Keep keep, MemoryBudget& budget);
 
     size_t size() const { return numbers_.size(); }
     size_t width() const { return width_; }
-    // Puts a copy in place i, or at the end. Error invalid_argument for another number of coordinates.
+    // Puts a copy in place i, or at the end. Throws invalid_argument for another number of coordinates.
     void put(size_t i, const Point& point);
     void append(const Point& point) { put(size(), point); }
     void clear();
     void swap(size_t i, size_t j);
-    // A view, valid until the set changes.
+    // Returns a view, valid until the set changes.
     Point operator[](size_t i) const;
     std::span<const double> x(size_t i) const { return {x_.data() + i * width_, width_}; }
     uint64_t number(size_t i) const { return numbers_[i]; }
-    std::string_view id(size_t i) const { return {ids_[i].data(), ids_[i].size()}; } // of Keep::all
+    std::string_view id(size_t i) const { return {ids_[i].data(), ids_[i].size()}; } // needs Keep::all
     bool has_id(size_t i) const { return has_id_[i]; }
     void set_weight(size_t i, double weight) { weights_[i] = weight; }
     void let_stand_for_others(size_t i) { stands_for_others_[i] = true; }
@@ -63,6 +63,7 @@ class PointSet {
     size_t width_ = 0;
     Buffer<uint64_t> numbers_;
     Buffer<double> x_, targets_, weights_;
+    Reservation held_; // counts what the vectors of buffers take besides
     std::vector<Buffer<std::byte>> values_;
     std::vector<Buffer<char>> ids_;
     std::vector<bool> has_id_, stands_for_others_;

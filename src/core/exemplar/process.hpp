@@ -1,4 +1,4 @@
-// What objectives for Gaussian processes share: the posterior given the exemplars' values, and all swaps of a candidate
+// Objectives for Gaussian processes share the posterior given the exemplars' values, and have all swaps of a candidate
 // in closed form, at a cost in proportion to exemplars × validation rows.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace btml::exemplar {
 
-// A candidate s beside the exemplars A. P = (K_AA + σ²I)⁻¹, Q = K_WA P, e the validation rows' targets less their
-// predictions, r = k_Ws − Q k_As. Sums over validation rows are by their weights, without the exemplars and s unless
-// these count.
+// Describes a candidate s beside the exemplars A. P = (K_AA + σ²I)⁻¹, Q = K_WA P, e the validation rows' targets less
+// their predictions, r = k_Ws − Q k_As. Sums over validation rows are by their weights, without the exemplars and s
+// unless these count.
 struct CandidateTerms {
     double gamma;               // k_ss + σ² − k_As'v: variance of an observation at s
     double residual;            // y_s less its prediction
@@ -23,7 +23,7 @@ struct CandidateTerms {
 
 class ProcessObjective : public Objective {
   public:
-    // Whether validation rows count while they are exemplars.
+    // `exemplars` says whether validation rows count while they are exemplars.
     ProcessObjective(const ObjectiveInput& input, RowWeights::Exemplars exemplars, RunContext& context);
 
     size_t size() const override { return size_; }
@@ -31,11 +31,11 @@ class ProcessObjective : public Objective {
     void score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) override;
     void apply(size_t candidate, size_t slot, ThreadTeam& team) override;
     double utility() const override;
-    // In the metric of the kernel: squared distance in units of the length scales.
+    // Uses the metric of the kernel: squared distance in units of the length scales.
     Nearest nearest(size_t row) const override;
 
   protected:
-    // Gains in utility times total_weight().
+    // These return gains in utility times total_weight().
     virtual double addition_gain(const CandidateTerms& terms) const = 0;
     virtual double swap_gain(const CandidateTerms& terms, size_t slot) const = 0;
 
@@ -45,7 +45,7 @@ class ProcessObjective : public Objective {
     bool counts(size_t row) const { return weight_[row] > 0; }
     double error(size_t row) const { return error_[row]; }
     double target(size_t row) const { return validation_.target(row) - kernel_.mean; }
-    double variance(size_t row) const { return variance_[row]; } // of the posterior, without noise
+    double variance(size_t row) const { return variance_[row]; } // is the posterior's, without noise
     double log_determinant_of_precision() const;                 // log det P
     const SquaredExponential& kernel() const { return kernel_; }
 
@@ -64,16 +64,16 @@ class ProcessObjective : public Objective {
     const size_t rows_, width_, capacity_;
     const double total_weight_;
     size_t size_ = 0;
-    unsigned changes_ = 0; // since the last refresh
+    unsigned changes_ = 0; // counts those since the last refresh
     const PointSet* candidates_ = nullptr;
     RowWeights weight_;
-    Buffer<double> x_;          // of validation rows in units of the length scales, row by row
-    Buffer<double> exemplar_x_; // the same of the exemplars
+    Buffer<double> x_;          // holds validation rows in units of the length scales, row by row
+    Buffer<double> exemplar_x_; // holds the same of the exemplars
     std::vector<uint64_t> exemplar_numbers_;
-    Buffer<double> candidate_x_; // by groups of eight: width × 8
-    Buffer<double> candidate_k_; // by groups of eight: rows × 8
-    Buffer<double> p_;           // capacity × capacity; zero for slots without an exemplar
-    Buffer<double> q_, qt_;      // rows × capacity, and transposed
+    Buffer<double> candidate_x_; // has width × 8 numbers for each group of eight
+    Buffer<double> candidate_k_; // has rows × 8 numbers for each group of eight
+    Buffer<double> p_;           // is capacity × capacity, and zero for slots without an exemplar
+    Buffer<double> q_, qt_;      // are rows × capacity, and its transpose
     Buffer<double> error_, variance_;
     std::vector<double> exemplar_y_, alpha_, qq_, qe_;
 };

@@ -1,4 +1,4 @@
-// Deciding by a part of a sample what all of it would decide (Gomes, Krause, Appendix II: adaptive stopping rule;
+// Races decide by a part of a sample what all of it would decide (Gomes, Krause, Appendix II: adaptive stopping rule;
 // Maron, Moore: Hoeffding Races, 1994).
 #pragma once
 
@@ -7,22 +7,23 @@
 
 namespace btml::exemplar {
 
-// Numbers that are drawn without replacement.
+// Sums up numbers that are drawn without replacement.
 struct DrawnNumbers {
     double count, sum, sum_of_squares;
-    double range; // the largest less the smallest of the population
+    double range; // is the largest less the smallest of the population
 };
 
-// Sizes of the samples that races look at, and how far off their means may be.
+// Gives the sizes of the samples that races look at, and how far off their means may be.
 class RaceBounds {
   public:
-    // For at most `races` races, all of whose bounds hold together with the probability `confidence`.
+    // All bounds of at most `races` races hold together with the probability `confidence`.
     RaceBounds(size_t population, uint64_t races, double confidence);
 
-    // The size after this one: at first a few rows, then twice as many each time, `population` in the end.
+    // Returns the size after this one: at first a few rows, then twice as many each time, `population` in the end.
     size_t next_size(size_t size) const;
-    // By how much the mean of the numbers drawn may exceed that of the population, or fall short of it; 0 when they are
-    // all of it (Bardenet, Maillard: Concentration inequalities for sampling without replacement, 2015, Theorem 4.3).
+    // Returns by how much the mean of the numbers drawn may exceed that of the population, or fall short of it; 0 when
+    // they are all of it (Bardenet, Maillard: Concentration inequalities for sampling without replacement, 2015,
+    // Theorem 4.3).
     double deviation(const DrawnNumbers& numbers) const;
 
   private:

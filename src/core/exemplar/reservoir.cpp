@@ -10,7 +10,8 @@ namespace btml::exemplar {
 namespace {
 
 constexpr uint64_t shuffled = 0x73687566666c65; // "shuffle"
-constexpr double largest_ratio = 1e30;          // of a dissimilarity to the average: sizes are numbers
+constexpr double max_ratio = 1e30;              // of a dissimilarity to the average: sizes stay numbers
+constexpr double large = 2;                     // times what the others count for on average
 
 } // namespace
 
@@ -32,12 +33,12 @@ double SizeMeasure::of(const Point& point) {
     if (weights_ == 0) mean_.assign(point.x.begin(), point.x.end());
     if (mean_.size() != point.x.size()) return point.weight; // the sample refuses such a point
     const double distance = dissimilarity(point.x);
-    const double ratio = average_ > 0 ? std::min(distance / average_, largest_ratio) : 0;
+    const double ratio = average_ > 0 ? std::min(distance / average_, max_ratio) : 0;
     weights_ += point.weight;
     const double part = point.weight / weights_;
     if (std::isfinite(distance)) average_ += part * (distance - average_);
     for (size_t f = 0; f < mean_.size(); f++) mean_[f] += part * (point.x[f] - mean_[f]);
-    return point.weight * (1 + (std::isnan(ratio) ? largest_ratio : ratio));
+    return point.weight * (1 + (std::isnan(ratio) ? max_ratio : ratio));
 }
 
 Reservoir::Reservoir(size_t capacity, uint64_t seed, uint64_t stream, MemoryBudget& budget)
@@ -75,13 +76,44 @@ void Reservoir::finish() {
         }
 }
 
-void Reservoir::shuffle() {
-    RandomStream random(seed_, stream_ + shuffled);
-    for (size_t i = points_.size(); i > 1; i--) {
-        const size_t other = random.below(i);
-        points_.swap(i - 1, other);
-        std::swap(sizes_[i - 1], sizes_[other]);
+// Rows of a weighted sample that were not sure to be in it count for the same, its threshold; others may count for
+// anything.
+size_t Reservoir::put_large_first(RunContext& context) {
+    const size_t count = points_.size();
+    Buffer<double> falling(points_.budget(), "points", count);
+    double rest = 0;
+    for (size_t i = 0; i < count; i++) rest += falling[i] = counted_size(i);
+    std::sort(falling.begin(), falling.end(), [&context](double a, double b) {
+        context.worked(1);
+        return a > b;
+    });
+    size_t first = 0;
+    for (; first + 1 < count; first++) {
+        const double others = rest - falling[first];
+        if (!(falling[first] * static_cast<double>(count - first - 1) > large * others)) break;
+        rest = others;
     }
+    if (first == 0) return 0;
+    const double least = falling[first - 1];
+    size_t place = 0;
+    for (size_t i = 0; i < count; i++)
+        if (counted_size(i) >= least) swap(i, place++), context.worked(points_.width());
+    return place;
+}
+
+void Reservoir::swap(size_t i, size_t j) {
+    points_.swap(i, j);
+    std::swap(sizes_[i], sizes_[j]);
+}
+
+size_t Reservoir::shuffle(RunContext& context) {
+    const size_t first = put_large_first(context);
+    RandomStream random(seed_, stream_ + shuffled);
+    for (size_t left = points_.size() - first; left > 1; left--) {
+        swap(first + left - 1, first + random.below(left));
+        context.worked(points_.width() + 10);
+    }
+    return first;
 }
 
 } // namespace btml::exemplar

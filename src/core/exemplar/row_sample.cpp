@@ -13,13 +13,19 @@ namespace btml::exemplar {
 
 namespace {
 
-constexpr size_t least_capacity = 5000, rows_per_exemplar = 100;
-constexpr int passes = 20; // over the sample: enough for swaps to end
-constexpr uint32_t most_coordinates = 1'000'000;
-// k 4, ids are numbers 1, width 4, rows 8, sampled rows 4
+constexpr size_t min_capacity = 5000, rows_per_exemplar = 100;
+constexpr int passes = 20; // are enough for swaps to end
+constexpr uint32_t max_coordinates = 1'000'000;
+constexpr uint64_t units_per_row = 4; // of work, to find a row in the log
+// The head has: k 4, ids are numbers 1, width 4, rows 8, sampled rows 4.
 constexpr size_t fixed_bytes = 4 + 1 + 4 + 8 + 4;
-// hash 8, copies 8, has id 1, length of the id 4
+// A row has: hash 8, copies 8, has id 1, length of the id 4, then the id and the coordinates.
 constexpr size_t row_bytes = 8 + 8 + 1 + 4;
+
+// The sign of a zero makes no other row.
+uint64_t bits_of(double x) {
+    return std::bit_cast<uint64_t>(x == 0 ? 0.0 : x);
+}
 
 uint64_t hash_of(const SampledRow& row) {
     uint64_t hash = mix64(row.has_id ? row.id.size() + 1 : 0);
@@ -29,24 +35,31 @@ uint64_t hash_of(const SampledRow& row) {
         if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
         hash = mix64(hash ^ word);
     }
-    for (const double x : row.x) hash = mix64(hash ^ std::bit_cast<uint64_t>(x == 0 ? 0.0 : x));
+    for (const double x : row.x) hash = mix64(hash ^ bits_of(x));
     return hash;
+}
+
+// Writes an integer, lowest byte first, and returns where the next one goes.
+template <class Value>
+std::byte* put(std::byte* to, Value value) {
+    for (size_t i = 0; i < sizeof(value); i++) *to++ = static_cast<std::byte>(static_cast<uint64_t>(value) >> (8 * i));
+    return to;
 }
 
 } // namespace
 
 size_t RowSample::capacity() const {
-    return std::max(least_capacity, rows_per_exemplar * static_cast<size_t>(k_));
+    return std::max(min_capacity, rows_per_exemplar * static_cast<size_t>(k_));
 }
 
 void RowSample::set_shape(int k, size_t width, bool ids_are_numbers) {
-    if (k < 1 || k > most_exemplars)
+    if (k < 1 || k > max_exemplars)
         throw Error(ErrorCode::invalid_argument, format("invalid value for option \"k\": %d", k), "",
-                    format("Valid values are 1 to %d.", most_exemplars));
+                    format("Valid values are 1 to %d.", max_exemplars));
     if (width == 0) throw Error(ErrorCode::invalid_argument, "x must have at least one element");
-    if (width > most_coordinates)
+    if (width > max_coordinates)
         throw Error(ErrorCode::limit_exceeded,
-                    format("x has %zu elements, at most %u are possible", width, most_coordinates));
+                    format("x has %zu elements, at most %u are possible", width, max_coordinates));
     if (k_ != 0 && k != k_)
         throw Error(ErrorCode::invalid_argument, "k must be the same in every row of an aggregate",
                     format("One row has %d, another %d.", k_, k));
@@ -57,7 +70,7 @@ void RowSample::set_shape(int k, size_t width, bool ids_are_numbers) {
     ids_are_numbers_ = ids_are_numbers;
 }
 
-void RowSample::add(const SampledRow& row, int k, bool ids_are_numbers) {
+void RowSample::add(const SampledRow& row, int k, bool ids_are_numbers, RunContext& context) {
     for (const double x : row.x)
         if (!std::isfinite(x))
             throw Error(ErrorCode::out_of_range,
@@ -65,26 +78,34 @@ void RowSample::add(const SampledRow& row, int k, bool ids_are_numbers) {
                         "Leave such rows out with FILTER or WHERE.");
     set_shape(k, row.x.size(), ids_are_numbers);
     rows_++;
-    keep(hash_of(row), 1, row);
+    if (const uint64_t hash = hash_of(row); takes(hash, context)) keep(hash, 1, row);
+}
+
+// Makes room for one more row, and says whether the row of this hash may be one of the sample.
+bool RowSample::takes(uint64_t hash, RunContext& context) {
+    if (entries_ == 2 * capacity()) prune(context);
+    return hash <= max_hash_;
 }
 
 void RowSample::keep(uint64_t hash, uint64_t copies, const SampledRow& row) {
-    if (entries_ == 2 * capacity()) prune();
-    if (hash > largest_hash_) return;
     const size_t begin = log_.size(), end = begin + row_bytes + row.id.size() + row.x.size() * sizeof(double);
     log_.reserve(end);
     log_.resize(end);
     std::byte* to = log_.data() + begin;
-    const auto put = [&](auto value) {
-        for (size_t i = 0; i < sizeof(value); i++)
-            *to++ = static_cast<std::byte>(static_cast<uint64_t>(value) >> (8 * i));
-    };
-    put(hash);
-    put(copies);
-    put(static_cast<uint8_t>(row.has_id));
-    put(static_cast<uint32_t>(row.id.size()));
+    to = put(put(to, hash), copies);
+    to = put(put(to, static_cast<uint8_t>(row.has_id)), static_cast<uint32_t>(row.id.size()));
     to = std::copy_n(reinterpret_cast<const std::byte*>(row.id.data()), row.id.size(), to);
-    for (const double x : row.x) put(std::bit_cast<uint64_t>(x));
+    for (const double x : row.x) to = put(to, bits_of(x));
+    entries_++;
+}
+
+void RowSample::keep(const Entry& entry, uint64_t copies) {
+    const size_t begin = log_.size(), end = begin + entry.bytes.size();
+    log_.reserve(end);
+    log_.resize(end);
+    std::byte* const to = log_.data() + begin;
+    std::copy(entry.bytes.begin(), entry.bytes.end(), to);
+    put(to + sizeof(entry.hash), copies);
     entries_++;
 }
 
@@ -102,66 +123,85 @@ RowSample::Entry RowSample::entry_at(size_t offset) const {
     return entry;
 }
 
-// The rows of least hashes, in their order, with all their copies: a row that is in it has never been left out.
-std::vector<RowSample::Entry> RowSample::sample() const {
-    std::vector<Entry> entries;
-    entries.reserve(entries_);
-    for (size_t offset = 0; offset < log_.size(); offset += entries.back().bytes.size())
-        entries.push_back(entry_at(offset));
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.hash < b.hash; });
+Buffer<RowSample::Place> RowSample::places(MemoryBudget& budget, RunContext& context) const {
+    Buffer<Place> places(budget, "the order of an aggregate's rows", entries_);
+    size_t offset = 0;
+    for (Place& place : places) {
+        const Entry entry = entry_at(offset);
+        place = {entry.hash, entry.copies, offset};
+        offset += entry.bytes.size();
+        context.worked(units_per_row);
+    }
+    return places;
+}
+
+// Finds the rows with the smallest hashes, in their order, with all their copies: a row that is in the sample has never
+// been left out.
+Buffer<RowSample::Place> RowSample::sample(MemoryBudget& budget, RunContext& context) const {
+    Buffer<Place> found = places(budget, context);
+    std::sort(found.begin(), found.end(), [&context](const Place& a, const Place& b) {
+        context.worked(1);
+        return a.hash < b.hash;
+    });
     size_t distinct = 0;
-    for (const Entry& entry : entries) {
-        if (distinct > 0 && entries[distinct - 1].hash == entry.hash)
-            entries[distinct - 1].copies += entry.copies;
+    for (const Place& place : found) {
+        if (distinct > 0 && found[distinct - 1].hash == place.hash)
+            found[distinct - 1].copies += place.copies;
         else if (distinct == capacity())
             break;
         else
-            entries[distinct++] = entry;
+            found[distinct++] = place;
     }
-    entries.resize(distinct);
-    return entries;
+    found.resize(distinct);
+    return found;
 }
 
-void RowSample::prune() {
-    const std::vector<Entry> kept = sample();
-    const Buffer<std::byte> before = std::exchange(log_, Buffer<std::byte>(log_.budget(), log_.what()));
-    entries_ = 0;
-    std::vector<double> x(width_);
-    for (const Entry& entry : kept) keep(entry.hash, entry.copies, row_of(entry, x));
-    if (kept.size() == capacity()) largest_hash_ = kept.back().hash;
+void RowSample::prune(RunContext& context) {
+    RowSample kept(log_.budget());
+    for (const Place& place : sample(log_.budget(), context)) {
+        const Entry entry = entry_at(place.offset);
+        kept.keep(entry, place.copies);
+        kept.max_hash_ = place.hash;
+        context.worked(entry.bytes.size());
+    }
+    if (kept.entries_ == capacity()) max_hash_ = kept.max_hash_;
+    entries_ = kept.entries_;
+    log_ = std::move(kept.log_);
 }
 
-// Its coordinates are put into x.
+// Puts its coordinates into x.
 SampledRow RowSample::row_of(const Entry& entry, std::vector<double>& x) {
     Reader reader(entry.coordinates);
     for (double& value : x) value = reader.get_double();
     return {entry.id, entry.has_id, x};
 }
 
-void RowSample::append(const RowSample& other) {
+void RowSample::append(const RowSample& other, RunContext& context) {
     if (other.k_ == 0) return;
     set_shape(other.k_, other.width_, other.ids_are_numbers_);
     rows_ += other.rows_;
-    std::vector<double> x(width_);
     for (size_t offset = 0; offset < other.log_.size();) {
         const Entry entry = other.entry_at(offset);
-        keep(entry.hash, entry.copies, row_of(entry, x));
+        if (takes(entry.hash, context)) keep(entry, entry.copies);
         offset += entry.bytes.size();
+        context.worked(entry.bytes.size());
     }
 }
 
 Selection RowSample::select(RunContext& context) const {
     PointSet points(PointSet::Keep::all, context.memory());
     std::vector<double> x(width_);
-    for (const Entry& entry : sample()) {
+    for (const Place& place : sample(context.memory(), context)) {
+        const Entry entry = entry_at(place.offset);
         const SampledRow row = row_of(entry, x);
         Point point;
-        point.number = entry.hash;
+        point.number = place.hash;
         point.x = row.x;
-        point.weight = static_cast<double>(entry.copies);
+        point.weight = static_cast<double>(place.copies);
         point.id = row.id;
         point.has_id = row.has_id;
         points.append(point);
+        context.worked(entry.bytes.size());
     }
     Options options;
     options.exemplars = k_;
@@ -185,29 +225,22 @@ uint64_t RowSample::flat_size() const noexcept {
 
 // Called by PostgreSQL, from C: nothing here may throw.
 void RowSample::flatten(std::byte* to) const noexcept {
-    const auto put = [&](auto value) {
-        for (size_t i = 0; i < sizeof(value); i++)
-            *to++ = static_cast<std::byte>(static_cast<uint64_t>(value) >> (8 * i));
-    };
-    put(static_cast<uint32_t>(k_));
-    put(static_cast<uint8_t>(ids_are_numbers_));
-    put(width_);
-    put(rows_);
-    put(static_cast<uint32_t>(entries_));
+    to = put(put(to, static_cast<uint32_t>(k_)), static_cast<uint8_t>(ids_are_numbers_));
+    to = put(put(put(to, width_), rows_), static_cast<uint32_t>(entries_));
     std::copy(log_.begin(), log_.end(), to);
 }
 
-RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
+RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context) {
     RowSample sample(budget);
     Reader reader(bytes);
     const auto k = reader.get<uint32_t>();
     const bool numbers = reader.get_bool();
     const auto width = reader.get<uint32_t>();
     sample.rows_ = reader.get<uint64_t>();
-    const uint64_t least = row_bytes + uint64_t{width} * sizeof(double);
-    const size_t count = reader.get_count(least);
-    if (k > static_cast<uint32_t>(most_exemplars)) corrupt_model(format("It is for %u exemplars.", k));
-    if (width > most_coordinates || (width == 0) != (count == 0) || (k == 0) != (count == 0) || count > sample.rows_)
+    const uint64_t min_bytes = row_bytes + uint64_t{width} * sizeof(double);
+    const size_t count = reader.get_count(min_bytes);
+    if (k > static_cast<uint32_t>(max_exemplars)) corrupt_model(format("It is for %u exemplars.", k));
+    if (width > max_coordinates || (width == 0) != (count == 0) || (k == 0) != (count == 0) || count > sample.rows_)
         corrupt_model(format("It has %zu of %llu rows with %u coordinates.", count,
                              static_cast<unsigned long long>(sample.rows_), width));
     sample.k_ = static_cast<int>(k);
@@ -225,6 +258,7 @@ RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budge
         if (copies == 0 || copies > sample.rows_ - copies_of_all) corrupt_model("Its rows have too many copies.");
         copies_of_all += copies;
         sample.keep(hash, copies, {id, has_id, x});
+        context.worked(row_bytes + id.size() + x.size() * sizeof(double));
     }
     reader.finish();
     return sample;

@@ -1,4 +1,4 @@
-// A sample of rows that does not depend on their order or on how they were split: the state of btml.exemplars_agg.
+// A sample of rows that does not depend on their order or on how they were split is the state of btml.exemplars_agg.
 #pragma once
 
 #include "core/exemplar/stream_greedy.hpp"
@@ -11,58 +11,65 @@ struct SampledRow {
     std::span<const double> x;
 };
 
-// Keeps the rows whose hashes are least (bottom-k sketch; Cohen, Kaplan: Summarizing data using bottom-k sketches,
-// 2007): a uniform sample of the distinct rows, each with the number of its copies. The state of a small group is
-// small.
+// Keeps the rows with the smallest hashes (bottom-k sketch; Cohen, Kaplan: Summarizing data using bottom-k sketches,
+// 2007), which are a uniform sample of the distinct rows, each with the number of its copies. Zeros lose their sign, so
+// that equal rows are the same bytes. The state of a small group is small.
 class RowSample {
   public:
     static constexpr const char* type_name = "btml.exemplar_sample";
     static constexpr const char* what = "the rows";
     static constexpr const char* too_large_hint = "Ask for fewer exemplars, or use btml.exemplars.";
-    static constexpr int most_exemplars = 10000;
+    static constexpr int max_exemplars = 10000;
 
     explicit RowSample(MemoryBudget& budget) : log_(budget, "rows of an aggregate") {}
 
-    // Errors invalid_argument: another k, or another number of coordinates, than of earlier rows; a k that is not from
-    // 1 to most_exemplars; no coordinates. out_of_range for a coordinate that is not finite.
-    void add(const SampledRow& row, int k, bool ids_are_numbers);
-    void append(const RowSample& other);
+    // Throws invalid_argument for another k, or another number of coordinates, than of earlier rows, for a k that is
+    // not from 1 to max_exemplars and for no coordinates; out_of_range for a coordinate that is not finite.
+    void add(const SampledRow& row, int k, bool ids_are_numbers, RunContext& context);
+    void append(const RowSample& other, RunContext& context);
 
     uint64_t rows() const { return rows_; }
     bool ids_are_numbers() const { return ids_are_numbers_; }
-    // The exemplars of the sample; members add up to rows().
+    // Chooses the exemplars of the sample; members add up to rows().
     Selection select(RunContext& context) const;
 
     uint64_t flat_size() const noexcept;
-    void flatten(std::byte* to) const noexcept; // flat_size() bytes
-    // Error corrupt_model for bytes that are not those of flatten().
-    static RowSample parse(std::span<const std::byte> bytes, MemoryBudget& budget);
+    void flatten(std::byte* to) const noexcept; // writes flat_size() bytes
+    // Throws corrupt_model for bytes that flatten() does not write.
+    static RowSample parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context);
 
   private:
-    // A row as the log has it: hash 8, copies 8, has id 1, length of the id 4, the id, the coordinates.
+    // A row as it stands in the log: hash 8, copies 8, has id 1, length of the id 4, the id, the coordinates.
     struct Entry {
         uint64_t hash, copies;
         bool has_id;
         std::string_view id;
-        std::span<const std::byte> coordinates, bytes; // bytes: the whole entry
+        std::span<const std::byte> coordinates, bytes; // `bytes` is the whole entry
+    };
+    // Where the log has a row of the sample first, and how many copies it has in all.
+    struct Place {
+        uint64_t hash, copies, offset;
     };
 
     size_t capacity() const;
     void set_shape(int k, size_t width, bool ids_are_numbers);
+    bool takes(uint64_t hash, RunContext& context);
     void keep(uint64_t hash, uint64_t copies, const SampledRow& row);
+    void keep(const Entry& entry, uint64_t copies);
     Entry entry_at(size_t offset) const;
     static SampledRow row_of(const Entry& entry, std::vector<double>& x);
-    std::vector<Entry> sample() const;
-    void prune();
+    Buffer<Place> places(MemoryBudget& budget, RunContext& context) const;
+    Buffer<Place> sample(MemoryBudget& budget, RunContext& context) const;
+    void prune(RunContext& context);
 
-    int k_ = 0; // 0: no row yet
+    int k_ = 0; // is 0 until there is a row
     bool ids_are_numbers_ = false;
     uint32_t width_ = 0;
     uint64_t rows_ = 0;
-    // Rows as they came, those of too large a hash left out, up to twice as many as the sample has.
+    // The log holds the rows as they came, without those of too large a hash, up to twice as many as the sample has.
     Buffer<std::byte> log_;
-    size_t entries_ = 0;                 // of the log
-    uint64_t largest_hash_ = UINT64_MAX; // that the sample can still have
+    size_t entries_ = 0;             // counts those of the log
+    uint64_t max_hash_ = UINT64_MAX; // is the largest that the sample can still take
 };
 
 } // namespace btml::exemplar

@@ -1,11 +1,11 @@
-// What each validation row counts for: its weight, but nothing while it is an exemplar, where exemplars do not count.
+// Says what each validation row counts for: its weight, but nothing while it is an exemplar, where exemplars do not
+// count.
 #pragma once
 
 #include "core/exemplar/points.hpp"
 
+#include <compare>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 namespace btml::exemplar {
 
@@ -13,7 +13,7 @@ class RowWeights {
   public:
     static constexpr size_t no_row = SIZE_MAX;
 
-    // Which rows count while they are exemplars: all, those that stand for no others, or none.
+    // Says which rows count while they are exemplars: all, those that stand for no others, or none.
     enum class Exemplars { count, count_alone, left_out };
 
     static Exemplars of_sample(bool has_all) { return has_all ? Exemplars::count : Exemplars::count_alone; }
@@ -22,12 +22,12 @@ class RowWeights {
     RowWeights(const PointSet& validation, Exemplars exemplars, MemoryBudget& budget);
 
     double operator[](size_t row) const { return weights_[row]; }
-    // Where the row of this number is; no_row: it is no validation row, or counts as any other.
+    // Finds where the row of this number is; no_row if it is no validation row, or counts as any other.
     size_t own_row(uint64_t number) const;
     // The row of this number becomes an exemplar, or is one no more.
     void enter(uint64_t number);
     void leave(uint64_t number);
-    // The mean over the rows that count of value(row), by their weights; 0 without any.
+    // Returns the mean over the rows that count of value(row), by their weights; 0 without any.
     template <class Value>
     double mean(Value&& value) const {
         double sum = 0, weights = 0;
@@ -37,9 +37,16 @@ class RowWeights {
     }
 
   private:
+    // Says where the row of a number is.
+    struct OwnRow {
+        uint64_t number;
+        size_t row;
+        auto operator<=>(const OwnRow&) const = default;
+    };
+
     const PointSet& validation_;
     Buffer<double> weights_;
-    std::vector<std::pair<uint64_t, size_t>> own_rows_; // numbers of rows, and where they are; none if exemplars count
+    Buffer<OwnRow> own_rows_; // goes by number; it is empty if exemplars count
 };
 
 } // namespace btml::exemplar

@@ -11,7 +11,7 @@ namespace btml::exemplar {
 
 namespace {
 
-constexpr size_t few_points = 400, most_points = 2000;
+constexpr size_t few_points = 400, max_points = 2000;
 constexpr int evaluations_on_few = 80, evaluations_on_most = 8;
 constexpr size_t rows_per_item = 16;
 constexpr uint64_t order_stream = 0x6b65726e656c; // "kernel"
@@ -140,7 +140,7 @@ std::vector<double> initial_parameters(const Options& options, const PointSet& p
 class LearningProgress {
   public:
     LearningProgress(size_t points, RunContext& context) : context_(context) {
-        if (points > few_points) total_ += evaluations_on_most * cost(std::min(points, most_points));
+        if (points > few_points) total_ += evaluations_on_most * cost(std::min(points, max_points));
         reached(0);
     }
 
@@ -165,25 +165,25 @@ void learn(std::vector<double>& parameters, const Options& options, Likelihood& 
            double variance, RunContext& context) {
     LearningProgress progress(points, context);
     // What the likelihood may not leave: a noise that covariance matrices stay positive definite with.
-    const double least_noise = options.noise ? parameters.back() : std::log(variance * 1e-6);
+    const double min_noise = options.noise ? parameters.back() : std::log(variance * 1e-6);
     const auto learn_from = [&](size_t count, int evaluations) {
-        parameters.back() = std::max(parameters.back(), least_noise);
+        parameters.back() = std::max(parameters.back(), min_noise);
         minimise(
             parameters,
             [&](std::span<const double> at, std::span<double> gradient) {
                 std::vector<double> bounded(at.begin(), at.end());
-                bounded.back() = std::max(bounded.back(), least_noise);
+                bounded.back() = std::max(bounded.back(), min_noise);
                 const double value = likelihood.negative(bounded, gradient, count);
                 progress.evaluated(count);
-                if (at.back() < least_noise) gradient.back() = 0;
+                if (at.back() < min_noise) gradient.back() = 0;
                 return value;
             },
             evaluations, 1e-5, 1.0);
-        parameters.back() = std::max(parameters.back(), least_noise);
+        parameters.back() = std::max(parameters.back(), min_noise);
     };
     learn_from(std::min(points, few_points), evaluations_on_few);
     progress.reached(evaluations_on_few);
-    if (points > few_points) learn_from(std::min(points, most_points), evaluations_on_most);
+    if (points > few_points) learn_from(std::min(points, max_points), evaluations_on_most);
 }
 
 // As the options that give the same kernel.

@@ -1,4 +1,4 @@
-// The squared exponential kernel with a length scale for each coordinate (automatic relevance determination), a
+// The squared exponential kernel has a length scale for each coordinate (automatic relevance determination), a
 // constant mean and the variance of the noise.
 #pragma once
 
@@ -13,17 +13,17 @@ namespace btml::exemplar {
 
 struct SquaredExponential {
     std::vector<double> length_scales;
-    double signal = 1, noise = 1; // variances, above 0
-    double mean = 0;              // of the targets
+    double signal = 1, noise = 1; // are variances, above 0
+    double mean = 0;              // is that of the targets
 
-    // For a squared distance whose coordinates are in units of their length scales.
+    // Takes a squared distance whose coordinates are in units of their length scales.
     double covariance(double squared_distance) const { return signal * std::exp(-squared_distance / 2); }
 };
 
-// The kernel that the options give. What they leave open is learned from the points' targets by type-II maximum
-// likelihood, from some of the points first and from at most 2,000 in the end. Errors invalid_argument: another number
-// of length scales than of coordinates; targets that are all the same. out_of_range: targets whose squares are no
-// numbers.
+// Returns the kernel that the options give. What they leave open is learned from the points' targets by type-II maximum
+// likelihood, from some of the points first and from at most 2,000 in the end. Throws invalid_argument for another
+// number of length scales than of coordinates and for targets that are all the same, out_of_range for targets whose
+// squares are no numbers.
 SquaredExponential choose_kernel(const Options& options, const PointSet& points, ThreadTeam& team, RunContext& context);
 
 } // namespace btml::exemplar

@@ -12,11 +12,11 @@ namespace btml::exemplar {
 namespace {
 
 constexpr uint64_t validation_stream = 1, second_stream = 2, candidate_stream = 3, phantom_stream = 4;
-constexpr double largest_weight = 1e50; // sums of them, times losses, are numbers
+constexpr double max_weight = 1e50; // sums of them, times losses, are numbers
 constexpr size_t rows_per_poll = 64;
 constexpr size_t candidates_per_thread = 16; // scored before the first of them may be swapped in
 // Gains below this part of the utility are rounding errors.
-constexpr double least_relative_gain = 1e-11;
+constexpr double min_relative_gain = 1e-11;
 
 } // namespace
 
@@ -47,7 +47,7 @@ void StreamGreedy::require_memory(bool with_means) const {
 
 void StreamGreedy::sample(const Point& point) {
     rows_++;
-    if (!(point.weight >= 0 && point.weight <= largest_weight))
+    if (!(point.weight >= 0 && point.weight <= max_weight))
         throw Error(ErrorCode::out_of_range,
                     format("row %llu of the points has the weight %s",
                            static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
@@ -75,7 +75,7 @@ bool StreamGreedy::start() {
     context_.progress("preparing", 0, 0);
     validation_.finish();
     second_.finish();
-    if (options_.racing) validation_.shuffle();
+    if (options_.racing) large_rows_ = validation_.shuffle(context_);
     const PointSet& points = validation_.points();
     if (options_.is_process()) kernel_ = choose_kernel(options_, points, team_, context_);
     make_reference();
@@ -87,10 +87,10 @@ bool StreamGreedy::start() {
         one_row_.append(point);
     }
     const PointSet& scored_on = one_row_.size() > 0 ? one_row_ : points;
-    most_candidates_ = options_.candidates(rows_);
-    objective_ =
-        make_objective({options_, scored_on, validation_.has_all(), &reference_, &kernel_, function_, most_candidates_},
-                       team_, context_);
+    max_candidates_ = options_.candidates(rows_);
+    objective_ = make_objective(
+        {options_, scored_on, validation_.has_all(), &reference_, &kernel_, function_, max_candidates_, large_rows_},
+        team_, context_);
     return true;
 }
 
@@ -142,10 +142,10 @@ void StreamGreedy::make_reference() {
 // Programming 3.4.2, algorithm S).
 bool StreamGreedy::is_candidate() {
     const uint64_t rows = rows_ * static_cast<uint64_t>(options_.passes);
-    if (most_candidates_ >= rows || offered_ > rows) return candidates_ < most_candidates_;
+    if (max_candidates_ >= rows || offered_ > rows) return candidates_ < max_candidates_;
     const auto left = static_cast<double>(rows - offered_ + 1);
     return left * random_unit(options_.seed, candidate_stream, offered_) <
-           static_cast<double>(most_candidates_ - candidates_);
+           static_cast<double>(max_candidates_ - candidates_);
 }
 
 bool StreamGreedy::offer(const Point& point) {
@@ -165,7 +165,7 @@ bool StreamGreedy::finish_pass() {
 
 // Once as many candidates as there are rows have changed nothing, others are not expected to.
 bool StreamGreedy::may_change() const {
-    return candidates_ < most_candidates_ && candidates_ - last_change_ <= rows_;
+    return candidates_ < max_candidates_ && candidates_ - last_change_ <= rows_;
 }
 
 void StreamGreedy::take_batch() {
@@ -203,13 +203,13 @@ void StreamGreedy::add_from_batch() {
 }
 
 void StreamGreedy::swap_through_batch() {
-    const double least_gain = std::max(options_.eta, least_relative_gain * std::abs(objective_->utility()));
+    const double min_gain = std::max(options_.eta, min_relative_gain * std::abs(objective_->utility()));
     const size_t block = candidates_per_thread * static_cast<size_t>(team_.size());
     std::vector<Change> changes(batch_.size());
     for (size_t next = 0; next < batch_.size();) {
         const size_t last = std::min(next + block, batch_.size());
         objective_->score(next, last, false, changes, team_);
-        while (next < last && (taken_[next] || !(changes[next].gain > least_gain))) next++;
+        while (next < last && (taken_[next] || !(changes[next].gain > min_gain))) next++;
         if (next == last) continue;
         take(next, changes[next].slot);
         swaps_++;

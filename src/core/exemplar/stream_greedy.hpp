@@ -1,4 +1,4 @@
-// STREAMGREEDY (Gomes, Krause: Budgeted Nonparametric Learning from Data Streams, Algorithm 1): exemplars chosen from
+// STREAMGREEDY (Gomes, Krause: Budgeted Nonparametric Learning from Data Streams, Algorithm 1) chooses exemplars from
 // rows that stream by, in memory that does not grow with their number.
 #pragma once
 
@@ -14,32 +14,32 @@ struct Exemplar {
     std::string id;
     bool has_id;
     std::vector<double> x;
-    double members;                           // weight of the rows nearest to it: their number, if all weigh 1
-    std::optional<double> mean_dissimilarity; // of these; nothing where the second sample has none
+    double members;                           // is the weight of the rows nearest to it: their number, if all weigh 1
+    std::optional<double> mean_dissimilarity; // is that of these, or nothing where the second sample has none
 };
 
 struct Selection {
-    std::vector<Exemplar> exemplars;           // by slot
-    double utility = 0, utility_std_error = 0; // of the set, on a sample that had no part in choosing it
+    std::vector<Exemplar> exemplars;           // are in the order of their slots
+    double utility = 0, utility_std_error = 0; // are measured on a sample that had no part in the choice
     uint64_t rows = 0, candidates = 0, swaps = 0;
 };
 
-// First sample() for every row; then start(), offer() for every row of a pass and finish_pass(), as often as that says;
-// then finish(). Rows have numbers from 0 and come in the same order in every pass. A swap is made at once when its
-// gain exceeds eta (the paper's algorithm swaps first and tests then; its proof needs the test first). The result is
-// the same for any number of threads.
+// Call sample() for every row first; then start(), offer() for every row of a pass and finish_pass(), as often as that
+// says; then finish(). Rows have numbers from 0 and come in the same order in every pass. A swap is made at once when
+// its gain exceeds eta (the paper's algorithm swaps first and tests then; its proof needs the test first). The result
+// is the same for any number of threads.
 class StreamGreedy {
   public:
     // `options` are validated and outlive this; `function` goes with Metric::function.
     StreamGreedy(const Options& options, DissimilarityFunction* function, RunContext& context);
 
-    // Error out_of_range for a weight that is not from 0 to 1e50.
+    // Throws out_of_range for a weight that is not from 0 to 1e50.
     void sample(const Point& point);
-    // False: there were no rows. Error invalid_argument when all their weights are 0.
+    // Returns false if there were no rows. Throws invalid_argument when all their weights are 0.
     bool start();
-    // False: more rows of this pass would change nothing.
+    // Returns false once more rows of this pass would change nothing.
     bool offer(const Point& point);
-    // Whether another pass is to be made.
+    // Says whether another pass is to be made.
     bool finish_pass();
     Selection finish();
 
@@ -62,17 +62,18 @@ class StreamGreedy {
     ThreadTeam team_;
     SizeMeasure size_measure_;
     Reservoir validation_, second_;
-    std::unique_ptr<CellMeans> cell_means_; // once there are more rows than validation_ has room for
+    size_t large_rows_ = 0;                 // of validation_ are to be summed in every race
+    std::unique_ptr<CellMeans> cell_means_; // is made once there are more rows than validation_ has room for
     PointSet reference_, one_row_, batch_, exemplars_;
     SquaredExponential kernel_;
     std::unique_ptr<Objective> objective_;
     std::unordered_set<uint64_t> exemplar_numbers_;
-    std::vector<bool> taken_; // of the batch
-    uint64_t rows_ = 0;       // of the source
-    double weight_ = 0;       // of these
-    uint64_t offered_ = 0;    // rows of all passes
-    uint64_t candidates_ = 0, most_candidates_ = 0, swaps_ = 0;
-    uint64_t last_change_ = 0; // candidates until then
+    std::vector<bool> taken_; // says which of the batch are exemplars
+    uint64_t rows_ = 0;       // counts those of the source
+    double weight_ = 0;       // adds up theirs
+    uint64_t offered_ = 0;    // counts the rows of all passes
+    uint64_t candidates_ = 0, max_candidates_ = 0, swaps_ = 0;
+    uint64_t last_change_ = 0; // is how many candidates there were until then
     int pass_ = 0;
 };
 

@@ -98,7 +98,7 @@ bool BandwidthRace::drop_losers() {
 }
 
 void BandwidthRace::run() {
-    while (drop_losers() && panel_.size() < most_rows) {
+    while (drop_losers() && panel_.size() < max_rows) {
         const size_t before = panel_.size();
         SamplingOptions more = options_;
         more.epsilon = 1e-9; // as many as one look allows

@@ -1,17 +1,17 @@
-// Bandwidths scored on one panel of rows that they share.
+// Bandwidths are scored on one panel of rows that they share.
 #pragma once
 
 #include "core/kernel/scores.hpp"
 
 namespace btml::kernel {
 
-// The terms of one row at any bandwidths.
+// Computes the terms of one row at any bandwidths.
 class TermEvaluator {
   public:
     virtual ~TermEvaluator() = default;
-    // What a bandwidth needs once, before its rows; main thread only.
+    // Makes what a bandwidth needs once, before its rows; it is called on the main thread only.
     virtual void prepare(const Bandwidths& bandwidths) = 0;
-    // Of each of the bandwidths prepared as these numbers; any thread.
+    // Draws for each of the bandwidths prepared as these numbers; any thread may call it.
     virtual void draw(std::span<const size_t> bandwidths, uint32_t row, uint64_t seed, int worker,
                       std::span<Draw> draws) = 0;
 };
@@ -23,7 +23,7 @@ class BandwidthRace {
     // They join with the panel as it is.
     void add(std::span<const Bandwidths> bandwidths);
     // Adds rows to the panel, for the bandwidths still in the race, until the best is known: each other is worse with
-    // the confidence asked for, or within a tenth of epsilon of the best score with it, or the panel has most_rows.
+    // the confidence asked for, or within a tenth of epsilon of the best score with it, or the panel has max_rows.
     void run();
 
     size_t best() const;
@@ -37,13 +37,13 @@ class BandwidthRace {
         size_t stratum;
         uint32_t row;
     };
-    static constexpr uint64_t most_rows = 50'000;
+    static constexpr uint64_t max_rows = 50'000;
 
     StratifiedMean mean(size_t i) const;
-    // Of the terms at bandwidth i less those at the other, over the rows that both have.
+    // Takes the terms at bandwidth i less those at the other, over the rows that both have.
     StratifiedMean difference(size_t i, size_t other) const;
     void grow(const std::vector<uint64_t>& wanted);
-    // Those rows of the panel that all of these bandwidths lack.
+    // Evaluates those rows of the panel that all of these bandwidths lack.
     void evaluate(const std::vector<size_t>& bandwidths);
     bool drop_losers();
 
@@ -53,9 +53,9 @@ class BandwidthRace {
     ThreadTeam& team_;
     const double quantile_;
     std::vector<PanelRow> panel_;
-    std::vector<uint64_t> drawn_; // of each stratum
+    std::vector<uint64_t> drawn_; // counts the draws of each stratum
     std::vector<Bandwidths> bandwidths_;
-    std::vector<std::vector<Draw>> draws_; // of each bandwidth, for the first rows of the panel
+    std::vector<std::vector<Draw>> draws_; // are those of each bandwidth, for the first rows of the panel
     std::vector<bool> racing_;
 };
 

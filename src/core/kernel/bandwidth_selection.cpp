@@ -1,10 +1,7 @@
 #include "core/kernel/bandwidth_selection.hpp"
 
 #include "core/kernel/bandwidth_race.hpp"
-#include "core/kernel/kcde_score.hpp"
-#include "core/kernel/kde_score.hpp"
-#include "core/kernel/kr_score.hpp"
-#include "core/kernel/likelihood_score.hpp"
+#include "core/kernel/score_kinds.hpp"
 
 #include <cmath>
 
@@ -86,54 +83,41 @@ std::vector<double> refinement(const std::vector<double>& coarse, double best, i
 
 // Terms of one kind of score at several bandwidths. What is sampled for a row depends on the bandwidth of x alone, so
 // that neighbours with the same one share it.
-template <class Score, class Make>
+template <class Score>
 class Evaluator : public TermEvaluator {
   public:
-    Evaluator(Make make, int workers) : make_(std::move(make)), work_(static_cast<size_t>(workers)) {}
+    Evaluator(const Scores& source, int workers) : source_(source), work_(static_cast<size_t>(workers)) {}
 
-    void prepare(const Bandwidths& bandwidths) override { scores_.push_back({bandwidths.x, make_(bandwidths)}); }
+    void prepare(const Bandwidths& bandwidths) override {
+        scores_.push_back({bandwidths.x, make_score<Score>(source_, bandwidths)});
+    }
     void draw(std::span<const size_t> bandwidths, uint32_t row, uint64_t seed, int worker,
               std::span<Draw> draws) override {
         DrawWorkspace<Score>& work = work_[static_cast<size_t>(worker)];
         double sampled = 0;
         for (size_t i = 0; i < bandwidths.size(); i++) {
             const auto& [x, score] = scores_[bandwidths[i]];
-            if (x != sampled) sample_term(*score, row, 0, seed, work);
+            if (x != sampled) sample_term(score, row, 0, seed, work);
             sampled = x;
-            draws[i] = term_of(*score, row, work);
+            draws[i] = term_of(score, row, work);
         }
     }
 
   private:
     struct Prepared {
         double x;
-        std::unique_ptr<Score> score;
+        Score score;
     };
 
-    Make make_;
+    const Scores& source_;
     std::vector<Prepared> scores_;
     std::vector<DrawWorkspace<Score>> work_;
 };
 
-template <class Score, class Make>
-std::unique_ptr<TermEvaluator> evaluator(Make make, int workers) {
-    return std::make_unique<Evaluator<Score, Make>>(std::move(make), workers);
-}
-
 std::unique_ptr<TermEvaluator> evaluator(const Scores& scores, ScoreKind kind, int workers) {
-    const VarianceTree& tree = scores.tree();
-    if (kind == ScoreKind::kr)
-        return evaluator<KrScore>([&tree](const Bandwidths& h) { return std::make_unique<KrScore>(tree, h.x); },
-                                  workers);
-    if (kind == ScoreKind::kde)
-        return evaluator<KdeScore>(
-            [&](const Bandwidths& h) { return std::make_unique<KdeScore>(tree, h.x, scores.typical_sum(h.x)); },
-            workers);
-    if (kind == ScoreKind::likelihood)
-        return evaluator<LikelihoodScore>(
-            [&tree](const Bandwidths& h) { return std::make_unique<LikelihoodScore>(tree, h.x); }, workers);
-    return evaluator<KcdeScore>(
-        [&tree](const Bandwidths& h) { return std::make_unique<KcdeScore>(tree, h.x, h.target); }, workers);
+    return with_score_class(kind, [&]<class Score>(std::type_identity<Score>) -> std::unique_ptr<TermEvaluator> {
+        return std::make_unique<Evaluator<Score>>(scores, workers);
+    });
 }
 
 // Where scores come from: all pairs, or a race.

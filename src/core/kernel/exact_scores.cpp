@@ -1,10 +1,7 @@
 #include "core/kernel/exact_scores.hpp"
 
 #include "core/base/clones.hpp"
-#include "core/kernel/kcde_score.hpp"
-#include "core/kernel/kde_score.hpp"
-#include "core/kernel/kr_score.hpp"
-#include "core/kernel/likelihood_score.hpp"
+#include "core/kernel/score_kinds.hpp"
 
 #include <cstring>
 #include <limits>
@@ -164,6 +161,36 @@ struct RowScores {
     Buffer<uint8_t> underflow;
 };
 
+struct RowTerm {
+    double value;
+    bool underflows;
+};
+
+// The mean of term(row, totals, origin) over the rows. Totals whose first is below `min_weight` are made anew, relative
+// to the nearest row: its squared distance is the origin then, else 0.
+template <class Term>
+ExactScore mean_of_terms(const ExactRows& rows, double coefficient, double min_weight, AddBlock add, ThreadTeam& team,
+                         RunContext& context, const Term& term) {
+    RowScores scores(rows.size(), context);
+    for_groups(rows, team, context, [&](size_t begin, size_t end, size_t) {
+        LaneTotals totals[64];
+        add_all(rows, begin, end, coefficient, add, totals);
+        for (size_t i = begin; i < end; i++) {
+            LaneTotals& total = totals[i - begin];
+            double origin = 0;
+            if (sum_of(total.first) < min_weight) {
+                origin = nearest_distance(rows, i);
+                total = {};
+                add(rows, i, 0, rows.padded(), coefficient, origin, total);
+            }
+            const RowTerm result = term(i, total, origin);
+            scores.values[i] = result.value;
+            scores.underflow[i] = result.underflows;
+        }
+    });
+    return scores.mean();
+}
+
 } // namespace
 
 ExactRows::ExactRows(const ScoreRows& rows, RunContext& context)
@@ -183,67 +210,43 @@ ExactRows::ExactRows(const ScoreRows& rows, RunContext& context)
     }
 }
 
-ExactScore exact_kr_score(const ExactRows& rows, double bandwidth, ThreadTeam& team, RunContext& context) {
-    const double coefficient = 1 / (2 * bandwidth * bandwidth);
-    RowScores scores(rows.size(), context);
-    for_groups(rows, team, context, [&](size_t begin, size_t end, size_t) {
-        LaneTotals totals[64];
-        add_all(rows, begin, end, coefficient, add_regression, totals);
-        for (size_t i = begin; i < end; i++) {
-            LaneTotals total = totals[i - begin];
-            if (sum_of(total.first) < KrScore::least_weight) {
-                const double origin = nearest_distance(rows, i);
-                total = {};
-                add_regression(rows, i, 0, rows.padded(), coefficient, origin, total);
-                scores.underflow[i] = -origin * coefficient <= least_exponent;
-            }
-            const double residual = rows.targets()[i] - sum_of(total.second) / sum_of(total.first);
-            scores.values[i] = residual * residual;
-        }
-    });
-    return scores.mean();
+template <>
+ExactScore exact_score<KrScore>(const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
+                                RunContext& context) {
+    const double coefficient = 1 / (2 * bandwidths.x * bandwidths.x);
+    return mean_of_terms(rows, coefficient, KrScore::min_weight, add_regression, team, context,
+                         [&](size_t i, const LaneTotals& total, double origin) {
+                             const double residual = rows.targets()[i] - sum_of(total.second) / sum_of(total.first);
+                             return RowTerm{residual * residual, -origin * coefficient <= min_exponent};
+                         });
 }
 
-ExactScore exact_kde_score(const ExactRows& rows, double bandwidth, ThreadTeam& team, RunContext& context) {
-    const DensityWeights score(bandwidth, rows.dimensions(), rows.size());
-    const double coefficient = 1 / (4 * bandwidth * bandwidth);
-    RowScores scores(rows.size(), context);
-    for_groups(rows, team, context, [&](size_t begin, size_t end, size_t) {
-        LaneTotals totals[64];
-        add_all(rows, begin, end, coefficient, add_density, totals);
-        for (size_t i = begin; i < end; i++) {
-            const double wide = sum_of(totals[i - begin].first), narrow = sum_of(totals[i - begin].second);
-            scores.values[i] = score.constant + score.wide * wide + score.narrow * narrow;
-            scores.underflow[i] = wide == 0;
-        }
-    });
-    return scores.mean();
+template <>
+ExactScore exact_score<KdeScore>(const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
+                                 RunContext& context) {
+    const DensityWeights score(bandwidths.x, rows.dimensions(), rows.size());
+    return mean_of_terms(rows, 1 / (4 * bandwidths.x * bandwidths.x), 0, add_density, team, context,
+                         [&](size_t, const LaneTotals& total, double) {
+                             const double wide = sum_of(total.first), narrow = sum_of(total.second);
+                             return RowTerm{score.constant + score.wide * wide + score.narrow * narrow, wide == 0};
+                         });
 }
 
-ExactScore exact_likelihood_score(const ExactRows& rows, double bandwidth, ThreadTeam& team, RunContext& context) {
-    const LikelihoodOfRow of_row(bandwidth, rows.dimensions(), rows.size());
-    RowScores scores(rows.size(), context);
-    for_groups(rows, team, context, [&](size_t begin, size_t end, size_t) {
-        LaneTotals totals[64];
-        add_all(rows, begin, end, of_row.coefficient, add_density, totals);
-        for (size_t i = begin; i < end; i++) {
-            LaneTotals total = totals[i - begin];
-            double origin = 0;
-            if (sum_of(total.first) < LikelihoodScore::least_weight) {
-                origin = nearest_distance(rows, i);
-                total = {};
-                add_density(rows, i, 0, rows.padded(), of_row.coefficient, origin, total);
-            }
-            scores.values[i] = of_row.term(sum_of(total.first), origin);
-        }
-    });
-    return scores.mean();
+template <>
+ExactScore exact_score<LikelihoodScore>(const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
+                                        RunContext& context) {
+    const LikelihoodOfRow of_row(bandwidths.x, rows.dimensions(), rows.size());
+    return mean_of_terms(rows, of_row.coefficient, LikelihoodScore::min_weight, add_density, team, context,
+                         [&](size_t, const LaneTotals& total, double origin) {
+                             return RowTerm{of_row.term(sum_of(total.first), origin), false};
+                         });
 }
 
-ExactScore exact_kcde_score(const ExactRows& rows, double bandwidth, double target_bandwidth, ThreadTeam& team,
-                            RunContext& context) {
-    const double coefficient = 1 / (2 * bandwidth * bandwidth);
-    const NormalCells cells({rows.targets(), rows.size()}, target_bandwidth, context);
+template <>
+ExactScore exact_score<KcdeScore>(const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
+                                  RunContext& context) {
+    const double coefficient = 1 / (2 * bandwidths.x * bandwidths.x);
+    const NormalCells cells({rows.targets(), rows.size()}, bandwidths.target, context);
     RowScores scores(rows.size(), context);
     Buffer<double> weight(context.memory(), "weights of rows", static_cast<size_t>(team.size()) * rows.padded());
     Buffer<double> density(context.memory(), "conditional densities", static_cast<size_t>(team.size()) * cells.size());
@@ -252,11 +255,11 @@ ExactScore exact_kcde_score(const ExactRows& rows, double bandwidth, double targ
         for (size_t i = begin; i < end; i++) {
             LaneTotals total;
             store_weights(rows, i, coefficient, 0, weights_of, total);
-            if (sum_of(total.first) < KcdeScore::least_weight) {
+            if (sum_of(total.first) < KcdeScore::min_weight) {
                 const double origin = nearest_distance(rows, i);
                 total = {};
                 store_weights(rows, i, coefficient, origin, weights_of, total);
-                scores.underflow[i] = -origin * coefficient <= least_exponent;
+                scores.underflow[i] = -origin * coefficient <= min_exponent;
             }
             const MixtureIntegrals integrals =
                 cells.integrals({weights_of, rows.size()}, i, density.data() + worker * cells.size());

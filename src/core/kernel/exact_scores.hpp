@@ -1,5 +1,5 @@
-// The cross-validation scores summed over all pairs of rows, in blocks: O(n²·d), for S_KCDE as well (its integral is
-// linear in the rows, for each row). The reference of the sampled ones, and faster up to some thousand rows.
+// Sums the cross-validation scores over all pairs of rows, in blocks: O(n²·d), for S_KCDE as well (its integral is
+// linear in the rows, for each row). They are the reference of the sampled ones, and faster up to some thousand rows.
 #pragma once
 
 #include "core/base/threads.hpp"
@@ -9,14 +9,14 @@ namespace btml::kernel {
 
 struct ExactScore {
     double score = 0;
-    uint64_t underflows = 0; // rows whose weights all underflow: of those, the nearest row alone counts
+    uint64_t underflows = 0; // counts rows whose weights all underflow: for those, the nearest row alone counts
 };
 
-// The rows column by column, padded to whole blocks, once for all bandwidths. Rows of S_KCDE are in the order of their
-// targets. Two rows at least.
+// Holds the rows, two at least, column by column, padded to whole blocks, once for all bandwidths. Rows with targets
+// are in the order of these.
 class ExactRows {
   public:
-    static constexpr size_t group_rows = 32; // padded() is a multiple
+    static constexpr size_t group_rows = 32; // divides padded()
 
     ExactRows(const ScoreRows& rows, RunContext& context);
 
@@ -28,13 +28,25 @@ class ExactRows {
 
   private:
     size_t size_, dimensions_, padded_;
-    Buffer<double> columns_; // the target's last; padding is infinite, targets there 0
+    Buffer<double> columns_; // ends with the targets; padding is infinite, targets there are 0
 };
 
-ExactScore exact_kr_score(const ExactRows& rows, double bandwidth, ThreadTeam& team, RunContext& context);
-ExactScore exact_kde_score(const ExactRows& rows, double bandwidth, ThreadTeam& team, RunContext& context);
-ExactScore exact_likelihood_score(const ExactRows& rows, double bandwidth, ThreadTeam& team, RunContext& context);
-ExactScore exact_kcde_score(const ExactRows& rows, double bandwidth, double target_bandwidth, ThreadTeam& team,
-                            RunContext& context);
+// Sums the score of this class: KrScore, KdeScore, LikelihoodScore or KcdeScore.
+template <class Score>
+ExactScore exact_score(const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team, RunContext& context);
+
+class KrScore;
+class KdeScore;
+class LikelihoodScore;
+class KcdeScore;
+
+template <>
+ExactScore exact_score<KrScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
+template <>
+ExactScore exact_score<KdeScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
+template <>
+ExactScore exact_score<LikelihoodScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
+template <>
+ExactScore exact_score<KcdeScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
 
 } // namespace btml::kernel

@@ -12,7 +12,7 @@ using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
 using LaneBits [[gnu::vector_size(lanes * sizeof(uint64_t))]] = uint64_t;
 
 // Where exp() underflows here: below it the result is 0.
-inline constexpr double least_exponent = -708;
+inline constexpr double min_exponent = -708;
 
 // 2^k · p(r) with x = k·ln 2 + r, |r| ≤ ln 2 / 2, and p the Taylor polynomial of degree 12: relative error 2e-16 beside
 // rounding. T is double with uint64_t, or Lanes with LaneBits.
@@ -35,7 +35,7 @@ template <class T, class Bits>
     p = p * r + 1.0;
     p = p * r + 1.0;
     const Bits power = (__builtin_bit_cast(Bits, shifted) + 1023) << 52;
-    x = x > least_exponent ? p * __builtin_bit_cast(T, power) : T{};
+    x = x > min_exponent ? p * __builtin_bit_cast(T, power) : T{};
 }
 
 inline double exponential(double x) {

@@ -8,7 +8,7 @@
 
 namespace btml::kernel {
 
-// The rows drawn, with their weights.
+// Collects the rows drawn, with their weights.
 struct ConditionalTerms {
     struct Total {
         std::vector<WeightedTarget> targets;
@@ -32,35 +32,26 @@ struct ConditionalTerms {
     }
 };
 
-class KcdeScore {
+class KcdeScore : public RatioScore<ConditionalTerms> {
   public:
-    KcdeScore(const VarianceTree& tree, double bandwidth, double target_bandwidth)
-        : tree_(tree),
-          target_bandwidth_(target_bandwidth),
-          sum_(tree, 1 / (2 * bandwidth * bandwidth), {128, false, 384}) {}
+    KcdeScore(const VarianceTree& tree, const Bandwidths& bandwidths)
+        : RatioScore(tree, 1 / (2 * bandwidths.x * bandwidths.x), {128, false, 384}),
+          tree_(tree),
+          target_bandwidth_(bandwidths.target) {}
 
-    const LeaveOneOutSum<ConditionalTerms>& inner() const { return sum_; }
-    LeaveOneOut constants(size_t i) const { return {i}; }
-    double term(const LeaveOneOut& at, const ConditionalTerms::Total& total) const {
+    double term(const LeaveOneOut& at, const Total& total) const {
         const MixtureIntegrals integrals =
             mixture_integrals(total.targets, tree_.target(at.position), target_bandwidth_);
         return (integrals.square / total.weights - 2 * integrals.value) / total.weights;
     }
+    bool remarkable(const LeaveOneOut& at, const Total&) const { return sum_.underflows(at); }
 
-    bool defined(const ConditionalTerms::Total& total) const { return total.weights >= isolated_weight; }
-    bool settled(const Replicates<ConditionalTerms::Total>& totals) const {
-        return ratio_settled(totals.first.weights, totals.second.weights);
-    }
-    void widen(LeaveOneOut& at) const { sum_.widen(at); }
-    bool remarkable(const LeaveOneOut& at, const ConditionalTerms::Total&) const { return sum_.underflows(at); }
-
-    // Sums below it are made anew, relative to the nearest row.
-    static constexpr double least_weight = 1e-120;
+    // Exact sums below it are made anew, relative to the nearest row.
+    static constexpr double min_weight = 1e-120;
 
   private:
     const VarianceTree& tree_;
     const double target_bandwidth_;
-    LeaveOneOutSum<ConditionalTerms> sum_;
 };
 
 } // namespace btml::kernel

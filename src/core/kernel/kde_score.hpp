@@ -11,7 +11,7 @@
 
 namespace btml::kernel {
 
-// N(0; 0, variance·I) in d dimensions.
+// Returns N(0; 0, variance·I) in d dimensions.
 inline double normal_peak(double variance, size_t dimensions) {
     return std::pow(2 * std::numbers::pi * variance, -0.5 * static_cast<double>(dimensions));
 }
@@ -34,7 +34,7 @@ struct DensityTerms {
     }
 };
 
-// What a row's sums contribute.
+// Says what a row's sums contribute.
 struct DensityWeights {
     DensityWeights(double bandwidth, size_t dimensions, size_t rows) {
         const double others = static_cast<double>(rows) - 1, variance = bandwidth * bandwidth;
@@ -45,16 +45,14 @@ struct DensityWeights {
     double constant, wide, narrow;
 };
 
-class KdeScore {
+class KdeScore : public LeaveOneOutScore<DensityTerms> {
   public:
-    // typical_sum: of the weights exp(−‖x_i − x_j‖²/4h²), about their mean over the rows, or 0. What a row with fewer
-    // neighbours adds to the score need not be known as well.
-    KdeScore(const VarianceTree& tree, double bandwidth, double typical_sum)
-        : weights_(bandwidth, tree.rows().dimensions, tree.size()),
-          sum_(tree, 1 / (4 * bandwidth * bandwidth), {1024, true, 192, typical_sum}) {}
+    // `typical_sum` is about the mean over the rows of the sums of weights exp(−‖x_i − x_j‖²/4h²), or 0. What a row
+    // with fewer neighbours adds to the score need not be known as well.
+    KdeScore(const VarianceTree& tree, const Bandwidths& bandwidths, double typical_sum)
+        : LeaveOneOutScore(tree, 1 / (4 * bandwidths.x * bandwidths.x), {1024, true, 192, typical_sum}),
+          weights_(bandwidths.x, tree.rows().dimensions, tree.size()) {}
 
-    const LeaveOneOutSum<DensityTerms>& inner() const { return sum_; }
-    LeaveOneOut constants(size_t i) const { return {i}; }
     double term(const LeaveOneOut&, const DensityTerms::Total& total) const {
         return weights_.constant + weights_.wide * total.wide + weights_.narrow * total.narrow;
     }
@@ -62,7 +60,6 @@ class KdeScore {
 
   private:
     DensityWeights weights_;
-    LeaveOneOutSum<DensityTerms> sum_;
 };
 
 } // namespace btml::kernel

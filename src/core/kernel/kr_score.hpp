@@ -6,7 +6,7 @@
 
 namespace btml::kernel {
 
-// Sums of weights, and of weights times targets.
+// Adds up weights, and weights times targets.
 struct RegressionTerms {
     struct Total {
         double weights = 0, products = 0;
@@ -24,31 +24,22 @@ struct RegressionTerms {
     }
 };
 
-class KrScore {
+class KrScore : public RatioScore<RegressionTerms> {
   public:
-    KrScore(const VarianceTree& tree, double bandwidth)
-        : tree_(tree), sum_(tree, 1 / (2 * bandwidth * bandwidth), {128, true, 192}) {}
+    KrScore(const VarianceTree& tree, const Bandwidths& bandwidths)
+        : RatioScore(tree, 1 / (2 * bandwidths.x * bandwidths.x), {128, true, 192}), tree_(tree) {}
 
-    const LeaveOneOutSum<RegressionTerms>& inner() const { return sum_; }
-    LeaveOneOut constants(size_t i) const { return {i}; }
-    double term(const LeaveOneOut& at, const RegressionTerms::Total& total) const {
+    double term(const LeaveOneOut& at, const Total& total) const {
         const double residual = tree_.target(at.position) - total.products / total.weights;
         return residual * residual;
     }
+    bool remarkable(const LeaveOneOut& at, const Total&) const { return sum_.underflows(at); }
 
-    bool defined(const RegressionTerms::Total& total) const { return total.weights >= isolated_weight; }
-    bool settled(const Replicates<RegressionTerms::Total>& totals) const {
-        return ratio_settled(totals.first.weights, totals.second.weights);
-    }
-    void widen(LeaveOneOut& at) const { sum_.widen(at); }
-    bool remarkable(const LeaveOneOut& at, const RegressionTerms::Total&) const { return sum_.underflows(at); }
-
-    // Sums below it are made anew, relative to the nearest row.
-    static constexpr double least_weight = 1e-250;
+    // Exact sums below it are made anew, relative to the nearest row.
+    static constexpr double min_weight = 1e-250;
 
   private:
     const VarianceTree& tree_;
-    LeaveOneOutSum<RegressionTerms> sum_;
 };
 
 } // namespace btml::kernel

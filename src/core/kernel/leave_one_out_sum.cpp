@@ -82,7 +82,7 @@ class Expansion {
 
     bool good_enough() const { return deviation_ <= error_ * std::sqrt(rule_.draws * scale_) * sum(); }
 
-    double sum() const { return std::max(typical_, rule_.least_sum); }
+    double sum() const { return std::max(typical_, rule_.min_sum); }
 
     void sample_rest(std::vector<Stratum>& strata) const {
         double deviations = 0;
@@ -113,7 +113,7 @@ class Expansion {
 void expand(const VarianceTree& tree, double coefficient, const ExpansionRule& rule, int effort, LeaveOneOut& at,
             std::vector<Stratum>& strata) {
     ExpansionRule adapted = rule;
-    if (at.nearest != LeaveOneOut::no_row) adapted.least_sum = 1; // what the nearest row adds
+    if (at.nearest != LeaveOneOut::no_row) adapted.min_sum = 1; // what the nearest row adds
     Expansion(tree, coefficient, adapted, at, effort).run(strata);
 }
 

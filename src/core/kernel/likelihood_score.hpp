@@ -19,7 +19,7 @@ struct LikelihoodTerms {
     static void add(Total& total, double weight, double factor, double) { total.weights += factor * weight; }
 };
 
-// The term of a row whose weights exp(−c·(d² − origin)) add up to `weights`.
+// Gives the term of a row whose weights exp(−c·(d² − origin)) add up to `weights`.
 struct LikelihoodOfRow {
     LikelihoodOfRow(double bandwidth, size_t dimensions, size_t rows)
         : coefficient(1 / (2 * bandwidth * bandwidth)),
@@ -31,29 +31,21 @@ struct LikelihoodOfRow {
     double coefficient, constant;
 };
 
-class LikelihoodScore {
+class LikelihoodScore : public RatioScore<LikelihoodTerms> {
   public:
-    LikelihoodScore(const VarianceTree& tree, double bandwidth)
-        : of_row_(bandwidth, tree.rows().dimensions, tree.size()), sum_(tree, of_row_.coefficient, {128, true, 192}) {}
+    LikelihoodScore(const VarianceTree& tree, const Bandwidths& bandwidths)
+        : LikelihoodScore(tree, LikelihoodOfRow(bandwidths.x, tree.rows().dimensions, tree.size())) {}
 
-    const LeaveOneOutSum<LikelihoodTerms>& inner() const { return sum_; }
-    LeaveOneOut constants(size_t i) const { return {i}; }
-    double term(const LeaveOneOut& at, const LikelihoodTerms::Total& total) const {
-        return of_row_.term(total.weights, at.origin);
-    }
+    double term(const LeaveOneOut& at, const Total& total) const { return of_row_.term(total.weights, at.origin); }
 
-    bool defined(const LikelihoodTerms::Total& total) const { return total.weights >= isolated_weight; }
-    bool settled(const Replicates<LikelihoodTerms::Total>& totals) const {
-        return ratio_settled(totals.first.weights, totals.second.weights);
-    }
-    void widen(LeaveOneOut& at) const { sum_.widen(at); }
-
-    // Sums below it are made anew, relative to the nearest row.
-    static constexpr double least_weight = 1e-250;
+    // Exact sums below it are made anew, relative to the nearest row.
+    static constexpr double min_weight = 1e-250;
 
   private:
+    LikelihoodScore(const VarianceTree& tree, const LikelihoodOfRow& of_row)
+        : RatioScore(tree, of_row.coefficient, {128, true, 192}), of_row_(of_row) {}
+
     LikelihoodOfRow of_row_;
-    LeaveOneOutSum<LikelihoodTerms> sum_;
 };
 
 } // namespace btml::kernel

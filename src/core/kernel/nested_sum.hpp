@@ -1,4 +1,5 @@
-// Nested sums over data (Holmes, Gray, Isbell: Ultrafast Monte Carlo for Statistical Summations, equations 1 and 2):
+// Computes nested sums over data (Holmes, Gray, Isbell: Ultrafast Monte Carlo for Statistical Summations, equations 1
+// and 2):
 //
 //   base sum      B(c) = Σ_{i ∈ I(c)} f(c, i)
 //   nested sum    G(c) = Σ_{i ∈ I(c)} f(c, i, G'(c, i)),      G' a base or a nested sum, to any depth,
@@ -7,9 +8,8 @@
 //
 //   struct Sum {
 //       struct Constants;                         // c
-//       struct Total;                             // of a vector space: what is summed. Several sums of the same terms
-//       are
-//                                                 // components of one total, and so share their samples.
+//       struct Total;                             // what is summed, in a vector space. Several sums of the same
+//                                                 // terms are components of one total, and so share their samples.
 //           void clear();  void add(const Total&, double factor);
 //       void index_set(Constants&, int effort, std::vector<Stratum>&) const;    // I(c) in strata, with draws for each
 //       // base sum:
@@ -46,7 +46,7 @@ concept NestedSum = requires(const Sum& sum) {
     sum.inner();
 };
 
-// Totals of the two halves of a sample and of both.
+// Holds the totals of the two halves of a sample and of both.
 template <class Total>
 struct Replicates {
     Total first, second, both;
@@ -91,8 +91,8 @@ void add_term(const Sum& sum, const typename Sum::Constants& constants, size_t i
     }
 }
 
-// Estimates of G(c) in work.totals. Draws of a half are spread over the stratum, one to each part of equal size: where
-// neighbours are alike, the variance is that of a finer stratification.
+// Puts estimates of G(c) into work.totals. Draws of a half are spread over the stratum, one to each part of equal size:
+// where neighbours are alike, the variance is that of a finer stratification.
 template <class Sum>
 void sample(const Sum& sum, typename Sum::Constants& constants, int effort, RandomStream& random,
             Workspace<Sum>& work) {
@@ -126,8 +126,8 @@ void sample(const Sum& sum, typename Sum::Constants& constants, int effort, Rand
     for (auto* total : {&first, &second, &both}) total->add(work.exact, 1);
 }
 
-// Two base sums as one over the disjoint union of their index sets, so that each has samples of its own: where a
-// covariance of the two would not help.
+// Makes one sum of two base sums, over the disjoint union of their index sets, so that each has samples of its own:
+// where a covariance of the two would not help.
 template <class First, class Second>
 class Independent {
   public:
@@ -167,7 +167,7 @@ class Independent {
     Second second_;
 };
 
-// The outermost sum, whose terms are numbers: a score. Its index set is given in strata of row numbers.
+// The outermost sum, whose terms are numbers, is a score. Its index set is given in strata of row numbers.
 //
 //   double term(size_t index) const;                                     // flat
 //   const Inner& inner() const;  Inner::Constants constants(size_t index) const;
@@ -195,7 +195,7 @@ struct DrawWorkspace<Score> {
     uint64_t terms = 0, remarkable = 0;
 };
 
-inline constexpr int most_more_effort = 8; // for one row
+inline constexpr int max_more_effort = 8; // at most so much more is made for one row
 
 template <class Sum>
 uint64_t terms_of(const Workspace<Sum>& work) {
@@ -234,7 +234,7 @@ void sample_term(const Score& score, size_t index, int effort, uint64_t seed, Dr
         auto& constants = work.constants = score.constants(index);
         const auto& totals = work.inner.totals;
         const uint64_t before = terms_of(work.inner);
-        for (int more = 0; more <= most_more_effort; more += 2) {
+        for (int more = 0; more <= max_more_effort; more += 2) {
             sample_defined(score, constants, effort + more, random, work.inner);
             if (is_settled(score, totals)) break;
         }
@@ -244,7 +244,7 @@ void sample_term(const Score& score, size_t index, int effort, uint64_t seed, Dr
     }
 }
 
-// f of the row that was sampled, without bias of second order, and its variance.
+// Returns f of the row that was sampled, without bias of second order, and its variance.
 template <class Score>
 Draw term_of(const Score& score, size_t index, const DrawWorkspace<Score>& work) {
     if constexpr (NestedScore<Score>) {
@@ -263,7 +263,8 @@ Draw draw_term(const Score& score, size_t index, int effort, uint64_t seed, Draw
     return term_of(score, index, work);
 }
 
-// Row numbers in strata; those of a stratum are in random order, so that its first are a sample without replacement.
+// Holds row numbers in strata; those of a stratum are in random order, so that its first are a sample without
+// replacement.
 struct OuterStrata {
     explicit OuterStrata(MemoryBudget& budget) : rows(budget, "strata") {}
 
@@ -275,18 +276,19 @@ struct OuterStrata {
     }
 
     Buffer<uint32_t> rows;
-    std::vector<uint64_t> borders{0}; // of stratum s: rows borders[s] … borders[s + 1] − 1
+    std::vector<uint64_t> borders{0}; // say that stratum s has rows[borders[s]] … rows[borders[s + 1] − 1]
 };
 
 struct MeanEstimate {
     double mean = 0, standard_error = 0;
-    uint64_t draws = 0, terms = 0, remarkable = 0; // rows of the outermost sum; terms of all sums; rows to be counted
+    uint64_t draws = 0, terms = 0; // count rows of the outermost sum, and terms of all sums
+    uint64_t remarkable = 0;       // counts the rows drawn that are remarkable
     int effort = 0;
 };
 
-inline constexpr int most_effort = 24;
+inline constexpr int max_effort = 24;
 
-// The mean over the rows of a score's terms, sampled until the stopping rule holds. Where noise of the inner sums is
+// Samples the mean over the rows of a score's terms until the stopping rule holds. Where noise of the inner sums is
 // most of the variance, these are sampled with more effort.
 template <class Score>
 class MeanSampler {
@@ -299,20 +301,20 @@ class MeanSampler {
           mean_(strata.sizes(), options),
           work_(static_cast<size_t>(team.size())) {}
 
-    // most_terms: gives up, with false, once so many terms were visited, or as soon as the draws so far say that
-    // more will be: the first of them are the pilot.
-    bool run(uint64_t most_terms = UINT64_MAX) {
+    // Gives up, with false, once max_terms were visited, or as soon as the draws so far say that more will be: the
+    // first of them are the pilot.
+    bool run(uint64_t max_terms = UINT64_MAX) {
         for (;;) {
             draw(mean_.plan());
-            if (result_.terms > most_terms) return false;
+            if (result_.terms > max_terms) return false;
             if (mean_.precise_enough()) return true;
             const double noise = mean_.noise_share(), error = mean_.standard_error();
             const bool noisy = noise > error * error / 2;
-            if ((noisy || mean_.exhausted()) && result_.effort < most_effort && noise > 0)
+            if ((noisy || mean_.exhausted()) && result_.effort < max_effort && noise > 0)
                 restart();
             else if (mean_.exhausted())
                 return true;
-            else if (expected_terms() > static_cast<double>(most_terms))
+            else if (expected_terms() > static_cast<double>(max_terms))
                 return false;
         }
     }
@@ -379,7 +381,7 @@ class MeanSampler {
     StratifiedMean mean_;
     std::vector<DrawWorkspace<Score>> work_;
     std::vector<uint64_t> drawn_;
-    uint64_t evaluated_ = 0; // draws, those before a restart too
+    uint64_t evaluated_ = 0; // counts draws, those before a restart too
     MeanEstimate result_;
 };
 

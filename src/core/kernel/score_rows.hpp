@@ -1,4 +1,4 @@
-// The rows that a cross-validation score is of: points, each with a target or without.
+// Holds the rows that a cross-validation score is of: points, each with a target or without.
 #pragma once
 
 #include "core/base/buffer.hpp"
@@ -17,10 +17,15 @@ struct ScoreRows {
 
     size_t dimensions;
     bool target;
-    Buffer<double> values; // rows × width(): the coordinates, then the target
+    Buffer<double> values; // has rows × width() numbers: the coordinates, then the target
 };
 
-// Squared Euclidean distance.
+// `target` is for S_KCDE alone.
+struct Bandwidths {
+    double x, target = 0;
+};
+
+// Returns the squared Euclidean distance.
 inline double squared_distance(const double* a, const double* b, size_t dimensions) {
     double sum = 0;
     for (size_t k = 0; k < dimensions; k++) {
@@ -34,7 +39,7 @@ inline double squared_distance(const double* a, const double* b, size_t dimensio
 // subtracts the target's mean from each target; returns that mean.
 double canonicalise(ScoreRows& rows, RunContext& context);
 
-// Standard deviation of each coordinate (divisor n), then that of the target.
+// Returns the standard deviation of each coordinate (divisor n), then that of the target.
 std::vector<double> standard_deviations(const ScoreRows& rows, RunContext& context);
 
 } // namespace btml::kernel

@@ -1,10 +1,7 @@
 #include "core/kernel/scores.hpp"
 
 #include "core/kernel/exact_scores.hpp"
-#include "core/kernel/kcde_score.hpp"
-#include "core/kernel/kde_score.hpp"
-#include "core/kernel/kr_score.hpp"
-#include "core/kernel/likelihood_score.hpp"
+#include "core/kernel/score_kinds.hpp"
 
 #include <cmath>
 
@@ -43,7 +40,7 @@ Scores::Scores(ScoreRows rows, ScoreKind kind, const ScoreOptions& options, RunC
         throw Error(ErrorCode::limit_exceeded,
                     format("a score is of at most %u rows, the source has %zu", UINT32_MAX - 1, rows_.size()));
     for (const double x : rows_.values)
-        if (!(std::abs(x) <= most_bandwidth))
+        if (!(std::abs(x) <= max_bandwidth))
             throw Error(ErrorCode::out_of_range,
                         format("a score has a coordinate or target of %s", shortest(x).c_str()), "",
                         "Numbers must be within 1e150 of 0.");
@@ -66,14 +63,9 @@ ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
         estimate = exact(bandwidths, team);
     } else {
         prepare(team);
-        if (kind_ == ScoreKind::kr)
-            estimate = sampled(KrScore(*tree_, bandwidths.x), bandwidths, team);
-        else if (kind_ == ScoreKind::kde)
-            estimate = sampled(KdeScore(*tree_, bandwidths.x, typical_sum(bandwidths.x)), bandwidths, team);
-        else if (kind_ == ScoreKind::likelihood)
-            estimate = sampled(LikelihoodScore(*tree_, bandwidths.x), bandwidths, team);
-        else
-            estimate = sampled(KcdeScore(*tree_, bandwidths.x, bandwidths.target), bandwidths, team);
+        estimate = with_score_class(kind_, [&]<class Score>(std::type_identity<Score>) {
+            return sampled(make_score<Score>(*this, bandwidths), bandwidths, team);
+        });
     }
     if (!std::isfinite(estimate.value))
         throw Error(ErrorCode::out_of_range, "the score is out of the range of numbers",
@@ -83,7 +75,7 @@ ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
 }
 
 double Scores::typical_sum(double bandwidth) const {
-    const KdeScore score(*tree_, bandwidth, 0);
+    const KdeScore score(*tree_, {bandwidth}, 0);
     Workspace<LeaveOneOutSum<DensityTerms>> work;
     double sum = 0;
     for (size_t s = 0; s < strata_->count(); s++) {
@@ -97,15 +89,9 @@ double Scores::typical_sum(double bandwidth) const {
 
 ScoreEstimate Scores::exact(const Bandwidths& bandwidths, ThreadTeam& team) {
     if (!exact_) exact_ = std::make_unique<ExactRows>(tree_ ? tree_->rows() : rows_, context_);
-    ExactScore score;
-    if (kind_ == ScoreKind::kr)
-        score = exact_kr_score(*exact_, bandwidths.x, team, context_);
-    else if (kind_ == ScoreKind::kde)
-        score = exact_kde_score(*exact_, bandwidths.x, team, context_);
-    else if (kind_ == ScoreKind::likelihood)
-        score = exact_likelihood_score(*exact_, bandwidths.x, team, context_);
-    else
-        score = exact_kcde_score(*exact_, bandwidths.x, bandwidths.target, team, context_);
+    const ExactScore score = with_score_class(kind_, [&]<class Score>(std::type_identity<Score>) {
+        return exact_score<Score>(*exact_, bandwidths, team, context_);
+    });
     const uint64_t n = rows();
     return {score.score, 0, score.score, score.score, n * (n - 1), n, score.underflows};
 }

@@ -90,7 +90,7 @@ BTML_CLONES void add_scaled(const double* values, double weight, double* to) {
 }
 
 // In steps, above which targets are sorted, so that gaps can be left out.
-constexpr double most_unsorted_range = 4096;
+constexpr double max_unsorted_range = 4096;
 
 } // namespace
 
@@ -105,7 +105,7 @@ MixtureIntegrals mixture_integrals(std::span<const WeightedTarget> targets, doub
         first = std::min(first, target.target);
         last = std::max(last, target.target);
     }
-    const bool narrow = (last - first) * steps < most_unsorted_range;
+    const bool narrow = (last - first) * steps < max_unsorted_range;
     if (!narrow) {
         sorted.assign(targets.begin(), targets.end());
         std::sort(sorted.begin(), sorted.end(), less);

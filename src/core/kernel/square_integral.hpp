@@ -1,4 +1,4 @@
-// Integrals of a mixture of normal densities g(y) = Σ_j weight_j N(y − y_j; 0, h²) in one dimension. ∫ g² is taken by
+// Integrates a mixture of normal densities g(y) = Σ_j weight_j N(y − y_j; 0, h²) in one dimension. ∫ g² is taken by
 // the trapezoid rule with steps of h/2, whose error is 1e-14 relative to (Σ|weight|)²/h; places further than 8h from
 // every target are left out, so that the time is linear in the number of targets.
 #pragma once
@@ -15,30 +15,30 @@ struct WeightedTarget {
 };
 
 struct MixtureIntegrals {
-    double square; // ∫ g(y)² dy
-    double value;  // g at one place
+    double square; // is ∫ g(y)² dy
+    double value;  // is g at one place
 };
 
 // Targets are rounded to h/256. Working memory, kept for the thread, makes it not reentrant.
 MixtureIntegrals mixture_integrals(std::span<const WeightedTarget> targets, double at, double h);
 
-// The same for many mixtures of the same targets.
+// Does the same for many mixtures of the same targets.
 class NormalCells {
   public:
-    // targets: in ascending order; they must outlive this.
+    // `targets` are in ascending order and must outlive this.
     NormalCells(std::span<const double> targets, double h, RunContext& context);
 
-    // Number of places at which the density is taken.
+    // Returns the number of places at which the density is taken.
     size_t size() const { return size_; }
-    // `value` is that at the target of row `at`; density: working memory of size() numbers.
+    // `value` is that at the target of row `at`; `density` is working memory of size() numbers.
     MixtureIntegrals integrals(std::span<const double> weights, size_t at, double* density) const;
 
   private:
     const std::span<const double> targets_;
     const double h_;
     size_t size_ = 0;
-    Buffer<uint32_t> first_; // of each target: the first place that it reaches
-    Buffer<double> values_;  // and what it adds there and at the places that follow
+    Buffer<uint32_t> first_; // is the first place that each target reaches
+    Buffer<double> values_;  // are what it adds there and at the places that follow
 };
 
 } // namespace btml::kernel

@@ -6,9 +6,9 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr uint64_t least_draws = 10;         // of a stratum
+constexpr uint64_t min_draws = 10;           // of a stratum
 constexpr double proportional_share = 0.15;  // of the draws
-constexpr double most_growth = 2;            // of the number of draws from one look to the next
+constexpr double max_growth = 2;             // of the number of draws from one look to the next
 constexpr double margin = 1.1;               // draws beyond those that the standard deviations so far ask for
 constexpr double worth_exhausting = 2.0 / 3; // of a stratum's members
 constexpr size_t neighbours = 6;             // on either side, strata whose variances tell of this one's
@@ -117,7 +117,7 @@ uint64_t StratifiedMean::draws() const {
 
 uint64_t StratifiedMean::wanted(const Stratum& stratum, double scale) const {
     const double size = static_cast<double>(stratum.size);
-    const double draws = std::max({scale * size, static_cast<double>(least_draws), static_cast<double>(stratum.draws)});
+    const double draws = std::max({scale * size, static_cast<double>(min_draws), static_cast<double>(stratum.draws)});
     return draws >= worth_exhausting * size ? stratum.size : static_cast<uint64_t>(std::ceil(draws));
 }
 
@@ -175,7 +175,7 @@ std::vector<uint64_t> StratifiedMean::plan() const {
     const uint64_t drawn = draws();
     if (drawn == 0) return allocate(static_cast<double>(options_.min_samples));
     const double least = static_cast<double>(std::max(drawn, options_.min_samples));
-    double total = std::max(least * 1.02, std::min(total_needed() * margin, most_growth * least));
+    double total = std::max(least * 1.02, std::min(total_needed() * margin, max_growth * least));
     std::vector<uint64_t> draws = allocate(total);
     // Where the allocation only moves draws about, something must still be drawn.
     while (std::equal(draws.begin(), draws.end(), strata_.begin(),

@@ -1,5 +1,5 @@
-// The mean of a finite population by stratified sampling in stages (Holmes, Gray, Isbell: Ultrafast Monte Carlo for
-// Statistical Summations, NIPS 2007, Algorithms 1 and 3), for values that may themselves be noisy estimates.
+// Estimates the mean of a finite population by stratified sampling in stages (Holmes, Gray, Isbell: Ultrafast Monte
+// Carlo for Statistical Summations, NIPS 2007, Algorithms 1 and 3), for values that may themselves be noisy estimates.
 //
 // The stopping rule is theirs, corrected: z·s·(1 + ε) ≤ ε·|mean|, where the paper has (1 − ε), which stops too early.
 #pragma once
@@ -12,44 +12,45 @@
 
 namespace btml::kernel {
 
-// The quantile of the standard normal distribution, 0 < p < 1.
+// Returns the quantile of the standard normal distribution, 0 < p < 1.
 double normal_quantile(double p);
 
 struct SamplingOptions {
-    double epsilon = 0.1;      // relative error, > 0
-    bool is_logarithm = false; // what is summed is one: then epsilon is an absolute error
-    double confidence = 0.95;  // of keeping to it, in (0, 1)
-    double tolerance = 0;      // an absolute error that also suffices
+    double epsilon = 0.1;      // is a relative error, > 0
+    bool is_logarithm = false; // says that what is summed is one: then epsilon is an absolute error
+    double confidence = 0.95;  // is that of keeping to it, in (0, 1)
+    double tolerance = 0;      // is an absolute error that also suffices
     uint64_t min_samples = 1000;
     int strata = 64;
     uint64_t seed = 0;
 };
 
-// One evaluation: an unbiased estimate of the value, and an estimate of its variance (0 where it is exact).
+// One evaluation gives an unbiased estimate of the value, and an estimate of its variance (0 where it is exact).
 struct Draw {
     double value = 0, noise = 0;
 };
 
 class StratifiedMean {
   public:
-    // sizes: of the strata, each at least 1. Those next to each other should be alike.
+    // `sizes` are those of the strata, each at least 1. Strata next to each other should be alike.
     StratifiedMean(std::vector<uint64_t> sizes, const SamplingOptions& options);
 
-    // How many draws each stratum should have before the next look: Neyman's allocation (proportional to size times
-    // standard deviation) mixed with a proportional share, at least 10 from each stratum, never fewer than there are,
-    // and all of a stratum of which most are wanted. The same numbers as before: nothing more can be drawn.
+    // Says how many draws each stratum should have before the next look: Neyman's allocation (proportional to size
+    // times standard deviation) mixed with a proportional share, at least 10 from each stratum, never fewer than there
+    // are, and all of a stratum of which most are wanted. The same numbers as before say that nothing more can be
+    // drawn.
     std::vector<uint64_t> plan() const;
-    // How many draws in all the stopping rule will take, as far as those so far can tell; at most the population.
+    // Says how many draws in all the stopping rule will take, as far as those so far can tell; at most the population.
     uint64_t needed() const;
-    // A draw without replacement.
+    // Takes a draw without replacement.
     void add(size_t stratum, const Draw& draw);
 
     double mean() const;
-    // Of mean(), with the finite-population correction; noise of the draws is not subject to it.
+    // Returns that of mean(), with the finite-population correction; noise of the draws is not subject to it.
     double standard_error() const;
-    // What of standard_error()² would remain if every member of the population were drawn.
+    // Returns what of standard_error()² would remain if every member of the population were drawn.
     double noise_variance() const;
-    // What noise adds to standard_error()².
+    // Returns what noise adds to standard_error()².
     double noise_share() const;
     bool precise_enough() const;
     bool exhausted() const;
@@ -59,7 +60,8 @@ class StratifiedMean {
     struct Stratum {
         uint64_t size;
         uint64_t draws = 0;
-        double mean = 0, squares = 0, noise = 0; // of the values; sum of squared deviations; sum of noise
+        double mean = 0, squares = 0,
+               noise = 0; // are those of the values: their mean, and sums of squared deviations and of noise
 
         double variance() const { return draws > 1 ? squares / static_cast<double>(draws - 1) : 0; }
     };
@@ -68,9 +70,9 @@ class StratifiedMean {
     double variance(const Stratum& stratum, double draws) const;
     double target_variance() const;
     uint64_t wanted(const Stratum& stratum, double scale) const;
-    // Standard deviations for allocation: those of strata with few draws are pooled with their neighbours'.
+    // Returns standard deviations for allocation: those of strata with few draws are pooled with their neighbours'.
     std::vector<double> deviations() const;
-    // Draws of each stratum where `total` are drawn in all, but for floors and ends.
+    // Returns the draws of each stratum where `total` are drawn in all, but for floors and ends.
     std::vector<uint64_t> allocate(double total) const;
     double total_needed() const;
 

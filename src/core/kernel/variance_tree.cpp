@@ -8,9 +8,9 @@ namespace btml::kernel {
 namespace {
 
 constexpr size_t rows_per_poll = size_t{1} << 16;
-constexpr size_t pieces = 64;           // subtrees that the team shares, about
-constexpr size_t least_piece = 1 << 14; // rows
-constexpr size_t least_share = 32;      // of a node's rows, one in as many at least goes to the smaller child
+constexpr size_t pieces = 64;         // subtrees that the team shares, about
+constexpr size_t min_piece = 1 << 14; // rows
+constexpr size_t min_share = 32;      // of a node's rows, one in as many at least goes to the smaller child
 
 } // namespace
 
@@ -61,7 +61,7 @@ class VarianceTree::Builder {
     uint32_t split(uint32_t begin, uint32_t end, const Plan& plan) {
         if (!(plan.most > plan.least)) return begin + (end - begin) / 2;
         const uint32_t middle = partition(begin, end, plan.axis, plan.mean);
-        const uint32_t fewest = std::max<uint32_t>(1, (end - begin) / least_share);
+        const uint32_t fewest = std::max<uint32_t>(1, (end - begin) / min_share);
         if (std::min(middle - begin, end - middle) >= fewest) return middle;
         return partition(begin, end, plan.axis, near_median(begin, end, plan));
     }
@@ -140,7 +140,7 @@ VarianceTree::VarianceTree(ScoreRows rows, ThreadTeam& team, RunContext& context
     const double target_sd = std::sqrt(squares / n);
     Builder top(rows_, target_sd, &context);
     std::vector<Node> nodes{top.make(0, n)};
-    top.grow(nodes, std::max<size_t>(n / pieces, least_piece));
+    top.grow(nodes, std::max<size_t>(n / pieces, min_piece));
     std::vector<size_t> unfinished;
     for (size_t i = 0; i < nodes.size(); i++)
         if (nodes[i].children == 0) unfinished.push_back(i);

@@ -1,4 +1,4 @@
-// A kd-tree over the points of a score. Each node is split on the coordinate of largest variance, at its mean, or at
+// A kd-tree holds the points of a score. Each node is split on the coordinate of largest variance, at its mean, or at
 // its median where the mean would leave next to nothing on one side. Points are reordered: those of a node are
 // neighbours in memory. The same rows give the same tree, whatever the number of threads.
 #pragma once
@@ -10,16 +10,16 @@ namespace btml::kernel {
 
 class VarianceTree {
   public:
-    static constexpr size_t leaf_rows = 32; // at most
+    static constexpr size_t leaf_rows = 32; // are in a leaf at most
 
     struct Node {
-        uint32_t begin, end; // of its rows
-        uint32_t children;   // the first of two neighbours; 0: a leaf
-        float spread;        // standard deviation of its targets over that of all, at most 1; 0 without targets
+        uint32_t begin, end; // bound its rows
+        uint32_t children;   // is the first of two neighbours; a leaf has 0
+        float spread;        // is the standard deviation of its targets over that of all, at most 1; 0 without targets
 
         size_t size() const { return end - begin; }
     };
-    // Squared distances of a point to the nearest and farthest place of a node's box.
+    // Holds squared distances of a point to the nearest and farthest place of a node's box.
     struct Distances {
         double least, most;
     };
@@ -36,7 +36,7 @@ class VarianceTree {
     const Node& node(uint32_t number) const { return nodes_[number]; }
     size_t nodes() const { return nodes_.size(); }
     Distances distances(uint32_t node, const double* point) const;
-    // Of the other row nearest to that at `position`. There are two rows at least.
+    // Finds the other row nearest to that at `position`. There are two rows at least.
     size_t nearest(size_t position) const;
 
   private:
@@ -44,7 +44,7 @@ class VarianceTree {
 
     ScoreRows rows_;
     Buffer<Node> nodes_;
-    Buffer<double> boxes_; // of each node: least coordinates, then greatest
+    Buffer<double> boxes_; // has the least coordinates of each node, then the greatest
 };
 
 } // namespace btml::kernel

@@ -2,9 +2,9 @@
 // processes. The object and its buffers live in a memory context below the aggregate's, where a hash aggregate sees how
 // much its groups take and spills in time. They go with the context, so no destructor runs.
 //
-// A content holds memory in Buffers only. It has a constructor from a MemoryBudget, append(const Content&),
-// flat_size(), flatten(std::byte*) noexcept, a static parse(bytes, MemoryBudget&) that throws corrupt_model, and static
-// names: type_name of the SQL type, what ("the rows") and too_large_hint for errors.
+// A content holds memory in Buffers only. It has a constructor from a MemoryBudget, append(const Content&,
+// RunContext&), flat_size(), flatten(std::byte*) noexcept, a static parse(bytes, MemoryBudget&, RunContext&) that
+// throws corrupt_model, and static names: type_name of the SQL type, what ("the rows") and too_large_hint for errors.
 #pragma once
 
 #include "pg/bridge/backend_context.hpp"
@@ -50,7 +50,7 @@ class ExpandedState {
             return state;
         ExpandedState* const state = create(context);
         if (const ExpandedState* const other = of(value))
-            state->owned()->content.append(other->owned()->content);
+            state->append(other->owned()->content);
         else
             state->owned()->content = parse(datum_bytes(value), state->owned()->budget);
         return state;
@@ -72,10 +72,10 @@ class ExpandedState {
         ExpandedState* const state = writable(fcinfo);
         const Datum other = PG_GETARG_DATUM(1);
         if (const ExpandedState* const expanded = of(other))
-            state->owned()->content.append(expanded->owned()->content);
+            state->append(expanded->owned()->content);
         else {
             MemoryBudget budget(memory_limit_bytes());
-            state->owned()->content.append(parse(datum_bytes(other), budget));
+            state->append(parse(datum_bytes(other), budget));
         }
         return state->datum();
     }
@@ -102,6 +102,11 @@ class ExpandedState {
         ContextBudget budget;
         Content content{budget};
     };
+
+    void append(const Content& other) {
+        BackendContext context;
+        content().append(other, context);
+    }
 
     Owned* owned() { return std::launder(reinterpret_cast<Owned*>(storage_)); }
     const Owned* owned() const { return std::launder(reinterpret_cast<const Owned*>(storage_)); }
@@ -131,7 +136,8 @@ class ExpandedState {
 
     static Content parse(std::span<const std::byte> bytes, MemoryBudget& budget) {
         try {
-            return Content::parse(bytes, budget);
+            BackendContext context;
+            return Content::parse(bytes, budget, context);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::corrupt_model) throw;
             throw Error(ErrorCode::corrupt_model, format("invalid %s value", Content::type_name), error.detail());
