@@ -122,6 +122,37 @@ TEST(SampledScores, KeepToTheirError) {
         }
 }
 
+// A few wrong targets among smooth ones: those of their neighbours that are predicted from them are as far off, and
+// are found from the wrong ones, not by luck.
+TEST(SampledScores, NeighboursOfExtremeTargetsAreNotMissed) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    constexpr size_t dimensions = 6;
+    const auto make = [&] {
+        ScoreRows rows(dimensions, true, context.memory());
+        RandomStream random(5, 1);
+        for (size_t i = 0; i < 6'000; i++) {
+            for (size_t k = 0; k < dimensions; k++) rows.values.push_back(random.unit());
+            rows.values.push_back(i < 5 ? 30 : 0.2 * btml::test::normal(random));
+        }
+        return rows;
+    };
+    for (const double bandwidth : {0.02, 0.05}) {
+        ScoreOptions options;
+        options.method = ScoreMethod::exact;
+        const double truth = Scores(make(), ScoreKind::kr, options, context).estimate({bandwidth, 0}, team).value;
+        options.method = ScoreMethod::sampled;
+        int missed = 0;
+        for (uint64_t seed = 0; seed < 8; seed++) {
+            options.sampling.seed = seed;
+            const ScoreEstimate estimate =
+                Scores(make(), ScoreKind::kr, options, context).estimate({bandwidth, 0}, team);
+            missed += std::abs(estimate.value - truth) > options.sampling.epsilon * truth;
+        }
+        EXPECT_LE(missed, 1);
+    }
+}
+
 // Rows whose nearest neighbours are far, of which bounds of nodes say little.
 TEST(SampledScores, IsolatedRowsHaveTheirNearest) {
     QuietContext context(2);

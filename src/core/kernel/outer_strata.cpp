@@ -35,6 +35,31 @@ void add_squares(const VarianceTree& tree, const VarianceTree::Node& leaf, Profi
     }
 }
 
+// Returns the rows that are far from the others of their leaf, and some that are near one of them: at small bandwidths
+// those are predicted from it, and are as far off. A few such rows can be a large part of the score, and no sample of a
+// large stratum is certain to meet them. In ascending order.
+std::vector<uint32_t> extreme_rows(const VarianceTree& tree, const Profile& profile, size_t max_rows,
+                                   RunContext& context) {
+    constexpr double large_share = 0.005; // of the sum of squares
+    constexpr size_t max_neighbours = 16;
+    const size_t n = tree.size(), column = tree.rows().dimensions + 1;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += profile.row(i)[column];
+    std::vector<uint32_t> rows;
+    for (size_t i = 0; i < n; i++)
+        if (sum > 0 && profile.row(i)[column] >= large_share * sum) rows.push_back(static_cast<uint32_t>(i));
+    if (rows.empty() || rows.size() > max_rows) return {};
+    const size_t neighbours = std::min(max_neighbours, max_rows / rows.size() - 1);
+    for (size_t i = 0, extremes = rows.size(); neighbours > 0 && i < extremes; i++) {
+        context.poll();
+        const std::vector<uint32_t> near = tree.nearest(rows[i], neighbours);
+        rows.insert(rows.end(), near.begin(), near.end());
+    }
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    return rows;
+}
+
 void add_distances(const VarianceTree& tree, const VarianceTree::Node& leaf, Profile& profile) {
     const size_t d = tree.rows().dimensions;
     double least[VarianceTree::leaf_rows];
@@ -124,10 +149,11 @@ class Splitting {
     Splitting(const Profile& profile, Buffer<uint32_t>& order, ThreadTeam& team)
         : profile_(profile), order_(order), team_(team) {}
 
-    std::vector<Open> run(size_t count) {
+    // Splits the rows from `begin` on.
+    std::vector<Open> run(size_t begin, size_t count) {
         std::vector<Open> done;
         std::priority_queue<Open> open;
-        open.push(measure(0, order_.size()));
+        if (begin < order_.size()) open.push(measure(begin, order_.size()));
         while (!open.empty() && done.size() + open.size() < count) {
             const Open node = open.top();
             open.pop();
@@ -201,8 +227,16 @@ OuterStrata outer_strata(const VarianceTree& tree, ScoreKind kind, int count, ui
     strata.rows.resize(tree.size());
     for (size_t i = 0; i < tree.size(); i++) strata.rows[i] = static_cast<uint32_t>(i);
     const Profile profile = make_profile(tree, kind, team, context);
+    const size_t max_strata = static_cast<size_t>(count), of_extremes = max_strata / 2;
+    std::vector<uint32_t> extremes;
+    if (kind == ScoreKind::kr) extremes = extreme_rows(tree, profile, of_extremes * StratifiedMean::min_draws, context);
+    // Strata of so few rows are drawn to the last.
+    std::partition(strata.rows.begin(), strata.rows.end(),
+                   [&](uint32_t i) { return std::binary_search(extremes.begin(), extremes.end(), i); });
+    for (size_t end = 0; end < extremes.size();)
+        strata.borders.push_back(end = std::min<size_t>(extremes.size(), end + StratifiedMean::min_draws));
     uint64_t stream = 0;
-    for (const Open& node : Splitting(profile, strata.rows, team).run(static_cast<size_t>(count))) {
+    for (const Open& node : Splitting(profile, strata.rows, team).run(extremes.size(), max_strata - strata.count())) {
         strata.borders.push_back(node.end);
         RandomStream random(seed, ~stream++);
         for (size_t i = node.end; i-- > node.begin + 1;) {

@@ -6,7 +6,6 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr uint64_t min_draws = 10;           // of a stratum
 constexpr double proportional_share = 0.15;  // of the draws
 constexpr double max_growth = 2;             // of the number of draws from one look to the next
 constexpr double margin = 1.1;               // draws beyond those that the standard deviations so far ask for
@@ -122,13 +121,15 @@ uint64_t StratifiedMean::wanted(const Stratum& stratum, double scale) const {
 }
 
 // A stratum whose few draws missed the rare large values has a small mean and a small variance. Were draws allocated by
-// the latter alone, the former would stay, while strata that met them were drawn again and came down: a bias.
+// the latter alone, the former would stay, while strata that met them were drawn again and came down: a bias. Strata
+// that are always drawn to the last tell nothing of their neighbours.
 std::vector<double> StratifiedMean::deviations() const {
     std::vector<double> deviations;
     for (size_t s = 0; s < strata_.size(); s++) {
         double sum = 0, rows = 0;
         const size_t end = std::min(strata_.size(), s + neighbours + 1);
         for (size_t t = s - std::min(s, neighbours); t < end; t++) {
+            if (t != s && strata_[t].size <= min_draws) continue;
             const double size = static_cast<double>(strata_[t].size);
             sum += size * strata_[t].variance();
             rows += size;

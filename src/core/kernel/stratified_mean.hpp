@@ -32,12 +32,14 @@ struct Draw {
 
 class StratifiedMean {
   public:
+    static constexpr uint64_t min_draws = 10; // of a stratum, or all of its members
+
     // `sizes` are those of the strata, each at least 1. Strata next to each other should be alike.
     StratifiedMean(std::vector<uint64_t> sizes, const SamplingOptions& options);
 
     // Says how many draws each stratum should have before the next look: Neyman's allocation (proportional to size
-    // times standard deviation) mixed with a proportional share, at least 10 from each stratum, never fewer than there
-    // are, and all of a stratum of which most are wanted. The same numbers as before say that nothing more can be
+    // times standard deviation) mixed with a proportional share, at least min_draws from each stratum, never fewer than
+    // there are, and all of a stratum of which most are wanted. The same numbers as before say that nothing more can be
     // drawn.
     std::vector<uint64_t> plan() const;
     // Says how many draws in all the stopping rule will take, as far as those so far can tell; at most the population.

@@ -192,33 +192,31 @@ VarianceTree::Distances VarianceTree::distances(uint32_t node, const double* poi
 }
 
 size_t VarianceTree::nearest(size_t position) const {
+    return nearest(position, 1).front();
+}
+
+std::vector<uint32_t> VarianceTree::nearest(size_t position, size_t count) const {
+    using Found = std::pair<double, uint32_t>; // has the squared distance of a row or a node
     const double* const point = row(position);
-    struct Open {
-        double distance;
-        uint32_t node;
-        bool operator<(const Open& other) const { return distance > other.distance; }
-    };
-    std::priority_queue<Open> open;
-    open.push({0, 0});
-    double best = std::numeric_limits<double>::infinity();
-    size_t result = position == 0 ? 1 : 0;
-    while (!open.empty() && open.top().distance < best) {
-        const Node& at = nodes_[open.top().node];
+    std::priority_queue<Found> found;
+    std::priority_queue<Found, std::vector<Found>, std::greater<>> open;
+    const auto is_nearer = [&](double distance) { return found.size() < count || distance < found.top().first; };
+    open.emplace(0, 0);
+    while (!open.empty() && is_nearer(open.top().first)) {
+        const Node& at = nodes_[open.top().second];
         open.pop();
-        if (at.children == 0) {
-            for (size_t j = at.begin; j < at.end; j++) {
-                const double distance = squared_distance(point, row(j), rows_.dimensions);
-                if (j != position && distance < best) {
-                    best = distance;
-                    result = j;
-                }
-            }
-        } else {
-            for (uint32_t child = at.children; child < at.children + 2; child++)
-                open.push({distances(child, point).least, child});
+        for (uint32_t child = at.children; at.children != 0 && child < at.children + 2; child++)
+            open.emplace(distances(child, point).least, child);
+        for (uint32_t j = at.begin; at.children == 0 && j < at.end; j++) {
+            const double distance = squared_distance(point, row(j), rows_.dimensions);
+            if (j == position || !is_nearer(distance)) continue;
+            if (found.size() == count) found.pop();
+            found.emplace(distance, j);
         }
     }
-    return result;
+    std::vector<uint32_t> rows;
+    for (; !found.empty(); found.pop()) rows.push_back(found.top().second);
+    return rows;
 }
 
 } // namespace btml::kernel

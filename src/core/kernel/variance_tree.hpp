@@ -38,6 +38,8 @@ class VarianceTree {
     Distances distances(uint32_t node, const double* point) const;
     // Finds the other row nearest to that at `position`. There are two rows at least.
     size_t nearest(size_t position) const;
+    // Finds the `count` other rows nearest to it, or all others where they are fewer; in no order.
+    std::vector<uint32_t> nearest(size_t position, size_t count) const;
 
   private:
     class Builder;
