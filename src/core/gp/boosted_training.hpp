@@ -11,7 +11,7 @@
 namespace btml::gp {
 
 struct BoostedTraining {
-    static constexpr int most_members = 20, least_members = 4; // unless the user says otherwise
+    static constexpr int max_members = 20, min_members = 4; // unless the user says otherwise
     // Of a signal that all members find; it decides the fraction that is taken of each.
     static constexpr double left_of_signal = 1e-3;
     static constexpr int patience = 5; // members without a better score before training stops
@@ -19,7 +19,7 @@ struct BoostedTraining {
     int members;          // at most
     uint64_t evaluations; // of the likelihood, by all members together
     std::optional<double> noise;
-    double least_noise;
+    double min_noise;
     double centre, scale; // from the held-out targets to the others' scale
 };
 

@@ -59,7 +59,7 @@ ColumnValues ConjugateGradients::goals(const ColumnValues& norms, double toleran
 // Rounding takes the residuals of the iteration away from the true ones, with which it starts again.
 ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, double tolerance, uint64_t passes,
                                                       RunContext& context) {
-    static constexpr double least_gain = 0.5; // of the square of a residual, by what follows a start
+    static constexpr double min_gain = 0.5; // of the square of a residual, by what follows a start
     const uint64_t last = passes_made() + passes;
     const ColumnValues norms = dot(sum_.team(), b, b, scratch_);
     const ColumnValues goals = this->goals(norms, tolerance);
@@ -72,7 +72,7 @@ ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, 
         for (size_t column = 0; column < Columns::count; column++)
             outcome.residuals[column] = norms[column] > 0 ? std::sqrt(squares[column] / norms[column]) : 0;
         const double worst = outcome.worst();
-        if (within(squares, goals) || worst * worst > least_gain * before * before) return outcome;
+        if (within(squares, goals) || worst * worst > min_gain * before * before) return outcome;
         before = worst;
         const uint64_t made = passes_made() + passes_of_residual;
         const int iterations = made < last ? iterate(x, goals, last - made, context) : 0;
@@ -83,10 +83,10 @@ ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, 
 }
 
 int ConjugateGradients::iterate(Block& x, const ColumnValues& goals, uint64_t passes, RunContext& context) {
-    static constexpr uint64_t least_use = 2; // of the passes that a deflation takes
+    static constexpr uint64_t min_use = 2; // of the passes that a deflation takes
     ThreadTeam& team = sum_.team();
     const uint64_t last = passes_made() + passes;
-    const bool deflated = passes >= least_use * deflation_.passes_to_follow(sum_);
+    const bool deflated = passes >= min_use * deflation_.passes_to_follow(sum_);
     if (deflated) {
         deflation_.follow(sum_, context);
         deflation_.project(team, smoothed_, x);

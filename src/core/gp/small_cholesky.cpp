@@ -6,7 +6,7 @@
 
 namespace btml::gp {
 
-static constexpr double least_pivot = 1e-13; // over the diagonal element
+static constexpr double min_pivot = 1e-13; // over the diagonal element
 
 SmallCholesky::SmallCholesky(std::vector<double> matrix, size_t size) : factor_(std::move(matrix)), size_(size) {
     for (size_t j = 0; j < size; j++) {
@@ -14,7 +14,7 @@ SmallCholesky::SmallCholesky(std::vector<double> matrix, size_t size) : factor_(
         const double diagonal = above[j];
         double pivot = diagonal;
         for (size_t k = 0; k < j; k++) pivot -= above[k] * above[k];
-        const bool depends = !(pivot > least_pivot * diagonal);
+        const bool depends = !(pivot > min_pivot * diagonal);
         const double root = std::sqrt(depends ? std::max(diagonal, std::numeric_limits<double>::min()) : pivot);
         factor_[j * size + j] = root;
         for (size_t i = j + 1; i < size; i++) {

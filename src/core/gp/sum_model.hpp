@@ -28,7 +28,7 @@ struct SumResiduals {
 class SumModel {
   public:
     // Fewer rows than this.
-    static constexpr size_t most_rows = size_t{1} << 30;
+    static constexpr size_t max_rows = size_t{1} << 30;
     // Right-hand sides of the first block of solutions: the targets, then samples. Of the second, which has only
     // samples, the last one is not used.
     static constexpr size_t samples = 2 * Columns::count - 2, samples_of_first = Columns::count - 1;

@@ -43,11 +43,11 @@ SumScore SumScorer::score(double calibration) const {
 // Of the variances, so that 90 % of the left-out rows lie in their central 90 % intervals; where nearly as many do, 1:
 // to tail-heavy data the likelihood loses more by the change than intervals gain.
 double SumScorer::calibration() const {
-    constexpr size_t least_rows = 100;
-    constexpr double least_coverage = 0.88, most_coverage = 0.92, rows_of_half_trust = 500;
+    constexpr size_t min_rows = 100;
+    constexpr double min_coverage = 0.88, max_coverage = 0.92, rows_of_half_trust = 500;
     const size_t rows = first_.size();
     const double coverage = score(1).coverage_90;
-    if (rows < least_rows || (coverage >= least_coverage && coverage <= most_coverage)) return 1;
+    if (rows < min_rows || (coverage >= min_coverage && coverage <= max_coverage)) return 1;
     Buffer<double> deviations(context_.memory(), "leave-one-out residuals", rows);
     for (size_t i = 0; i < rows; i++) {
         const double inverse = inverse_diagonal(i).mean;

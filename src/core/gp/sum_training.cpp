@@ -13,11 +13,11 @@ namespace btml::gp {
 namespace {
 
 // Below this noise the systems of real data are not solved in reasonable time, and the weights learned are wrong.
-constexpr double least_noise_of_sums = 1e-3;
+constexpr double min_noise_of_sums = 1e-3;
 constexpr int weight_steps = 10;
-constexpr uint64_t passes_of_iterations = 50;          // in a step
-constexpr double unsolved = 0.5;                       // residual
-constexpr double least_factor = 0.25, most_factor = 2; // of a variance in one step
+constexpr uint64_t passes_of_iterations = 50;       // in a step
+constexpr double unsolved = 0.5;                    // residual
+constexpr double min_factor = 0.25, max_factor = 2; // of a variance in one step
 constexpr uint64_t evaluations_of_a_pass = 2;
 
 class SumTrainer {
@@ -58,11 +58,11 @@ class SumTrainer {
     Block right_, first_, second_;
     Buffer<float> errors_;
     SumResiduals residuals_;
-    double least_noise_;
+    double min_noise_;
 };
 
-double least_noise_of(const SumTraining& training, const Observations& observations) {
-    const double share = std::max(least_noise_of_sums, 1 / static_cast<double>(observations.size()));
+double min_noise_of(const SumTraining& training, const Observations& observations) {
+    const double share = std::max(min_noise_of_sums, 1 / static_cast<double>(observations.size()));
     return training.noise.value_or(mean_weight(observations) * share);
 }
 
@@ -73,13 +73,13 @@ SumTrainer::SumTrainer(const Observations& observations, const SumTraining& trai
       context_(context),
       evaluations_(members.evaluations),
       sum_(std::move(members.members), observations.weight.span(),
-           training.noise.value_or(std::max(members.noise, least_noise_of(training, observations))), team, context),
+           training.noise.value_or(std::max(members.noise, min_noise_of(training, observations))), team, context),
       solver_(sum_, context),
       right_(context.memory(), "solutions of a kernel sum", sum_.rows()),
       first_(context.memory(), "solutions of a kernel sum", sum_.rows(), Columns{}),
       second_(context.memory(), "solutions of a kernel sum"),
       errors_(context.memory(), "solutions of a kernel sum"),
-      least_noise_(least_noise_of(training, observations)) {
+      min_noise_(min_noise_of(training, observations)) {
     if (!training_.signal) return;
     std::vector<std::vector<double>> weights;
     for (const KernelSum::Member& member : sum_.members()) weights.push_back(member.weights);
@@ -113,7 +113,7 @@ void SumTrainer::learn_weights() {
 }
 
 double factor(double data, double expected) {
-    return std::clamp(std::sqrt(data / std::max(expected, 1e-30)), least_factor, most_factor);
+    return std::clamp(std::sqrt(data / std::max(expected, 1e-30)), min_factor, max_factor);
 }
 
 // For α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·√(α'Aα / tr K⁻¹A), and E[β'Aβ] = tr K⁻¹A for
@@ -146,7 +146,7 @@ double SumTrainer::learned_noise(bool may_fall) const {
             expected += share * first_[i][column] * first_[i][column] / (Columns::count - 1);
     }
     const double change = factor(data, expected);
-    return std::max(least_noise_, sum_.noise() * (may_fall ? change : std::max(1.0, change)));
+    return std::max(min_noise_, sum_.noise() * (may_fall ? change : std::max(1.0, change)));
 }
 
 // The targets' solution goes on from the last step's; the samples are new ones.
@@ -184,15 +184,15 @@ uint64_t default_evaluations(size_t rows) {
 
 int members_within(uint64_t evaluations) {
     const auto members = static_cast<int>(
-        std::min<uint64_t>(SumTraining::most_members, evaluations / SumTraining::evaluations_per_member));
-    return members < SumTraining::least_members ? 0 : members;
+        std::min<uint64_t>(SumTraining::max_members, evaluations / SumTraining::evaluations_per_member));
+    return members < SumTraining::min_members ? 0 : members;
 }
 
 uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads) {
     const auto members = static_cast<uint64_t>(training.members), workers = static_cast<uint64_t>(std::max(1, threads));
     const uint64_t block = sizeof(Columns), nodes = 2, blocks_of_trainer = 4;
     const uint64_t learning =
-        block * (KernelSum::most_groups + ConjugateGradients::blocks(rows) + blocks_of_trainer + workers * nodes) +
+        block * (KernelSum::max_groups + ConjugateGradients::blocks(rows) + blocks_of_trainer + workers * nodes) +
         members * (4 + nodes * (6 + 4)) + 32;
     const uint64_t key = 8 * ((encoding.bits() + 63) / 64), values = 70;
     const uint64_t model =
@@ -202,9 +202,9 @@ uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, s
 
 TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
                      SumTraining training, RunContext& context) {
-    if (observations.size() >= SumModel::most_rows)
+    if (observations.size() >= SumModel::max_rows)
         throw Error(ErrorCode::limit_exceeded, format("a kernel sum has less than %zu rows, this one has %zu",
-                                                      SumModel::most_rows, observations.size()));
+                                                      SumModel::max_rows, observations.size()));
     context.memory().require(training_bytes(training, encoding, observations.size(), context.threads()),
                              "a sum of kernels");
     ThreadTeam team(context, training.members);

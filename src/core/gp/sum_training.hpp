@@ -13,7 +13,7 @@
 namespace btml::gp {
 
 struct SumTraining {
-    static constexpr int most_members = 40, least_members = 4;
+    static constexpr int max_members = 40, min_members = 4;
     static constexpr uint64_t evaluations_per_member = 2500;
 
     int members; // at least 1
@@ -27,7 +27,7 @@ struct SumTraining {
 
 // Unless the user says otherwise: about as many as keep a training within minutes, at least 2,000.
 uint64_t default_evaluations(size_t rows);
-// Members that so many evaluations serve, at most most_members; 0 where they are too few for a sum.
+// Members that so many evaluations serve, at most max_members; 0 where they are too few for a sum.
 int members_within(uint64_t evaluations);
 
 struct TrainedSum {
@@ -40,7 +40,7 @@ struct TrainedSum {
 // member, or what the model holds.
 uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads);
 
-// `encoding` of the features, without shifts. Errors: limit_exceeded beyond SumModel::most_rows, memory_limit before
+// `encoding` of the features, without shifts. Errors: limit_exceeded beyond SumModel::max_rows, memory_limit before
 // the work starts. Uses context.threads(); the result does not depend on how many there are.
 TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
                      SumTraining training, RunContext& context);
