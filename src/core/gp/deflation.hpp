@@ -13,25 +13,25 @@
 
 namespace btml::gp {
 
-// Sixteen columns of numbers, row by row.
+// Holds sixteen columns of numbers, row by row.
 using Coefficients = std::vector<ColumnValues>;
 
 class Deflation {
   public:
-    // Of sixteen vectors each; fewer where rows are.
+    // A block has sixteen vectors; few rows have fewer blocks.
     static constexpr size_t max_blocks = 8, rows_of_a_block = 64;
     static size_t blocks(size_t rows) { return std::min(max_blocks, rows / rows_of_a_block); }
 
     explicit Deflation(RunContext& context);
 
-    // Passes over every member that follow() will make for this sum.
+    // Returns how many passes over every member follow() will make for this sum.
     uint64_t passes_to_follow(const KernelSum& sum) const;
-    // Makes Z for the sum as it is, from that for the sum as it was; nothing if that is the same.
+    // Makes Z for the sum as it is from Z for the sum as it was, unless that is the same.
     void follow(KernelSum& sum, RunContext& context);
 
-    // For a residual r = b − K·x: adds to x the part of the solution within Z, so that Z'r becomes 0.
+    // Adds to x the part of the solution within Z, so that Z'r becomes 0 for the residual r = b − K·x.
     void project(ThreadTeam& team, Block& r, Block& x);
-    // z += Z E⁻¹ (Z'r − (KZ)'z).
+    // Adds Z E⁻¹ (Z'r − (KZ)'z) to z.
     void correct(ThreadTeam& team, const Block& r, Block& z);
 
   private:
