@@ -111,6 +111,7 @@ class Trainer {
     bool sum_fits(const SumTraining& training) const;
     MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
     void score_held_out(Model& model);
+    double nll_of_member();
 
     const Options& options_;
     RunContext& context_;
@@ -369,7 +370,7 @@ double mean_nll(const Model& model) {
 }
 
 bool Trainer::is_solved(const SumModel& sum) {
-    const double residual = largest(std::array{sum.residuals().targets, sum.residuals().samples});
+    const double residual = sum.residuals().worst();
     if (residual <= ConjugateGradients::max_residual) return true;
     warnings_.push_back(format("the sum of %zu kernels is not solved, with a residual of %.2g where at most %g is "
                                "accepted: the model is one member alone",
@@ -377,12 +378,22 @@ bool Trainer::is_solved(const SumModel& sum) {
     return false;
 }
 
-// A sum or a single member, by their scores. The member's model is made to be scored, and anew where it is taken: it
-// does not stand beside the sum, which needs the memory.
+// The member's score; its trie is built for held-out rows alone.
+double Trainer::nll_of_member() {
+    const std::array members{size_t{0}};
+    const std::array weights{1.0};
+    if (data_.held_out.rows() > 0) return mean_nll(assemble(members, weights, Features::keep).model);
+    LeaveOneOutScore score(data_.training.rows(), context_);
+    scored_rows(*candidates_[0], 1, score);
+    return score.total(spread_.scale, data_.training.target.span(), context_).mean_nll;
+}
+
+// Takes a sum or a single member, by their scores. The member's trie does not stand beside the sum, which needs the
+// memory.
 FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
     const uint64_t alone = evaluations_alone(evaluations);
     time("searching", [&] { find_candidates(1, static_cast<int>(alone)); });
-    const double nll_alone = mean_nll(assemble(std::array{size_t{0}}, std::array{1.0}, Features::keep).model);
+    const double nll_alone = nll_of_member();
     const uint64_t spent = candidates_[0]->found.evaluations;
     {
         FitResult sum = fit_sum(sum_members, evaluations - alone);

@@ -23,6 +23,9 @@ Encoding encoding_of_member(const Encoding& encoding, uint64_t seed, size_t memb
 // targets, and the worst of the samples'.
 struct SumResiduals {
     double targets = 0, samples = 0;
+
+    // Returns infinity where one is no number.
+    double worst() const;
 };
 
 class SumModel {

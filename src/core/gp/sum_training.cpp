@@ -246,6 +246,17 @@ TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> feat
     return {SumModel(std::move(parts), context), score, evaluations};
 }
 
+static void require_solved(const SumResiduals& residuals, size_t members) {
+    const double residual = residuals.worst();
+    if (residual <= ConjugateGradients::max_residual) return;
+    throw Error(ErrorCode::limit_exceeded,
+                format("the sum of %zu kernels is not solved after the change, with a residual of %.2g where at most "
+                       "%g is accepted",
+                       members, residual, ConjugateGradients::max_residual),
+                "Kernels and noise stay those of the fit, and do not suit these observations.",
+                "Fit the model anew to all rows with btml.gp_fit.");
+}
+
 SumModel solve_again(SumModel::Parts parts, RunContext& context) {
     const SumTraining training{
         static_cast<int>(parts.members.size()), std::numeric_limits<uint64_t>::max(), parts.noise, {}, parts.seed};
@@ -264,6 +275,7 @@ SumModel solve_again(SumModel::Parts parts, RunContext& context) {
         SumTrainer trainer(observations, training, std::move(members), team, context);
         trainer.solve();
         parts.residuals = trainer.residuals();
+        require_solved(parts.residuals, parts.members.size());
         parts.first = std::move(trainer.first());
         parts.second = std::move(trainer.second());
     }

@@ -45,8 +45,9 @@ uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, s
 TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
                      SumTraining training, RunContext& context);
 
-// The model of these rows with the same kernels, noise and calibration: new solutions as at the end of a training, from
-// nothing, with no limit of evaluations. Memory as for training.
+// Makes the model of these rows with the same kernels, noise and calibration: it solves the systems as at the end of a
+// training, from nothing, with no limit of evaluations. Takes memory as training does. Error limit_exceeded where a
+// system is not solved to ConjugateGradients::max_residual.
 SumModel solve_again(SumModel::Parts parts, RunContext& context);
 
 } // namespace btml::gp
