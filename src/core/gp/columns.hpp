@@ -1,4 +1,4 @@
-// Sixteen numbers per row that go through the same pass together: what costs time is to reach the row.
+// Rows have sixteen numbers that go through the same pass together: what costs time is to reach the row.
 #pragma once
 
 #include <array>

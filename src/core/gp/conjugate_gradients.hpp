@@ -1,4 +1,4 @@
-// Sixteen linear systems with the covariance matrix of a kernel sum, solved together.
+// Solves sixteen linear systems with the covariance matrix of a kernel sum together.
 #pragma once
 
 #include "core/gp/deflation.hpp"

@@ -1,9 +1,10 @@
-// Approximate eigenvectors of a covariance matrix K, by which conjugate gradients get rid of its largest eigenvalues:
-// many rows that are alike have one in proportion to their number, and no member's solution alone undoes them.
+// Finds approximate eigenvectors of a covariance matrix K, by which conjugate gradients get rid of its largest
+// eigenvalues: many rows that are alike have one in proportion to their number, and no member's solution alone undoes
+// them.
 //
-// The n × k matrix Z comes from block power iteration; with E = Z'KZ, the preconditioner P becomes
-// (I − Z E⁻¹ Z'K) P + Z E⁻¹ Z' (A-DEF2 of Tang, Nabben, Vuik, Erlangga: Comparison of Two-Level Preconditioners Derived
-// from Deflation, Domain Decomposition and Multigrid Methods, 2009).
+// The n × k matrix Z comes from block power iteration; with E = Z'KZ, the preconditioner P becomes (I − Z E⁻¹ Z'K) P +
+// Z E⁻¹ Z' (A-DEF2 of Tang, Nabben, Vuik, Erlangga: Comparison of Two-Level Preconditioners Derived from Deflation,
+// Domain Decomposition and Multigrid Methods, 2009).
 #pragma once
 
 #include "core/gp/kernel_sum.hpp"
@@ -44,11 +45,11 @@ class Deflation {
     void solve(Coefficients& coefficients) const;
 
     MemoryBudget& memory_;
-    uint64_t version_ = 0;                 // of the sum
-    std::vector<Block> vectors_;           // Z
-    std::vector<Block> products_;          // KZ
-    std::optional<SmallCholesky> inverse_; // of E
-    Buffer<double> parts_;                 // of products, by part of the rows
+    uint64_t version_ = 0;                 // The sum had it when Z was made.
+    std::vector<Block> vectors_;           // These are Z.
+    std::vector<Block> products_;          // These are KZ.
+    std::optional<SmallCholesky> inverse_; // It solves systems with E.
+    Buffer<double> parts_;                 // Each part of the rows adds its products up here.
 };
 
 } // namespace btml::gp

@@ -5,7 +5,7 @@
 
 namespace btml::gp {
 
-// What rounding may leave of a pivot that is 0, over the diagonal element.
+// Rounding may leave so much of a pivot that is 0, over the diagonal element.
 static constexpr double min_pivot = 1e-13;
 
 SmallCholesky::SmallCholesky(std::vector<double> matrix, size_t size) : factor_(std::move(matrix)), size_(size) {

@@ -1,4 +1,4 @@
-// The Cholesky factor of a small symmetric matrix, for sixteen right-hand sides at once.
+// Holds the Cholesky factor of a small symmetric matrix, and solves for sixteen right-hand sides at once.
 #pragma once
 
 #include "core/gp/columns.hpp"
