@@ -768,10 +768,12 @@ TEST(SumTraining, StopsWhenAskedAndFreesItsMemory) {
 }
 
 TEST(SumTraining, MembersFollowTheEvaluations) {
-    EXPECT_EQ(default_evaluations(10000), 260000u);
+    EXPECT_EQ(default_evaluations(0), 120000u);
+    EXPECT_EQ(default_evaluations(10000), 120000u);
+    EXPECT_EQ(default_evaluations(26000), 100000u);
     EXPECT_EQ(default_evaluations(1300000), 2000u);
     EXPECT_EQ(default_evaluations(100000000), 2000u);
-    EXPECT_EQ(members_within(260000), 40);
+    EXPECT_EQ(members_within(120000), 40);
     EXPECT_EQ(members_within(10000), 4);
     EXPECT_EQ(members_within(9999), 0);
 }

@@ -124,7 +124,7 @@ LeaveOneOut score(const Residuals& residuals, const Variances& variances, RunCon
 
 uint64_t default_boosted_evaluations(size_t rows) {
     static constexpr uint64_t evaluations_per_member = 10000;
-    return std::min(default_evaluations(rows), BoostedTraining::max_members * evaluations_per_member);
+    return default_evaluations(rows, BoostedTraining::max_members * evaluations_per_member);
 }
 
 int boosted_members_within(uint64_t evaluations) {

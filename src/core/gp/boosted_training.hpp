@@ -1,4 +1,4 @@
-// Training of a boosted process: members one after the other, each fitted to the leave-one-out residuals of those
+// Trains a boosted Gaussian process: members one after the other, each fitted to the leave-one-out residuals of those
 // before it, of whose mean a fraction is taken.
 //
 // The variance of an observation at x is noise/w + factor · Σ fraction · s(x), where s is a member's latent variance.
@@ -23,7 +23,7 @@ struct BoostedTraining {
     double centre, scale; // from the held-out targets to the others' scale
 };
 
-// Unless the user says otherwise: as for a sum, but at most 200,000.
+// Returns the evaluations unless the user says otherwise: as many as for a sum of as many rows, but up to 200,000.
 uint64_t default_boosted_evaluations(size_t rows);
 // Members within so many evaluations.
 int boosted_members_within(uint64_t evaluations);

@@ -26,7 +26,7 @@ TrainingColumns with_points(const TrainingColumns& rows, std::span<const double>
     return all;
 }
 
-// Sixteen independent draws of a member's process are added to y, by row.
+// Sixteen independent draws of a member's Gaussian process are added to y, by row.
 void add_draws(const MemberTree& tree, const Covariances& c, uint64_t seed, uint64_t stream, Block& values, Block& y) {
     values.resize(tree.nodes());
     const auto go_down = [&](size_t node, size_t level_above, const Columns& above) {

@@ -177,9 +177,9 @@ ColumnValues SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block&
 
 } // namespace
 
-uint64_t default_evaluations(size_t rows) {
-    constexpr double row_evaluations = 2.6e9, least = 2000;
-    return static_cast<uint64_t>(std::max(least, row_evaluations / static_cast<double>(std::max<size_t>(1, rows))));
+uint64_t default_evaluations(size_t rows, uint64_t max) {
+    constexpr uint64_t row_evaluations = 2'600'000'000, min = 2000;
+    return std::clamp(row_evaluations / std::max<size_t>(1, rows), min, max);
 }
 
 int members_within(uint64_t evaluations) {

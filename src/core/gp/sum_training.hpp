@@ -15,6 +15,7 @@ namespace btml::gp {
 struct SumTraining {
     static constexpr int max_members = 40, min_members = 4;
     static constexpr uint64_t evaluations_per_member = 2500;
+    static constexpr uint64_t max_default_evaluations = 120000;
 
     int members; // at least 1
     // Of the likelihood of all rows: greedy orders on samples in proportion, a pass of sixteen columns as two. At least
@@ -25,8 +26,9 @@ struct SumTraining {
     uint64_t seed;
 };
 
-// Unless the user says otherwise: about as many as keep a training within minutes, at least 2,000.
-uint64_t default_evaluations(size_t rows);
+// Returns the evaluations unless the user says otherwise: about as many as keep a training within minutes, from 2,000
+// to `max`, beyond which searches find nothing better.
+uint64_t default_evaluations(size_t rows, uint64_t max = SumTraining::max_default_evaluations);
 // Members that so many evaluations serve, at most max_members; 0 where they are too few for a sum.
 int members_within(uint64_t evaluations);
 
