@@ -30,7 +30,7 @@ TEST(KernelFit, FindsAMaximumWithinItsLimits) {
         const std::vector<uint16_t> common = common_of_neighbours(process);
         const Observations observations = make_observations(process.target, {}, context);
         KernelLimits limits;
-        limits.least_noise = 0.025;
+        limits.min_noise = 0.025;
         if (seed % 3 == 1) limits.noise = 0.3;
         if (seed % 4 >= 2) limits.signal = 0.7;
         const KernelFit fit =

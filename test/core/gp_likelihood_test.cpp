@@ -164,7 +164,7 @@ TEST(BinaryTreeKernel, InvalidParametersAreRefused) {
     EXPECT_EQ(refusal({{1, -0.5}, 1}), "invalid kernel weight -0.5");
     EXPECT_EQ(refusal({{1, std::nan("")}, 1}), "invalid kernel weight nan");
     EXPECT_EQ(refusal({{9e49, 9e49}, 1}), "invalid signal variance 1.8e+50");
-    EXPECT_EQ(refusal({std::vector<double>(most_levels + 1, 0.0), 1}),
+    EXPECT_EQ(refusal({std::vector<double>(max_levels + 1, 0.0), 1}),
               "a bit order has at most 32767 levels, this one has 32768");
     EXPECT_EQ(caught([] { Kernel{{1}, 0}.validate(); }).hint, "It is a number from 1e-50 to 1e+50.");
 }

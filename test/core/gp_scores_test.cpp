@@ -1,13 +1,18 @@
 // Scores that a model says of itself against those of rows that it has never seen, where noise is little and rows are
 // many in some places and few in others.
+#include "caught.hpp"
 #include "gp_reference.hpp"
 
 #include "core/base/number.hpp"
 #include "core/gp/fit.hpp"
 #include "core/gp/predictor.hpp"
+#include "core/gp/sampler.hpp"
+#include "core/gp/update.hpp"
 
 namespace btml::gp::test {
 namespace {
+
+using btml::test::caught;
 
 enum class Shape { skewed, clustered, duplicated };
 
@@ -137,6 +142,87 @@ TEST(GaussianProcess, KeepsNoSumThatIsNotSolved) {
         EXPECT_NE(result.warnings[0].find("the sum of 4 kernels is not solved, with a residual of "), std::string::npos)
             << result.warnings[0];
         EXPECT_TRUE(result.model.holdout_nll);
+    }
+}
+
+// A sum of duplicated rows whose noise becomes 10⁻⁵ of the signal after the fit, so that its systems cannot be solved.
+Model sum_of_too_little_noise(const Points& points, RunContext& context) {
+    Options options;
+    options.combine = Combine::kernel_sum;
+    options.members = 4;
+    options.evaluations = 10000;
+    Model model = fit(dataset_of(points, 0, points.y.size(), 0, context), options, context).model;
+    SumModel::Parts parts = std::move(*model.sum).take();
+    parts.noise = 1e-5;
+    model.sum.emplace(std::move(parts), context);
+    return model;
+}
+
+TEST(GaussianProcess, AnUpdateThatIsNotSolvedIsRefused) {
+    QuietContext context(2);
+    const Points points(Shape::duplicated, 800, 0.3, 3);
+    for (const auto change : {insert, remove}) {
+        Model model = sum_of_too_little_noise(points, context);
+        const auto error = caught([&] { change(model, points.x[0], points.y[0], context); });
+        EXPECT_EQ(error.code, ErrorCode::limit_exceeded);
+        EXPECT_EQ(error.message.find("the sum of 4 kernels is not solved after the change, with a residual of "), 0u)
+            << error.message;
+        EXPECT_NE(error.hint.find("btml.gp_fit"), std::string::npos);
+    }
+}
+
+TEST(GaussianProcess, AnUpdateThatIsSolvedKeepsItsResiduals) {
+    QuietContext context(2);
+    const Points points(Shape::duplicated, 800, 0.1, 3);
+    Options options;
+    options.combine = Combine::kernel_sum;
+    options.members = 4;
+    options.evaluations = 10000;
+    Model model = fit(dataset_of(points, 0, 800, 0, context), options, context).model;
+    const double residual = model.sum->residuals().targets;
+    insert(model, points.x[0], points.y[0], context);
+    EXPECT_NE(model.sum->residuals().targets, residual);
+    for (const double solved : {model.sum->residuals().targets, model.sum->residuals().samples}) {
+        EXPECT_GT(solved, 0);
+        EXPECT_LE(solved, 1e-2);
+    }
+}
+
+TEST(GaussianProcess, DrawsThatAreNotSolvedAreRefused) {
+    QuietContext context(2);
+    const Points points(Shape::duplicated, 1500, 0.3, 3);
+    Model model = sum_of_too_little_noise(points, context);
+    Sampler sampler(model, points.x[0], context);
+    double value;
+    const auto error = caught([&] {
+        for (uint64_t draw = 0; draw < Columns::count; draw++) sampler.draw(1, draw, {&value, 1});
+    });
+    EXPECT_EQ(error.code, ErrorCode::limit_exceeded);
+    EXPECT_NE(error.message.find(" of the sum of 4 kernels is not solved, with a residual of "), std::string::npos)
+        << error.message;
+    EXPECT_NE(error.hint.find("btml.gp_fit"), std::string::npos);
+}
+
+// Counts how often tries are built.
+class BuildingContext : public QuietContext {
+  public:
+    int built = 0;
+    void progress(const char* phase, uint64_t, uint64_t) override {
+        built += std::string_view(phase) == "building tries";
+    }
+};
+
+// A member that is compared with a sum is scored without its trie, which is built where it is kept or where rows are
+// held out.
+TEST(GaussianProcess, BuildsTheTrieOfAMemberOnce) {
+    const Points points(Shape::skewed, 1000, 0.1, 4);
+    Options options;
+    options.members = 6;
+    for (const auto& [evaluations, combine] : {std::pair{120, Combine::mixture}, {15000, Combine::kernel_sum}}) {
+        BuildingContext context;
+        options.evaluations = evaluations;
+        EXPECT_EQ(fit(dataset_of(points, 0, 1000, 0, context), options, context).model.combine, combine);
+        EXPECT_EQ(context.built, combine == Combine::mixture);
     }
 }
 

@@ -47,7 +47,7 @@ OrderSearch search_of(Search search, uint64_t evaluations, size_t rows) {
     OrderSearch result;
     result.search = search;
     result.evaluations = evaluations;
-    result.limits.least_noise = 1 / static_cast<double>(rows);
+    result.limits.min_noise = 1 / static_cast<double>(rows);
     result.seed = 7;
     return result;
 }

@@ -87,18 +87,18 @@ double is_covered(double residual, double variance) {
 
 // For a ratio of the two the best noise is known; the ratio is found by golden section.
 Variances likeliest_variances(const Residuals& residuals, const BoostedTraining& training, RunContext& context) {
-    static constexpr double least_ratio = 1e-6, most_ratio = 1e6;
+    static constexpr double min_ratio = 1e-6, max_ratio = 1e6;
     static constexpr int evaluations = 30;
     const double unit = unit_of_weights(residuals.rows.weight.span());
     const auto at = [&](double log_ratio) {
         const double ratio = std::exp(log_ratio) / unit;
         const double noise = training.noise.value_or(
-            std::max(training.least_noise, residuals.mean({1, ratio}, context, standardised_square)));
+            std::max(training.min_noise, residuals.mean({1, ratio}, context, standardised_square)));
         return Variances{noise, noise * ratio};
     };
     const auto loss = [&](double log_ratio) { return residuals.mean(at(log_ratio), context, negative_log_density); };
     const double golden = 1 / std::numbers::phi;
-    double from = std::log(least_ratio), to = std::log(most_ratio);
+    double from = std::log(min_ratio), to = std::log(max_ratio);
     double left = to - golden * (to - from), right = from + golden * (to - from);
     double left_loss = loss(left), right_loss = loss(right);
     for (int i = 0; i < evaluations; i++) {
@@ -124,13 +124,13 @@ LeaveOneOut score(const Residuals& residuals, const Variances& variances, RunCon
 
 uint64_t default_boosted_evaluations(size_t rows) {
     static constexpr uint64_t evaluations_per_member = 10000;
-    return std::min(default_evaluations(rows), BoostedTraining::most_members * evaluations_per_member);
+    return default_evaluations(rows, BoostedTraining::max_members * evaluations_per_member);
 }
 
 int boosted_members_within(uint64_t evaluations) {
     static constexpr uint64_t evaluations_per_member = 2000;
-    return static_cast<int>(std::clamp<uint64_t>(evaluations / evaluations_per_member, BoostedTraining::least_members,
-                                                 BoostedTraining::most_members));
+    return static_cast<int>(std::clamp<uint64_t>(evaluations / evaluations_per_member, BoostedTraining::min_members,
+                                                 BoostedTraining::max_members));
 }
 
 TrainedBoosted train_boosted(const MemberTraining& member_training, const TrainingColumns& rows,

@@ -1,4 +1,4 @@
-// Training of a boosted process: members one after the other, each fitted to the leave-one-out residuals of those
+// Trains a boosted Gaussian process: members one after the other, each fitted to the leave-one-out residuals of those
 // before it, of whose mean a fraction is taken.
 //
 // The variance of an observation at x is noise/w + factor · Σ fraction · s(x), where s is a member's latent variance.
@@ -11,7 +11,7 @@
 namespace btml::gp {
 
 struct BoostedTraining {
-    static constexpr int most_members = 20, least_members = 4; // unless the user says otherwise
+    static constexpr int max_members = 20, min_members = 4; // unless the user says otherwise
     // Of a signal that all members find; it decides the fraction that is taken of each.
     static constexpr double left_of_signal = 1e-3;
     static constexpr int patience = 5; // members without a better score before training stops
@@ -19,11 +19,11 @@ struct BoostedTraining {
     int members;          // at most
     uint64_t evaluations; // of the likelihood, by all members together
     std::optional<double> noise;
-    double least_noise;
+    double min_noise;
     double centre, scale; // from the held-out targets to the others' scale
 };
 
-// Unless the user says otherwise: as for a sum, but at most 200,000.
+// Returns the evaluations unless the user says otherwise: as many as for a sum of as many rows, but up to 200,000.
 uint64_t default_boosted_evaluations(size_t rows);
 // Members within so many evaluations.
 int boosted_members_within(uint64_t evaluations);

@@ -1,4 +1,4 @@
-// Sixteen numbers per row that go through the same pass together: what costs time is to reach the row.
+// Rows have sixteen numbers that go through the same pass together: what costs time is to reach the row.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@ namespace btml::gp {
 
 struct Columns {
     static constexpr size_t count = 16;
-    // Anywhere in memory: of the alignment of its elements.
+    // It may lie anywhere in memory, since it has the alignment of its elements.
     typedef float Vector __attribute__((vector_size(count * sizeof(float)), aligned(4)));
 
     Vector values;
@@ -16,10 +16,10 @@ struct Columns {
     float operator[](size_t column) const { return values[column]; }
 };
 
-// A number for each.
+// Holds a number for each column.
 using ColumnValues = std::array<double, Columns::count>;
 
-// Eight of them in double precision, in as many bytes.
+// Holds eight columns in double precision, in as many bytes as sixteen in single precision.
 struct DoubleColumns {
     static constexpr size_t count = 8;
     typedef double Vector __attribute__((vector_size(count * sizeof(double)), aligned(8)));

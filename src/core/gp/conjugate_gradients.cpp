@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint64_t passes_of_iteration = 2;
 
-// Column by column; 0 where the divisor is not positive: that system is solved, or as far as single precision goes.
+// Divides column by column. A ratio is 0 where the divisor is not positive: that system is solved, or as far as single
+// precision goes.
 void ratios(const ColumnValues& a, const ColumnValues& b, Columns::Vector& result) {
     for (size_t column = 0; column < Columns::count; column++)
         result[column] = b[column] > 0 ? static_cast<float>(a[column] / b[column]) : 0;
@@ -45,7 +46,7 @@ ConjugateGradients::ConjugateGradients(KernelSum& sum, RunContext& context)
       smoothed_(context.memory(), "conjugate gradients"),
       scratch_(context.memory(), "conjugate gradients") {}
 
-// Of the squares of residuals.
+// Returns what the squares of the residuals have to come down to.
 ColumnValues ConjugateGradients::goals(const ColumnValues& norms, double tolerance) const {
     static constexpr double share_of_noise = 0.1;
     const Buffer<float>& inverse = sum_.inverse_weight();
@@ -59,7 +60,8 @@ ColumnValues ConjugateGradients::goals(const ColumnValues& norms, double toleran
 // Rounding takes the residuals of the iteration away from the true ones, with which it starts again.
 ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, double tolerance, uint64_t passes,
                                                       RunContext& context) {
-    static constexpr double least_gain = 0.5; // of the square of a residual, by what follows a start
+    // The square of a residual falls to this share, or there is no other start.
+    static constexpr double max_share = 0.5;
     const uint64_t last = passes_made() + passes;
     const ColumnValues norms = dot(sum_.team(), b, b, scratch_);
     const ColumnValues goals = this->goals(norms, tolerance);
@@ -72,7 +74,7 @@ ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, 
         for (size_t column = 0; column < Columns::count; column++)
             outcome.residuals[column] = norms[column] > 0 ? std::sqrt(squares[column] / norms[column]) : 0;
         const double worst = outcome.worst();
-        if (within(squares, goals) || worst * worst > least_gain * before * before) return outcome;
+        if (within(squares, goals) || worst * worst > max_share * before * before) return outcome;
         before = worst;
         const uint64_t made = passes_made() + passes_of_residual;
         const int iterations = made < last ? iterate(x, goals, last - made, context) : 0;
@@ -83,10 +85,10 @@ ConjugateGradients::Outcome ConjugateGradients::solve(const Block& b, Block& x, 
 }
 
 int ConjugateGradients::iterate(Block& x, const ColumnValues& goals, uint64_t passes, RunContext& context) {
-    static constexpr uint64_t least_use = 2; // of the passes that a deflation takes
+    static constexpr uint64_t min_use = 2; // A deflation needs so many times the passes that it takes.
     ThreadTeam& team = sum_.team();
     const uint64_t last = passes_made() + passes;
-    const bool deflated = passes >= least_use * deflation_.passes_to_follow(sum_);
+    const bool deflated = passes >= min_use * deflation_.passes_to_follow(sum_);
     if (deflated) {
         deflation_.follow(sum_, context);
         deflation_.project(team, smoothed_, x);
@@ -94,7 +96,7 @@ int ConjugateGradients::iterate(Block& x, const ColumnValues& goals, uint64_t pa
     for (Block* block : {&iterate_, &residual_, &direction_}) block->resize(x.size());
     std::copy(x.begin(), x.end(), iterate_.begin());
     std::copy(smoothed_.begin(), smoothed_.end(), residual_.begin());
-    ColumnValues progress{}; // residual times preconditioned residual
+    ColumnValues progress{}; // It is the residual times the preconditioned residual.
     int iterations = 0;
     while (passes_made() + passes_of_iteration <= last && !within(dot(team, smoothed_, smoothed_, scratch_), goals)) {
         context.poll();
@@ -144,7 +146,7 @@ void ConjugateGradients::scale(const Block& b, Block& x) {
     });
 }
 
-// Towards the iterate, as far as makes the residual smallest.
+// Moves x towards the iterate, as far as makes the residual smallest.
 void ConjugateGradients::smooth(Block& x) {
     ThreadTeam& team = sum_.team();
     Block& difference = preconditioned_;

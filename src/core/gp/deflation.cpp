@@ -8,18 +8,18 @@ namespace btml::gp {
 namespace {
 
 constexpr size_t rows_of_a_sum = 64;
-constexpr int first_iterations = 3; // of the power method from random vectors
+constexpr int first_iterations = 3; // The power method makes so many from random vectors.
 constexpr uint64_t random_stream = uint64_t{1} << 40;
 
-// As many numbers as the registers of most processors have room for.
+// Holds as many numbers as the registers of most processors have room for.
 template <class Real>
 struct Lanes {
     static constexpr size_t count = 32 / sizeof(Real), of_row = Columns::count / count;
     typedef Real Vector __attribute__((vector_size(32), aligned(4), may_alias));
 };
 
-// sums[16·c + d] += Σ of left's column c times right's column d: short sums in Real, and those in double. As many
-// columns c at a time as registers have room for.
+// Adds Σ of left's column c times right's column d to sums[16·c + d]: it makes short sums in Real, adds those up in
+// double, and takes as many columns c at a time as registers have room for.
 template <class Real>
 [[gnu::always_inline]] inline void sum_products(const Columns* left, const Columns* right, size_t rows, double* sums) {
     using Vector = typename Lanes<Real>::Vector;
@@ -56,7 +56,8 @@ void sum_exactly(const Columns* left, const Columns* right, size_t rows, double*
     sum_products<double>(left, right, rows, sums);
 }
 
-// y += x times sixteen rows of coefficients; `count` rows, so that coefficients stay in registers for all of them.
+// Adds x times sixteen rows of coefficients to y, for `count` rows, so that coefficients stay in registers for all of
+// them.
 template <size_t count>
 [[gnu::always_inline]] inline void combine_rows(const Columns* x, const Columns* coefficients, Columns* y) {
     using Vector = Lanes<float>::Vector;
@@ -79,7 +80,7 @@ void add_combination(const Columns* x, const Columns* coefficients, size_t rows,
     for (; i < rows; i++) combine_rows<1>(x + i, coefficients, y + i);
 }
 
-// y += the vectors times the coefficients, `factor` times.
+// Adds the vectors times the coefficients to y, `factor` times.
 void add(ThreadTeam& team, const std::vector<Block>& vectors, const Coefficients& coefficients, double factor,
          Block& y) {
     std::vector<Columns> rounded(coefficients.size());
@@ -97,7 +98,7 @@ void add(ThreadTeam& team, const std::vector<Block>& vectors, const Coefficients
 
 Deflation::Deflation(RunContext& context) : memory_(context.memory()), parts_(memory_, "deflation") {}
 
-// Left'right, by sum_roughly or sum_exactly.
+// Returns left'right, by sum_roughly or sum_exactly.
 Coefficients Deflation::products(ThreadTeam& team, const std::vector<Block>& left, const Block& right, Summation sum) {
     const size_t numbers = left.size() * Columns::count * Columns::count;
     parts_.resize(parts_of(right.size()) * numbers);
@@ -113,7 +114,7 @@ Coefficients Deflation::products(ThreadTeam& team, const std::vector<Block>& lef
     return result;
 }
 
-// Of left'right, which is symmetric.
+// Factors left'right, which is symmetric.
 SmallCholesky Deflation::factor(ThreadTeam& team, const std::vector<Block>& left, const std::vector<Block>& right) {
     const size_t size = left.size() * Columns::count;
     std::vector<double> matrix(size * size);
@@ -125,7 +126,8 @@ SmallCholesky Deflation::factor(ThreadTeam& team, const std::vector<Block>& left
     return SmallCholesky(std::move(matrix), size);
 }
 
-// Z becomes orthonormal vectors of the space of KZ, by the Cholesky factor of their products.
+// Z becomes orthonormal vectors of the space of KZ, by the Cholesky factor of their products; where that space has
+// fewer dimensions than vectors, the vectors left over become 0.
 void Deflation::orthonormalise(ThreadTeam& team) {
     const SmallCholesky cholesky = factor(team, products_, products_);
     for (size_t block = 0; block < vectors_.size(); block++) {
@@ -138,7 +140,7 @@ void Deflation::orthonormalise(ThreadTeam& team) {
     }
 }
 
-// From KZ for another matrix that is like K, or from random vectors in its place.
+// Makes Z and KZ from KZ for another matrix that is like K, or from random vectors in its place.
 void Deflation::iterate(KernelSum& sum, RunContext& context) {
     context.poll();
     orthonormalise(sum.team());
@@ -171,7 +173,7 @@ void Deflation::follow(KernelSum& sum, RunContext& context) {
     version_ = sum.version();
 }
 
-// E⁻¹ times the coefficients.
+// Multiplies the coefficients by E⁻¹.
 void Deflation::solve(Coefficients& coefficients) const {
     inverse_->solve_lower(coefficients);
     inverse_->solve_upper(coefficients);

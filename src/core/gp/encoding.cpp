@@ -113,19 +113,19 @@ Encoding::Encoding(std::span<const FeatureView> features, std::span<const double
                    std::span<const double> weight, int value_bits, std::span<const double> shifts, Outside outside,
                    RunContext& context)
     : outside_(outside) {
-    if (value_bits < 1 || value_bits > most_value_bits)
+    if (value_bits < 1 || value_bits > max_value_bits)
         throw Error(ErrorCode::invalid_argument, format("invalid bits %d", value_bits), {},
-                    format("It is a number of bits per feature from 1 to %d.", most_value_bits));
+                    format("It is a number of bits per feature from 1 to %d.", max_value_bits));
     for (size_t f = 0; f < features.size(); f++) {
         const std::optional<double> shift = shifts.empty() ? std::nullopt : std::optional(shifts[f]);
         features_.push_back(features[f].categorical ? category_bits(features[f], target, weight, value_bits, context)
                                                     : number_bits(features[f].numbers, value_bits, shift, context));
     }
     index_bits();
-    if (bits() > most_levels)
+    if (bits() > max_levels)
         throw Error(ErrorCode::limit_exceeded,
                     format("%zu features of %d bits have %zu bits together, the limit is %zu", features.size(),
-                           value_bits, bits(), most_levels));
+                           value_bits, bits(), max_levels));
 }
 
 void Encoding::index_bits() {
@@ -239,7 +239,7 @@ Encoding Encoding::decode(Reader& reader) {
         feature.categorical = reader.get_bool();
         feature.null_bit = reader.get_bool();
         feature.value_bits = reader.get<uint8_t>();
-        if (feature.value_bits > most_value_bits) corrupt_model(format("A feature has %d bits.", feature.value_bits));
+        if (feature.value_bits > max_value_bits) corrupt_model(format("A feature has %d bits.", feature.value_bits));
         if (feature.categorical)
             decode_places(reader, feature);
         else
@@ -247,7 +247,7 @@ Encoding Encoding::decode(Reader& reader) {
         encoding.features_.push_back(std::move(feature));
     }
     encoding.index_bits();
-    if (encoding.bits() > most_levels) corrupt_model(format("Its features have %zu bits.", encoding.bits()));
+    if (encoding.bits() > max_levels) corrupt_model(format("Its features have %zu bits.", encoding.bits()));
     return encoding;
 }
 

@@ -68,14 +68,14 @@ struct ValueBits {
 
 class Encoding {
   public:
-    static constexpr int most_value_bits = 30;
+    static constexpr int max_value_bits = 30;
 
     // Bits per feature unless the user says otherwise: p = min(8, ⌊150/d⌋ + 1).
     static int default_value_bits(size_t features);
 
-    // `value_bits` per feature, from 1 to most_value_bits (fewer where a category's place needs fewer); `shifts` by
+    // `value_bits` per feature, from 1 to max_value_bits (fewer where a category's place needs fewer); `shifts` by
     // feature, or empty. Categories are ordered by the weighted mean of `target` (`weight` empty: 1 each), equal means
-    // by code. Error invalid_argument naming value_bits; limit_exceeded when the features have more than most_levels
+    // by code. Error invalid_argument naming value_bits; limit_exceeded when the features have more than max_levels
     // bits together.
     Encoding(std::span<const FeatureView> features, std::span<const double> target, std::span<const double> weight,
              int value_bits, std::span<const double> shifts, Outside outside, RunContext& context);

@@ -111,6 +111,7 @@ class Trainer {
     bool sum_fits(const SumTraining& training) const;
     MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
     void score_held_out(Model& model);
+    double nll_of_member();
 
     const Options& options_;
     RunContext& context_;
@@ -175,10 +176,10 @@ void Trainer::standardise() {
     }
     const auto rows = static_cast<double>(training.rows());
     limits_ = {options_.noise, options_.signal, weights / rows / rows};
-    if (options_.noise && *options_.noise < limits_.least_noise)
+    if (options_.noise && *options_.noise < limits_.min_noise)
         warnings_.push_back(format("noise %s is below %s, the least that would be learned: rows with the same bits but "
                                    "different targets may make the model overconfident",
-                                   shortest(*options_.noise).c_str(), shortest(limits_.least_noise).c_str()));
+                                   shortest(*options_.noise).c_str(), shortest(limits_.min_noise).c_str()));
 }
 
 void Trainer::find_candidates(size_t count, int evaluations) {
@@ -213,7 +214,7 @@ void Trainer::find_candidates(size_t count, int evaluations) {
 
 // Those whose weight would not show are left out.
 std::vector<double> Trainer::mixture_weights() const {
-    static constexpr double sharpness = 100, least_weight = 1e-6;
+    static constexpr double sharpness = 100, min_weight = 1e-6;
     double least = std::numeric_limits<double>::infinity(), total = 0;
     for (const auto& candidate : candidates_) least = std::min(least, candidate->found.negative_log_likelihood);
     std::vector<double> weights;
@@ -221,7 +222,7 @@ std::vector<double> Trainer::mixture_weights() const {
         const double excess =
             (candidate->found.negative_log_likelihood - least) / static_cast<double>(data_.training.rows());
         const double weight = std::exp(-sharpness * excess);
-        weights.push_back(weight < least_weight ? 0 : weight);
+        weights.push_back(weight < min_weight ? 0 : weight);
         total += weights.back();
     }
     for (double& weight : weights) weight /= total;
@@ -319,8 +320,7 @@ Encoding Trainer::encoding_without_shifts() const {
 // Whether it can be trained, and within the memory that is left.
 bool Trainer::sum_fits(const SumTraining& training) const {
     const size_t rows = data_.training.rows();
-    if (training.members < SumTraining::least_members || options_.search != Search::local ||
-        rows >= SumModel::most_rows)
+    if (training.members < SumTraining::min_members || options_.search != Search::local || rows >= SumModel::max_rows)
         return false;
     return training_bytes(training, encoding_without_shifts(), rows, context_.threads()) <= context_.memory().left();
 }
@@ -349,7 +349,7 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
     time("training members", [&] {
         TrainedBoosted trained = train_boosted(member_training(), data_.training, data_.held_out,
                                                {boosted_members(options_, data_.training.rows()), evaluations,
-                                                options_.noise, limits_.least_noise, spread_.centre, spread_.scale},
+                                                options_.noise, limits_.min_noise, spread_.centre, spread_.scale},
                                                context_);
         const LeaveOneOut& score = trained.leave_one_out;
         model.members = std::move(trained.members);
@@ -370,7 +370,7 @@ double mean_nll(const Model& model) {
 }
 
 bool Trainer::is_solved(const SumModel& sum) {
-    const double residual = largest(std::array{sum.residuals().targets, sum.residuals().samples});
+    const double residual = sum.residuals().worst();
     if (residual <= ConjugateGradients::max_residual) return true;
     warnings_.push_back(format("the sum of %zu kernels is not solved, with a residual of %.2g where at most %g is "
                                "accepted: the model is one member alone",
@@ -378,12 +378,22 @@ bool Trainer::is_solved(const SumModel& sum) {
     return false;
 }
 
-// A sum or a single member, by their scores. The member's model is made to be scored, and anew where it is taken: it
-// does not stand beside the sum, which needs the memory.
+// The member's score; its trie is built for held-out rows alone.
+double Trainer::nll_of_member() {
+    const std::array members{size_t{0}};
+    const std::array weights{1.0};
+    if (data_.held_out.rows() > 0) return mean_nll(assemble(members, weights, Features::keep).model);
+    LeaveOneOutScore score(data_.training.rows(), context_);
+    scored_rows(*candidates_[0], 1, score);
+    return score.total(spread_.scale, data_.training.target.span(), context_).mean_nll;
+}
+
+// Takes a sum or a single member, by their scores. The member's trie does not stand beside the sum, which needs the
+// memory.
 FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
     const uint64_t alone = evaluations_alone(evaluations);
     time("searching", [&] { find_candidates(1, static_cast<int>(alone)); });
-    const double nll_alone = mean_nll(assemble(std::array{size_t{0}}, std::array{1.0}, Features::keep).model);
+    const double nll_alone = nll_of_member();
     const uint64_t spent = candidates_[0]->found.evaluations;
     {
         FitResult sum = fit_sum(sum_members, evaluations - alone);
@@ -418,10 +428,10 @@ FitResult Trainer::fit() {
     if (options_.combine == Combine::boosted)
         result = fit_boosted(evaluations);
     else if (options_.combine == Combine::kernel_sum) {
-        if (options_.members > 0 && members < SumTraining::least_members)
+        if (options_.members > 0 && members < SumTraining::min_members)
             warnings_.push_back(format("a sum has %d members at least, not %d: %d are trained",
-                                       SumTraining::least_members, members, SumTraining::least_members));
-        result = fit_solved_sum(std::max(members, SumTraining::least_members), evaluations);
+                                       SumTraining::min_members, members, SumTraining::min_members));
+        result = fit_solved_sum(std::max(members, SumTraining::min_members), evaluations);
     } else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
         result = fit_better(members, evaluations);
     else

@@ -10,10 +10,10 @@ namespace btml::gp {
 namespace {
 
 constexpr size_t rows_between_polls = size_t{1} << 16;
-constexpr size_t greatest_order = 64, levels_between_fits = 4, patience = 12;
+constexpr size_t max_order = 64, levels_between_fits = 4, patience = 12;
 constexpr int evaluations_of_fit = 12;
 constexpr double trial_shares[] = {0.4, 0.1};
-constexpr double least_gain = 0.5; // nats
+constexpr double min_gain = 0.5; // nats
 
 // Rows with equal strings as one observation, for the likelihood.
 struct Groups {
@@ -39,8 +39,8 @@ struct Groups {
 
 class GreedyOrder {
   public:
-    GreedyOrder(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> allowed,
-                double least_noise, EvaluationBudget& budget, RunContext& context);
+    GreedyOrder(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> allowed, double min_noise,
+                EvaluationBudget& budget, RunContext& context);
 
     OrderedKernel choose();
 
@@ -62,7 +62,7 @@ class GreedyOrder {
     const Encoding& encoding_;
     const DistinctRows& data_;
     const std::span<const uint16_t> allowed_;
-    const double least_noise_;
+    const double min_noise_;
     EvaluationBudget& budget_;
     RunContext& context_;
     RowSorter sorter_;
@@ -73,11 +73,11 @@ class GreedyOrder {
 };
 
 GreedyOrder::GreedyOrder(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> allowed,
-                         double least_noise, EvaluationBudget& budget, RunContext& context)
+                         double min_noise, EvaluationBudget& budget, RunContext& context)
     : encoding_(encoding),
       data_(rows),
       allowed_(allowed),
-      least_noise_(least_noise),
+      min_noise_(min_noise),
       budget_(budget),
       context_(context),
       sorter_(rows.rows, context),
@@ -92,7 +92,7 @@ GreedyOrder::GreedyOrder(const Encoding& encoding, const DistinctRows& rows, std
         weights += 1;
     }
     const double variance = (squares_ + observations.residual) / std::max(1.0, weights + observations.merged);
-    current_.kernel.noise = std::max(variance, 2 * least_noise_);
+    current_.kernel.noise = std::max(variance, 2 * min_noise_);
     group({});
     current_.negative_log_likelihood =
         negative_log_likelihood(groups_.common.span(), groups_.observations, current_.kernel, context_);
@@ -145,7 +145,7 @@ void GreedyOrder::try_feature(uint16_t feature, Trial& best) {
     for (const double share : trial_shares) {
         if (budget_.left(rows()) == 0) return;
         kernel.weights.back() = share * current_.kernel.noise;
-        kernel.noise = std::max((1 - share) * current_.kernel.noise, least_noise_);
+        kernel.noise = std::max((1 - share) * current_.kernel.noise, min_noise_);
         const double value = negative_log_likelihood(groups_.common.span(), groups_.observations, kernel, context_);
         budget_.spend(1, rows());
         if (value < best.value) best = {value, feature, kernel.weights.back(), kernel.noise};
@@ -174,7 +174,7 @@ void GreedyOrder::fit() {
     const int evaluations = budget_.most(evaluations_of_fit, rows());
     if (evaluations == 0) return;
     group({});
-    const KernelLimits limits{.noise = {}, .signal = {}, .least_noise = least_noise_};
+    const KernelLimits limits{.noise = {}, .signal = {}, .min_noise = min_noise_};
     KernelFit fit =
         fit_kernel(groups_.common.span(), groups_.observations, current_.kernel, limits, evaluations, context_);
     budget_.spend(static_cast<uint64_t>(fit.evaluations), rows());
@@ -184,12 +184,12 @@ void GreedyOrder::fit() {
 
 OrderedKernel GreedyOrder::choose() {
     OrderedKernel best = current_;
-    while (current_.order.size() < std::min(greatest_order, best.order.size() + patience)) {
+    while (current_.order.size() < std::min(max_order, best.order.size() + patience)) {
         const Trial trial = best_step();
         if (!std::isfinite(trial.value)) break;
         take(trial);
         if (current_.order.size() % levels_between_fits == 0) fit();
-        if (current_.negative_log_likelihood < best.negative_log_likelihood - least_gain) best = current_;
+        if (current_.negative_log_likelihood < best.negative_log_likelihood - min_gain) best = current_;
     }
     return best;
 }
@@ -197,8 +197,8 @@ OrderedKernel GreedyOrder::choose() {
 } // namespace
 
 OrderedKernel choose_order(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> allowed,
-                           double least_noise, EvaluationBudget& budget, RunContext& context) {
-    return GreedyOrder(encoding, rows, allowed, least_noise, budget, context).choose();
+                           double min_noise, EvaluationBudget& budget, RunContext& context) {
+    return GreedyOrder(encoding, rows, allowed, min_noise, budget, context).choose();
 }
 
 } // namespace btml::gp

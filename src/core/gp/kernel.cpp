@@ -5,7 +5,7 @@
 namespace btml::gp {
 
 // Far enough from the ends of the double range that products of a few variances stay within it.
-static constexpr double least_noise = 1e-50, most_variance = 1e50;
+static constexpr double min_noise = 1e-50, max_variance = 1e50;
 
 double Kernel::signal() const {
     return covariances().back();
@@ -19,19 +19,19 @@ std::vector<double> Kernel::covariances() const {
 }
 
 void Kernel::validate() const {
-    if (levels() > most_levels)
+    if (levels() > max_levels)
         throw Error(ErrorCode::limit_exceeded,
-                    format("a bit order has at most %zu levels, this one has %zu", most_levels, levels()));
-    if (!(noise >= least_noise && noise <= most_variance))
+                    format("a bit order has at most %zu levels, this one has %zu", max_levels, levels()));
+    if (!(noise >= min_noise && noise <= max_variance))
         throw Error(ErrorCode::invalid_argument, format("invalid noise variance %g", noise), {},
-                    format("It is a number from %g to %g.", least_noise, most_variance));
+                    format("It is a number from %g to %g.", min_noise, max_variance));
     for (const double weight : weights)
-        if (!(weight >= 0 && weight <= most_variance))
+        if (!(weight >= 0 && weight <= max_variance))
             throw Error(ErrorCode::invalid_argument, format("invalid kernel weight %g", weight), {},
-                        format("A weight is a number from 0 to %g.", most_variance));
-    if (signal() > most_variance)
+                        format("A weight is a number from 0 to %g.", max_variance));
+    if (signal() > max_variance)
         throw Error(ErrorCode::invalid_argument, format("invalid signal variance %g", signal()), {},
-                    format("The kernel's weights add up to at most %g.", most_variance));
+                    format("The kernel's weights add up to at most %g.", max_variance));
 }
 
 void encode(const Kernel& kernel, Writer& writer) {

@@ -8,7 +8,7 @@
 
 namespace btml::gp {
 
-inline constexpr size_t most_levels = 32767;
+inline constexpr size_t max_levels = 32767;
 
 struct Kernel {
     std::vector<double> weights; // w_1 … w_q ≥ 0, one per level of the bit order
@@ -19,7 +19,7 @@ struct Kernel {
     double signal() const;
     // c_0 = 0, c_1 … c_q.
     std::vector<double> covariances() const;
-    // Error invalid_argument, or limit_exceeded beyond most_levels, naming the value and what is valid.
+    // Error invalid_argument, or limit_exceeded beyond max_levels, naming the value and what is valid.
     void validate() const;
 };
 

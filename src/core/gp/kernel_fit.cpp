@@ -18,7 +18,7 @@ class Parameters {
     std::vector<double> of(const Kernel& kernel) const {
         std::vector<double> x;
         for (const double weight : kernel.weights) x.push_back(logarithm(weight));
-        if (!limits_.noise) x.push_back(logarithm(kernel.noise - limits_.least_noise));
+        if (!limits_.noise) x.push_back(logarithm(kernel.noise - limits_.min_noise));
         return x;
     }
 
@@ -29,7 +29,7 @@ class Parameters {
             const double factor = *limits_.signal / kernel.signal();
             for (double& weight : kernel.weights) weight *= factor;
         }
-        kernel.noise = limits_.noise ? *limits_.noise : limits_.least_noise + std::exp(clamped(x.back()));
+        kernel.noise = limits_.noise ? *limits_.noise : limits_.min_noise + std::exp(clamped(x.back()));
         return kernel;
     }
 
@@ -43,7 +43,7 @@ class Parameters {
         for (size_t level = 0; level < levels_; level++)
             gradient[level] = is_free(x[level]) ? kernel.weights[level] * (by_kernel.weights[level] - mean) : 0;
         if (!limits_.noise)
-            gradient.back() = is_free(x.back()) ? (kernel.noise - limits_.least_noise) * by_kernel.noise : 0;
+            gradient.back() = is_free(x.back()) ? (kernel.noise - limits_.min_noise) * by_kernel.noise : 0;
     }
 
   private:
@@ -61,7 +61,7 @@ class Parameters {
 
 KernelFit fit_kernel(std::span<const uint16_t> common, const Observations& sorted, const Kernel& start,
                      const KernelLimits& limits, int evaluations, RunContext& context) {
-    static constexpr double least_gain = 1e-6, longest_step = 3;
+    static constexpr double min_gain = 1e-6, longest_step = 3;
     const Parameters parameters(start.levels(), limits);
     LikelihoodGradient likelihood(context);
     Gradient by_kernel;
@@ -74,7 +74,7 @@ KernelFit fit_kernel(std::span<const uint16_t> common, const Observations& sorte
             parameters.differentiate(at, kernel, by_kernel, gradient);
             return value;
         },
-        evaluations, least_gain, longest_step);
+        evaluations, min_gain, longest_step);
     return {parameters.kernel(x), minimum.value, minimum.evaluations};
 }
 

@@ -10,7 +10,7 @@ namespace btml::gp {
 // What the user fixes, and the least noise to be learned; in units of the targets' variance.
 struct KernelLimits {
     std::optional<double> noise, signal;
-    double least_noise = 0;
+    double min_noise = 0;
 };
 
 struct KernelFit {

@@ -9,7 +9,7 @@
 namespace btml::gp {
 
 static constexpr size_t rows_of_a_part = 2048, rows_of_a_sum = 64;
-static constexpr double least_signal = 1e-12; // share of the whole below which a member says nothing
+static constexpr double min_signal = 1e-12; // share of the whole below which a member says nothing
 
 size_t parts_of(size_t rows) {
     return (rows + rows_of_a_part - 1) / rows_of_a_part;
@@ -53,7 +53,7 @@ KernelSum::KernelSum(std::vector<Member> members, std::span<const double> weight
       memory_(context.memory()) {
     for (size_t i = 0; i < weight.size(); i++) inverse_weight_[i] = static_cast<float>(1 / weight[i]);
     for (const Member& member : members_) {
-        most_nodes_ = std::max(most_nodes_, member.tree.nodes());
+        max_nodes_ = std::max(max_nodes_, member.tree.nodes());
         factors_.emplace_back(memory_, "kernel sum", member.tree.nodes());
     }
     allocate(space_);
@@ -64,9 +64,8 @@ KernelSum::KernelSum(std::vector<Member> members, std::span<const double> weight
 
 template <class C>
 void KernelSum::allocate(Workspace<C>& space) const {
-    for (int worker = 0; worker < team_.size(); worker++)
-        space.scratch.emplace_back(memory_, "kernel sum", most_nodes_);
-    for (size_t group = 0; group < std::min(most_groups, members_.size()); group++)
+    for (int worker = 0; worker < team_.size(); worker++) space.scratch.emplace_back(memory_, "kernel sum", max_nodes_);
+    for (size_t group = 0; group < std::min(max_groups, members_.size()); group++)
         space.sums.emplace_back(memory_, "kernel sum", rows());
 }
 
@@ -89,7 +88,7 @@ void KernelSum::set(std::vector<std::vector<double>> weights, double noise) {
     shares_ = 0;
     for (size_t m = 0; m < members_.size(); m++) {
         const double own = covariances_[m].back();
-        scales_[m] = own > least_signal && own > least_signal * all ? all / own : 0;
+        scales_[m] = own > min_signal && own > min_signal * all ? all / own : 0;
         if (scales_[m] > 0) shares_ += members_[m].share;
     }
     team_.for_each(members_.size(), [&](size_t m, int) {

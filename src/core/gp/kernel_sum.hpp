@@ -23,7 +23,7 @@ ColumnValues dot(ThreadTeam& team, const Block& a, const Block& b, Buffer<Column
 
 class KernelSum {
   public:
-    static constexpr size_t most_groups = 8;
+    static constexpr size_t max_groups = 8;
     struct Member {
         MemberTree tree;
         std::vector<double> weights; // w_1 … w_q ≥ 0
@@ -84,7 +84,7 @@ class KernelSum {
     std::vector<Buffer<float>> factors_; // of the preconditioner, per node
     ThreadTeam& team_;
     MemoryBudget& memory_;
-    size_t most_nodes_ = 0; // of a member's tree
+    size_t max_nodes_ = 0; // of a member's tree
     Workspace<Columns> space_;
     uint64_t passes_ = 0, version_ = 0;
 };

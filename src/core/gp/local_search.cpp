@@ -8,11 +8,11 @@ namespace btml::gp {
 
 namespace {
 
-constexpr double promising = 1, least_gain = 0.01; // nats
+constexpr double promising = 1, min_gain = 0.01; // nats
 constexpr int evaluations_of_trial = 4, evaluations_between = 8, evaluations_at_end = 30;
 constexpr int acceptances_between_fits = 8;
 constexpr size_t farthest_swap = 4;
-constexpr int most_idle_moves = 1000;
+constexpr int max_idle_moves = 1000;
 
 class LocalSearch {
   public:
@@ -124,7 +124,7 @@ void LocalSearch::consider(Candidate candidate) {
             value = fit.negative_log_likelihood;
         }
     }
-    if (!(value < best_.negative_log_likelihood - least_gain)) return;
+    if (!(value < best_.negative_log_likelihood - min_gain)) return;
     best_ = {std::move(candidate.order), std::move(kernel), value};
     evaluator_.accept();
     if (++acceptances_ % acceptances_between_fits == 0) fit(evaluations_between);
@@ -146,7 +146,7 @@ FoundOrder LocalSearch::improve(OrderedKernel start) {
     evaluator_.sort(best_.order, context_);
     evaluator_.accept();
     fit(evaluations_at_end);
-    for (int idle = 0; budget_.left(rows_) > evaluations_at_end && idle < most_idle_moves; idle++) {
+    for (int idle = 0; budget_.left(rows_) > evaluations_at_end && idle < max_idle_moves; idle++) {
         context_.progress("bit order", budget_.spent(), budget_.spent() + budget_.left(rows_));
         context_.poll();
         std::optional<Candidate> candidate = change();

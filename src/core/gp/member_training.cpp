@@ -26,7 +26,7 @@ Candidate MemberTraining::find(std::span<const double> target, size_t member, ui
     }();
     KernelLimits limits = limits_;
     if (limits.noise) *limits.noise /= unit;
-    limits.least_noise /= unit;
+    limits.min_noise /= unit;
     FoundOrder found =
         search_order(encoding, distinct, {options_.search, evaluations, limits, {}, seed, member}, context);
     found.kernel.noise *= unit;

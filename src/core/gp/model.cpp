@@ -82,10 +82,10 @@ Member decode_member(Reader& reader, const Model& model, RunContext& context) {
 }
 
 // The bytes of a member that has nothing in it.
-constexpr size_t least_member_bytes = 40;
+constexpr size_t min_member_bytes = 40;
 
 void decode_members(Reader& reader, Model& model, RunContext& context) {
-    const size_t count = reader.get_count(least_member_bytes);
+    const size_t count = reader.get_count(min_member_bytes);
     if (count == 0) corrupt_model("It has no members.");
     double total = 0;
     for (size_t m = 0; m < count; m++) {
@@ -113,13 +113,13 @@ void train_members(Model& model, std::vector<Untrained> members, RunContext& con
 }
 
 void decode_boosted(Reader& reader, Model& model, RunContext& context) {
-    static constexpr size_t most_members = 1000;
-    static constexpr double most_factor = 1e20;
+    static constexpr size_t max_members = 1000;
+    static constexpr double max_factor = 1e20;
     model.variance_factor = reader.get_finite();
-    if (!(model.variance_factor >= 0 && model.variance_factor <= most_factor))
+    if (!(model.variance_factor >= 0 && model.variance_factor <= max_factor))
         corrupt_model("The factor of its variances is out of range.");
-    const size_t count = reader.get_count(least_member_bytes);
-    if (count == 0 || count > most_members) corrupt_model(format("It has %zu members.", count));
+    const size_t count = reader.get_count(min_member_bytes);
+    if (count == 0 || count > max_members) corrupt_model(format("It has %zu members.", count));
     std::vector<Untrained> members;
     for (size_t m = 0; m < count; m++) {
         Encoding encoding = decode_encoding(reader, model);

@@ -6,14 +6,14 @@
 namespace btml::gp {
 
 static constexpr size_t rows_between_polls = size_t{1} << 18;
-static constexpr double least_weight = 1e-40, most_weight = 1e40;
+static constexpr double min_weight = 1e-40, max_weight = 1e40;
 
 void validate_observation(double target, double weight) {
     if (!std::isfinite(target))
         throw Error(ErrorCode::invalid_argument, format("a target of %g is not finite", target));
-    if (!(weight >= least_weight && weight <= most_weight))
+    if (!(weight >= min_weight && weight <= max_weight))
         throw Error(ErrorCode::invalid_argument, format("invalid weight %g", weight), {},
-                    format("A weight is a number from %g to %g.", least_weight, most_weight));
+                    format("A weight is a number from %g to %g.", min_weight, max_weight));
 }
 
 Observations make_observations(std::span<const double> target, std::span<const double> weight, RunContext& context) {

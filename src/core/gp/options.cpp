@@ -31,9 +31,9 @@ std::optional<double> get_optional(Reader& reader) {
 }
 
 void Options::validate() const {
-    static constexpr int most_members = 1000;
-    check("bits", std::to_string(bits), bits >= 0 && bits <= Encoding::most_value_bits, "NULL, and 1 to 30");
-    check("members", std::to_string(members), members >= 0 && members <= most_members, "NULL, and 1 to 1000");
+    static constexpr int max_members = 1000;
+    check("bits", std::to_string(bits), bits >= 0 && bits <= Encoding::max_value_bits, "NULL, and 1 to 30");
+    check("members", std::to_string(members), members >= 0 && members <= max_members, "NULL, and 1 to 1000");
     check("evaluations", std::to_string(evaluations), evaluations >= 0, "NULL, and 1 and more");
     if (noise)
         check("noise", shortest(*noise), *noise > 0 && *noise <= 1e6, "NULL, and greater than 0 and at most 1000000");

@@ -8,7 +8,7 @@
 
 namespace btml::gp {
 
-// How members make one model; automatic: the one with the better leave-one-out score.
+// How members make one model; automatic: the one that scores better, on held-out rows or leaving rows out.
 enum class Combine { automatic, mixture, kernel_sum, boosted };
 
 // How a member finds its bit order and weights. none: the features' bits in turn, weights and noise by gradient.

@@ -10,8 +10,8 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t most_greedy_rows = 65536;
-constexpr uint64_t least_evaluations = 16; // of a search worth the name
+constexpr size_t max_greedy_rows = 65536;
+constexpr uint64_t min_evaluations = 16; // of a search worth the name
 constexpr uint64_t streams_of_a_search = 4;
 
 std::vector<uint16_t> features_with_bits(const Encoding& encoding, const std::vector<uint16_t>& allowed) {
@@ -26,11 +26,11 @@ std::vector<uint16_t> features_with_bits(const Encoding& encoding, const std::ve
 FoundOrder fit_bits_in_turn(const Encoding& encoding, const DistinctRows& rows, const std::vector<uint16_t>& features,
                             const KernelLimits& limits, EvaluationBudget& budget, RunContext& context) {
     BitOrder order;
-    for (int bit = 0; bit <= Encoding::most_value_bits; bit++)
+    for (int bit = 0; bit <= Encoding::max_value_bits; bit++)
         for (const uint16_t feature : features)
             if (bit < encoding.features()[feature].bits()) order.push_back(feature);
     const double signal = limits.signal.value_or(0.9) / static_cast<double>(std::max<size_t>(1, order.size()));
-    Kernel start{std::vector<double>(order.size(), signal), limits.noise.value_or(limits.least_noise + 0.1)};
+    Kernel start{std::vector<double>(order.size(), signal), limits.noise.value_or(limits.min_noise + 0.1)};
     OrderEvaluator evaluator(encoding, rows, context);
     evaluator.sort(order, context);
     KernelFit fit = evaluator.fit(start, limits, std::numeric_limits<int>::max(), budget, context);
@@ -58,11 +58,10 @@ DistinctRows sample(const DistinctRows& rows, size_t count, RandomStream random,
 
 OrderedKernel greedy(const Encoding& encoding, const DistinctRows& rows, const std::vector<uint16_t>& features,
                      const OrderSearch& search, EvaluationBudget& budget, RunContext& context) {
-    const double least_noise = search.limits.noise.value_or(search.limits.least_noise);
-    if (rows.rows.rows <= most_greedy_rows) return choose_order(encoding, rows, features, least_noise, budget, context);
+    const double min_noise = search.limits.noise.value_or(search.limits.min_noise);
+    if (rows.rows.rows <= max_greedy_rows) return choose_order(encoding, rows, features, min_noise, budget, context);
     const RandomStream random(search.seed, streams_of_a_search * search.stream);
-    return choose_order(encoding, sample(rows, most_greedy_rows, random, context), features, least_noise, budget,
-                        context);
+    return choose_order(encoding, sample(rows, max_greedy_rows, random, context), features, min_noise, budget, context);
 }
 
 // A part of the evaluations that are left.
@@ -100,7 +99,7 @@ FoundOrder search_order(const Encoding& encoding, const DistinctRows& rows, cons
     const size_t count = rows.rows.rows;
     EvaluationBudget budget(std::max<uint64_t>(1, search.evaluations), count);
     const RandomStream random(search.seed, streams_of_a_search * search.stream + 1);
-    if (search.search == Search::none || features.empty() || search.evaluations < least_evaluations)
+    if (search.search == Search::none || features.empty() || search.evaluations < min_evaluations)
         return fit_bits_in_turn(encoding, rows, features, search.limits, budget, context);
     if (search.search == Search::bfgs)
         return search_thetas(encoding, rows, features, search.limits, random, budget, context);

@@ -10,8 +10,8 @@ namespace btml::gp {
 
 static constexpr size_t word_bits = 64;
 static constexpr size_t rows_between_polls = size_t{1} << 17;
-static constexpr int most_digit_bits = 11;
-static constexpr size_t least_counted = 48; // fewer words than this are sorted by insertion
+static constexpr int max_digit_bits = 11;
+static constexpr size_t min_counted = 48; // fewer words than this are sorted by insertion
 
 std::vector<uint16_t> bits_of_levels(const Encoding& encoding, const BitOrder& order) {
     std::vector<size_t> next;
@@ -80,7 +80,7 @@ const SortedRows& RowSorter::propose(std::span<const uint16_t> bits, RunContext&
     const size_t first =
         static_cast<size_t>(std::mismatch(bits.begin(), bits.end(), old.begin(), old.end()).first - bits.begin());
     // One more than the longest string: rows are sorted one by one.
-    size_t last = most_levels + 1;
+    size_t last = max_levels + 1;
     if (bits.size() == old.size()) {
         size_t end = bits.size();
         while (end > first && bits[end - 1] == old[end - 1]) end--;
@@ -168,7 +168,7 @@ void RowSorter::sort_items(size_t begin, size_t end, size_t level, RunContext& c
 
 // Stable; by the highest bits that differ first, in digits so wide that few items remain together.
 void RowSorter::sort_words(size_t begin, size_t end, RunContext& context) {
-    if (end - begin < least_counted) {
+    if (end - begin < min_counted) {
         for (size_t i = begin + 1; i < end; i++) {
             const Item item = items_[i];
             size_t place = i;
@@ -182,7 +182,7 @@ void RowSorter::sort_words(size_t begin, size_t end, RunContext& context) {
     for (size_t i = begin; i < end; i++) differing |= items_[i].word ^ items_[begin].word;
     const int varying = std::bit_width(differing);
     if (varying == 0) return;
-    const int width = std::min({varying, most_digit_bits, static_cast<int>(std::bit_width(end - begin)) - 3});
+    const int width = std::min({varying, max_digit_bits, static_cast<int>(std::bit_width(end - begin)) - 3});
     const int shift = varying - width;
     const uint64_t mask = (uint64_t{1} << width) - 1;
     std::vector<uint32_t> places(mask + 2, 0);

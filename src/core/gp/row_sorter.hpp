@@ -58,7 +58,7 @@ class RowSorter {
     // Keeps a reference to the rows; 50 bytes each besides. At most 2^32 − 2 rows.
     RowSorter(const BitRows& rows, RunContext& context);
 
-    // Sorts by the strings of these bits, at most most_levels. Against the accepted order, levels before the first
+    // Sorts by the strings of these bits, at most max_levels. Against the accepted order, levels before the first
     // difference are kept, and so are those after the last one if the levels between hold the same bits in another
     // sequence. The result is valid until the next call.
     const SortedRows& propose(std::span<const uint16_t> bits, RunContext& context);

@@ -1,12 +1,12 @@
 #include "core/gp/small_cholesky.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace btml::gp {
 
-static constexpr double least_pivot = 1e-13; // over the diagonal element
+// Rounding may leave so much of a pivot that is 0, over the diagonal element.
+static constexpr double min_pivot = 1e-13;
 
 SmallCholesky::SmallCholesky(std::vector<double> matrix, size_t size) : factor_(std::move(matrix)), size_(size) {
     for (size_t j = 0; j < size; j++) {
@@ -14,14 +14,14 @@ SmallCholesky::SmallCholesky(std::vector<double> matrix, size_t size) : factor_(
         const double diagonal = above[j];
         double pivot = diagonal;
         for (size_t k = 0; k < j; k++) pivot -= above[k] * above[k];
-        const bool depends = !(pivot > least_pivot * diagonal);
-        const double root = std::sqrt(depends ? std::max(diagonal, std::numeric_limits<double>::min()) : pivot);
+        const bool depends = !(pivot > min_pivot * diagonal);
+        const double root = depends ? std::numeric_limits<double>::infinity() : std::sqrt(pivot);
         factor_[j * size + j] = root;
         for (size_t i = j + 1; i < size; i++) {
             double* const row = factor_.data() + i * size;
             double value = row[j];
             for (size_t k = 0; k < j; k++) value -= row[k] * above[k];
-            row[j] = depends ? 0 : value / root;
+            row[j] = value / root;
         }
     }
 }

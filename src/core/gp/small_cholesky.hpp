@@ -1,4 +1,4 @@
-// The Cholesky factor of a small symmetric matrix, for sixteen right-hand sides at once.
+// Holds the Cholesky factor of a small symmetric matrix, and solves for sixteen right-hand sides at once.
 #pragma once
 
 #include "core/gp/columns.hpp"
@@ -9,8 +9,8 @@ namespace btml::gp {
 
 class SmallCholesky {
   public:
-    // Of size × size numbers, row by row; the lower triangle is read. Where rounding leaves nothing of a pivot, the
-    // row and the column beyond the diagonal count as 0.
+    // Factors size × size numbers, row by row, of which it reads the lower triangle. The matrix may be singular: a row
+    // that depends on those above gets an infinite pivot, so that its part of every solution is 0.
     SmallCholesky(std::vector<double> matrix, size_t size);
 
     size_t size() const noexcept { return size_; }

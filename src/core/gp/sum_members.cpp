@@ -12,8 +12,8 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t most_sample_rows = 16384;
-constexpr double least_share_of_features = 0.6;
+constexpr size_t max_sample_rows = 16384;
+constexpr double min_share_of_features = 0.6;
 constexpr int evaluations_of_fit = 40;
 constexpr double preference = 3; // for members that fit well, in the preconditioner
 
@@ -33,7 +33,7 @@ std::vector<uint16_t> choose_features(const Encoding& encoding, uint64_t seed, s
         if (encoding.features()[f].bits() > 0) usable.push_back(static_cast<uint16_t>(f));
     if (usable.empty()) return usable;
     const size_t least = std::max<size_t>(
-        1, static_cast<size_t>(std::lround(least_share_of_features * static_cast<double>(usable.size()))));
+        1, static_cast<size_t>(std::lround(min_share_of_features * static_cast<double>(usable.size()))));
     const size_t count = least + random.below(usable.size() - least + 1);
     std::vector<uint16_t> features;
     for (const uint32_t i : choose(count, usable.size(), random)) features.push_back(usable[i]);
@@ -43,13 +43,13 @@ std::vector<uint16_t> choose_features(const Encoding& encoding, uint64_t seed, s
 class MemberSearch {
   public:
     MemberSearch(const Encoding& encoding, std::span<const FeatureView> features, const Observations& observations,
-                 uint64_t seed, double least_noise)
+                 uint64_t seed, double min_noise)
         : encoding_(encoding),
           features_(features),
           observations_(observations),
           seed_(seed),
-          sample_rows_(std::min(observations.size(), most_sample_rows)),
-          least_noise_(std::max(least_noise, mean_weight(observations) / static_cast<double>(sample_rows_))) {}
+          sample_rows_(std::min(observations.size(), max_sample_rows)),
+          min_noise_(std::max(min_noise, mean_weight(observations) / static_cast<double>(sample_rows_))) {}
 
     // An upper bound of what one search needs.
     uint64_t bytes() const {
@@ -68,7 +68,7 @@ class MemberSearch {
     const Observations& observations_;
     const uint64_t seed_;
     const size_t sample_rows_;
-    const double least_noise_;
+    const double min_noise_;
 };
 
 DistinctRows MemberSearch::sample(const Encoding& encoding, size_t member, RunContext& context) const {
@@ -97,11 +97,11 @@ OrderedKernel MemberSearch::search(size_t member, EvaluationBudget& budget, RunC
     const Encoding encoding = encoding_of_member(encoding_, seed_, member);
     const DistinctRows rows = sample(encoding, member, context);
     OrderedKernel found =
-        choose_order(encoding, rows, choose_features(encoding, seed_, member), least_noise_, budget, context);
+        choose_order(encoding, rows, choose_features(encoding, seed_, member), min_noise_, budget, context);
     if (budget.left(sample_rows_) == 0) return found;
     OrderEvaluator evaluator(encoding, rows, context);
     evaluator.sort(found.order, context);
-    const KernelLimits limits{.noise = {}, .signal = {}, .least_noise = least_noise_};
+    const KernelLimits limits{.noise = {}, .signal = {}, .min_noise = min_noise_};
     KernelFit fit = evaluator.fit(found.kernel, limits, evaluations_of_fit, budget, context);
     found.kernel = std::move(fit.kernel);
     found.negative_log_likelihood = fit.negative_log_likelihood;
@@ -126,9 +126,9 @@ double mean_weight(const Observations& observations) {
 
 SumMembers choose_members(const Encoding& encoding, std::span<const FeatureView> features,
                           const Observations& observations, const SumTraining& training, uint64_t evaluations,
-                          double least_noise, ThreadTeam& team, RunContext& context) {
+                          double min_noise, ThreadTeam& team, RunContext& context) {
     const auto count = static_cast<size_t>(training.members);
-    const MemberSearch search(encoding, features, observations, training.seed, least_noise);
+    const MemberSearch search(encoding, features, observations, training.seed, min_noise);
     std::vector<OrderedKernel> found(count);
     std::vector<uint64_t> spent(count);
     {

@@ -18,9 +18,9 @@ MemberTree make_tree(const Encoding& encoding, std::span<const FeatureView> feat
 
 double mean_weight(const Observations& observations);
 
-// With at most `evaluations` of all rows; their noise is at least `least_noise`.
+// With at most `evaluations` of all rows; their noise is at least `min_noise`.
 SumMembers choose_members(const Encoding& encoding, std::span<const FeatureView> features,
                           const Observations& observations, const SumTraining& training, uint64_t evaluations,
-                          double least_noise, ThreadTeam& team, RunContext& context);
+                          double min_noise, ThreadTeam& team, RunContext& context);
 
 } // namespace btml::gp

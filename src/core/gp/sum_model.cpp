@@ -2,12 +2,17 @@
 
 #include "core/base/clones.hpp"
 #include "core/base/rng.hpp"
+#include "core/gp/conjugate_gradients.hpp"
 
 #include <bit>
 
 namespace btml::gp {
 
 static constexpr size_t rows_between_polls = size_t{1} << 14;
+
+double SumResiduals::worst() const {
+    return largest(std::array{targets, samples});
+}
 
 Encoding encoding_of_member(const Encoding& encoding, uint64_t seed, size_t member) {
     std::vector<double> shifts;

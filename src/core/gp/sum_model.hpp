@@ -23,12 +23,15 @@ Encoding encoding_of_member(const Encoding& encoding, uint64_t seed, size_t memb
 // targets, and the worst of the samples'.
 struct SumResiduals {
     double targets = 0, samples = 0;
+
+    // Returns infinity where one is no number.
+    double worst() const;
 };
 
 class SumModel {
   public:
     // Fewer rows than this.
-    static constexpr size_t most_rows = size_t{1} << 30;
+    static constexpr size_t max_rows = size_t{1} << 30;
     // Right-hand sides of the first block of solutions: the targets, then samples. Of the second, which has only
     // samples, the last one is not used.
     static constexpr size_t samples = 2 * Columns::count - 2, samples_of_first = Columns::count - 1;

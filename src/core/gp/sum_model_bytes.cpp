@@ -5,8 +5,8 @@
 
 namespace btml::gp {
 
-static constexpr size_t rows_between_polls = size_t{1} << 14, most_members = 1000;
-static constexpr double most_calibration = 1e6;
+static constexpr size_t rows_between_polls = size_t{1} << 14, max_members = 1000;
+static constexpr double max_calibration = 1e6;
 
 static float get_finite_float(Reader& reader) {
     const float value = std::bit_cast<float>(reader.get<uint32_t>());
@@ -53,19 +53,19 @@ void SumModel::encode(Writer& writer) const {
 SumModel SumModel::decode(Reader& reader, RunContext& context) {
     const auto seed = reader.get<uint64_t>();
     const double noise = reader.get_finite(), calibration = reader.get_finite();
-    if (!(calibration > 0 && calibration <= most_calibration)) corrupt_model("Its calibration is out of range.");
+    if (!(calibration > 0 && calibration <= max_calibration)) corrupt_model("Its calibration is out of range.");
     const SumResiduals residuals{reader.get_finite(), reader.get_finite()};
     if (!(residuals.targets >= 0 && residuals.samples >= 0)) corrupt_model("A residual is negative.");
     Encoding encoding = Encoding::decode(reader);
     for (const FeatureBits& feature : encoding.features())
         if (feature.shift) corrupt_model("A feature of its kernel sum has a shift.");
     std::vector<Member> members(reader.get_count(sizeof(uint32_t)));
-    if (members.empty() || members.size() > most_members)
+    if (members.empty() || members.size() > max_members)
         corrupt_model(format("It is a sum of %zu kernels.", members.size()));
     for (Member& member : members) member = get_member(reader, encoding, noise);
     TrainingColumns columns = decode_training_columns(reader, encoding, context);
     const size_t rows = columns.rows();
-    if (rows == 0 || rows >= most_rows) corrupt_model(format("It has %zu points.", rows));
+    if (rows == 0 || rows >= max_rows) corrupt_model(format("It has %zu points.", rows));
     if (reader.remaining() / ((1 + samples) * sizeof(float)) < rows) corrupt_model("It ends before its solutions.");
     Block first(context.memory(), "solutions of a model", rows), second(context.memory(), "solutions of a model", rows);
     for (size_t i = 0; i < rows; i++) {

@@ -26,7 +26,7 @@ TrainingColumns with_points(const TrainingColumns& rows, std::span<const double>
     return all;
 }
 
-// Sixteen independent draws of a member's process are added to y, by row.
+// Sixteen independent draws of a member's Gaussian process are added to y, by row.
 void add_draws(const MemberTree& tree, const Covariances& c, uint64_t seed, uint64_t stream, Block& values, Block& y) {
     values.resize(tree.nodes());
     const auto go_down = [&](size_t node, size_t level_above, const Columns& above) {
@@ -82,8 +82,10 @@ void SumSampler::solve(uint64_t seed, uint64_t block) {
                 sample_[i][column] +
                 static_cast<float>(deviation * random_normal(seed, stream + members, i * Columns::count + column));
     }
-    solver_.solve(observations, solution, ConjugateGradients::model_tolerance, ConjugateGradients::model_passes,
-                  context_);
+    residuals_ = solver_
+                     .solve(observations, solution, ConjugateGradients::model_tolerance,
+                            ConjugateGradients::model_passes, context_)
+                     .residuals;
     solution.resize(all_.rows());
     std::fill(solution.begin() + rows, solution.end(), Columns{});
     all_.multiply(solution, product_);
@@ -92,9 +94,23 @@ void SumSampler::solve(uint64_t seed, uint64_t block) {
     block_ = block;
 }
 
+void SumSampler::require_solved(uint64_t draw) const {
+    const double residual = residuals_[draw % Columns::count];
+    if (residual <= ConjugateGradients::max_residual) return;
+    throw Error(ErrorCode::limit_exceeded,
+                format("draw %llu of the sum of %zu kernels is not solved, with a residual of %.2g where at most %g is "
+                       "accepted",
+                       static_cast<unsigned long long>(draw) + 1, parts_.members.size(), residual,
+                       ConjugateGradients::max_residual),
+                {},
+                "Fit the model anew with btml.gp_fit, with more noise or with combine => 'mixture', whose draws are "
+                "exact.");
+}
+
 void SumSampler::draw(uint64_t seed, uint64_t draw, std::span<double> values) {
     const uint64_t block = draw / Columns::count;
     if (block != block_ || seed != seed_) solve(seed, block);
+    require_solved(draw);
     const double factor = std::sqrt(parts_.calibration);
     for (size_t p = 0; p < points(); p++)
         values[p] = means_[p] + factor * static_cast<double>(sample_[observed_.rows() + p][draw % Columns::count]);

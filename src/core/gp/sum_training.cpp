@@ -13,11 +13,11 @@ namespace btml::gp {
 namespace {
 
 // Below this noise systems take the longer to solve, and data in which it is less have not been met.
-constexpr double least_noise_of_sums = 1e-4;
+constexpr double min_noise_of_sums = 1e-4;
 constexpr int weight_steps = 10;
-constexpr uint64_t passes_of_iterations = 50;          // in a step
-constexpr double unsolved = 0.5;                       // residual
-constexpr double least_factor = 0.25, most_factor = 2; // of a variance in one step
+constexpr uint64_t passes_of_iterations = 50;       // in a step
+constexpr double unsolved = 0.5;                    // residual
+constexpr double min_factor = 0.25, max_factor = 2; // of a variance in one step
 constexpr uint64_t evaluations_of_a_pass = 2;
 
 class SumTrainer {
@@ -58,11 +58,11 @@ class SumTrainer {
     Block right_, first_, second_;
     Buffer<float> errors_;
     SumResiduals residuals_;
-    double least_noise_;
+    double min_noise_;
 };
 
-double least_noise_of(const SumTraining& training, const Observations& observations) {
-    const double share = std::max(least_noise_of_sums, 1 / static_cast<double>(observations.size()));
+double min_noise_of(const SumTraining& training, const Observations& observations) {
+    const double share = std::max(min_noise_of_sums, 1 / static_cast<double>(observations.size()));
     return training.noise.value_or(mean_weight(observations) * share);
 }
 
@@ -73,13 +73,13 @@ SumTrainer::SumTrainer(const Observations& observations, const SumTraining& trai
       context_(context),
       evaluations_(members.evaluations),
       sum_(std::move(members.members), observations.weight.span(),
-           training.noise.value_or(std::max(members.noise, least_noise_of(training, observations))), team, context),
+           training.noise.value_or(std::max(members.noise, min_noise_of(training, observations))), team, context),
       solver_(sum_, context),
       right_(context.memory(), "solutions of a kernel sum", sum_.rows()),
       first_(context.memory(), "solutions of a kernel sum", sum_.rows(), Columns{}),
       second_(context.memory(), "solutions of a kernel sum"),
       errors_(context.memory(), "solutions of a kernel sum"),
-      least_noise_(least_noise_of(training, observations)) {
+      min_noise_(min_noise_of(training, observations)) {
     if (!training_.signal) return;
     std::vector<std::vector<double>> weights;
     for (const KernelSum::Member& member : sum_.members()) weights.push_back(member.weights);
@@ -113,7 +113,7 @@ void SumTrainer::learn_weights() {
 }
 
 double factor(double data, double expected) {
-    return std::clamp(std::sqrt(data / std::max(expected, 1e-30)), least_factor, most_factor);
+    return std::clamp(std::sqrt(data / std::max(expected, 1e-30)), min_factor, max_factor);
 }
 
 // For α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·√(α'Aα / tr K⁻¹A), and E[β'Aβ] = tr K⁻¹A for
@@ -146,7 +146,7 @@ double SumTrainer::learned_noise(bool may_fall) const {
             expected += share * first_[i][column] * first_[i][column] / (Columns::count - 1);
     }
     const double change = factor(data, expected);
-    return std::max(least_noise_, sum_.noise() * (may_fall ? change : std::max(1.0, change)));
+    return std::max(min_noise_, sum_.noise() * (may_fall ? change : std::max(1.0, change)));
 }
 
 // The targets' solution goes on from the last step's; the samples are new ones.
@@ -177,22 +177,22 @@ ColumnValues SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block&
 
 } // namespace
 
-uint64_t default_evaluations(size_t rows) {
-    constexpr double row_evaluations = 2.6e9, least = 2000;
-    return static_cast<uint64_t>(std::max(least, row_evaluations / static_cast<double>(std::max<size_t>(1, rows))));
+uint64_t default_evaluations(size_t rows, uint64_t max) {
+    constexpr uint64_t row_evaluations = 2'600'000'000, min = 2000;
+    return std::clamp(row_evaluations / std::max<size_t>(1, rows), min, max);
 }
 
 int members_within(uint64_t evaluations) {
     const auto members = static_cast<int>(
-        std::min<uint64_t>(SumTraining::most_members, evaluations / SumTraining::evaluations_per_member));
-    return members < SumTraining::least_members ? 0 : members;
+        std::min<uint64_t>(SumTraining::max_members, evaluations / SumTraining::evaluations_per_member));
+    return members < SumTraining::min_members ? 0 : members;
 }
 
 uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads) {
     const auto members = static_cast<uint64_t>(training.members), workers = static_cast<uint64_t>(std::max(1, threads));
     const uint64_t block = sizeof(Columns), nodes = 2, blocks_of_trainer = 4;
     const uint64_t learning =
-        block * (KernelSum::most_groups + ConjugateGradients::blocks(rows) + blocks_of_trainer + workers * nodes) +
+        block * (KernelSum::max_groups + ConjugateGradients::blocks(rows) + blocks_of_trainer + workers * nodes) +
         members * (4 + nodes * (6 + 4)) + 32;
     const uint64_t key = 8 * ((encoding.bits() + 63) / 64), values = 70;
     const uint64_t model =
@@ -202,9 +202,9 @@ uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, s
 
 TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
                      SumTraining training, RunContext& context) {
-    if (observations.size() >= SumModel::most_rows)
+    if (observations.size() >= SumModel::max_rows)
         throw Error(ErrorCode::limit_exceeded, format("a kernel sum has less than %zu rows, this one has %zu",
-                                                      SumModel::most_rows, observations.size()));
+                                                      SumModel::max_rows, observations.size()));
     context.memory().require(training_bytes(training, encoding, observations.size(), context.threads()),
                              "a sum of kernels");
     ThreadTeam team(context, training.members);
@@ -246,6 +246,17 @@ TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> feat
     return {SumModel(std::move(parts), context), score, evaluations};
 }
 
+static void require_solved(const SumResiduals& residuals, size_t members) {
+    const double residual = residuals.worst();
+    if (residual <= ConjugateGradients::max_residual) return;
+    throw Error(ErrorCode::limit_exceeded,
+                format("the sum of %zu kernels is not solved after the change, with a residual of %.2g where at most "
+                       "%g is accepted",
+                       members, residual, ConjugateGradients::max_residual),
+                "Kernels and noise stay those of the fit, and do not suit these observations.",
+                "Fit the model anew to all rows with btml.gp_fit.");
+}
+
 SumModel solve_again(SumModel::Parts parts, RunContext& context) {
     const SumTraining training{
         static_cast<int>(parts.members.size()), std::numeric_limits<uint64_t>::max(), parts.noise, {}, parts.seed};
@@ -264,6 +275,7 @@ SumModel solve_again(SumModel::Parts parts, RunContext& context) {
         SumTrainer trainer(observations, training, std::move(members), team, context);
         trainer.solve();
         parts.residuals = trainer.residuals();
+        require_solved(parts.residuals, parts.members.size());
         parts.first = std::move(trainer.first());
         parts.second = std::move(trainer.second());
     }

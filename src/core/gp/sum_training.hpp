@@ -13,8 +13,9 @@
 namespace btml::gp {
 
 struct SumTraining {
-    static constexpr int most_members = 40, least_members = 4;
+    static constexpr int max_members = 40, min_members = 4;
     static constexpr uint64_t evaluations_per_member = 2500;
+    static constexpr uint64_t max_default_evaluations = 120000;
 
     int members; // at least 1
     // Of the likelihood of all rows: greedy orders on samples in proportion, a pass of sixteen columns as two. At least
@@ -25,9 +26,10 @@ struct SumTraining {
     uint64_t seed;
 };
 
-// Unless the user says otherwise: about as many as keep a training within minutes, at least 2,000.
-uint64_t default_evaluations(size_t rows);
-// Members that so many evaluations serve, at most most_members; 0 where they are too few for a sum.
+// Returns the evaluations unless the user says otherwise: about as many as keep a training within minutes, from 2,000
+// to `max`, beyond which searches find nothing better.
+uint64_t default_evaluations(size_t rows, uint64_t max = SumTraining::max_default_evaluations);
+// Members that so many evaluations serve, at most max_members; 0 where they are too few for a sum.
 int members_within(uint64_t evaluations);
 
 struct TrainedSum {
@@ -40,13 +42,14 @@ struct TrainedSum {
 // member, or what the model holds.
 uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads);
 
-// `encoding` of the features, without shifts. Errors: limit_exceeded beyond SumModel::most_rows, memory_limit before
+// `encoding` of the features, without shifts. Errors: limit_exceeded beyond SumModel::max_rows, memory_limit before
 // the work starts. Uses context.threads(); the result does not depend on how many there are.
 TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
                      SumTraining training, RunContext& context);
 
-// The model of these rows with the same kernels, noise and calibration: new solutions as at the end of a training, from
-// nothing, with no limit of evaluations. Memory as for training.
+// Makes the model of these rows with the same kernels, noise and calibration: it solves the systems as at the end of a
+// training, from nothing, with no limit of evaluations. Takes memory as training does. Error limit_exceeded where a
+// system is not solved to ConjugateGradients::max_residual.
 SumModel solve_again(SumModel::Parts parts, RunContext& context);
 
 } // namespace btml::gp

@@ -10,10 +10,10 @@ namespace btml::gp {
 
 namespace {
 
-constexpr uint64_t most_draws = 480, most_starts = 20; // as the paper's authors did
+constexpr uint64_t max_draws = 480, max_starts = 20; // as the paper's authors did
 constexpr double deepest_draw = 6, first_noise = 0.1;
-constexpr double least_theta = 1e-6, step_of_further_bits = 0.1;
-constexpr double least_gain = 1e-4, longest_step = 3;
+constexpr double min_theta = 1e-6, step_of_further_bits = 0.1;
+constexpr double min_gain = 1e-4, longest_step = 3;
 
 class ThetaSearch {
   public:
@@ -88,7 +88,7 @@ void ThetaSearch::sort(std::span<const double> x) {
         kernel_.weights[l] = theta - next;
         next = theta;
     }
-    kernel_.noise = limits_.noise ? *limits_.noise : limits_.least_noise + std::exp(x.back());
+    kernel_.noise = limits_.noise ? *limits_.noise : limits_.min_noise + std::exp(x.back());
     evaluator_.sort(order_, context_);
     evaluator_.accept();
 }
@@ -108,14 +108,14 @@ double ThetaSearch::evaluate(std::span<const double> x, std::span<double> gradie
         gradient[falling_[l]] = scale * std::exp(x[falling_[l]]) * (slope - before);
         before = slope;
     }
-    if (!limits_.noise) gradient.back() = (kernel_.noise - limits_.least_noise) * by_kernel_.noise;
+    if (!limits_.noise) gradient.back() = (kernel_.noise - limits_.min_noise) * by_kernel_.noise;
     if (value < best_.negative_log_likelihood) best_ = {order_, kernel_, value, 0};
     return value;
 }
 
 // Some of many, one after another with probabilities in proportion to their likelihoods.
 std::vector<ThetaSearch::Draw> ThetaSearch::draw_starts() {
-    const uint64_t draws = std::clamp<uint64_t>(budget_.left(rows_) / 4, 1, most_draws);
+    const uint64_t draws = std::clamp<uint64_t>(budget_.left(rows_) / 4, 1, max_draws);
     std::vector<Draw> drawn;
     Vector gradient(features_.size() + !limits_.noise);
     for (uint64_t i = 0; i < draws; i++) {
@@ -126,7 +126,7 @@ std::vector<ThetaSearch::Draw> ThetaSearch::draw_starts() {
         drawn.push_back({std::move(x), value, key});
     }
     std::stable_sort(drawn.begin(), drawn.end(), [](const Draw& a, const Draw& b) { return a.key > b.key; });
-    drawn.resize(std::min<size_t>(drawn.size(), most_starts));
+    drawn.resize(std::min<size_t>(drawn.size(), max_starts));
     return drawn;
 }
 
@@ -134,7 +134,7 @@ void ThetaSearch::descend(Vector x, uint64_t evaluations) {
     if (evaluations == 0) return;
     minimise(
         x, [&](std::span<const double> at, std::span<double> gradient) { return evaluate(at, gradient); },
-        static_cast<int>(std::min<uint64_t>(evaluations, std::numeric_limits<int>::max())), least_gain, longest_step);
+        static_cast<int>(std::min<uint64_t>(evaluations, std::numeric_limits<int>::max())), min_gain, longest_step);
 }
 
 FoundOrder ThetaSearch::search() {
@@ -150,17 +150,17 @@ ThetaSearch::Vector ThetaSearch::of(const FoundOrder& start) const {
     Vector x(features_.size(), 0.0);
     std::vector<bool> taken(features_.size(), false);
     double theta = start.kernel.signal();
-    double last = std::log(std::max(theta, least_theta));
+    double last = std::log(std::max(theta, min_theta));
     for (size_t l = 0; l < start.order.size(); l++) {
         size_t i = 0;
         while (taken[i] || features_[i] != start.order[l]) i++;
         taken[i] = true;
-        x[i] = last = std::min(last, std::log(std::max(theta, least_theta)));
+        x[i] = last = std::min(last, std::log(std::max(theta, min_theta)));
         theta -= start.kernel.weights[l];
     }
     for (size_t i = 0; i < x.size(); i++)
         if (!taken[i]) x[i] = last -= step_of_further_bits;
-    if (!limits_.noise) x.push_back(std::log(std::max(start.kernel.noise - limits_.least_noise, least_theta)));
+    if (!limits_.noise) x.push_back(std::log(std::max(start.kernel.noise - limits_.min_noise, min_theta)));
     return x;
 }
 

@@ -6,7 +6,7 @@ namespace btml::gp {
 
 // Beyond what any sum of valid weights reaches.
 static constexpr size_t strings_between_polls = size_t{1} << 15;
-static constexpr double least_weight = 1e-45, most_weight = 1e52;
+static constexpr double min_weight = 1e-45, max_weight = 1e52;
 
 static size_t key_bytes(size_t levels) {
     return (levels + 7) / 8;
@@ -58,7 +58,7 @@ Trie Trie::decode(Reader& reader, RunContext& context) {
         }
         const double weight = reader.get_finite(), mean = reader.get_finite();
         const auto rows = reader.get<uint32_t>();
-        if (!(weight >= least_weight && weight <= most_weight) || rows == 0)
+        if (!(weight >= min_weight && weight <= max_weight) || rows == 0)
             corrupt_model("The weight or number of the observations of a string is out of range.");
         last = trie.add_leaf(words.data(), mean, weight, rows);
     }

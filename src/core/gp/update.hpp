@@ -16,7 +16,8 @@ std::vector<size_t> features_outside(const Model& model, std::span<const double>
 // covariance 0 with every other. Errors: invalid_argument for a target that is not finite, a feature whose value no
 // training row can be compared with (a NULL or a category that none has), naming it, or an observation to remove that
 // cannot be in the model or, but for a mixture, is the only one; out_of_range for a target more than 1e15 standard
-// deviations from the mean of the training rows.
+// deviations from the mean of the training rows; limit_exceeded for a sum whose systems are not solved. After an error
+// the model is not to be used.
 bool insert(Model& model, std::span<const double> features, double target, RunContext& context);
 bool remove(Model& model, std::span<const double> features, double target, RunContext& context);
 
