@@ -1,4 +1,4 @@
-// JSON text, written field by field.
+// Writes JSON text field by field.
 #pragma once
 
 #include "core/base/buffer.hpp"
