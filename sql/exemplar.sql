@@ -82,6 +82,9 @@ FROM btml.exemplars('exemplar.point', 4, validation => 100, seed => 5);
 SELECT slot, id, members FROM btml.exemplars('SELECT n AS id, n AS a, CASE WHEN n > 90 THEN 2 ELSE 0 END AS weight FROM generate_series(1, 99) n', 1, passes => 2);
 -- However many they are, all others are in a sample that has room for them.
 SELECT count(*), sum(members), max(utility_std_error) AS std_error FROM btml.exemplars('SELECT n AS a, (n % 1000 = 0)::int AS weight FROM generate_series(1, 20000) n', 3, validation => 20);
+-- One sampled row alone has no standard error.
+SELECT count(*) FILTER (WHERE utility_std_error IS NULL) > 0 AS unknown, min(utility_std_error) > 0 AS known
+FROM generate_series(0, 19) seed, LATERAL btml.exemplars('SELECT n AS a, sqrt(n) AS y FROM generate_series(1, 6) n', 1, objective => 'prediction', target => 'y', validation => 2, length_scales => '{2}', signal => 1, noise => 0.01, seed => seed);
 -- A phantom exemplar serves rows too, so none is chosen near it; its members count for their nearest exemplar.
 SELECT slot, id, members, round(utility::numeric, 3) AS utility FROM btml.exemplars('SELECT n AS id, v AS a FROM unnest(''{0,0.1,-0.1,8,8.1}''::float8[]) WITH ORDINALITY u(v, n)', 1, phantom => 'origin', passes => 2);
 SELECT slot, id FROM btml.exemplars('SELECT n AS id, v AS a FROM unnest(''{0,0.1,-0.1,8,8.1}''::float8[]) WITH ORDINALITY u(v, n)', 1, phantom => '{8.05}', passes => 2);

@@ -303,4 +303,12 @@ CREATE TABLE dated AS SELECT i AS y, date '2025-01-01' + i AS day, i % 2 = 0 AS 
 CREATE TABLE dated_model AS SELECT btml.tree_fit('models.dated', 'y') AS model;
 SELECT columns, caught(format('SELECT btml.predict(model, r) FROM models.dated_model, (SELECT %s) r', columns)) FROM unnest(ARRAY['date ''2025-01-09'' AS day, true AS even, 1 AS x', 'timestamptz ''2025-01-09'' AS day, ''true''::text AS even, 1.5 AS x',
     '20098 AS day, true AS even, 1 AS x', 'date ''2025-01-09'' AS day, 1 AS even, 1 AS x', 'date ''2025-01-09'' AS day, true AS even, true AS x', 'date ''2025-01-09'' AS day, true AS even, interval ''1 day'' AS x']) columns;
+-- A type of the server has one name, whatever else is called so and comes first in search_path.
+CREATE TYPE models.uuid AS ENUM ('a', 'b');
+CREATE TABLE shadowed AS SELECT md5((i % 3)::text)::pg_catalog.uuid AS id, 'a'::models.uuid AS other, i % 3 AS y FROM generate_series(1, 60) i;
+CREATE TABLE shadowed_model AS SELECT btml.tree_fit('SELECT id, other, y FROM models.shadowed', 'y', categorical => '{id}') AS model;
+SET search_path = models, pg_catalog;
+SELECT r.model::text = m.model::text AS same, btml.summary(r.model)->'features'->0->'type' AS type, btml.summary(r.model)->'features'->1->'type' AS other
+FROM shadowed_model m, btml.tree_fit('SELECT id, other, y FROM models.shadowed', 'y', categorical => '{id}') r(model);
+SELECT count(btml.predict(model, s)) FROM shadowed_model, shadowed s;
 DROP SCHEMA models CASCADE;

@@ -13,22 +13,30 @@ BEGIN
     owner AS (
         SELECT rolname FROM place JOIN pg_roles r ON r.oid = nspowner WHERE NOT rolsuper AND rolname <> current_user),
     creator AS (
-        SELECT coalesce(quote_ident(rolname), 'PUBLIC') AS name
+        SELECT grantee, coalesce(quote_ident(rolname), 'PUBLIC') COLLATE "C" AS name
         FROM place CROSS JOIN aclexplode(nspacl) LEFT JOIN pg_roles r ON r.oid = grantee
         WHERE privilege_type = 'CREATE' AND grantee <> nspowner AND rolsuper IS NOT TRUE),
+    -- A schema that CREATE EXTENSION made a moment ago: to drop it would not help.
+    default_creator AS (
+        SELECT pg_get_userbyid(nspowner) AS owner, string_agg(DISTINCT name, ', ' ORDER BY name) AS names
+        FROM place JOIN pg_default_acl ON defaclrole = nspowner AND defaclobjtype = 'n'
+        CROSS JOIN aclexplode(defaclacl) a JOIN creator ON creator.grantee = a.grantee
+        WHERE a.privilege_type = 'CREATE' GROUP BY nspowner),
     object AS (
         SELECT pg_describe_object(classid, objid, objsubid) AS name FROM pg_depend JOIN place ON refobjid = place.oid
         WHERE refclassid = 'pg_namespace'::regclass
         AND NOT (classid = 'pg_extension'::regclass AND objid IN (SELECT oid FROM pg_extension WHERE extname = 'btml'))
         ORDER BY 1 LIMIT 5)
     SELECT * INTO wrong FROM (
-        SELECT 'belongs to a role that is no superuser', format('Its owner is %I.', rolname) FROM owner
-        UNION ALL SELECT 'is not empty', format('It holds %s.', string_agg(name, ', ')) FROM object HAVING count(*) > 0
-        UNION ALL SELECT 'is open to other roles', format('CREATE on it is granted to %s, perhaps by default privileges on schemas.',
-            string_agg(name, ', ')) FROM creator HAVING count(*) > 0) w(message, detail) LIMIT 1;
+        SELECT 'belongs to a role that is no superuser', format('Its owner is %I.', rolname), NULL FROM owner
+        UNION ALL SELECT 'is not empty', format('It holds %s.', string_agg(name, ', ')), NULL FROM object HAVING count(*) > 0
+        UNION ALL SELECT 'is open to other roles', format('CREATE on it is granted to %s.', string_agg(name, ', ' ORDER BY name)),
+            (SELECT format('Default privileges grant it on every schema that %1$I makes. To end that, run: ALTER DEFAULT PRIVILEGES FOR ROLE %1$I REVOKE CREATE ON SCHEMAS FROM %2$s',
+                owner, names) FROM default_creator) FROM creator HAVING count(*) > 0) w(message, detail, hint) LIMIT 1;
     IF FOUND THEN
         RAISE insufficient_privilege USING MESSAGE = format('schema "btml" %s', wrong.message), DETAIL = wrong.detail,
-            HINT = 'CREATE EXTENSION makes the schema. To remove this one with all that it holds, run: DROP SCHEMA btml CASCADE';
+            HINT = coalesce(wrong.hint,
+                'CREATE EXTENSION makes the schema. To remove this one with all that it holds, run: DROP SCHEMA btml CASCADE');
     END IF;
 END $$;
 

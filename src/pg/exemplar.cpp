@@ -6,6 +6,8 @@
 #include "pg/exemplar_options.hpp"
 #include "pg/point_source.hpp"
 
+#include <cmath>
+
 namespace btml::pg {
 
 using exemplar::Exemplar;
@@ -129,7 +131,7 @@ BTML_FUNCTION(btml_exemplars) {
         rows.add_number(exemplar.members);
         add_number_or_null(rows, exemplar.mean_dissimilarity);
         rows.add_number(selection.utility);
-        rows.add_number(selection.utility_std_error);
+        std::isnan(selection.utility_std_error) ? rows.add_null() : rows.add_number(selection.utility_std_error);
         rows.finish_row();
     }
     return rows.done();

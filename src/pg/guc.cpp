@@ -9,7 +9,7 @@ extern "C" {
 namespace btml::pg {
 
 static constexpr int default_memory_limit_kb = 1024 * 1024;
-static constexpr int most_threads = 256;
+static constexpr int max_threads = 256;
 
 static int memory_limit_kb = default_memory_limit_kb;
 static int threads = 0;
@@ -27,7 +27,7 @@ void define_settings() {
                             nullptr, nullptr, nullptr);
     DefineCustomIntVariable("btml.threads", "Threads that one call of a btml function may use.",
                             "0 means max_parallel_workers_per_gather + 1. Results do not depend on it.", &threads, 0, 0,
-                            most_threads, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+                            max_threads, PGC_USERSET, 0, nullptr, nullptr, nullptr);
     DefineCustomEnumVariable("btml.device", "Where exact kernel sums are evaluated: cpu or cuda.",
                              "Where no CUDA device can be used, a NOTICE says why and the CPU is.", &device,
                              static_cast<int>(Device::cpu), devices, PGC_USERSET, 0, nullptr, nullptr, nullptr);
@@ -43,7 +43,7 @@ std::string cuda_library() {
 }
 
 int thread_count() {
-    return threads > 0 ? threads : std::min(max_parallel_workers_per_gather + 1, most_threads);
+    return threads > 0 ? threads : std::min(max_parallel_workers_per_gather + 1, max_threads);
 }
 
 } // namespace btml::pg

@@ -180,9 +180,9 @@ class Stream {
           points_(sums ? dimensions : 1, context.memory(), "queries"),
           context_(context),
           exact_(request.options.method == Method::exact || !sums),
-          at_once_(exact_ ? least_at_once
-                          : std::max(least_at_once, sums->queries_that_fit(std::max<uint64_t>(131'072, keys),
-                                                                           bytes_of_query(dimensions)))) {}
+          at_once_(exact_ ? min_at_once
+                          : std::max(min_at_once, sums->queries_that_fit(std::max<uint64_t>(131'072, keys),
+                                                                         bytes_of_query(dimensions)))) {}
 
     void answer() {
         if (exact_) {
@@ -206,7 +206,7 @@ class Stream {
     }
 
   private:
-    static constexpr uint64_t least_at_once = 16'384;
+    static constexpr uint64_t min_at_once = 16'384;
 
     // Of its coordinates and its id, in arrays that grow to twice what is needed.
     static uint64_t bytes_of_query(size_t dimensions) { return 2 * sizeof(double) * (dimensions + 3); }

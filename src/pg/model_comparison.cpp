@@ -1,7 +1,9 @@
 // Order, equality and hashes of btml.model: those of the portable bytes, so that a model that was dumped and restored
-// is equal to what it was.
+// is equal to what it was. The headers decide: a digest of the rest is in them, and every way to make a value has
+// checked that it is the rest's, or has computed it. So a comparison takes the same time and memory for models of any
+// size.
 #include "core/base/envelope.hpp"
-#include "pg/bridge/bytes.hpp"
+#include "pg/bridge/guard.hpp"
 
 extern "C" {
 #include "common/hashfn.h"
@@ -16,7 +18,8 @@ int compare_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
     return order != 0 ? order : (a.size() > b.size()) - (a.size() < b.size());
 }
 
-// The first bytes of a value, in a copy that the caller frees: of one stored out of line no more is read. May ereport.
+// The header of a value, in a copy that the caller frees: of one that is stored as the type asks for, out of line and
+// not compressed, no more is read. May ereport.
 struct varlena* header_of(Datum value) {
     return PG_DETOAST_DATUM_SLICE(value, 0, envelope_header_size);
 }
@@ -25,25 +28,15 @@ std::span<const std::byte> bytes_in(const struct varlena* value) {
     return {reinterpret_cast<const std::byte*>(VARDATA_ANY(value)), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
 }
 
-int compare_headers(Datum a, Datum b) {
+// Negative, 0 or positive.
+int compare_models(FunctionCallInfo fcinfo) {
     return pg_call([=] {
-        struct varlena *const x = header_of(a), *const y = header_of(b);
+        struct varlena *const x = header_of(PG_GETARG_DATUM(0)), *const y = header_of(PG_GETARG_DATUM(1));
         const int order = compare_bytes(bytes_in(x), bytes_in(y));
         pfree(x);
         pfree(y);
         return order;
     });
-}
-
-// Negative, 0 or positive. Digests tell nearly all models apart, without a look at the rest.
-int compare_models(FunctionCallInfo fcinfo) {
-    const Datum a = PG_GETARG_DATUM(0), b = PG_GETARG_DATUM(1);
-    if (const int order = compare_headers(a, b)) return order;
-    const std::span<const std::byte> x = datum_bytes(a), y = datum_bytes(b);
-    const int order = compare_bytes(open_envelope(x).portable, open_envelope(y).portable);
-    free_copy(a, x);
-    free_copy(b, y);
-    return order;
 }
 
 } // namespace

@@ -101,7 +101,7 @@ class PredictCache {
             if (found != recent_.begin()) std::rotate(recent_.begin(), found, found + 1);
             return *recent_.front();
         }
-        if (recent_.size() == most_models) drop_oldest();
+        if (recent_.size() == max_models) drop_oldest();
         recent_.insert(recent_.begin(), decode(seen, value));
         return *recent_.front();
     }
@@ -123,7 +123,7 @@ class PredictCache {
     }
 
   private:
-    static constexpr size_t most_models = 256;
+    static constexpr size_t max_models = 256;
 
     // Where there is no room for the model beside the others, they go.
     std::unique_ptr<CachedModel> decode(const ModelIdentity& seen, Datum value) {

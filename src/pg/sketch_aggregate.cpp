@@ -14,8 +14,8 @@ namespace {
 
 // State of tensor_sketch_agg: float8[] with the number of keys, the seed in two halves, then the sketch.
 constexpr int header_size = 3;
-constexpr int most_numbers = static_cast<int>((MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / sizeof(float8)) - header_size;
-constexpr int most_keys = 1000;
+constexpr int max_numbers = static_cast<int>((MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / sizeof(float8)) - header_size;
+constexpr int max_keys = 1000;
 
 struct State {
     ArrayType* array;
@@ -47,7 +47,7 @@ bool is_whole(double x, double least, double most) {
 State checked(ArrayType* array) {
     const State state = as_state(array);
     const bool valid = ARR_NDIM(array) == 1 && !ARR_HASNULL(array) && state.size() >= 1 &&
-                       is_whole(state.header[0], 1, most_keys) && is_whole(state.header[1], 0, UINT32_MAX) &&
+                       is_whole(state.header[0], 1, max_keys) && is_whole(state.header[1], 0, UINT32_MAX) &&
                        is_whole(state.header[2], 0, UINT32_MAX);
     if (!valid) throw Error(ErrorCode::invalid_argument, "invalid state of tensor_sketch_agg");
     return state;
@@ -118,9 +118,9 @@ Texts read_keys(const Arguments& arguments, int i) {
                           &texts.count);
         return texts;
     });
-    if (keys.count < 1 || keys.count > most_keys)
+    if (keys.count < 1 || keys.count > max_keys)
         throw Error(ErrorCode::invalid_argument, format("argument \"keys\" has %d elements", keys.count), "",
-                    format("Valid numbers are 1 to %d.", most_keys));
+                    format("Valid numbers are 1 to %d.", max_keys));
     if (std::any_of(keys.nulls, keys.nulls + keys.count, [](bool null) { return null; }))
         throw Error(ErrorCode::null_value, "argument \"keys\" must not contain NULL", "",
                     "NULL keys join to nothing: leave such rows out with FILTER (WHERE …).");
@@ -142,9 +142,9 @@ double read_value(const Arguments& arguments, int i) {
 
 int read_size(const Arguments& arguments, int i) {
     const int size = arguments.integer(i, "sketch_size");
-    if (size < 1 || size > most_numbers)
+    if (size < 1 || size > max_numbers)
         throw Error(ErrorCode::invalid_argument, format("invalid value for option \"sketch_size\": %d", size), "",
-                    format("Valid values are 1 to %d.", most_numbers));
+                    format("Valid values are 1 to %d.", max_numbers));
     return size;
 }
 

@@ -323,6 +323,20 @@ TEST(ExemplarRacing, ShuffledPointsAreInAnyOrder) {
     for (const int count : counts) EXPECT_NEAR(count, 500, 100);
 }
 
+// However much some rows weigh, the others are raced.
+TEST(ExemplarRacing, LargeRowsComeFirst) {
+    QuietContext context;
+    Reservoir reservoir(2000, 1, 1, context.memory());
+    for (uint64_t i = 0; i < 1000; i++)
+        reservoir.offer(point_of({{static_cast<double>(i)}}, i), i % 300 == 7 ? 1e30 : 1 + static_cast<double>(i % 2));
+    reservoir.finish();
+    ASSERT_EQ(reservoir.shuffle(context), 4U);
+    std::vector<uint64_t> first;
+    for (size_t i = 0; i < 4; i++) first.push_back(reservoir.points().number(i));
+    std::sort(first.begin(), first.end());
+    EXPECT_EQ(first, (std::vector<uint64_t>{7, 307, 607, 907}));
+}
+
 TEST(ExemplarRacing, IsForClustering) {
     const std::pair<ObjectiveKind, std::string> others[] = {{ObjectiveKind::information, "information"},
                                                             {ObjectiveKind::variance, "variance"},

@@ -179,6 +179,23 @@ TEST(ExemplarStream, StandardErrorIsHonest) {
     EXPECT_LE(within, 40);
 }
 
+// Exemplars do not count for predictions, so one row may be left of a sample of two.
+TEST(ExemplarStream, OneSampledRowHasNoStandardError) {
+    Options options = options_for(1, ObjectiveKind::prediction, 2);
+    options.validation = 2;
+    int unknown = 0;
+    for (options.seed = 0; options.seed < 30; options.seed++) {
+        QuietContext context;
+        const double error = select(random_rows(6, 2, 1), options, context).utility_std_error;
+        EXPECT_TRUE(std::isnan(error) || error > 0) << error;
+        unknown += std::isnan(error);
+    }
+    EXPECT_GT(unknown, 0);
+    options.validation = 2;
+    QuietContext context;
+    EXPECT_EQ(select(random_rows(2, 2, 1), options, context).utility_std_error, 0); // all rows are in the sample
+}
+
 TEST(ExemplarStream, CandidatesAreLimitedAndSpread) {
     const std::vector<Row> rows = random_rows(10000, 2, 11);
     Options options = options_for(20);

@@ -80,7 +80,7 @@ TEST(Split, GainsOfRoundingAreNone) {
     const Fitted fitted(random_data({}, 1));
     const SumUnits units = sum_units(fitted.training, fitted.residuals);
     const double loss = fitted.residuals.train_loss(), weight = std::ldexp(14, units.shift - units.scale);
-    const double least = SplitRules({}, units, loss).least_gain({0, 14});
+    const double least = SplitRules({}, units, loss).min_gain_of({0, 14});
     EXPECT_NEAR(least, 1e-18 * loss * std::ldexp(weight, 2 * units.grid), 1e-9 * least);
 }
 

@@ -21,35 +21,8 @@ using btml::test::ImpatientContext;
 constexpr SemiringName all_semirings[] = {SemiringName::sum_product, SemiringName::max_product, SemiringName::min_plus,
                                           SemiringName::max_plus, SemiringName::or_and};
 
-// The definitions, apart from the library's own add and multiply.
-double brute_multiply(SemiringName semiring, double a, double b) {
-    switch (semiring) {
-    case SemiringName::min_plus:
-    case SemiringName::max_plus:
-        return a + b;
-    case SemiringName::or_and:
-        return a != 0 && b != 0; // NaN is no 0
-    default:
-        return a * b;
-    }
-}
-
-double brute_add(SemiringName semiring, double a, double b) {
-    if (std::isnan(a) || std::isnan(b)) return NAN;
-    switch (semiring) {
-    case SemiringName::sum_product:
-        return a + b;
-    case SemiringName::min_plus:
-        return std::min(a, b);
-    case SemiringName::or_and:
-        return a != 0 || b != 0;
-    default:
-        return std::max(a, b);
-    }
-}
-
-double brute_one(SemiringName semiring) {
-    return semiring == SemiringName::min_plus || semiring == SemiringName::max_plus ? 0 : 1;
+bool adds_factors(SemiringName semiring) {
+    return semiring == SemiringName::min_plus || semiring == SemiringName::max_plus;
 }
 
 double brute_zero(SemiringName semiring) {
@@ -57,15 +30,75 @@ double brute_zero(SemiringName semiring) {
     return semiring == SemiringName::max_plus ? -INFINITY : 0;
 }
 
+double brute_one(SemiringName semiring) {
+    return adds_factors(semiring) ? 0 : 1;
+}
+
+// The definitions, apart from the library's own add and multiply, in numbers that do not overflow where doubles do.
+using Wide = long double;
+constexpr Wide largest = std::numeric_limits<double>::max();
+
+// A result as it should be: an error for sure, perhaps (where the order of the operations decides), or a value that is
+// as exact as its terms are large.
+struct Expected {
+    Wide value;
+    Wide terms = 0, positive = 0, negative = 0; // sums of finite terms: of absolute values, by sign
+    bool fails = false, may_fail = false;
+
+    void add_term(Wide x) {
+        if (!std::isfinite(x)) return;
+        terms += std::abs(x);
+        (x > 0 ? positive : negative) += x;
+        may_fail |= positive > largest || negative < -largest;
+    }
+    void check_range() { fails |= std::isfinite(value) && std::abs(value) > largest; }
+};
+
+Expected row_of(SemiringName semiring, const std::vector<double>& factors) {
+    Expected row{brute_one(semiring)};
+    Wide large = 1;
+    for (const double x : factors) {
+        if (semiring == SemiringName::or_and) {
+            row.value = row.value != 0 && x != 0; // NaN is no 0
+        } else if (adds_factors(semiring)) {
+            row.value += x;
+            row.add_term(x);
+        } else {
+            row.value *= x;
+            if (std::isfinite(x)) large *= std::max<Wide>(1, std::abs(x));
+        }
+    }
+    row.may_fail |= large > largest;
+    row.check_range();
+    if (!adds_factors(semiring)) row.terms = std::isfinite(row.value) ? std::abs(row.value) : 0;
+    return row;
+}
+
+void add_row(SemiringName semiring, Expected& sum, const Expected& row) {
+    sum.fails |= row.fails;
+    sum.may_fail |= row.may_fail;
+    if (semiring == SemiringName::sum_product) {
+        sum.value += row.value;
+        sum.add_term(row.value);
+    } else {
+        sum.terms = std::max(sum.terms, row.terms);
+        if (std::isnan(sum.value) || std::isnan(row.value))
+            sum.value = NAN;
+        else
+            sum.value =
+                semiring == SemiringName::min_plus ? std::min(sum.value, row.value) : std::max(sum.value, row.value);
+    }
+}
+
 // Tables whose number is in `with` have factors, the others have none.
 struct Query {
     std::vector<bool> with;
 
-    double of(const PlainJoin& plain, const Tuple& tuple, SemiringName semiring) const {
-        double product = brute_one(semiring);
+    Expected of(const PlainJoin& plain, const Tuple& tuple, SemiringName semiring) const {
+        std::vector<double> factors;
         for (size_t t = 0; t < tuple.size(); t++)
-            if (with[t]) product = brute_multiply(semiring, product, factor_of(plain, t, tuple[t]));
-        return product;
+            if (with[t]) factors.push_back(factor_of(plain, t, tuple[t]));
+        return row_of(semiring, factors);
     }
     Factors factors(const Join& join, RunContext& context) const {
         Factors list;
@@ -88,40 +121,86 @@ void expect_close(double actual, double expected) {
     }
 }
 
-void expect_query(const Join& join, const PlainJoin& plain, const std::vector<Tuple>& rows, const Query& query,
-                  SemiringName semiring, RunContext& context) {
-    const Factors factors = query.factors(join, context);
-    double whole = brute_zero(semiring);
-    for (const Tuple& tuple : rows) whole = brute_add(semiring, whole, query.of(plain, tuple, semiring));
-    expect_close(sum_product(join, factors, semiring, context), whole);
-
-    for (size_t t = 0; t < plain.tables.size(); t++) {
-        std::map<int, double> by_row;
-        for (const Tuple& tuple : rows) {
-            double& sum = by_row.try_emplace(tuple[t], brute_zero(semiring)).first->second;
-            sum = brute_add(semiring, sum, query.of(plain, tuple, semiring));
-        }
-        const int table = static_cast<int>(t);
-        const Buffer<double> actual = sum_product_by_row(join, factors, semiring, table, context);
-        ASSERT_EQ(actual.size(), by_row.size());
-        for (uint64_t row = 0; row < actual.size(); row++)
-            expect_close(actual[row], by_row.at(original_row(join, table, row)));
+void expect_result(double actual, const Expected& expected) {
+    if (std::isfinite(expected.value)) {
+        EXPECT_LE(std::abs(actual - expected.value), 1e-9 * std::max<Wide>(1, expected.terms))
+            << actual << " is not " << expected.value;
+    } else {
+        expect_close(actual, static_cast<double>(expected.value));
     }
 }
 
-// Each factor becomes one of these with the probability `chance`; under max_product not one that is negative.
+// body's results where there need be no error, as `expected` says.
+template <class Body>
+void expect_error_or(const Expected& expected, Body&& body) {
+    const Caught error = caught(body);
+    if (error.thrown) {
+        EXPECT_EQ(error.code, ErrorCode::out_of_range);
+        EXPECT_TRUE(expected.fails || expected.may_fail) << "an error where no row overflows";
+    } else {
+        EXPECT_FALSE(expected.fails) << "no error where a row overflows";
+    }
+}
+
+void expect_by_row(const Join& join, const PlainJoin& plain, const std::vector<Tuple>& rows, const Query& query,
+                   SemiringName semiring, size_t t, RunContext& context) {
+    std::map<int, Expected> by_row;
+    for (const Tuple& tuple : rows) {
+        Expected& sum = by_row.try_emplace(tuple[t], Expected{brute_zero(semiring)}).first->second;
+        add_row(semiring, sum, query.of(plain, tuple, semiring));
+    }
+    Expected any{0};
+    for (auto& [row, sum] : by_row) {
+        sum.check_range();
+        any.fails |= sum.fails;
+        any.may_fail |= sum.may_fail;
+    }
+    expect_error_or(any, [&] {
+        const int table = static_cast<int>(t);
+        const Factors factors = query.factors(join, context);
+        const Buffer<double> actual = sum_product_by_row(join, factors, semiring, table, context);
+        ASSERT_EQ(actual.size(), by_row.size());
+        for (uint64_t row = 0; row < actual.size() && !any.fails; row++)
+            expect_result(actual[row], by_row.at(original_row(join, table, row)));
+    });
+}
+
+void expect_query(const Join& join, const PlainJoin& plain, const std::vector<Tuple>& rows, const Query& query,
+                  SemiringName semiring, RunContext& context) {
+    Expected whole{brute_zero(semiring)};
+    for (const Tuple& tuple : rows) add_row(semiring, whole, query.of(plain, tuple, semiring));
+    whole.check_range();
+    expect_error_or(whole, [&] {
+        const double actual = sum_product(join, query.factors(join, context), semiring, context);
+        if (!whole.fails) expect_result(actual, whole);
+    });
+    for (size_t t = 0; t < plain.tables.size(); t++) expect_by_row(join, plain, rows, query, semiring, t, context);
+}
+
+// Each factor becomes one of `odd` with the probability `chance`; under max_product its absolute value. Large ones are
+// such that two of them overflow.
 struct OddFactors {
     double chance = 0;
+    std::vector<double> odd{};
+    bool large = false;
 
-    void put_into(PlainJoin& plain, bool signed_factors, Random& random) const {
-        static constexpr double odd[] = {INFINITY, 0, NAN, 2, -INFINITY, -1};
+    double draw(SemiringName semiring, Random& random) const {
+        const int choice = random.below(static_cast<int>(odd.size()) + (large ? 2 : 0));
+        if (choice < static_cast<int>(odd.size())) return odd[static_cast<size_t>(choice)];
+        const double size = adds_factors(semiring) ? 1.2e308 : 1e200;
+        return choice % 2 == 0 ? size : -size;
+    }
+    void put_into(PlainJoin& plain, SemiringName semiring, Random& random) const {
         for (PlainTable& table : plain.tables)
             for (double& factor : table.factors)
-                if (random.chance(chance)) factor = odd[random.below(signed_factors ? 6 : 4)];
+                if (random.chance(chance)) {
+                    factor = draw(semiring, random);
+                    if (semiring == SemiringName::max_product) factor = std::abs(factor);
+                }
     }
 };
 
-void expect_nested_loops(RandomShape shape, OddFactors odd = {}) {
+void expect_nested_loops(RandomShape shape, const OddFactors& odd = {}) {
     for (uint64_t seed = 0; seed < 300; seed++) {
         for (SemiringName semiring : all_semirings) {
             SCOPED_TRACE(seed);
@@ -130,7 +209,7 @@ void expect_nested_loops(RandomShape shape, OddFactors odd = {}) {
             shape.signed_factors = semiring != SemiringName::max_product;
             PlainJoin plain = random_join(seed + 20'000, shape);
             Random random(seed);
-            odd.put_into(plain, shape.signed_factors, random);
+            odd.put_into(plain, semiring, random);
             const Join join = columnar(plain, context);
             Query query;
             for (size_t t = 0; t < plain.tables.size(); t++) query.with.push_back(random.chance(0.8));
@@ -149,20 +228,37 @@ TEST(SumProduct, OverCyclicJoinsEqualsNestedLoops) {
 }
 
 TEST(SumProduct, InfinityAndNaNAreThoseOfTheRows) {
-    expect_nested_loops({}, {0.1});
-    expect_nested_loops(cyclic_shape, {0.1});
+    const OddFactors odd{0.1, {INFINITY, 0, NAN, 2, -INFINITY, -1}};
+    expect_nested_loops({}, odd);
+    expect_nested_loops(cyclic_shape, odd);
 }
 
-// Two tables of one row each, joined by nothing.
-Join product_of_two(double a, double b, RunContext& context) {
-    return columnar(PlainJoin{{{{}, {}, 1, {a}}, {{}, {}, 1, {b}}}, {}}, context);
+TEST(SumProduct, RowsThatOverflowAreErrors) {
+    for (const double chance : {0.03, 0.1}) {
+        expect_nested_loops({}, {chance, {}, true});
+        expect_nested_loops(cyclic_shape, {chance, {}, true});
+    }
+}
+
+TEST(SumProduct, RowsThatOverflowBesideInfinityAndNaN) {
+    const OddFactors odd{0.1, {INFINITY, 0, -INFINITY, NAN}, true};
+    expect_nested_loops({}, odd);
+    expect_nested_loops(cyclic_shape, odd);
+}
+
+// Tables without keys.
+Join product_of(const std::vector<std::vector<double>>& factors, RunContext& context) {
+    PlainJoin plain;
+    for (const std::vector<double>& column : factors)
+        plain.tables.push_back({{}, {}, static_cast<int>(column.size()), column});
+    return columnar(plain, context);
 }
 
 TEST(SumProduct, FiniteFactorsHaveAFiniteResultOrAnError) {
     QuietContext context;
     const Query both{{true, true}};
     const auto result = [&](SemiringName semiring, double a, double b) {
-        const Join join = product_of_two(a, b, context);
+        const Join join = product_of({{a}, {b}}, context);
         return sum_product(join, both.factors(join, context), semiring, context);
     };
     for (const auto& [semiring, a] : {std::pair{SemiringName::sum_product, 1e200},
@@ -178,6 +274,18 @@ TEST(SumProduct, FiniteFactorsHaveAFiniteResultOrAnError) {
     }
     EXPECT_EQ(caught([] { add(SemiringName::sum_product, 1.7e308, 1.7e308); }).code, ErrorCode::out_of_range);
     EXPECT_EQ(result(SemiringName::or_and, NAN, INFINITY), 1);
+}
+
+TEST(SumProduct, ARowThatOverflowsIsNotAbsorbedByAnother) {
+    QuietContext context;
+    const Query all{{true, true, true}};
+    for (const auto& [semiring, a, b] : {std::tuple{SemiringName::min_plus, 1.2e308, 0.0},
+                                         {SemiringName::max_plus, -1.2e308, 0.0},
+                                         {SemiringName::sum_product, 1e200, -1e200}}) {
+        const Join join = product_of({{a, b}, {a, b}, {1}}, context);
+        EXPECT_EQ(caught([&] { sum_product(join, all.factors(join, context), semiring, context); }).code,
+                  ErrorCode::out_of_range);
+    }
 }
 
 // r of each row of the join is the sum of its rows' factors; three vector components scale it differently.

@@ -127,6 +127,7 @@ SET btml.memory_limit = '4GB';
 INSERT INTO models SELECT i, btml.boost_fit('SELECT hashint4(i) AS y, hashint4(-i) AS a, hashint4(2 * i) AS b FROM generate_series(1, 3000) AS i', 'y', trees => CASE i WHEN 1 THEN 250 ELSE 14 END, max_leaves => 0, min_leaf_rows => 1, seed => i)
     FROM generate_series(1, 11) AS i;
 CREATE TABLE labelled AS SELECT btml.boost_fit('SELECT repeat(md5((i % 300)::text), 10000) AS label, i % 300 % 7 AS y FROM generate_series(1, 600) AS i', 'y', trees => 20, min_leaf_rows => 1) AS model;
+CREATE TABLE many_labels AS SELECT btml.boost_fit('SELECT i::text AS label, i % 7 AS y FROM generate_series(1, 400000) AS i', 'y', trees => 1, max_leaves => 2) AS model;
 CREATE TABLE drawn AS SELECT btml.gp_fit('SELECT y, a FROM good LIMIT 500', 'y', search => 'none', combine => 'mixture') AS model;
 SQL
 my $required = qr/ERROR:  memory required is \d+ kB, btml.memory_limit is 32768 kB/;
@@ -136,6 +137,8 @@ my %held = (
 	'SQL of a model' => [ 'SELECT btml.to_sql(model) IS NULL FROM models WHERE id = 1', $required ],
 	'SQL of long labels' => [ 'SELECT btml.to_sql(model) IS NULL FROM labelled', $required ],
 	'a summary of long labels' => [ 'SELECT btml.summary(model) IS NULL FROM labelled', $required ],
+	'a summary of many labels' => [ 'SELECT btml.summary(model) IS NULL FROM many_labels', $required ],
+	'models that are equal' => [ 'SELECT a.model OPERATOR(btml.=) b.model AND a.model OPERATOR(btml.>=) b.model FROM labelled a, labelled b', 't' ],
 	'text of a model' => [ 'SELECT model::text IS NULL FROM models WHERE id = 1', $required ],
 	'reading long labels' => [ q{SELECT btml.tree_fit('SELECT repeat(md5(i::text), 1000) AS label, i AS y FROM generate_series(1, 600) AS i', 'y') IS NULL}, $required ],
 	'nodes of a model' => [ 'SELECT count(*) > 50000 FROM models, btml.trees(model) WHERE id = 2', 't' ],

@@ -41,11 +41,20 @@ is(attempt('CREATE SCHEMA btml; GRANT USAGE ON SCHEMA btml TO PUBLIC; GRANT CREA
 	'created', 'in a schema that others may use and superusers may create objects in');
 
 refused('CREATE SCHEMA btml', qr/belongs to a role that is no superuser.*Its owner is mallory\./s, 'an empty schema of another role', as => \@as_mallory);
-refused('CREATE SCHEMA btml; GRANT CREATE ON SCHEMA btml TO mallory', qr/is open to other roles.*granted to mallory,/s, 'a schema with CREATE for another role');
-refused('CREATE SCHEMA btml; GRANT CREATE ON SCHEMA btml TO PUBLIC', qr/is open to other roles.*granted to PUBLIC,/s, 'a schema with CREATE for everybody');
-like(attempt('', before => "ALTER DEFAULT PRIVILEGES GRANT CREATE ON SCHEMAS TO mallory;\n"), qr/42501: schema "btml" is open to other roles/,
-	'default privileges that open new schemas');
-$node->safe_psql('target', 'ALTER DEFAULT PRIVILEGES REVOKE CREATE ON SCHEMAS FROM mallory');
+refused('CREATE SCHEMA btml; GRANT CREATE ON SCHEMA btml TO mallory', qr/is open to other roles.*granted to mallory\./s, 'a schema with CREATE for another role');
+refused('CREATE SCHEMA btml; GRANT CREATE ON SCHEMA btml TO PUBLIC', qr/is open to other roles.*granted to PUBLIC\./s, 'a schema with CREATE for everybody');
+
+# Default privileges open every schema that a role makes: dropping it does not help, what the hint says does.
+for my $grantees ('mallory', 'PUBLIC', '"Odd name", mallory')
+{
+	$node->safe_psql('target', "DROP ROLE IF EXISTS \"Odd name\"; CREATE ROLE \"Odd name\"; ALTER DEFAULT PRIVILEGES GRANT CREATE ON SCHEMAS TO $grantees");
+	my $error = attempt('');
+	like($error, qr/42501: schema "btml" is open to other roles.*granted to \Q$grantees\E\./s, "default privileges for $grantees");
+	unlike($error, qr/DROP SCHEMA/, 'no hint to drop the schema');
+	my ($hint) = $error =~ /HINT: .*run: (ALTER DEFAULT PRIVILEGES .*)/;
+	$node->safe_psql('target', $hint);
+	is(attempt(''), 'created', "after what the hint says: $hint");
+}
 
 # Objects of every catalog; a schema's own owner is no excuse.
 my %objects = (
@@ -87,5 +96,14 @@ for my $options ([], ['--no-owner'])
 	is($node->safe_psql('restored', 'SELECT count(btml.predict(model, ARRAY[1])) FROM models'), '1', 'the models are there');
 	$node->safe_psql('postgres', 'DROP DATABASE restored');
 }
+
+# A schema that was given to an ordinary role is dumped as that role's.
+$node->safe_psql('postgres', 'ALTER SCHEMA btml OWNER TO mallory');
+$node->command_ok([ 'pg_dump', '-Fc', '-f', "$folder/dump", $node->connstr('postgres') ], 'pg_dump of a schema given away');
+$node->safe_psql('postgres', 'CREATE DATABASE refused; CREATE DATABASE restored');
+$node->command_fails_like([ 'pg_restore', '-e', '-U', 'other_superuser', '-d', $node->connstr('refused'), "$folder/dump" ],
+	qr/schema "btml" belongs to a role that is no superuser/, 'which a restore with owners refuses');
+$node->command_ok([ 'pg_restore', '-e', '--no-owner', '-U', 'other_superuser', '-d', $node->connstr('restored'), "$folder/dump" ],
+	'and one without takes');
 
 done_testing();

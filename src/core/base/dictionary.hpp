@@ -66,7 +66,7 @@ class IntegerDictionary {
         const auto place = static_cast<uint64_t>(value);
         if (place < small_.size() && small_[place] != none) return small_[place];
         const auto next = static_cast<uint32_t>(values_.size());
-        if (place < most_small) {
+        if (place < max_small) {
             if (place >= small_.size()) make_room(place);
             small_[place] = next;
         } else {
@@ -81,10 +81,10 @@ class IntegerDictionary {
 
   private:
     static constexpr uint32_t none = UINT32_MAX;
-    static constexpr uint64_t most_small = uint64_t{1} << 20;
+    static constexpr uint64_t max_small = uint64_t{1} << 20;
 
     void make_room(uint64_t place) {
-        const size_t before = small_.size(), size = std::min(most_small, std::max<uint64_t>(2 * place, 1024));
+        const size_t before = small_.size(), size = std::min(max_small, std::max<uint64_t>(2 * place, 1024));
         small_.resize(size);
         std::fill(small_.begin() + before, small_.end(), none);
     }

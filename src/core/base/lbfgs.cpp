@@ -40,7 +40,7 @@ class History {
     void add_pair(Vector step, Vector change) {
         const double curvature = dot(step, change);
         if (!(curvature > 1e-12 * dot(change, change))) return;
-        if (pairs_.size() == most_pairs) pairs_.pop_front();
+        if (pairs_.size() == max_pairs) pairs_.pop_front();
         pairs_.push_back({std::move(step), std::move(change), 1 / curvature});
     }
 
@@ -62,7 +62,7 @@ class History {
     }
 
   private:
-    static constexpr size_t most_pairs = 8;
+    static constexpr size_t max_pairs = 8;
     struct Pair {
         Vector step, change;
         double inverse; // of their product
@@ -72,7 +72,7 @@ class History {
 
 } // namespace
 
-Minimum minimise(Vector& x, const SmoothFunction& function, int evaluations, double least_gain, double longest_step) {
+Minimum minimise(Vector& x, const SmoothFunction& function, int evaluations, double min_gain, double longest_step) {
     static constexpr double sufficient_decrease = 1e-4, shortening = 0.4, shortest = 1e-6, first_step = 0.3;
     Vector gradient(x.size()), next(x.size()), next_gradient(x.size());
     Minimum best{function(x, gradient), 1};
@@ -104,7 +104,7 @@ Minimum minimise(Vector& x, const SmoothFunction& function, int evaluations, dou
             best.value = value;
             break;
         }
-        if (gain >= least_gain && gain > 0) {
+        if (gain >= min_gain && gain > 0) {
             along_gradient = false;
         } else {
             if (along_gradient) break;

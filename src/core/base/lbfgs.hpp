@@ -17,8 +17,8 @@ struct Minimum {
 
 // Limited-memory BFGS (Nocedal, Wright: Numerical Optimization, Algorithms 7.4 and 7.5) with a backtracking line
 // search, from x, which becomes the best point seen. Ends after `evaluations`, or when a step gains less than
-// `least_gain`. No coordinate moves by more than `longest_step` at once.
-Minimum minimise(std::vector<double>& x, const SmoothFunction& function, int evaluations, double least_gain,
+// `min_gain`. No coordinate moves by more than `longest_step` at once.
+Minimum minimise(std::vector<double>& x, const SmoothFunction& function, int evaluations, double min_gain,
                  double longest_step);
 
 } // namespace btml

@@ -23,9 +23,9 @@ void RowCollection::set_options(std::string_view options) {
 
 void RowCollection::set_features(size_t count) {
     if (count == 0) throw Error(ErrorCode::invalid_argument, "x must have at least one element");
-    if (count > most_features)
+    if (count > max_features)
         throw Error(ErrorCode::limit_exceeded,
-                    format("x has %zu elements, at most %u are possible", count, most_features));
+                    format("x has %zu elements, at most %u are possible", count, max_features));
     if (features_ == none) features_ = static_cast<uint32_t>(count);
     if (features_ != count)
         throw Error(ErrorCode::invalid_argument, format("x has %zu elements, an earlier row has %u", count, features_));
@@ -87,7 +87,7 @@ RowCollection RowCollection::parse(std::span<const std::byte> bytes, MemoryBudge
     if (has_options) collection.set_options(options);
     const auto rows = reader.get<uint64_t>();
     const bool empty = collection.features_ == none;
-    if (!empty && (collection.features_ == 0 || collection.features_ > most_features))
+    if (!empty && (collection.features_ == 0 || collection.features_ > max_features))
         corrupt_model(format("It has %u features.", collection.features_));
     const uint64_t width = empty ? 0 : uint64_t{collection.features_} + 1;
     if (empty

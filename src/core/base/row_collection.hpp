@@ -35,7 +35,7 @@ class RowCollection {
 
   private:
     static constexpr uint32_t none = UINT32_MAX;
-    static constexpr uint32_t most_features = 65535;
+    static constexpr uint32_t max_features = 65535;
 
     void set_features(size_t count);
 

@@ -58,9 +58,9 @@ std::string Reader::get_string() {
     return {reinterpret_cast<const char*>(text.data()), text.size()};
 }
 
-size_t Reader::get_count(size_t least_bytes) {
+size_t Reader::get_count(size_t min_bytes) {
     const size_t count = get<uint32_t>();
-    if (count > rest_.size() / least_bytes)
+    if (count > rest_.size() / min_bytes)
         corrupt_model(
             format("A list of %zu elements does not fit into the %zu bytes that are left.", count, rest_.size()));
     return count;

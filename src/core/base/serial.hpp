@@ -1,4 +1,4 @@
-// Portable bytes: little-endian, bounds-checked. A Reader treats its input as hostile.
+// Writes and reads portable bytes, little-endian and within their bounds. A Reader treats its input as hostile.
 #pragma once
 
 #include "core/base/buffer.hpp"
@@ -28,9 +28,9 @@ class Writer {
     }
     void put(bool value) { put(static_cast<uint8_t>(value)); }
     void put(double value) { put(std::bit_cast<uint64_t>(value)); }
-    // A length in bytes (32 bits), then the bytes. Error limit_exceeded beyond 4 GB.
+    // Writes a length in bytes (32 bits), then the bytes. Error limit_exceeded beyond 4 GB.
     void put(std::string_view text);
-    // A count (32 bits), to be followed by as many elements.
+    // Writes a count (32 bits), which as many elements must follow.
     void put_count(size_t count);
 
     void append(std::span<const std::byte> bytes);
@@ -44,7 +44,7 @@ class Writer {
 
 class Reader {
   public:
-    // Of a few bytes.
+    // Reads a few bytes only: it neither polls nor counts.
     explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}
     // Polls while it reads, and counts what hold() is told and every string against the memory of the context.
     Reader(std::span<const std::byte> bytes, RunContext& context)
@@ -61,22 +61,22 @@ class Reader {
     }
     bool get_bool();
     double get_double() { return std::bit_cast<double>(get<uint64_t>()); }
-    // Error corrupt_model unless finite.
+    // Throws corrupt_model unless the number is finite.
     double get_finite();
     std::string get_string();
-    // A count of elements of at least `least_bytes` each: refused when the rest cannot hold them, so that a hostile
-    // count allocates nothing.
-    size_t get_count(size_t least_bytes);
+    // Reads a count of elements of at least `min_bytes` each. It is refused when the rest cannot hold them, so that a
+    // hostile count allocates nothing.
+    size_t get_count(size_t min_bytes);
 
     // Counts memory that what is being decoded takes beside the strings; to be called before it is taken.
     void hold(uint64_t bytes) {
         if (held_) held_->grow(bytes);
     }
-    // All that was counted, for whoever keeps what was decoded.
+    // Hands over all that was counted to whoever keeps what was decoded.
     Reservation held() { return std::move(*held_); }
 
     size_t remaining() const noexcept { return rest_.size(); }
-    // Error corrupt_model unless everything was read.
+    // Throws corrupt_model unless everything was read.
     void finish() const;
 
   private:
@@ -87,7 +87,7 @@ class Reader {
     std::optional<Reservation> held_;
 };
 
-// Error corrupt_model with this detail.
+// Throws corrupt_model with this detail.
 [[noreturn]] void corrupt_model(std::string detail);
 
 } // namespace btml

@@ -43,11 +43,11 @@ double from_key(uint64_t key) {
 // One numeric column: sorted once, then cut, then every row's bin written.
 class NumberBinner {
   public:
-    NumberBinner(ThreadTeam& team, RunContext& context, size_t most_rows)
+    NumberBinner(ThreadTeam& team, RunContext& context, size_t max_rows)
         : team_(team),
           context_(context),
-          items_(context.memory(), "values to sort", most_rows),
-          spare_(context.memory(), "values to sort", most_rows) {}
+          items_(context.memory(), "values to sort", max_rows),
+          spare_(context.memory(), "values to sort", max_rows) {}
 
     // Fills in `values` and `thresholds`.
     void cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
@@ -292,7 +292,7 @@ class GroupPacker {
     std::vector<Buffer<uint8_t>> columns_;
 };
 
-size_t most_rows_to_sort(const Dataset& dataset) {
+size_t max_rows_to_sort(const Dataset& dataset) {
     size_t most = 0;
     for (const FeatureColumn& column : dataset.features)
         if (column.kind == FeatureKind::number) most = std::max(most, column.numbers.size());
@@ -331,7 +331,7 @@ BinnedData bin_features(Dataset& dataset, const Multiplicities& multiplicities, 
     for (const FeatureColumn& column : dataset.features)
         data.features.push_back({column.table, column.kind == FeatureKind::category, 1,
                                  Buffer<double>(context.memory(), "thresholds"), 0, 0});
-    NumberBinner numbers(team, context, most_rows_to_sort(dataset));
+    NumberBinner numbers(team, context, max_rows_to_sort(dataset));
     size_t done = 0;
     for (size_t t = 0; t < dataset.tables.size(); t++) {
         DataTable& table = dataset.tables[t];

@@ -171,7 +171,7 @@ FitResult Booster::run_factorised(relational::GroupedJoin join) {
     std::optional<FactorisedSet> set;
     time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_); });
     if (options_.early_stopping > 0 && set->holdout_rows() == 0) refuse_early_stopping();
-    context_.memory().require(TreeGrower::histogram_bytes(set->most_bins(), set->rows(0), options_), "histograms");
+    context_.memory().require(TreeGrower::histogram_bytes(set->max_bins(), set->rows(0), options_), "histograms");
     grow_trees(*set);
     result_.model.sketch = set->sketch_report();
     return std::move(result_);

@@ -2,14 +2,14 @@
 
 namespace btml::boosting {
 
-static size_t most_table_rows(const BinnedData& data) {
+static size_t max_table_rows(const BinnedData& data) {
     size_t most = 0;
     for (const BinnedTable& table : data.tables)
         if (table.ids()) most = std::max(most, static_cast<size_t>(table.rows));
     return most;
 }
 
-static size_t most_category_bins(const BinnedData& data) {
+static size_t max_category_bins(const BinnedData& data) {
     size_t most = 0;
     for (const FeatureBins& feature : data.features)
         if (feature.categorical) most = std::max(most, feature.size());
@@ -26,15 +26,15 @@ EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, Resi
       index_(training, team, context),
       builder_(data_, residuals_, index_, team, context),
       wide_(data_, residuals_, index_, options.criterion == Criterion::mse_sum, team, context),
-      table_sides_(context.memory(), "sides of table rows", most_table_rows(data_)),
-      category_sides_(context.memory(), "sides of categories", most_category_bins(data_), 0) {}
+      table_sides_(context.memory(), "sides of table rows", max_table_rows(data_)),
+      category_sides_(context.memory(), "sides of categories", max_category_bins(data_), 0) {}
 
 uint64_t EnumeratedSet::scratch_bytes(const BinnedData& data, const Options& options, int threads) {
     const uint64_t leaves =
         options.max_leaves > 0 ? static_cast<uint64_t>(options.max_leaves) : std::numeric_limits<uint64_t>::max();
     return RowIndex::bytes(data.rows, leaves, threads) + HistogramBuilder::scratch_bytes(data, threads) +
-           WideFeatures::scratch_bytes(data, options.criterion == Criterion::mse_sum, threads) + most_table_rows(data) +
-           most_category_bins(data);
+           WideFeatures::scratch_bytes(data, options.criterion == Criterion::mse_sum, threads) + max_table_rows(data) +
+           max_category_bins(data);
 }
 
 int EnumeratedSet::start(uint64_t tree, const std::vector<int>& features) {
@@ -44,7 +44,7 @@ int EnumeratedSet::start(uint64_t tree, const std::vector<int>& features) {
     return 0;
 }
 
-size_t EnumeratedSet::most_bins() const {
+size_t EnumeratedSet::max_bins() const {
     size_t bins = 0;
     for (size_t f = 0; f < data_.features.size(); f++)
         if (in_histogram(static_cast<int>(f))) bins += data_.features[f].size();

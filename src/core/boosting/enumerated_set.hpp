@@ -36,7 +36,7 @@ class EnumeratedSet : public TrainingSet {
         return data_.features[static_cast<size_t>(feature)].size() <= max_histogram_bins;
     }
     size_t offset(int feature) const override { return builder_.offset(feature); }
-    size_t most_bins() const override;
+    size_t max_bins() const override;
     void fill(int node, Stats* sums, Stats* squares) override;
     void search(int feature, int node, const SplitSearch& search, std::vector<BinSums>& order,
                 Candidates& found) override {

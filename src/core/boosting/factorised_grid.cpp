@@ -33,7 +33,7 @@ FactorisedSet::RowWeights FactorisedSet::start_residuals(Dataset& dataset) {
     Buffer<double> held_out(context_.memory(), "join multiplicities");
     if (holdout_rows_ > 0) held_out = std::move(multiplicities(held_out_, only_target())[target]);
     holdout_count_ = std::accumulate(held_out.begin(), held_out.end(), 0.0);
-    if (weighted_) scale_ = most_sum_bits - 1 - weight_exponent_ - std::ilogb(train_count_ + holdout_count_);
+    if (weighted_) scale_ = max_sum_bits - 1 - weight_exponent_ - std::ilogb(train_count_ + holdout_count_);
     find_base(dataset.target, train[target], held_out);
     choose_grid(dataset.target, train[target], held_out);
     dataset.target.clear();
@@ -49,16 +49,16 @@ FactorisedSet::RowWeights FactorisedSet::start_residuals(Dataset& dataset) {
 // The same arithmetic as in Residuals, so that an enumerated join has the same base.
 void FactorisedSet::find_base(const Buffer<double>& target, const Buffer<double>& train,
                               const Buffer<double>& held_out) {
-    double most = 0, most_trained = 0;
+    double most = 0, max_trained = 0;
     for (size_t i = 0; i < target.size(); i++) {
         poll_at(i);
         const double y = std::fabs(target[i]);
-        if (train[i] > 0) most_trained = std::max(most_trained, y);
+        if (train[i] > 0) max_trained = std::max(max_trained, y);
         if (train[i] > 0 || (!held_out.empty() && held_out[i] > 0)) most = std::max(most, y);
     }
     check_targets(most);
-    if (most_trained == 0) return;
-    const int scale = scale_for_mean(most_trained);
+    if (max_trained == 0) return;
+    const int scale = scale_for_mean(max_trained);
     int128 sum = 0, count = 0;
     for (size_t i = 0; i < target.size(); i++) {
         poll_at(i);

@@ -193,7 +193,7 @@ uint64_t FactorisedSet::rows(int node) const {
     return rows;
 }
 
-size_t FactorisedSet::most_bins() const {
+size_t FactorisedSet::max_bins() const {
     size_t bins = 0;
     for (const FeatureBins& feature : data_.features) bins += feature.size();
     return bins;
@@ -368,7 +368,7 @@ std::vector<FilterQuery> FactorisedSet::take_pending() {
 // Trees fitted to samples may let the loss grow, and with it the sums.
 void FactorisedSet::refine_sums() {
     const double bound = std::ldexp(std::sqrt(shifted(train_count_) * static_cast<double>(loss_)), -sum_shift_);
-    if (bound >= std::ldexp(1, most_sum_bits)) sum_shift_ += std::ilogb(bound) - sum_bits + 1;
+    if (bound >= std::ldexp(1, max_sum_bits)) sum_shift_ += std::ilogb(bound) - sum_bits + 1;
 }
 
 } // namespace btml::boosting

@@ -49,7 +49,7 @@ class FactorisedSet : public TrainingSet {
     size_t bins() const override { return bins_; }
     bool in_histogram(int) const override { return true; }
     size_t offset(int feature) const override { return offsets_[static_cast<size_t>(feature)]; }
-    size_t most_bins() const override;
+    size_t max_bins() const override;
     bool adds_up() const override { return !sketch_; }
     void fill(int node, Stats* sums, Stats* squares) override;
     void search(int, int, const SplitSearch&, std::vector<BinSums>&, Candidates&) override;

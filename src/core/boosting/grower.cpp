@@ -6,7 +6,7 @@ namespace btml::boosting {
 
 static constexpr double tie = 1e-9;
 static constexpr uint64_t histogram_memory = uint64_t{64} << 20; // kept for open leaves, unless 8 need more
-static constexpr size_t least_shared_bins = 1024; // fewer bins than this are not worth waking a thread for
+static constexpr size_t min_shared_bins = 1024; // fewer bins than this are not worth waking a thread for
 
 // Histograms to keep at most: one per leaf, and only for nodes of more rows than a histogram has bins.
 static size_t histograms_to_keep(uint64_t bins, uint64_t rows, const Options& options) {
@@ -35,7 +35,7 @@ int TreeGrower::take_histogram() {
         free_histograms_.pop_back();
         return histogram;
     }
-    const size_t bins = training_.most_bins();
+    const size_t bins = training_.max_bins();
     Histogram added{Buffer<Stats>(context_.memory(), "histograms", bins),
                     Buffer<Stats>(context_.memory(), "histograms")};
     if (options_.criterion == Criterion::mse_sum) added.squares.resize(bins);
@@ -121,8 +121,8 @@ std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearc
     std::vector<Searched> results(count, {search.no_candidates(), {}});
     if (histogram < 0) return results;
     const Histogram& sums = histograms_[static_cast<size_t>(histogram)];
-    const size_t most_occupied = std::min<size_t>(training_.bins(), training_.rows(leaf.rows) * count);
-    const size_t pieces = most_occupied < least_shared_bins ? 1 : count;
+    const size_t max_occupied = std::min<size_t>(training_.bins(), training_.rows(leaf.rows) * count);
+    const size_t pieces = max_occupied < min_shared_bins ? 1 : count;
     team_.for_each(pieces, [&](size_t piece, int) {
         for (size_t i = piece; i < count; i += pieces)
             if (may_share(features_[i])) search_histogram(leaf.sums, sums, features_[i], results[i]);
@@ -162,7 +162,7 @@ void TreeGrower::find_split(Leaf& leaf, int histogram) {
     std::sort(leaf.split.categories.begin(), leaf.split.categories.end());
     const size_t taken = histograms_.size() - free_histograms_.size();
     const bool of_use = training_.adds_up() && training_.rows(leaf.rows) > training_.bins();
-    if (histogram >= 0 && of_use && taken <= most_histograms_)
+    if (histogram >= 0 && of_use && taken <= max_histograms_)
         leaf.histogram = histogram;
     else
         release_histogram(histogram);
@@ -269,7 +269,7 @@ std::pair<int, int> TreeGrower::split_rows(int node, const Split& split) {
 Tree TreeGrower::grow(uint64_t tree, const std::vector<int>& features) {
     features_ = features;
     const int root_rows = training_.start(tree, features);
-    most_histograms_ = histograms_to_keep(training_.most_bins(), training_.rows(root_rows), options_);
+    max_histograms_ = histograms_to_keep(training_.max_bins(), training_.rows(root_rows), options_);
     units_ = training_.units();
     rules_.emplace(options_, units_, first_loss_);
     tree_.assign(1, {});

@@ -75,8 +75,8 @@ class TreeGrower {
     Reservation tree_memory_;
     GrowerClock clock_;
 
-    std::vector<int> features_;  // of this tree
-    size_t most_histograms_ = 0; // kept at once
+    std::vector<int> features_; // of this tree
+    size_t max_histograms_ = 0; // kept at once
     SumUnits units_;
     std::optional<SplitRules> rules_;
     Tree tree_;

@@ -108,7 +108,7 @@ void encode(const Node& node, const std::vector<Feature>& features, Writer& writ
     writer.put(node.gain);
 }
 
-constexpr size_t least_node_bytes = 1 + 2 * sizeof(double);
+constexpr size_t min_node_bytes = 1 + 2 * sizeof(double);
 
 Node decode_node(Reader& reader, const std::vector<Feature>& features) {
     Node node;
@@ -144,7 +144,7 @@ Node decode_node(Reader& reader, const std::vector<Feature>& features) {
 }
 
 Tree decode_tree(Reader& reader, const std::vector<Feature>& features) {
-    const size_t count = reader.get_count(least_node_bytes);
+    const size_t count = reader.get_count(min_node_bytes);
     if (count == 0 || count > static_cast<size_t>(INT32_MAX)) corrupt_model(format("A tree has %zu nodes.", count));
     Tree tree;
     reader.hold(count * sizeof(Node));
@@ -211,7 +211,7 @@ Model decode(Reader& reader) {
     model.rows = reader.get<uint64_t>();
     model.holdout_rows = reader.get<uint64_t>();
     model.rows_skipped = reader.get<uint64_t>();
-    const size_t trees = reader.get_count(sizeof(uint32_t) + least_node_bytes);
+    const size_t trees = reader.get_count(sizeof(uint32_t) + min_node_bytes);
     reader.hold(trees * sizeof(Tree));
     model.trees.reserve(trees);
     for (size_t i = 0; i < trees; i++) model.trees.push_back(decode_tree(reader, model.features));

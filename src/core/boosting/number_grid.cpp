@@ -23,7 +23,7 @@ void check_targets(double largest) {
 }
 
 int scale_for_mean(double largest_target) {
-    return most_sum_bits - 1 - std::ilogb(largest_target);
+    return max_sum_bits - 1 - std::ilogb(largest_target);
 }
 
 double mean_of(int128 sum, int128 count, int scale) {

@@ -9,8 +9,8 @@
 
 namespace btml::boosting {
 
-inline constexpr int sum_bits = 60;      // sums start below 2^60 …
-inline constexpr int most_sum_bits = 62; // … and their grid gets coarser before they can pass 2^62
+inline constexpr int sum_bits = 60;     // sums start below 2^60 …
+inline constexpr int max_sum_bits = 62; // … and their grid gets coarser before they can pass 2^62
 
 // exponent: ⌊log₂⌋ of the largest weight. Sums are of weight · 2^shift: up to 2^10 a weight stays as it is, so that an
 // integer weight equals so many copies of the row, bit for bit. Error out_of_range for one that is negative or not

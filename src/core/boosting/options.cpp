@@ -19,8 +19,8 @@ static void check(const char* option, int value, bool good, const char* valid) {
 }
 
 void Options::validate() const {
-    static constexpr int most_bins = 65535, most_trees = 1000000;
-    check("trees", trees, trees >= 1 && trees <= most_trees, "1 to 1000000");
+    static constexpr int max_allowed_bins = 65535, max_allowed_trees = 1000000;
+    check("trees", trees, trees >= 1 && trees <= max_allowed_trees, "1 to 1000000");
     check("learning_rate", learning_rate, learning_rate > 0 && learning_rate <= 1, "greater than 0 and at most 1");
     check("max_leaves", max_leaves, max_leaves == 0 || max_leaves >= 2, "0 (no limit), and 2 and more");
     check("max_depth", max_depth, max_depth >= 0, "0 (no limit), and 1 and more");
@@ -30,7 +30,7 @@ void Options::validate() const {
     check("min_category_rows", min_category_rows, min_category_rows >= 0 && std::isfinite(min_category_rows),
           "finite, 0 and more");
     check("max_split_categories", max_split_categories, max_split_categories >= 0, "0 (no limit), and 1 and more");
-    check("max_bins", max_bins, max_bins == 0 || (max_bins >= 2 && max_bins <= most_bins),
+    check("max_bins", max_bins, max_bins == 0 || (max_bins >= 2 && max_bins <= max_allowed_bins),
           "0 (no limit), and 2 to 65535");
     check("early_stopping", early_stopping, early_stopping >= 0, "0 (never), and 1 and more");
     check("row_fraction", row_fraction, row_fraction > 0 && row_fraction <= 1, "greater than 0 and at most 1");

@@ -9,11 +9,11 @@
 namespace btml::boosting {
 
 inline constexpr size_t piece_rows = 65536;
-inline constexpr size_t least_shared_rows = 16384; // fewer rows than this are not worth waking a thread for
+inline constexpr size_t min_shared_rows = 16384; // fewer rows than this are not worth waking a thread for
 
 inline size_t count_pieces(const ThreadTeam& team, size_t rows) {
     const size_t pieces = (rows + piece_rows - 1) / piece_rows, threads = static_cast<size_t>(team.size());
-    return rows < least_shared_rows ? pieces : (pieces + threads - 1) / threads * threads;
+    return rows < min_shared_rows ? pieces : (pieces + threads - 1) / threads * threads;
 }
 
 // body(begin, end, worker) over consecutive pieces that cover 0 ≤ i < rows.

@@ -295,14 +295,14 @@ class MaskScorer : public Predictor::Scorer {
     std::vector<const Word*> lines_; // of the row at hand
 };
 
-size_t most_leaves(const Model& model) {
+size_t max_leaves(const Model& model) {
     size_t most = 0;
     for (const Tree& tree : model.trees) most = std::max(most, (tree.size() + 1) / 2);
     return most;
 }
 
 std::unique_ptr<Predictor::Scorer> make_scorer(const Model& model, RunContext& context) {
-    const size_t leaves = most_leaves(model);
+    const size_t leaves = max_leaves(model);
     if (leaves <= 64) {
         Lanes lanes = make_lanes(model, context);
         if (leaves <= 32 && MaskScorer<uint32_t>::mask_bytes(model, lanes.lines) <= mask_limit)

@@ -9,7 +9,7 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr int most_residual_bits = 61;
+constexpr int max_residual_bits = 61;
 constexpr size_t ahead = 32; // rows to ask the memory for in advance
 
 uint64_t magnitude(int64_t x) {
@@ -30,7 +30,7 @@ struct alignas(64) Residuals::Partial {
     uint128 loss = 0;
     int128 sum = 0;
     uint64_t largest = 0;
-    double most_trained = 0, most = 0;
+    double max_trained = 0, most = 0;
 };
 
 struct Residuals::Task {
@@ -77,18 +77,18 @@ void Residuals::find_base(const Buffer<double>& target) {
             if (role == Role::ignored) continue;
             const double y = std::fabs(target[training_.target_row(row)]);
             partial.most = larger(partial.most, y);
-            if (role == Role::train) partial.most_trained = std::max(partial.most_trained, y);
+            if (role == Role::train) partial.max_trained = std::max(partial.max_trained, y);
         }
     });
-    double most = 0, most_trained = 0;
+    double most = 0, max_trained = 0;
     for (const Partial& partial : partials) {
         most = larger(most, partial.most);
-        most_trained = std::max(most_trained, partial.most_trained);
+        max_trained = std::max(max_trained, partial.max_trained);
     }
     check_targets(most);
-    if (most_trained == 0) return;
+    if (max_trained == 0) return;
 
-    const int scale = scale_for_mean(most_trained);
+    const int scale = scale_for_mean(max_trained);
     for_each_training_row([&](uint32_t row, int worker) {
         const int64_t y = std::llrint(std::ldexp(target[training_.target_row(row)], scale));
         partials[static_cast<size_t>(worker)].sum +=
@@ -248,7 +248,7 @@ void Residuals::add_up_holdout(const std::vector<Leaf>& leaves, const std::vecto
                                double largest) {
     holdout_loss_ = 0;
     if (largest == 0) return;
-    const int scale = most_sum_bits - 1 - std::ilogb(largest);
+    const int scale = max_sum_bits - 1 - std::ilogb(largest);
     std::vector<Partial> partials(static_cast<size_t>(team_.size()));
     team_.for_each(tasks.size(), [&](size_t t, int worker) {
         const Task& task = tasks[t];
@@ -271,7 +271,7 @@ void Residuals::add_up_holdout(const std::vector<Leaf>& leaves, const std::vecto
 void Residuals::coarsen_if_needed() {
     const double total_weight = static_cast<double>(training_.train_count()) * training_.count_unit();
     const double bound = std::sqrt(total_weight * static_cast<double>(loss_));
-    if (bound < std::ldexp(1, most_sum_bits) && bit_width(uint128{largest_}) <= most_residual_bits) return;
+    if (bound < std::ldexp(1, max_sum_bits) && bit_width(uint128{largest_}) <= max_residual_bits) return;
     const int bits = std::max(bound > 0 ? std::ilogb(bound) : 0, bit_width(uint128{largest_}) - 1) - sum_bits + 1;
     grid_ -= bits;
     std::vector<Partial> partials(static_cast<size_t>(team_.size()));

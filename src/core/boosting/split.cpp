@@ -31,12 +31,12 @@ SplitRules::SplitRules(const Options& options, const SumUnits& units, double los
       // Every tree before rounds the residual of a row by up to half a unit.
       rounding(std::max(static_cast<double>(options.trees) * options.trees / 4, noise_of_loss * first_loss)) {
     static constexpr double most = 0x1p62;
-    const auto least_count = [&](double rows) {
+    const auto count_of = [&](double rows) {
         const auto count = static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.scale)), 1.0, most));
         return std::max(count - units.slack, units.slack + 1);
     };
-    min_count = least_count(options.min_leaf_rows);
-    min_category_count = least_count(options.min_category_rows);
+    min_count = count_of(options.min_leaf_rows);
+    min_category_count = count_of(options.min_category_rows);
     slack = units.slack;
     max_split_categories =
         options.max_split_categories > 0 ? static_cast<size_t>(options.max_split_categories) : SIZE_MAX;
@@ -58,7 +58,7 @@ double SplitRules::mean_square_error(NodeSums sums) const {
     return std::max(0.0, static_cast<double>(sums.squares) * square_unit / n - mean * mean);
 }
 
-double SplitRules::least_gain(Stats total) const {
+double SplitRules::min_gain_of(Stats total) const {
     const auto s = static_cast<double>(total.sum);
     const double n = weight(total.count);
     return std::max({min_gain, noise * s * s / (n + l2), n * rounding});
@@ -77,7 +77,7 @@ double SplitRules::error_tie(NodeSums node) const {
 SplitSearch::SplitSearch(const SplitRules& rules, const NodeSums& node)
     : rules_(rules),
       node_(node),
-      least_gain_(rules.least_gain(node.total)),
+      min_gain_(rules.min_gain_of(node.total)),
       tolerance_(rules.criterion == Criterion::mse_sum ? rules.error_tie(node) : 0) {}
 
 Candidates SplitSearch::no_candidates() const {
@@ -88,7 +88,7 @@ void SplitSearch::consider(Candidate candidate, Candidates& found) const {
     const NodeSums left = candidate.left, right = node_ - left;
     if (left.total.count < rules_.min_count || right.total.count < rules_.min_count) return;
     candidate.gain = rules_.gain(left.total, right.total);
-    if (!(candidate.gain > least_gain_)) return;
+    if (!(candidate.gain > min_gain_)) return;
     candidate.score = rules_.criterion == Criterion::variance
                           ? candidate.gain
                           : -(rules_.mean_square_error(left) + rules_.mean_square_error(right));

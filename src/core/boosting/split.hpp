@@ -52,7 +52,7 @@ struct SplitRules {
     double gain(Stats left, Stats right) const;
     double mean_square_error(NodeSums sums) const;
     // Gains up to this are none: min_gain, and what rounding could feign, however the join is held.
-    double least_gain(Stats total) const;
+    double min_gain_of(Stats total) const;
     // Whether the mean is what rounding could feign of 0.
     bool is_centred(Stats total) const;
     // Sums of mean squared errors of a node's two sides that differ by less are a tie.
@@ -153,7 +153,7 @@ class SplitSearch {
 
     const SplitRules& rules_;
     const NodeSums node_;
-    const double least_gain_;
+    const double min_gain_;
     const double tolerance_;
 };
 

@@ -113,8 +113,8 @@ double sketching_nanoseconds(const Join& join, const Options& options) {
     double bins = 0;
     for (const Table& table : join.tables()) {
         const auto rows = static_cast<double>(table.rows);
-        const double most_bins = 1 + (options.max_bins > 0 ? std::min<double>(options.max_bins, rows) : rows);
-        bins += most_bins * static_cast<double>(table.columns.size());
+        const double max_bins = 1 + (options.max_bins > 0 ? std::min<double>(options.max_bins, rows) : rows);
+        bins += max_bins * static_cast<double>(table.columns.size());
     }
     const SketchPlan plan = plan_sketches(options, static_cast<uint64_t>(bins), join.relations());
     const double blocks = 1 + static_cast<double>(plan.size) / (2 * Spectrum::width);

@@ -7,7 +7,7 @@
 
 namespace btml::boosting {
 
-static size_t most_wide_bins(const BinnedData& data) {
+static size_t max_wide_bins(const BinnedData& data) {
     size_t most = 0;
     for (const FeatureBins& feature : data.features)
         if (feature.size() > max_histogram_bins) most = std::max(most, feature.size());
@@ -22,27 +22,27 @@ WideFeatures::WideFeatures(const BinnedData& data, const Residuals& residuals, c
       squares_(squares),
       team_(team),
       context_(context),
-      most_bins_(most_wide_bins(data)),
+      max_bins_(max_wide_bins(data)),
       stats_(context.memory(), "sums by bin"),
       square_sums_(context.memory(), "sums by bin"),
       keys_(context.memory(), "rows by bin"),
       spare_keys_(context.memory(), "rows by bin"),
       cells_(context.memory(), "sums by bin") {
-    const size_t size = most_bins_ * static_cast<size_t>(team.size());
+    const size_t size = max_bins_ * static_cast<size_t>(team.size());
     stats_.resize(size);
     square_sums_.resize(squares ? size : 0);
     for_pieces(team, size, [&](size_t begin, size_t end, int) {
         std::fill(stats_.data() + begin, stats_.data() + end, Stats{});
         if (squares_) std::fill(square_sums_.data() + begin, square_sums_.data() + end, Stats{});
     });
-    const size_t sparse_rows = std::min<size_t>(most_bins_ / sparse_ratio, data.rows);
+    const size_t sparse_rows = std::min<size_t>(max_bins_ / sparse_ratio, data.rows);
     keys_.resize(sparse_rows);
     spare_keys_.resize(sparse_rows);
     cells_.resize(sparse_rows);
 }
 
 uint64_t WideFeatures::scratch_bytes(const BinnedData& data, bool squares, int threads) {
-    const uint64_t bins = most_wide_bins(data);
+    const uint64_t bins = max_wide_bins(data);
     return bins * sizeof(Stats) * static_cast<uint64_t>(threads) * (squares ? 2 : 1) +
            bins / sparse_ratio * (2 * sizeof(uint64_t) + sizeof(BinSums));
 }
@@ -65,11 +65,11 @@ void WideFeatures::add_rows(const RowSet& rows, const FeatureBins& feature) {
     for_each_list(rows, feature, [&](const RowList& list, const auto& bin, int worker) {
         Stats gathered[RowIndex::list_rows];
         residuals_.gather(list, gathered);
-        Stats* sums = stats_.data() + static_cast<size_t>(worker) * most_bins_;
+        Stats* sums = stats_.data() + static_cast<size_t>(worker) * max_bins_;
         for (size_t i = 0; i < list.count; i++) sums[bin(i)] += gathered[i];
         if (!squares_) return;
         residuals_.gather_squares(list, gathered);
-        sums = square_sums_.data() + static_cast<size_t>(worker) * most_bins_;
+        sums = square_sums_.data() + static_cast<size_t>(worker) * max_bins_;
         for (size_t i = 0; i < list.count; i++) sums[bin(i)] += gathered[i];
     });
 }
@@ -80,7 +80,7 @@ void WideFeatures::merge(size_t bins) {
         for_pieces(team_, bins, [&](size_t begin, size_t end, int) {
             for (Buffer<Stats>* sums : {&stats_, &square_sums_}) {
                 if (sums->empty()) continue;
-                Stats* others = sums->data() + worker * most_bins_;
+                Stats* others = sums->data() + worker * max_bins_;
                 for (size_t b = begin; b < end; b++) (*sums)[b] += std::exchange(others[b], Stats{});
             }
         });

@@ -36,7 +36,7 @@ class WideFeatures {
     const bool squares_;
     ThreadTeam& team_;
     RunContext& context_;
-    size_t most_bins_ = 0;
+    size_t max_bins_ = 0;
     Buffer<Stats> stats_, square_sums_;  // per thread, one after the other; all zero between searches
     Buffer<uint64_t> keys_, spare_keys_; // bin · 2^32 + row
     Buffer<BinSums> cells_;

@@ -1,6 +1,7 @@
 #include "core/exemplar/evaluation.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace btml::exemplar {
 
@@ -8,17 +9,20 @@ namespace {
 
 constexpr size_t rows_per_poll = 64; // each of them may look at all exemplars
 
-// A weighted mean, and its standard error as an estimate of the mean over the rows sampled from: a row that is sampled
-// with probability p adds (1 − p) times its squared deviation (Duffield, Lund, Thorup, section 2).
+// Sets a weighted mean, and its standard error as an estimate of the mean over the rows sampled from: a row that is
+// sampled with probability p adds (1 − p) times its squared deviation (Duffield, Lund, Thorup, section 2). One sampled
+// row alone says nothing of its deviation.
 void estimate_utility(const Objective& objective, const Reservoir& reservoir, Selection& selection) {
     const PointSet& sample = reservoir.points();
     double sum = 0, weights = 0, count = 0, root = 0;
+    bool all = true; // the rows that count are there for sure
     for (size_t i = 0; i < sample.size(); i++) {
         const double utility = objective.utility_of(i);
         if (std::isnan(utility)) continue;
         sum += sample.weight(i) * utility;
         weights += sample.weight(i);
         count++;
+        all = all && reservoir.probability(i) == 1;
     }
     if (!(weights > 0)) return;
     selection.utility = sum / weights;
@@ -26,7 +30,9 @@ void estimate_utility(const Objective& objective, const Reservoir& reservoir, Se
         const double deviation = sample.weight(i) / weights * (objective.utility_of(i) - selection.utility);
         if (!std::isnan(deviation)) root = std::hypot(root, deviation * std::sqrt(1 - reservoir.probability(i)));
     }
-    selection.utility_std_error = count > 1 ? root * std::sqrt(count / (count - 1)) : 0;
+    selection.utility_std_error = all         ? 0
+                                  : count > 1 ? root * std::sqrt(count / (count - 1))
+                                              : std::numeric_limits<double>::quiet_NaN();
 }
 
 void count_members(const Objective& objective, const PointSet& sample, double weight, Selection& selection,

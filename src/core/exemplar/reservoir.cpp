@@ -80,21 +80,18 @@ void Reservoir::finish() {
 // anything.
 size_t Reservoir::put_large_first(RunContext& context) {
     const size_t count = points_.size();
-    Buffer<double> falling(points_.budget(), "points", count);
-    double rest = 0;
-    for (size_t i = 0; i < count; i++) rest += falling[i] = counted_size(i);
-    std::sort(falling.begin(), falling.end(), [&context](double a, double b) {
+    Buffer<double> rising(points_.budget(), "points", count);
+    for (size_t i = 0; i < count; i++) rising[i] = counted_size(i);
+    std::sort(rising.begin(), rising.end(), [&context](double a, double b) {
         context.worked(1);
-        return a > b;
+        return a < b;
     });
-    size_t first = 0;
-    for (; first + 1 < count; first++) {
-        const double others = rest - falling[first];
-        if (!(falling[first] * static_cast<double>(count - first - 1) > large * others)) break;
-        rest = others;
-    }
-    if (first == 0) return 0;
-    const double least = falling[first - 1];
+    size_t others = 0;
+    double sum = 0;
+    for (size_t i = 0; i < count; sum += rising[i++])
+        if (!(rising[i] * static_cast<double>(i) > large * sum)) others = i + 1;
+    if (others == count) return 0;
+    const double least = rising[others];
     size_t place = 0;
     for (size_t i = 0; i < count; i++)
         if (counted_size(i) >= least) swap(i, place++), context.worked(points_.width());

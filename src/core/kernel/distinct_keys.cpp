@@ -12,6 +12,7 @@ namespace btml::kernel {
 namespace {
 
 constexpr size_t rows_of_item = 16384;
+constexpr uint64_t units_of_visit = 4; // of work: a row in an order that is not memory's
 
 struct HashedRow {
     uint64_t hash;
@@ -27,12 +28,15 @@ uint64_t hash_of(const double* row, size_t dimensions) {
 // √Σx² without overflow.
 double norm_of_weights(const Keys& keys, const Buffer<uint32_t>& order, RunContext& context) {
     double largest = 0, sum = 0;
-    for (const uint32_t row : order) largest = std::max(largest, std::abs(keys.values[row * keys.columns]));
-    context.poll();
+    for (const uint32_t row : order) {
+        largest = std::max(largest, std::abs(keys.values[row * keys.columns]));
+        context.worked(units_of_visit);
+    }
     if (largest == 0) return 0;
     for (const uint32_t row : order) {
         const double x = keys.values[row * keys.columns] / largest;
         sum += x * x;
+        context.worked(units_of_visit);
     }
     return largest * std::sqrt(sum);
 }
@@ -72,12 +76,17 @@ Buffer<HashedRow> hashed_order(const Keys& keys, ThreadTeam& team, RunContext& c
     const int bits = static_cast<int>(std::bit_width(rows / rows_of_item));
     const auto part_of = [&](const HashedRow& row) { return bits == 0 ? 0 : row.hash >> (64 - bits); };
     std::vector<size_t> starts((size_t{1} << bits) + 1, 0);
-    for (const HashedRow& row : hashed) starts[part_of(row) + 1]++;
+    for (const HashedRow& row : hashed) {
+        starts[part_of(row) + 1]++;
+        context.worked(1);
+    }
     for (size_t part = 1; part < starts.size(); part++) starts[part] += starts[part - 1];
-    context.poll();
     Buffer<HashedRow> sorted(context.memory(), "hashes of the keys", rows);
     std::vector<size_t> next(starts.begin(), starts.end() - 1);
-    for (const HashedRow& row : hashed) sorted[next[part_of(row)]++] = row;
+    for (const HashedRow& row : hashed) {
+        sorted[next[part_of(row)]++] = row;
+        context.worked(units_of_visit);
+    }
     const Order order(keys);
     team.for_each(next.size(), [&](size_t part, int) {
         std::sort(sorted.begin() + starts[part], sorted.begin() + starts[part + 1], order);
@@ -87,7 +96,10 @@ Buffer<HashedRow> hashed_order(const Keys& keys, ThreadTeam& team, RunContext& c
 
 Buffer<uint32_t> rows_of(const Buffer<HashedRow>& hashed, RunContext& context) {
     Buffer<uint32_t> rows(context.memory(), "hashes of the keys", hashed.size());
-    for (size_t i = 0; i < hashed.size(); i++) rows[i] = hashed[i].row;
+    for (size_t i = 0; i < hashed.size(); i++) {
+        rows[i] = hashed[i].row;
+        context.worked(1);
+    }
     return rows;
 }
 

@@ -58,9 +58,9 @@ void for_each_row(const kernels::GroupRows& rows, const Body& body) {
 // body(begin, end, worker) over ranges of 0 ≤ i < count that take about `steps` steps of a nanosecond in all.
 template <class Body>
 void for_ranges(ThreadTeam& team, uint64_t count, uint64_t steps, const Body& body) {
-    constexpr uint64_t most_steps = uint64_t{1} << 20, least_steps = uint64_t{1} << 14; // of a range
+    constexpr uint64_t max_steps = uint64_t{1} << 20, min_steps = uint64_t{1} << 14; // of a range
     const auto threads = static_cast<uint64_t>(team.size());
-    const uint64_t ranges = std::max(std::min(threads, steps / least_steps), steps / most_steps) + 1;
+    const uint64_t ranges = std::max(std::min(threads, steps / min_steps), steps / max_steps) + 1;
     const uint64_t size = (count + ranges - 1) / ranges;
     if (count == 0) return;
     team.for_each((count + size - 1) / size, [&](size_t range, int worker) {

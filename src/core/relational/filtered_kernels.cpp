@@ -204,7 +204,7 @@ void multiply_add(Spectrum::Value* out, const Spectrum::Value* scale, std::span<
 BTML_CLONES
 void multiply_without_each(double* out, const double* scale, std::span<const Factor<double>> factors,
                            std::span<const Factor<double>> left_out, size_t width, bool add) {
-    Lanes values[most_left_out], before[most_left_out];
+    Lanes values[max_left_out], before[max_left_out];
     for (size_t i = 0; i < width; i += lanes) {
         Lanes product{}, sum{};
         product_of(factors, scale, i, product);
@@ -231,7 +231,7 @@ BTML_CLONES
 void multiply_without_each(Spectrum::Value* out, const Spectrum::Value* scale,
                            std::span<const Factor<Spectrum::Value>> factors,
                            std::span<const Factor<Spectrum::Value>> left_out, size_t width, bool add) {
-    Complexes values[most_left_out], before[most_left_out];
+    Complexes values[max_left_out], before[max_left_out];
     for (size_t i = 0; i < width; i++) {
         Complexes product{}, after{}, sum{};
         product_of(factors, scale, i, product);

@@ -60,9 +60,9 @@ void multiply(Spectrum::Value* out, const Spectrum::Value* scale, std::span<cons
 void multiply_add(Spectrum::Value* out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
                   size_t width);
 
-// For each f of `left_out`, at most most_left_out factors: out[f · width + i] = scale · Π over the factors and all of
+// For each f of `left_out`, at most max_left_out factors: out[f · width + i] = scale · Π over the factors and all of
 // `left_out` but f of what stands in column i, or += that where `add`.
-inline constexpr size_t most_left_out = 16;
+inline constexpr size_t max_left_out = 16;
 void multiply_without_each(double* out, const double* scale, std::span<const Factor<double>> factors,
                            std::span<const Factor<double>> left_out, size_t width, bool add);
 void multiply_without_each(Spectrum::Value* out, const Spectrum::Value* scale,

@@ -2,11 +2,11 @@
 
 namespace btml::relational {
 
-TransformedGroups::TransformedGroups(const HashedRows& hashed, uint64_t least_rows, MemoryBudget& memory)
+TransformedGroups::TransformedGroups(const HashedRows& hashed, uint64_t min_rows, MemoryBudget& memory)
     : numbers(memory, "the row groups of a join", hashed.groups().count(), none),
       groups(memory, "the row groups of a join") {
     for (uint64_t group = 0; group < numbers.size(); group++) {
-        if (hashed.groups().size(group) < least_rows) continue;
+        if (hashed.groups().size(group) < min_rows) continue;
         numbers[group] = static_cast<uint32_t>(groups.size());
         groups.push_back(static_cast<uint32_t>(group));
     }

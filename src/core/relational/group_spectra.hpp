@@ -12,7 +12,7 @@ namespace btml::relational {
 struct TransformedGroups {
     static constexpr uint32_t none = UINT32_MAX;
 
-    TransformedGroups(const HashedRows& hashed, uint64_t least_rows, MemoryBudget& memory);
+    TransformedGroups(const HashedRows& hashed, uint64_t min_rows, MemoryBudget& memory);
 
     Buffer<uint32_t> numbers; // of every group; none where it is not transformed
     Buffer<uint32_t> groups;  // by number

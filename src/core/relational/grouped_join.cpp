@@ -93,7 +93,7 @@ class Grouper {
                                       const Buffer<Key>& keys = join_.keys(table, neighbour);
                                       return keys[row_at(grouped.order, i)] == keys[row_at(grouped.order, i - 1)];
                                   });
-                if (!same || i - grouped.first[grouped.first.size() - 1] == GroupedTable::most_group_rows)
+                if (!same || i - grouped.first[grouped.first.size() - 1] == GroupedTable::max_group_rows)
                     grouped.first.push_back(static_cast<RowId>(i));
             }
         });

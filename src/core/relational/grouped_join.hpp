@@ -23,7 +23,7 @@ struct GroupedTable {
     };
 
     // Larger groups are cut, so that threads share them and nobody waits for one.
-    static constexpr uint64_t most_group_rows = 4096;
+    static constexpr uint64_t max_group_rows = 4096;
 
     uint64_t rows = 0;
     Buffer<RowId> order; // the join's row for each row here; empty: the same

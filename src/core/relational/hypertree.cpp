@@ -13,7 +13,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr size_t most_exact = 16;
+constexpr size_t max_exact = 16;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double tolerance = 1e-9; // of a width
 
@@ -229,7 +229,7 @@ HypertreeDecomposition decompose(const std::vector<std::vector<int>>& edges, con
     std::vector<VertexSet> bags = MinFill(graph).bags(context);
     HypertreeDecomposition result;
     result.width = width_of(graph, bags);
-    result.exact = graph.vertices() <= most_exact;
+    result.exact = graph.vertices() <= max_exact;
     if (result.exact && result.width > 1 + tolerance) {
         bags = find_exactly(graph, result.width, log_size, context);
         result.width = width_of(graph, bags);

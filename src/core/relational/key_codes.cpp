@@ -11,8 +11,8 @@ namespace {
 // Numbers pairs (code so far, next key) by first appearance. Open addressing, linear probing, at most half full.
 class PairNumbers {
   public:
-    PairNumbers(MemoryBudget& memory, uint64_t most_pairs)
-        : slots_(memory, "a hash table of composite join keys", std::bit_ceil(2 * most_pairs + 2), Slot{0, free_slot}),
+    PairNumbers(MemoryBudget& memory, uint64_t max_pairs)
+        : slots_(memory, "a hash table of composite join keys", std::bit_ceil(2 * max_pairs + 2), Slot{0, free_slot}),
           mask_(slots_.size() - 1) {}
 
     Key insert(uint64_t pair) {

@@ -73,6 +73,11 @@ struct MaxProduct {
     static constexpr double of_factor(double x) { return x; }
 };
 
+// Over numbers of any sign, by their absolute values.
+struct MaxAbsProduct : MaxProduct {
+    static constexpr double of_factor(double x) { return x < 0 ? -x : x; }
+};
+
 struct MinPlus {
     using Value = double;
     static constexpr double zero() { return std::numeric_limits<double>::infinity(); }

@@ -77,8 +77,7 @@ auto SubQueryMessages<Value>::find_twins(int t) const -> std::vector<Children> {
     for (size_t c = 0; c < children.size(); c++) {
         const auto place = std::find_if(twins.begin(), twins.end(), [&](const Children& others) {
             const Buffer<Key>& key = children[others[0]].key;
-            return others.size() < kernels::most_left_out &&
-                   std::equal(key.begin(), key.end(), children[c].key.begin());
+            return others.size() < kernels::max_left_out && std::equal(key.begin(), key.end(), children[c].key.begin());
         });
         if (place == twins.end())
             twins.push_back({c});
@@ -116,7 +115,7 @@ uint64_t SubQueryMessages<Value>::bytes_per_query(const GroupedJoin& join) {
 template <class Value>
 void SubQueryMessages<Value>::set(const SubQueries& queries, const AliveGroups& alive) {
     alive_ = &alive;
-    size_t most_conditions = 0, most_products = 0;
+    size_t max_conditions = 0, max_products = 0;
     for (int t = 0; t < filtered_.tables(); t++) {
         const SubQueries::OfTable& asked = queries.table(t);
         OfTable& table = of(t);
@@ -132,15 +131,15 @@ void SubQueryMessages<Value>::set(const SubQueries& queries, const AliveGroups& 
             table.up.resize(filtered_.table(t).edges[0].keys * table.width);
             table.down.resize(filtered_.table(t).edges[0].keys * table.width);
         }
-        most_conditions = std::max(most_conditions, table.conditions);
-        most_products = std::max(most_products, table.width);
-        for (const Children& twins : table.twins) most_products = std::max(most_products, table.width * twins.size());
+        max_conditions = std::max(max_conditions, table.conditions);
+        max_products = std::max(max_products, table.width);
+        for (const Children& twins : table.twins) max_products = std::max(max_products, table.width * twins.size());
     }
     coefficients_.assign(of(filtered_.join.order()[0]).width, zero<Value>());
     for (size_t q = 0; q < queries.coefficients().size(); q++) set_real(queries.coefficients()[q], coefficients_[q]);
     for (Scratch& scratch : scratch_) {
-        scratch.conditions.assign(most_conditions, zero<Value>());
-        scratch.products.assign(most_products, zero<Value>());
+        scratch.conditions.assign(max_conditions, zero<Value>());
+        scratch.products.assign(max_products, zero<Value>());
     }
 }
 
@@ -221,11 +220,11 @@ struct SubQueryMessages<Value>::KeyLoop {
 // of threads has no say.
 template <class Value>
 uint64_t SubQueryMessages<Value>::groups_of_piece(const KeyLoop& loop) const {
-    constexpr uint64_t most_groups = 4096, most_steps = uint64_t{1} << 20, most_bytes = uint64_t{16} << 20;
+    constexpr uint64_t max_groups = 4096, max_steps = uint64_t{1} << 20, max_bytes = uint64_t{16} << 20;
     const uint64_t groups = loop.edge.first[loop.edge.keys];
-    const uint64_t by_steps = groups * most_steps / (loop.steps + 1);
-    const uint64_t by_memory = groups * loop.width * sizeof(Value) / most_bytes + 1;
-    return std::max(by_memory, std::clamp<uint64_t>(by_steps, 1, most_groups));
+    const uint64_t by_steps = groups * max_steps / (loop.steps + 1);
+    const uint64_t by_memory = groups * loop.width * sizeof(Value) / max_bytes + 1;
+    return std::max(by_memory, std::clamp<uint64_t>(by_steps, 1, max_groups));
 }
 
 template <class Value>
@@ -247,12 +246,12 @@ template <class Value>
 void SubQueryMessages<Value>::run(const KeyLoop& loop) {
     const Buffer<RowId>& first = loop.edge.first;
     const size_t width = loop.width;
-    const auto most_groups = static_cast<RowId>(groups_of_piece(loop));
+    const auto max_groups = static_cast<RowId>(groups_of_piece(loop));
     std::vector<Piece> pieces; // of the keys with too many groups for one, in their order
     for (uint64_t key = 0; key < loop.edge.keys; key++)
-        for (RowId begin = first[key]; first[key + 1] - first[key] > most_groups && begin < first[key + 1];
-             begin += std::min(most_groups, first[key + 1] - begin))
-            pieces.push_back({begin, begin + std::min(most_groups, first[key + 1] - begin)});
+        for (RowId begin = first[key]; first[key + 1] - first[key] > max_groups && begin < first[key + 1];
+             begin += std::min(max_groups, first[key + 1] - begin))
+            pieces.push_back({begin, begin + std::min(max_groups, first[key + 1] - begin)});
     Buffer<Value> parts(filtered_.context.memory(), what, pieces.size() * width);
     filtered_.team.for_each(pieces.size(), [&](size_t i, int worker) {
         Value* const part = parts.data() + i * width;
@@ -271,7 +270,7 @@ void SubQueryMessages<Value>::run(const KeyLoop& loop) {
         for (uint64_t key = static_cast<uint64_t>(of_key - first.begin()); first[key] < end; key++) {
             Value* const sum = loop.target(key, worker);
             const Piece whole{first[key], first[key + 1]};
-            if (whole.end - whole.begin > most_groups)
+            if (whole.end - whole.begin > max_groups)
                 add_pieces(whole, sum);
             else if (!add_groups(loop, whole, sum, worker))
                 continue;

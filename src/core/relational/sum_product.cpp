@@ -2,9 +2,11 @@
 
 #include "core/relational/by_kind.hpp"
 #include "core/relational/inside_out.hpp"
+#include "core/relational/row_blocks.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace btml::relational {
 
@@ -142,17 +144,80 @@ InsideOut<S, ColumnFactors<S>> query(const Join& join, int root, const Factors& 
     return {join, root, {factors}, context};
 }
 
+// A finite result is right: infinite factors below it were absorbed by ⊕, as they are in the rows, or there are none.
+template <Semiring S>
+double total(const Join& join, const Factors& factors, RunContext& context) {
+    const int root = join.tree().root();
+    const double result = query<S>(join, root, factors, context).total();
+    if (std::isfinite(result)) return result;
+    return ByKind<S>::result(query<ByKind<S>>(join, root, factors, context).total());
+}
+
+// The semiring that finds the rows whose finite factors have no finite product where ⊕ of S may pass over them: a
+// minimum or a maximum over the sums that overflow to its own identity, and a sum over two products that cancel.
+template <Semiring S>
+struct LargestOf {};
+template <>
+struct LargestOf<SumProduct> {
+    using Semiring = MaxAbsProduct;
+};
+template <>
+struct LargestOf<MinPlus> {
+    using Semiring = MaxPlus;
+};
+template <>
+struct LargestOf<MaxPlus> {
+    using Semiring = MinPlus;
+};
+
+// No product of one factor of each of these tables overflows where all finite ones are at most so large.
+template <Semiring S>
+double safe_factor(size_t tables) {
+    const auto count = static_cast<double>(std::max<size_t>(tables, 1));
+    constexpr int exponent = std::numeric_limits<double>::max_exponent - 1;
+    return std::is_same_v<S, SumProduct> ? std::exp2(exponent / count) : std::exp2(exponent) / count;
+}
+
+// Is a finite number of absolute value above `safe` among them? Lanes of maxima, since most columns have none.
+bool hold_larger(std::span<const double> numbers, double safe) {
+    std::array<double, 8> largest{};
+    size_t done = 0;
+    for (; done + largest.size() <= numbers.size(); done += largest.size())
+        for (size_t lane = 0; lane < largest.size(); lane++) {
+            const double size = std::abs(numbers[done + lane]);
+            largest[lane] = largest[lane] < size ? size : largest[lane];
+        }
+    if (*std::max_element(largest.begin(), largest.end()) > safe) done = 0;
+    return std::any_of(numbers.begin() + static_cast<ptrdiff_t>(done), numbers.end(),
+                       [=](double x) { return std::abs(x) > safe && std::isfinite(x); });
+}
+
+bool hold_larger(const Factors& factors, double safe, RunContext& context) {
+    bool larger = false;
+    RowBlocks blocks(context, "looking for large factors", 0);
+    for (const Buffer<double>& column : factors)
+        blocks.run(column.size(), [&](uint64_t begin, uint64_t end) {
+            larger = larger || hold_larger(column.span().subspan(begin, end - begin), safe);
+        });
+    return larger;
+}
+
+// Error out_of_range where the finite factors of a row have no finite product, as the row by itself would have it.
+template <Semiring S>
+void check_rows(const Join& join, const Factors& factors, RunContext& context) {
+    if constexpr (requires { typename LargestOf<S>::Semiring; }) {
+        if (hold_larger(factors, safe_factor<S>(factors.size()), context))
+            total<typename LargestOf<S>::Semiring>(join, factors, context);
+    }
+}
+
 } // namespace
 
-// A finite result is right: infinite factors below it were absorbed by ⊕, as they are in the rows, or there are none.
-// Where ⊕ is a minimum or a maximum it absorbs overflows in the same way.
 double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context) {
     check_factors(join, factors, semiring);
     return with_semiring(semiring, [&]<Semiring S>(S) {
-        const int root = join.tree().root();
-        const double result = query<S>(join, root, factors, context).total();
-        if (std::isfinite(result)) return result;
-        return ByKind<S>::result(query<ByKind<S>>(join, root, factors, context).total());
+        check_rows<S>(join, factors, context);
+        return total<S>(join, factors, context);
     });
 }
 
@@ -160,6 +225,7 @@ Buffer<double> sum_product_by_row(const Join& join, const Factors& factors, Semi
                                   RunContext& context) {
     check_factors(join, factors, semiring);
     return with_semiring(semiring, [&]<Semiring S>(S) {
+        check_rows<S>(join, factors, context);
         Buffer<double> results = query<S>(join, table, factors, context).values(table);
         if (std::all_of(results.begin(), results.end(), [](double x) { return std::isfinite(x); })) return results;
         const auto values = query<ByKind<S>>(join, table, factors, context).values(table);

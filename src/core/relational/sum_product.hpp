@@ -26,8 +26,8 @@ Buffer<double> table_factor(const Table& table, const std::vector<int>& columns,
 // ⊕ over the join's rows of ⊗ over the tables of φ_t. The empty join gives the identity of ⊕. Under or_and every factor
 // but 0 is true, and results are 0 or 1. NaN factors make every number they enter NaN, and infinite ones what they make
 // in the rows: ∞·1 + ∞·0 is NaN. Errors invalid_argument for a negative factor under max_product, out_of_range where
-// the result is not finite although all factors are: a minimum or maximum leaves a sum that overflows out beside a
-// finite one.
+// the finite factors of a row have no finite product, or finite parts of rows no finite sum. Where it depends on the
+// order of a row's factors whether their product overflows, it may or may not be an error.
 double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context);
 
 // The same for each row ρ of `table`: over the join's rows that ρ takes part in (φ of ρ itself included).

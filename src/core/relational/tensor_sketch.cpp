@@ -47,17 +47,17 @@ TensorSketch::TensorSketch(const Join& join, uint64_t size, uint64_t seed, RunCo
       frequencies_(size_),
       roots_(size_, context) {}
 
-uint64_t TensorSketch::groups_of(uint64_t least_rows) const {
+uint64_t TensorSketch::groups_of(uint64_t min_rows) const {
     uint64_t groups = 0;
     for (const HashedRows& hashed : tables_)
         for (uint64_t group = 0; group < hashed.groups().count(); group++)
-            groups += hashed.groups().size(group) >= least_rows;
+            groups += hashed.groups().size(group) >= min_rows;
     return groups;
 }
 
 // A transform costs about as much as adding up 6·log2(k) rows at every frequency; half of the memory is for others. A
 // transform cannot be interrupted, and a very long one would take too long.
-uint64_t TensorSketch::least_rows(size_t terms) const {
+uint64_t TensorSketch::min_rows(size_t terms) const {
     if (size_ > longest_transform) return std::numeric_limits<uint64_t>::max();
     const uint64_t available = context_.memory().left() / 2;
     const double bytes = static_cast<double>(terms) * static_cast<double>(frequencies_.blocks() * sizeof(Block));
@@ -68,7 +68,7 @@ uint64_t TensorSketch::least_rows(size_t terms) const {
 
 TensorSketch::Transforms TensorSketch::choose_groups(size_t terms) {
     Transforms transforms;
-    const uint64_t least = least_rows(terms);
+    const uint64_t least = min_rows(terms);
     for (const HashedRows& hashed : tables_) transforms.groups.emplace_back(hashed, least, context_.memory());
     for (size_t q = 0; q < terms; q++) {
         transforms.spectra.emplace_back();
@@ -85,7 +85,7 @@ uint64_t TensorSketch::query_bytes() const {
 }
 
 double TensorSketch::estimated_seconds(size_t terms) const {
-    const uint64_t least = least_rows(terms);
+    const uint64_t least = min_rows(terms);
     double for_rows = 0;
     for (size_t t = 0; t < tables_.size(); t++) {
         const RowGroups& groups = tables_[t].groups();

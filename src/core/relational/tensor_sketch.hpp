@@ -48,7 +48,7 @@ class TensorSketch {
     TensorSketch(const Join& join, uint64_t size, uint64_t seed, RunContext& context);
 
     // Groups of rows whose transforms replace their rows, for a vector of so many terms.
-    uint64_t transformed_groups(size_t terms) const { return groups_of(least_rows(terms)); }
+    uint64_t transformed_groups(size_t terms) const { return groups_of(min_rows(terms)); }
     // A rough forecast for a vector of so many terms, with as many threads as there are.
     double estimated_seconds(size_t terms) const;
 
@@ -110,8 +110,8 @@ class TensorSketch {
     void for_each_block(WorkerContexts& contexts, Body&& body);
 
     // The least number of rows that makes a group worth transforming, where the transforms fit the memory.
-    uint64_t least_rows(size_t terms) const;
-    uint64_t groups_of(uint64_t least_rows) const;
+    uint64_t min_rows(size_t terms) const;
+    uint64_t groups_of(uint64_t min_rows) const;
     // Bytes that one thread needs for a query.
     uint64_t query_bytes() const;
 

@@ -52,9 +52,9 @@ btml_compat_analyze(RawStmt *statement, const char *text)
 
 /* How many ranges of blocks a table is read in: before 14, each of them takes a scan of the whole table. */
 #if PG_VERSION_NUM >= 140000
-#define btml_compat_most_block_ranges 1024
+#define btml_compat_max_block_ranges 1024
 #else
-#define btml_compat_most_block_ranges 16
+#define btml_compat_max_block_ranges 16
 #endif
 
 /* Whether the current user may call the function. */

@@ -1,6 +1,10 @@
 // Transition states of aggregates: a C++ object in memory, as PostgreSQL's expanded objects are; flat bytes between
-// processes. The object and its buffers live in a memory context below the aggregate's, where a hash aggregate sees how
-// much its groups take and spills in time. They go with the context, so no destructor runs.
+// processes. The objects and their buffers live in a memory context below the aggregate's, where a hash aggregate sees
+// how much its groups take and spills in time. They go with the context, so no destructor runs.
+//
+// All states of an aggregate's context share that one: for each new group a hash aggregate walks all contexts below its
+// own, and contexts of the groups would make that quadratic. PostgreSQL takes a context for one object's, to delete it
+// with the object that a transition replaces, so a transition never replaces a state: it returns the one it was given.
 //
 // A content holds memory in Buffers only. It has a constructor from a MemoryBudget, append(const Content&,
 // RunContext&), flat_size(), flatten(std::byte*) noexcept, a static parse(bytes, MemoryBudget&, RunContext&) that
@@ -35,6 +39,15 @@ class ContextBudget : public MemoryBudget {
   private:
     const MemoryContext context_;
 };
+
+// The context of the states of an aggregate whose context is `parent`. May ereport.
+inline MemoryContext states_context(MemoryContext parent) {
+    static constexpr const char* name = "btml aggregate states";
+    static constexpr Size max_block = 64 * 1024; // little beside any work_mem
+    for (MemoryContext child = parent->firstchild; child; child = child->nextchild)
+        if (strcmp(child->name, name) == 0) return child;
+    return AllocSetContextCreateInternal(parent, name, ALLOCSET_SMALL_MINSIZE, ALLOCSET_SMALL_INITSIZE, max_block);
+}
 
 template <class Content>
 class ExpandedState {
@@ -153,7 +166,7 @@ class ExpandedState {
     // An empty state whose memory goes with `parent`.
     static ExpandedState* create(MemoryContext parent) {
         ExpandedState* const state = pg_call([=] {
-            const MemoryContext context = AllocSetContextCreate(parent, "btml aggregate", ALLOCSET_SMALL_SIZES);
+            const MemoryContext context = states_context(parent);
             auto* const expanded = static_cast<ExpandedState*>(MemoryContextAllocZero(context, sizeof(ExpandedState)));
             EOH_init_header(&expanded->header_, &methods, context);
             return expanded;

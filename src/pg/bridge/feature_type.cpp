@@ -10,7 +10,7 @@ namespace btml::pg {
 
 namespace {
 
-// What numbers of a type mean, so that a date is not taken for a count of days; nullptr: not numeric-like.
+// Says what numbers of a type mean, so that a date is not taken for a count of days; nullptr where they mean nothing.
 const char* meaning_of(NumberKind kind) {
     switch (kind) {
     case NumberKind::boolean:
@@ -29,7 +29,7 @@ const char* meaning_of(NumberKind kind) {
     }
 }
 
-// Of a type by its name.
+// The same of a type that is known by its name only.
 const char* meaning_of(const std::string& type) {
     static constexpr std::pair<const char*, NumberKind> kinds[] = {
         {"boolean", NumberKind::boolean},
@@ -43,7 +43,7 @@ const char* meaning_of(const std::string& type) {
     return meaning_of(NumberKind::float8);
 }
 
-// Types whose equal values have equal texts, by the name of one of them.
+// Returns one name for all types whose equal values have equal texts.
 std::string label_family(const std::string& type) {
     return type == "smallint" || type == "bigint" ? "integer" : type;
 }
@@ -74,7 +74,12 @@ std::string hint_for(const Feature& feature, Oid type) {
 std::string stored_type_name(Oid type) {
     return pg_call([=] {
         const Oid base = getBaseType(type);
-        return base < FirstNormalObjectId ? format_type_be(base) : format_type_be_qualified(base);
+        const char* const name = format_type_be_qualified(base);
+        // Types of the server go by their bare names.
+        static constexpr std::string_view catalog = "pg_catalog.";
+        return base < FirstNormalObjectId && std::string_view(name).substr(0, catalog.size()) == catalog
+                   ? name + catalog.size()
+                   : name;
     });
 }
 

@@ -10,13 +10,21 @@ extern "C" {
 
 namespace btml::pg {
 
+// Bytes that jsonb_in holds for each element at most: a JsonbValue or half of a JsonbPair in an array that doubles, the
+// head of an allocated string, an entry of the result in a buffer that doubles. Each text is there twice as well, as a
+// string of a power of two bytes and in that buffer.
+static constexpr uint64_t bytes_of_element = 112, bytes_of_character = 4;
+static constexpr uint64_t first_room = 4; // elements in the array that an object or an array begins with
+
 void JsonWriter::separate() {
+    elements_++;
     if (!first_) text_.push_back(',');
     first_ = false;
 }
 
 void JsonWriter::key(std::string_view name) {
     separate();
+    elements_++;
     quote(name);
     text_.push_back(':');
 }
@@ -27,6 +35,7 @@ void JsonWriter::open(std::string_view name, char bracket) {
     else
         key(name);
     text_.push_back(bracket);
+    elements_ += first_room;
     first_ = true;
 }
 
@@ -69,8 +78,8 @@ void JsonWriter::number(double value) {
 
 Datum JsonWriter::datum() {
     text_.push_back('\0');
-    // The parsed form, and the value made of it: a few bytes more than the text, for texts of any length.
-    const Reservation parsed(context_.memory(), "a result as JSON", 2 * text_.size());
+    const Reservation parsed(context_.memory(), "a result as JSON",
+                             bytes_of_element * elements_ + bytes_of_character * text_.size());
     const char* const text = text_.data();
     return pg_call([=] { return DirectFunctionCall1(jsonb_in, CStringGetDatum(text)); });
 }

@@ -1,4 +1,4 @@
-// JSON text, written field by field.
+// Writes JSON text field by field.
 #pragma once
 
 #include "core/base/buffer.hpp"
@@ -23,18 +23,19 @@ class JsonWriter {
     void add(std::string_view name, std::string_view value) { key(name), quote(value); }
     void add(std::string_view name, const char* value) { add(name, std::string_view(value)); }
     void add(std::string_view name, const std::string& value) { add(name, std::string_view(value)); }
-    void add(std::string_view name, double value) { key(name), number(value); } // finite
+    // `value` is finite, and so it is below.
+    void add(std::string_view name, double value) { key(name), number(value); }
     template <std::integral T>
     void add(std::string_view name, T value) {
         key(name);
         append(std::to_string(value));
     }
-    // A value that is JSON as it stands.
+    // `value` is JSON as it stands.
     void add_json(std::string_view name, std::string_view value) { key(name), append(value); }
     void add_item(std::string_view value) { separate(), quote(value); }
-    void add_item(double value) { separate(), number(value); } // finite
+    void add_item(double value) { separate(), number(value); }
 
-    // Of type jsonb. Ends the text.
+    // Ends the text and returns it as a jsonb. Counts what PostgreSQL takes to parse the text while it does.
     Datum datum();
 
   private:
@@ -48,7 +49,8 @@ class JsonWriter {
 
     RunContext& context_;
     Buffer<char> text_;
-    bool first_ = true; // nothing yet in the innermost object or array
+    uint64_t elements_ = 0; // keys, values and the room for them that each object or array begins with
+    bool first_ = true;     // there is nothing yet in the innermost object or array
 };
 
 } // namespace btml::pg

@@ -59,7 +59,7 @@ std::vector<const Query*> block_queries(const Query* query, uint64_t seed) {
         throw Error(ErrorCode::not_supported, "scan_order \"random_blocks\" needs a source that reads one table", "",
                     "Name a table, or SELECT from one without joins, grouping, sorting or LIMIT.");
     const uint64_t blocks = pg_call([=] { return blocks_of(query); });
-    const uint64_t ranges = std::clamp<uint64_t>(blocks, 1, btml_compat_most_block_ranges);
+    const uint64_t ranges = std::clamp<uint64_t>(blocks, 1, btml_compat_max_block_ranges);
     std::vector<const Query*> queries(ranges);
     for (uint64_t i = 0; i < ranges; i++) {
         const auto first = static_cast<BlockNumber>(i * blocks / ranges);
