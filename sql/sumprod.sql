@@ -155,7 +155,10 @@ EXPLAIN (COSTS OFF) SELECT btml.sumprod_agg(ARRAY[x, y]) FROM many;
 SELECT btml.sumprod_agg(ARRAY[x, y]), sum(x * y) FROM many;
 SELECT btml.sumprod_agg(ARRAY[x, y], 'max_plus'), max(x + y) FROM many;
 SELECT btml.sumprod_agg(ARRAY[x, y]) FROM many WHERE x < 0;
+-- Whether a worker or the leader says it is chance.
+\set SHOW_CONTEXT never
 SELECT btml.sumprod_agg(ARRAY[x, y], CASE WHEN x < 5 THEN 'min_plus' ELSE 'max_plus' END) FROM many;
+\set SHOW_CONTEXT errors
 SELECT g, btml.sumprod_agg(ARRAY[x, y], 'or_and') AS o, btml.sumprod_agg(ARRAY[x, y]) = sum(x * y) AS same FROM many GROUP BY g ORDER BY g;
 SELECT btml.sumprod('SELECT x, y FROM many'), btml.sumprod('SELECT s FROM (SELECT sum(x * y) AS s FROM many) q');
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
