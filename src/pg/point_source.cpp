@@ -112,7 +112,7 @@ void PointSource::find_coordinates() {
         throw Error(ErrorCode::invalid_argument, format("the %s have no coordinates", what_),
                     array.empty() ? "" : format("Column \"%s\" is an array, but not called x.", array.c_str()),
                     "Coordinates are the elements of an array column \"x\", or else the columns of numbers other than "
-                    "\"id\", \"weight\" and those with a part of their own.");
+                    "\"id\", \"weight\" and a target.");
     if (array.empty()) return;
     const char *const name = array.c_str(), *const what = what_;
     pg_call([=] {

@@ -25,9 +25,11 @@ double read_fraction(const Arguments& arguments, int position, const char* name)
 void scale_coordinates(ScoreRows& rows, RunContext& context) {
     const std::vector<double> deviations = kernel::standard_deviations(rows, context);
     const size_t width = rows.width();
-    for (size_t i = 0; i < rows.size(); i++)
+    for (size_t i = 0; i < rows.size(); i++) {
         for (size_t k = 0; k < rows.dimensions; k++)
             if (deviations[k] > 0) rows.values[i * width + k] /= deviations[k];
+        context.worked(width);
+    }
 }
 
 } // namespace

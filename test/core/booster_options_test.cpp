@@ -84,7 +84,7 @@ TEST(BoosterOptions, NonsenseIsRefused) {
             c.set(options, value);
             const Caught error = fit_caught(data, options);
             EXPECT_EQ(error.code, ErrorCode::invalid_argument);
-            EXPECT_EQ(error.message, format("invalid value for option \"%s\": %.9g", c.name, value));
+            EXPECT_EQ(error.message, format("invalid value for option \"%s\": %s", c.name, shortest(value).c_str()));
             EXPECT_EQ(error.hint, format("Valid values are %s.", c.valid));
         }
 }

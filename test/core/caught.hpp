@@ -5,14 +5,15 @@
 
 namespace btml::test {
 
-// A host that gives up after some polls.
+// A host that counts polls, and gives up after some.
 class ImpatientContext : public QuietContext {
   public:
-    explicit ImpatientContext(uint64_t polls) : polls_(polls) {}
-    bool keep_going() override { return polls_-- > 0; }
+    explicit ImpatientContext(uint64_t patience = UINT64_MAX) : patience_(patience) {}
+    bool keep_going() override { return polls++ < patience_; }
+    uint64_t polls = 0;
 
   private:
-    uint64_t polls_;
+    const uint64_t patience_;
 };
 
 // The Error that body throws, if it does.

@@ -13,12 +13,6 @@ namespace {
 
 using namespace btml::test;
 
-class PollCounter : public QuietContext {
-  public:
-    bool keep_going() override { return ++polls > 0; }
-    uint64_t polls = 0;
-};
-
 constexpr size_t rows = size_t{1} << 18, dimensions = 4;
 constexpr uint64_t work_per_poll = uint64_t{1} << 18; // units of RunContext::worked
 
@@ -33,7 +27,7 @@ Keys some_keys(size_t distinct, RunContext& context) {
 }
 
 uint64_t polls_of(const std::function<void(RunContext&)>& call) {
-    PollCounter context;
+    ImpatientContext context;
     call(context);
     return context.polls;
 }

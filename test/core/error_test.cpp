@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace btml {
 namespace {
 
@@ -23,6 +25,14 @@ TEST(Error, CancelledIsNoError) {
     EXPECT_THROW(context.poll(), Cancelled);
     const bool is_exception = std::is_base_of_v<std::exception, Cancelled>;
     EXPECT_FALSE(is_exception);
+}
+
+TEST(Shortest, NamesNumbersAsSqlDoes) {
+    EXPECT_EQ(shortest(0.1), "0.1");
+    EXPECT_EQ(shortest(1e41), "1e+41");
+    EXPECT_EQ(shortest(-std::nan("")), "NaN");
+    EXPECT_EQ(shortest(INFINITY), "Infinity");
+    EXPECT_EQ(shortest(-INFINITY), "-Infinity");
 }
 
 TEST(Format, WritesLikePrintf) {

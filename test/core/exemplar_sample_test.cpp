@@ -13,6 +13,7 @@
 using namespace btml;
 using namespace btml::exemplar;
 using btml::test::caught;
+using btml::test::ImpatientContext;
 
 namespace {
 
@@ -97,17 +98,6 @@ class PeakBudget : public MemoryBudget {
         return MemoryBudget::resize_block(block, bytes);
     }
     uint64_t peak = 0;
-};
-
-// Counts polls, and gives up at one of them.
-class ImpatientContext : public QuietContext {
-  public:
-    explicit ImpatientContext(uint64_t patience) : patience_(patience) {}
-    bool keep_going() override { return ++polls < patience_; }
-    uint64_t polls = 0;
-
-  private:
-    const uint64_t patience_;
 };
 
 // What sorts the rows counts, too, and it can be cancelled.

@@ -22,7 +22,7 @@ using relational::Join;
 // A random join whose tables carry features, and its training set either way.
 class RandomTraining {
   public:
-    explicit RandomTraining(uint64_t seed, int most_tables = 5) : seed_(seed), most_tables_(most_tables) {}
+    explicit RandomTraining(uint64_t seed, int max_tables = 5) : seed_(seed), max_tables_(max_tables) {}
 
     Model fit_either(bool factorised, const Options& options, int threads) {
         QuietContext context(threads);
@@ -51,8 +51,8 @@ class RandomTraining {
     Join make_join(RunContext& context, DatasetPlan& plan) const {
         relational::test::RandomShape shape;
         shape.empty_table = 0;
-        shape.most_rows = 14;
-        shape.most_tables = most_tables_;
+        shape.max_rows = 14;
+        shape.max_tables = max_tables_;
         Join join = relational::test::columnar(relational::test::random_join(seed_, shape), context);
         Random random(seed_ + 1);
         const bool repeats = random.chance(0.4);
@@ -113,7 +113,7 @@ class RandomTraining {
     }
 
     uint64_t seed_;
-    int most_tables_;
+    int max_tables_;
 };
 
 Options options_of(uint64_t seed) {

@@ -18,11 +18,11 @@ using btml::test::ImpatientContext;
 // A grouped join with random filters, selections, weights and values, and the same by the rows of the join.
 class Fixture {
   public:
-    Fixture(uint64_t seed, int threads, int most_filters) : Fixture(random_join(seed), seed, threads, most_filters) {}
-    Fixture(const PlainJoin& plain, uint64_t seed, int threads, int most_filters)
+    Fixture(uint64_t seed, int threads, int max_filters) : Fixture(random_join(seed), seed, threads, max_filters) {}
+    Fixture(const PlainJoin& plain, uint64_t seed, int threads, int max_filters)
         : context_(threads), random_(seed), join_(columnar(plain, context_)), grouped_(join_, context_) {
         rows_ = enumerate(join_, context_);
-        for (size_t t = 0; t < join_.tables().size(); t++) add_table(t, most_filters);
+        for (size_t t = 0; t < join_.tables().size(); t++) add_table(t, max_filters);
         value_table_ = random_.below(static_cast<int>(join_.tables().size()));
         const uint64_t rows = join_.tables()[static_cast<size_t>(value_table_)].rows;
         const std::vector<double>& weights = weights_[static_cast<size_t>(value_table_)];
@@ -135,11 +135,11 @@ class Fixture {
         return passes;
     }
 
-    void add_table(size_t t, int most_filters) {
+    void add_table(size_t t, int max_filters) {
         const GroupedTable& table = grouped_.tables()[t];
         filters_.emplace_back(table.rows, context_.memory());
         std::vector<std::vector<bool>>& filters = filters_of_.emplace_back();
-        for (int f = random_.below(most_filters + 1); f > 0; f--) {
+        for (int f = random_.below(max_filters + 1); f > 0; f--) {
             const std::vector<bool> passes = draw(table.rows, random_.chance(0.2) ? 1 : 0.4);
             const int filter = filters_[t].add(subset_of(passes, table), context_);
             EXPECT_LE(filter, static_cast<int>(filters.size())); // that of an equal one, or the next

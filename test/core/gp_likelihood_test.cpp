@@ -172,7 +172,7 @@ TEST(BinaryTreeKernel, InvalidParametersAreRefused) {
 TEST(Observations, ImpossibleOnesAreRefused) {
     QuietContext context;
     const std::vector<double> nan = {1, std::nan("")}, fine = {1, 2}, zero = {1, 0}, huge = {1, 1e41};
-    EXPECT_EQ(caught([&] { make_observations(nan, {}, context); }).message, "a target of nan is not finite");
+    EXPECT_EQ(caught([&] { make_observations(nan, {}, context); }).message, "a target of NaN is not finite");
     EXPECT_EQ(caught([&] { make_observations(fine, zero, context); }).message, "invalid weight 0");
     EXPECT_EQ(caught([&] { make_observations(fine, huge, context); }).message, "invalid weight 1e+41");
 }

@@ -141,7 +141,7 @@ TEST(GaussianProcessModel, InconsistentModelsAreRefused) {
     EXPECT_EQ(refusal([](Model& m) { m.members[0].order.pop_back(); }).substr(0, 12), "A member has");
     EXPECT_EQ(refusal([](Model& m) { m.variance_factor = -1; }), "The factor of its variances is out of range.");
     EXPECT_EQ(refusal([](Model& m) { m.rows_of_members->target[3] = NAN; }),
-              "In a row, a target of nan is not finite.");
+              "In a row, a target of NaN is not finite.");
     EXPECT_EQ(refusal([](Model& m) {
                   for (size_t i = 0; i < 25; i++) m.rows_of_members->target[i] = i % 2 ? 1.7e308 : -1.7e308;
               }).substr(0, 20),

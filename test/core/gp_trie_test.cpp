@@ -175,7 +175,7 @@ TEST(BinaryTreeTrie, ImpossibleChangesAreRefused) {
     EXPECT_EQ(caught([&] { trie.remove(Point("001", 2), 1, 1); }).detail, "No observation has these features.");
     EXPECT_EQ(caught([&] { trie.insert(Point("001", 2), 1, 1); }).message,
               "an observation with an unknown value cannot be inserted");
-    EXPECT_EQ(caught([&] { trie.insert(Point("001"), std::nan(""), 1); }).message, "a target of nan is not finite");
+    EXPECT_EQ(caught([&] { trie.insert(Point("001"), std::nan(""), 1); }).message, "a target of NaN is not finite");
     EXPECT_EQ(caught([&] { trie.insert(Point("001"), 1, 0); }).message, "invalid weight 0");
     EXPECT_EQ(trie.negative_log_likelihood(), before);
 }

@@ -353,7 +353,7 @@ TEST(Join, RefusesImpossibleLeftJoins) {
 
 // Cancelled at its n-th poll for every n, it leaves nothing counted behind.
 TEST(Join, CanBeCancelledAnywhere) {
-    const PlainJoin plain = random_join(7, {.most_tables = 6, .left_join = 0.5});
+    const PlainJoin plain = random_join(7, {.max_tables = 6, .left_join = 0.5});
     bool finished = false;
     uint64_t polls = 0;
     for (; !finished; polls++) {
@@ -372,7 +372,7 @@ TEST(Join, CanBeCancelledAnywhere) {
 }
 
 TEST(Join, MemoryIsBounded) {
-    const PlainJoin plain = random_join(7, {.most_tables = 6, .left_join = 0.5});
+    const PlainJoin plain = random_join(7, {.max_tables = 6, .left_join = 0.5});
     bool finished = false;
     for (uint64_t limit = 0; !finished; limit += 512) {
         QuietContext context(1, limit);

@@ -72,7 +72,7 @@ TEST(QueryGroups, HaveAllQueriesOnce) {
     const Prepared p(normal_rows(2000, 3, 1, 1), constant_values(2000), normal_rows(1500, 3, 1, 2), 1);
     std::vector<int> seen(1500, 0);
     for (size_t group = 0; group < p.groups.groups(); group++) {
-        EXPECT_LE(p.groups.rows(group).size(), QueryGroup::most_queries);
+        EXPECT_LE(p.groups.rows(group).size(), QueryGroup::max_queries);
         for (const uint32_t row : p.groups.rows(group)) {
             seen[row]++;
             EXPECT_EQ(p.set.tree.leaf_of(p.framed(row).data()), p.groups.leaf(group));
@@ -124,7 +124,7 @@ TEST(QueryGroups, AreNearLeavesThatShareClusters) {
 
 TEST(RandomTrees, SumOverTheirPairsOnce) {
     Prepared p = paired(1500);
-    const RandomTrees trees(p.set, p.queries, RandomTrees::most_trees, 5, p.team, p.context);
+    const RandomTrees trees(p.set, p.queries, RandomTrees::max_trees, 5, p.team, p.context);
     const auto near = [](uint32_t query, uint32_t leaf) { return (query + leaf) % 3 == 0; };
     std::vector<double> sums(1500, 0.0);
     trees.add_sums(near, 1, sums.data(), p.team, p.context);
@@ -157,8 +157,7 @@ TEST(SampledSums, AreUnbiasedWithTrees) {
         plan.least = 0.15;
         plan.allowed = 1e9; // one sample
         if (with_trees)
-            plan.trees =
-                std::make_unique<RandomTrees>(p.set, p.queries, RandomTrees::most_trees, 11, p.team, p.context);
+            plan.trees = std::make_unique<RandomTrees>(p.set, p.queries, RandomTrees::max_trees, 11, p.team, p.context);
         return sampled_sums(p.set, estimand, strata, p.groups, p.queries, plan, seed, p.team, p.context);
     };
     double with = 0, without = 0, stated = 0;

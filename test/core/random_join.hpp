@@ -104,16 +104,16 @@ inline std::vector<Tuple> brute_force(const PlainJoin& join) {
 }
 
 struct RandomShape {
-    int least_tables = 1, most_tables = 6;
-    int most_rows = 9;
+    int min_tables = 1, max_tables = 6;
+    int max_rows = 9;
     double left_join = 0.3, second_column = 0.1, null = 0.08, empty_table = 0.04;
     bool signed_factors = true;
     int pool = 0; // when not 0, most tables have two or three of so few attributes: most joins are cyclic then
 };
 
-inline constexpr RandomShape cyclic_shape{.least_tables = 4,
-                                          .most_tables = 6,
-                                          .most_rows = 10,
+inline constexpr RandomShape cyclic_shape{.min_tables = 4,
+                                          .max_tables = 6,
+                                          .max_rows = 10,
                                           .left_join = 0.15,
                                           .second_column = 0.03,
                                           .null = 0.03,
@@ -126,7 +126,7 @@ class JoinMaker {
     JoinMaker(uint64_t seed, const RandomShape& shape) : random_(seed), shape_(shape) {}
 
     PlainJoin make() {
-        const int count = shape_.least_tables + random_.below(shape_.most_tables + 1 - shape_.least_tables);
+        const int count = shape_.min_tables + random_.below(shape_.max_tables + 1 - shape_.min_tables);
         for (int t = 0; t < count; t++) add_table(t);
         shuffle();
         return std::move(join_);
@@ -148,7 +148,7 @@ class JoinMaker {
 
     void add_table(int number) {
         PlainTable table;
-        table.rows = random_.chance(shape_.empty_table) ? 0 : 1 + random_.below(shape_.most_rows);
+        table.rows = random_.chance(shape_.empty_table) ? 0 : 1 + random_.below(shape_.max_rows);
         std::set<int> attributes;
         const int on = number == 0 ? -1 : random_.below(number);
         const bool by_left_join = on >= 0 && random_.chance(shape_.left_join);

@@ -2,6 +2,7 @@
 #include "core/kernel/outer_strata.hpp"
 #include "core/kernel/scores.hpp"
 
+#include "caught.hpp"
 #include "score_data.hpp"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 namespace btml::kernel {
 namespace {
 
+using btml::test::ImpatientContext;
 using test::score_rows;
 
 TEST(VarianceTree, NodesHoldTheirRowsWithinTheirBoxes) {
@@ -120,6 +122,29 @@ TEST(SampledScores, KeepToTheirError) {
             EXPECT_LE(result.missed, 2);
             EXPECT_GE(result.sampled, 2);
         }
+}
+
+// A cancel does not wait for all rows to be divided, one split after another.
+TEST(OuterStrata, StopWithinAPollsWork) {
+    QuietContext quiet;
+    ThreadTeam team(quiet);
+    constexpr size_t rows = size_t{1} << 19;
+    const VarianceTree tree(score_rows(rows, 1, 6, quiet.memory()), team, quiet);
+    for (const ScoreKind kind : {ScoreKind::kr, ScoreKind::kde}) {
+        const auto divide = [&](RunContext& context) {
+            ThreadTeam own(context);
+            outer_strata(tree, kind, 64, 1, own, context);
+        };
+        ImpatientContext counting;
+        divide(counting);
+        // Beside the items of the team, which make so many polls, each of the six levels of splits visits every row.
+        constexpr uint64_t items = 353, levels = 6, work_of_visit = 4, work_per_poll = uint64_t{1} << 18;
+        EXPECT_GE(counting.polls, items + levels * work_of_visit * rows / work_per_poll);
+        for (uint64_t n = 0; n < counting.polls; n += 1 + counting.polls / 8) {
+            ImpatientContext context(n);
+            EXPECT_THROW(divide(context), Cancelled) << n << " of " << counting.polls << " polls";
+        }
+    }
 }
 
 // A few wrong targets among smooth ones: those of their neighbours that are predicted from them are as far off, and

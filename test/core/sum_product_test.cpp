@@ -439,7 +439,7 @@ TEST(InsideOut, RowsOfOtherTablesNeedTheDownwardPass) {
 }
 
 TEST(InsideOut, CanBeCancelled) {
-    const PlainJoin plain = random_join(7, {.most_tables = 6, .left_join = 0.5});
+    const PlainJoin plain = random_join(7, {.max_tables = 6, .left_join = 0.5});
     QuietContext quiet;
     const Join join = columnar(plain, quiet);
     const uint64_t held = quiet.memory().used();

@@ -111,7 +111,7 @@ TEST(TensorSketch, EqualsTheSketchOfTheMaterialisedJoin) {
     for (uint64_t seed = 0; seed < 150; seed++) {
         SCOPED_TRACE(seed);
         QuietContext context(1 + static_cast<int>(seed % 3));
-        const PlainJoin plain = random_join(seed + 70'000, {.most_tables = 5, .most_rows = 7});
+        const PlainJoin plain = random_join(seed + 70'000, {.max_tables = 5, .max_rows = 7});
         const Join join = columnar(plain, context);
         Random random(seed);
         const TestVector vector = random_vector(join, 1 + seed % 4, random);

@@ -13,7 +13,7 @@ use Test::More;
 my $limit_ms = 200;
 my $ceiling_ms = 2000;
 my $repetitions = 3;
-my $most_rounds = 3;
+my $max_rounds = 3;
 
 my $node = new_cluster('cancel');
 $node->safe_psql('postgres', <<'SQL');
@@ -169,7 +169,7 @@ sub is_soon
 {
 	my ($name, $measure) = @_;
 	my @times;
-	for (1 .. $most_rounds)
+	for (1 .. $max_rounds)
 	{
 		push @times, map { $measure->() } 1 .. $repetitions;
 		last if median(@times) < $limit_ms;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <numeric>
@@ -22,6 +23,8 @@ std::string format(const char* pattern, ...) {
 }
 
 std::string shortest(double x) {
+    if (std::isnan(x)) return "NaN";
+    if (std::isinf(x)) return x > 0 ? "Infinity" : "-Infinity";
     char digits[32];
     return {digits, std::to_chars(digits, digits + sizeof(digits), x).ptr};
 }

@@ -44,7 +44,7 @@ struct Cancelled {};
 // printf into a std::string, for messages.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
-// The shortest decimal that reads back as x.
+// Returns the shortest decimal that reads back as x; what is no finite number has the name that SQL gives it.
 std::string shortest(double x);
 
 // "a, b, c", each quoted: the valid choices of an error's HINT.

@@ -1,4 +1,4 @@
-// These are all objectives.
+// Declares how each of the objectives is made.
 #pragma once
 
 #include "core/exemplar/objective.hpp"

@@ -18,10 +18,6 @@ constexpr uint64_t max_function_calls = 10'000'000;
                 "Valid values are " + valid + ".");
 }
 
-std::string text_of(double x) {
-    return std::isnan(x) ? "NaN" : shortest(x);
-}
-
 void check_range(const char* option, int64_t value, int64_t least, int64_t most) {
     if (value < least || value > most)
         invalid(option, std::to_string(value),
@@ -29,7 +25,7 @@ void check_range(const char* option, int64_t value, int64_t least, int64_t most)
 }
 
 void check_positive(const char* option, double value) {
-    if (!(value > 0 && std::isfinite(value))) invalid(option, text_of(value), "finite numbers above 0");
+    if (!(value > 0 && std::isfinite(value))) invalid(option, shortest(value), "finite numbers above 0");
 }
 
 // An option that has no meaning for the objective.
@@ -83,8 +79,8 @@ void Options::validate() const {
     check_range("passes", passes, 1, 1'000'000);
     if (max_candidates) check_range("max_candidates", *max_candidates, 1, INT64_MAX);
     check_range("batch", batch, 1, 100'000);
-    if (!(eta >= 0 && std::isfinite(eta))) invalid("eta", text_of(eta), "finite numbers from 0");
-    if (!(confidence > 0 && confidence < 1)) invalid("confidence", text_of(confidence), "numbers between 0 and 1");
+    if (!(eta >= 0 && std::isfinite(eta))) invalid("eta", shortest(eta), "finite numbers from 0");
+    if (!(confidence > 0 && confidence < 1)) invalid("confidence", shortest(confidence), "numbers between 0 and 1");
     const char* const objective_name = name_of(objective);
     if (is_process()) {
         refuse(phantom != PhantomKind::none, "phantom", objective_name);
@@ -103,7 +99,7 @@ void Options::validate() const {
     }
     if (phantom == PhantomKind::point)
         for (const double x : phantom_point)
-            if (!std::isfinite(x)) invalid("phantom", "an array with " + text_of(x), "finite numbers in an array");
+            if (!std::isfinite(x)) invalid("phantom", "an array with " + shortest(x), "finite numbers in an array");
     if (metric == Metric::function && phantom != PhantomKind::none && phantom != PhantomKind::random)
         throw Error(ErrorCode::invalid_argument, "this phantom does not go with a function as dissimilarity", "",
                     "Valid values are \"none\" and \"random\".");

@@ -1,4 +1,4 @@
-// Multiplies a matrix by eight vectors at a time, as do all that is built on it.
+// Multiplies a matrix by eight vectors at a time, and computes distances and outer products in the same layout.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@ namespace btml::exemplar {
 
 inline constexpr size_t group_columns = 8;
 
-// Asks for to[i * 8 + c] = Σ_j m[i * stride + j] x[j * 8 + c] for i < rows, j < columns, summed in the order of j.
+// Computes to[i * 8 + c] = Σ_j m[i * stride + j] x[j * 8 + c] for i < rows, j < columns, summed in the order of j.
 struct Product {
     const double* m;
     size_t rows, columns, stride;
@@ -16,7 +16,7 @@ struct Product {
 };
 void multiply(const Product& product);
 
-// Asks for to[i * 8 + c] = Σ_f (rows[i * width + f] − points[f * 8 + c])² for i < count.
+// Computes to[i * 8 + c] = Σ_f (rows[i * width + f] − points[f * 8 + c])² for i < count.
 struct SquaredDistances {
     const double* rows;
     size_t count, width;
@@ -25,7 +25,7 @@ struct SquaredDistances {
 };
 void find_distances(const SquaredDistances& distances);
 
-// Asks for m[i * stride + j] += factor a[i] b[j].
+// Computes m[i * stride + j] += factor a[i] b[j].
 struct OuterProduct {
     double* m;
     size_t rows, columns, stride;

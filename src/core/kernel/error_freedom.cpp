@@ -85,7 +85,7 @@ void Deviations::centre(size_t query, size_t stratum, size_t count) noexcept {
 } // namespace
 
 double ErrorFreedom::estimate(const Points& queries, const double* sums, RunContext& context) const {
-    const size_t count = std::min(most_queries, queries.rows());
+    const size_t count = std::min(max_queries, queries.rows());
     Deviations deviations(*this, count, context);
     deviations.find(queries, count, sums, context.memory());
     double variance = 0, covariances = 0; // the squares' mean: halves of the sample err independently of each other

@@ -19,8 +19,8 @@ struct ErrorFreedom {
     std::function<bool(size_t query, size_t block, size_t place)> is_exact;
 
     // Estimated from queries that were drawn at random, with replacement, from all (at least 2; those beyond
-    // most_queries are not looked at), and their exact sums: [query][column], in the estimand's units.
-    static constexpr size_t most_queries = 64;
+    // max_queries are not looked at), and their exact sums: [query][column], in the estimand's units.
+    static constexpr size_t max_queries = 64;
     double estimate(const Points& queries, const double* sums, RunContext& context) const;
 };
 

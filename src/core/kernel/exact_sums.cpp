@@ -30,7 +30,7 @@ std::span<const double* const> FramedQueries::load(const Points& queries, std::s
 
 Buffer<double> exact_sums(const KeySet& keys, const Points& queries, ThreadTeam& team, RunContext& context) {
     const size_t columns = keys.columns(), rows = queries.rows(), dimensions = queries.dimensions();
-    const size_t groups = (rows + QueryGroup::most_queries - 1) / QueryGroup::most_queries;
+    const size_t groups = (rows + QueryGroup::max_queries - 1) / QueryGroup::max_queries;
     const size_t blocks = std::max<size_t>(1, cached_bytes / (block_keys * sizeof(float) * dimensions));
     Buffer<double> sums(context.memory(), "sums of queries", rows * columns, 0.0);
     std::vector<std::unique_ptr<Worker>> workers;
@@ -39,9 +39,9 @@ Buffer<double> exact_sums(const KeySet& keys, const Points& queries, ThreadTeam&
         const size_t last = std::min(keys.blocks.blocks(), first + blocks);
         team.for_each(groups, [&](size_t item, int thread) {
             Worker& worker = *workers[static_cast<size_t>(thread)];
-            uint32_t of_group[QueryGroup::most_queries];
-            const size_t begin = item * QueryGroup::most_queries,
-                         count = std::min(rows - begin, QueryGroup::most_queries);
+            uint32_t of_group[QueryGroup::max_queries];
+            const size_t begin = item * QueryGroup::max_queries,
+                         count = std::min(rows - begin, QueryGroup::max_queries);
             std::iota(of_group, of_group + count, static_cast<uint32_t>(begin));
             worker.group.load(worker.queries.load(queries, {of_group, count}));
             worker.group.add_blocks(keys.blocks, keys.values, first, last);

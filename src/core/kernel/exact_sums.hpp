@@ -10,15 +10,15 @@ namespace btml::kernel {
 class FramedQueries {
   public:
     FramedQueries(const Frame& frame, MemoryBudget& budget)
-        : frame_(frame), rows_(budget, "queries", QueryGroup::most_queries * frame.centre.size()) {}
+        : frame_(frame), rows_(budget, "queries", QueryGroup::max_queries * frame.centre.size()) {}
 
-    // Those of some rows, up to QueryGroup::most_queries of them; valid until the next call.
+    // Those of some rows, up to QueryGroup::max_queries of them; valid until the next call.
     std::span<const double* const> load(const Points& queries, std::span<const uint32_t> rows);
 
   private:
     const Frame& frame_;
     Buffer<double> rows_;
-    const double* pointers_[QueryGroup::most_queries];
+    const double* pointers_[QueryGroup::max_queries];
 };
 
 // sums[row·columns + c] = Σ_j value_jc·k, in the values' own units; all queries go through one part of the keys after

@@ -14,9 +14,9 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr double few_pairs = 1e8;   // not worth a pilot
-constexpr double least_gain = 0.75; // sampling that costs more than this of exact sums is not worth its error
-constexpr double most_relative_variance = 0.05; // of a mean's denominator
+constexpr double few_pairs = 1e8; // not worth a pilot
+constexpr double min_gain = 0.75; // sampling that costs more than this of exact sums is not worth its error
+constexpr double max_relative_variance = 0.05; // of a mean's denominator
 
 // No sum can then overflow: kernels are at most 1.
 void check_totals(const Keys& keys) {
@@ -157,7 +157,7 @@ Estimates KernelSums::State::evaluate(const Points& queries, uint64_t all) {
     const double norm = set->distinct.norm / set->values.scale(0), share = norm * norm / static_cast<double>(all);
     const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : share), relative, options.confidence};
     const Plan plan = plan_sample(*set, estimand, groups, queries, strata, demand, options.seed, team, context);
-    if (options.method == Method::automatic && plan.cost > least_gain)
+    if (options.method == Method::automatic && plan.cost > min_gain)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
     return sampled(queries, sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed, team, context),
                    estimand, plan, std::sqrt(rows * (relative ? plan.magnitude : share)));
@@ -176,7 +176,7 @@ Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& s
         const double *const sums = &sampled.sums[i * columns], *const variances = &sampled.squares[i * squares];
         // Of a ratio whose denominator is hardly known neither the value nor the error is.
         if (quantity == Quantity::mean &&
-            (is_far_mass(sums[0]) || variances[0] > most_relative_variance * sums[0] * sums[0])) {
+            (is_far_mass(sums[0]) || variances[0] > max_relative_variance * sums[0] * sums[0])) {
             unsure.push_back(static_cast<uint32_t>(i));
             continue;
         }

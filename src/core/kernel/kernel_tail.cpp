@@ -15,9 +15,9 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr double most_entries = 1e9;    // that automatic looks at one by one
+constexpr double max_entries = 1e9;     // that automatic looks at one by one
 constexpr double sampled_entries = 2e7; // roughly
-constexpr size_t least_rows = 64;       // of a sample
+constexpr size_t min_rows = 64;         // of a sample
 constexpr size_t rows_of_item = 32;
 
 constexpr size_t bins = (std::bit_cast<uint32_t>(1.0F) >> 15) + 1; // of entries, by their bits but the last 15
@@ -251,12 +251,12 @@ TailRatio kernel_tail_ratio(const Points& keys, const Points& queries, const Opt
     const size_t rows = queries.rows();
     const double entries = static_cast<double>(rows) * static_cast<double>(keys.rows());
     const bool exact =
-        options.method == Method::exact || (options.method == Method::automatic && entries <= most_entries);
+        options.method == Method::exact || (options.method == Method::automatic && entries <= max_entries);
     std::vector<uint32_t> chosen(rows);
     std::iota(chosen.begin(), chosen.end(), 0U);
     if (!exact) {
         const auto wanted = static_cast<size_t>(sampled_entries / static_cast<double>(keys.rows()));
-        const size_t size = std::min(rows, std::max(least_rows, wanted));
+        const size_t size = std::min(rows, std::max(min_rows, wanted));
         RandomStream random(options.seed, 0);
         for (size_t i = 0; i < size; i++) std::swap(chosen[i], chosen[i + random.below(rows - i)]);
         chosen.resize(size);

@@ -8,9 +8,9 @@ namespace btml::kernel {
 namespace {
 
 // A coordinate in float32 is off by up to 2^−25 of it: farther out than this, that would show in the kernel.
-constexpr double most_extent[] = {16, 4096};
+constexpr double max_extent[] = {16, 4096};
 // Products lose about √d·‖k‖²·2^−26 of the exponent.
-constexpr double most_square[] = {160, 1e5};
+constexpr double max_square[] = {160, 1e5};
 
 size_t vectors_of(size_t keys) {
     return (keys + 2 * keys_per_vector - 1) / (2 * keys_per_vector) * 2;
@@ -75,7 +75,7 @@ void KeyBlocks::measure(size_t block, const Points& points, std::span<const uint
     info.keys = keys.size();
     mean_of(points, keys, centre);
     double extent = extent_from(centre, points, keys);
-    if (extent > most_extent[0]) {
+    if (extent > max_extent[0]) {
         median_of(points, keys, centre);
         extent = extent_from(centre, points, keys);
     }
@@ -88,8 +88,8 @@ void KeyBlocks::measure(size_t block, const Points& points, std::span<const uint
     info.radius = frame_.kernel == Kernel::laplacian ? greatest : std::sqrt(greatest);
     info.spread = sum / static_cast<double>(keys.size());
     const auto p = static_cast<size_t>(precision);
-    const bool near = greatest * std::sqrt(static_cast<double>(dimensions_)) <= most_square[p];
-    info.form = extent > most_extent[p]                     ? Form::wide
+    const bool near = greatest * std::sqrt(static_cast<double>(dimensions_)) <= max_square[p];
+    info.form = extent > max_extent[p]                      ? Form::wide
                 : frame_.kernel == Kernel::gaussian && near ? Form::products
                                                             : Form::differences;
 }

@@ -46,10 +46,10 @@ KeyStrata::KeyStrata(const KeySet& keys, const Estimand& estimand, RunContext& c
     : of_key_(context.memory(), "strata of the keys", keys.rows()) {
     const Buffer<double> magnitudes = magnitudes_of(keys, estimand, context.memory());
     const double largest = *std::max_element(magnitudes.begin(), magnitudes.end());
-    counts_.assign(most_strata, 0);
+    counts_.assign(max_strata, 0);
     for (size_t i = 0; i < keys.rows(); i++) {
-        const double halvings = magnitudes[i] > 0 ? std::floor(std::log2(largest / magnitudes[i])) : most_strata;
-        of_key_[i] = largest > 0 ? static_cast<uint8_t>(std::min(halvings, most_strata - 1.0)) : 0;
+        const double halvings = magnitudes[i] > 0 ? std::floor(std::log2(largest / magnitudes[i])) : max_strata;
+        of_key_[i] = largest > 0 ? static_cast<uint8_t>(std::min(halvings, max_strata - 1.0)) : 0;
         counts_[of_key_[i]]++;
     }
     while (counts_.back() == 0) counts_.pop_back();

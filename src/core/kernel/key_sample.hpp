@@ -12,7 +12,7 @@ namespace btml::kernel {
 // the first, until it is exhausted.
 class KeyStrata {
   public:
-    static constexpr size_t most_strata = 16;
+    static constexpr size_t max_strata = 16;
 
     KeyStrata(const KeySet& keys, const Estimand& estimand, RunContext& context);
 

@@ -11,11 +11,11 @@ namespace btml::kernel {
 namespace {
 
 // Keys from which a direction and a cut are found: one in so many, within bounds.
-constexpr size_t keys_per_sampled = 8, least_sampled = 64, most_sampled = 1024;
+constexpr size_t keys_per_sampled = 8, min_sampled = 64, max_sampled = 1024;
 constexpr int power_steps = 8;
 
 size_t sampled_of(size_t keys) {
-    return std::min(keys, std::clamp(keys / keys_per_sampled, least_sampled, most_sampled));
+    return std::min(keys, std::clamp(keys / keys_per_sampled, min_sampled, max_sampled));
 }
 
 // Sums side by side: one addition need not wait for the one before.

@@ -8,6 +8,7 @@ namespace btml::kernel {
 namespace {
 
 constexpr size_t rows_per_poll = size_t{1} << 16;
+constexpr uint64_t units_of_visit = 4; // of work: a row in an order that is not memory's
 constexpr double feature_weight = 0.5; // of all features together, beside 1 for each other column
 
 // What rows are stratified by: `width` numbers a row.
@@ -37,17 +38,22 @@ void add_squares(const VarianceTree& tree, const VarianceTree::Node& leaf, Profi
 
 // Returns the rows that are far from the others of their leaf, and some that are near one of them: at small bandwidths
 // those are predicted from it, and are as far off. A few such rows can be a large part of the score, and no sample of a
-// large stratum is certain to meet them. In ascending order.
+// large stratum is certain to meet them. They are in ascending order.
 std::vector<uint32_t> extreme_rows(const VarianceTree& tree, const Profile& profile, size_t max_rows,
                                    RunContext& context) {
     constexpr double large_share = 0.005; // of the sum of squares
     constexpr size_t max_neighbours = 16;
     const size_t n = tree.size(), column = tree.rows().dimensions + 1;
     double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += profile.row(i)[column];
+    for (size_t i = 0; i < n; i++) {
+        sum += profile.row(i)[column];
+        context.worked(1);
+    }
     std::vector<uint32_t> rows;
-    for (size_t i = 0; i < n; i++)
-        if (sum > 0 && profile.row(i)[column] >= large_share * sum) rows.push_back(static_cast<uint32_t>(i));
+    for (size_t i = 0; i < n && sum > 0; i++) {
+        if (profile.row(i)[column] >= large_share * sum) rows.push_back(static_cast<uint32_t>(i));
+        context.worked(1);
+    }
     if (rows.empty() || rows.size() > max_rows) return {};
     const size_t neighbours = std::min(max_neighbours, max_rows / rows.size() - 1);
     for (size_t i = 0, extremes = rows.size(); neighbours > 0 && i < extremes; i++) {
@@ -146,8 +152,8 @@ struct Open {
 
 class Splitting {
   public:
-    Splitting(const Profile& profile, Buffer<uint32_t>& order, ThreadTeam& team)
-        : profile_(profile), order_(order), team_(team) {}
+    Splitting(const Profile& profile, Buffer<uint32_t>& order, ThreadTeam& team, RunContext& context)
+        : profile_(profile), order_(order), team_(team), context_(context) {}
 
     // Splits the rows from `begin` on.
     std::vector<Open> run(size_t begin, size_t count) {
@@ -158,12 +164,11 @@ class Splitting {
             const Open node = open.top();
             open.pop();
             const auto first = order_.begin() + node.begin, last = order_.begin() + node.end;
-            const auto middle =
-                node.priority > 0
-                    ? std::partition(
-                          first, last,
-                          [&](uint32_t i) { return static_cast<double>(profile_.row(i)[node.axis]) < node.border; })
-                    : first;
+            const auto is_below = [&](uint32_t i) {
+                context_.worked(units_of_visit);
+                return static_cast<double>(profile_.row(i)[node.axis]) < node.border;
+            };
+            const auto middle = node.priority > 0 ? std::partition(first, last, is_below) : first;
             const auto border = static_cast<size_t>(middle - order_.begin());
             if (border == node.begin || border == node.end) {
                 done.push_back(node);
@@ -216,6 +221,7 @@ class Splitting {
     const Profile& profile_;
     Buffer<uint32_t>& order_;
     ThreadTeam& team_;
+    RunContext& context_;
     uint64_t made_ = 0;
 };
 
@@ -231,12 +237,16 @@ OuterStrata outer_strata(const VarianceTree& tree, ScoreKind kind, int count, ui
     std::vector<uint32_t> extremes;
     if (kind == ScoreKind::kr) extremes = extreme_rows(tree, profile, of_extremes * StratifiedMean::min_draws, context);
     // Strata of so few rows are drawn to the last.
-    std::partition(strata.rows.begin(), strata.rows.end(),
-                   [&](uint32_t i) { return std::binary_search(extremes.begin(), extremes.end(), i); });
+    if (!extremes.empty())
+        std::partition(strata.rows.begin(), strata.rows.end(), [&](uint32_t i) {
+            context.worked(units_of_visit);
+            return std::binary_search(extremes.begin(), extremes.end(), i);
+        });
     for (size_t end = 0; end < extremes.size();)
         strata.borders.push_back(end = std::min<size_t>(extremes.size(), end + StratifiedMean::min_draws));
     uint64_t stream = 0;
-    for (const Open& node : Splitting(profile, strata.rows, team).run(extremes.size(), max_strata - strata.count())) {
+    for (const Open& node :
+         Splitting(profile, strata.rows, team, context).run(extremes.size(), max_strata - strata.count())) {
         strata.borders.push_back(node.end);
         RandomStream random(seed, ~stream++);
         for (size_t i = node.end; i-- > node.begin + 1;) {

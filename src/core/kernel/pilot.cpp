@@ -14,15 +14,15 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr size_t pilot_queries = QueryGroup::most_queries;
+constexpr size_t pilot_queries = QueryGroup::max_queries;
 constexpr double sampling_margin = 1.3; // for the sample that sizes the others, and for those being uneven
 constexpr uint64_t stream_of_pilot = 0x9170;
 constexpr double worth_of_trees = 0.5; // of the plan's cost without them
-constexpr double least_found = 0.1;    // of what is left to sampling, by one tree
+constexpr double min_found = 0.1;      // of what is left to sampling, by one tree
 constexpr double keys_for_freedom = 4096;
-constexpr double heavy_share = 0.05; // of a mean's denominator: beyond it one key is no small part
-constexpr double least_rest = 1e-3;  // of a denominator in float32 without a key
-constexpr double most_least = 0.4;   // of the keys in the smallest sample
+constexpr double heavy_share = 0.05;     // of a mean's denominator: beyond it one key is no small part
+constexpr double min_rest = 1e-3;        // of a denominator in float32 without a key
+constexpr double max_min_fraction = 0.4; // of the keys in the smallest sample
 
 struct Worker {
     Worker(const KeySet& keys, size_t columns, MemoryBudget& budget)
@@ -139,7 +139,7 @@ double Pilot::error_without(size_t i, uint32_t key, double value, std::vector<do
     const double error = estimand_.error(sums, squares.data());
     if (!estimand_.is_mean() || !(sums[0] > 0)) return error;
     const double rest = 1 - value * estimand_.value(key, 0) / sums[0];
-    return rest > least_rest ? error / (rest * rest) : estimand_.spread();
+    return rest > min_rest ? error / (rest * rest) : estimand_.spread();
 }
 
 // To what the delta method makes of a tile's queries and a leaf's keys.
@@ -193,7 +193,7 @@ double Pilot::cost_of_trees() const {
                  of_key = levels * (40 + 2 * dimensions) + 4 * dimensions,
                  of_query = levels * (20 + dimensions) + 2 * dimensions,
                  of_pairs = static_cast<double>(RandomTrees::leaf_keys) * (exact + 1);
-    return static_cast<double>(RandomTrees::most_trees) * (keys * of_key + rows * (of_query + of_pairs)) /
+    return static_cast<double>(RandomTrees::max_trees) * (keys * of_key + rows * (of_query + of_pairs)) /
            (rows * keys * exact);
 }
 
@@ -252,7 +252,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
     best.allowed = share_of_budget(demand.confidence, degrees_of_freedom_) * demand.budget * rows *
                    (demand.relative ? best.magnitude : 1);
     // A sample that sees, at this confidence, one of the pairs, if as many were missed as the error has room for.
-    best.least = std::min(-std::log(1 - demand.confidence) * typical_square() / best.allowed, most_least);
+    best.least = std::min(-std::log(1 - demand.confidence) * typical_square() / best.allowed, max_min_fraction);
     best.cost = std::numeric_limits<double>::max();
     for (size_t i = 0; i < entries.size(); i++) {
         if (i % steps_per_poll == 0) context_.poll();
@@ -311,13 +311,13 @@ Plan plan_sample(const KeySet& keys, const Estimand& estimand, const QueryGroups
     if (cost > worth_of_trees * std::min(plan.cost, 1.0) ||
         bytes_of_random_trees(sizes) + bytes_to_sample(sizes) > context.memory().left())
         return plan;
-    constexpr auto trees_of_all = static_cast<double>(RandomTrees::most_trees);
+    constexpr auto trees_of_all = static_cast<double>(RandomTrees::max_trees);
     // One tree shows what all of them may find.
     const RandomTrees first(keys, queries, 1, seed, team, context);
     const double unmet = 1 - pilot.remove_pairs(first);
     const Plan hoped_for = pilot.plan(demand, 2 * trees_of_all, std::pow(unmet, trees_of_all - 1));
-    if (unmet > 1 - least_found || hoped_for.cost + cost >= plan.cost) return plan;
-    auto trees = std::make_unique<RandomTrees>(keys, queries, RandomTrees::most_trees, seed, team, context);
+    if (unmet > 1 - min_found || hoped_for.cost + cost >= plan.cost) return plan;
+    auto trees = std::make_unique<RandomTrees>(keys, queries, RandomTrees::max_trees, seed, team, context);
     pilot.remove_pairs(*trees);
     Plan with_trees = pilot.settled_plan(demand, trees.get(), seed, team);
     with_trees.cost += cost;

@@ -12,10 +12,10 @@ QueryGroup::QueryGroup(const Frame& frame, size_t columns, MemoryBudget& budget)
       kernel_(frame.kernel),
       dimensions_(frame.centre.size()),
       columns_(columns),
-      coordinates_(budget, "queries", most_queries * dimensions_),
+      coordinates_(budget, "queries", max_queries * dimensions_),
       high_(budget, "queries", (dimensions_ + 1) * tile_queries),
       low_(budget, "queries", dimensions_ * tile_queries),
-      sums_(budget, "sums of queries", most_queries * columns * parts) {}
+      sums_(budget, "sums of queries", max_queries * columns * parts) {}
 
 void QueryGroup::load(std::span<const double* const> queries) {
     queries_ = queries.size();
@@ -66,7 +66,7 @@ double QueryGroup::sum(size_t query, size_t column) const noexcept {
 }
 
 uint64_t QueryGroup::bytes(size_t dimensions, size_t columns) {
-    return most_queries * (dimensions + columns * parts) * sizeof(double) +
+    return max_queries * (dimensions + columns * parts) * sizeof(double) +
            (2 * dimensions + 1) * tile_queries * sizeof(float) + sizeof(QueryGroup);
 }
 

@@ -7,7 +7,7 @@ namespace btml::kernel {
 
 class QueryGroup {
   public:
-    static constexpr size_t most_queries = 256;
+    static constexpr size_t max_queries = 256;
 
     // Of queries of the frame's dimensions, with so many columns of sums each.
     QueryGroup(const Frame& frame, size_t columns, MemoryBudget& budget);

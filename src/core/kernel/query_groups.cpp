@@ -54,7 +54,7 @@ QueryGroups::QueryGroups(const KeySet& keys, const Points& queries, ThreadTeam& 
     });
     for (size_t i = 0; i < leaves; i++) {
         const size_t count = first[i + 1] - first[i],
-                     parts = (count + QueryGroup::most_queries - 1) / QueryGroup::most_queries;
+                     parts = (count + QueryGroup::max_queries - 1) / QueryGroup::max_queries;
         for (size_t part = 0; part < parts; part++) {
             starts_.push_back(first[i] + part * count / parts);
             leaves_.push_back(static_cast<uint32_t>(i));

@@ -1,4 +1,4 @@
-// Queries in groups that lie together: those of one leaf of the keys' tree, up to QueryGroup::most_queries.
+// Queries in groups that lie together: those of one leaf of the keys' tree, up to QueryGroup::max_queries.
 #pragma once
 
 #include "core/kernel/exact_sums.hpp"

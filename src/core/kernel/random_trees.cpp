@@ -88,8 +88,8 @@ void RandomTrees::add_sums(const std::function<bool(uint32_t query, uint32_t lea
         };
         team.for_each(tree.leaves(), [&](size_t leaf, int thread) {
             const std::span<const uint32_t> of_leaf = queries.of(leaf);
-            for (size_t begin = 0; begin < of_leaf.size(); begin += QueryGroup::most_queries)
-                add_pairs(leaf, of_leaf.subspan(begin, std::min(of_leaf.size() - begin, QueryGroup::most_queries)),
+            for (size_t begin = 0; begin < of_leaf.size(); begin += QueryGroup::max_queries)
+                add_pairs(leaf, of_leaf.subspan(begin, std::min(of_leaf.size() - begin, QueryGroup::max_queries)),
                           *workers[static_cast<size_t>(thread)]);
         });
     }

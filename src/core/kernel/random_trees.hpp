@@ -11,7 +11,7 @@ namespace btml::kernel {
 
 class RandomTrees {
   public:
-    static constexpr size_t most_trees = 8, leaf_keys = 64;
+    static constexpr size_t max_trees = 8, leaf_keys = 64;
 
     RandomTrees(const KeySet& keys, const Points& queries, size_t count, uint64_t seed, ThreadTeam& team,
                 RunContext& context);

@@ -10,11 +10,11 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr double first_share = 0.2;   // of the sample expected to be needed: the first one, which sizes the next
-constexpr double most_fraction = 0.5; // a group that needs more of the keys is summed exactly
-constexpr double size_margin = 1.1;   // on what the variances seen so far ask for
-constexpr double least_growth = 0.15; // of a further sample, against the one before
-constexpr int most_samples = 12;
+constexpr double first_share = 0.2;  // of the sample expected to be needed: the first one, which sizes the next
+constexpr double max_fraction = 0.5; // a group that needs more of the keys is summed exactly
+constexpr double size_margin = 1.1;  // on what the variances seen so far ask for
+constexpr double min_growth = 0.15;  // of a further sample, against the one before
+constexpr int max_samples = 12;
 constexpr uint64_t stream_of_samples = 0x5a3b1e; // seeds next to each other share no sample
 constexpr size_t cached_bytes = size_t{1} << 19;
 
@@ -311,7 +311,7 @@ void Sampler::size_samples() {
         double error = 0;
         for (size_t group = 0; group < groups; group++) {
             const double f = factor * std::sqrt(per_query[group]);
-            if (f < most_fraction && f > 0)
+            if (f < max_fraction && f > 0)
                 error += static_cast<double>(groups_.rows(group).size()) * per_query[group] * (1 / f - 1);
         }
         return error;
@@ -323,7 +323,7 @@ void Sampler::size_samples() {
     }
     for (size_t group = 0; group < groups; group++) {
         const double f = high * std::sqrt(per_query[group]);
-        fractions_[group] = f < most_fraction ? std::max(f, plan_.least) : 1;
+        fractions_[group] = f < max_fraction ? std::max(f, plan_.least) : 1;
     }
 }
 
@@ -341,7 +341,7 @@ void Sampler::sum_exactly(const std::vector<size_t>& groups) {
 void Sampler::give_up(double share) {
     std::vector<size_t> exactly;
     for (size_t group = 0; group < groups_.groups(); group++)
-        if (fractions_[group] < 1 && fractions_[group] * share >= most_fraction) {
+        if (fractions_[group] < 1 && fractions_[group] * share >= max_fraction) {
             fractions_[group] = 1;
             exactly.push_back(group);
         }
@@ -356,7 +356,7 @@ SampledSums Sampler::run(uint64_t seed) {
     if (trees_ > 0) add_pairs_of_trees();
 
     std::fill(fractions_.begin(), fractions_.end(), std::max(first_share * plan_.fraction, plan_.least));
-    if (plan_.fraction < most_fraction) {
+    if (plan_.fraction < max_fraction) {
         draw(1, random_bits(seed, stream_of_samples, 0));
         size_samples();
     } else {
@@ -369,9 +369,8 @@ SampledSums Sampler::run(uint64_t seed) {
     sum_exactly(exactly);
     double error = 0;
     if (exactly.size() < groups)
-        for (int i = 1; i < most_samples; i++) {
-            const double share =
-                i == 1 ? 1 : std::max(least_growth, size_margin * (error / plan_.allowed - 1)) * weight_;
+        for (int i = 1; i < max_samples; i++) {
+            const double share = i == 1 ? 1 : std::max(min_growth, size_margin * (error / plan_.allowed - 1)) * weight_;
             if (i > 1) give_up(share);
             draw(share, random_bits(seed, stream_of_samples, static_cast<uint64_t>(i)));
             error = 0;

@@ -39,11 +39,13 @@ Scores::Scores(ScoreRows rows, ScoreKind kind, const ScoreOptions& options, RunC
     if (rows_.size() > UINT32_MAX - 1)
         throw Error(ErrorCode::limit_exceeded,
                     format("a score is of at most %u rows, the source has %zu", UINT32_MAX - 1, rows_.size()));
-    for (const double x : rows_.values)
+    for (const double x : rows_.values) {
+        context.worked(1);
         if (!(std::abs(x) <= max_bandwidth))
             throw Error(ErrorCode::out_of_range,
                         format("a score has a coordinate or target of %s", shortest(x).c_str()), "",
                         "Numbers must be within 1e150 of 0.");
+    }
     require_memory(rows_, context);
     canonicalise(rows_, context);
 }

@@ -62,8 +62,8 @@ class StratifiedMean {
     struct Stratum {
         uint64_t size;
         uint64_t draws = 0;
-        double mean = 0, squares = 0,
-               noise = 0; // are those of the values: their mean, and sums of squared deviations and of noise
+        double mean = 0;               // is that of the values
+        double squares = 0, noise = 0; // add up their squared deviations, and their noise
 
         double variance() const { return draws > 1 ? squares / static_cast<double>(draws - 1) : 0; }
     };

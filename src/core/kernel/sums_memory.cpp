@@ -32,7 +32,7 @@ uint64_t squares_of(const SumSizes& sizes) {
 
 uint64_t bytes_of_workers(const SumSizes& sizes, uint64_t columns) {
     return static_cast<uint64_t>(sizes.threads) *
-           (QueryGroup::bytes(sizes.dimensions, columns) + QueryGroup::most_queries * number * sizes.dimensions);
+           (QueryGroup::bytes(sizes.dimensions, columns) + QueryGroup::max_queries * number * sizes.dimensions);
 }
 
 uint64_t bytes_of_results(const SumSizes& sizes) {
@@ -55,9 +55,9 @@ uint64_t bytes_to_sum_exactly(const SumSizes& sizes) {
 
 uint64_t bytes_to_sample(const SumSizes& sizes) {
     const uint64_t n = sizes.keys, m = sizes.queries, d = sizes.dimensions, c = sizes.columns, s = squares_of(sizes),
-                   leaves = leaves_of(n), groups = m / QueryGroup::most_queries + leaves;
+                   leaves = leaves_of(n), groups = m / QueryGroup::max_queries + leaves;
     const uint64_t grouped = 2 * index * m + number * d * groups + KeyBlocks::bytes(n / 16, d) + n + n / 4;
-    const uint64_t pilot = QueryGroup::most_queries * (of_pilot * leaves + number * (2 * d + c)) +
+    const uint64_t pilot = QueryGroup::max_queries * (of_pilot * leaves + number * (2 * d + c)) +
                            bytes_of_values(n, s) + bytes_of_workers(sizes, s);
     const uint64_t sample = (drawn + 4 * index) * n + KeyBlocks::bytes(n, d) + bytes_of_values(n, c + s);
     const uint64_t sums =
@@ -70,8 +70,8 @@ uint64_t bytes_of_random_trees(const SumSizes& sizes) {
     const uint64_t tree = bytes_of_tree(n, RandomTrees::leaf_keys, d), leaves = n / RandomTrees::leaf_keys + 1;
     const uint64_t building = projected * n,
                    summing = 2 * index * m + leaves * (RandomTrees::leaf_keys * (d + 1) * single + number * (d + 5));
-    const uint64_t of_sample = index * RandomTrees::most_trees * n;
-    return RandomTrees::most_trees * (tree + index * (n + m)) + index * n + std::max(building, summing) + of_sample;
+    const uint64_t of_sample = index * RandomTrees::max_trees * n;
+    return RandomTrees::max_trees * (tree + index * (n + m)) + index * n + std::max(building, summing) + of_sample;
 }
 
 } // namespace btml::kernel

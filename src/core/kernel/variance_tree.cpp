@@ -27,9 +27,9 @@ class VarianceTree::Builder {
         const auto axis = static_cast<size_t>(
             std::max_element(variance_.begin(), variance_.begin() + static_cast<std::ptrdiff_t>(d)) -
             variance_.begin());
-        plans_.push_back({axis, mean_[axis], least_[axis], most_[axis]});
-        boxes_.insert(boxes_.end(), least_.begin(), least_.begin() + static_cast<std::ptrdiff_t>(d));
-        boxes_.insert(boxes_.end(), most_.begin(), most_.begin() + static_cast<std::ptrdiff_t>(d));
+        plans_.push_back({axis, mean_[axis], min_[axis], max_[axis]});
+        boxes_.insert(boxes_.end(), min_.begin(), min_.begin() + static_cast<std::ptrdiff_t>(d));
+        boxes_.insert(boxes_.end(), max_.begin(), max_.begin() + static_cast<std::ptrdiff_t>(d));
         double spread = 0;
         if (rows_.target && target_sd_ > 0)
             spread = std::min(1.0, std::sqrt(variance_[d] / static_cast<double>(end - begin)) / target_sd_);
@@ -71,8 +71,8 @@ class VarianceTree::Builder {
         const double* const origin = rows_.row(begin);
         mean_.assign(width_, 0.0);
         variance_.assign(width_, 0.0);
-        least_.assign(origin, origin + width_);
-        most_ = least_;
+        min_.assign(origin, origin + width_);
+        max_ = min_;
         for (size_t i = begin; i < end; i++) {
             if (context_ && i % rows_per_poll == 0) context_->poll();
             const double* const row = rows_.row(i);
@@ -80,8 +80,8 @@ class VarianceTree::Builder {
                 const double x = row[k], shifted = x - origin[k];
                 mean_[k] += shifted;
                 variance_[k] += shifted * shifted;
-                least_[k] = std::min(least_[k], x);
-                most_[k] = std::max(most_[k], x);
+                min_[k] = std::min(min_[k], x);
+                max_[k] = std::max(max_[k], x);
             }
         }
         const double count = end - begin;
@@ -127,7 +127,7 @@ class VarianceTree::Builder {
     const double target_sd_;
     RunContext* const context_;
     std::vector<Plan> plans_;
-    std::vector<double> mean_, variance_, least_, most_, column_;
+    std::vector<double> mean_, variance_, min_, max_, column_;
 };
 
 VarianceTree::VarianceTree(ScoreRows rows, ThreadTeam& team, RunContext& context)

@@ -73,7 +73,7 @@ struct MaxProduct {
     static constexpr double of_factor(double x) { return x; }
 };
 
-// Over numbers of any sign, by their absolute values.
+// Takes numbers of any sign by their absolute values.
 struct MaxAbsProduct : MaxProduct {
     static constexpr double of_factor(double x) { return x < 0 ? -x : x; }
 };

@@ -178,7 +178,8 @@ double safe_factor(size_t tables) {
     return std::is_same_v<S, SumProduct> ? std::exp2(exponent / count) : std::exp2(exponent) / count;
 }
 
-// Is a finite number of absolute value above `safe` among them? Lanes of maxima, since most columns have none.
+// Says whether a finite number of absolute value above `safe` is among them. Takes maxima lane by lane first, since
+// most columns have none.
 bool hold_larger(std::span<const double> numbers, double safe) {
     std::array<double, 8> largest{};
     size_t done = 0;
