@@ -138,6 +138,8 @@ SELECT btml.sumprod_agg(ARRAY[price], 'max_plus') FROM sales WHERE false;
 SELECT btml.sumprod_agg(ARRAY['NaN', 1]::float8[]), btml.sumprod_agg(ARRAY['Infinity', 2]::float8[]), btml.sumprod_agg(ARRAY['Infinity', 0]::float8[]);
 SELECT btml.sumprod_agg('[0:1]={2,3}'::float8[]);
 SELECT btml.sumprod_agg('{{1,2},{3,4}}'::float8[]);
+-- A NULL skips its row wherever it stands among the factors, as in a join.
+SELECT btml.sumprod_agg(factors, 'max_product'), btml.sumprod_agg(factors) FROM (VALUES ('{-1,NULL}'::float8[]), ('{NULL,-1}'), ('{1e200,1e200,NULL}'), ('{2,3}')) rows(factors);
 SELECT btml.sumprod_agg(ARRAY[price], 'product') FROM sales;
 SELECT btml.sumprod_agg(ARRAY[price], NULL) FROM sales;
 SELECT btml.sumprod_agg(ARRAY[price], CASE WHEN pieces > 2 THEN 'min_plus' ELSE 'max_plus' END) FROM sales;

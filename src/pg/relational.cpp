@@ -6,6 +6,8 @@
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
 
+#include <algorithm>
+
 namespace btml::pg {
 
 using namespace relational;
@@ -246,9 +248,11 @@ BTML_FUNCTION(btml_sumprod_accumulate) {
     const SemiringName semiring =
         fcinfo->nargs > 2 ? parse_semiring(arguments.string(2, "semiring")) : SemiringName::sum_product;
     if (arguments.is_null(1)) return state_or_null(fcinfo, 0);
+    const std::vector<double> factors = arguments.numbers(1, "factors");
+    // A NULL skips its row wherever it stands, as in a join: also if factors before it are invalid or overflow.
+    if (std::any_of(factors.begin(), factors.end(), is_null)) return state_or_null(fcinfo, 0);
     double product = one(semiring);
-    for (double factor : arguments.numbers(1, "factors")) {
-        if (is_null(factor)) return state_or_null(fcinfo, 0);
+    for (double factor : factors) {
         if (semiring == SemiringName::max_product && factor < 0)
             throw Error(ErrorCode::invalid_argument,
                         format("max_product needs factors that are not negative, argument \"factors\" has the value %g",

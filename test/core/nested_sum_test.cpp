@@ -351,6 +351,34 @@ TEST(StratifiedMean, FewDrawsOfSkewedStrataLeaveNoBias) {
     EXPECT_GE(covered, 0.85 * repetitions);  // 0.005 there
 }
 
+// One value in a stratum is most of its variance, and a good part of the strata must be drawn to the last.
+TEST(StratifiedMean, StrataWithOneLargeValueLeaveNoBias) {
+    constexpr size_t strata = 64, size = 120;
+    constexpr double truth = 1 + 40.0 / size;
+    double bias = 0;
+    int precise = 0;
+    constexpr int repetitions = 400;
+    for (uint64_t seed = 0; seed < repetitions; seed++) {
+        StratifiedMean mean(std::vector<uint64_t>(strata, size), wanting(0.04, 1'000));
+        std::vector<std::vector<double>> values(strata, std::vector<double>(size, 1.0));
+        RandomStream random(seed, 5);
+        for (auto& stratum : values) {
+            stratum[0] = 41;
+            for (size_t i = size; i-- > 1;) std::swap(stratum[i], stratum[random.below(i + 1)]);
+        }
+        std::vector<uint64_t> drawn(strata, 0);
+        do {
+            const std::vector<uint64_t> wanted = mean.plan();
+            for (size_t s = 0; s < strata; s++)
+                for (; drawn[s] < wanted[s]; drawn[s]++) mean.add(s, {values[s][drawn[s]], 0});
+        } while (!mean.precise_enough() && !mean.exhausted());
+        bias += (mean.mean() - truth) / repetitions;
+        if (std::abs(mean.mean() - truth) <= 0.04 * truth) precise++;
+    }
+    EXPECT_LT(std::abs(bias), 0.02 * truth); // 0.06 where draws of a stratum decide how many more it gets
+    EXPECT_GE(precise, 0.75 * repetitions);
+}
+
 TEST(StratifiedMean, StoppingRuleFinitePopulationAndNoise) {
     StratifiedMean mean({1'000}, wanting(0.1, 10));
     fill(mean, 0, 100, 5, 15);

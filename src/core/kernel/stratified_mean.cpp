@@ -10,8 +10,9 @@ constexpr double proportional_share = 0.15;  // of the draws
 constexpr double max_growth = 2;             // of the number of draws from one look to the next
 constexpr double margin = 1.1;               // draws beyond those that the standard deviations so far ask for
 constexpr double worth_exhausting = 2.0 / 3; // of a stratum's members
-constexpr size_t neighbours = 6;             // on either side, strata whose variances tell of this one's
-constexpr double pooled_draws = 500;         // of a stratum, which say as much of its variance as its neighbours do
+constexpr size_t max_neighbours = 6;         // on either side, strata whose variances stand for this one's
+constexpr size_t strata_per_neighbour = 10;  // few strata are not alike, and have more draws each
+constexpr double telling_draws = 500;        // of a stratum; only those beyond tell of its variance
 
 } // namespace
 
@@ -121,22 +122,28 @@ uint64_t StratifiedMean::wanted(const Stratum& stratum, double scale) const {
 }
 
 // A stratum whose few draws missed the rare large values has a small mean and a small variance. Were draws allocated by
-// the latter alone, the former would stay, while strata that met them were drawn again and came down: a bias. Strata
-// that are always drawn to the last tell nothing of their neighbours.
+// the latter, the former would stay, while strata that met them were drawn again and came down: a bias. So the few
+// draws of a stratum do not decide how many more it gets, unless it has no neighbours. Strata that are always drawn to
+// the last tell nothing of their neighbours.
 std::vector<double> StratifiedMean::deviations() const {
     std::vector<double> deviations;
+    const size_t neighbours = std::min(max_neighbours, strata_.size() / strata_per_neighbour);
     for (size_t s = 0; s < strata_.size(); s++) {
         double sum = 0, rows = 0;
         const size_t end = std::min(strata_.size(), s + neighbours + 1);
         for (size_t t = s - std::min(s, neighbours); t < end; t++) {
-            if (t != s && strata_[t].size <= min_draws) continue;
+            if (t == s || strata_[t].size <= min_draws) continue;
             const double size = static_cast<double>(strata_[t].size);
             sum += size * strata_[t].variance();
             rows += size;
         }
-        const double draws = static_cast<double>(strata_[s].draws);
-        const double variance = pooled_draws * sum / rows + draws * strata_[s].variance();
-        deviations.push_back(std::sqrt(variance / (pooled_draws + draws)));
+        const double own = strata_[s].variance(), draws = static_cast<double>(strata_[s].draws);
+        if (!(rows > 0)) {
+            deviations.push_back(std::sqrt(own));
+            continue;
+        }
+        const double share = std::min(1.0, telling_draws / std::max(draws, 1.0)); // of the neighbours
+        deviations.push_back(std::sqrt(share * sum / rows + (1 - share) * own));
     }
     return deviations;
 }

@@ -72,7 +72,7 @@ class StratifiedMean {
     double variance(const Stratum& stratum, double draws) const;
     double target_variance() const;
     uint64_t wanted(const Stratum& stratum, double scale) const;
-    // Returns standard deviations for allocation: those of strata with few draws are pooled with their neighbours'.
+    // Returns standard deviations for allocation: where draws are few, those of a stratum's neighbours.
     std::vector<double> deviations() const;
     // Returns the draws of each stratum where `total` are drawn in all, but for floors and ends.
     std::vector<uint64_t> allocate(double total) const;
