@@ -79,6 +79,25 @@ TEST(OuterStrata, ArePartsOfAllRows) {
     EXPECT_LE(strata.borders[stratum + 1] - strata.borders[stratum], 20U);
 }
 
+// Each of a few rows that are far from all others is much of a likelihood, and is certain to be drawn.
+TEST(OuterStrata, RowsFarFromAllOthersAreDrawnToTheLast) {
+    QuietContext context;
+    ThreadTeam team(context);
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        ScoreRows rows(4, false, context.memory());
+        RandomStream random(6, seed);
+        for (size_t i = 0; i < 6'000; i++)
+            for (size_t k = 0; k < 4; k++) rows.values.push_back((i < 5 ? 30 : 1) * btml::test::normal(random));
+        const VarianceTree tree(std::move(rows), team, context);
+        const OuterStrata strata = outer_strata(tree, ScoreKind::likelihood, 64, 1, team, context);
+        for (size_t s = 0; s < strata.count(); s++)
+            for (uint64_t i = strata.borders[s]; i < strata.borders[s + 1]; i++)
+                if (std::abs(tree.row(strata.rows[i])[0]) > 15) {
+                    EXPECT_LE(strata.borders[s + 1] - strata.borders[s], StratifiedMean::min_draws);
+                }
+    }
+}
+
 TEST(OuterStrata, EqualRowsAreOneStratum) {
     QuietContext context;
     ThreadTeam team(context);

@@ -36,26 +36,34 @@ void add_squares(const VarianceTree& tree, const VarianceTree::Node& leaf, Profi
     }
 }
 
-// Returns the rows that are far from the others of their leaf, and some that are near one of them: at small bandwidths
-// those are predicted from it, and are as far off. A few such rows can be a large part of the score, and no sample of a
-// large stratum is certain to meet them. They are in ascending order.
-std::vector<uint32_t> extreme_rows(const VarianceTree& tree, const Profile& profile, size_t max_rows,
+// Returns about what a row alone makes of the score: for kr the square of its residual in the leaf; for a likelihood
+// its squared distance to the nearest row, which is the logarithm of its density where that row alone counts.
+double size_of_row(ScoreKind kind, const float* profile, size_t dimensions) {
+    return kind == ScoreKind::kr ? profile[dimensions + 1] : std::exp(static_cast<double>(profile[dimensions]));
+}
+
+// Returns rows that are each a large part of the score, which no sample of a large stratum is certain to meet. For kr
+// these are rows far from the others of their leaf, and some that are near one of them: at small bandwidths they are
+// predicted from it, and are as far off. They are in ascending order.
+std::vector<uint32_t> extreme_rows(const VarianceTree& tree, ScoreKind kind, const Profile& profile, size_t max_rows,
                                    RunContext& context) {
-    constexpr double large_share = 0.005; // of the sum of squares
+    constexpr double large_share = 0.005; // of the sum of all rows' sizes
     constexpr size_t max_neighbours = 16;
-    const size_t n = tree.size(), column = tree.rows().dimensions + 1;
+    if (kind != ScoreKind::kr && kind != ScoreKind::likelihood) return {}; // their terms are bounded
+    const size_t n = tree.size();
+    const auto size = [&](size_t i) { return size_of_row(kind, profile.row(i), tree.rows().dimensions); };
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
-        sum += profile.row(i)[column];
+        sum += size(i);
         context.worked(1);
     }
     std::vector<uint32_t> rows;
     for (size_t i = 0; i < n && sum > 0; i++) {
-        if (profile.row(i)[column] >= large_share * sum) rows.push_back(static_cast<uint32_t>(i));
+        if (size(i) >= large_share * sum) rows.push_back(static_cast<uint32_t>(i));
         context.worked(1);
     }
     if (rows.empty() || rows.size() > max_rows) return {};
-    const size_t neighbours = std::min(max_neighbours, max_rows / rows.size() - 1);
+    const size_t neighbours = kind == ScoreKind::kr ? std::min(max_neighbours, max_rows / rows.size() - 1) : 0;
     for (size_t i = 0, extremes = rows.size(); neighbours > 0 && i < extremes; i++) {
         context.poll();
         const std::vector<uint32_t> near = tree.nearest(rows[i], neighbours);
@@ -76,6 +84,7 @@ void add_distances(const VarianceTree& tree, const VarianceTree::Node& leaf, Pro
             least[i - leaf.begin] = std::min(least[i - leaf.begin], distance);
             least[j - leaf.begin] = std::min(least[j - leaf.begin], distance);
         }
+    if (leaf.size() == 1) least[0] = squared_distance(tree.row(leaf.begin), tree.row(tree.nearest(leaf.begin)), d);
     for (size_t i = leaf.begin; i < leaf.end; i++) {
         float* const to = profile.row(i) + d;
         to[0] = static_cast<float>(std::log(std::max(least[i - leaf.begin], 1e-300)));
@@ -133,7 +142,6 @@ Profile make_profile(const VarianceTree& tree, ScoreKind kind, ThreadTeam& team,
                 add_distances(tree, leaf, profile);
         }
     });
-    standardise(tree, profile, team);
     return profile;
 }
 
@@ -232,10 +240,11 @@ OuterStrata outer_strata(const VarianceTree& tree, ScoreKind kind, int count, ui
     OuterStrata strata(context.memory());
     strata.rows.resize(tree.size());
     for (size_t i = 0; i < tree.size(); i++) strata.rows[i] = static_cast<uint32_t>(i);
-    const Profile profile = make_profile(tree, kind, team, context);
+    Profile profile = make_profile(tree, kind, team, context);
     const size_t max_strata = static_cast<size_t>(count), of_extremes = max_strata / 2;
-    std::vector<uint32_t> extremes;
-    if (kind == ScoreKind::kr) extremes = extreme_rows(tree, profile, of_extremes * StratifiedMean::min_draws, context);
+    const std::vector<uint32_t> extremes =
+        extreme_rows(tree, kind, profile, of_extremes * StratifiedMean::min_draws, context);
+    standardise(tree, profile, team);
     // Strata of so few rows are drawn to the last.
     if (!extremes.empty())
         std::partition(strata.rows.begin(), strata.rows.end(), [&](uint32_t i) {
