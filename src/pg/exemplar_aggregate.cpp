@@ -124,7 +124,8 @@ BTML_FUNCTION(btml_nearest_exemplar) {
     const std::string dissimilarity = arguments.string(2, "dissimilarity");
     if (arguments.is_null(0) || arguments.is_null(1)) PG_RETURN_NULL();
     const std::vector<double> x = arguments.numbers(0, "x");
-    const ExemplarList& exemplars = cached_exemplars(fcinfo, arguments.datum(1, "exemplars"));
+    BackendContext context;
+    const ExemplarList& exemplars = cached_exemplars(fcinfo, arguments.datum(1, "exemplars"), context);
     const std::optional<size_t> nearest = find_nearest(exemplars, x, dissimilarity);
     if (!nearest || !exemplars.ids[*nearest]) PG_RETURN_NULL();
     return text_datum(*exemplars.ids[*nearest]);

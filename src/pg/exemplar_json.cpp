@@ -1,11 +1,13 @@
 #include "pg/exemplar_json.hpp"
 
 #include "pg/exemplar_options.hpp"
+#include "pg/guc.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 extern "C" {
+#include "access/detoast.h"
 #include "utils/jsonb.h"
 #include "utils/numeric.h"
 }
@@ -23,22 +25,28 @@ namespace {
 
 class Parser {
   public:
-    explicit Parser(Jsonb* json) {
+    // Fills an empty list.
+    Parser(Jsonb* json, ExemplarList& list, RunContext& context) : list_(list), context_(context) {
         pg_call([&] { iterator_ = JsonbIteratorInit(&json->root); });
     }
 
-    ExemplarList parse() {
+    void parse() {
         // A scalar is an array of one element, marked as such.
         if (next() != WJB_BEGIN_ARRAY || value_.val.array.rawScalar) invalid("It is no array.");
+        const auto count = static_cast<size_t>(value_.val.array.nElems);
+        list_.held.grow(count * sizeof(list_.ids[0]));
+        list_.ids.reserve(count);
         for (JsonbIteratorToken token = next(); token != WJB_END_ARRAY; token = next()) {
             if (token != WJB_BEGIN_OBJECT) invalid("An element is no object.");
             parse_exemplar();
         }
-        return std::move(list_);
     }
 
   private:
+    static constexpr uint64_t units_per_token = 20; // of work, a number's conversion among it
+
     JsonbIteratorToken next(bool skip_nested = false) {
+        context_.worked(units_per_token);
         return pg_call([&] { return JsonbIteratorNext(&iterator_, &value_, skip_nested); });
     }
 
@@ -61,13 +69,18 @@ class Parser {
         if (value_.type == jbvNull)
             list_.ids.emplace_back();
         else if (value_.type == jbvString)
-            list_.ids.emplace_back(std::string(value_.val.string.val, static_cast<size_t>(value_.val.string.len)));
+            add_id({value_.val.string.val, static_cast<size_t>(value_.val.string.len)});
         else if (value_.type == jbvBool)
-            list_.ids.emplace_back(value_.val.boolean ? "true" : "false");
+            add_id(value_.val.boolean ? "true" : "false");
         else
-            list_.ids.emplace_back(pg_call([&] {
+            add_id(pg_call([&] {
                 return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value_.val.numeric)));
             }));
+    }
+
+    void add_id(std::string_view id) {
+        list_.held.grow(id.size());
+        list_.ids.emplace_back(id);
     }
 
     void parse_x() {
@@ -85,15 +98,32 @@ class Parser {
         if (width != list_.width) invalid(format("One \"x\" has %zu elements, another %zu.", list_.width, width));
     }
 
+    ExemplarList& list_;
+    RunContext& context_;
     JsonbIterator* iterator_ = nullptr;
     JsonbValue value_;
-    ExemplarList list_;
 };
 
+// Lives as long as its call site, and so does its budget.
 struct CachedExemplars {
-    std::vector<char> bytes;
-    ExemplarList list;
+    MemoryBudget budget{memory_limit_bytes()};
+    Buffer<char> bytes{budget, "exemplars"}; // is empty until the list is whole
+    ExemplarList list{budget};
 };
+
+CachedExemplars& cache_of(FunctionCallInfo fcinfo) {
+    if (!fcinfo->flinfo->fn_extra) {
+        auto made = std::make_unique<CachedExemplars>();
+        const MemoryContext context = fcinfo->flinfo->fn_mcxt;
+        auto* const callback = pg_call([=] {
+            return static_cast<MemoryContextCallback*>(MemoryContextAlloc(context, sizeof(MemoryContextCallback)));
+        });
+        callback->func = [](void* object) { delete static_cast<CachedExemplars*>(object); };
+        callback->arg = fcinfo->flinfo->fn_extra = made.release();
+        MemoryContextRegisterResetCallback(context, callback);
+    }
+    return *static_cast<CachedExemplars*>(fcinfo->flinfo->fn_extra);
+}
 
 double largest_of(std::span<const double> x) {
     double largest = 0;
@@ -124,25 +154,19 @@ double dissimilarity_of(Metric metric, std::span<const double> a, const double* 
 
 } // namespace
 
-const ExemplarList& cached_exemplars(FunctionCallInfo fcinfo, Datum jsonb) {
+const ExemplarList& cached_exemplars(FunctionCallInfo fcinfo, Datum jsonb, RunContext& context) {
+    CachedExemplars& cached = cache_of(fcinfo);
+    const Reservation read(cached.budget, "exemplars", pg_call([=] { return toast_raw_datum_size(jsonb); }));
     Jsonb* const json = pg_call([=] { return DatumGetJsonbP(jsonb); });
     const auto size = static_cast<size_t>(VARSIZE(json));
-    auto* cached = static_cast<CachedExemplars*>(fcinfo->flinfo->fn_extra);
-    if (cached && cached->bytes.size() == size && memcmp(cached->bytes.data(), json, size) == 0) return cached->list;
-    const auto* const bytes = reinterpret_cast<const char*>(json);
-    auto made = std::make_unique<CachedExemplars>(CachedExemplars{{bytes, bytes + size}, Parser(json).parse()});
-    if (cached) {
-        *cached = std::move(*made);
-        return cached->list;
-    }
-    auto* const callback = pg_call([=] {
-        return static_cast<MemoryContextCallback*>(
-            MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(MemoryContextCallback)));
-    });
-    callback->func = [](void* object) { delete static_cast<CachedExemplars*>(object); };
-    callback->arg = fcinfo->flinfo->fn_extra = cached = made.release();
-    MemoryContextRegisterResetCallback(fcinfo->flinfo->fn_mcxt, callback);
-    return cached->list;
+    if (cached.bytes.size() == size && memcmp(cached.bytes.data(), json, size) == 0) return cached.list;
+    cached.bytes.clear();
+    cached.list = ExemplarList(cached.budget);
+    Buffer<char> bytes(cached.budget, "exemplars", size);
+    memcpy(bytes.data(), json, size);
+    Parser(json, cached.list, context).parse();
+    cached.bytes = std::move(bytes);
+    return cached.list;
 }
 
 std::optional<size_t> find_nearest(const ExemplarList& exemplars, std::span<const double> x,

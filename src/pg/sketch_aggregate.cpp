@@ -78,8 +78,15 @@ ArrayType* new_array(int count) {
     });
 }
 
+// PostgreSQL copies the state into the aggregate's memory, and the final function copies it once more.
+void require_memory(int size) {
+    static constexpr uint64_t copies = 2; // at a time
+    MemoryBudget(memory_limit_bytes())
+        .require(copies * sizeof(float8) * static_cast<uint64_t>(size), "a tensor sketch");
+}
+
 State new_state(int size, const Parameters& parameters) {
-    MemoryBudget(memory_limit_bytes()).require(sizeof(float8) * static_cast<uint64_t>(size), "a tensor sketch");
+    require_memory(size);
     const State state = as_state(new_array(header_size + size));
     for (int i = 0; i < header_size; i++) state.header[i] = parameters.item(i);
     return state;

@@ -2,6 +2,7 @@
 #include "gp_data.hpp"
 
 #include "core/gp/joint_posterior.hpp"
+#include "core/gp/point_encoder.hpp"
 #include "core/gp/predictor.hpp"
 #include "core/gp/sampler.hpp"
 #include "core/gp/update.hpp"
@@ -239,6 +240,20 @@ TEST(GaussianProcessModel, ImpossibleUpdatesAreRefused) {
                   remove(model, {{1, 2, 0}}, 1e6, context);
               }).message,
               "the observation to remove is not in the model");
+}
+
+// A model's bytes may say anything that is finite; what is stored after an update must be readable.
+TEST(GaussianProcessModel, AnInfiniteLikelihoodIsRefused) {
+    QuietContext context;
+    const std::vector<PlainRow> rows = random_rows(25, 3);
+    Model model = fit_rows(rows, plain_options(), {}, context).model;
+    for (Member& member : model.members) {
+        PointEncoder encoder(member.encoding, member.order);
+        member.trie.insert(encoder(features_of(rows[0])), 1e200, 1);
+    }
+    const auto error = caught([&] { insert(model, features_of(rows[4]), rows[4].y, context); });
+    EXPECT_TRUE(error.thrown);
+    EXPECT_EQ(error.code, ErrorCode::out_of_range);
 }
 
 TEST(GaussianProcessModel, SignalIsWhateverTheScale) {

@@ -48,7 +48,7 @@ BEGIN
     IF m::text::btml.model OPERATOR(btml.<>) m THEN RETURN 'differs from its text'; END IF;
     FOREACH use IN ARRAY ARRAY['btml.predict($1, $2)', 'btml.predict_normal($1, $2)', 'btml.to_sql($1)', '(SELECT count(*) FROM btml.trees($1))',
         '(SELECT count(*) FROM btml.training_log($1))', '(SELECT count(*) FROM btml.feature_importance($1))', '(SELECT count(*) FROM btml.gp_relevance($1))',
-        '(SELECT count(*) FROM btml.gp_leave_one_out($1))', 'btml.gp_log_likelihood($1)', 'btml.gp_update($1, $2, 1)'] LOOP
+        '(SELECT count(*) FROM btml.gp_leave_one_out($1))', 'btml.gp_log_likelihood($1)', 'btml.summary(btml.gp_update($1, $2, 1))'] LOOP
         BEGIN
             EXECUTE 'SELECT ' || use USING m, array_fill(1::float8, ARRAY[features]);
         EXCEPTION WHEN OTHERS THEN

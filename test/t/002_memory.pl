@@ -128,6 +128,7 @@ INSERT INTO models SELECT i, btml.boost_fit('SELECT hashint4(i) AS y, hashint4(-
     FROM generate_series(1, 11) AS i;
 CREATE TABLE labelled AS SELECT btml.boost_fit('SELECT repeat(md5((i % 300)::text), 10000) AS label, i % 300 % 7 AS y FROM generate_series(1, 600) AS i', 'y', trees => 20, min_leaf_rows => 1) AS model;
 CREATE TABLE many_labels AS SELECT btml.boost_fit('SELECT i::text AS label, i % 7 AS y FROM generate_series(1, 400000) AS i', 'y', trees => 1, max_leaves => 2) AS model;
+CREATE TABLE exemplars AS SELECT jsonb_agg(jsonb_build_object('id', md5(i::text), 'x', ARRAY[sin(i), cos(i)])) AS list FROM generate_series(1, 200000) AS i;
 CREATE TABLE drawn AS SELECT btml.gp_fit('SELECT y, a FROM good LIMIT 500', 'y', search => 'none', combine => 'mixture') AS model;
 SQL
 my $required = qr/ERROR:  memory required is \d+ kB, btml.memory_limit is 32768 kB/;
@@ -141,6 +142,8 @@ my %held = (
 	'models that are equal' => [ 'SELECT a.model OPERATOR(btml.=) b.model AND a.model OPERATOR(btml.>=) b.model FROM labelled a, labelled b', 't' ],
 	'text of a model' => [ 'SELECT model::text IS NULL FROM models WHERE id = 1', $required ],
 	'reading long labels' => [ q{SELECT btml.tree_fit('SELECT repeat(md5(i::text), 1000) AS label, i AS y FROM generate_series(1, 600) AS i', 'y') IS NULL}, $required ],
+	'many exemplars' => [ 'SELECT btml.nearest_exemplar(ARRAY[1, 2], list) IS NULL FROM exemplars', $required ],
+	'a tensor sketch' => [ 'SELECT btml.tensor_sketch_agg(y, ARRAY[label], 4000000, 0) IS NULL FROM good', $required ],
 	'nodes of a model' => [ 'SELECT count(*) > 50000 FROM models, btml.trees(model) WHERE id = 2', 't' ],
 	'draws with ids' => [ q{SELECT count(*) FROM drawn, btml.gp_sample(model, 'SELECT repeat(md5(i::text), 4) AS id, a FROM good', 400)}, '1600000' ]);
 for my $name (sort keys %held)

@@ -32,6 +32,9 @@ void change_tries(Model& model, std::span<const double> features, double target,
         more ? member.trie.insert(point, target, 1) : member.trie.remove(point, target, 1);
     }
     model.log_likelihood = log_likelihood(model);
+    // Only a model that no fit has made has observations so far out.
+    if (!std::isfinite(*model.log_likelihood))
+        throw Error(ErrorCode::out_of_range, "the likelihood of the model's observations is out of range");
 }
 
 [[noreturn]] void refuse(const char* why) {
