@@ -145,6 +145,20 @@ TEST(GaussianProcess, KeepsNoSumThatIsNotSolved) {
     }
 }
 
+// Held-out rows that no training row is like say that the model is too sure.
+TEST(GaussianProcess, HeldOutRowsThatDisagreeAreSaid) {
+    QuietContext context(2);
+    for (const bool disagree : {false, true}) {
+        Points points(Shape::skewed, 1200, 0.1, 3);
+        for (size_t i = 0; disagree && i < 300; i += 20) points.y[i] += 5;
+        const FitResult result = fit(dataset_of(points, 0, 1200, 300, context), Options{}, context);
+        ASSERT_EQ(result.warnings.size(), disagree);
+        if (disagree)
+            EXPECT_EQ(result.warnings[0].find("the mean negative log density of held-out rows is "), 0u)
+                << result.warnings[0];
+    }
+}
+
 // A sum of duplicated rows whose noise becomes 10⁻⁵ of the signal after the fit, so that its systems cannot be solved.
 Model sum_of_too_little_noise(const Points& points, RunContext& context) {
     Options options;

@@ -111,6 +111,7 @@ class Trainer {
     bool sum_fits(const SumTraining& training) const;
     MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
     void score_held_out(Model& model);
+    void compare_scores(const Model& model);
     double nll_of_member();
 
     const Options& options_;
@@ -420,6 +421,19 @@ FitResult Trainer::fit_solved_sum(int members, uint64_t evaluations) {
     return result;
 }
 
+// Rows left out in training chose the kernels and know their noise; held-out rows may show that the model is surer than
+// it should be.
+void Trainer::compare_scores(const Model& model) {
+    constexpr double max_difference = 0.5; // in nats
+    constexpr size_t min_rows = 100;
+    if (!model.holdout_nll || !model.leave_one_out || data_.held_out.rows() < min_rows) return;
+    const double held_out = *model.holdout_nll, left_out = model.leave_one_out->mean_nll;
+    if (held_out - left_out <= max_difference) return;
+    warnings_.push_back(format("the mean negative log density of held-out rows is %.2f, that of training rows left out "
+                               "in turn %.2f: the model is surer of some rows than it should be",
+                               held_out, left_out));
+}
+
 FitResult Trainer::fit() {
     const size_t rows = data_.training.rows();
     const uint64_t evaluations = evaluations_of(options_, rows);
@@ -436,6 +450,7 @@ FitResult Trainer::fit() {
         result = fit_better(members, evaluations);
     else
         result = fit_mixture(member_count(options_), options_.evaluations);
+    compare_scores(result.model);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);
     return result;
