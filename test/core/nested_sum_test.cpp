@@ -323,27 +323,33 @@ TEST(StratifiedMean, NeymanAllocationWithFloors) {
     EXPECT_EQ(second[3], 12U);
 }
 
+// Samples strata of ones, in which one value in `period` is larger by `large`, until the rule stops.
+StratifiedMean sample_skewed(size_t size, size_t period, double large, const SamplingOptions& options, uint64_t seed) {
+    constexpr size_t strata = 64;
+    StratifiedMean mean(std::vector<uint64_t>(strata, size), options);
+    std::vector<std::vector<double>> values(strata, std::vector<double>(size, 1.0));
+    RandomStream random(seed, 3);
+    for (auto& stratum : values) {
+        for (size_t i = 0; i < size; i += period) stratum[i] += large;
+        for (size_t i = size; i-- > 1;) std::swap(stratum[i], stratum[random.below(i + 1)]);
+    }
+    std::vector<uint64_t> drawn(strata, 0);
+    do {
+        const std::vector<uint64_t> wanted = mean.plan();
+        for (size_t s = 0; s < strata; s++)
+            for (; drawn[s] < wanted[s]; drawn[s]++) mean.add(s, {values[s][drawn[s]], 0});
+    } while (!mean.precise_enough() && !mean.exhausted());
+    return mean;
+}
+
 // One value in 30 is large, so that every other stratum meets none in its first draws.
 TEST(StratifiedMean, FewDrawsOfSkewedStrataLeaveNoBias) {
-    constexpr size_t strata = 64, size = 150;
     constexpr double truth = 1 + 30 / 30.0;
+    constexpr int repetitions = 400;
     double bias = 0;
     int covered = 0;
-    constexpr int repetitions = 400;
     for (uint64_t seed = 0; seed < repetitions; seed++) {
-        StratifiedMean mean(std::vector<uint64_t>(strata, size), wanting(0.1, 1'000));
-        std::vector<std::vector<double>> values(strata, std::vector<double>(size, 1.0));
-        RandomStream random(seed, 3);
-        for (auto& stratum : values) {
-            for (size_t i = 0; i < size; i += 30) stratum[i] = 31;
-            for (size_t i = size; i-- > 1;) std::swap(stratum[i], stratum[random.below(i + 1)]);
-        }
-        std::vector<uint64_t> drawn(strata, 0);
-        do {
-            const std::vector<uint64_t> wanted = mean.plan();
-            for (size_t s = 0; s < strata; s++)
-                for (; drawn[s] < wanted[s]; drawn[s]++) mean.add(s, {values[s][drawn[s]], 0});
-        } while (!mean.precise_enough() && !mean.exhausted());
+        const StratifiedMean mean = sample_skewed(150, 30, 30, wanting(0.1, 1'000), seed);
         bias += (mean.mean() - truth) / repetitions;
         if (std::abs(mean.mean() - truth) <= 1.96 * mean.standard_error()) covered++;
     }
@@ -353,25 +359,13 @@ TEST(StratifiedMean, FewDrawsOfSkewedStrataLeaveNoBias) {
 
 // One value in a stratum is most of its variance, and a good part of the strata must be drawn to the last.
 TEST(StratifiedMean, StrataWithOneLargeValueLeaveNoBias) {
-    constexpr size_t strata = 64, size = 120;
+    constexpr size_t size = 120;
     constexpr double truth = 1 + 40.0 / size;
+    constexpr int repetitions = 400;
     double bias = 0;
     int precise = 0;
-    constexpr int repetitions = 400;
     for (uint64_t seed = 0; seed < repetitions; seed++) {
-        StratifiedMean mean(std::vector<uint64_t>(strata, size), wanting(0.04, 1'000));
-        std::vector<std::vector<double>> values(strata, std::vector<double>(size, 1.0));
-        RandomStream random(seed, 5);
-        for (auto& stratum : values) {
-            stratum[0] = 41;
-            for (size_t i = size; i-- > 1;) std::swap(stratum[i], stratum[random.below(i + 1)]);
-        }
-        std::vector<uint64_t> drawn(strata, 0);
-        do {
-            const std::vector<uint64_t> wanted = mean.plan();
-            for (size_t s = 0; s < strata; s++)
-                for (; drawn[s] < wanted[s]; drawn[s]++) mean.add(s, {values[s][drawn[s]], 0});
-        } while (!mean.precise_enough() && !mean.exhausted());
+        const StratifiedMean mean = sample_skewed(size, size, 40, wanting(0.04, 1'000), seed);
         bias += (mean.mean() - truth) / repetitions;
         if (std::abs(mean.mean() - truth) <= 0.04 * truth) precise++;
     }
