@@ -153,9 +153,10 @@ TEST(GaussianProcess, HeldOutRowsThatDisagreeAreSaid) {
         for (size_t i = 0; disagree && i < 300; i += 20) points.y[i] += 5;
         const FitResult result = fit(dataset_of(points, 0, 1200, 300, context), Options{}, context);
         ASSERT_EQ(result.warnings.size(), disagree);
-        if (disagree)
+        if (disagree) {
             EXPECT_EQ(result.warnings[0].find("the mean negative log density of held-out rows is "), 0u)
                 << result.warnings[0];
+        }
     }
 }
 
