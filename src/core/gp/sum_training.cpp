@@ -12,7 +12,7 @@ namespace btml::gp {
 
 namespace {
 
-// Below this noise systems take the longer to solve, and data in which it is less have not been met.
+// The less noise there is, the longer systems take to solve; data that have less are given this much.
 constexpr double min_noise_of_sums = 1e-4;
 constexpr int weight_steps = 10;
 constexpr uint64_t passes_of_iterations = 50;       // in a step
