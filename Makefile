@@ -13,7 +13,7 @@ EXTENSION = btml
 MODULE_big = btml
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" btml.control)
 
-core_sources := $(sort $(wildcard src/core/*/*.cpp))
+core_sources := $(sort $(wildcard src/core/*/*.cpp src/core/*/*/*.cpp))
 pg_sources := $(sort $(wildcard src/pg/*.cpp src/pg/bridge/*.cpp))
 install_parts := $(sort $(wildcard sql/install/[0-9]*.sql))
 
@@ -84,7 +84,7 @@ $(MODULE_big)$(DLSUFFIX): src/btml.map
 
 # Loaded by btml.so when btml.device asks for it.
 NVCC = nvcc
-btml_cuda$(DLSUFFIX): src/core/cuda/kernel_sums.cu src/core/cuda/device_abi.h
+btml_cuda$(DLSUFFIX): src/core/kernel/cuda/kernel_sums.cu src/core/kernel/cuda/device_abi.h
 	$(NVCC) -std=c++17 -O3 -arch=all-major $(if $(filter 1,$(WERROR)),-Werror=all-warnings) -Isrc \
 	    -Xcompiler -fPIC,-Wall,-Wextra --shared -cudart static $< -o $@
 ifeq ($(WITH_CUDA),1)

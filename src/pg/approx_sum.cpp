@@ -1,5 +1,5 @@
 // btml.approx_sum: the sum of a column from a sample of its table's pages.
-#include "core/kernel/approx_sum.hpp"
+#include "core/monte_carlo/approx_sum.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/estimate.hpp"
@@ -9,7 +9,7 @@ namespace btml::pg {
 
 namespace {
 
-using kernel::PageEstimate;
+using monte_carlo::PageEstimate;
 
 double read_fraction(const Arguments& arguments, int position, const char* name) {
     const double value = arguments.number(position, name);
@@ -52,17 +52,17 @@ class ExactSum : public RowSink {
 };
 
 // Nothing where all rows must be read.
-std::optional<Estimate> by_sampling(const Source& source, const kernel::PageSampling& options, uint64_t seed,
+std::optional<Estimate> by_sampling(const Source& source, const monte_carlo::PageSampling& options, uint64_t seed,
                                     uint64_t& rows, RunContext& context) {
     const std::optional<PageSample> sample = PageSample::of(source);
-    if (!sample || sample->pages() < kernel::min_pages) return std::nullopt;
+    if (!sample || sample->pages() < monte_carlo::min_pages) return std::nullopt;
     const double largest = sample->largest_known();
-    double fraction = kernel::first_fraction(sample->pages(), options);
+    double fraction = monte_carlo::first_fraction(sample->pages(), options);
     while (fraction < 0.5 + 1e-9) {
         const Buffer<double> totals = sample->totals(fraction, seed, rows, context);
-        const PageEstimate estimate = kernel::estimate_sum(totals.span(), sample->pages(), largest, options);
+        const PageEstimate estimate = monte_carlo::estimate_sum(totals.span(), sample->pages(), largest, options);
         if (estimate.precise) {
-            const double half = kernel::half_width(estimate, options);
+            const double half = monte_carlo::half_width(estimate, options);
             return Estimate{estimate.sum, estimate.std_error, estimate.sum - half, estimate.sum + half,
                             static_cast<int64>(rows)};
         }
@@ -77,8 +77,8 @@ std::optional<Estimate> by_sampling(const Source& source, const kernel::PageSamp
 BTML_FUNCTION(btml_approx_sum) {
     const Arguments arguments(fcinfo);
     const std::string text = arguments.string(0, "source");
-    const kernel::PageSampling options{read_fraction(arguments, 1, "epsilon"),
-                                       read_fraction(arguments, 2, "confidence")};
+    const monte_carlo::PageSampling options{read_fraction(arguments, 1, "epsilon"),
+                                            read_fraction(arguments, 2, "confidence")};
     const auto seed = static_cast<uint64_t>(arguments.bigint(3, "seed"));
     BackendContext context("approx_sum");
     const Source source = Source::of_rows(text);

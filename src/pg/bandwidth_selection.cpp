@@ -1,5 +1,5 @@
 // btml.select_bandwidth: the bandwidth with the least cross-validation score.
-#include "core/kernel/bandwidth_selection.hpp"
+#include "core/monte_carlo/bandwidth_selection.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/kernel_options.hpp"
@@ -8,7 +8,7 @@
 
 namespace btml::pg {
 
-using kernel::ScoreKind;
+using monte_carlo::ScoreKind;
 
 namespace {
 
@@ -16,7 +16,7 @@ struct SelectionRequest {
     std::string source;
     ScoreKind kind;
     std::optional<std::string> target;
-    kernel::SelectionOptions options;
+    monte_carlo::SelectionOptions options;
     bool scaled;
 };
 
@@ -42,7 +42,7 @@ SelectionRequest read_request(const Arguments& arguments) {
 }
 
 // Where the best is at an end of what was searched, a better one may be beyond, unless all are the same.
-void report_ends(const std::vector<kernel::ScoredBandwidth>& curve, ScoreKind kind) {
+void report_ends(const std::vector<monte_carlo::ScoredBandwidth>& curve, ScoreKind kind) {
     if (std::all_of(curve.begin(), curve.end(), [&](const auto& row) { return row.score == curve[0].score; })) return;
     const auto best = std::find_if(curve.begin(), curve.end(), [](const auto& row) { return row.best; });
     const auto notice = [](const char* what, const char* end, const char* hint) {
@@ -73,11 +73,11 @@ BTML_FUNCTION(btml_select_bandwidth) {
     const SelectionRequest request = read_request(Arguments(fcinfo));
     ResultRows rows(fcinfo);
     BackendContext context("select_bandwidth");
-    kernel::ScoreRows points = read_score_rows(request.source, request.target, request.scaled, context);
+    monte_carlo::ScoreRows points = read_score_rows(request.source, request.target, request.scaled, context);
     ThreadTeam team(context);
-    const std::vector<kernel::ScoredBandwidth> curve =
-        kernel::select_bandwidth(std::move(points), request.kind, request.options, team, context);
-    for (const kernel::ScoredBandwidth& row : curve) {
+    const std::vector<monte_carlo::ScoredBandwidth> curve =
+        monte_carlo::select_bandwidth(std::move(points), request.kind, request.options, team, context);
+    for (const monte_carlo::ScoredBandwidth& row : curve) {
         rows.add_number(row.bandwidths.x);
         if (request.kind == ScoreKind::kcde)
             rows.add_number(row.bandwidths.target);

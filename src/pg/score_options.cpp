@@ -5,9 +5,9 @@
 
 namespace btml::pg {
 
-using kernel::ScoreMethod;
-using kernel::ScoreOptions;
-using kernel::ScoreRows;
+using monte_carlo::ScoreMethod;
+using monte_carlo::ScoreOptions;
+using monte_carlo::ScoreRows;
 
 namespace {
 
@@ -23,7 +23,7 @@ double read_fraction(const Arguments& arguments, int position, const char* name)
 }
 
 void scale_coordinates(ScoreRows& rows, RunContext& context) {
-    const std::vector<double> deviations = kernel::standard_deviations(rows, context);
+    const std::vector<double> deviations = monte_carlo::standard_deviations(rows, context);
     const size_t width = rows.width();
     for (size_t i = 0; i < rows.size(); i++) {
         for (size_t k = 0; k < rows.dimensions; k++)
@@ -36,7 +36,7 @@ void scale_coordinates(ScoreRows& rows, RunContext& context) {
 
 double read_bandwidth(const Arguments& arguments, int position, const char* name) {
     const double value = arguments.number(position, name);
-    if (!(value >= kernel::min_bandwidth && value <= kernel::max_bandwidth))
+    if (!(value >= monte_carlo::min_bandwidth && value <= monte_carlo::max_bandwidth))
         invalid(name, shortest(value), "Valid values are from 1e-150 to 1e150.");
     return value;
 }
