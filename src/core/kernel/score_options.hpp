@@ -1,0 +1,21 @@
+// What a caller chooses of a cross-validation score, and of the search for its least.
+#pragma once
+
+#include "core/base/options_table.hpp"
+#include "core/kernel/bandwidth_selection.hpp"
+#include "core/kernel/options.hpp"
+
+namespace btml::kernel {
+
+struct ScoreRequest {
+    Bandwidths bandwidths{0};        // of a score
+    ScoreKind kind = ScoreKind::kde; // of a search
+    SelectionOptions selection;      // its score options are those of a score, too
+    Scale scale = Scale::none;
+};
+
+extern const OptionsTable<ScoreRequest> score_options_table;
+
+const char* name_of(ScoreKind kind);
+
+} // namespace btml::kernel
