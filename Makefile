@@ -1,19 +1,23 @@
 # btml: builds with PGXS, as extensions do.
 #
-#   make && make install     needs g++ (C++20) and the server headers of PostgreSQL 13 to 18
+#   make && make install     needs g++ (C++20), Eigen 3.4, FFTW 3 and the server headers of PostgreSQL 13 to 18
 #   make installcheck        regression tests against a running server
 #   make test | demo | bench set everything up by themselves, in a private throw-away cluster
 #   make format              clang-format over the sources
 #   make docs                the documentation's tables of options, from those of the core
 #
 # PG_CONFIG=/path/to/pg_config chooses the server; WERROR=1 turns warnings into errors; WITH_CUDA=1 builds and installs
-# btml_cuda.so as well, which takes NVIDIA's compiler (NVCC=/path/to/nvcc).
+# btml_cuda.so as well, which takes NVIDIA's compiler (NVCC=/path/to/nvcc); WITH_FFTW=0 builds without FFTW, whose licence
+# is the GPL, and with the slower transforms that Eigen ships; EIGEN_CFLAGS, FFTW_CFLAGS and FFTW_LIBS say where the two
+# are installed.
 
 EXTENSION = btml
 MODULE_big = btml
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" btml.control)
 
-core_sources := $(sort $(wildcard src/core/*/*.cpp))
+WITH_FFTW ?= 1
+core_sources := $(filter-out %$(if $(filter 0,$(WITH_FFTW)),_fftw,_kissfft).cpp,\
+    $(sort $(wildcard src/core/*/*.cpp src/core/*/*/*.cpp)))
 pg_sources := $(sort $(wildcard src/pg/*.cpp src/pg/bridge/*.cpp))
 install_parts := $(sort $(wildcard sql/install/[0-9]*.sql))
 
@@ -34,7 +38,16 @@ warnings = -Wall -Wextra -Wno-missing-format-attribute $(if $(filter 1,$(WERROR)
 PG_CXXFLAGS = -std=c++20 -fno-math-errno -ffp-contract=off -pthread -fvisibility-inlines-hidden $(warnings)
 # libstdc++ by name, because PGXS links with the C compiler. The version script alone decides what is exported: hiding
 # symbols in src/pg by a flag would hide the entry points as well on PostgreSQL 15 and older.
-SHLIB_LINK = -Wl,--version-script=src/btml.map -lstdc++ -pthread -ldl
+SHLIB_LINK = -Wl,--version-script=src/btml.map $(if $(filter-out 0,$(WITH_FFTW)),$(FFTW_LIBS)) -lstdc++ -pthread -ldl
+# Where the libraries' headers are: -isystem, since they are not written for the warnings asked of ours.
+system_headers = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I $(1) 2>/dev/null || echo $(2)))
+EIGEN_CFLAGS ?= $(call system_headers,eigen3,-I/usr/include/eigen3)
+FFTW_CFLAGS ?= $(call system_headers,fftw3)
+library_flags := $(EIGEN_CFLAGS) $(if $(filter-out 0,$(WITH_FFTW)),$(FFTW_CFLAGS))
+# A static FFTW, where there is one, has its allocator replaced: src/core/relational/fourier_fftw.cpp says why.
+fftw_archive := $(filter /%,$(shell $(CXX) -print-file-name=libfftw3.a))
+fftw_wrap = -Wl,--wrap=fftw_kernel_malloc,--wrap=fftw_kernel_free
+FFTW_LIBS ?= $(if $(fftw_archive),$(fftw_wrap) $(fftw_archive),-lfftw3) -lm
 # PGXS does not pass C++ flags to the rule for JIT bitcode.
 override with_llvm = no
 
@@ -46,9 +59,9 @@ ifneq ($(PGXS),)
 include $(PGXS)
 
 # -isystem: PostgreSQL's headers are not written for -Wextra in C++.
-pg_flags = -Wno-register -isystem $(includedir_server) -Isrc $(CPPFLAGS)
+pg_flags = -Wno-register -isystem $(includedir_server) $(library_flags) -Isrc $(CPPFLAGS)
 # The core is compiled without PostgreSQL's include directories: it cannot depend on them.
-core_flags = -Wshadow -fvisibility=hidden -Isrc $(filter-out -I%,$(CPPFLAGS))
+core_flags = -Wshadow -fvisibility=hidden $(library_flags) -Isrc $(filter-out -I%,$(CPPFLAGS))
 
 $(objdir)/core/%.o: src/core/%.cpp $(objdir)/flags
 	@mkdir -p $(@D)
@@ -59,10 +72,17 @@ $(objdir)/pg/%.o: src/pg/%.cpp $(objdir)/flags
 	$(CXX) $(CXXFLAGS) $(pg_flags) -MMD -MP -c $< -o $@
 
 # Another server or other flags: everything is compiled anew, since one btml.so serves one major version.
-flags_text = $(VERSION) $(CXX) $(CXXFLAGS) $(core_flags) $(pg_flags)
+flags_text = $(VERSION) $(WITH_FFTW) $(CXX) $(CXXFLAGS) $(core_flags) $(pg_flags)
+# $(call require_header,header,package): an error that names both where the compiler does not find the header.
+require_header = printf '\#if !__has_include(<$(1)>)\n\#error\n\#endif\n' | $(CXX) $(library_flags) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || \
+    { echo 'btml: the header $(1) is missing; on Debian and Ubuntu: apt-get install $(2)' >&2; exit 1; }
 $(objdir)/flags: force
 	@printf '#include <bit>\nint zero = std::bit_cast<int>(0u);' | $(CXX) -std=c++20 -x c++ -fsyntax-only - 2>/dev/null || \
 	    { echo 'btml: $(CXX) is missing or no C++20 compiler (g++ 11 or later); on Debian and Ubuntu: apt-get install g++' >&2; exit 1; }
+	@$(call require_header,unsupported/Eigen/FFT,libeigen3-dev)
+ifneq ($(WITH_FFTW),0)
+	@$(call require_header,fftw3.h,libfftw3-dev (or build with WITH_FFTW=0))
+endif
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(flags_text)' | cmp -s - $@ || printf '%s\n' '$(flags_text)' > $@
 
@@ -71,7 +91,7 @@ $(MODULE_big)$(DLSUFFIX): src/btml.map
 
 # Loaded by btml.so when btml.device asks for it.
 NVCC = nvcc
-btml_cuda$(DLSUFFIX): src/core/cuda/kernel_sums.cu src/core/cuda/device_abi.h
+btml_cuda$(DLSUFFIX): src/core/kernel/cuda/kernel_sums.cu src/core/kernel/cuda/device_abi.h
 	$(NVCC) -std=c++17 -O3 -arch=all-major $(if $(filter 1,$(WERROR)),-Werror=all-warnings) -Isrc \
 	    -Xcompiler -fPIC,-Wall,-Wextra --shared -cudart static $< -o $@
 ifeq ($(WITH_CUDA),1)
@@ -100,11 +120,11 @@ docs: build/option_tables
 $(DATA_built): $(install_parts) Makefile
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; cat /dev/null $(install_parts); } > $@
 
-else ifeq ($(filter-out test demo bench format clean print-sources,$(or $(MAKECMDGOALS),all)),)
+else ifeq ($(filter-out test demo bench format clean print-library-flags print-sources,$(or $(MAKECMDGOALS),all)),)
 clean:
 	rm -rf $(EXTRA_CLEAN) $(DATA_built) $(MODULE_big).so
 else
-$(error btml: '$(PG_CONFIG) --pgxs' names no PGXS makefile; install a PostgreSQL server's headers (Debian and Ubuntu: apt-get install g++ postgresql-server-dev-all) or set PG_CONFIG)
+$(error btml: '$(PG_CONFIG) --pgxs' names no PGXS makefile; install a PostgreSQL server's headers (Debian and Ubuntu: apt-get install g++ libeigen3-dev libfftw3-dev postgresql-server-dev-all) or set PG_CONFIG)
 endif
 
 test:
@@ -115,8 +135,10 @@ bench:
 	@test/bench/run
 format:
 	find src test \( -name '*.cpp' -o -name '*.hpp' \) -exec clang-format -i {} +
+print-library-flags:
+	@echo '$(library_flags)'
 # What the module is compiled from; a test compares it with the sources CMake compiles.
 print-sources:
 	@printf '%s\n' $(core_sources) $(pg_sources)
 
-.PHONY: test demo bench format print-sources guard_test option_tables docs install-cuda uninstall-cuda force
+.PHONY: test demo bench format print-library-flags print-sources guard_test option_tables docs install-cuda uninstall-cuda force

@@ -84,10 +84,12 @@ apt_get() {
     rm -f "$log"
 }
 
-# Installs what is missing among a compiler, a server and the packages named by the caller through `need` in the array
+# Installs what is missing among a compiler, libraries, a server and the packages named by the caller through `need` in the array
 # `missing`; touches neither apt nor the network when everything is there.
 install_packages() {
     need g++ have g++
+    need libeigen3-dev test -e /usr/include/eigen3/unsupported/Eigen/FFT
+    need libfftw3-dev test -e /usr/include/fftw3.h
     local no_server=''
     find_server || no_server=1
     if [ -z "$no_server" ] && [ ${#missing[@]} = 0 ]; then return; fi

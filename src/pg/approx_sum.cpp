@@ -1,5 +1,5 @@
 // btml.approx_sum: the sum of a column from a sample of its table's pages.
-#include "core/kernel/approx_sum.hpp"
+#include "core/monte_carlo/approx_sum.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/estimate.hpp"
 #include "pg/options.hpp"
@@ -9,7 +9,7 @@ namespace btml::pg {
 
 namespace {
 
-using kernel::PageEstimate;
+using monte_carlo::PageEstimate;
 
 NumberKind check_column(const Source& source) {
     if (source.columns().size() != 1)
@@ -43,17 +43,17 @@ class ExactSum : public RowSink {
 };
 
 // Nothing where all rows must be read.
-std::optional<Estimate> by_sampling(const Source& source, const kernel::PageSampling& options, uint64_t& rows,
+std::optional<Estimate> by_sampling(const Source& source, const monte_carlo::PageSampling& options, uint64_t& rows,
                                     RunContext& context) {
     const std::optional<PageSample> sample = PageSample::of(source);
-    if (!sample || sample->pages() < kernel::min_pages) return std::nullopt;
+    if (!sample || sample->pages() < monte_carlo::min_pages) return std::nullopt;
     const double largest = sample->largest_known();
-    double fraction = kernel::first_fraction(sample->pages(), options);
+    double fraction = monte_carlo::first_fraction(sample->pages(), options);
     while (fraction < 0.5 + 1e-9) {
         const Buffer<double> totals = sample->totals(fraction, options.seed, rows, context);
-        const PageEstimate estimate = kernel::estimate_sum(totals.span(), sample->pages(), largest, options);
+        const PageEstimate estimate = monte_carlo::estimate_sum(totals.span(), sample->pages(), largest, options);
         if (estimate.precise) {
-            const double half = kernel::half_width(estimate, options);
+            const double half = monte_carlo::half_width(estimate, options);
             return Estimate{estimate.sum, estimate.std_error, estimate.sum - half, estimate.sum + half,
                             static_cast<int64>(rows)};
         }
@@ -68,8 +68,8 @@ std::optional<Estimate> by_sampling(const Source& source, const kernel::PageSamp
 BTML_FUNCTION(btml_approx_sum) {
     const NamedArguments arguments(fcinfo);
     const std::string text = arguments.string("source");
-    kernel::PageSampling options;
-    read_options(arguments, kernel::page_sampling_table, options);
+    monte_carlo::PageSampling options;
+    read_options(arguments, monte_carlo::page_sampling_table, options);
     BackendContext context("approx_sum");
     const Source source = Source::of_rows(text);
     const NumberKind kind = check_column(source);

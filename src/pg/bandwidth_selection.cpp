@@ -1,5 +1,5 @@
 // btml.select_bandwidth: the bandwidth with the least cross-validation score.
-#include "core/kernel/score_options.hpp"
+#include "core/monte_carlo/score_options.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/options.hpp"
@@ -7,18 +7,18 @@
 
 namespace btml::pg {
 
-using kernel::ScoreKind;
+using monte_carlo::ScoreKind;
 
 namespace {
 
-struct SelectionRequest : kernel::ScoreRequest {
+struct SelectionRequest : monte_carlo::ScoreRequest {
     std::string source;
     std::optional<std::string> target;
 };
 
 SelectionRequest read_request(const NamedArguments& arguments) {
     SelectionRequest request{{}, arguments.string("source"), arguments.optional_column("target")};
-    read_options<kernel::ScoreRequest>(arguments, kernel::score_options_table, request);
+    read_options<monte_carlo::ScoreRequest>(arguments, monte_carlo::score_options_table, request);
     const char* const kind = name_of(request.kind);
     if (has_target(request.kind) && !request.target)
         throw Error(ErrorCode::invalid_argument, format("score \"%s\" needs a target", kind), "",
@@ -30,7 +30,7 @@ SelectionRequest read_request(const NamedArguments& arguments) {
 }
 
 // Where the best is at an end of what was searched, a better one may be beyond, unless all are the same.
-void report_ends(const std::vector<kernel::ScoredBandwidth>& curve, ScoreKind kind) {
+void report_ends(const std::vector<monte_carlo::ScoredBandwidth>& curve, ScoreKind kind) {
     if (std::all_of(curve.begin(), curve.end(), [&](const auto& row) { return row.score == curve[0].score; })) return;
     const auto best = std::find_if(curve.begin(), curve.end(), [](const auto& row) { return row.best; });
     const auto notice = [](const char* what, const char* end, const char* hint) {
@@ -61,11 +61,11 @@ BTML_FUNCTION(btml_select_bandwidth) {
     const SelectionRequest request = read_request(NamedArguments(fcinfo));
     ResultRows rows(fcinfo);
     BackendContext context("select_bandwidth");
-    kernel::ScoreRows points = read_score_rows(request.source, request.target, request.scale, context);
+    monte_carlo::ScoreRows points = read_score_rows(request.source, request.target, request.scaled, context);
     ThreadTeam team(context);
-    const std::vector<kernel::ScoredBandwidth> curve =
-        kernel::select_bandwidth(std::move(points), request.kind, request.selection, team, context);
-    for (const kernel::ScoredBandwidth& row : curve) {
+    const std::vector<monte_carlo::ScoredBandwidth> curve =
+        monte_carlo::select_bandwidth(std::move(points), request.kind, request.selection, team, context);
+    for (const monte_carlo::ScoredBandwidth& row : curve) {
         rows.add_number(row.bandwidths.x);
         if (request.kind == ScoreKind::kcde)
             rows.add_number(row.bandwidths.target);

@@ -1,7 +1,7 @@
 #include "pg/exemplar_json.hpp"
 
+#include "pg/bridge/settings.hpp"
 #include "pg/exemplar_options.hpp"
-#include "pg/guc.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "core/kernel/attention.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/guc.hpp"
+#include "pg/bridge/settings.hpp"
 #include "pg/options.hpp"
 #include "pg/point_source.hpp"
 

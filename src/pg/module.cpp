@@ -2,7 +2,7 @@
 #include "core/base/version.hpp"
 #include "pg/bridge/guard.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/guc.hpp"
+#include "pg/bridge/settings.hpp"
 
 extern "C" {
 PG_MODULE_MAGIC;

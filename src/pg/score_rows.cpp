@@ -5,12 +5,12 @@
 
 namespace btml::pg {
 
-using kernel::ScoreRows;
+using monte_carlo::ScoreRows;
 
 namespace {
 
 void scale_coordinates(ScoreRows& rows, RunContext& context) {
-    const std::vector<double> deviations = kernel::standard_deviations(rows, context);
+    const std::vector<double> deviations = monte_carlo::standard_deviations(rows, context);
     const size_t width = rows.width();
     for (size_t i = 0; i < rows.size(); i++) {
         for (size_t k = 0; k < rows.dimensions; k++)
@@ -21,7 +21,7 @@ void scale_coordinates(ScoreRows& rows, RunContext& context) {
 
 } // namespace
 
-ScoreRows read_score_rows(const std::string& source, const std::optional<std::string>& target, kernel::Scale scale,
+ScoreRows read_score_rows(const std::string& source, const std::optional<std::string>& target, bool scaled,
                           RunContext& context) {
     PointParts parts;
     parts.values = target;
@@ -45,7 +45,7 @@ ScoreRows read_score_rows(const std::string& source, const std::optional<std::st
             ereport(NOTICE,
                     (errmsg("%llu rows with a NULL target are left out", static_cast<unsigned long long>(skipped))));
         });
-    if (scale == kernel::Scale::sd) scale_coordinates(rows, context);
+    if (scaled) scale_coordinates(rows, context);
     return rows;
 }
 

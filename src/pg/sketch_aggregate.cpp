@@ -3,7 +3,7 @@
 #include "core/base/run_context.hpp"
 #include "core/relational/sketch_hash.hpp"
 #include "pg/bridge/arguments.hpp"
-#include "pg/guc.hpp"
+#include "pg/bridge/settings.hpp"
 
 namespace btml::pg {
 

@@ -102,9 +102,10 @@ BTML_FUNCTION(btml_sketch_norm) {
     BackendContext context("sketch_norm", options.verify);
     ValueJoin values = load_values(request, context);
     const int tables = values.join.relations();
-    const uint64_t size = options.sketch_size > 0 ? static_cast<uint64_t>(options.sketch_size)
-                                                  : sketch_size(options.epsilon, options.delta, tables);
-    // What the given size promises by Chebyshev's inequality.
+    const uint64_t size =
+        TensorSketch::fast_size(options.sketch_size > 0 ? static_cast<uint64_t>(options.sketch_size)
+                                                        : sketch_size(options.epsilon, options.delta, tables));
+    // What the size promises by Chebyshev's inequality.
     const double epsilon =
         options.sketch_size > 0 ? sketch_relative_sd(size, tables) / std::sqrt(options.delta) : options.epsilon;
     double norm;

@@ -1,9 +1,9 @@
 // Inference with the binary tree kernel in the core alone: a million rows of eleven correlated features, 88 levels.
 #include "core/base/rng.hpp"
-#include "core/gp/covariance_product.hpp"
-#include "core/gp/leave_one_out.hpp"
-#include "core/gp/likelihood.hpp"
-#include "core/gp/trie.hpp"
+#include "core/gp/tree/leave_one_out.hpp"
+#include "core/gp/tree/likelihood.hpp"
+#include "core/gp/tree/trie.hpp"
+#include "gp/covariance_product.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -2,7 +2,7 @@
 // seeds, how often [lower, upper] has the exact one (0.95 asked for), and the root mean square of their errors in
 // standard errors: score_coverage CASES ROWS [FILE …], each file comma-separated numbers with the target last; without
 // files, smooth targets with normal residuals and with those of Student's distribution of 2.5 degrees of freedom.
-#include "core/kernel/scores.hpp"
+#include "core/monte_carlo/scores.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -13,7 +13,7 @@
 #include <string>
 
 using namespace btml;
-using namespace btml::kernel;
+using namespace btml::monte_carlo;
 
 namespace {
 

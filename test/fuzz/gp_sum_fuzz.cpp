@@ -1,6 +1,6 @@
 // Bytes of a sum of binary tree kernels from anywhere: they decode, or are refused; what decodes can be used and
 // encodes to the same bytes.
-#include "core/gp/sum_model.hpp"
+#include "core/gp/additive/sum_model.hpp"
 
 #include <cstdlib>
 

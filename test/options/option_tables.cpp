@@ -5,9 +5,9 @@
 #include "core/boosting/options.hpp"
 #include "core/exemplar/options.hpp"
 #include "core/gp/options.hpp"
-#include "core/kernel/approx_sum.hpp"
 #include "core/kernel/options.hpp"
-#include "core/kernel/score_options.hpp"
+#include "core/monte_carlo/approx_sum.hpp"
+#include "core/monte_carlo/score_options.hpp"
 #include "core/relational/sketch_size.hpp"
 
 #include <cstdio>
@@ -126,13 +126,13 @@ Texts all_texts() {
     const std::vector<std::string> of_search = {"score", "target", "lower", "upper", "steps"};
     std::vector<std::string> of_one = of_search;
     of_one.emplace_back("target_bandwidth");
-    add<kernel::ScoreRequest>(texts, "scores", kernel::score_options_table,
-                              {{"select_bandwidth", {}, {"bandwidth", "target_bandwidth"}},
-                               {"kde_score", {}, of_one},
-                               {"likelihood_score", {}, of_one},
-                               {"kr_score", {}, of_one},
-                               {"kcde_score", {}, of_search}});
-    add<kernel::PageSampling>(texts, "approx_sum", kernel::page_sampling_table, {{"approx_sum"}});
+    add<monte_carlo::ScoreRequest>(texts, "scores", monte_carlo::score_options_table,
+                                   {{"select_bandwidth", {}, {"bandwidth", "target_bandwidth"}},
+                                    {"kde_score", {}, of_one},
+                                    {"likelihood_score", {}, of_one},
+                                    {"kr_score", {}, of_one},
+                                    {"kcde_score", {}, of_search}});
+    add<monte_carlo::PageSampling>(texts, "approx_sum", monte_carlo::page_sampling_table, {{"approx_sum"}});
     add<relational::NormOptions>(texts, "sketch_norm", relational::norm_options_table, {{"sketch_norm"}});
     add<exemplar::Options>(texts, "exemplars", exemplar::options_table, {{"exemplars"}});
     return texts;

@@ -1,8 +1,8 @@
 #include "core/gp/boosted_training.hpp"
 
-#include "core/gp/point_encoder.hpp"
+#include "core/gp/additive/sum_training.hpp"
 #include "core/gp/residual_chain.hpp"
-#include "core/gp/sum_training.hpp"
+#include "core/gp/tree/point_encoder.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,11 +2,11 @@
 
 #include "core/base/threads.hpp"
 #include "core/base/worker_contexts.hpp"
+#include "core/gp/additive/conjugate_gradients.hpp"
+#include "core/gp/additive/sum_training.hpp"
 #include "core/gp/boosted_training.hpp"
-#include "core/gp/conjugate_gradients.hpp"
 #include "core/gp/leave_one_out_score.hpp"
 #include "core/gp/predictor.hpp"
-#include "core/gp/sum_training.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // Scores of leave-one-out predictions by a mixture, collected member by member.
 #pragma once
 
-#include "core/gp/leave_one_out.hpp"
 #include "core/gp/model.hpp"
+#include "core/gp/tree/leave_one_out.hpp"
 
 namespace btml::gp {
 

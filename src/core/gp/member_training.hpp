@@ -1,9 +1,9 @@
 // How one member is trained: the search for its bit order and kernel, then its trie.
 #pragma once
 
-#include "core/gp/leave_one_out.hpp"
 #include "core/gp/model.hpp"
-#include "core/gp/order_search.hpp"
+#include "core/gp/search/order_search.hpp"
+#include "core/gp/tree/leave_one_out.hpp"
 
 namespace btml::gp {
 

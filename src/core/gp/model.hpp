@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/base/feature.hpp"
+#include "core/gp/additive/sum_model.hpp"
 #include "core/gp/options.hpp"
-#include "core/gp/sum_model.hpp"
 
 namespace btml::gp {
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "core/base/options_table.hpp"
-#include "core/gp/encoding.hpp"
+#include "core/gp/search/search_method.hpp"
+#include "core/gp/tree/encoding.hpp"
 
 #include <optional>
 
@@ -10,9 +11,6 @@ namespace btml::gp {
 
 // How members make one model; automatic: the one that scores better, on held-out rows or leaving rows out.
 enum class Combine { automatic, mixture, kernel_sum, boosted };
-
-// How a member finds its bit order and weights. none: the features' bits in turn, weights and noise by gradient.
-enum class Search { local, bfgs, none };
 
 struct Options {
     int bits = 0;    // of a feature's value; 0: by the number of features (Encoding::default_value_bits)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/gp/model.hpp"
-#include "core/gp/point_encoder.hpp"
+#include "core/gp/tree/point_encoder.hpp"
 
 namespace btml::gp {
 

@@ -1,7 +1,7 @@
 #include "core/gp/sampler.hpp"
 
 #include "core/base/rng.hpp"
-#include "core/gp/point_encoder.hpp"
+#include "core/gp/tree/point_encoder.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // Joint draws of the latent function at chosen points.
 #pragma once
 
-#include "core/gp/joint_posterior.hpp"
+#include "core/gp/additive/sum_sampler.hpp"
 #include "core/gp/model.hpp"
-#include "core/gp/sum_sampler.hpp"
+#include "core/gp/tree/joint_posterior.hpp"
 
 namespace btml::gp {
 

@@ -1,8 +1,8 @@
 #include "core/gp/update.hpp"
 
 #include "core/base/number.hpp"
-#include "core/gp/point_encoder.hpp"
-#include "core/gp/sum_training.hpp"
+#include "core/gp/additive/sum_training.hpp"
+#include "core/gp/tree/point_encoder.hpp"
 
 #include <cmath>
 

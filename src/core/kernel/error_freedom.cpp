@@ -1,7 +1,7 @@
 #include "core/kernel/error_freedom.hpp"
 
 #include "core/kernel/exact_sums.hpp"
-#include "core/kernel/stratified_mean.hpp"
+#include "core/monte_carlo/stratified_mean.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -102,7 +102,7 @@ double ErrorFreedom::estimate(const Points& queries, const double* sums, RunCont
 double share_of_budget(double confidence, double degrees_of_freedom) {
     // Wilson and Hilferty's approximation of the quantile of χ²_ν/ν.
     const double spread = 2 / (9 * degrees_of_freedom),
-                 quantile = std::pow(1 - spread + normal_quantile(confidence) * std::sqrt(spread), 3),
+                 quantile = std::pow(1 - spread + monte_carlo::normal_quantile(confidence) * std::sqrt(spread), 3),
                  of_heavy_pairs = 1 + 0.141 * std::sqrt(-2 * std::log(1 - confidence));
     return 1 / (std::max(1.0, quantile) - 1 + of_heavy_pairs * of_heavy_pairs);
 }

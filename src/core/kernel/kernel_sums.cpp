@@ -1,6 +1,6 @@
 #include "core/kernel/kernel_sums.hpp"
 
-#include "core/cuda/device.hpp"
+#include "core/kernel/device_sums.hpp"
 #include "core/kernel/exact_sums.hpp"
 #include "core/kernel/far_sums.hpp"
 #include "core/kernel/sampled_sums.hpp"
@@ -90,7 +90,7 @@ struct KernelSums::State {
     }
     void open_device() {
         try {
-            device = std::make_unique<cuda::Device>(options.cuda_library, *set, context);
+            device = std::make_unique<DeviceSums>(options.cuda_library, *set, context);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::not_supported) throw;
             device_failure = error.message();
@@ -136,7 +136,7 @@ struct KernelSums::State {
     size_t dimensions = 0, results = 0;
     double log_normaliser = 0;   // of densities
     std::unique_ptr<KeySet> set; // none when every weight is 0
-    std::unique_ptr<cuda::Device> device;
+    std::unique_ptr<DeviceSums> device;
     std::string device_failure;
 };
 

@@ -5,14 +5,16 @@ namespace btml::kernel {
 namespace {
 
 constexpr const char* kernels[] = {"gaussian", "laplacian", "epanechnikov"};
+constexpr const char* scales[] = {"none", "sd"};
+constexpr const char* methods[] = {"auto", "exact", "sampled"};
 
 constexpr Option<Options> rows[] = {
     option<&Options::bandwidth>("bandwidth", above(0),
                                 "h of the kernel; `btml.attention` has none. [Scores](monte_carlo.md) choose one")
         .is_required(),
     option<&Options::kernel>("kernel", kernels, "the tail functions and `btml.attention` have none"),
-    option<&Options::scale>("scale", scale_names, "`sd` leaves a coordinate as it is that is the same in all keys"),
-    option<&Options::method>("method", method_names, "see [below](#exact-or-sampled), as for the next two"),
+    option<&Options::scale>("scale", scales, "`sd` leaves a coordinate as it is that is the same in all keys"),
+    option<&Options::method>("method", methods, "see [below](#exact-or-sampled), as for the next two"),
     option<&Options::epsilon>("epsilon", above_to(0, 1), "the error that sampled values may have"),
     option<&Options::confidence>("confidence", inside(0, 1), "the probability that they keep to it"),
     option<&Options::seed>("seed", any_number(), "of the samples"),

@@ -19,10 +19,6 @@ enum class Scale : uint8_t {
 
 enum class Method : uint8_t { automatic, exact, sampled };
 
-// As SQL has them.
-inline constexpr const char* scale_names[] = {"none", "sd"};
-inline constexpr const char* method_names[] = {"auto", "exact", "sampled"};
-
 // What is formed of the sums s_c = Σ_j value_jc·k(q, key_j).
 enum class Quantity : uint8_t {
     sum,     // s_0; value 0 is the weight

@@ -1,6 +1,6 @@
 #include "pg/bridge/backend_context.hpp"
 
-#include "pg/guc.hpp"
+#include "pg/bridge/settings.hpp"
 
 namespace btml::pg {
 

@@ -13,7 +13,7 @@
 
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/bytes.hpp"
-#include "pg/guc.hpp"
+#include "pg/bridge/settings.hpp"
 
 extern "C" {
 #include "utils/expandeddatum.h"

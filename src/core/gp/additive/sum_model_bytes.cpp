@@ -1,0 +1,82 @@
+#include "core/gp/additive/sum_model.hpp"
+
+#include <bit>
+#include <cmath>
+
+namespace btml::gp {
+
+static constexpr size_t rows_between_polls = size_t{1} << 14, max_members = 1000;
+static constexpr double max_calibration = 1e6;
+
+static float get_finite_float(Reader& reader) {
+    const float value = std::bit_cast<float>(reader.get<uint32_t>());
+    if (!std::isfinite(value)) corrupt_model("A number that must be finite is not.");
+    return value;
+}
+
+static void put(const SumModel::Member& member, Writer& writer) {
+    writer.put_count(member.order.size());
+    for (const uint16_t feature : member.order) writer.put(feature);
+    for (const double weight : member.weights) writer.put(weight);
+}
+
+static SumModel::Member get_member(Reader& reader, const Encoding& encoding, double noise) {
+    SumModel::Member member;
+    const size_t levels = reader.get_count(sizeof(uint16_t) + sizeof(double));
+    for (size_t level = 0; level < levels; level++) member.order.push_back(reader.get<uint16_t>());
+    for (size_t level = 0; level < levels; level++) member.weights.push_back(reader.get_double());
+    try {
+        Kernel{member.weights, noise}.validate();
+        bits_of_levels(encoding, member.order);
+    } catch (const Error& error) {
+        corrupt_model(format("In a member, %s.", error.what()));
+    }
+    return member;
+}
+
+void SumModel::encode(Writer& writer) const {
+    writer.put(parts_.seed);
+    writer.put(parts_.noise);
+    writer.put(parts_.calibration);
+    writer.put(parts_.residuals.targets);
+    writer.put(parts_.residuals.samples);
+    parts_.encoding.encode(writer);
+    writer.put_count(parts_.members.size());
+    for (const Member& member : parts_.members) put(member, writer);
+    gp::encode(parts_.rows, writer);
+    for (size_t i = 0; i < rows(); i++)
+        for (size_t s = 0; s < 1 + samples; s++)
+            writer.put(std::bit_cast<uint32_t>(s < Columns::count ? parts_.first[i][s]
+                                                                  : parts_.second[i][s - Columns::count]));
+}
+
+SumModel SumModel::decode(Reader& reader, RunContext& context) {
+    const auto seed = reader.get<uint64_t>();
+    const double noise = reader.get_finite(), calibration = reader.get_finite();
+    if (!(calibration > 0 && calibration <= max_calibration)) corrupt_model("Its calibration is out of range.");
+    const SumResiduals residuals{reader.get_finite(), reader.get_finite()};
+    if (!(residuals.targets >= 0 && residuals.samples >= 0)) corrupt_model("A residual is negative.");
+    Encoding encoding = Encoding::decode(reader);
+    for (const FeatureBits& feature : encoding.features())
+        if (feature.shift) corrupt_model("A feature of its kernel sum has a shift.");
+    std::vector<Member> members(reader.get_count(sizeof(uint32_t)));
+    if (members.empty() || members.size() > max_members)
+        corrupt_model(format("It is a sum of %zu kernels.", members.size()));
+    for (Member& member : members) member = get_member(reader, encoding, noise);
+    TrainingColumns columns = decode_training_columns(reader, encoding, context);
+    const size_t rows = columns.rows();
+    if (rows == 0 || rows >= max_rows) corrupt_model(format("It has %zu points.", rows));
+    if (reader.remaining() / ((1 + samples) * sizeof(float)) < rows) corrupt_model("It ends before its solutions.");
+    Block first(context.memory(), "solutions of a model", rows), second(context.memory(), "solutions of a model", rows);
+    for (size_t i = 0; i < rows; i++) {
+        if (i % rows_between_polls == 0) context.poll();
+        for (size_t s = 0; s < Columns::count; s++) first[i].values[s] = get_finite_float(reader);
+        for (size_t s = 0; s + 1 < Columns::count; s++) second[i].values[s] = get_finite_float(reader);
+        second[i].values[Columns::count - 1] = 0;
+    }
+    return SumModel({std::move(encoding), seed, noise, calibration, residuals, std::move(members), std::move(columns),
+                     std::move(first), std::move(second)},
+                    context);
+}
+
+} // namespace btml::gp

@@ -1,0 +1,43 @@
+// How well a sum of kernels predicts each row from all the others.
+//
+// Without row i its residual is α_i/(K⁻¹)_ii, and the variance of that 1/(K⁻¹)_ii (Rasmussen, Williams: Gaussian
+// Processes for Machine Learning, Equation 5.12). That holds for α = K⁻¹y. Where α is not quite that, the prediction of
+// a row is off by what its equation is off, y_i − (Kα)_i, which the residual of the row then has, too: an error in the
+// direction of a large eigenvalue hardly shows in α.
+#pragma once
+
+#include "core/gp/additive/additive_covariance.hpp"
+
+namespace btml::gp {
+
+// On the scale of the targets given. From estimates of the diagonal of K⁻¹ by 31 samples: of the mean, standard_error
+// is the part that the rows leave.
+struct SumScore {
+    double mean_nll, standard_error, rmse;
+    double coverage_90; // share of rows within the central 90 % of their predictive distribution
+};
+
+class SumScorer {
+  public:
+    // Keeps references. Solutions for the targets, α, in the first column of `first`; for samples of observations in
+    // all others of both; and y − Kα.
+    SumScorer(const Block& first, const Block& second, std::span<const float> errors, RunContext& context)
+        : first_(first), second_(second), errors_(errors), context_(context) {}
+
+    SumScore score(double calibration) const;
+    double calibration() const;
+
+  private:
+    // An estimate of (K⁻¹)_ii, and one whose reciprocal is without bias to the order of 1/solutions: the more the
+    // squares scatter, the larger it is. Where noise dominates they do not, being those of random signs.
+    struct InverseDiagonal {
+        double mean, of_reciprocal;
+    };
+    InverseDiagonal inverse_diagonal(size_t row) const;
+
+    const Block &first_, &second_;
+    const std::span<const float> errors_;
+    RunContext& context_;
+};
+
+} // namespace btml::gp

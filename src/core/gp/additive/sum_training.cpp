@@ -1,0 +1,285 @@
+#include "core/gp/additive/sum_training.hpp"
+
+#include "core/gp/additive/conjugate_gradients.hpp"
+#include "core/gp/additive/sum_members.hpp"
+#include "core/gp/search/evaluation_budget.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace btml::gp {
+
+namespace {
+
+// The less noise there is, the longer systems take to solve; data that have less are given this much.
+constexpr double min_noise_of_sums = 1e-4;
+constexpr int weight_steps = 10;
+constexpr uint64_t passes_of_iterations = 50;       // in a step
+constexpr double unsolved = 0.5;                    // residual
+constexpr double min_factor = 0.25, max_factor = 2; // of a variance in one step
+constexpr uint64_t evaluations_of_a_pass = 2;
+
+class SumTrainer {
+  public:
+    SumTrainer(const Observations& observations, const SumTraining& training, SumMembers members, ThreadTeam& team,
+               RunContext& context);
+
+    void learn_weights();
+    void solve();
+    uint64_t evaluations() const { return evaluations_ + evaluations_of_a_pass * sum_.passes(); }
+    double noise() const { return sum_.noise(); }
+    std::vector<AdditiveCovariance::Member> take_members() { return std::move(sum_).take(); }
+    SumResiduals residuals() const { return residuals_; }
+    SumScorer scorer() const { return {first_, second_, errors_.span(), context_}; }
+    Block& first() { return first_; }
+    Block& second() { return second_; }
+
+  private:
+    void put_targets(Block& block) const;
+    void step();
+    double learned_noise(bool may_fall) const;
+    void limit_signal(std::vector<std::vector<double>>& weights) const;
+    uint64_t passes_of_a_solution() const { return passes_of_iterations + solver_.passes_to_start(); }
+    uint64_t passes(uint64_t evaluations) const {
+        return evaluations / (evaluations_of_a_pass * sum_.members().size());
+    }
+    uint64_t passes_left() const {
+        return passes(training_.evaluations - std::min(training_.evaluations, evaluations()));
+    }
+    ColumnValues solve_samples(SumStream stream, uint64_t passes, Block& solution);
+
+    const Observations& observations_;
+    const SumTraining& training_;
+    RunContext& context_;
+    uint64_t evaluations_; // of the members' searches
+    AdditiveCovariance sum_;
+    ConjugateGradients solver_;
+    Block right_, first_, second_;
+    Buffer<float> errors_;
+    SumResiduals residuals_;
+    double min_noise_;
+};
+
+double min_noise_of(const SumTraining& training, const Observations& observations) {
+    const double share = std::max(min_noise_of_sums, 1 / static_cast<double>(observations.size()));
+    return training.noise.value_or(mean_weight(observations) * share);
+}
+
+SumTrainer::SumTrainer(const Observations& observations, const SumTraining& training, SumMembers members,
+                       ThreadTeam& team, RunContext& context)
+    : observations_(observations),
+      training_(training),
+      context_(context),
+      evaluations_(members.evaluations),
+      sum_(std::move(members.members), observations.weight.span(),
+           training.noise.value_or(std::max(members.noise, min_noise_of(training, observations))), team, context),
+      solver_(sum_, context),
+      right_(context.memory(), "solutions of a kernel sum", sum_.rows()),
+      first_(context.memory(), "solutions of a kernel sum", sum_.rows(), Columns{}),
+      second_(context.memory(), "solutions of a kernel sum"),
+      errors_(context.memory(), "solutions of a kernel sum"),
+      min_noise_(min_noise_of(training, observations)) {
+    if (!training_.signal) return;
+    std::vector<std::vector<double>> weights;
+    for (const AdditiveCovariance::Member& member : sum_.members()) weights.push_back(member.weights);
+    limit_signal(weights);
+    sum_.set(std::move(weights), sum_.noise());
+}
+
+// Where the user fixes it.
+void SumTrainer::limit_signal(std::vector<std::vector<double>>& weights) const {
+    if (!training_.signal) return;
+    double signal = 0;
+    for (const std::vector<double>& of_member : weights)
+        signal = std::accumulate(of_member.begin(), of_member.end(), signal);
+    if (!(signal > 0)) return;
+    for (std::vector<double>& of_member : weights)
+        for (double& weight : of_member) weight *= *training_.signal / signal;
+}
+
+void SumTrainer::put_targets(Block& block) const {
+    for (size_t i = 0; i < block.size(); i++) block[i].values[0] = static_cast<float>(observations_.target[i]);
+}
+
+// The samples are made of the same random signs in every step: they move with the weights, and so do the solutions,
+// each of which starts from the one before.
+void SumTrainer::learn_weights() {
+    const uint64_t kept = passes(training_.evaluations) / 4; // for the last solutions
+    for (int i = 0; i < weight_steps && passes_left() >= kept + 2 + passes_of_a_solution(); i++) {
+        context_.progress("weights", static_cast<uint64_t>(i), weight_steps);
+        step();
+    }
+}
+
+double factor(double data, double expected) {
+    return std::clamp(std::sqrt(data / std::max(expected, 1e-30)), min_factor, max_factor);
+}
+
+// For α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·√(α'Aα / tr K⁻¹A), and E[β'Aβ] = tr K⁻¹A for
+// solutions β with samples of the process.
+void SumTrainer::step() {
+    sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
+    put_targets(right_);
+    const auto outcome =
+        solver_.solve(right_, first_, ConjugateGradients::model_tolerance, passes_of_a_solution(), context_);
+    const std::vector<LevelSquares> squares = sum_.squares(first_);
+    std::vector<std::vector<double>> weights;
+    for (size_t m = 0; m < squares.size(); m++) {
+        weights.push_back(sum_.members()[m].weights);
+        for (size_t l = 0; l < weights.back().size(); l++)
+            weights.back()[l] *= factor(squares[m].first[l + 1], squares[m].others[l + 1] / (Columns::count - 1));
+    }
+    limit_signal(weights);
+    sum_.set(std::move(weights), training_.noise.value_or(learned_noise(outcome.worst() < unsolved)));
+    context_.note(format("weights learned: signal %.4g, noise %.4g, after %d iterations to residual %.2g",
+                         sum_.signal(), sum_.noise(), outcome.iterations, outcome.worst()));
+}
+
+// Solutions that are none would make the noise fall without end; those that are only rough do no harm.
+double SumTrainer::learned_noise(bool may_fall) const {
+    double data = 0, expected = 0;
+    for (size_t i = 0; i < first_.size(); i++) {
+        const double share = sum_.inverse_weight()[i];
+        data += share * first_[i][0] * first_[i][0];
+        for (size_t column = 1; column < Columns::count; column++)
+            expected += share * first_[i][column] * first_[i][column] / (Columns::count - 1);
+    }
+    const double change = factor(data, expected);
+    return std::max(min_noise_, sum_.noise() * (may_fall ? change : std::max(1.0, change)));
+}
+
+// The targets' solution goes on from the last step's; the samples are new ones.
+void SumTrainer::solve() {
+    context_.progress("samples", 0, 2);
+    for (Columns& row : first_)
+        for (size_t column = 1; column < Columns::count; column++) row.values[column] = 0;
+    residuals_.targets = solve_samples(SumStream::first_samples, passes_left() / 2, first_)[0];
+    for (const Columns& row : solver_.residual()) errors_.push_back(row[0]);
+    context_.progress("samples", 1, 2);
+    second_.resize(sum_.rows());
+    std::fill(second_.begin(), second_.end(), Columns{});
+    solve_samples(SumStream::second_samples, passes_left(), second_);
+}
+
+// Returns the residuals.
+ColumnValues SumTrainer::solve_samples(SumStream stream, uint64_t passes, Block& solution) {
+    constexpr uint64_t passes_before = 1; // to draw them
+    sum_.draw_samples({training_.seed, stream_of(stream)}, right_);
+    if (stream == SumStream::first_samples) put_targets(right_);
+    const uint64_t paid = std::min(passes - std::min(passes, passes_before), ConjugateGradients::model_passes);
+    const auto outcome = solver_.solve(right_, solution, ConjugateGradients::model_tolerance, paid, context_);
+    context_.note(format("samples solved: %d iterations to residual %.2g", outcome.iterations, outcome.worst()));
+    const auto samples = std::span(outcome.residuals).subspan(stream == SumStream::first_samples ? 1 : 0);
+    residuals_.samples = std::max(residuals_.samples, largest(samples));
+    return outcome.residuals;
+}
+
+} // namespace
+
+uint64_t default_evaluations(size_t rows, uint64_t max) {
+    constexpr uint64_t row_evaluations = 2'600'000'000, min = 2000;
+    return std::clamp(row_evaluations / std::max<size_t>(1, rows), min, max);
+}
+
+int members_within(uint64_t evaluations) {
+    const auto members = static_cast<int>(
+        std::min<uint64_t>(SumTraining::max_members, evaluations / SumTraining::evaluations_per_member));
+    return members < SumTraining::min_members ? 0 : members;
+}
+
+uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads) {
+    const auto members = static_cast<uint64_t>(training.members), workers = static_cast<uint64_t>(std::max(1, threads));
+    const uint64_t block = sizeof(Columns), nodes = 2, blocks_of_trainer = 4;
+    const uint64_t learning = block * (AdditiveCovariance::max_groups + ConjugateGradients::blocks(rows) +
+                                       blocks_of_trainer + workers * nodes) +
+                              members * (4 + nodes * (6 + 4)) + 32;
+    const uint64_t key = 8 * ((encoding.bits() + 63) / 64), values = 70;
+    const uint64_t model =
+        2 * block + 8 * encoding.features().size() + members * (nodes * values + key) + 2 * nodes * block + 100;
+    return rows * std::max(learning, model);
+}
+
+TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
+                     SumTraining training, RunContext& context) {
+    if (observations.size() >= SumModel::max_rows)
+        throw Error(ErrorCode::limit_exceeded, format("a kernel sum has less than %zu rows, this one has %zu",
+                                                      SumModel::max_rows, observations.size()));
+    context.memory().require(training_bytes(training, encoding, observations.size(), context.threads()),
+                             "a sum of kernels");
+    ThreadTeam team(context, training.members);
+    SumModel::Parts parts{
+        encoding,
+        training.seed,
+        0,
+        1,
+        {},
+        {},
+        {{}, Buffer<double>(context.memory(), "rows of a model"), Buffer<double>(context.memory(), "rows of a model")},
+        Block(context.memory(), "solutions of a kernel sum"),
+        Block(context.memory(), "solutions of a kernel sum")};
+    SumScore score{};
+    uint64_t evaluations = 0;
+    const double unit = unit_of_weights(observations.weight.span());
+    divide_weights(observations, unit);
+    if (training.noise) *training.noise /= unit;
+    {
+        SumMembers members = choose_members(encoding, features, observations, training, training.evaluations * 2 / 5,
+                                            training.noise.value_or(0), team, context);
+        for (BitOrder& order : members.orders) parts.members.push_back({std::move(order), {}});
+        SumTrainer trainer(observations, training, std::move(members), team, context);
+        trainer.learn_weights();
+        trainer.solve();
+        parts.noise = unit * trainer.noise();
+        const SumScorer scorer = trainer.scorer();
+        parts.calibration = scorer.calibration();
+        score = scorer.score(parts.calibration);
+        parts.residuals = trainer.residuals();
+        evaluations = trainer.evaluations();
+        parts.first = std::move(trainer.first());
+        parts.second = std::move(trainer.second());
+        std::vector<AdditiveCovariance::Member> trained = trainer.take_members();
+        for (size_t m = 0; m < trained.size(); m++) parts.members[m].weights = std::move(trained[m].weights);
+    }
+    divide_weights(observations, 1 / unit);
+    parts.rows = copy_rows(features, observations.target.span(), observations.weight.span(), context);
+    return {SumModel(std::move(parts), context), score, evaluations};
+}
+
+static void require_solved(const SumResiduals& residuals, size_t members) {
+    const double residual = residuals.worst();
+    if (residual <= ConjugateGradients::max_residual) return;
+    throw Error(ErrorCode::limit_exceeded,
+                format("the sum of %zu kernels is not solved after the change, with a residual of %.2g where at most "
+                       "%g is accepted",
+                       members, residual, ConjugateGradients::max_residual),
+                "Kernels and noise stay those of the fit, and do not suit these observations.",
+                "Fit the model anew to all rows with btml.gp_fit.");
+}
+
+SumModel solve_again(SumModel::Parts parts, RunContext& context) {
+    const SumTraining training{
+        static_cast<int>(parts.members.size()), std::numeric_limits<uint64_t>::max(), parts.noise, {}, parts.seed};
+    const std::vector<FeatureView> features = parts.rows.views();
+    const Observations observations = make_observations(parts.rows.target.span(), parts.rows.weight.span(), context);
+    context.memory().require(training_bytes(training, parts.encoding, observations.size(), context.threads()),
+                             "a sum of kernels");
+    ThreadTeam team(context, training.members);
+    {
+        SumMembers members{{}, {}, parts.noise, 0};
+        for (size_t m = 0; m < parts.members.size(); m++) {
+            const auto& [order, weights] = parts.members[m];
+            const Encoding encoding = encoding_of_member(parts.encoding, parts.seed, m);
+            members.members.push_back({make_tree(encoding, features, order, context), weights, 1});
+        }
+        SumTrainer trainer(observations, training, std::move(members), team, context);
+        trainer.solve();
+        parts.residuals = trainer.residuals();
+        require_solved(parts.residuals, parts.members.size());
+        parts.first = std::move(trainer.first());
+        parts.second = std::move(trainer.second());
+    }
+    return SumModel(std::move(parts), context);
+}
+
+} // namespace btml::gp

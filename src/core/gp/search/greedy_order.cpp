@@ -1,0 +1,204 @@
+#include "core/gp/search/greedy_order.hpp"
+
+#include "core/gp/search/kernel_fit.hpp"
+#include "core/gp/tree/log_product.hpp"
+
+#include <cmath>
+
+namespace btml::gp {
+
+namespace {
+
+constexpr size_t rows_between_polls = size_t{1} << 16;
+constexpr size_t max_order = 64, levels_between_fits = 4, patience = 12;
+constexpr int evaluations_of_fit = 12;
+constexpr double trial_shares[] = {0.4, 0.1};
+constexpr double min_gain = 0.5; // nats
+
+// Rows with equal strings as one observation, for the likelihood.
+struct Groups {
+    Observations observations;
+    Buffer<uint16_t> common;
+
+    explicit Groups(RunContext& context)
+        : observations{.target = Buffer<double>(context.memory(), "groups of rows"),
+                       .weight = Buffer<double>(context.memory(), "groups of rows")},
+          common(context.memory(), "groups of rows") {}
+
+    void clear() {
+        observations.target.resize(0);
+        observations.weight.resize(0);
+        common.resize(0);
+    }
+    void add(double weight, double sum, size_t shared_with_next) {
+        observations.target.push_back(sum / weight);
+        observations.weight.push_back(weight);
+        common.push_back(static_cast<uint16_t>(shared_with_next));
+    }
+};
+
+class GreedyOrder {
+  public:
+    GreedyOrder(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> allowed, double min_noise,
+                EvaluationBudget& budget, RunContext& context);
+
+    OrderedKernel choose();
+
+  private:
+    struct Trial {
+        double value = std::numeric_limits<double>::infinity();
+        uint16_t feature = 0;
+        double weight = 0, noise = 0;
+    };
+
+    size_t rows() const { return data_.rows.rows; }
+    Trial best_step();
+    void try_feature(uint16_t feature, Trial& best);
+    void take(const Trial& trial);
+    void fit();
+    void group(std::optional<size_t> bit);
+    void finish_groups();
+
+    const Encoding& encoding_;
+    const DistinctRows& data_;
+    const std::span<const uint16_t> allowed_;
+    const double min_noise_;
+    EvaluationBudget& budget_;
+    RunContext& context_;
+    RowSorter sorter_;
+    Groups groups_;
+    double squares_ = 0, log_weights_ = 0; // Σ wy² and Σ log w over the entries of data_
+    std::vector<int> used_;                // bits, by feature
+    OrderedKernel current_;
+};
+
+GreedyOrder::GreedyOrder(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> allowed,
+                         double min_noise, EvaluationBudget& budget, RunContext& context)
+    : encoding_(encoding),
+      data_(rows),
+      allowed_(allowed),
+      min_noise_(min_noise),
+      budget_(budget),
+      context_(context),
+      sorter_(rows.rows, context),
+      groups_(context),
+      used_(encoding.features().size(), 0) {
+    const Observations& observations = data_.observations;
+    double weights = 0;
+    for (size_t i = 0; i < observations.size(); i++) {
+        const double w = observations.weight_of(i), y = observations.target[i];
+        squares_ += w * y * y;
+        log_weights_ += std::log(w);
+        weights += 1;
+    }
+    const double variance = (squares_ + observations.residual) / std::max(1.0, weights + observations.merged);
+    current_.kernel.noise = std::max(variance, 2 * min_noise_);
+    group({});
+    current_.negative_log_likelihood =
+        negative_log_likelihood(groups_.common.span(), groups_.observations, current_.kernel, context_);
+    budget_.spend(1, this->rows());
+}
+
+// Neighbours that share all levels so far are a group, or two: those with and those without this bit.
+void GreedyOrder::group(std::optional<size_t> bit) {
+    const SortedRows& sorted = sorter_.accepted();
+    const Observations& observations = data_.observations;
+    const size_t levels = current_.order.size();
+    double weight[2] = {}, sum[2] = {};
+    groups_.clear();
+    for (size_t i = 0; i < rows(); i++) {
+        if (i % rows_between_polls == 0) context_.poll();
+        const uint32_t row = sorted.rows[i];
+        const size_t half = bit ? data_.rows.row(row)[*bit / 64] >> (63 - *bit % 64) & 1 : 0;
+        const double w = observations.weight_of(row);
+        weight[half] += w;
+        sum[half] += w * observations.target[row];
+        const bool last = i + 1 == rows();
+        if (!last && sorted.common[i] == levels) continue;
+        const size_t next = last ? 0 : sorted.common[i];
+        if (weight[0] > 0) groups_.add(weight[0], sum[0], weight[1] > 0 ? levels : next);
+        if (weight[1] > 0) groups_.add(weight[1], sum[1], next);
+        weight[0] = weight[1] = sum[0] = sum[1] = 0;
+    }
+    finish_groups();
+}
+
+// What the likelihood needs to know of the rows within the groups.
+void GreedyOrder::finish_groups() {
+    Observations& groups = groups_.observations;
+    const Observations& observations = data_.observations;
+    double between = 0;
+    LogProduct weights;
+    for (size_t g = 0; g < groups.size(); g++) {
+        between += groups.weight[g] * groups.target[g] * groups.target[g];
+        weights.multiply(groups.weight[g]);
+    }
+    groups.merged = observations.merged + static_cast<double>(rows() - groups.size());
+    groups.residual = observations.residual + std::max(0.0, squares_ - between);
+    groups.log_weights = observations.log_weights + log_weights_ - weights.log();
+}
+
+void GreedyOrder::try_feature(uint16_t feature, Trial& best) {
+    group(encoding_.first_bit(feature) + static_cast<size_t>(used_[feature]));
+    Kernel kernel = current_.kernel;
+    kernel.weights.push_back(0);
+    for (const double share : trial_shares) {
+        if (budget_.left(rows()) == 0) return;
+        kernel.weights.back() = share * current_.kernel.noise;
+        kernel.noise = std::max((1 - share) * current_.kernel.noise, min_noise_);
+        const double value = negative_log_likelihood(groups_.common.span(), groups_.observations, kernel, context_);
+        budget_.spend(1, rows());
+        if (value < best.value) best = {value, feature, kernel.weights.back(), kernel.noise};
+    }
+}
+
+GreedyOrder::Trial GreedyOrder::best_step() {
+    Trial best;
+    for (const uint16_t feature : allowed_)
+        if (used_[feature] < encoding_.features()[feature].bits() && budget_.left(rows()) > 0)
+            try_feature(feature, best);
+    return best;
+}
+
+void GreedyOrder::take(const Trial& trial) {
+    used_[trial.feature]++;
+    current_.order.push_back(trial.feature);
+    current_.kernel.weights.push_back(trial.weight);
+    current_.kernel.noise = trial.noise;
+    current_.negative_log_likelihood = trial.value;
+    sorter_.propose(bits_of_levels(encoding_, current_.order), context_);
+    sorter_.accept();
+}
+
+void GreedyOrder::fit() {
+    const int evaluations = budget_.most(evaluations_of_fit, rows());
+    if (evaluations == 0) return;
+    group({});
+    const KernelLimits limits{.noise = {}, .signal = {}, .min_noise = min_noise_};
+    KernelFit fit =
+        fit_kernel(groups_.common.span(), groups_.observations, current_.kernel, limits, evaluations, context_);
+    budget_.spend(static_cast<uint64_t>(fit.evaluations), rows());
+    current_.kernel = std::move(fit.kernel);
+    current_.negative_log_likelihood = fit.negative_log_likelihood;
+}
+
+OrderedKernel GreedyOrder::choose() {
+    OrderedKernel best = current_;
+    while (current_.order.size() < std::min(max_order, best.order.size() + patience)) {
+        const Trial trial = best_step();
+        if (!std::isfinite(trial.value)) break;
+        take(trial);
+        if (current_.order.size() % levels_between_fits == 0) fit();
+        if (current_.negative_log_likelihood < best.negative_log_likelihood - min_gain) best = current_;
+    }
+    return best;
+}
+
+} // namespace
+
+OrderedKernel choose_order(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> allowed,
+                           double min_noise, EvaluationBudget& budget, RunContext& context) {
+    return GreedyOrder(encoding, rows, allowed, min_noise, budget, context).choose();
+}
+
+} // namespace btml::gp

@@ -1,0 +1,38 @@
+// Search for the bit order and the kernel of highest likelihood.
+#pragma once
+
+#include "core/gp/search/greedy_order.hpp"
+#include "core/gp/search/kernel_fit.hpp"
+#include "core/gp/search/search_method.hpp"
+
+namespace btml::gp {
+
+struct OrderSearch {
+    Search search = Search::local;
+    uint64_t evaluations = 0; // of the likelihood of all rows; at least 1
+    KernelLimits limits;
+    std::vector<uint16_t> features; // that levels may take bits of; empty: all
+    uint64_t seed = 0, stream = 0;  // searches with other streams are independent
+};
+
+struct FoundOrder {
+    BitOrder order;
+    Kernel kernel;
+    double negative_log_likelihood; // of all rows
+    uint64_t evaluations;
+};
+
+// local: a greedy order, from at most 65,536 of the rows; then changes of it at random places that are kept when the
+// likelihood grows: two levels near each other change places, a level moves, takes a bit of another feature, or comes
+// in between; then a descent as of bfgs from there. The last evaluations go to bfgs itself, and the more likely result
+// is taken.
+// bfgs: the paper's (Binary Tree Gaussian Processes): one number θ = e^φ per bit gives the order, by falling
+// θ, and the weights, the differences of neighbours; L-BFGS on φ sorts again at every step, from the more likely ones
+// of many random starts. Here as everywhere a feature's bits keep their order, and Σw = max θ is not fixed at 1.
+// none: the features' bits in turn, and L-BFGS for the kernel.
+//
+// A function of its arguments alone.
+FoundOrder search_order(const Encoding& encoding, const DistinctRows& rows, const OrderSearch& search,
+                        RunContext& context);
+
+} // namespace btml::gp

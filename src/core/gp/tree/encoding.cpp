@@ -1,0 +1,254 @@
+#include "core/gp/tree/encoding.hpp"
+
+#include "core/base/number.hpp"
+#include "core/gp/tree/kernel.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace btml::gp {
+
+namespace {
+
+constexpr size_t rows_between_polls = size_t{1} << 16;
+
+int bits_of_places(uint32_t places) {
+    return places > 1 ? static_cast<int>(std::bit_width(places - 1)) : 0;
+}
+
+FeatureBits number_bits(std::span<const double> numbers, int value_bits, std::optional<double> shift,
+                        RunContext& context) {
+    FeatureBits feature;
+    feature.shift = shift;
+    feature.least = std::numeric_limits<double>::infinity();
+    feature.greatest = -feature.least;
+    bool below = false, above = false; // infinities, and NaN
+    for (size_t i = 0; i < numbers.size(); i++) {
+        if (i % rows_between_polls == 0) context.poll();
+        const double x = numbers[i];
+        if (is_null(x)) {
+            feature.null_bit = true;
+        } else if (std::isfinite(x)) {
+            feature.least = std::min(feature.least, x);
+            feature.greatest = std::max(feature.greatest, x);
+        } else {
+            (x < 0 ? below : above) = true;
+        }
+    }
+    const bool numberless = feature.least > feature.greatest;
+    if (numberless) feature.least = feature.greatest = 0;
+    const bool constant = feature.least == feature.greatest && below + above + !numberless < 2;
+    feature.value_bits = constant ? 0 : value_bits;
+    return feature;
+}
+
+FeatureBits category_bits(const FeatureView& view, std::span<const double> target, std::span<const double> weight,
+                          int value_bits, RunContext& context) {
+    FeatureBits feature;
+    feature.categorical = true;
+    feature.places.assign(view.categories, FeatureBits::unseen);
+    std::vector<double> sums(view.categories, 0.0), weights(view.categories, 0.0);
+    for (size_t i = 0; i < view.codes.size(); i++) {
+        if (i % rows_between_polls == 0) context.poll();
+        const uint32_t code = view.codes[i];
+        if (code == FeatureView::null_code) {
+            feature.null_bit = true;
+            continue;
+        }
+        if (code >= view.categories)
+            throw Error(ErrorCode::internal, format("category code %u of %u", code, view.categories));
+        const double w = weight.empty() ? 1 : weight[i];
+        sums[code] += w * target[i];
+        weights[code] += w;
+    }
+    std::vector<uint32_t> seen;
+    for (uint32_t code = 0; code < view.categories; code++)
+        if (weights[code] > 0) seen.push_back(code);
+    std::stable_sort(seen.begin(), seen.end(),
+                     [&](uint32_t a, uint32_t b) { return sums[a] / weights[a] < sums[b] / weights[b]; });
+    feature.seen = static_cast<uint32_t>(seen.size());
+    for (uint32_t place = 0; place < feature.seen; place++) feature.places[seen[place]] = place;
+    feature.value_bits = std::min(value_bits, bits_of_places(feature.seen));
+    return feature;
+}
+
+// 0 at the least training value and 1 at the greatest, clamped.
+double scale(double x, const FeatureBits& feature) {
+    const double least = feature.least, greatest = feature.greatest, range = greatest - least;
+    if (std::isnan(x) || x > greatest) return 1;
+    if (x <= least) return 0;
+    return std::isinf(range) ? (x / 2 - least / 2) / (greatest / 2 - least / 2) : (x - least) / range;
+}
+
+ValueBits bits_of_number(double x, const FeatureBits& feature) {
+    const bool outside = !(x >= feature.least && x <= feature.greatest);
+    if (feature.value_bits == 0) return {0, feature.bits(), outside};
+    double scaled = scale(x, feature);
+    if (feature.shift) scaled = (scaled + *feature.shift / 2) / 1.5;
+    const double cells = static_cast<double>(uint32_t{1} << feature.value_bits);
+    return {static_cast<uint32_t>(std::min(scaled * cells, cells - 1)), feature.bits(), outside};
+}
+
+ValueBits bits_of_code(uint32_t code, const FeatureBits& feature) {
+    const uint32_t place = code < feature.places.size() ? feature.places[code] : FeatureBits::unseen;
+    if (place == FeatureBits::unseen) return {0, feature.null_bit, false};
+    const uint64_t cell = (static_cast<uint64_t>(place) << feature.value_bits) / feature.seen;
+    return {static_cast<uint32_t>(cell), feature.bits(), false};
+}
+
+ValueBits bits_of_null(const FeatureBits& feature) {
+    if (!feature.null_bit) return {0, 0, false};
+    return {uint32_t{1} << feature.value_bits, feature.bits(), false};
+}
+
+} // namespace
+
+int Encoding::default_value_bits(size_t features) {
+    return features == 0 ? 8 : static_cast<int>(std::min<size_t>(8, 150 / features + 1));
+}
+
+Encoding::Encoding(std::span<const FeatureView> features, std::span<const double> target,
+                   std::span<const double> weight, int value_bits, std::span<const double> shifts, Outside outside,
+                   RunContext& context)
+    : outside_(outside) {
+    if (value_bits < 1 || value_bits > max_value_bits)
+        throw Error(ErrorCode::invalid_argument, format("invalid bits %d", value_bits), {},
+                    format("It is a number of bits per feature from 1 to %d.", max_value_bits));
+    for (size_t f = 0; f < features.size(); f++) {
+        const std::optional<double> shift = shifts.empty() ? std::nullopt : std::optional(shifts[f]);
+        features_.push_back(features[f].categorical ? category_bits(features[f], target, weight, value_bits, context)
+                                                    : number_bits(features[f].numbers, value_bits, shift, context));
+    }
+    index_bits();
+    if (bits() > max_levels)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("%zu features of %d bits have %zu bits together, the limit is %zu", features.size(),
+                           value_bits, bits(), max_levels));
+}
+
+void Encoding::index_bits() {
+    first_bits_.assign(1, 0);
+    for (const FeatureBits& feature : features_)
+        first_bits_.push_back(first_bits_.back() + static_cast<size_t>(feature.bits()));
+}
+
+Encoding Encoding::shifted(std::span<const double> shifts) const {
+    Encoding result = *this;
+    for (size_t f = 0; f < features_.size(); f++)
+        if (!features_[f].categorical) result.features_[f].shift = shifts[f];
+    return result;
+}
+
+void Encoding::put(uint64_t* row, size_t feature, uint32_t code) const {
+    const size_t first = first_bits_[feature], word = first / 64;
+    const int count = features_[feature].bits(), room = 64 - static_cast<int>(first % 64);
+    if (count == 0) return;
+    if (count <= room) {
+        row[word] |= static_cast<uint64_t>(code) << (room - count);
+    } else {
+        row[word] |= static_cast<uint64_t>(code) >> (count - room);
+        row[word + 1] |= static_cast<uint64_t>(code) << (64 - (count - room));
+    }
+}
+
+ValueBits Encoding::value_bits(size_t feature, double value) const {
+    const FeatureBits& bits = features_[feature];
+    if (is_null(value)) return bits_of_null(bits);
+    if (!bits.categorical) return bits_of_number(value, bits);
+    const bool is_code = value >= 0 && value < static_cast<double>(bits.places.size());
+    return bits_of_code(is_code ? static_cast<uint32_t>(value) : FeatureBits::unseen, bits);
+}
+
+BitRows Encoding::encode_rows(std::span<const FeatureView> features, RunContext& context) const {
+    const size_t rows = features.empty() ? 0 : features[0].rows(), words = (bits() + 63) / 64;
+    BitRows result{rows, words, Buffer<uint64_t>(context.memory(), "rows' bits", rows * words, 0)};
+    for (size_t f = 0; f < features.size(); f++) {
+        const FeatureBits& bits = features_[f];
+        if (bits.bits() == 0) continue;
+        const auto code_of = [&](size_t i) {
+            if (!bits.categorical)
+                return (is_null(features[f].numbers[i]) ? bits_of_null(bits)
+                                                        : bits_of_number(features[f].numbers[i], bits))
+                    .code;
+            const uint32_t code = features[f].codes[i];
+            return (code == FeatureView::null_code ? bits_of_null(bits) : bits_of_code(code, bits)).code;
+        };
+        for (size_t i = 0; i < rows; i++) {
+            if (i % rows_between_polls == 0) context.poll();
+            put(result.data.data() + i * words, f, code_of(i));
+        }
+    }
+    return result;
+}
+
+void Encoding::encode(Writer& writer) const {
+    writer.put(outside_ == Outside::prior);
+    writer.put_count(features_.size());
+    for (const FeatureBits& feature : features_) {
+        writer.put(feature.categorical);
+        writer.put(feature.null_bit);
+        writer.put(static_cast<uint8_t>(feature.value_bits));
+        if (feature.categorical) {
+            writer.put_count(feature.places.size());
+            for (const uint32_t place : feature.places) writer.put(place);
+        } else {
+            writer.put(feature.least);
+            writer.put(feature.greatest);
+            writer.put(feature.shift.has_value());
+            if (feature.shift) writer.put(*feature.shift);
+        }
+    }
+}
+
+static void decode_places(Reader& reader, FeatureBits& feature) {
+    const size_t count = reader.get_count(sizeof(uint32_t));
+    reader.hold(count * sizeof(uint32_t));
+    feature.places.resize(count);
+    for (uint32_t& place : feature.places) {
+        place = reader.get<uint32_t>();
+        feature.seen += place != FeatureBits::unseen;
+    }
+    std::vector<bool> taken(feature.seen, false);
+    for (const uint32_t place : feature.places) {
+        if (place == FeatureBits::unseen) continue;
+        if (place >= feature.seen || taken[place])
+            corrupt_model("The places of a feature's categories are in conflict.");
+        taken[place] = true;
+    }
+    if (feature.value_bits > bits_of_places(feature.seen)) corrupt_model("A category has too many bits.");
+}
+
+static void decode_scale(Reader& reader, FeatureBits& feature) {
+    feature.least = reader.get_finite();
+    feature.greatest = reader.get_finite();
+    if (feature.least > feature.greatest) corrupt_model("The range of a feature is empty.");
+    if (reader.get_bool()) {
+        feature.shift = reader.get_finite();
+        if (*feature.shift < 0 || *feature.shift >= 1) corrupt_model("The shift of a feature is out of range.");
+    }
+}
+
+Encoding Encoding::decode(Reader& reader) {
+    Encoding encoding;
+    encoding.outside_ = reader.get_bool() ? Outside::prior : Outside::clamp;
+    const size_t features = reader.get_count(7);
+    for (size_t f = 0; f < features; f++) {
+        FeatureBits feature;
+        feature.categorical = reader.get_bool();
+        feature.null_bit = reader.get_bool();
+        feature.value_bits = reader.get<uint8_t>();
+        if (feature.value_bits > max_value_bits) corrupt_model(format("A feature has %d bits.", feature.value_bits));
+        if (feature.categorical)
+            decode_places(reader, feature);
+        else
+            decode_scale(reader, feature);
+        encoding.features_.push_back(std::move(feature));
+    }
+    encoding.index_bits();
+    if (encoding.bits() > max_levels) corrupt_model(format("Its features have %zu bits.", encoding.bits()));
+    return encoding;
+}
+
+} // namespace btml::gp

@@ -1,0 +1,100 @@
+#include "core/gp/tree/observations.hpp"
+#include "core/gp/tree/training_columns.hpp"
+
+namespace btml::gp {
+
+static constexpr size_t numbers_between_polls = size_t{1} << 18;
+static constexpr const char* what = "rows of a model";
+
+template <class T>
+static Buffer<T> copy(std::span<const T> values, RunContext& context) {
+    Buffer<T> result(context.memory(), what, values.size());
+    std::copy(values.begin(), values.end(), result.begin());
+    return result;
+}
+
+TrainingColumns copy_rows(std::span<const FeatureView> features, std::span<const double> target,
+                          std::span<const double> weight, RunContext& context) {
+    TrainingColumns rows{{}, copy(target, context), copy(weight, context)};
+    for (const FeatureView& feature : features)
+        rows.features.push_back(
+            {feature.categorical, copy(feature.numbers, context), copy(feature.codes, context), feature.categories});
+    return rows;
+}
+
+void add_row(TrainingColumns& rows, std::span<const double> values, double target) {
+    for (size_t f = 0; f < rows.features.size(); f++) {
+        TrainingColumn& feature = rows.features[f];
+        if (feature.categorical)
+            feature.codes.push_back(is_null(values[f]) ? FeatureView::null_code : static_cast<uint32_t>(values[f]));
+        else
+            feature.numbers.push_back(values[f]);
+    }
+    rows.target.push_back(target);
+    if (!rows.weight.empty()) rows.weight.push_back(1);
+}
+
+template <class T>
+static void take(Buffer<T>& values, size_t at) {
+    if (values.empty()) return;
+    values[at] = values[values.size() - 1];
+    values.resize(values.size() - 1);
+}
+
+void take_row(TrainingColumns& rows, size_t row) {
+    for (TrainingColumn& feature : rows.features) {
+        take(feature.numbers, row);
+        take(feature.codes, row);
+    }
+    take(rows.target, row);
+    take(rows.weight, row);
+}
+
+void encode(const TrainingColumns& rows, Writer& writer) {
+    writer.put_count(rows.rows());
+    writer.put(!rows.weight.empty());
+    for (const TrainingColumn& column : rows.features) {
+        for (const double number : column.numbers) writer.put(number);
+        for (const uint32_t code : column.codes) writer.put(code);
+    }
+    for (const double target : rows.target) writer.put(target);
+    for (const double weight : rows.weight) writer.put(weight);
+}
+
+template <class T, class Get>
+static Buffer<T> get(size_t count, RunContext& context, const Get& get_one) {
+    Buffer<T> values(context.memory(), what, count);
+    for (size_t i = 0; i < count; i++) {
+        if (i % numbers_between_polls == 0) context.poll();
+        values[i] = get_one();
+    }
+    return values;
+}
+
+TrainingColumns decode_training_columns(Reader& reader, const Encoding& encoding, RunContext& context) {
+    size_t bytes_of_row = sizeof(double);
+    for (const FeatureBits& feature : encoding.features())
+        bytes_of_row += feature.categorical ? sizeof(uint32_t) : sizeof(double);
+    const size_t rows = reader.get_count(bytes_of_row);
+    const bool weighted = reader.get_bool();
+    const auto number = [&] { return reader.get_double(); };
+    TrainingColumns columns{{}, Buffer<double>(context.memory(), what), Buffer<double>(context.memory(), what)};
+    for (const FeatureBits& feature : encoding.features())
+        columns.features.push_back(
+            {feature.categorical, get<double>(feature.categorical ? 0 : rows, context, number),
+             get<uint32_t>(feature.categorical ? rows : 0, context, [&] { return reader.get<uint32_t>(); }),
+             static_cast<uint32_t>(feature.places.size())});
+    columns.target = get<double>(rows, context, number);
+    if (weighted) {
+        if (reader.remaining() / sizeof(double) < rows) corrupt_model("It ends before the weights of its rows.");
+        columns.weight = get<double>(rows, context, number);
+    }
+    try {
+        for (size_t i = 0; i < rows; i++) validate_observation(columns.target[i], columns.weight_of(i));
+    } catch (const Error& error) {
+        corrupt_model(format("In a row, %s.", error.what()));
+    }
+    return columns;
+}
+
+} // namespace btml::gp

@@ -1,0 +1,21 @@
+// What the other rows say of each row's own point.
+#pragma once
+
+#include "core/gp/tree/kernel.hpp"
+#include "core/gp/tree/observations.hpp"
+
+namespace btml::gp {
+
+struct Normals {
+    Buffer<double> mean, variance;
+};
+
+// The latent function at the point of each observation given all the other observations, those at the same point
+// included: exact, O(n + q), 34 bytes per observation for the pass. Arguments as for negative_log_likelihood.
+//
+// With A = K + λ/w on the diagonal, (A⁻¹y)_i = (y_i − mean_i)/(variance_i + λ/w_i) and (A⁻¹)_ii = 1/(variance_i +
+// λ/w_i): the same call solves linear systems.
+Normals leave_one_out(std::span<const uint16_t> common, const Observations& sorted, const Kernel& kernel,
+                      RunContext& context);
+
+} // namespace btml::gp

@@ -1,0 +1,186 @@
+#include "core/gp/tree/training_columns.hpp"
+
+#include <algorithm>
+
+namespace btml::gp {
+
+namespace {
+
+constexpr size_t rows_between_polls = size_t{1} << 16;
+constexpr double too_large = 1e150; // squares of targets must not overflow
+
+// Where a row of the join is in one of its tables.
+class RowIds {
+  public:
+    RowIds(const Dataset& dataset, int table) {
+        const Buffer<uint32_t>& ids = dataset.tables.at(static_cast<size_t>(table)).row_ids;
+        if (!ids.empty()) ids_ = ids.data();
+    }
+    size_t operator[](uint32_t row) const { return ids_ ? ids_[row] : row; }
+
+  private:
+    const uint32_t* ids_ = nullptr;
+};
+
+// Rows by target, weight and features, as bits: any order will do that the values alone decide.
+class RowOrder {
+  public:
+    RowOrder(const Dataset& dataset, RunContext& context)
+        : dataset_(dataset), context_(context), target_ids_(dataset, dataset.target_table) {
+        for (const FeatureColumn& feature : dataset.features) feature_ids_.emplace_back(dataset, feature.table);
+    }
+
+    void sort(Buffer<uint32_t>& rows) {
+        uint64_t comparisons = 0;
+        std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
+            if (++comparisons % rows_between_polls == 0) context_.poll();
+            return less(a, b);
+        });
+    }
+
+  private:
+    static uint64_t key(double x) { return std::bit_cast<uint64_t>(x); }
+
+    bool less(uint32_t a, uint32_t b) const {
+        const size_t i = target_ids_[a], j = target_ids_[b];
+        if (dataset_.target[i] != dataset_.target[j]) return dataset_.target[i] < dataset_.target[j];
+        if (!dataset_.weight.empty() && dataset_.weight[i] != dataset_.weight[j])
+            return dataset_.weight[i] < dataset_.weight[j];
+        for (size_t f = 0; f < feature_ids_.size(); f++) {
+            const FeatureColumn& feature = dataset_.features[f];
+            const bool numeric = feature.kind == FeatureKind::number;
+            const size_t k = feature_ids_[f][a], l = feature_ids_[f][b];
+            const uint64_t x = numeric ? key(feature.numbers[k]) : feature.codes[k];
+            const uint64_t z = numeric ? key(feature.numbers[l]) : feature.codes[l];
+            if (x != z) return x < z;
+        }
+        return false;
+    }
+
+    const Dataset& dataset_;
+    RunContext& context_;
+    const RowIds target_ids_;
+    std::vector<RowIds> feature_ids_;
+};
+
+struct ChosenRows {
+    Buffer<uint32_t> training, held_out;
+};
+
+ChosenRows choose_rows(const Dataset& dataset, RunContext& context) {
+    ChosenRows chosen{Buffer<uint32_t>(context.memory(), "row ids"), Buffer<uint32_t>(context.memory(), "row ids")};
+    chosen.training.reserve(dataset.rows);
+    const RowIds target_ids(dataset, dataset.target_table), holdout_ids(dataset, std::max(0, dataset.holdout_table));
+    for (uint32_t row = 0; row < dataset.rows; row++) {
+        if (row % rows_between_polls == 0) context.poll();
+        const double y = dataset.target[target_ids[row]];
+        if (!(std::abs(y) < too_large))
+            throw Error(ErrorCode::out_of_range, format("target value of magnitude %g is out of range", std::abs(y)),
+                        {}, "Targets must be finite and below 1e150 in magnitude.");
+        if (!dataset.weight.empty() && dataset.weight[target_ids[row]] == 0) continue;
+        const bool held_out = dataset.holdout_table >= 0 && dataset.holdout[holdout_ids[row]];
+        (held_out ? chosen.held_out : chosen.training).push_back(row);
+    }
+    if (!chosen.training.empty()) return chosen;
+    if (dataset.rows == 0) throw Error(ErrorCode::invalid_argument, "there are no rows to train on");
+    throw Error(ErrorCode::invalid_argument, "there are no rows to train on",
+                format("Of %llu rows, %zu are held out and %llu have weight 0.",
+                       static_cast<unsigned long long>(dataset.rows), chosen.held_out.size(),
+                       static_cast<unsigned long long>(dataset.rows - chosen.held_out.size())));
+}
+
+template <class T>
+Buffer<T> pick(const Buffer<T>& column, const RowIds& ids, const Buffer<uint32_t>& rows, RunContext& context) {
+    Buffer<T> picked(context.memory(), "columns of the training rows", rows.size());
+    for (size_t i = 0; i < rows.size(); i++) {
+        if (i % rows_between_polls == 0) context.poll();
+        picked[i] = column[ids[rows[i]]];
+    }
+    return picked;
+}
+
+TrainingColumns targets(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContext& context) {
+    const RowIds ids(dataset, dataset.target_table);
+    return {{},
+            pick(dataset.target, ids, rows, context),
+            dataset.weight.empty() ? Buffer<double>(context.memory(), "weights")
+                                   : pick(dataset.weight, ids, rows, context)};
+}
+
+TrainingColumn pick(const FeatureColumn& feature, const RowIds& ids, const Buffer<uint32_t>& rows,
+                    RunContext& context) {
+    TrainingColumn column{feature.kind == FeatureKind::category, Buffer<double>(context.memory(), "features"),
+                          Buffer<uint32_t>(context.memory(), "features"),
+                          static_cast<uint32_t>(feature.categories.size())};
+    if (column.categorical)
+        column.codes = pick(feature.codes, ids, rows, context);
+    else
+        column.numbers = pick(feature.numbers, ids, rows, context);
+    return column;
+}
+
+} // namespace
+
+std::vector<FeatureView> TrainingColumns::views() const {
+    std::vector<FeatureView> views;
+    for (const TrainingColumn& feature : features) views.push_back(feature.view());
+    return views;
+}
+
+void TrainingColumns::read_row(size_t row, std::span<double> values) const {
+    for (size_t f = 0; f < features.size(); f++) {
+        const TrainingColumn& feature = features[f];
+        if (!feature.categorical)
+            values[f] = feature.numbers[row];
+        else
+            values[f] = feature.codes[row] == FeatureColumn::null_code ? null_number : feature.codes[row];
+    }
+}
+
+void TrainingColumns::free_features() {
+    for (TrainingColumn& feature : features) {
+        feature.numbers.clear();
+        feature.codes.clear();
+    }
+}
+
+ExpansionBytes expansion_bytes(const Dataset& dataset) {
+    const auto bytes = [](uint64_t count, size_t size) { return static_cast<int64_t>(count * size); };
+    const auto rows = static_cast<uint64_t>(dataset.rows);
+    const int64_t row_numbers = bytes(rows, 2 * sizeof(uint32_t));
+    int64_t held = row_numbers + bytes(rows, (dataset.weight.empty() ? 1 : 2) * sizeof(double));
+    int64_t peak = held;
+    for (const FeatureColumn& feature : dataset.features) {
+        const bool number = feature.kind == FeatureKind::number;
+        held += bytes(rows, number ? sizeof(double) : sizeof(uint32_t));
+        peak = std::max(peak, held);
+        held -= bytes(feature.numbers.size(), sizeof(double)) + bytes(feature.codes.size(), sizeof(uint32_t));
+    }
+    held -= row_numbers + bytes(dataset.target.size() + dataset.weight.size(), sizeof(double));
+    for (const DataTable& table : dataset.tables) held -= bytes(table.row_ids.size(), sizeof(uint32_t));
+    return {peak, held};
+}
+
+TrainingData expand(Dataset dataset, RunContext& context) {
+    if (dataset.features.empty())
+        throw Error(ErrorCode::invalid_argument, "there are no features to learn from", {},
+                    "The source needs at least one column besides target, holdout and weight.");
+    if (dataset.rows > UINT32_MAX - 1)
+        throw Error(ErrorCode::limit_exceeded, format("the join has %llu rows, at most %u can be trained on",
+                                                      static_cast<unsigned long long>(dataset.rows), UINT32_MAX - 1));
+    ChosenRows chosen = choose_rows(dataset, context);
+    RowOrder order(dataset, context);
+    order.sort(chosen.training);
+    order.sort(chosen.held_out);
+    TrainingData data{targets(dataset, chosen.training, context), targets(dataset, chosen.held_out, context)};
+    for (FeatureColumn& feature : dataset.features) {
+        const RowIds ids(dataset, feature.table);
+        data.training.features.push_back(pick(feature, ids, chosen.training, context));
+        data.held_out.features.push_back(pick(feature, ids, chosen.held_out, context));
+        feature.numbers.clear();
+        feature.codes.clear();
+    }
+    return data;
+}
+
+} // namespace btml::gp

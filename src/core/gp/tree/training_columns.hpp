@@ -1,0 +1,62 @@
+// The rows that a process is trained on, in columns of their own.
+#pragma once
+
+#include "core/base/dataset.hpp"
+#include "core/gp/tree/encoding.hpp"
+
+namespace btml::gp {
+
+struct TrainingColumn {
+    bool categorical;
+    Buffer<double> numbers;
+    Buffer<uint32_t> codes;
+    uint32_t categories;
+
+    FeatureView view() const { return {categorical, numbers.span(), codes.span(), categories}; }
+};
+
+struct TrainingColumns {
+    std::vector<TrainingColumn> features;
+    Buffer<double> target;
+    Buffer<double> weight; // empty: 1 each
+
+    size_t rows() const { return target.size(); }
+    double weight_of(size_t row) const { return weight.empty() ? 1 : weight[row]; }
+    std::vector<FeatureView> views() const;
+    // The features of one row as Predictor takes them.
+    void read_row(size_t row, std::span<double> values) const;
+    // Leaves targets and weights.
+    void free_features();
+};
+
+// Of rows with these features and observations.
+TrainingColumns copy_rows(std::span<const FeatureView> features, std::span<const double> target,
+                          std::span<const double> weight, RunContext& context);
+// One row more, of weight 1, features as Predictor takes them, each a number or a category with a code; or one less, in
+// whose place the last one comes.
+void add_row(TrainingColumns& rows, std::span<const double> values, double target);
+void take_row(TrainingColumns& rows, size_t row);
+
+// 8 bytes a number, a target and a weight (none where all are 1), 4 a category. decode checks every number once,
+// features by the encoding: error corrupt_model.
+void encode(const TrainingColumns& rows, Writer& writer);
+TrainingColumns decode_training_columns(Reader& reader, const Encoding& encoding, RunContext& context);
+
+struct TrainingData {
+    TrainingColumns training, held_out;
+};
+
+// Bytes that expand() needs at most besides the dataset, and by how many (or fewer, if negative) its result is larger
+// than the dataset.
+struct ExpansionBytes {
+    int64_t peak, growth;
+};
+ExpansionBytes expansion_bytes(const Dataset& dataset);
+
+// Lists the rows of the join. They come in an order that depends on their values alone, so that the join and its
+// materialisation give the same sums to the last bit; rows of weight 0 are left out. The dataset's columns are freed
+// one by one. Errors: invalid_argument where there is no feature or no row to train on; out_of_range for a target of
+// 1e150 or more in magnitude; limit_exceeded beyond 2^32 − 2 rows.
+TrainingData expand(Dataset dataset, RunContext& context);
+
+} // namespace btml::gp

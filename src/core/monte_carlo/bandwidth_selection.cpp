@@ -1,0 +1,216 @@
+#include "core/monte_carlo/bandwidth_selection.hpp"
+
+#include "core/monte_carlo/bandwidth_race.hpp"
+#include "core/monte_carlo/score_kinds.hpp"
+
+#include <cmath>
+
+namespace btml::monte_carlo {
+
+namespace {
+
+constexpr size_t exact_rows = 4'000; // up to which every score is summed over all pairs unless told otherwise
+constexpr size_t rows_measured = 1'000;
+
+struct Range {
+    double lower, upper;
+};
+
+double quantile(std::vector<double>& values, double p) {
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(p * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), at, values.end());
+    return *at;
+}
+
+Range x_range(const VarianceTree& tree, const SelectionOptions& options, RunContext& context) {
+    std::vector<double> distances;
+    for (size_t i = 0; i < std::min(tree.size(), rows_measured); i++) {
+        context.poll();
+        const size_t row = i * tree.size() / std::min(tree.size(), rows_measured);
+        const double distance =
+            std::sqrt(squared_distance(tree.row(row), tree.row(tree.nearest(row)), tree.rows().dimensions));
+        if (distance > 0) distances.push_back(distance);
+    }
+    const std::vector<double> deviations = standard_deviations(tree.rows(), context);
+    double squares = 0;
+    for (size_t k = 0; k < tree.rows().dimensions; k++) squares += deviations[k] * deviations[k];
+    const double spread = std::sqrt(squares / static_cast<double>(tree.rows().dimensions));
+    if (spread == 0 && !(options.lower && options.upper))
+        throw Error(ErrorCode::invalid_argument, "all points are the same: there is no range of bandwidths to search",
+                    "", "Give both \"lower\" and \"upper\".");
+    const double nearest = distances.empty() ? spread / 500 : quantile(distances, 0.1) / 2;
+    Range range{options.lower.value_or(nearest), options.upper.value_or(2 * spread)};
+    if (!options.upper) range.upper = std::max(range.upper, 4 * range.lower);
+    if (!options.lower) range.lower = std::min(range.lower, range.upper / 4);
+    if (!(range.lower < range.upper))
+        throw Error(ErrorCode::invalid_argument,
+                    format("invalid range of bandwidths: from %s to %s", shortest(range.lower).c_str(),
+                           shortest(range.upper).c_str()),
+                    "", "\"lower\" must be less than \"upper\".");
+    return range;
+}
+
+// About the bandwidth for a density of the targets alone, sd·n^(−1/5), far to both sides; of the middle half of the
+// targets, so that a few extreme ones do not count.
+Range target_range(const VarianceTree& tree) {
+    std::vector<double> targets;
+    const size_t stride = std::max<size_t>(1, tree.size() / 10'000);
+    for (size_t i = 0; i < tree.size(); i += stride) targets.push_back(tree.target(i));
+    double squares = 0;
+    for (const double y : targets) squares += y * y / static_cast<double>(targets.size());
+    const double sd = std::sqrt(squares), middle = (quantile(targets, 0.75) - quantile(targets, 0.25)) / 1.349;
+    const double scale = middle > 0 ? std::min(sd, middle) : sd > 0 ? sd : 1;
+    const double usual = scale * std::pow(static_cast<double>(tree.size()), -0.2);
+    return {usual / 10, std::max(scale, usual * 4)};
+}
+
+std::vector<double> grid(const Range& range, int steps) {
+    std::vector<double> points;
+    for (int i = 0; i < steps; i++)
+        points.push_back(range.lower * std::pow(range.upper / range.lower, steps > 1 ? i / (steps - 1.0) : 0.5));
+    return points;
+}
+
+// `steps` points between the neighbours of the best of a grid, none of them on it; at an end, all on the one side.
+std::vector<double> refinement(const std::vector<double>& coarse, double best, int steps) {
+    const double ratio = std::pow(coarse.back() / coarse.front(), 1.0 / static_cast<double>(coarse.size() - 1));
+    const int below = best == coarse.front() ? 0 : best == coarse.back() ? steps : steps / 2, above = steps - below;
+    std::vector<double> points;
+    for (int i = 1; i <= below; i++) points.push_back(best / std::pow(ratio, i / (below + 1.0)));
+    for (int i = 1; i <= above; i++) points.push_back(best * std::pow(ratio, i / (above + 1.0)));
+    return points;
+}
+
+// Terms of one kind of score at several bandwidths. What is sampled for a row depends on the bandwidth of x alone, so
+// that neighbours with the same one share it.
+template <class Score>
+class Evaluator : public TermEvaluator {
+  public:
+    Evaluator(const Scores& source, int workers) : source_(source), work_(static_cast<size_t>(workers)) {}
+
+    void prepare(const Bandwidths& bandwidths) override {
+        scores_.push_back({bandwidths.x, make_score<Score>(source_, bandwidths)});
+    }
+    void draw(std::span<const size_t> bandwidths, uint32_t row, uint64_t seed, int worker,
+              std::span<Draw> draws) override {
+        DrawWorkspace<Score>& work = work_[static_cast<size_t>(worker)];
+        double sampled = 0;
+        for (size_t i = 0; i < bandwidths.size(); i++) {
+            const auto& [x, score] = scores_[bandwidths[i]];
+            if (x != sampled) sample_term(score, row, 0, seed, work);
+            sampled = x;
+            draws[i] = term_of(score, row, work);
+        }
+    }
+
+  private:
+    struct Prepared {
+        double x;
+        Score score;
+    };
+
+    const Scores& source_;
+    std::vector<Prepared> scores_;
+    std::vector<DrawWorkspace<Score>> work_;
+};
+
+std::unique_ptr<TermEvaluator> evaluator(const Scores& scores, ScoreKind kind, int workers) {
+    return with_score_class(kind, [&]<class Score>(std::type_identity<Score>) -> std::unique_ptr<TermEvaluator> {
+        return std::make_unique<Evaluator<Score>>(scores, workers);
+    });
+}
+
+// Where scores come from: all pairs, or a race.
+class Curve {
+  public:
+    Curve(Scores& scores, BandwidthRace* race, ThreadTeam& team) : scores_(scores), race_(race), team_(team) {}
+
+    void add(const std::vector<Bandwidths>& bandwidths) {
+        if (race_) {
+            race_->add(bandwidths);
+            return;
+        }
+        for (const Bandwidths& bandwidth : bandwidths) {
+            const ScoreEstimate estimate = scores_.estimate(bandwidth, team_);
+            exact_.push_back({bandwidth, estimate.value, estimate.std_error, false});
+        }
+    }
+    // Of those so far.
+    Bandwidths best() const {
+        if (race_) return race_->bandwidths(race_->best());
+        return std::min_element(exact_.begin(), exact_.end(),
+                                [](const ScoredBandwidth& a, const ScoredBandwidth& b) { return a.score < b.score; })
+            ->bandwidths;
+    }
+    std::vector<ScoredBandwidth> finish() {
+        if (race_) {
+            race_->run();
+            for (size_t i = 0; i < race_->size(); i++)
+                exact_.push_back({race_->bandwidths(i), race_->score(i), race_->std_error(i), false});
+        }
+        const Bandwidths winner = best();
+        for (ScoredBandwidth& row : exact_)
+            row.best = row.bandwidths.x == winner.x && row.bandwidths.target == winner.target;
+        std::sort(exact_.begin(), exact_.end(), [](const ScoredBandwidth& a, const ScoredBandwidth& b) {
+            return a.bandwidths.x != b.bandwidths.x ? a.bandwidths.x < b.bandwidths.x
+                                                    : a.bandwidths.target < b.bandwidths.target;
+        });
+        return std::move(exact_);
+    }
+
+  private:
+    Scores& scores_;
+    BandwidthRace* const race_;
+    ThreadTeam& team_;
+    std::vector<ScoredBandwidth> exact_;
+};
+
+void search(Curve& curve, ScoreKind kind, const Range& range, const Range& targets, int steps) {
+    const int coarse = std::max(std::min(steps, 3), steps * 2 / 3);
+    const std::vector<double> points = grid(range, coarse);
+    const std::vector<double> target_points = grid(targets, steps);
+    const double usual_target = kind == ScoreKind::kcde ? target_points[target_points.size() / 2] : 0;
+    std::vector<Bandwidths> next;
+    for (const double x : points) next.push_back({x, usual_target});
+    curve.add(next);
+    if (kind == ScoreKind::kcde) {
+        next.clear();
+        const double x = curve.best().x;
+        for (const double y : target_points)
+            if (y != usual_target) next.push_back({x, y});
+        curve.add(next);
+    }
+    const Bandwidths best = curve.best();
+    next.clear();
+    for (const double x : refinement(points, best.x, steps - coarse)) next.push_back({x, best.target});
+    curve.add(next);
+}
+
+} // namespace
+
+std::vector<ScoredBandwidth> select_bandwidth(ScoreRows rows, ScoreKind kind, const SelectionOptions& options,
+                                              ThreadTeam& team, RunContext& context) {
+    Scores scores(std::move(rows), kind, options.score, context);
+    scores.prepare(team);
+    const Range range = x_range(scores.tree(), options, context);
+    const Range targets = kind == ScoreKind::kcde ? target_range(scores.tree()) : Range{1, 1};
+    const bool exact = options.score.method == ScoreMethod::exact ||
+                       (options.score.method == ScoreMethod::automatic && scores.rows() <= exact_rows);
+    std::unique_ptr<TermEvaluator> terms;
+    std::unique_ptr<BandwidthRace> race;
+    if (!exact) {
+        terms = evaluator(scores, kind, team.size());
+        race = std::make_unique<BandwidthRace>(scores.strata(), scores.sampling(), *terms, team);
+    }
+    Curve curve(scores, race.get(), team);
+    search(curve, kind, range, targets, options.steps);
+    std::vector<ScoredBandwidth> result = curve.finish();
+    for (const ScoredBandwidth& row : result)
+        if (!std::isfinite(row.score))
+            throw Error(ErrorCode::out_of_range, "the score is out of the range of numbers",
+                        format("The bandwidth is %s.", shortest(row.bandwidths.x).c_str()),
+                        "Choose a bandwidth nearer to the distances between points, or scale the columns.");
+    return result;
+}
+
+} // namespace btml::monte_carlo

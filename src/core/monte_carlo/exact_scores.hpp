@@ -1,0 +1,52 @@
+// Sums the cross-validation scores over all pairs of rows, in blocks: O(n²·d), for S_KCDE as well (its integral is
+// linear in the rows, for each row). They are the reference of the sampled ones, and faster up to some thousand rows.
+#pragma once
+
+#include "core/base/threads.hpp"
+#include "core/monte_carlo/score_rows.hpp"
+
+namespace btml::monte_carlo {
+
+struct ExactScore {
+    double score = 0;
+    uint64_t underflows = 0; // counts rows whose weights all underflow: for those, the nearest row alone counts
+};
+
+// Holds the rows, two at least, column by column, padded to whole blocks, once for all bandwidths. Rows with targets
+// are in the order of these.
+class ExactRows {
+  public:
+    static constexpr size_t group_rows = 32; // divides padded()
+
+    ExactRows(const ScoreRows& rows, RunContext& context);
+
+    size_t size() const { return size_; }
+    size_t dimensions() const { return dimensions_; }
+    size_t padded() const { return padded_; }
+    const double* column(size_t k) const { return columns_.data() + k * padded_; }
+    const double* targets() const { return column(dimensions_); }
+
+  private:
+    size_t size_, dimensions_, padded_;
+    Buffer<double> columns_; // ends with the targets; padding is infinite, targets there are 0
+};
+
+// Sums the score of this class: KrScore, KdeScore, LikelihoodScore or KcdeScore.
+template <class Score>
+ExactScore exact_score(const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team, RunContext& context);
+
+class KrScore;
+class KdeScore;
+class LikelihoodScore;
+class KcdeScore;
+
+template <>
+ExactScore exact_score<KrScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
+template <>
+ExactScore exact_score<KdeScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
+template <>
+ExactScore exact_score<LikelihoodScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
+template <>
+ExactScore exact_score<KcdeScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
+
+} // namespace btml::monte_carlo

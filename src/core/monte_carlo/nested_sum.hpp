@@ -1,0 +1,388 @@
+// Computes nested sums over data (Holmes, Gray, Isbell: Ultrafast Monte Carlo for Statistical Summations, equations 1
+// and 2):
+//
+//   base sum      B(c) = Σ_{i ∈ I(c)} f(c, i)
+//   nested sum    G(c) = Σ_{i ∈ I(c)} f(c, i, G'(c, i)),      G' a base or a nested sum, to any depth,
+//
+// by sampling (Algorithms 1 to 3). A sum is a small type:
+//
+//   struct Sum {
+//       struct Constants;                         // c
+//       struct Total;                             // what is summed, in a vector space. Several sums of the same
+//                                                 // terms are components of one total, and so share their samples.
+//           void clear();  void add(const Total&, double factor);
+//       void index_set(Constants&, int effort, std::vector<Stratum>&) const;    // I(c) in strata, with draws for each
+//       // base sum:
+//       void add_term(const Constants&, size_t index, double factor, Total&) const;
+//       // nested sum:
+//       const Inner& inner() const;   Inner::Constants constants(const Constants&, size_t index) const;
+//       void add_term(const Constants&, size_t index, const Inner::Total&, double factor, Total&) const;
+//   };
+//
+// One flat stratum makes it Algorithm 1 or 2, several Algorithm 3. Each level takes two halves of its samples that are
+// independent given what is exact; f of an estimated total is biased, and 2·f(both) − (f(first) + f(second))/2 takes
+// the bias of second order away for any f (Quenouille's half-sample jackknife) and tells the variance as well.
+#pragma once
+
+#include "core/base/rng.hpp"
+#include "core/base/threads.hpp"
+#include "core/monte_carlo/stratified_mean.hpp"
+
+#include <concepts>
+
+namespace btml::monte_carlo {
+
+// Indices begin … end − 1, of which 2 · half_draws are drawn; all are taken once where that would be as many.
+struct Stratum {
+    size_t begin, end;
+    size_t half_draws;
+
+    size_t size() const { return end - begin; }
+    bool exact() const { return 2 * half_draws >= size(); }
+};
+
+template <class Sum>
+concept NestedSum = requires(const Sum& sum) {
+    sum.inner();
+};
+
+// Holds the totals of the two halves of a sample and of both.
+template <class Total>
+struct Replicates {
+    Total first, second, both;
+};
+
+template <class Sum>
+struct Workspace {
+    std::vector<Stratum> strata;
+    typename Sum::Total exact;
+    Replicates<typename Sum::Total> totals;
+    uint64_t terms = 0; // visited so far
+};
+
+template <NestedSum Sum>
+struct Workspace<Sum> {
+    using Inner = std::remove_cvref_t<decltype(std::declval<const Sum&>().inner())>;
+
+    std::vector<Stratum> strata;
+    typename Sum::Total exact;
+    Replicates<typename Sum::Total> totals;
+    uint64_t terms = 0; // visited so far
+    Workspace<Inner> inner;
+};
+
+template <class Sum>
+void sample(const Sum& sum, typename Sum::Constants& constants, int effort, RandomStream& random, Workspace<Sum>& work);
+
+// Adds factor · f(c, i, …), without bias.
+template <class Sum>
+void add_term(const Sum& sum, const typename Sum::Constants& constants, size_t index, double factor, int effort,
+              RandomStream& random, Workspace<Sum>& work, typename Sum::Total& total) {
+    work.terms++;
+    if constexpr (NestedSum<Sum>) {
+        auto inner = sum.constants(constants, index);
+        sample(sum.inner(), inner, effort, random, work.inner);
+        const auto& totals = work.inner.totals;
+        sum.add_term(constants, index, totals.both, 2 * factor, total);
+        sum.add_term(constants, index, totals.first, -factor / 2, total);
+        sum.add_term(constants, index, totals.second, -factor / 2, total);
+    } else {
+        sum.add_term(constants, index, factor, total);
+    }
+}
+
+// Puts estimates of G(c) into work.totals. Draws of a half are spread over the stratum, one to each part of equal size:
+// where neighbours are alike, the variance is that of a finer stratification.
+template <class Sum>
+void sample(const Sum& sum, typename Sum::Constants& constants, int effort, RandomStream& random,
+            Workspace<Sum>& work) {
+    work.strata.clear();
+    sum.index_set(constants, effort, work.strata);
+    auto& [first, second, both] = work.totals;
+    for (auto* total : {&work.exact, &first, &second, &both}) total->clear();
+    for (const Stratum& stratum : work.strata) {
+        if (stratum.exact()) {
+            for (size_t i = stratum.begin; i < stratum.end; i++) {
+                // Terms of a nested sum are noisy even here, so each half has its own.
+                if constexpr (NestedSum<Sum>) {
+                    add_term(sum, constants, i, 1, effort, random, work, first);
+                    add_term(sum, constants, i, 1, effort, random, work, second);
+                } else {
+                    add_term(sum, constants, i, 1, effort, random, work, work.exact);
+                }
+            }
+            continue;
+        }
+        const double share = static_cast<double>(stratum.size()) / static_cast<double>(stratum.half_draws);
+        for (auto* half : {&first, &second})
+            for (size_t draw = 0; draw < stratum.half_draws; draw++) {
+                const auto place = static_cast<size_t>((static_cast<double>(draw) + random.unit()) * share);
+                add_term(sum, constants, stratum.begin + std::min(place, stratum.size() - 1), share, effort, random,
+                         work, *half);
+            }
+    }
+    both.add(first, 0.5);
+    both.add(second, 0.5);
+    for (auto* total : {&first, &second, &both}) total->add(work.exact, 1);
+}
+
+// Makes one sum of two base sums, over the disjoint union of their index sets, so that each has samples of its own:
+// where a covariance of the two would not help.
+template <class First, class Second>
+class Independent {
+  public:
+    struct Constants {
+        typename First::Constants first;
+        typename Second::Constants second;
+    };
+    struct Total {
+        typename First::Total first;
+        typename Second::Total second;
+
+        void clear() { first.clear(), second.clear(); }
+        void add(const Total& other, double factor) {
+            first.add(other.first, factor), second.add(other.second, factor);
+        }
+    };
+
+    Independent(First first, Second second) : first_(std::move(first)), second_(std::move(second)) {}
+
+    void index_set(Constants& c, int effort, std::vector<Stratum>& strata) const {
+        first_.index_set(c.first, effort, strata);
+        const size_t firsts = strata.size();
+        second_.index_set(c.second, effort, strata);
+        for (size_t s = firsts; s < strata.size(); s++) strata[s].begin += offset, strata[s].end += offset;
+    }
+    void add_term(const Constants& c, size_t index, double factor, Total& total) const {
+        if (index < offset)
+            first_.add_term(c.first, index, factor, total.first);
+        else
+            second_.add_term(c.second, index - offset, factor, total.second);
+    }
+
+  private:
+    static constexpr size_t offset = size_t{1} << 48;
+
+    First first_;
+    Second second_;
+};
+
+// The outermost sum, whose terms are numbers, is a score. Its index set is given in strata of row numbers.
+//
+//   double term(size_t index) const;                                     // flat
+//   const Inner& inner() const;  Inner::Constants constants(size_t index) const;
+//   double term(const Inner::Constants&, const Inner::Total&) const;     // nested
+//   bool defined(const Inner::Total&) const;  void widen(Inner::Constants&) const;   // optional: where no term of a
+//        sample counts, f has no value; widen() changes c so that some terms are certain to be in every sample
+//   bool settled(const Replicates<Inner::Total>&) const;                             // optional: false asks for more
+//        inner samples, where f is too far from linear within their error
+//   bool remarkable(const Inner::Constants&, const Inner::Total&) const;             // optional: to be counted
+template <class Score>
+concept NestedScore = requires(const Score& score) {
+    score.inner();
+};
+
+template <class Score>
+struct DrawWorkspace {
+    uint64_t terms = 0, remarkable = 0;
+};
+template <NestedScore Score>
+struct DrawWorkspace<Score> {
+    using Inner = std::remove_cvref_t<decltype(std::declval<const Score&>().inner())>;
+
+    Workspace<Inner> inner;
+    typename Inner::Constants constants{}; // with which it was sampled
+    uint64_t terms = 0, remarkable = 0;
+};
+
+inline constexpr int max_more_effort = 8; // at most so much more is made for one row
+
+template <class Sum>
+uint64_t terms_of(const Workspace<Sum>& work) {
+    if constexpr (NestedSum<Sum>)
+        return work.terms + terms_of(work.inner);
+    else
+        return work.terms;
+}
+
+// Samples the sums of one row so that each half of the samples has a value.
+template <NestedScore Score, class Constants, class InnerWorkspace>
+void sample_defined(const Score& score, Constants& constants, int effort, RandomStream& random, InnerWorkspace& inner) {
+    sample(score.inner(), constants, effort, random, inner);
+    if constexpr (requires { score.widen(constants); })
+        if (!score.defined(inner.totals.first) || !score.defined(inner.totals.second)) {
+            score.widen(constants);
+            sample(score.inner(), constants, effort, random, inner);
+        }
+}
+
+template <NestedScore Score, class Total>
+bool is_settled(const Score& score, const Replicates<Total>& totals) {
+    if constexpr (requires { score.settled(totals); })
+        return score.settled(totals);
+    else
+        return true;
+}
+
+// Samples the sums of one row. The same (seed, index, effort) takes the same random numbers.
+template <class Score>
+void sample_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
+    work.terms = 1;
+    work.remarkable = 0;
+    if constexpr (NestedScore<Score>) {
+        RandomStream random(seed, index);
+        auto& constants = work.constants = score.constants(index);
+        const auto& totals = work.inner.totals;
+        const uint64_t before = terms_of(work.inner);
+        for (int more = 0; more <= max_more_effort; more += 2) {
+            sample_defined(score, constants, effort + more, random, work.inner);
+            if (is_settled(score, totals)) break;
+        }
+        work.terms = terms_of(work.inner) - before;
+        if constexpr (requires { score.remarkable(constants, totals.both); })
+            work.remarkable = score.remarkable(constants, totals.both);
+    }
+}
+
+// Returns f of the row that was sampled, without bias of second order, and its variance.
+template <class Score>
+Draw term_of(const Score& score, size_t index, const DrawWorkspace<Score>& work) {
+    if constexpr (NestedScore<Score>) {
+        const auto& totals = work.inner.totals;
+        const auto term = [&](const auto& total) { return score.term(work.constants, total); };
+        const double first = term(totals.first), second = term(totals.second), half = (first - second) / 2;
+        return {2 * term(totals.both) - (first + second) / 2, half * half};
+    } else {
+        return {score.term(index), 0};
+    }
+}
+
+template <class Score>
+Draw draw_term(const Score& score, size_t index, int effort, uint64_t seed, DrawWorkspace<Score>& work) {
+    sample_term(score, index, effort, seed, work);
+    return term_of(score, index, work);
+}
+
+// Holds row numbers in strata; those of a stratum are in random order, so that its first are a sample without
+// replacement.
+struct OuterStrata {
+    explicit OuterStrata(MemoryBudget& budget) : rows(budget, "strata") {}
+
+    size_t count() const { return borders.size() - 1; }
+    std::vector<uint64_t> sizes() const {
+        std::vector<uint64_t> sizes;
+        for (size_t s = 0; s < count(); s++) sizes.push_back(borders[s + 1] - borders[s]);
+        return sizes;
+    }
+
+    Buffer<uint32_t> rows;
+    std::vector<uint64_t> borders{0}; // say that stratum s has rows[borders[s]] … rows[borders[s + 1] − 1]
+};
+
+struct MeanEstimate {
+    double mean = 0, standard_error = 0;
+    uint64_t draws = 0, terms = 0; // count rows of the outermost sum, and terms of all sums
+    uint64_t remarkable = 0;       // counts the rows drawn that are remarkable
+    int effort = 0;
+};
+
+inline constexpr int max_effort = 24;
+
+// Samples the mean over the rows of a score's terms until the stopping rule holds. Where noise of the inner sums is
+// most of the variance, these are sampled with more effort.
+template <class Score>
+class MeanSampler {
+  public:
+    MeanSampler(const Score& score, const OuterStrata& strata, const SamplingOptions& options, ThreadTeam& team)
+        : score_(score),
+          strata_(strata),
+          options_(options),
+          team_(team),
+          mean_(strata.sizes(), options),
+          work_(static_cast<size_t>(team.size())) {}
+
+    // Gives up, with false, once max_terms were visited, or as soon as the draws so far say that more will be: the
+    // first of them are the pilot.
+    bool run(uint64_t max_terms = UINT64_MAX) {
+        for (;;) {
+            draw(mean_.plan());
+            if (result_.terms > max_terms) return false;
+            if (mean_.precise_enough()) return true;
+            const double noise = mean_.noise_share(), error = mean_.standard_error();
+            const bool noisy = noise > error * error / 2;
+            if ((noisy || mean_.exhausted()) && result_.effort < max_effort && noise > 0)
+                restart();
+            else if (mean_.exhausted())
+                return true;
+            else if (expected_terms() > static_cast<double>(max_terms))
+                return false;
+        }
+    }
+    MeanEstimate result() const {
+        MeanEstimate result = result_;
+        result.mean = mean_.mean();
+        result.standard_error = mean_.standard_error();
+        result.draws = mean_.draws();
+        return result;
+    }
+    const StratifiedMean& mean() const { return mean_; }
+
+  private:
+    struct Evaluation {
+        size_t stratum;
+        uint32_t row;
+        Draw draw;
+        uint64_t terms, remarkable;
+    };
+    static constexpr size_t rows_per_item = 8;
+
+    double expected_terms() const {
+        const double each = static_cast<double>(result_.terms) / static_cast<double>(evaluated_);
+        return static_cast<double>(mean_.needed()) * each;
+    }
+
+    void restart() {
+        mean_ = StratifiedMean(strata_.sizes(), options_);
+        drawn_.clear();
+        result_.effort += 2;
+        result_.remarkable = 0;
+    }
+
+    // Draws until each stratum has as many as `wanted`.
+    void draw(const std::vector<uint64_t>& wanted) {
+        std::vector<Evaluation> evaluations;
+        drawn_.resize(wanted.size());
+        for (size_t s = 0; s < wanted.size(); s++)
+            for (; drawn_[s] < wanted[s]; drawn_[s]++)
+                evaluations.push_back({s, strata_.rows[strata_.borders[s] + drawn_[s]], {}, 0, 0});
+        evaluated_ += evaluations.size();
+        const size_t items = (evaluations.size() + rows_per_item - 1) / rows_per_item;
+        team_.for_each(items, [&](size_t item, int worker) {
+            DrawWorkspace<Score>& work = work_[static_cast<size_t>(worker)];
+            const size_t end = std::min(evaluations.size(), (item + 1) * rows_per_item);
+            for (size_t i = item * rows_per_item; i < end; i++) {
+                Evaluation& evaluation = evaluations[i];
+                evaluation.draw = draw_term(score_, evaluation.row, result_.effort, options_.seed, work);
+                evaluation.terms = work.terms;
+                evaluation.remarkable = work.remarkable;
+            }
+        });
+        for (const Evaluation& evaluation : evaluations) {
+            mean_.add(evaluation.stratum, evaluation.draw);
+            result_.terms += evaluation.terms;
+            result_.remarkable += evaluation.remarkable;
+        }
+    }
+
+    const Score& score_;
+    const OuterStrata& strata_;
+    const SamplingOptions options_;
+    ThreadTeam& team_;
+    StratifiedMean mean_;
+    std::vector<DrawWorkspace<Score>> work_;
+    std::vector<uint64_t> drawn_;
+    uint64_t evaluated_ = 0; // counts draws, those before a restart too
+    MeanEstimate result_;
+};
+
+} // namespace btml::monte_carlo

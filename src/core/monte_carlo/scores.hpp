@@ -1,0 +1,66 @@
+// Computes cross-validation scores of kernel methods exactly, or by stratified Monte Carlo in several stages. The
+// kd-tree and the strata are made once and serve every bandwidth.
+#pragma once
+
+#include "core/monte_carlo/outer_strata.hpp"
+
+#include <memory>
+
+namespace btml::monte_carlo {
+
+enum class ScoreMethod { automatic, exact, sampled };
+
+struct ScoreOptions {
+    SamplingOptions sampling;
+    ScoreMethod method = ScoreMethod::automatic;
+};
+
+// Between these, squares of bandwidths, coordinates and targets are numbers.
+inline constexpr double min_bandwidth = 1e-150, max_bandwidth = 1e150;
+
+struct ScoreEstimate {
+    double value = 0;
+    double std_error = 0; // is 0 for an exact score
+    double lower = 0, upper = 0;
+    uint64_t evaluations = 0; // counts those of the kernel
+    uint64_t rows_seen = 0;   // counts those of the outermost sum
+    uint64_t underflows = 0;  // counts those of them whose weights all underflow
+};
+
+class ExactRows;
+
+class Scores {
+  public:
+    // Takes rows as read. Throws invalid_argument for fewer than 2 rows, out_of_range for a number beyond ±1e150,
+    // limit_exceeded for more than 2^32 − 2 rows, and memory_limit.
+    Scores(ScoreRows rows, ScoreKind kind, const ScoreOptions& options, RunContext& context);
+    ~Scores();
+
+    // Throws out_of_range where the score is no finite number.
+    ScoreEstimate estimate(const Bandwidths& bandwidths, ThreadTeam& team);
+
+    const SamplingOptions& sampling() const { return options_.sampling; }
+    size_t rows() const { return tree_ ? tree_->size() : rows_.size(); }
+
+    // Makes the tree and the strata, which are there then.
+    void prepare(ThreadTeam& team);
+    const VarianceTree& tree() const { return *tree_; }
+    const OuterStrata& strata() const { return *strata_; }
+    // Returns the mean over the rows of a density score's sum, from one row of each stratum.
+    double typical_sum(double bandwidth) const;
+
+  private:
+    ScoreEstimate exact(const Bandwidths& bandwidths, ThreadTeam& team);
+    template <class Score>
+    ScoreEstimate sampled(const Score& score, const Bandwidths& bandwidths, ThreadTeam& team);
+
+    const ScoreKind kind_;
+    const ScoreOptions options_;
+    RunContext& context_;
+    ScoreRows rows_; // are here until the tree takes them
+    std::unique_ptr<VarianceTree> tree_;
+    std::unique_ptr<OuterStrata> strata_;
+    std::unique_ptr<ExactRows> exact_;
+};
+
+} // namespace btml::monte_carlo

@@ -1,0 +1,198 @@
+#include "core/monte_carlo/square_integral.hpp"
+
+#include "core/base/clones.hpp"
+#include "core/monte_carlo/exponential.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace btml::monte_carlo {
+
+namespace {
+
+constexpr double steps_per_bandwidth = 2;
+constexpr double radius = 8;                                                    // in bandwidths
+constexpr size_t cells = static_cast<size_t>(2 * radius * steps_per_bandwidth); // that one target reaches
+
+// exp(−(s·k)²/2) for the steps k, s = 1/steps_per_bandwidth.
+struct StepWeights {
+    StepWeights() {
+        for (size_t k = 0; k < cells; k++) {
+            const double t = (static_cast<double>(k) - cells / 2) / steps_per_bandwidth;
+            value[k] = std::exp(-t * t / 2);
+        }
+    }
+    double value[cells];
+};
+
+// Adds weight·exp(−t²/2) at the places t = (k − cells/2 − fraction) / steps_per_bandwidth, 0 ≤ fraction < 1:
+// exp(−(a − b)²/2) = exp(−a²/2) · exp(ab) · exp(−b²/2), and exp(ab) is a power of exp(s·b).
+void add_normal(double* to, double fraction, double weight) {
+    static const StepWeights steps;
+    const double b = fraction / steps_per_bandwidth, ratio = exponential(-b / steps_per_bandwidth), inverse = 1 / ratio;
+    const double centre = weight * exponential(-b * b / 2);
+    double up = centre;
+    for (size_t k = cells / 2; k < cells; k++, up *= inverse) to[k] += up * steps.value[k];
+    double down = centre * ratio;
+    for (size_t k = cells / 2; k-- > 0; down *= ratio) to[k] += down * steps.value[k];
+}
+
+// Numbers the places that ascending targets reach one after another.
+class Places {
+  public:
+    // The first place that the target reaches.
+    size_t first(double whole) {
+        if (end_ == 0 || whole - base_ > static_cast<double>(end_)) base_ = whole - static_cast<double>(end_);
+        const auto place = static_cast<size_t>(whole - base_);
+        end_ = std::max(end_, place + cells);
+        return place;
+    }
+    size_t end() const { return end_; }
+
+  private:
+    double base_ = 0; // the step of place 0; it moves where a gap is left out
+    size_t end_ = 0;
+};
+
+constexpr double peak = 0.3989422804014327; // of N(0, 1)
+
+double square_integral(double sum_of_squares, double h) {
+    return sum_of_squares * peak * peak / (h * steps_per_bandwidth);
+}
+
+} // namespace
+
+namespace {
+
+// The densities of targets at so many places between two steps: to round a target to the nearest of them moves it by
+// h/256 at most, which changes the integral by 1e-5 of itself, far below the error of any sample.
+constexpr size_t fractions = 64;
+
+struct RoundedNormals {
+    RoundedNormals() {
+        for (size_t f = 0; f < fractions; f++) {
+            std::fill_n(values[f], cells, 0.0);
+            add_normal(values[f], (static_cast<double>(f) + 0.5) / fractions, 1);
+        }
+    }
+    double values[fractions][cells];
+};
+
+BTML_CLONES void add_scaled(const double* values, double weight, double* to) {
+    for (size_t k = 0; k < cells; k += lanes) {
+        Lanes sum, value;
+        std::memcpy(&sum, to + k, sizeof(sum));
+        std::memcpy(&value, values + k, sizeof(value));
+        sum += value * weight;
+        std::memcpy(to + k, &sum, sizeof(sum));
+    }
+}
+
+// In steps, above which targets are sorted, so that gaps can be left out.
+constexpr double max_unsorted_range = 4096;
+
+} // namespace
+
+MixtureIntegrals mixture_integrals(std::span<const WeightedTarget> targets, double at, double h) {
+    static const RoundedNormals normals;
+    thread_local std::vector<WeightedTarget> sorted;
+    thread_local std::vector<double> density;
+    const auto less = [](const WeightedTarget& a, const WeightedTarget& b) { return a.target < b.target; };
+    const double steps = steps_per_bandwidth / h;
+    double first = targets.empty() ? 0 : targets[0].target, last = first;
+    for (const WeightedTarget& target : targets) {
+        first = std::min(first, target.target);
+        last = std::max(last, target.target);
+    }
+    const bool narrow = (last - first) * steps < max_unsorted_range;
+    if (!narrow) {
+        sorted.assign(targets.begin(), targets.end());
+        std::sort(sorted.begin(), sorted.end(), less);
+        targets = sorted;
+    }
+    density.assign(narrow ? static_cast<size_t>((last - first) * steps) + cells + 2 : 0, 0.0);
+    double value = 0;
+    Places places;
+    const double origin = std::floor(first * steps);
+    for (const auto& [target, weight] : targets) {
+        const double distance = (at - target) / h;
+        value += weight * exponential(-distance * distance / 2);
+        const double place = target * steps, whole = std::floor(place);
+        size_t cell = narrow ? static_cast<size_t>(whole - origin) : 0;
+        if (!narrow) {
+            cell = places.first(whole);
+            density.resize(places.end(), 0.0);
+        }
+        add_scaled(normals.values[static_cast<size_t>((place - whole) * fractions)], weight, density.data() + cell);
+    }
+    double sum = 0;
+    for (const double x : density) sum += x * x;
+    return {square_integral(sum, h), value * peak / h};
+}
+
+NormalCells::NormalCells(std::span<const double> targets, double h, RunContext& context)
+    : targets_(targets),
+      h_(h),
+      first_(context.memory(), "normal densities", targets.size()),
+      values_(context.memory(), "normal densities", targets.size() * cells) {
+    Places places;
+    for (size_t j = 0; j < targets.size(); j++) {
+        if (j % 4096 == 0) context.poll();
+        const double place = targets[j] * (steps_per_bandwidth / h), whole = std::floor(place);
+        first_[j] = static_cast<uint32_t>(places.first(whole));
+        std::fill_n(values_.data() + j * cells, cells, 0.0);
+        add_normal(values_.data() + j * cells, place - whole, 1);
+    }
+    size_ = places.end();
+}
+
+// Rows that reach the same places follow one another: their sum is added once.
+BTML_CLONES static void add_cells(std::span<const double> weights, const uint32_t* first, const double* values,
+                                  double* density) {
+    constexpr size_t parts = cells / lanes;
+    for (size_t j = 0; j < weights.size();) {
+        const uint32_t place = first[j];
+        Lanes sum[parts];
+        std::memcpy(sum, density + place, sizeof(sum));
+        for (; j < weights.size() && first[j] == place; j++) {
+            Lanes value[parts];
+            std::memcpy(value, values + j * cells, sizeof(value));
+#pragma GCC unroll 4
+            for (size_t part = 0; part < parts; part++) sum[part] += value[part] * weights[j];
+        }
+        std::memcpy(density + place, sum, sizeof(sum));
+    }
+}
+
+BTML_CLONES static double weighted_normals(std::span<const double> weights, std::span<const double> targets, double at,
+                                           double h) {
+    const size_t whole = targets.size() / lanes * lanes;
+    Lanes sums{};
+    for (size_t j = 0; j < whole; j += lanes) {
+        Lanes target, weight;
+        std::memcpy(&target, targets.data() + j, sizeof(target));
+        std::memcpy(&weight, weights.data() + j, sizeof(weight));
+        target = (target - at) / h;
+        target *= target * -0.5;
+        exponential<Lanes, LaneBits>(target);
+        sums += weight * target;
+    }
+    double sum = 0;
+    for (size_t lane = 0; lane < lanes; lane++) sum += sums[lane];
+    for (size_t j = whole; j < targets.size(); j++) {
+        const double distance = (targets[j] - at) / h;
+        sum += weights[j] * exponential(-distance * distance / 2);
+    }
+    return sum;
+}
+
+MixtureIntegrals NormalCells::integrals(std::span<const double> weights, size_t at, double* density) const {
+    std::fill_n(density, size_, 0.0);
+    add_cells(weights, first_.data(), values_.data(), density);
+    double sum = 0;
+    for (size_t k = 0; k < size_; k++) sum += density[k] * density[k];
+    return {square_integral(sum, h_), weighted_normals(weights, targets_, targets_[at], h_) * peak / h_};
+}
+
+} // namespace btml::monte_carlo

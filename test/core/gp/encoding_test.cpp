@@ -1,0 +1,420 @@
+#include "caught.hpp"
+#include "gp_reference.hpp"
+
+#include "core/base/number.hpp"
+#include "core/gp/tree/point_encoder.hpp"
+
+#include <limits>
+
+namespace btml::gp::test {
+namespace {
+
+using btml::test::caught;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+FeatureView numbers(const std::vector<double>& values) {
+    return {false, values, {}, 0};
+}
+
+FeatureView codes(const std::vector<uint32_t>& values, uint32_t categories) {
+    return {true, {}, values, categories};
+}
+
+Encoding encoding_of(const std::vector<FeatureView>& features, int bits, const std::vector<double>& target = {},
+                     const std::vector<double>& shifts = {}, const std::vector<double>& weight = {}) {
+    QuietContext context;
+    return Encoding(features, target, weight, bits, shifts, Outside::clamp, context);
+}
+
+uint32_t code_of(const Encoding& encoding, double x, size_t feature = 0) {
+    return encoding.value_bits(feature, x).code;
+}
+
+// The bits of a row as characters.
+std::string row_string(const BitRows& rows, size_t row, const std::vector<uint16_t>& bits) {
+    std::string string;
+    for (const uint16_t bit : bits) string.push_back(rows.row(row)[bit / 64] >> (63 - bit % 64) & 1 ? '1' : '0');
+    return string;
+}
+
+std::vector<uint16_t> all_bits(const Encoding& encoding) {
+    std::vector<uint16_t> bits(encoding.bits());
+    std::iota(bits.begin(), bits.end(), 0);
+    return bits;
+}
+
+TEST(BitEncoding, NumbersGiveTheirBinaryExpansion) {
+    const std::vector<double> x = {-1, 3, 0.5};
+    const Encoding encoding = encoding_of({numbers(x)}, 3);
+    EXPECT_EQ(encoding.bits(), 3u);
+    EXPECT_EQ(code_of(encoding, -1), 0u);
+    EXPECT_EQ(code_of(encoding, 0.5), 3u); // 0.375 = 0.011 in base 2
+    EXPECT_EQ(code_of(encoding, 0.499), 2u);
+    EXPECT_EQ(code_of(encoding, 3), 7u);
+    for (const double outside : {-1.001, 3.001, infinity, -infinity, nan}) {
+        const ValueBits bits = encoding.value_bits(0, outside);
+        EXPECT_TRUE(bits.outside);
+        EXPECT_EQ(bits.known, 3);
+        EXPECT_EQ(bits.code, outside < 0 ? 0u : 7u);
+    }
+    EXPECT_FALSE(encoding.value_bits(0, 2).outside);
+}
+
+TEST(BitEncoding, ShiftedGridsCutElsewhere) {
+    const std::vector<double> x = {0, 1};
+    const Encoding encoding = encoding_of({numbers(x)}, 10, {}, {0.6});
+    for (const double value : {0.0, 0.1, 0.77, 1.0})
+        EXPECT_EQ(code_of(encoding, value), static_cast<uint32_t>((value + 0.3) / 1.5 * 1024)) << value;
+    EXPECT_EQ(code_of(encoding, 5), code_of(encoding, 1));
+}
+
+TEST(BitEncoding, ExtremeRangesKeepTheirOrder) {
+    for (const std::vector<double>& x : {std::vector{-1.7e308, 1.7e308, 0.0, 1e300},
+                                         {0, 5e-324, 1e-323},
+                                         {-infinity, infinity, nan, 4},
+                                         {4, infinity}}) {
+        const Encoding encoding = encoding_of({numbers(x)}, 8);
+        ASSERT_EQ(encoding.bits(), 8u);
+        std::vector<double> ascending = x;
+        std::sort(ascending.begin(), ascending.end(), sql_less);
+        EXPECT_EQ(code_of(encoding, ascending.front()), 0u);
+        EXPECT_EQ(code_of(encoding, ascending.back()), 255u);
+        for (size_t i = 1; i < x.size(); i++)
+            EXPECT_LE(code_of(encoding, ascending[i - 1]), code_of(encoding, ascending[i]));
+    }
+}
+
+TEST(BitEncoding, ConstantFeaturesGiveNoBits) {
+    const std::vector<double> same = {2, 2, 2}, endless = {infinity, nan, infinity}, with_null = {2, null_number, 2};
+    const std::vector<double> nothing = {null_number, null_number}, varied = {1, 2, 3};
+    const std::vector<uint32_t> one = {4, 4, 4};
+    const Encoding encoding =
+        encoding_of({numbers(same), numbers(endless), codes(one, 6), numbers(varied)}, 5, {1, 2, 3});
+    EXPECT_EQ(encoding.bits(), 5u);
+    EXPECT_EQ(encoding.first_bit(3), 0u);
+    EXPECT_TRUE(encoding.value_bits(0, 2.5).outside);
+    EXPECT_FALSE(encoding.value_bits(0, 2).outside);
+    EXPECT_EQ(encoding_of({numbers(with_null)}, 5).bits(), 1u); // whether it is NULL
+    EXPECT_EQ(encoding_of({numbers(nothing)}, 5).bits(), 1u);
+}
+
+TEST(BitEncoding, NullIsABitBeforeTheOthers) {
+    const std::vector<double> x = {0, null_number, 1, 0.5};
+    const Encoding encoding = encoding_of({numbers(x)}, 2);
+    EXPECT_EQ(encoding.bits(), 3u);
+    EXPECT_EQ(code_of(encoding, null_number), 4u);
+    EXPECT_EQ(code_of(encoding, 1), 3u);
+    EXPECT_EQ(encoding.value_bits(0, null_number).known, 3);
+    const std::vector<double> whole = {0, 1};
+    const ValueBits unknown = encoding_of({numbers(whole)}, 2).value_bits(0, null_number);
+    EXPECT_EQ(unknown.known, 0);
+    EXPECT_FALSE(unknown.outside);
+}
+
+TEST(BitEncoding, CategoriesStandInOrderOfTheirTargetMean) {
+    constexpr uint32_t null = FeatureView::null_code;
+    const std::vector<uint32_t> c = {0, 1, 2, 2, 4, null, 4};
+    const std::vector<double> y = {3, -1, 0, 1, 10, 50, -10}, w = {1, 1, 1, 3, 1, 1, 1};
+    const auto places = [&](const std::vector<double>& weight) {
+        return encoding_of({codes(c, 6)}, 8, y, {}, weight).features()[0].places;
+    };
+    constexpr uint32_t unseen = FeatureBits::unseen;
+    EXPECT_EQ(places({}), (std::vector<uint32_t>{3, 0, 2, unseen, 1, unseen}));
+    EXPECT_EQ(places(w), (std::vector<uint32_t>{3, 0, 2, unseen, 1, unseen}));
+    EXPECT_EQ(places({1, 1, 1, 1, 1, 1, 0.1}), (std::vector<uint32_t>{2, 0, 1, unseen, 3, unseen}));
+    const Encoding encoding = encoding_of({codes(c, 6)}, 8, y);
+    EXPECT_EQ(encoding.bits(), 3u); // NULL, and four places
+    EXPECT_EQ(code_of(encoding, 0), 3u);
+    EXPECT_EQ(code_of(encoding, null_number), 4u);
+    for (const double never_seen : {3.0, 5.0, 6.0, -1.0, 1e300, nan}) {
+        const ValueBits bits = encoding.value_bits(0, never_seen);
+        EXPECT_EQ(bits.code, 0u);
+        EXPECT_EQ(bits.known, 1); // it is not NULL
+        EXPECT_FALSE(bits.outside);
+    }
+    EXPECT_EQ(code_of(encoding_of({codes(c, 6)}, 1, y), 2), 1u); // the upper half of the places
+}
+
+TEST(BitEncoding, RowsHoldTheBitsOfTheirValues) {
+    QuietContext context;
+    Random random(3);
+    for (int round = 0; round < 20; round++) {
+        const size_t rows = 1 + random.below(30), features = 1 + random.below(40);
+        std::vector<std::vector<double>> columns(features);
+        std::vector<std::vector<uint32_t>> code_columns(features);
+        std::vector<FeatureView> views;
+        std::vector<double> target, shifts;
+        for (size_t i = 0; i < rows; i++) target.push_back(random.normal());
+        for (size_t f = 0; f < features; f++) {
+            for (size_t i = 0; i < rows; i++) {
+                columns[f].push_back(random.chance(0.1) ? null_number : random.normal());
+                code_columns[f].push_back(random.chance(0.1) ? FeatureView::null_code
+                                                             : static_cast<uint32_t>(random.below(9)));
+            }
+            views.push_back(random.chance(0.3) ? codes(code_columns[f], 9) : numbers(columns[f]));
+            shifts.push_back(random.unit());
+        }
+        const Encoding encoding = encoding_of(views, 1 + static_cast<int>(random.below(30)), target, shifts);
+        const BitRows bit_rows = encoding.encode_rows(views, context);
+        ASSERT_EQ(bit_rows.rows, rows);
+        for (size_t i = 0; i < rows; i++) {
+            std::string expected;
+            for (size_t f = 0; f < features; f++) {
+                const double value = !views[f].categorical                          ? columns[f][i]
+                                     : code_columns[f][i] == FeatureView::null_code ? null_number
+                                                                                    : code_columns[f][i];
+                const uint32_t code = code_of(encoding, value, f);
+                for (int bit = encoding.features()[f].bits(); bit-- > 0;)
+                    expected.push_back(code >> bit & 1 ? '1' : '0');
+            }
+            EXPECT_EQ(row_string(bit_rows, i, all_bits(encoding)), expected);
+        }
+    }
+    EXPECT_EQ(context.memory().used(), 0u);
+}
+
+TEST(BitEncoding, DefaultBits) {
+    EXPECT_EQ(Encoding::default_value_bits(3), 8);
+    EXPECT_EQ(Encoding::default_value_bits(26), 6);
+    EXPECT_EQ(Encoding::default_value_bits(90), 2);
+    EXPECT_EQ(Encoding::default_value_bits(385), 1);
+    EXPECT_EQ(Encoding::default_value_bits(0), 8);
+}
+
+TEST(BitEncoding, Errors) {
+    const std::vector<double> x = {1, 2};
+    EXPECT_EQ(caught([&] { encoding_of({numbers(x)}, 0); }).message, "invalid bits 0");
+    EXPECT_EQ(caught([&] { encoding_of({numbers(x)}, 31); }).hint, "It is a number of bits per feature from 1 to 30.");
+    EXPECT_EQ(caught([&] { encoding_of(std::vector<FeatureView>(1200, numbers(x)), 30); }).message,
+              "1200 features of 30 bits have 36000 bits together, the limit is 32767");
+    const Encoding encoding = encoding_of({numbers(x), numbers(x)}, 2);
+    EXPECT_EQ(bits_of_levels(encoding, {1, 0, 1}), (std::vector<uint16_t>{2, 0, 3}));
+    EXPECT_EQ(caught([&] {
+                  bits_of_levels(encoding, {1, 0, 1, 1});
+              }).message,
+              "a bit order takes more than the 2 bits of feature 1");
+    EXPECT_EQ(caught([&] { bits_of_levels(encoding, {2}); }).message, "a bit order names feature 2 of 2");
+}
+
+TEST(PointEncoder, PointsHaveTheStringsOfRows) {
+    QuietContext context;
+    Random random(9);
+    for (int round = 0; round < 20; round++) {
+        std::vector<std::vector<double>> columns(12);
+        std::vector<FeatureView> views;
+        for (std::vector<double>& column : columns) {
+            for (int i = 0; i < 25; i++) column.push_back(random.chance(0.1) ? null_number : random.normal());
+            views.push_back(numbers(column));
+        }
+        const Encoding encoding = encoding_of(views, 1 + static_cast<int>(random.below(9)));
+        BitOrder order;
+        std::vector<int> used(12, 0);
+        for (int tries = 0; tries < 200; tries++) {
+            const auto feature = static_cast<uint16_t>(random.below(12));
+            if (used[feature]++ < encoding.features()[feature].bits()) order.push_back(feature);
+        }
+        PointEncoder encoder(encoding, order);
+        const BitRows rows = encoding.encode_rows(views, context);
+        const std::vector<uint16_t> bits = bits_of_levels(encoding, order);
+        const std::vector<StringWord> words = string_words(bits);
+        for (size_t i = 0; i < 25; i++) {
+            std::vector<double> point;
+            for (const std::vector<double>& column : columns) point.push_back(column[i]);
+            const String string = encoder(point);
+            EXPECT_EQ(string.known, order.size());
+            for (size_t w = 0; w < words.size(); w++) EXPECT_EQ(string.words[w], words[w](rows.row(i)));
+            const std::string expected = row_string(rows, i, bits);
+            for (size_t level = 0; level < order.size(); level++)
+                EXPECT_EQ(string.words[level / 64] >> (63 - level % 64) & 1, expected[level] == '1');
+        }
+    }
+}
+
+TEST(PointEncoder, UnknownValuesEndWhatIsKnown) {
+    QuietContext context;
+    const std::vector<double> x = {0, 1}, with_null = {null_number, 1};
+    const std::vector<double> y = {0, 1};
+    const std::vector<uint32_t> c = {0, 1};
+    const std::vector<FeatureView> views = {numbers(x), numbers(with_null), codes(c, 3)};
+    for (const Outside outside : {Outside::clamp, Outside::prior}) {
+        const Encoding encoding(views, y, {}, 4, {}, outside, context);
+        PointEncoder encoder(encoding, {1, 0, 0, 2});
+        const auto known = [&](double a, double b, double category) {
+            return encoder(std::vector<double>{a, b, category}).known;
+        };
+        const bool prior = outside == Outside::prior;
+        EXPECT_EQ(known(0.5, 1, 0), 4u);
+        EXPECT_EQ(known(0.5, null_number, 0), 4u); // NULL is a bit
+        EXPECT_EQ(known(null_number, 1, 0), 1u);   // no training row had one
+        EXPECT_EQ(known(0.5, 1, 2), 3u);           // never seen
+        EXPECT_EQ(known(0.5, 1, null_number), 3u);
+        EXPECT_EQ(known(null_number, 1, 2), 1u);
+        EXPECT_EQ(known(1.5, 1, 0), prior ? 0u : 4u);
+        EXPECT_EQ(known(0.5, 7, 0), prior ? 0u : 4u); // beyond a constant
+        PointEncoder without(encoding, {1, 2});       // bits that the order leaves out
+        EXPECT_EQ(without(std::vector<double>{null_number, 1, 0}).known, 2u);
+    }
+}
+
+std::string bytes_of(const Encoding& encoding) {
+    QuietContext quiet;
+    Writer writer(quiet);
+    encoding.encode(writer);
+    return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
+}
+
+Encoding decode_bytes(const std::string& bytes) {
+    Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())));
+    Encoding encoding = Encoding::decode(reader);
+    reader.finish();
+    return encoding;
+}
+
+TEST(BitEncoding, BytesAreReadBackOrRefused) {
+    const std::vector<double> x = {1, 2, null_number}, z = {0, 7, 3}, y = {1, 2, 3};
+    const std::vector<uint32_t> c = {0, 3, 2};
+    const Encoding encoding = encoding_of({numbers(x), codes(c, 5), numbers(z)}, 4, y, {0.25, 0, 0.5});
+    const std::string bytes = bytes_of(encoding);
+    EXPECT_EQ(bytes_of(decode_bytes(bytes)), bytes);
+    for (size_t length = 0; length < bytes.size(); length++)
+        EXPECT_EQ(caught([&] { decode_bytes(bytes.substr(0, length)); }).code, ErrorCode::corrupt_model);
+    Random random(1);
+    int accepted = 0;
+    for (int round = 0; round < 5000; round++) {
+        std::string damaged = bytes;
+        damaged[random.below(damaged.size())] ^= static_cast<char>(1 << random.below(8));
+        const auto error = caught([&] {
+            const Encoding copy = decode_bytes(damaged);
+            for (size_t f = 0; f < copy.features().size(); f++)
+                for (const double value : {0.0, 1.5, 3.0, null_number, infinity, nan}) {
+                    const ValueBits bits = copy.value_bits(f, value);
+                    EXPECT_EQ(static_cast<uint64_t>(bits.code) >> copy.features()[f].bits(), 0u);
+                }
+            EXPECT_EQ(bytes_of(copy), damaged);
+            accepted++;
+        });
+        EXPECT_TRUE(!error.thrown || error.code == ErrorCode::corrupt_model) << error.message;
+    }
+    EXPECT_GT(accepted, 500);
+}
+
+// Rows of random bits, many alike.
+BitRows random_rows(size_t rows, size_t bits, Random& random, RunContext& context) {
+    const size_t words = (bits + 63) / 64;
+    BitRows result{rows, words, Buffer<uint64_t>(context.memory(), "rows' bits", rows * words, 0)};
+    for (size_t i = 0; i < rows; i++) {
+        const size_t like = i > 0 ? random.below(i) : 0, differing = random.below(bits / 2 + 2);
+        if (i > 0) std::copy_n(result.row(like), words, result.data.data() + i * words);
+        for (size_t flip = 0; flip < differing; flip++) {
+            const size_t bit = random.below(bits);
+            result.data[i * words + bit / 64] ^= uint64_t{1} << (63 - bit % 64);
+        }
+    }
+    return result;
+}
+
+void expect_sorted(const SortedRows& sorted, const BitRows& rows, const std::vector<uint16_t>& bits) {
+    std::vector<bool> seen(rows.rows, false);
+    std::string last;
+    for (size_t i = 0; i < rows.rows; i++) {
+        ASSERT_LT(sorted.rows[i], rows.rows);
+        EXPECT_FALSE(seen[sorted.rows[i]]);
+        seen[sorted.rows[i]] = true;
+        const std::string string = row_string(rows, sorted.rows[i], bits);
+        EXPECT_LE(last, string);
+        if (i > 0) {
+            EXPECT_EQ(sorted.common[i - 1], common_levels(last, string));
+        }
+        last = string;
+    }
+    if (rows.rows > 0) {
+        EXPECT_EQ(sorted.common[rows.rows - 1], 0);
+    }
+}
+
+// Some change of a bit order: bits moved, exchanged, put in, taken out or replaced.
+std::vector<uint16_t> changed(std::vector<uint16_t> bits, size_t most, Random& random) {
+    const auto place = [&] { return bits.begin() + static_cast<ptrdiff_t>(random.below(bits.size())); };
+    std::vector<uint16_t> unused;
+    for (uint16_t bit = 0; bit < most; bit++)
+        if (std::find(bits.begin(), bits.end(), bit) == bits.end()) unused.push_back(bit);
+    const size_t kind = random.below(6);
+    if (bits.empty() || kind == 0) { // more levels
+        for (const uint16_t bit : unused)
+            if (random.chance(0.3)) bits.push_back(bit);
+    } else if (kind == 1) {
+        std::iter_swap(place(), place());
+    } else if (kind == 2) {
+        const uint16_t bit = bits.back();
+        bits.pop_back();
+        bits.insert(bits.empty() ? bits.begin() : place(), bit);
+    } else if (kind == 3 && !unused.empty()) {
+        *place() = unused[random.below(unused.size())];
+    } else if (kind == 4 && !unused.empty()) {
+        bits.insert(place(), unused[random.below(unused.size())]);
+    } else if (random.chance(0.5)) {
+        bits.erase(place());
+    } else { // fewer levels
+        bits.resize(random.below(bits.size() + 1));
+    }
+    return bits;
+}
+
+TEST(RowSorter, ProposalsAreSortedWhateverWasAccepted) {
+    QuietContext context;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        Random random(seed);
+        static constexpr size_t sizes[] = {0, 1, 2, 30, 300};
+        const size_t rows = sizes[seed % 5], most = 1 + random.below(seed % 3 == 0 ? 200 : 20);
+        const BitRows bit_rows = random_rows(rows, most, random, context);
+        RowSorter sorter(bit_rows, context);
+        std::vector<uint16_t> bits;
+        for (int step = 0; step < 60; step++) {
+            const std::vector<uint16_t> proposal = changed(bits, most, random);
+            expect_sorted(sorter.propose(proposal, context), bit_rows, proposal);
+            if (random.chance(0.5)) continue;
+            sorter.accept();
+            bits = proposal;
+            expect_sorted(sorter.accepted(), bit_rows, bits);
+        }
+    }
+    EXPECT_EQ(context.memory().used(), 0u);
+}
+
+TEST(RowSorter, LargeSetsAreSorted) {
+    QuietContext context;
+    for (const size_t bits : {40, 100}) {
+        Random random(bits);
+        const BitRows rows = random_rows(20000, bits, random, context);
+        RowSorter sorter(rows, context);
+        std::vector<uint16_t> order(bits);
+        std::iota(order.rbegin(), order.rend(), 0);
+        expect_sorted(sorter.propose(order, context), rows, order);
+    }
+}
+
+TEST(RowSorter, EqualStringsKeepTheOrderOfRows) {
+    QuietContext context;
+    Random random(1);
+    const BitRows rows = random_rows(3000, 6, random, context);
+    RowSorter sorter(rows, context);
+    const SortedRows& sorted = sorter.propose(std::vector<uint16_t>{3, 1, 5}, context);
+    for (size_t i = 1; i < 3000; i++)
+        if (sorted.common[i - 1] == 3) {
+            EXPECT_LT(sorted.rows[i - 1], sorted.rows[i]);
+        }
+}
+
+TEST(RowSorter, CanBeCancelled) {
+    QuietContext context;
+    Random random(1);
+    const BitRows rows = random_rows(300, 20, random, context);
+    btml::test::ImpatientContext impatient(0);
+    RowSorter sorter(rows, impatient);
+    EXPECT_THROW(sorter.propose(std::vector<uint16_t>{1, 2, 3}, impatient), Cancelled);
+}
+
+} // namespace
+} // namespace btml::gp::test

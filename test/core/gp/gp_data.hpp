@@ -1,0 +1,131 @@
+// Small data sets for Gaussian processes, and what dense algebra says of a model fitted to them.
+#pragma once
+
+#include "gp_reference.hpp"
+
+#include "core/gp/fit.hpp"
+#include "core/gp/tree/point_encoder.hpp"
+
+#include <optional>
+
+namespace btml::gp::test {
+
+// Rows of two numbers, a category, and a target; NULL where a number is null_number or a label is empty.
+struct PlainRow {
+    double x1, x2;
+    std::string label;
+    double y, weight = 1;
+    bool held_out = false;
+};
+
+inline std::vector<PlainRow> random_rows(size_t count, uint64_t seed) {
+    Random random(seed);
+    static const std::string labels[] = {"a", "b", "c", "d", ""};
+    std::vector<PlainRow> rows;
+    for (size_t i = 0; i < count; i++) {
+        PlainRow row{std::floor(8 * random.unit()), 10 * random.unit(), labels[random.below(5)], 0};
+        row.y = 100 + 3 * std::sin(row.x1) + row.x2 + static_cast<double>(row.label.size()) + 0.3 * random.normal();
+        if (random.chance(0.15)) row.x2 = null_number;
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+struct DataShape {
+    bool weights = false, holdout = false;
+};
+
+inline Dataset dataset_of(const std::vector<PlainRow>& rows, const DataShape& shape, RunContext& context) {
+    MemoryBudget& budget = context.memory();
+    Dataset data{.rows = rows.size(),
+                 .tables = {},
+                 .features = {},
+                 .target_table = 0,
+                 .target = Buffer<double>(budget, "target"),
+                 .weight = Buffer<double>(budget, "weight"),
+                 .holdout_table = shape.holdout ? 0 : -1,
+                 .holdout = Buffer<uint8_t>(budget, "holdout")};
+    data.tables.push_back({rows.size(), Buffer<uint32_t>(budget, "row ids")});
+    const auto feature = [&](const char* name, FeatureKind kind) {
+        data.features.push_back(
+            {name, "double precision", kind, 0, Buffer<double>(budget, "f"), Buffer<uint32_t>(budget, "f"), {}});
+        return data.features.size() - 1;
+    };
+    const size_t x1 = feature("x1", FeatureKind::number), x2 = feature("x2", FeatureKind::number);
+    const size_t kind = feature("kind", FeatureKind::category);
+    data.features[kind].categories = {"a", "b", "c", "d"};
+    for (const PlainRow& row : rows) {
+        data.features[x1].numbers.push_back(row.x1);
+        data.features[x2].numbers.push_back(row.x2);
+        data.features[kind].codes.push_back(row.label.empty() ? FeatureColumn::null_code
+                                                              : static_cast<uint32_t>(row.label[0] - 'a'));
+        data.target.push_back(row.y);
+        if (shape.weights) data.weight.push_back(row.weight);
+        if (shape.holdout) data.holdout.push_back(row.held_out);
+    }
+    return data;
+}
+
+inline Options plain_options() {
+    Options options;
+    options.search = Search::none;
+    options.bits = 4;
+    return options;
+}
+
+inline std::vector<double> features_of(const PlainRow& row) {
+    return {row.x1, row.x2, row.label.empty() ? null_number : row.label[0] - 'a'};
+}
+
+inline FitResult fit_rows(const std::vector<PlainRow>& rows, const Options& options, const DataShape& shape,
+                          RunContext& context) {
+    return fit(dataset_of(rows, shape, context), options, context);
+}
+
+inline std::string bytes_of(const Model& model) {
+    QuietContext quiet;
+    Writer writer(quiet);
+    encode(model, writer);
+    return {reinterpret_cast<const char*>(writer.bytes().data()), writer.bytes().size()};
+}
+
+// The string of a point, and '?' where a level is not known, which is equal to nothing.
+inline std::string string_of(const Member& member, const std::vector<double>& features) {
+    PointEncoder encoder(member.encoding, member.order);
+    const String point = encoder(features);
+    std::string text;
+    for (size_t level = 0; level < member.order.size(); level++)
+        text.push_back(level >= point.known ? '?' : point.words[level / 64] >> (63 - level % 64) & 1 ? '1' : '0');
+    return text;
+}
+
+// A member as dense algebra sees it: its rows on the scale of the model.
+inline PlainProcess process_of(const Model& model, const Member& member, const std::vector<PlainRow>& rows,
+                               bool weights) {
+    PlainProcess process;
+    process.kernel = member.trie.kernel();
+    for (const PlainRow& row : rows) {
+        process.strings.push_back(string_of(member, features_of(row)));
+        process.target.push_back((row.y - model.centre) / model.scale);
+        if (weights) process.weight.push_back(row.weight);
+    }
+    return process;
+}
+
+// The latent function at a string, on the scale of the model.
+inline Normal dense_latent(const PlainProcess& process, const std::string& string) {
+    std::vector<std::string> at{string};
+    Dense cross;
+    const std::vector<double> c = process.kernel.covariances();
+    for (const std::string& row : process.strings) {
+        size_t levels = 0;
+        while (levels < string.size() && string[levels] != '?' && string[levels] == row[levels]) levels++;
+        cross.push_back(c[levels]);
+    }
+    if (process.rows() == 0) return {0, process.kernel.signal()};
+    const Cholesky factor(observed_covariance(process));
+    return {static_cast<double>(dot(cross, factor.solve(dense(process.target)))),
+            static_cast<double>(process.kernel.signal() - dot(cross, factor.solve(cross)))};
+}
+
+} // namespace btml::gp::test

@@ -1,0 +1,300 @@
+#include "caught.hpp"
+#include "gp_data.hpp"
+
+#include "core/gp/predictor.hpp"
+#include "core/gp/sampler.hpp"
+#include "core/gp/tree/joint_posterior.hpp"
+#include "core/gp/tree/point_encoder.hpp"
+#include "core/gp/update.hpp"
+
+namespace btml::gp::test {
+namespace {
+
+using btml::test::caught;
+
+Model some_model(uint64_t seed, RunContext& context) {
+    const DataShape shape{seed % 2 == 1, seed % 3 == 1};
+    std::vector<PlainRow> rows = random_rows(25, seed);
+    for (size_t i = 0; i < rows.size(); i++) {
+        rows[i].weight = static_cast<double>(1 + i % 3);
+        rows[i].held_out = i % 6 == 0;
+    }
+    Options options = plain_options();
+    options.members = 1 + static_cast<int>(seed % 3);
+    if (seed % 2) options.noise = 0.5;
+    if (seed % 4 >= 2) options.outside = Outside::prior;
+    if (seed >= 4) options.combine = Combine::boosted;
+    Model model = fit_rows(rows, options, shape, context).model;
+    model.target = "y";
+    model.strategy = "enumerate";
+    model.strategy_reason = "no other";
+    model.rows_skipped = 7;
+    return model;
+}
+
+Model decode_bytes(const std::string& bytes, RunContext& context) {
+    Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())));
+    Model model = decode(reader, context);
+    reader.finish();
+    return model;
+}
+
+TEST(GaussianProcessModel, RoundTrip) {
+    QuietContext context;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        Model model = some_model(seed, context);
+        const std::string bytes = bytes_of(model);
+        Model copy = decode_bytes(bytes, context);
+        EXPECT_EQ(bytes_of(copy), bytes);
+        EXPECT_EQ(copy.target, "y");
+        EXPECT_EQ(copy.rows_skipped, 7u);
+        EXPECT_EQ(copy.options.noise, model.options.noise);
+        EXPECT_EQ(copy.holdout_nll, model.holdout_nll);
+        Predictor original(model), decoded(copy);
+        for (const PlainRow& row : random_rows(20, seed + 50)) {
+            const Normal a = original.observation(features_of(row)), b = decoded.observation(features_of(row));
+            EXPECT_EQ(a.mean, b.mean);
+            EXPECT_EQ(a.variance, b.variance);
+        }
+    }
+}
+
+// What decodes can be used, and encodes to the same bytes.
+void use(Model& model, const std::string& bytes, RunContext& context) {
+    EXPECT_EQ(bytes_of(model), bytes);
+    const std::vector<double> features(model.features.size(), 1), nulls(model.features.size(), null_number);
+    Predictor predictor(model);
+    predictor.latent(features);
+    predictor.observation(nulls);
+    relevance(model);
+    if (model.combine == Combine::mixture) {
+        Sampler sampler(model, features, context);
+        std::vector<double> draw(1);
+        sampler.draw(1, 2, draw);
+        log_likelihood(model);
+    }
+    try {
+        insert(model, features, 1, context);
+        remove(model, features, 1, context);
+    } catch (const Error& error) {
+        EXPECT_TRUE(error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::out_of_range);
+    }
+}
+
+TEST(GaussianProcessModel, CorruptBytesAreRefused) {
+    QuietContext context(1, uint64_t{1} << 30);
+    Random random(4);
+    size_t accepted = 0;
+    for (uint64_t seed = 1; seed < 6; seed++) {
+        const std::string bytes = bytes_of(some_model(seed, context));
+        for (size_t length = 0; length < bytes.size(); length += 1 + bytes.size() / 500)
+            EXPECT_EQ(caught([&] { decode_bytes(bytes.substr(0, length), context); }).code, ErrorCode::corrupt_model);
+        for (int i = 0; i < 4000; i++) {
+            std::string wrong = bytes;
+            for (size_t changes = 1 + random.below(3); changes-- > 0;)
+                wrong[random.below(wrong.size())] = static_cast<char>(random.below(256));
+            std::optional<Model> model;
+            const auto refusal = caught([&] { model.emplace(decode_bytes(wrong, context)); });
+            if (refusal.thrown) {
+                EXPECT_EQ(refusal.code, ErrorCode::corrupt_model) << refusal.message;
+                continue;
+            }
+            accepted++;
+            use(*model, wrong, context);
+        }
+    }
+    EXPECT_GT(accepted, 100u);
+}
+
+TEST(GaussianProcessModel, InconsistentModelsAreRefused) {
+    QuietContext context;
+    uint64_t seed = 2;
+    const auto refusal = [&](const auto& spoil) {
+        Model model = some_model(seed, context);
+        spoil(model);
+        const std::string bytes = bytes_of(model);
+        const auto result = caught([&] { decode_bytes(bytes, context); });
+        EXPECT_TRUE(result.thrown && result.code == ErrorCode::corrupt_model);
+        return result.detail;
+    };
+    EXPECT_EQ(refusal([](Model& m) { m.features.pop_back(); }), "A member has 3 features, the model 2.");
+    EXPECT_EQ(refusal([](Model& m) { m.features.clear(); }), "It has no features.");
+    EXPECT_EQ(refusal([](Model& m) { m.features[2].categories.push_back("z"); }),
+              "Feature 2 of a member has other categories than the model's.");
+    EXPECT_EQ(refusal([](Model& m) { m.members.clear(); }), "It has no members.");
+    EXPECT_EQ(refusal([](Model& m) { m.members[0].weight *= 0.5; }), "The weights of its members do not add up to 1.");
+    EXPECT_EQ(refusal([](Model& m) { m.members[0].weight = -1; }), "Its member's weight is not positive.");
+    EXPECT_EQ(refusal([](Model& m) { m.members[0].order.pop_back(); }).substr(0, 12), "A member has");
+    EXPECT_EQ(refusal([](Model& m) { m.members[0].order[0] = 7; }).substr(0, 29), "A member has an order in whic");
+    EXPECT_EQ(refusal([](Model& m) { m.scale = 0; }), "Its scale is not positive.");
+    EXPECT_EQ(refusal([](Model& m) { m.noise = -1; }), "Its noise is not positive.");
+    EXPECT_EQ(refusal([](Model& m) { m.centre = NAN; }), "A number that must be finite is not.");
+    EXPECT_EQ(refusal([](Model& m) { m.combine = Combine::automatic; }),
+              "The way that its members are combined is unknown.");
+    EXPECT_EQ(refusal([](Model& m) { m.options.outside = Outside::clamp; }),
+              "A member treats points outside differently.");
+    EXPECT_EQ(refusal([](Model& m) { m.rows++; }), "A member has 25 rows, the model 26.");
+    EXPECT_EQ(refusal([](Model& m) { m.leave_one_out->coverage_90 = 2; }), "A leave-one-out score is out of range.");
+    seed = 6; // boosted
+    EXPECT_EQ(refusal([](Model& m) { m.members.clear(); }), "It has 0 members.");
+    EXPECT_EQ(refusal([](Model& m) { m.members[0].weight = 1.5; }), "The fraction of a member is greater than 1.");
+    EXPECT_EQ(refusal([](Model& m) { m.members[0].weight = 0; }), "Its member's fraction is not positive.");
+    EXPECT_EQ(refusal([](Model& m) { m.members[0].order.pop_back(); }).substr(0, 12), "A member has");
+    EXPECT_EQ(refusal([](Model& m) { m.variance_factor = -1; }), "The factor of its variances is out of range.");
+    EXPECT_EQ(refusal([](Model& m) { m.rows_of_members->target[3] = NAN; }),
+              "In a row, a target of NaN is not finite.");
+    EXPECT_EQ(refusal([](Model& m) {
+                  for (size_t i = 0; i < 25; i++) m.rows_of_members->target[i] = i % 2 ? 1.7e308 : -1.7e308;
+              }).substr(0, 20),
+              "What its members lea");
+    EXPECT_EQ(refusal([](Model& m) { m.options.outside = Outside::clamp; }),
+              "A member treats points outside differently.");
+    EXPECT_EQ(refusal([](Model& m) { m.rows++; }), "A member has 25 rows, the model 26.");
+}
+
+// An updated model is what the same kernels say of the changed rows.
+TEST(GaussianProcessModel, UpdatesAreExact) {
+    QuietContext context;
+    for (const int members : {1, 3}) {
+        std::vector<PlainRow> rows = random_rows(25, 3);
+        Options options = plain_options();
+        options.members = members;
+        Model model = fit_rows(rows, options, {}, context).model;
+        const std::string before = bytes_of(model);
+        const std::vector<PlainRow> more = {{3, 5, "a", 101}, rows[4], {2, null_number, "", 90}, {100, 5, "b", 105}};
+        for (const PlainRow& row : more) {
+            EXPECT_TRUE(insert(model, features_of(row), row.y, context));
+            rows.push_back(row);
+        }
+        EXPECT_EQ(model.rows, 29u);
+        EXPECT_FALSE(model.leave_one_out->coverage_90);
+        double likelihood = 0;
+        for (const Member& member : model.members)
+            likelihood +=
+                member.weight * std::exp(-dense_negative_log_likelihood(process_of(model, member, rows, false)));
+        expect_near(*model.log_likelihood, std::log(likelihood) - 29 * std::log(model.scale));
+        Predictor predictor(model);
+        for (const PlainRow& row : random_rows(20, 99)) {
+            double mean = 0;
+            for (const Member& member : model.members)
+                mean += member.weight *
+                        dense_latent(process_of(model, member, rows, false), string_of(member, features_of(row))).mean;
+            expect_near(predictor.latent(features_of(row)).mean, model.centre + model.scale * mean);
+        }
+        Model back = decode_bytes(bytes_of(model), context);
+        for (const PlainRow& row : more) EXPECT_TRUE(remove(back, features_of(row), row.y, context));
+        EXPECT_EQ(back.rows, 25u);
+        Model original = decode_bytes(before, context);
+        Predictor returned(back), first(original);
+        expect_near(*back.log_likelihood, *original.log_likelihood);
+        for (const PlainRow& row : random_rows(20, 99)) {
+            expect_near(returned.observation(features_of(row)).mean, first.observation(features_of(row)).mean);
+            expect_near(returned.observation(features_of(row)).variance, first.observation(features_of(row)).variance);
+        }
+    }
+}
+
+TEST(GaussianProcessModel, PointsOutsideFollowTheOption) {
+    QuietContext context;
+    Options options = plain_options();
+    const std::vector<PlainRow> rows = random_rows(25, 3);
+    const PlainRow outside{-5, 1e9, "a", 101};
+    Model model = fit_rows(rows, options, {}, context).model;
+    EXPECT_EQ(features_outside(model, features_of(outside)), (std::vector<size_t>{0, 1}));
+    EXPECT_TRUE(features_outside(model, features_of(rows[0])).empty());
+    options.outside = Outside::prior;
+    model = fit_rows(rows, options, {}, context).model;
+    const std::string bytes = bytes_of(model);
+    EXPECT_FALSE(insert(model, features_of(outside), 101, context));
+    EXPECT_FALSE(remove(model, features_of(outside), 101, context));
+    EXPECT_EQ(bytes_of(model), bytes);
+    const Normal prior = Predictor(model).latent(features_of(outside));
+    EXPECT_EQ(prior.mean, model.centre);
+    expect_near(prior.variance, signal(model) * model.scale * model.scale);
+}
+
+TEST(GaussianProcessModel, ImpossibleUpdatesAreRefused) {
+    QuietContext context;
+    std::vector<PlainRow> rows = random_rows(25, 3);
+    for (PlainRow& row : rows) {
+        if (is_null(row.x2)) row.x2 = 4;
+        if (row.label == "d") row.label = "a";
+    }
+    Model model = fit_rows(rows, plain_options(), {}, context).model;
+    EXPECT_EQ(caught([&] {
+                  insert(model, {{1, null_number, 0}}, 1, context);
+              }).message,
+              "feature \"x2\" is NULL, a value that no training row has");
+    EXPECT_EQ(caught([&] {
+                  insert(model, {{1, 2, 3}}, 1, context);
+              }).message,
+              "feature \"kind\" is a category that no training row has");
+    EXPECT_EQ(caught([&] {
+                  remove(model, {{1, 2, -1}}, 1, context);
+              }).message,
+              "feature \"kind\" is a category that no training row has");
+    EXPECT_EQ(caught([&] { insert(model, {{1, 2, 0}}, NAN, context); }).code, ErrorCode::invalid_argument);
+    EXPECT_EQ(caught([&] { remove(model, {{1, 2, 0}}, NAN, context); }).code, ErrorCode::invalid_argument);
+    EXPECT_EQ(caught([&] { insert(model, {{1, 2, 0}}, -1e200, context); }).code, ErrorCode::out_of_range);
+    EXPECT_EQ(caught([&] {
+                  remove(model, {{1, 2, 0}}, 1e6, context);
+              }).message,
+              "the observation to remove is not in the model");
+}
+
+// A model's bytes may say anything that is finite; what is stored after an update must be readable.
+TEST(GaussianProcessModel, AnInfiniteLikelihoodIsRefused) {
+    QuietContext context;
+    const std::vector<PlainRow> rows = random_rows(25, 3);
+    Model model = fit_rows(rows, plain_options(), {}, context).model;
+    for (Member& member : model.members) {
+        PointEncoder encoder(member.encoding, member.order);
+        member.trie.insert(encoder(features_of(rows[0])), 1e200, 1);
+    }
+    const auto error = caught([&] { insert(model, features_of(rows[4]), rows[4].y, context); });
+    EXPECT_TRUE(error.thrown);
+    EXPECT_EQ(error.code, ErrorCode::out_of_range);
+}
+
+TEST(GaussianProcessModel, SignalIsWhateverTheScale) {
+    QuietContext context;
+    Model model = fit_rows(random_rows(25, 3), plain_options(), {}, context).model;
+    const double before = signal(model);
+    EXPECT_GT(before, 0);
+    model.scale = 1e-170; // its square is 0
+    EXPECT_EQ(signal(model), before);
+}
+
+// Draws have the means and covariances of the posterior; those of a mixture come from its members.
+TEST(GaussianProcessModel, DrawsHaveTheDistributionOfTheModel) {
+    QuietContext context;
+    Options options = plain_options();
+    options.members = 3;
+    Model model = fit_rows(random_rows(25, 2), options, {}, context).model;
+    ASSERT_GT(model.members.size(), 1u);
+    std::vector<double> values;
+    for (const PlainRow& row : random_rows(4, 77))
+        for (const double x : features_of(row)) values.push_back(x);
+    Sampler sampler(model, values, context);
+    ASSERT_EQ(sampler.points(), 4u);
+    constexpr int draws = 20000;
+    std::vector<double> draw(4), mean(4), square(4);
+    for (uint64_t i = 0; i < draws; i++) {
+        sampler.draw(5, i, draw);
+        for (size_t p = 0; p < 4; p++) mean[p] += draw[p] / draws, square[p] += draw[p] * draw[p] / draws;
+    }
+    Predictor predictor(model);
+    for (size_t p = 0; p < 4; p++) {
+        const Normal at = predictor.latent(std::span(values).subspan(3 * p, 3));
+        EXPECT_NEAR(mean[p], at.mean, 4 * std::sqrt(at.variance / draws));
+        EXPECT_NEAR(square[p] - mean[p] * mean[p], at.variance, 0.06 * at.variance);
+    }
+    std::vector<double> again(4);
+    sampler.draw(5, draws - 1, again);
+    EXPECT_EQ(again, draw);
+    sampler.draw(6, draws - 1, again);
+    EXPECT_NE(again, draw);
+}
+
+} // namespace
+} // namespace btml::gp::test
