@@ -1,5 +1,5 @@
-#include "core/base/options_table.hpp"
 #include "caught.hpp"
+#include "core/base/options_table.hpp"
 
 #include <gtest/gtest.h>
 
