@@ -1,6 +1,6 @@
 #include "core/exemplar/process.hpp"
 
-#include "core/exemplar/cholesky.hpp"
+#include "core/algebra/cholesky.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -214,7 +214,7 @@ void ProcessObjective::refresh(ThreadTeam& team) {
                 matrix[j * size_ + first + c] =
                     to_exemplars[j * group_columns + c] + (j == first + c ? kernel_.noise : 0);
     }
-    const Cholesky factor(std::move(matrix), size_, team);
+    const algebra::Cholesky factor(std::move(matrix), size_, team);
     factor.invert(inverse.data(), team);
     for (size_t j = 0; j < size_; j++) {
         alpha_[j] = 0;
@@ -259,7 +259,7 @@ double ProcessObjective::log_determinant_of_precision() const {
     Buffer<double> matrix(context_.memory(), "covariances of exemplars", size_ * size_);
     for (size_t j = 0; j < size_; j++) std::copy_n(p_.data() + j * capacity_, size_, matrix.data() + j * size_);
     ThreadTeam alone(context_, 1);
-    return Cholesky(std::move(matrix), size_, alone).log_determinant();
+    return algebra::Cholesky(std::move(matrix), size_, alone).log_determinant();
 }
 
 double ProcessObjective::utility() const {

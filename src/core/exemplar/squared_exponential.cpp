@@ -1,8 +1,8 @@
 #include "core/exemplar/squared_exponential.hpp"
 
+#include "core/algebra/cholesky.hpp"
 #include "core/base/lbfgs.hpp"
 #include "core/base/rng.hpp"
-#include "core/exemplar/cholesky.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -46,10 +46,12 @@ class Likelihood {
         Buffer<double> matrix(memory, "covariances", count * count);
         std::copy(covariances_.begin(), covariances_.end(), matrix.begin());
         for (size_t i = 0; i < count; i++) matrix[i * count + i] += kernel.noise;
-        const Cholesky factor(std::move(matrix), count, team_);
+        const algebra::Cholesky factor(std::move(matrix), count, team_);
         Buffer<double> inverse(memory, "covariances", count * count);
         factor.invert(inverse.data(), team_);
-        const std::vector<double> solution = solve_targets(factor, count);
+        std::vector<double> solution(count);
+        for (size_t i = 0; i < count; i++) solution[i] = target(i) - kernel.mean;
+        factor.solve(solution.data(), team_);
         double quadratic = 0;
         for (size_t i = 0; i < count; i++) quadratic += solution[i] * (target(i) - kernel.mean);
         add_gradient(inverse.data(), solution, gradient);
@@ -77,14 +79,6 @@ class Likelihood {
                     covariances_[i * count + j] = kernel.covariance(sum);
                 }
         });
-    }
-
-    std::vector<double> solve_targets(const Cholesky& factor, size_t count) const {
-        std::vector<double> group(count * group_columns), solution(count);
-        for (size_t i = 0; i < count; i++) group[i * group_columns] = target(i) - kernel.mean;
-        factor.solve(group.data());
-        for (size_t i = 0; i < count; i++) solution[i] = group[i * group_columns];
-        return solution;
     }
 
     // −½ tr((αα' − K⁻¹) ∂K) for each parameter.
