@@ -42,7 +42,7 @@ ProcessObjective::ProcessObjective(const ObjectiveInput& input, RowWeights::Exem
     }
 }
 
-// A group of up to eight points, as find_distances wants them; what is left of the group repeats the last one.
+// A group of up to eight points, as find_covariances wants them; what is left of the group repeats the last one.
 void ProcessObjective::put_coordinates(const PointSet& points, size_t first, size_t count, double* to) const {
     for (size_t c = 0; c < group_columns; c++) {
         const std::span<const double> x = points.x(first + std::min(c, count - 1));
@@ -54,8 +54,7 @@ void ProcessObjective::put_coordinates(const PointSet& points, size_t first, siz
 }
 
 void ProcessObjective::covariances(const double* rows, size_t count, const double* points, double* to) const {
-    find_distances({rows, count, width_, points, to});
-    for (size_t i = 0; i < count * group_columns; i++) to[i] = kernel_.covariance(to[i]);
+    pairwise::find_covariances({rows, count, width_, points, kernel_.signal, to});
 }
 
 void ProcessObjective::load(const PointSet& candidates, ThreadTeam& team) {
