@@ -31,4 +31,13 @@ struct Covariances {
 };
 void find_covariances(const Covariances& covariances);
 
+// Computes to[f] = Σ weights[i * 8 + c] (rows[i * width + f] − points[f * 8 + c])² over i < count and c.
+struct WeightedSquares {
+    const double* rows;
+    size_t count, width;
+    const double *points, *weights;
+    double* to;
+};
+void sum_weighted_squares(const WeightedSquares& squares);
+
 } // namespace btml::pairwise

@@ -72,10 +72,26 @@ void find_covariances(const Covariances& d) {
     }
 }
 
+void sum_weighted_squares(const WeightedSquares& s) {
+    for (size_t f = 0; f < s.width; f++) {
+        Lanes point, sum{};
+        __builtin_memcpy(&point, s.points + f * group_points, sizeof(point));
+        for (size_t i = 0; i < s.count; i++) {
+            Lanes weight;
+            __builtin_memcpy(&weight, s.weights + i * group_points, sizeof(weight));
+            const Lanes difference = point - s.rows[i * s.width + f];
+            sum += weight * (difference * difference);
+        }
+        s.to[f] = 0;
+        for (size_t c = 0; c < group_points; c++) s.to[f] += sum[c];
+    }
+}
+
 } // namespace BTML_LEVEL
 
 BTML_DISPATCH(void, sum_squares, (const TileSums& sums), (sums));
 BTML_DISPATCH(void, sum_absolutes, (const TileSums& sums), (sums));
+BTML_DISPATCH(void, sum_weighted_squares, (const WeightedSquares& squares), (squares));
 BTML_DISPATCH(void, find_covariances, (const Covariances& covariances), (covariances));
 
 } // namespace btml::pairwise
