@@ -7,13 +7,16 @@
 #
 # PG_CONFIG=/path/to/pg_config chooses the server; WERROR=1 turns warnings into errors; WITH_CUDA=1 builds and installs
 # btml_cuda.so as well, which takes NVIDIA's compiler (NVCC=/path/to/nvcc); WITH_FFTW=0 builds without FFTW, whose licence
-# is the GPL, and with the slower transforms that Eigen ships; EIGEN_CFLAGS, FFTW_CFLAGS say where the two are installed.
+# is the GPL, and with the slower transforms that Eigen ships; EIGEN_CFLAGS, FFTW_CFLAGS and FFTW_LIBS say where the two
+# are installed.
 
 EXTENSION = btml
 MODULE_big = btml
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" btml.control)
 
-core_sources := $(sort $(wildcard src/core/*/*.cpp src/core/*/*/*.cpp))
+WITH_FFTW ?= 1
+core_sources := $(filter-out %$(if $(filter 0,$(WITH_FFTW)),_fftw,_kissfft).cpp,\
+    $(sort $(wildcard src/core/*/*.cpp src/core/*/*/*.cpp)))
 pg_sources := $(sort $(wildcard src/pg/*.cpp src/pg/bridge/*.cpp))
 install_parts := $(sort $(wildcard sql/install/[0-9]*.sql))
 
@@ -41,13 +44,16 @@ warnings = -Wall -Wextra -Wno-missing-format-attribute $(if $(filter 1,$(WERROR)
 PG_CXXFLAGS = -std=c++20 -fno-math-errno -ffp-contract=off -pthread -fvisibility-inlines-hidden $(warnings)
 # libstdc++ by name, because PGXS links with the C compiler. The version script alone decides what is exported: hiding
 # symbols in src/pg by a flag would hide the entry points as well on PostgreSQL 15 and older.
-SHLIB_LINK = -Wl,--version-script=src/btml.map -lstdc++ -pthread -ldl
+SHLIB_LINK = -Wl,--version-script=src/btml.map $(if $(filter-out 0,$(WITH_FFTW)),$(FFTW_LIBS)) -lstdc++ -pthread -ldl
 # Where the libraries' headers are: -isystem, since they are not written for the warnings asked of ours.
-WITH_FFTW ?= 1
 system_headers = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I $(1) 2>/dev/null || echo $(2)))
 EIGEN_CFLAGS ?= $(call system_headers,eigen3,-I/usr/include/eigen3)
 FFTW_CFLAGS ?= $(call system_headers,fftw3)
 library_flags := $(EIGEN_CFLAGS) $(if $(filter-out 0,$(WITH_FFTW)),$(FFTW_CFLAGS))
+# A static FFTW, where there is one, has its allocator replaced: src/core/relational/fourier_fftw.cpp says why.
+fftw_archive := $(filter /%,$(shell $(CXX) -print-file-name=libfftw3.a))
+fftw_wrap = -Wl,--wrap=fftw_kernel_malloc,--wrap=fftw_kernel_free
+FFTW_LIBS ?= $(if $(fftw_archive),$(fftw_wrap) $(fftw_archive),-lfftw3) -lm
 # PGXS does not pass C++ flags to the rule for JIT bitcode.
 override with_llvm = no
 

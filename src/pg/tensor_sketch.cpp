@@ -128,9 +128,10 @@ BTML_FUNCTION(btml_sketch_norm) {
     BackendContext context("sketch_norm", request.verify);
     ValueJoin values = load_values(request, context);
     const int tables = values.join.relations();
-    const uint64_t size = request.sketch_size ? static_cast<uint64_t>(*request.sketch_size)
-                                              : sketch_size(request.epsilon, request.delta, tables);
-    // What the given size promises by Chebyshev's inequality.
+    const uint64_t size =
+        TensorSketch::fast_size(request.sketch_size ? static_cast<uint64_t>(*request.sketch_size)
+                                                    : sketch_size(request.epsilon, request.delta, tables));
+    // What the size promises by Chebyshev's inequality.
     const double epsilon =
         request.sketch_size ? sketch_relative_sd(size, tables) / std::sqrt(request.delta) : request.epsilon;
     double norm;

@@ -1,48 +1,44 @@
-// Discrete Fourier transforms of real vectors of any size, as convolutions with a chirp (Bluestein 1970). A library's
-// would be several times as fast; but FFTW ends the process where it is refused memory, and its last digits depend on
-// the processor.
+// Discrete Fourier transforms of real vectors, by FFTW or, in a build without it, by the kissfft that Eigen ships. Any
+// size is possible, but only sizes without a prime factor over 5 are fast, and only these ask for no memory in run().
+// The results are the same bytes on every processor: FFTW plans without measuring and without vector instructions.
 #pragma once
 
 #include "core/base/buffer.hpp"
 
-#include <cstdint>
+#include <complex>
+#include <memory>
 
 namespace btml::relational {
 
+// The least size from `size` on that has no prime factor over 5. size ≥ 1; at most 2^62.
+uint64_t smooth_size(uint64_t size);
+
+// A transform and its input and output. Of one thread at a time; different transforms may run side by side.
 class FourierTransform {
   public:
-    struct Complex {
-        double re, im;
-    };
+    using Complex = std::complex<double>;
 
-    // 1 ≤ size < 2^31.
+    // 1 ≤ size < 2^31. Errors: memory_limit, std::bad_alloc.
     FourierTransform(uint32_t size, MemoryBudget& memory);
+    FourierTransform(FourierTransform&&) noexcept;
+    ~FourierTransform();
 
-    uint32_t size() const { return size_; }
+    uint32_t size() const { return static_cast<uint32_t>(input_.size()); }
+    double* input() { return input_.data(); }
+    const Complex* output() const { return output_.data(); }
+    // output F_w = Σ_j x_j·exp(−2πi·jw/size) for 0 ≤ w ≤ size/2 of `size` numbers x, which it leaves as they are.
+    void run();
 
-    // `size` real numbers and their transform F_w = Σ_j x_j·exp(−2πi·jw/size) for 0 ≤ w ≤ size/2. Of one thread.
-    class Workspace {
-      public:
-        explicit Workspace(const FourierTransform& transform);
-        double* input() { return input_.data(); }
-        const Complex* output() const { return output_.data(); }
-
-      private:
-        friend FourierTransform;
-        Buffer<double> input_;
-        Buffer<Complex> output_; // as long as the convolution
-    };
-    void run(Workspace& workspace) const;
+    // Bytes that one takes at most, while it is made.
+    static uint64_t bytes(uint64_t size);
 
   private:
-    void forward(Complex* values) const;
-    void backward(Complex* values) const;
+    struct Plan;
 
-    uint32_t size_;
-    size_t length_;          // of the convolution: a power of two, at least 2·size − 1
-    Buffer<Complex> roots_;  // exp(−2πi·j/length) for j < length/2
-    Buffer<Complex> chirp_;  // exp(−πi·j²/size) for j < size
-    Buffer<Complex> filter_; // the transform of the chirp's conjugate, over length, in the order of forward()
+    Buffer<double> input_;
+    Buffer<Complex> output_;
+    Reservation plan_bytes_;
+    std::unique_ptr<Plan> plan_;
 };
 
 } // namespace btml::relational

@@ -12,13 +12,13 @@ TransformedGroups::TransformedGroups(const HashedRows& hashed, uint64_t min_rows
     }
 }
 
-void store(const FourierTransform::Workspace& workspace, const Frequencies& frequencies, Spectrum::Value* spectrum) {
-    const FourierTransform::Complex* const output = workspace.output();
+void store(const FourierTransform& fourier, const Frequencies& frequencies, Spectrum::Value* spectrum) {
+    const FourierTransform::Complex* const output = fourier.output();
     std::fill(spectrum, spectrum + frequencies.blocks(), Spectrum::zero());
     for (uint64_t w = 0; w < frequencies.count(); w++) {
         Spectrum::Value& block = spectrum[w / Spectrum::width];
-        block.re[w % Spectrum::width] = output[w].re;
-        block.im[w % Spectrum::width] = output[w].im;
+        block.re[w % Spectrum::width] = output[w].real();
+        block.im[w % Spectrum::width] = output[w].imag();
     }
 }
 

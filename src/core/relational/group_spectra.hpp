@@ -22,14 +22,13 @@ struct TransformedGroups {
 using GroupSpectra = Buffer<Spectrum::Value>;
 
 // The output of a transform in blocks, zeros after the last frequency.
-void store(const FourierTransform::Workspace& workspace, const Frequencies& frequencies, Spectrum::Value* spectrum);
+void store(const FourierTransform& fourier, const Frequencies& frequencies, Spectrum::Value* spectrum);
 
 // The transform of one group with the factors phi(row), into `spectrum`, one value for each block of frequencies.
 template <class Phi>
 void transform_group(const HashedRows& hashed, uint64_t group, const Frequencies& frequencies,
-                     const FourierTransform& fourier, FourierTransform::Workspace& workspace, Phi&& phi,
-                     Spectrum::Value* spectrum, RunContext& context) {
-    double* const buckets = workspace.input();
+                     FourierTransform& fourier, Phi&& phi, Spectrum::Value* spectrum, RunContext& context) {
+    double* const buckets = fourier.input();
     std::fill(buckets, buckets + fourier.size(), 0.0);
     const RowGroups& groups = hashed.groups();
     RowBlocks blocks(context, "transforming rows", 0);
@@ -39,8 +38,8 @@ void transform_group(const HashedRows& hashed, uint64_t group, const Frequencies
             buckets[hashed.bucket(i)] += hashed.is_negative(i) ? -factor : factor;
         }
     });
-    fourier.run(workspace);
-    store(workspace, frequencies, spectrum);
+    fourier.run();
+    store(fourier, frequencies, spectrum);
 }
 
 } // namespace btml::relational

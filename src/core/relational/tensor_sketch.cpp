@@ -12,7 +12,7 @@ constexpr double seconds_per_row = 2e-8;     // for a row and a block of frequen
 constexpr double seconds_per_message = 8e-9; // the same for each neighbour of the row's table
 constexpr double seconds_per_bucket = 6e-9;  // of a fast Fourier transform, for each of log2(k) steps
 
-constexpr uint32_t longest_transform = 1 << 18;
+constexpr uint32_t longest_transform = 1 << 20;
 
 std::vector<HashedRows> hash_tables(const Join& join, uint32_t size, uint64_t seed, RunContext& context) {
     std::vector<HashedRows> tables;
@@ -38,6 +38,10 @@ uint32_t TensorSketch::checked_size(uint64_t size) {
     return static_cast<uint32_t>(size);
 }
 
+uint64_t TensorSketch::fast_size(uint64_t size) {
+    return size > longest_transform ? size : smooth_size(size);
+}
+
 TensorSketch::TensorSketch(const Join& join, uint64_t size, uint64_t seed, RunContext& context)
     : size_(checked_size(size)),
       context_(context),
@@ -58,8 +62,9 @@ uint64_t TensorSketch::groups_of(uint64_t min_rows) const {
 // A transform costs about as much as adding up 6·log2(k) rows at every frequency; half of the memory is for others. A
 // transform cannot be interrupted, and a very long one would take too long.
 uint64_t TensorSketch::min_rows(size_t terms) const {
-    if (size_ > longest_transform) return std::numeric_limits<uint64_t>::max();
     const uint64_t available = context_.memory().left() / 2;
+    if (size_ > longest_transform || FourierTransform::bytes(size_) > available)
+        return std::numeric_limits<uint64_t>::max();
     const double bytes = static_cast<double>(terms) * static_cast<double>(frequencies_.blocks() * sizeof(Block));
     uint64_t least = 6 * static_cast<uint64_t>(std::bit_width(size_));
     while (static_cast<double>(groups_of(least)) * bytes > static_cast<double>(available)) least *= 2;
@@ -75,6 +80,16 @@ TensorSketch::Transforms TensorSketch::choose_groups(size_t terms) {
         for (const TransformedGroups& chosen : transforms.groups)
             transforms.spectra[q].emplace_back(context_.memory(), what, chosen.groups.size() * frequencies_.blocks());
     }
+    return transforms;
+}
+
+std::vector<FourierTransform> TensorSketch::one_for_each_thread() {
+    std::vector<FourierTransform> transforms;
+    do {
+        transforms.emplace_back(size_, context_.memory());
+        context_.poll();
+    } while (static_cast<int>(transforms.size()) < team_.size() &&
+             2 * FourierTransform::bytes(size_) < context_.memory().left());
     return transforms;
 }
 

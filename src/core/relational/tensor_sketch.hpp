@@ -44,7 +44,10 @@ class TensorSketch {
     // The size as it is. Errors: internal for 0; limit_exceeded over 2^31 − 1.
     static uint32_t checked_size(uint64_t size);
 
-    // Hashes the rows. size: k, see checked_size.
+    // The least size from `size` on that transforms are fast for, where there are any.
+    static uint64_t fast_size(uint64_t size);
+
+    // Hashes the rows. size: k, see checked_size; fast_size() of it takes less time.
     TensorSketch(const Join& join, uint64_t size, uint64_t seed, RunContext& context);
 
     // Groups of rows whose transforms replace their rows, for a vector of so many terms.
@@ -99,6 +102,8 @@ class TensorSketch {
 
     // The groups to transform, with room for their transforms.
     Transforms choose_groups(size_t terms);
+    // A transform for each thread, fewer where they would take more than half of the memory that is left.
+    std::vector<FourierTransform> one_for_each_thread();
     template <class Vector>
     Transforms transform_groups(const Vector& vector);
     // add(query, coefficient) for the query of each term.
@@ -128,20 +133,18 @@ template <class Vector>
 TensorSketch::Transforms TensorSketch::transform_groups(const Vector& vector) {
     Transforms transforms = choose_groups(vector.terms());
     if (transforms.empty()) return transforms;
-    const FourierTransform fourier(size_, context_.memory());
-    std::vector<FourierTransform::Workspace> workspaces;
-    for (int i = 0; i < team_.size(); i++) workspaces.emplace_back(fourier);
-    WorkerContexts contexts(context_, team_.size(), 0, what);
+    std::vector<FourierTransform> fourier = one_for_each_thread();
+    ThreadTeam team(context_, static_cast<int>(fourier.size()));
+    WorkerContexts contexts(context_, team.size(), 0, what);
     for (size_t q = 0; q < vector.terms(); q++)
         for (size_t t = 0; t < tables_.size(); t++) {
             const Buffer<uint32_t>& groups = transforms.groups[t].groups;
             GroupSpectra& spectra = transforms.spectra[q][t];
             vector.visit(q, static_cast<int>(t), [&](auto&& phi) {
-                team_.for_each(groups.size(), [&](size_t number, int worker) {
+                team.for_each(groups.size(), [&](size_t number, int worker) {
                     contexts.run(worker, [&](RunContext& context) {
-                        transform_group(tables_[t], groups[number], frequencies_, fourier,
-                                        workspaces[static_cast<size_t>(worker)], phi,
-                                        spectra.data() + number * frequencies_.blocks(), context);
+                        transform_group(tables_[t], groups[number], frequencies_, fourier[static_cast<size_t>(worker)],
+                                        phi, spectra.data() + number * frequencies_.blocks(), context);
                     });
                 });
             });

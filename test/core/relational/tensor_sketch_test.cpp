@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include <complex>
 #include <map>
 
 namespace btml::relational {
@@ -302,26 +301,6 @@ TEST(TensorSketch, CanBeCancelledAnywhere) {
         EXPECT_EQ(context.memory().used(), 0U);
     }
     EXPECT_GT(cancelled, 10);
-}
-
-TEST(FourierTransform, EqualsItsDefinition) {
-    for (uint32_t size : {1U, 2U, 3U, 8U, 97U, 100U, 129U}) {
-        MemoryBudget memory(1 << 30);
-        const FourierTransform transform(size, memory);
-        for (int run = 0; run < 2; run++) {
-            FourierTransform::Workspace workspace(transform);
-            std::vector<double> numbers;
-            for (uint32_t j = 0; j < size; j++) numbers.push_back(random_unit(1, static_cast<uint64_t>(run), j));
-            std::copy(numbers.begin(), numbers.end(), workspace.input());
-            transform.run(workspace);
-            for (uint32_t w = 0; w <= size / 2; w++) {
-                std::complex<double> sum;
-                for (uint32_t j = 0; j < size; j++) sum += std::polar(numbers[j], -2 * std::numbers::pi * j * w / size);
-                EXPECT_NEAR(workspace.output()[w].re, sum.real(), 1e-12 * size);
-                EXPECT_NEAR(workspace.output()[w].im, sum.imag(), 1e-12 * size);
-            }
-        }
-    }
 }
 
 } // namespace

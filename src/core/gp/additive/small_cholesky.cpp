@@ -1,7 +1,5 @@
 #include "core/gp/additive/small_cholesky.hpp"
 
-#include "core/base/eigen.hpp"
-
 #include <cmath>
 #include <limits>
 
@@ -11,33 +9,39 @@ namespace btml::gp {
 static constexpr double min_pivot = 1e-13;
 
 SmallCholesky::SmallCholesky(std::vector<double> matrix, size_t size) : factor_(std::move(matrix)), size_(size) {
-    const auto index = [](size_t i) { return static_cast<Eigen::Index>(i); };
-    Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> factor(factor_.data(),
-                                                                                              index(size), index(size));
-    for (Eigen::Index j = 0; j < factor.rows(); j++) {
-        const auto before = factor.row(j).head(j);
-        const double pivot = factor(j, j) - before.squaredNorm();
-        const bool depends = !(pivot > min_pivot * factor(j, j));
-        factor(j, j) = depends ? std::numeric_limits<double>::infinity() : std::sqrt(pivot);
-        for (Eigen::Index i = j + 1; i < factor.rows(); i++)
-            factor(i, j) = (factor(i, j) - factor.row(i).head(j).dot(before)) / factor(j, j);
+    for (size_t j = 0; j < size; j++) {
+        const double* const above = factor_.data() + j * size;
+        const double diagonal = above[j];
+        double pivot = diagonal;
+        for (size_t k = 0; k < j; k++) pivot -= above[k] * above[k];
+        const bool depends = !(pivot > min_pivot * diagonal);
+        const double root = depends ? std::numeric_limits<double>::infinity() : std::sqrt(pivot);
+        factor_[j * size + j] = root;
+        for (size_t i = j + 1; i < size; i++) {
+            double* const row = factor_.data() + i * size;
+            double value = row[j];
+            for (size_t k = 0; k < j; k++) value -= row[k] * above[k];
+            row[j] = value / root;
+        }
     }
 }
 
-algebra::Block SmallCholesky::block() const {
-    return {const_cast<double*>(factor_.data()), size_, size_, size_};
-}
-
-static algebra::Block block_of(std::vector<ColumnValues>& x) {
-    return {x.data()->data(), x.size(), Columns::count, Columns::count};
-}
-
 void SmallCholesky::solve_lower(std::vector<ColumnValues>& x) const {
-    algebra::solve_lower(block(), block_of(x));
+    for (size_t i = 0; i < size_; i++)
+        for (size_t column = 0; column < Columns::count; column++) {
+            double value = x[i][column];
+            for (size_t k = 0; k < i; k++) value -= factor_[i * size_ + k] * x[k][column];
+            x[i][column] = value / factor_[i * size_ + i];
+        }
 }
 
 void SmallCholesky::solve_upper(std::vector<ColumnValues>& x) const {
-    algebra::solve_upper(block(), block_of(x));
+    for (size_t i = size_; i-- > 0;)
+        for (size_t column = 0; column < Columns::count; column++) {
+            const double value = x[i][column] / factor_[i * size_ + i];
+            x[i][column] = value;
+            for (size_t k = 0; k < i; k++) x[k][column] -= factor_[i * size_ + k] * value;
+        }
 }
 
 } // namespace btml::gp

@@ -1,7 +1,6 @@
 // Holds the Cholesky factor of a small symmetric matrix, and solves for sixteen right-hand sides at once.
 #pragma once
 
-#include "core/algebra/blocks.hpp"
 #include "core/gp/additive/columns.hpp"
 
 #include <vector>
@@ -10,9 +9,8 @@ namespace btml::gp {
 
 class SmallCholesky {
   public:
-    // Factors size × size numbers, at most eigen_block of them to a side, row by row, of which it reads the lower
-    // triangle. The matrix may be singular: a row that depends on those above gets an infinite pivot, so that its part
-    // of every solution is 0.
+    // Factors size × size numbers, row by row, of which it reads the lower triangle. The matrix may be singular: a row
+    // that depends on those above gets an infinite pivot, so that its part of every solution is 0.
     SmallCholesky(std::vector<double> matrix, size_t size);
 
     size_t size() const noexcept { return size_; }
@@ -21,8 +19,6 @@ class SmallCholesky {
     void solve_upper(std::vector<ColumnValues>& x) const;
 
   private:
-    algebra::Block block() const;
-
     std::vector<double> factor_;
     size_t size_;
 };
