@@ -4,6 +4,7 @@
 #   make installcheck        regression tests against a running server
 #   make test | demo | bench set everything up by themselves, in a private throw-away cluster
 #   make format              clang-format over the sources
+#   make docs                the documentation's tables of options, from those of the core
 #
 # PG_CONFIG=/path/to/pg_config chooses the server; WERROR=1 turns warnings into errors; WITH_CUDA=1 builds and installs
 # btml_cuda.so as well, which takes NVIDIA's compiler (NVCC=/path/to/nvcc); WITH_FFTW=0 builds without FFTW, whose licence
@@ -122,6 +123,14 @@ guard_test: build/guard_test.so
 build/guard_test.so: test/modules/guard/guard_test.cpp $(addprefix $(objdir)/,pg/bridge/guard.o core/base/error.o)
 	$(CXX) $(CXXFLAGS) $(pg_flags) -shared $^ $(SHLIB_LINK) -o $@
 
+# What the documentation and the checks know of options comes from the tables in the core.
+core_objects = $(patsubst src/%.cpp,$(objdir)/%.o,$(core_sources))
+option_tables: build/option_tables
+build/option_tables: test/options/option_tables.cpp $(core_objects)
+	$(CXX) $(CXXFLAGS) $(core_flags) $^ $(if $(filter-out 0,$(WITH_FFTW)),$(FFTW_LIBS)) -pthread -ldl -o $@
+docs: build/option_tables
+	@for page in contrib_docs/*.md; do $< page $$page > build/page.md && cp build/page.md $$page || exit 1; done
+
 $(DATA_built): $(install_parts) Makefile
 	{ printf '%s\n' '\echo Use "CREATE EXTENSION $(EXTENSION)" to load this file. \quit'; cat /dev/null $(install_parts); } > $@
 
@@ -146,4 +155,4 @@ print-library-flags:
 print-sources:
 	@printf '%s\n' $(core_sources) $(pg_sources)
 
-.PHONY: test demo bench format print-library-flags print-sources guard_test install-cuda uninstall-cuda force
+.PHONY: test demo bench format print-library-flags print-sources guard_test option_tables docs install-cuda uninstall-cuda force

@@ -1,8 +1,8 @@
 // btml.approx_sum: the sum of a column from a sample of its table's pages.
 #include "core/monte_carlo/approx_sum.hpp"
-#include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/estimate.hpp"
+#include "pg/options.hpp"
 #include "pg/page_sample.hpp"
 
 namespace btml::pg {
@@ -10,15 +10,6 @@ namespace btml::pg {
 namespace {
 
 using monte_carlo::PageEstimate;
-
-double read_fraction(const Arguments& arguments, int position, const char* name) {
-    const double value = arguments.number(position, name);
-    if (!(value > 0 && value < 1))
-        throw Error(ErrorCode::invalid_argument,
-                    format("invalid value for option \"%s\": %s", name, shortest(value).c_str()), "",
-                    "Valid values are greater than 0 and less than 1.");
-    return value;
-}
 
 NumberKind check_column(const Source& source) {
     if (source.columns().size() != 1)
@@ -52,14 +43,14 @@ class ExactSum : public RowSink {
 };
 
 // Nothing where all rows must be read.
-std::optional<Estimate> by_sampling(const Source& source, const monte_carlo::PageSampling& options, uint64_t seed,
-                                    uint64_t& rows, RunContext& context) {
+std::optional<Estimate> by_sampling(const Source& source, const monte_carlo::PageSampling& options, uint64_t& rows,
+                                    RunContext& context) {
     const std::optional<PageSample> sample = PageSample::of(source);
     if (!sample || sample->pages() < monte_carlo::min_pages) return std::nullopt;
     const double largest = sample->largest_known();
     double fraction = monte_carlo::first_fraction(sample->pages(), options);
     while (fraction < 0.5 + 1e-9) {
-        const Buffer<double> totals = sample->totals(fraction, seed, rows, context);
+        const Buffer<double> totals = sample->totals(fraction, options.seed, rows, context);
         const PageEstimate estimate = monte_carlo::estimate_sum(totals.span(), sample->pages(), largest, options);
         if (estimate.precise) {
             const double half = monte_carlo::half_width(estimate, options);
@@ -75,17 +66,15 @@ std::optional<Estimate> by_sampling(const Source& source, const monte_carlo::Pag
 
 // btml.approx_sum(source text, epsilon float8, confidence float8, seed bigint) → btml.estimate
 BTML_FUNCTION(btml_approx_sum) {
-    const Arguments arguments(fcinfo);
-    const std::string text = arguments.string(0, "source");
-    const monte_carlo::PageSampling options{read_fraction(arguments, 1, "epsilon"),
-                                            read_fraction(arguments, 2, "confidence")};
-    const auto seed = static_cast<uint64_t>(arguments.bigint(3, "seed"));
+    const NamedArguments arguments(fcinfo);
+    const std::string text = arguments.string("source");
+    monte_carlo::PageSampling options;
+    read_options(arguments, monte_carlo::page_sampling_table, options);
     BackendContext context("approx_sum");
     const Source source = Source::of_rows(text);
     const NumberKind kind = check_column(source);
     uint64_t rows = 0;
-    if (const auto estimate = by_sampling(source, options, seed, rows, context))
-        return estimate_datum(fcinfo, *estimate);
+    if (const auto estimate = by_sampling(source, options, rows, context)) return estimate_datum(fcinfo, *estimate);
     ExactSum exact(kind);
     rows += source.read_rows(exact, "summing all rows", context);
     if (!std::isfinite(exact.sum())) throw Error(ErrorCode::out_of_range, "the sum is out of the range of numbers");

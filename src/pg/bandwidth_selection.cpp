@@ -1,10 +1,9 @@
 // btml.select_bandwidth: the bandwidth with the least cross-validation score.
-#include "core/monte_carlo/bandwidth_selection.hpp"
+#include "core/monte_carlo/score_options.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/kernel_options.hpp"
-#include "pg/option_values.hpp"
-#include "pg/score_options.hpp"
+#include "pg/options.hpp"
+#include "pg/score_rows.hpp"
 
 namespace btml::pg {
 
@@ -12,32 +11,21 @@ using monte_carlo::ScoreKind;
 
 namespace {
 
-struct SelectionRequest {
+struct SelectionRequest : monte_carlo::ScoreRequest {
     std::string source;
-    ScoreKind kind;
     std::optional<std::string> target;
-    monte_carlo::SelectionOptions options;
-    bool scaled;
 };
 
-SelectionRequest read_request(const Arguments& arguments) {
-    static const std::vector<std::string> kinds = {"kde", "kr", "kcde", "likelihood"};
-    SelectionRequest request;
-    request.source = arguments.string(0, "source");
-    request.kind = static_cast<ScoreKind>(choice(arguments.string(1, "score"), "score", kinds));
-    if (!arguments.is_null(2)) request.target = arguments.column(2, "target");
-    const char* const kind = kinds[static_cast<size_t>(request.kind)].c_str();
+SelectionRequest read_request(const NamedArguments& arguments) {
+    SelectionRequest request{{}, arguments.string("source"), arguments.optional_column("target")};
+    read_options<monte_carlo::ScoreRequest>(arguments, monte_carlo::score_options_table, request);
+    const char* const kind = name_of(request.kind);
     if (has_target(request.kind) && !request.target)
         throw Error(ErrorCode::invalid_argument, format("score \"%s\" needs a target", kind), "",
                     "Give the column's name as \"target\".");
     if (!has_target(request.kind) && request.target)
         throw Error(ErrorCode::invalid_argument, format("score \"%s\" has no target", kind), "",
                     "For the density of points and target together, leave \"target\" out.");
-    if (!arguments.is_null(3)) request.options.lower = read_bandwidth(arguments, 3, "lower");
-    if (!arguments.is_null(4)) request.options.upper = read_bandwidth(arguments, 4, "upper");
-    request.options.steps = read_count(arguments, 5, "steps", 2, 1000);
-    request.options.score = read_score_options(arguments, 6);
-    request.scaled = read_scale(arguments, 13) == kernel::Scale::sd;
     return request;
 }
 
@@ -70,13 +58,13 @@ void report_ends(const std::vector<monte_carlo::ScoredBandwidth>& curve, ScoreKi
 // btml.select_bandwidth(source text, score text, target name, lower float8, upper float8, steps int, … as kde_score)
 //     → table(bandwidth float8, target_bandwidth float8, score float8, std_error float8, best boolean)
 BTML_FUNCTION(btml_select_bandwidth) {
-    const SelectionRequest request = read_request(Arguments(fcinfo));
+    const SelectionRequest request = read_request(NamedArguments(fcinfo));
     ResultRows rows(fcinfo);
     BackendContext context("select_bandwidth");
     monte_carlo::ScoreRows points = read_score_rows(request.source, request.target, request.scaled, context);
     ThreadTeam team(context);
     const std::vector<monte_carlo::ScoredBandwidth> curve =
-        monte_carlo::select_bandwidth(std::move(points), request.kind, request.options, team, context);
+        monte_carlo::select_bandwidth(std::move(points), request.kind, request.selection, team, context);
     for (const monte_carlo::ScoredBandwidth& row : curve) {
         rows.add_number(row.bandwidths.x);
         if (request.kind == ScoreKind::kcde)

@@ -1,18 +1,41 @@
 // SQL functions of boosted trees: btml.boost_fit, btml.tree_fit, and what looks into a model.
 #include "core/boosting/booster.hpp"
+#include "core/boosting/strategy.hpp"
 #include "core/boosting/to_sql.hpp"
 #include "core/relational/join_rows.hpp"
-#include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/fit_options.hpp"
 #include "pg/model.hpp"
+#include "pg/options.hpp"
+#include "pg/training_join.hpp"
 
 namespace btml::pg {
 
 using namespace boosting;
 
 namespace {
+
+struct FitRequest : TrainingRequest {
+    Options options; // validated
+};
+
+[[noreturn]] void only_with_sketch(const char* option) {
+    throw Error(ErrorCode::invalid_argument, format("%s needs residuals => 'sketch'", option),
+                "With exact residuals there is no sketch.");
+}
+
+// `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
+FitRequest read_request(const NamedArguments& arguments, const Options& defaults) {
+    FitRequest request{read_training_request(arguments), defaults};
+    read_options(arguments, options_table, request.options);
+    const Options& options = request.options;
+    if (options.sketch_size > 0 && !options.sketch_residuals) only_with_sketch("sketch_size");
+    if (options.verify && !options.sketch_residuals) only_with_sketch("verify");
+    if (options.early_stopping > 0 && !request.holdout)
+        throw Error(ErrorCode::invalid_argument, "early_stopping needs a holdout", "",
+                    "Name a boolean column in holdout.");
+    return request;
+}
 
 // Above a minute of sketching the way out is named before it starts.
 void warn_of_long_sketches(const relational::Join& join, const Options& options, RunContext& context) {
@@ -59,7 +82,7 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
     TrainingJoin training = read_training_join(request, context);
     const auto join_start = std::chrono::steady_clock::now();
     relational::Join& join = training.join;
-    const StrategyChoice choice = choose_strategy(join, request.options, request.strategy, context);
+    const StrategyChoice choice = choose_strategy(join, request.options, context);
     double joining = 0;
     const auto fit_join = [&] {
         if (choice.strategy == Strategy::factorize) {
@@ -90,14 +113,14 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
 
 // btml.boost_fit(source, target, trees, learning_rate, …) → model
 BTML_FUNCTION(btml_boost_fit) {
-    const FitRequest request = read_boost_request(Arguments(fcinfo));
+    const FitRequest request = read_request(NamedArguments(fcinfo), boost_fit_defaults());
     BackendContext context("boost_fit", request.verbose);
     return model_datum(fit_over_source(request, context), context);
 }
 
 // btml.tree_fit(source, target, max_leaves, …) → model
 BTML_FUNCTION(btml_tree_fit) {
-    const FitRequest request = read_tree_request(Arguments(fcinfo));
+    const FitRequest request = read_request(NamedArguments(fcinfo), tree_fit_defaults());
     BackendContext context("tree_fit", request.verbose);
     return model_datum(fit_over_source(request, context), context);
 }

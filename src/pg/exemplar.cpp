@@ -47,7 +47,7 @@ class ExemplarSource {
             if (!take(point)) throw EnoughRows{};
         };
         try {
-            if (request_.scan_order == ScanOrder::random_blocks)
+            if (request_.options.scan_order == exemplar::ScanOrder::random_blocks)
                 points_.read_blocks(take_row, request_.options.seed, context);
             else
                 points_.read(take_row, context);
@@ -113,7 +113,7 @@ Datum numbers_datum(const std::vector<double>& numbers) {
 
 // btml.exemplars(source, k, objective, …) → table(slot, id, x, members, mean_dissimilarity, utility, utility_std_error)
 BTML_FUNCTION(btml_exemplars) {
-    const ExemplarRequest request = read_exemplar_request(Arguments(fcinfo));
+    const ExemplarRequest request = read_exemplar_request(NamedArguments(fcinfo));
     ResultRows rows(fcinfo);
     BackendContext context("exemplars", request.verbose);
     const Selection selection = select(request, context);

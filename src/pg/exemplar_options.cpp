@@ -1,7 +1,7 @@
 #include "pg/exemplar_options.hpp"
 
 #include "core/base/number.hpp"
-#include "pg/option_values.hpp"
+#include "pg/options.hpp"
 
 extern "C" {
 #include "utils/fmgroids.h"
@@ -67,8 +67,8 @@ void read_phantom(const std::string& value, Options& options) {
     options.phantom = static_cast<PhantomKind>(found - names.begin());
 }
 
-std::vector<double> read_length_scales(const Arguments& arguments, int i) {
-    std::vector<double> lengths = arguments.numbers(i, "length_scales");
+std::vector<double> read_length_scales(const NamedArguments& arguments) {
+    std::vector<double> lengths = arguments.numbers("length_scales");
     for (const double length : lengths)
         if (is_null(length)) throw Error(ErrorCode::null_value, "argument \"length_scales\" must not contain NULL");
     return lengths;
@@ -89,30 +89,16 @@ void check_target(const ExemplarRequest& request) {
 
 } // namespace
 
-ExemplarRequest read_exemplar_request(const Arguments& arguments) {
+ExemplarRequest read_exemplar_request(const NamedArguments& arguments) {
     ExemplarRequest request;
     Options& options = request.options;
-    request.source = arguments.string(0, "source");
-    options.exemplars = arguments.integer(1, "k");
-    options.objective = static_cast<ObjectiveKind>(
-        choice(arguments.string(2, "objective"), "objective", {"clustering", "information", "variance", "prediction"}));
-    if (!arguments.is_null(3)) request.target = arguments.column(3, "target");
-    read_dissimilarity(arguments.string(4, "dissimilarity"), request);
-    if (!arguments.is_null(5)) options.validation = arguments.integer(5, "validation");
-    options.passes = arguments.integer(6, "passes");
-    if (!arguments.is_null(7)) options.max_candidates = arguments.bigint(7, "max_candidates");
-    options.eta = arguments.number(8, "eta");
-    read_phantom(arguments.string(9, "phantom"), options);
-    options.batch = arguments.integer(10, "batch");
-    options.racing = arguments.boolean(11, "racing");
-    options.confidence = arguments.number(12, "confidence");
-    request.scan_order =
-        static_cast<ScanOrder>(choice(arguments.string(13, "scan_order"), "scan_order", {"physical", "random_blocks"}));
-    if (!arguments.is_null(14)) options.length_scales = read_length_scales(arguments, 14);
-    if (!arguments.is_null(15)) options.signal = arguments.number(15, "signal");
-    if (!arguments.is_null(16)) options.noise = arguments.number(16, "noise");
-    options.seed = static_cast<uint64_t>(arguments.bigint(17, "seed"));
-    request.verbose = arguments.boolean(18, "verbose");
+    request.source = arguments.string("source");
+    read_options(arguments, exemplar::options_table, options);
+    request.target = arguments.optional_column("target");
+    read_dissimilarity(arguments.string("dissimilarity"), request);
+    read_phantom(arguments.string("phantom"), options);
+    if (!arguments.is_null("length_scales")) options.length_scales = read_length_scales(arguments);
+    request.verbose = arguments.boolean("verbose");
     options.validate();
     check_target(request);
     return request;

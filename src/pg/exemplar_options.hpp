@@ -6,19 +6,16 @@
 
 namespace btml::pg {
 
-enum class ScanOrder { physical, random_blocks };
-
 struct ExemplarRequest {
     std::string source;
     std::optional<std::string> target;
     exemplar::Options options; // validated
     std::string function;      // with Metric::function: its signature
-    ScanOrder scan_order = ScanOrder::physical;
     bool verbose = false;
 };
 
 // Errors: null_value, invalid_argument naming the option and its valid values.
-ExemplarRequest read_exemplar_request(const Arguments& arguments);
+ExemplarRequest read_exemplar_request(const NamedArguments& arguments);
 
 // The name of a built-in dissimilarity; nothing for the signature of a function.
 std::optional<exemplar::Metric> metric_of(const std::string& dissimilarity);

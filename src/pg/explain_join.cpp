@@ -111,8 +111,7 @@ std::vector<std::string> Explanation::lines(RunContext& context) {
                    join_.cycles().bags.empty() ? "not materialised" : "materialised in bags of keys only"));
     add_table(join_.tree().root(), 0);
     if (relations > 1) lines_.push_back(structure());
-    const boosting::StrategyChoice choice =
-        choose_strategy(join_, boosting::Options(), boosting::Strategy::automatic, context);
+    const boosting::StrategyChoice choice = choose_strategy(join_, boosting::Options(), context);
     const char* const name = choice.strategy == boosting::Strategy::factorize ? "factorize" : "enumerate";
     lines_.push_back(format("Training strategy: %s, %s", name, choice.reason.c_str()));
     return std::move(lines_);

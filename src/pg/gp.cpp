@@ -4,14 +4,14 @@
 #include "core/gp/sampler.hpp"
 #include "core/gp/update.hpp"
 #include "core/relational/join_rows.hpp"
-#include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/record.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/gp_options.hpp"
 #include "pg/model.hpp"
+#include "pg/options.hpp"
 #include "pg/prediction.hpp"
 #include "pg/query_points.hpp"
+#include "pg/training_join.hpp"
 #include "pg/training_rows.hpp"
 
 namespace btml::pg {
@@ -20,6 +20,17 @@ using gp::FitResult;
 using gp::Model;
 
 namespace {
+
+struct ProcessRequest : TrainingRequest {
+    gp::Options options; // validated
+};
+
+// `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
+ProcessRequest read_request(const NamedArguments& arguments, const gp::Options& defaults) {
+    ProcessRequest request{read_training_request(arguments), defaults};
+    read_options(arguments, gp::options_table, request.options);
+    return request;
+}
 
 void warn(const std::vector<std::string>& warnings) {
     for (const std::string& warning : warnings) {
@@ -61,7 +72,7 @@ TrainingSet read_training_set(const ProcessRequest& request, RunContext& context
 
 // btml.gp_fit(source, target, features, …) → model
 BTML_FUNCTION(btml_gp_fit) {
-    const ProcessRequest request = read_process_request(Arguments(fcinfo));
+    const ProcessRequest request = read_request(NamedArguments(fcinfo), {});
     BackendContext context("gp_fit", request.verbose);
     TrainingSet training = read_training_set(request, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
@@ -71,7 +82,7 @@ BTML_FUNCTION(btml_gp_fit) {
 
 // btml.gp_fit_members(source, target, features, …) → table(member, log_likelihood, noise, signal, evaluations, model)
 BTML_FUNCTION(btml_gp_fit_members) {
-    const ProcessRequest request = read_members_request(Arguments(fcinfo));
+    const ProcessRequest request = read_request(NamedArguments(fcinfo), gp::gp_fit_members_defaults());
     ResultRows rows(fcinfo);
     BackendContext context("gp_fit_members", request.verbose);
     TrainingSet training = read_training_set(request, context);
@@ -105,11 +116,13 @@ void add_id(ResultRows& rows, const QueryPoints& points, uint64_t row) {
 
 // btml.gp_regression(source, target, queries, features, …) → table(id text, mean float8, sd float8)
 BTML_FUNCTION(btml_gp_regression) {
-    const ProcessRequest request = read_regression_request(Arguments(fcinfo));
+    const NamedArguments arguments(fcinfo);
+    const ProcessRequest request = read_request(arguments, {});
+    const std::string queries = arguments.string("queries");
     ResultRows rows(fcinfo);
     BackendContext context("gp_regression", request.verbose);
     TrainingSet training = read_training_set(request, context);
-    const QueryPoints points(request.queries, gp::features_of(training.dataset), context);
+    const QueryPoints points(queries, gp::features_of(training.dataset), context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
     training.complete(result);
     gp::Predictor predictor(result.model);
@@ -125,7 +138,8 @@ BTML_FUNCTION(btml_gp_regression) {
 
 // btml.gp_fit_accumulate(state, y float8, x float8[], options jsonb) → state
 BTML_FUNCTION(btml_gp_fit_accumulate) {
-    return accumulate_with_options(fcinfo, [](const std::string& options) { parse_process_options(options); });
+    return accumulate_with_options(fcinfo,
+                                   [](const std::string& options) { parse_options(options, gp::options_table); });
 }
 
 // btml.gp_fit_final(state) → model; NULL when there was no row
@@ -133,7 +147,8 @@ BTML_FUNCTION(btml_gp_fit_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     BackendContext context("gp_fit_agg");
     return train_on_rows(fcinfo, context, [&](const RowCollection& rows) {
-        const gp::Options options = rows.options().empty() ? gp::Options{} : parse_process_options(rows.options());
+        const gp::Options options =
+            rows.options().empty() ? gp::Options{} : parse_options(rows.options(), gp::options_table);
         FitResult result = gp::fit(rows.dataset(context), options, context);
         result.model.target = "y";
         result.model.rows_skipped = rows.rows_skipped();
@@ -197,26 +212,22 @@ BTML_FUNCTION(btml_gp_relevance) {
 // btml.gp_sample(model, source text, draws int, seed bigint) → table(draw int, row_number bigint, id text, value
 // float8)
 BTML_FUNCTION(btml_gp_sample) {
-    const Arguments arguments(fcinfo);
+    const NamedArguments arguments(fcinfo);
     ResultRows rows(fcinfo);
-    if (arguments.is_null(0)) return rows.done();
-    const std::string source = arguments.string(1, "source");
-    const int draws = arguments.integer(2, "draws");
-    const auto seed = static_cast<uint64_t>(arguments.bigint(3, "seed"));
-    static constexpr int max_draws = 1'000'000;
-    if (draws < 1 || draws > max_draws)
-        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"draws\": %d", draws), "",
-                    format("Valid values are integers from 1 to %d.", max_draws));
+    if (arguments.is_null("model")) return rows.done();
+    const std::string source = arguments.string("source");
+    gp::SampleOptions options;
+    read_options(arguments, gp::sample_options_table, options);
     BackendContext context("gp_sample");
-    StoredModel stored = read_model(arguments.datum(0, "model"), context);
+    StoredModel stored = read_model(arguments.datum("model"), context);
     Model& model = gaussian_process(stored, "gp_sample", "Boosted trees have no distribution to draw from.");
     const QueryPoints points(source, model.features, context);
     if (points.rows() == 0) return rows.done();
     gp::Sampler sampler(model, points.values(), context);
     Buffer<double> values(context.memory(), "a draw", points.rows());
-    for (int draw = 0; draw < draws; draw++) {
-        context.progress("drawing", static_cast<uint64_t>(draw), static_cast<uint64_t>(draws));
-        sampler.draw(seed, static_cast<uint64_t>(draw), {values.data(), values.size()});
+    for (int draw = 0; draw < options.draws; draw++) {
+        context.progress("drawing", static_cast<uint64_t>(draw), static_cast<uint64_t>(options.draws));
+        sampler.draw(options.seed, static_cast<uint64_t>(draw), {values.data(), values.size()});
         for (uint64_t row = 0; row < points.rows(); row++) {
             rows.add_integer(draw + 1);
             rows.add_bigint(static_cast<int64>(row) + 1);

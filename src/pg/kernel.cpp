@@ -3,7 +3,7 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
-#include "pg/kernel_options.hpp"
+#include "pg/options.hpp"
 #include "pg/point_source.hpp"
 
 namespace btml::pg {
@@ -52,17 +52,9 @@ struct Request {
     bool verbose = false;
 };
 
-// The options from `kernel` on, as most functions have them.
-void read_options(const Arguments& arguments, int first, Request& request) {
-    Options& options = request.options;
-    options.kernel = read_kernel(arguments, first);
-    options.epsilon = arguments.number(first + 1, "epsilon");
-    options.confidence = arguments.number(first + 2, "confidence");
-    options.method = read_method(arguments, first + 3);
-    options.seed = static_cast<uint64_t>(arguments.bigint(first + 4, "seed"));
-    options.scale = read_scale(arguments, first + 5);
-    request.verbose = arguments.boolean(first + 6, "verbose");
-    options.check();
+void read_rest(const NamedArguments& arguments, Request& request) {
+    read_options(arguments, kernel::options_table, request.options);
+    request.verbose = arguments.boolean("verbose");
 }
 
 // What the keys weigh and their other values, as `quantity` wants them.
@@ -289,10 +281,9 @@ Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, const Request& 
 
 // (keys, queries, bandwidth, …) → table(id text, value float8, std_error float8)
 static Datum sums_of_weights(FunctionCallInfo fcinfo, const char* function, Quantity quantity) {
-    const Arguments arguments(fcinfo);
-    Request request{arguments.string(0, "keys"), arguments.string(1, "queries"), {}, false, quantity, {}, false};
-    request.options.bandwidth = arguments.number(2, "bandwidth");
-    read_options(arguments, 3, request);
+    const NamedArguments arguments(fcinfo);
+    Request request{arguments.string("keys"), arguments.string("queries"), {}, false, quantity, {}, false};
+    read_rest(arguments, request);
     return kernel_sums(fcinfo, function, request);
 }
 
@@ -306,42 +297,30 @@ BTML_FUNCTION(btml_density) {
     return sums_of_weights(fcinfo, "density", Quantity::density);
 }
 
-// btml.kernel_regression(keys, target, queries, bandwidth, …) → table(id text, value float8, std_error float8)
-BTML_FUNCTION(btml_kernel_regression) {
-    const Arguments arguments(fcinfo);
-    Request request{arguments.string(0, "keys"),
-                    arguments.string(2, "queries"),
-                    arguments.column(1, "target"),
-                    false,
+// Means of a column of the keys; of attention, which has no bandwidth, the core takes its own.
+static Datum means(FunctionCallInfo fcinfo, const char* function, const char* column, bool arrays) {
+    const NamedArguments arguments(fcinfo);
+    Request request{arguments.string("keys"),
+                    arguments.string("queries"),
+                    arguments.column(column),
+                    arrays,
                     Quantity::mean,
                     {},
                     false};
-    request.options.bandwidth = arguments.number(3, "bandwidth");
-    read_options(arguments, 4, request);
-    return kernel_sums(fcinfo, "kernel_regression", request);
+    request.options.bandwidth = 1;
+    read_rest(arguments, request);
+    return kernel_sums(fcinfo, function, request);
+}
+
+// btml.kernel_regression(keys, target, queries, bandwidth, …) → table(id text, value float8, std_error float8)
+BTML_FUNCTION(btml_kernel_regression) {
+    return means(fcinfo, "kernel_regression", "target", false);
 }
 
 // btml.attention(keys, queries, value, epsilon, confidence, method, seed, scale, verbose) → table(id text, value
 // float8[], std_error float8)
 BTML_FUNCTION(btml_attention) {
-    const Arguments arguments(fcinfo);
-    Request request{arguments.string(0, "keys"),
-                    arguments.string(1, "queries"),
-                    arguments.column(2, "value"),
-                    true,
-                    Quantity::mean,
-                    {},
-                    false};
-    Options& options = request.options;
-    options.bandwidth = 1; // of no use here
-    options.epsilon = arguments.number(3, "epsilon");
-    options.confidence = arguments.number(4, "confidence");
-    options.method = read_method(arguments, 5);
-    options.seed = static_cast<uint64_t>(arguments.bigint(6, "seed"));
-    options.scale = read_scale(arguments, 7);
-    request.verbose = arguments.boolean(8, "verbose");
-    options.check();
-    return kernel_sums(fcinfo, "attention", request);
+    return means(fcinfo, "attention", "value", true);
 }
 
 } // namespace btml::pg

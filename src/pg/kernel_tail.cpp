@@ -3,7 +3,7 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/estimate.hpp"
-#include "pg/kernel_options.hpp"
+#include "pg/options.hpp"
 #include "pg/point_source.hpp"
 
 namespace btml::pg {
@@ -39,14 +39,10 @@ TailPoints read_tail_points(const std::string& keys, const std::string& queries,
 
 // btml.kernel_tail_ratio(keys, queries, bandwidth, method, seed, scale) → estimate
 BTML_FUNCTION(btml_kernel_tail_ratio) {
-    const Arguments arguments(fcinfo);
-    const std::string keys = arguments.string(0, "keys"), queries = arguments.string(1, "queries");
+    const NamedArguments arguments(fcinfo);
+    const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
     Options options;
-    options.bandwidth = arguments.number(2, "bandwidth");
-    options.method = read_method(arguments, 3);
-    options.seed = static_cast<uint64_t>(arguments.bigint(4, "seed"));
-    options.scale = read_scale(arguments, 5);
-    options.check();
+    read_options(arguments, kernel::options_table, options);
     BackendContext context("kernel_tail_ratio");
     const TailPoints points = read_tail_points(keys, queries, context);
     const kernel::TailRatio ratio = kernel::kernel_tail_ratio(*points.keys, *points.queries, options, context);
@@ -58,20 +54,18 @@ BTML_FUNCTION(btml_kernel_tail_ratio) {
 // btml.kernel_tail_profile(keys, queries, bandwidth, prefixes, scale) → table(prefix int, tail_ratio float8,
 // nth_to_next float8, nth_to_2nth float8)
 BTML_FUNCTION(btml_kernel_tail_profile) {
-    const Arguments arguments(fcinfo);
-    const std::string keys = arguments.string(0, "keys"), queries = arguments.string(1, "queries");
+    const NamedArguments arguments(fcinfo);
+    const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
     Options options;
-    options.bandwidth = arguments.number(2, "bandwidth");
+    read_options(arguments, kernel::options_table, options);
     std::vector<uint64_t> prefixes;
-    if (!arguments.is_null(3))
-        for (const int prefix : arguments.integers(3, "prefixes")) {
+    if (!arguments.is_null("prefixes"))
+        for (const int prefix : arguments.integers("prefixes")) {
             if (prefix < 1)
                 throw Error(ErrorCode::invalid_argument, format("prefixes contains %d", prefix), "",
                             "Prefixes are numbers of points, from 1.");
             prefixes.push_back(static_cast<uint64_t>(prefix));
         }
-    options.scale = read_scale(arguments, 4);
-    options.check();
     ResultRows rows(fcinfo);
     BackendContext context("kernel_tail_profile");
     const TailPoints points = read_tail_points(keys, queries, context);

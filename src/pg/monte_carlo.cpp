@@ -1,33 +1,29 @@
 // btml.kde_score, btml.likelihood_score, btml.kr_score, btml.kcde_score: cross-validation scores of kernel methods.
+#include "core/monte_carlo/score_options.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/estimate.hpp"
-#include "pg/kernel_options.hpp"
-#include "pg/score_options.hpp"
+#include "pg/options.hpp"
+#include "pg/score_rows.hpp"
 
 namespace btml::pg {
 
-using monte_carlo::Bandwidths;
 using monte_carlo::ScoreEstimate;
 using monte_carlo::ScoreKind;
 
 namespace {
 
-// Arguments: source, then a target where there is one, the bandwidth, for kcde that of the target, the options, scale.
 Datum score(FunctionCallInfo fcinfo, ScoreKind kind, const char* function) {
-    const Arguments arguments(fcinfo);
-    const std::string source = arguments.string(0, "source");
+    const NamedArguments arguments(fcinfo);
+    const std::string source = arguments.string("source");
     std::optional<std::string> target;
-    int position = 1;
-    if (has_target(kind)) target = arguments.column(position++, "target");
-    Bandwidths bandwidths{read_bandwidth(arguments, position, "bandwidth")};
-    position++;
-    if (kind == ScoreKind::kcde) bandwidths.target = read_bandwidth(arguments, position++, "target_bandwidth");
-    const monte_carlo::ScoreOptions options = read_score_options(arguments, position);
-    const bool scaled = read_scale(arguments, position + 7) == kernel::Scale::sd;
+    if (has_target(kind)) target = arguments.column("target");
+    monte_carlo::ScoreRequest request;
+    read_options(arguments, monte_carlo::score_options_table, request);
     BackendContext context(function);
-    monte_carlo::Scores scores(read_score_rows(source, target, scaled, context), kind, options, context);
+    monte_carlo::Scores scores(read_score_rows(source, target, request.scaled, context), kind, request.selection.score,
+                               context);
     ThreadTeam team(context);
-    const ScoreEstimate estimate = scores.estimate(bandwidths, team);
+    const ScoreEstimate estimate = scores.estimate(request.bandwidths, team);
     report_underflows(estimate.underflows, estimate.rows_seen);
     return estimate_datum(fcinfo, {estimate.value, estimate.std_error, estimate.lower, estimate.upper,
                                    static_cast<int64>(estimate.evaluations)});

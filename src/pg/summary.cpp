@@ -1,7 +1,7 @@
 // btml.summary: what a model is.
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/json.hpp"
 #include "pg/model.hpp"
+#include "pg/options.hpp"
 
 namespace btml::pg {
 
@@ -23,35 +23,6 @@ void add_features(JsonWriter& json, const std::vector<Feature>& features) {
     json.end_array();
 }
 
-void add_options(JsonWriter& json, const boosting::Options& options) {
-    json.begin_object("params");
-    json.add("trees", options.trees);
-    json.add("learning_rate", options.learning_rate);
-    json.add("max_leaves", options.max_leaves);
-    json.add("max_depth", options.max_depth);
-    json.add("min_leaf_rows", options.min_leaf_rows);
-    json.add("l2", options.l2);
-    json.add("min_gain", options.min_gain);
-    json.add("min_category_rows", options.min_category_rows);
-    json.add("max_split_categories", options.max_split_categories);
-    json.add("max_bins", options.max_bins);
-    json.add("early_stopping", options.early_stopping);
-    json.add("row_fraction", options.row_fraction);
-    json.add("feature_fraction", options.feature_fraction);
-    json.add("criterion", options.criterion == boosting::Criterion::variance ? "variance" : "mse_sum");
-    json.add("residuals", options.sketch_residuals ? "sketch" : "exact");
-    if (options.sketch_residuals) {
-        if (options.sketch_size > 0) {
-            json.add("sketch_size", options.sketch_size);
-        } else {
-            json.add("epsilon", options.epsilon);
-            json.add("delta", options.delta);
-        }
-    }
-    json.add("seed", options.seed);
-    json.end_object();
-}
-
 void add_metrics(JsonWriter& json, const boosting::Model& model) {
     json.begin_object("metrics");
     json.add("trees", model.trees.size());
@@ -66,20 +37,6 @@ void add_metrics(JsonWriter& json, const boosting::Model& model) {
         json.add("sketches", model.sketch->sketches);
         if (model.sketch->error) json.add("sketch_error", *model.sketch->error);
     }
-    json.end_object();
-}
-
-void add_options(JsonWriter& json, const gp::Options& options) {
-    json.begin_object("params");
-    if (options.bits > 0) json.add("bits", options.bits);
-    if (options.members > 0) json.add("members", options.members);
-    json.add("combine", gp::name_of(options.combine));
-    json.add("search", gp::name_of(options.search));
-    if (options.evaluations > 0) json.add("evaluations", options.evaluations);
-    if (options.noise) json.add("noise", *options.noise);
-    if (options.signal) json.add("signal", *options.signal);
-    json.add("outside", gp::name_of(options.outside));
-    json.add("seed", options.seed);
     json.end_object();
 }
 
@@ -139,13 +96,23 @@ void begin(JsonWriter& json, const gp::Model& model) {
     json.add("scale", model.scale);
 }
 
+const OptionsTable<boosting::Options>& options_of(const boosting::Model&) {
+    return boosting::options_table;
+}
+
+const OptionsTable<gp::Options>& options_of(const gp::Model&) {
+    return gp::options_table;
+}
+
 template <class Model>
 Datum summary_json(const Model& model, const std::vector<Timing>& timings, RunContext& context) {
     JsonWriter json(context);
     json.begin_object();
     begin(json, model);
     add_features(json, model.features);
-    add_options(json, model.options);
+    json.begin_object("params");
+    add_options(json, options_of(model), model.options);
+    json.end_object();
     json.add("rows", model.rows);
     json.add("holdout_rows", model.holdout_rows);
     json.add("rows_skipped", model.rows_skipped);

@@ -1,12 +1,12 @@
 // btml.sketch_norm: Σ value² over a join by tensor sketch.
 #include "core/relational/tensor_sketch.hpp"
 #include "core/relational/sketch_size.hpp"
-#include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
 #include "pg/estimate.hpp"
+#include "pg/options.hpp"
 
 namespace btml::pg {
 
@@ -16,39 +16,12 @@ namespace {
 
 struct NormRequest {
     std::string source, value;
-    std::optional<int> sketch_size;
-    double epsilon, delta;
-    uint64_t seed;
-    bool verify;
+    NormOptions options;
 };
 
-void check_fraction(double value, const char* option) {
-    if (!(value > 0 && value < 1))
-        throw Error(ErrorCode::invalid_argument,
-                    format("invalid value for option \"%s\": %s", option, shortest(value).c_str()), "",
-                    "Valid values are greater than 0 and less than 1.");
-}
-
-void check_size(int size) {
-    if (size < 1)
-        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"sketch_size\": %d", size), "",
-                    "Valid values are integers from 1.");
-}
-
-NormRequest read_norm_request(const Arguments& arguments) {
-    NormRequest request{arguments.string(0, "source"),
-                        arguments.column(1, "value"),
-                        std::nullopt,
-                        arguments.number(3, "epsilon"),
-                        arguments.number(4, "delta"),
-                        static_cast<uint64_t>(arguments.bigint(5, "seed")),
-                        arguments.boolean(6, "verify")};
-    if (!arguments.is_null(2)) {
-        request.sketch_size = arguments.integer(2, "sketch_size");
-        check_size(*request.sketch_size);
-    }
-    check_fraction(request.epsilon, "epsilon");
-    check_fraction(request.delta, "delta");
+NormRequest read_norm_request(const NamedArguments& arguments) {
+    NormRequest request{arguments.string("source"), arguments.column("value"), {}};
+    read_options(arguments, norm_options_table, request.options);
     return request;
 }
 
@@ -124,26 +97,27 @@ void report_error(ValueJoin& values, double estimate, double epsilon, double del
 // btml.sketch_norm(source text, value name, sketch_size int, epsilon float8, delta float8, seed bigint, verify boolean)
 //     → btml.estimate
 BTML_FUNCTION(btml_sketch_norm) {
-    const NormRequest request = read_norm_request(Arguments(fcinfo));
-    BackendContext context("sketch_norm", request.verify);
+    const NormRequest request = read_norm_request(NamedArguments(fcinfo));
+    const NormOptions& options = request.options;
+    BackendContext context("sketch_norm", options.verify);
     ValueJoin values = load_values(request, context);
     const int tables = values.join.relations();
     const uint64_t size =
-        TensorSketch::fast_size(request.sketch_size ? static_cast<uint64_t>(*request.sketch_size)
-                                                    : sketch_size(request.epsilon, request.delta, tables));
+        TensorSketch::fast_size(options.sketch_size > 0 ? static_cast<uint64_t>(options.sketch_size)
+                                                        : sketch_size(options.epsilon, options.delta, tables));
     // What the size promises by Chebyshev's inequality.
     const double epsilon =
-        request.sketch_size ? sketch_relative_sd(size, tables) / std::sqrt(request.delta) : request.epsilon;
+        options.sketch_size > 0 ? sketch_relative_sd(size, tables) / std::sqrt(options.delta) : options.epsilon;
     double norm;
     {
-        TensorSketch sketch(values.join, size, request.seed, context);
+        TensorSketch sketch(values.join, size, options.seed, context);
         warn_of_long_work(sketch, size);
         norm = sketch.squared_norm(ProductVector(values.factors));
     }
     if (!std::isfinite(norm))
         throw Error(ErrorCode::out_of_range,
                     format("the sum of squares of column \"%s\" is out of range", request.value.c_str()));
-    if (request.verify) report_error(values, norm, epsilon, request.delta, context);
+    if (options.verify) report_error(values, norm, epsilon, options.delta, context);
     return estimate_datum(fcinfo, bounded(norm, epsilon, size, tables));
 }
 

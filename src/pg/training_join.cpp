@@ -160,6 +160,16 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+TrainingRequest read_training_request(const NamedArguments& arguments) {
+    return {arguments.string("source"),
+            arguments.column("target"),
+            arguments.optional_columns("features"),
+            arguments.optional_columns("categorical").value_or(std::vector<std::string>()),
+            arguments.optional_column("holdout"),
+            arguments.optional_column("weight"),
+            arguments.boolean("verbose")};
+}
+
 TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context) {
     const auto start = std::chrono::steady_clock::now();
     const Source source(request.source);

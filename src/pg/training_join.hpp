@@ -3,6 +3,7 @@
 
 #include "core/relational/join.hpp"
 #include "core/relational/join_dataset.hpp"
+#include "pg/bridge/arguments.hpp"
 
 #include <chrono>
 
@@ -14,7 +15,10 @@ struct TrainingRequest {
     std::optional<std::vector<std::string>> features; // default: all other columns
     std::vector<std::string> categorical;
     std::optional<std::string> holdout, weight;
+    bool verbose = false;
 };
+// Errors null_value.
+TrainingRequest read_training_request(const NamedArguments& arguments);
 
 struct TrainingJoin {
     relational::Join join; // without the rows whose target is NULL

@@ -12,61 +12,6 @@ double get_not_negative(Reader& reader) {
     return value;
 }
 
-void encode(const Options& options, Writer& writer) {
-    writer.put(int32_t{options.trees});
-    writer.put(options.learning_rate);
-    writer.put(int32_t{options.max_leaves});
-    writer.put(int32_t{options.max_depth});
-    writer.put(options.min_leaf_rows);
-    writer.put(options.l2);
-    writer.put(options.min_gain);
-    writer.put(options.min_category_rows);
-    writer.put(int32_t{options.max_split_categories});
-    writer.put(int32_t{options.max_bins});
-    writer.put(int32_t{options.early_stopping});
-    writer.put(options.row_fraction);
-    writer.put(options.feature_fraction);
-    writer.put(static_cast<uint8_t>(options.criterion));
-    writer.put(options.sketch_residuals);
-    writer.put(int32_t{options.sketch_size});
-    writer.put(options.epsilon);
-    writer.put(options.delta);
-    writer.put(options.verify);
-    writer.put(options.seed);
-}
-
-Options decode_options(Reader& reader) {
-    Options options;
-    options.trees = reader.get<int32_t>();
-    options.learning_rate = reader.get_double();
-    options.max_leaves = reader.get<int32_t>();
-    options.max_depth = reader.get<int32_t>();
-    options.min_leaf_rows = reader.get_double();
-    options.l2 = reader.get_double();
-    options.min_gain = reader.get_double();
-    options.min_category_rows = reader.get_double();
-    options.max_split_categories = reader.get<int32_t>();
-    options.max_bins = reader.get<int32_t>();
-    options.early_stopping = reader.get<int32_t>();
-    options.row_fraction = reader.get_double();
-    options.feature_fraction = reader.get_double();
-    const auto criterion = reader.get<uint8_t>();
-    if (criterion > static_cast<uint8_t>(Criterion::mse_sum)) corrupt_model("The criterion is unknown.");
-    options.criterion = static_cast<Criterion>(criterion);
-    options.sketch_residuals = reader.get_bool();
-    options.sketch_size = reader.get<int32_t>();
-    options.epsilon = reader.get_double();
-    options.delta = reader.get_double();
-    options.verify = reader.get_bool();
-    options.seed = reader.get<int64_t>();
-    try {
-        options.validate();
-    } catch (const Error& error) {
-        corrupt_model(format("It has an %s.", error.what()));
-    }
-    return options;
-}
-
 void encode(const std::optional<SketchReport>& sketch, Writer& writer) {
     writer.put(sketch.has_value());
     if (!sketch) return;
@@ -183,7 +128,7 @@ void encode(const Model& model, Writer& writer) {
     writer.put(std::string_view(model.target));
     writer.put(model.base);
     encode(model.features, writer);
-    encode(model.options, writer);
+    options_table.write(model.options, writer);
     encode(model.sketch, writer);
     writer.put(std::string_view(model.strategy));
     writer.put(std::string_view(model.strategy_reason));
@@ -204,7 +149,7 @@ Model decode(Reader& reader) {
     model.target = reader.get_string();
     model.base = reader.get_finite();
     model.features = decode_features(reader);
-    model.options = decode_options(reader);
+    model.options = options_table.read(reader);
     model.sketch = decode_sketch(reader);
     model.strategy = reader.get_string();
     model.strategy_reason = reader.get_string();

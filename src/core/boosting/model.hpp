@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/feature.hpp"
+#include "core/boosting/options.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -9,39 +10,6 @@
 #include <vector>
 
 namespace btml::boosting {
-
-enum class Criterion { variance, mse_sum };
-
-// Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2 (Algorithms 1 and 2) with shrinkage.
-struct Options {
-    int trees = 100;
-    double learning_rate = 0.1; // (0, 1]
-    int max_leaves = 31;        // 0: no limit
-    int max_depth = 0;          // 0: no limit
-    double min_leaf_rows = 20;  // rows of the join, or their total weight, on either side of a split
-    double l2 = 0;
-    double min_gain = 0;
-    // A split tells a category from the others only if it has so many rows (or weight) in the node, and at most so many
-    // categories (0: no limit). The others, and those not seen in training, stay together on the right.
-    double min_category_rows = 0;
-    int max_split_categories = 0;
-    int max_bins = 255;          // 0: every distinct value is a candidate
-    int early_stopping = 0;      // trees without a better holdout loss before training stops; 0: never
-    double row_fraction = 1;     // (0, 1]
-    double feature_fraction = 1; // (0, 1]
-    Criterion criterion = Criterion::variance;
-    // Whether a factorised join's sums of squared residuals, which criterion mse_sum needs, are estimated: by one
-    // sketch of sketch_size numbers, or (0) by as many as keep the sums of a node within 1 ± epsilon with probability 1
-    // − delta.
-    bool sketch_residuals = false;
-    int sketch_size = 0;
-    double epsilon = 0.1, delta = 0.1; // both in (0, 1)
-    bool verify = false;               // compare the estimates of the trees' roots with the exact sums
-    int64_t seed = 0;
-
-    // Error invalid_argument naming the option, its value and the valid ones.
-    void validate() const;
-};
 
 // x < threshold (in PostgreSQL's order, NaN greatest), or the code in `categories`, or NULL when null_left: go left.
 struct Node {

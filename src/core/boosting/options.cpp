@@ -1,44 +1,91 @@
-#include "core/boosting/model.hpp"
+#include "core/boosting/options.hpp"
 
-#include <cmath>
+#include "core/base/fit_arguments.hpp"
 
 namespace btml::boosting {
 
-[[noreturn]] static void refuse(const char* option, const std::string& value, const char* valid) {
-    throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": %s", option, value.c_str()), {},
-                format("Valid values are %s.", valid));
+namespace {
+
+constexpr const char* strategies[] = {"auto", "enumerate", "factorize"};
+constexpr const char* criteria[] = {"variance", "mse_sum"};
+constexpr const char* residuals[] = {"exact", "sketch"};
+
+bool has_sketches(const Options& options) {
+    return options.sketch_residuals;
 }
 
-// `valid` follows "Valid values are".
-static void check(const char* option, double value, bool good, const char* valid) {
-    if (!good) refuse(option, shortest(value), valid);
+bool has_sketches_by_error(const Options& options) {
+    return options.sketch_residuals && options.sketch_size == 0;
 }
 
-static void check(const char* option, int value, bool good, const char* valid) {
-    if (!good) refuse(option, format("%d", value), valid);
-}
+constexpr Option<Options> rows[] = {
+    option<&Options::trees>("trees", between(1, 1'000'000), "number of trees"),
+    option<&Options::learning_rate>("learning_rate", above_to(0, 1), "what a tree's values are multiplied by"),
+    option<&Options::max_leaves>("max_leaves", zero_or("no limit", from(2)), "leaves of a tree, grown best first"),
+    option<&Options::max_depth>("max_depth", zero_or("no limit", from(1)), "depth of a tree"),
+    option<&Options::min_leaf_rows>("min_leaf_rows", from(0),
+                                    "rows of the join, or their weight, on either side of a split"),
+    option<&Options::l2>("l2", from(0), "ridge penalty of a leaf's value: sum / (rows + l2)"),
+    option<&Options::min_gain>("min_gain", from(0), "a split must decrease the squared error by more"),
+    option<&Options::min_category_rows>("min_category_rows", from(0),
+                                        "a split tells a category from the others only if it has so many rows, or "
+                                        "weight, in the node")
+        .not_aggregated(),
+    option<&Options::max_split_categories>("max_split_categories", zero_or("no limit", from(1)),
+                                           "categories that a split may tell from the others")
+        .not_aggregated(),
+    option<&Options::max_bins>("max_bins", zero_or("no limit", between(2, 65535)),
+                               "bins of a numeric feature; 0: every distinct value is a candidate"),
+    features_argument<Options>,
+    categorical_argument<Options>,
+    holdout_argument<Options>,
+    option<&Options::early_stopping>("early_stopping", zero_or("never", from(1)),
+                                     "stop when so many trees brought no better holdout loss, and keep the best")
+        .not_aggregated(),
+    option<&Options::row_fraction>("row_fraction", above_to(0, 1),
+                                   "part of the target table's rows that each tree sees"),
+    option<&Options::feature_fraction>("feature_fraction", above_to(0, 1), "part of the features that each tree sees"),
+    option<&Options::strategy>("strategy", strategies, "whether the join's rows are held as row ids")
+        .not_stored()
+        .not_aggregated(),
+    option<&Options::criterion>("criterion", criteria,
+                                "what a split minimises: the squared error, or the sum of both sides' mean squared "
+                                "errors"),
+    option<&Options::sketch_residuals>("residuals", residuals,
+                                       "how `factorize` gets the sums of squares that `mse_sum` needs")
+        .not_aggregated(),
+    option<&Options::sketch_size>("sketch_size", from(1), "numbers of a sketch, with `residuals => 'sketch'`")
+        .null_is(0, "by `epsilon` and `delta`")
+        .not_aggregated()
+        .matters_if(has_sketches),
+    option<&Options::epsilon>("epsilon", inside(0, 1), "relative error of the sketches' sums of squares")
+        .not_aggregated()
+        .matters_if(has_sketches_by_error),
+    option<&Options::delta>("delta", inside(0, 1), "probability of a larger one")
+        .not_aggregated()
+        .matters_if(has_sketches_by_error),
+    option<&Options::verify>("verify", "measure the sketches' error, with `residuals => 'sketch'`")
+        .not_stored()
+        .not_aggregated(),
+    option<&Options::seed>("seed", any_number(), "of the two fractions and of sketches"),
+    weight_argument<Options>,
+    verbose_argument<Options>,
+};
+
+} // namespace
+
+constinit const OptionsTable<Options> options_table{rows};
 
 void Options::validate() const {
-    static constexpr int max_allowed_bins = 65535, max_allowed_trees = 1000000;
-    check("trees", trees, trees >= 1 && trees <= max_allowed_trees, "1 to 1000000");
-    check("learning_rate", learning_rate, learning_rate > 0 && learning_rate <= 1, "greater than 0 and at most 1");
-    check("max_leaves", max_leaves, max_leaves == 0 || max_leaves >= 2, "0 (no limit), and 2 and more");
-    check("max_depth", max_depth, max_depth >= 0, "0 (no limit), and 1 and more");
-    check("min_leaf_rows", min_leaf_rows, min_leaf_rows >= 0 && std::isfinite(min_leaf_rows), "finite, 0 and more");
-    check("l2", l2, l2 >= 0 && std::isfinite(l2), "finite, 0 and more");
-    check("min_gain", min_gain, min_gain >= 0 && std::isfinite(min_gain), "finite, 0 and more");
-    check("min_category_rows", min_category_rows, min_category_rows >= 0 && std::isfinite(min_category_rows),
-          "finite, 0 and more");
-    check("max_split_categories", max_split_categories, max_split_categories >= 0, "0 (no limit), and 1 and more");
-    check("max_bins", max_bins, max_bins == 0 || (max_bins >= 2 && max_bins <= max_allowed_bins),
-          "0 (no limit), and 2 to 65535");
-    check("early_stopping", early_stopping, early_stopping >= 0, "0 (never), and 1 and more");
-    check("row_fraction", row_fraction, row_fraction > 0 && row_fraction <= 1, "greater than 0 and at most 1");
-    check("sketch_size", sketch_size, sketch_size >= 0, "0 (chosen by epsilon and delta), and 1 and more");
-    check("epsilon", epsilon, epsilon > 0 && epsilon < 1, "greater than 0 and less than 1");
-    check("delta", delta, delta > 0 && delta < 1, "greater than 0 and less than 1");
-    check("feature_fraction", feature_fraction, feature_fraction > 0 && feature_fraction <= 1,
-          "greater than 0 and at most 1");
+    options_table.check(*this);
+}
+
+Options boost_fit_defaults() {
+    return {.min_category_rows = 10, .max_split_categories = 32};
+}
+
+Options tree_fit_defaults() {
+    return {.trees = 1, .learning_rate = 1, .max_bins = 0};
 }
 
 } // namespace btml::boosting

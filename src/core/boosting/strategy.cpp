@@ -162,7 +162,8 @@ std::string seconds(double nanoseconds) {
 
 } // namespace
 
-StrategyChoice choose_strategy(const Join& join, const Options& options, Strategy asked, RunContext& context) {
+StrategyChoice choose_strategy(const Join& join, const Options& options, RunContext& context) {
+    const Strategy asked = options.strategy;
     const uint64_t join_rows = join.count(context);
     const auto is_fact = [&](const Table& table) { return table.rows == join_rows; };
     if (asked == Strategy::factorize) return {asked, "asked for"};

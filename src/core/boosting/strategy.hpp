@@ -6,8 +6,6 @@
 
 namespace btml::boosting {
 
-enum class Strategy { automatic, enumerate, factorize };
-
 struct StrategyChoice {
     Strategy strategy;  // never automatic
     std::string reason; // for people
@@ -16,8 +14,7 @@ struct StrategyChoice {
 // Enumerates where the rows of one table are the rows of the join, or where that takes under a second; otherwise takes
 // what fits into memory, of both what is estimated to be faster, and of neither what needs less. A strategy that is
 // asked for is taken as it is.
-StrategyChoice choose_strategy(const relational::Join& join, const Options& options, Strategy asked,
-                               RunContext& context);
+StrategyChoice choose_strategy(const relational::Join& join, const Options& options, RunContext& context);
 
 // What the choice takes factorised training to cost: a rough forecast in seconds, on one thread. Exact sums of squares
 // grow with the square of the number of leaves, sketched ones with that number times their size.

@@ -13,19 +13,60 @@ namespace {
 // A caller's function is called for every pair of a validation row and a candidate.
 constexpr uint64_t max_function_calls = 10'000'000;
 
-[[noreturn]] void invalid(const char* option, const std::string& value, const std::string& valid) {
+constexpr const char* objectives[] = {"clustering", "information", "variance", "prediction"};
+constexpr const char* scan_orders[] = {"physical", "random_blocks"};
+
+constexpr Option<Options> rows[] = {
+    option<&Options::exemplars>("k", between(1, Options::max_exemplars), "exemplars at most").is_required(),
+    option<&Options::objective>("objective", objectives, "see below"),
+    argument<Options>("target", "a column", "the number to predict; not for clustering").null_means(""),
+    argument<Options>("dissimilarity",
+                      "`squared_euclidean`, `euclidean`, `cosine`, `manhattan`, a function as in "
+                      "`'distance(float8[],float8[])'`",
+                      "of a row and its exemplar; for clustering")
+        .default_is("squared_euclidean"),
+    option<&Options::validation>("validation", between(2, 1e8),
+                                 "rows that candidates are scored on; for Gaussian processes the more of 2,000 and "
+                                 "10 k, for a function of 1,000 and 10 k")
+        .null_means("the more of 5,000 and 100 k"),
+    option<&Options::passes>("passes", between(1, 1e6),
+                             "scans for candidates; they end once as many candidates as there are rows have changed "
+                             "nothing"),
+    option<&Options::max_candidates>("max_candidates", from(1),
+                                     "rows tried in all, spread evenly; with a function, so many that it is called 10 "
+                                     "million times")
+        .null_means("all rows"),
+    option<&Options::eta>("eta", from(0), "a swap must gain more than this in `utility`"),
+    argument<Options>("phantom", "`none`, `origin`, `mean`, `random`, a point as in `'{0,1}'`",
+                      "an exemplar that is always there: no row is charged more than its dissimilarity to it")
+        .default_is("none"),
+    option<&Options::batch>("batch", between(1, 100'000),
+                            "the first exemplars are those of the first so many rows that gain most; all of them, "
+                            "where k is as large"),
+    option<&Options::racing>("racing", "decide by a part of the validation rows, see below; for clustering"),
+    option<&Options::confidence>("confidence", inside(0, 1), "that all decisions of races are those of all rows"),
+    option<&Options::scan_order>("scan_order", scan_orders, "of the source's rows, or of its table's blocks"),
+    argument<Options>("length_scales", "an array of finite numbers above 0", "of the kernel of a Gaussian process")
+        .null_means("learned"),
+    option<&Options::signal>("signal", above(0), "variance of that kernel").null_means("learned"),
+    option<&Options::noise>("noise", above(0), "variance of an observation").null_means("learned"),
+    option<&Options::seed>("seed", any_number(), "of the samples"),
+    argument<Options>("verbose", "",
+                      "INFO messages, at most one a second: the kernel learned, as options that give it again; swaps "
+                      "and utility")
+        .default_is("false"),
+};
+
+[[noreturn]] void invalid(const char* option, const std::string& value, const char* valid) {
     throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": %s", option, value.c_str()), "",
-                "Valid values are " + valid + ".");
+                format("Valid values are %s.", valid));
 }
 
-void check_range(const char* option, int64_t value, int64_t least, int64_t most) {
-    if (value < least || value > most)
-        invalid(option, std::to_string(value),
-                format("%lld to %lld", static_cast<long long>(least), static_cast<long long>(most)));
-}
-
-void check_positive(const char* option, double value) {
-    if (!(value > 0 && std::isfinite(value))) invalid(option, shortest(value), "finite numbers above 0");
+void check_elements(const char* option, const std::vector<double>& numbers, Range valid) {
+    for (const double x : numbers)
+        if (!valid.holds(x))
+            invalid(option, "an array with " + shortest(x),
+                    valid.above ? "arrays of finite numbers above 0" : "arrays of finite numbers");
 }
 
 // An option that has no meaning for the objective.
@@ -38,12 +79,9 @@ void refuse(bool given, const char* option, const char* objective) {
                         : "It goes with the objective \"clustering\".");
 }
 
-const char* name_of(ObjectiveKind objective) {
-    static constexpr const char* names[] = {"clustering", "information", "variance", "prediction"};
-    return names[static_cast<int>(objective)];
-}
-
 } // namespace
+
+constinit const OptionsTable<Options> options_table{rows};
 
 size_t Options::sample_size() const {
     if (validation) return static_cast<size_t>(*validation);
@@ -74,32 +112,21 @@ uint64_t Options::candidates(uint64_t rows) const {
 }
 
 void Options::validate() const {
-    check_range("k", exemplars, 1, max_exemplars);
-    if (validation) check_range("validation", *validation, 2, 100'000'000);
-    check_range("passes", passes, 1, 1'000'000);
-    if (max_candidates) check_range("max_candidates", *max_candidates, 1, INT64_MAX);
-    check_range("batch", batch, 1, 100'000);
-    if (!(eta >= 0 && std::isfinite(eta))) invalid("eta", shortest(eta), "finite numbers from 0");
-    if (!(confidence > 0 && confidence < 1)) invalid("confidence", shortest(confidence), "numbers between 0 and 1");
-    const char* const objective_name = name_of(objective);
+    options_table.check(*this);
+    const char* const objective_name = objectives[static_cast<size_t>(objective)];
     if (is_process()) {
         refuse(phantom != PhantomKind::none, "phantom", objective_name);
         refuse(metric != Metric::squared_euclidean, "dissimilarity", objective_name);
         refuse(racing, "racing", objective_name);
-        if (length_scales) {
-            if (length_scales->empty()) invalid("length_scales", "{}", "one finite number above 0 for each coordinate");
-            for (const double length : *length_scales) check_positive("length_scales", length);
-        }
-        if (signal) check_positive("signal", *signal);
-        if (noise) check_positive("noise", *noise);
+        if (length_scales && length_scales->empty())
+            invalid("length_scales", "{}", "arrays of one finite number above 0 for each coordinate");
+        if (length_scales) check_elements("length_scales", *length_scales, above(0));
     } else {
         refuse(length_scales.has_value(), "length_scales", objective_name);
         refuse(signal.has_value(), "signal", objective_name);
         refuse(noise.has_value(), "noise", objective_name);
     }
-    if (phantom == PhantomKind::point)
-        for (const double x : phantom_point)
-            if (!std::isfinite(x)) invalid("phantom", "an array with " + shortest(x), "finite numbers in an array");
+    if (phantom == PhantomKind::point) check_elements("phantom", phantom_point, any_number());
     if (metric == Metric::function && phantom != PhantomKind::none && phantom != PhantomKind::random)
         throw Error(ErrorCode::invalid_argument, "this phantom does not go with a function as dissimilarity", "",
                     "Valid values are \"none\" and \"random\".");

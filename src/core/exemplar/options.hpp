@@ -1,6 +1,8 @@
 // What is asked of a selection of exemplars.
 #pragma once
 
+#include "core/base/options_table.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -15,6 +17,8 @@ enum class Metric { squared_euclidean, euclidean, cosine, manhattan, function };
 
 // A phantom is an exemplar that is always there and never chosen; its dissimilarity to a row bounds the row's loss.
 enum class PhantomKind { none, origin, mean, random, point };
+
+enum class ScanOrder { physical, random_blocks };
 
 struct Options {
     static constexpr int max_exemplars = 100000;
@@ -32,6 +36,7 @@ struct Options {
     int batch = 100;
     bool racing = false;      // lets a part of the validation rows decide where that is enough
     double confidence = 0.95; // says how likely all decisions of races are those of all validation rows
+    ScanOrder scan_order = ScanOrder::physical;
     std::optional<std::vector<double>> length_scales;
     std::optional<double> signal, noise; // are variances
     uint64_t seed = 0;
@@ -52,5 +57,7 @@ struct Options {
     // Throws invalid_argument, naming the option and the valid values.
     void validate() const;
 };
+
+extern const OptionsTable<Options> options_table;
 
 } // namespace btml::exemplar

@@ -174,7 +174,7 @@ std::optional<LeaveOneOut> decode_leave_one_out(Reader& reader) {
 void encode(const Model& model, Writer& writer) {
     writer.put(std::string_view(model.target));
     encode(model.features, writer);
-    encode(model.options, writer);
+    options_table.write(model.options, writer);
     writer.put(static_cast<uint8_t>(model.combine));
     writer.put(model.centre);
     writer.put(model.scale);
@@ -204,7 +204,7 @@ Model decode(Reader& reader, RunContext& context) {
     model.target = reader.get_string();
     model.features = decode_features(reader);
     if (model.features.empty()) corrupt_model("It has no features.");
-    model.options = decode_options(reader);
+    model.options = options_table.read(reader);
     model.combine = static_cast<Combine>(reader.get<uint8_t>());
     if (model.combine == Combine::automatic || model.combine > Combine::boosted)
         corrupt_model("The way that its members are combined is unknown.");

@@ -1,25 +1,64 @@
 #include "core/gp/options.hpp"
 
-#include <cmath>
+#include "core/base/fit_arguments.hpp"
 
 namespace btml::gp {
 
 namespace {
 
-void check(const char* option, const std::string& value, bool good, const char* valid) {
-    if (!good)
-        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": %s", option, value.c_str()),
-                    {}, format("Valid values are %s.", valid));
-}
+constexpr const char* combinations[] = {"auto", "mixture", "kernel_sum", "boosted"};
+constexpr const char* searches[] = {"local", "bfgs", "none"};
+constexpr const char* treatments[] = {"clamp", "prior"};
 
-template <class Choice>
-Choice get_choice(Reader& reader, Choice last, const char* what) {
-    const auto value = reader.get<uint8_t>();
-    if (value > static_cast<uint8_t>(last)) corrupt_model(format("Its %s is unknown.", what));
-    return static_cast<Choice>(value);
-}
+constexpr Option<Options> rows[] = {
+    features_argument<Options>,
+    categorical_argument<Options>,
+    option<&Options::bits>("bits", between(1, Encoding::max_value_bits), "of each feature")
+        .null_is(0, "by the number of features, at most 8"),
+    option<&Options::members>("members", between(1, 1000), "a sum has four at least")
+        .null_is(0, "chosen within `evaluations`"),
+    option<&Options::combine>("combine", combinations, "how members make a model"),
+    option<&Options::search>("search", searches,
+                             "for the order of a member's bits: greedy, then changes here and there and the paper's "
+                             "descent; the paper's alone, from random starts; the features' bits in turn; `kernel_sum` "
+                             "takes `local` alone"),
+    option<&Options::evaluations>("evaluations", from(1),
+                                  "of the likelihood of all rows: the budget of the search. Never a time: the same "
+                                  "seed gives the same bytes")
+        .null_is(0, "by the rows, at most 120,000 (`boosted`: 200,000); 2,000 for a member of a mixture"),
+    option<&Options::noise>("noise", above_to(0, 1e6),
+                            "variance of an observation, in units of the target's; a sum learns none below 0.0001")
+        .null_means("learned"),
+    option<&Options::signal>("signal", above_to(0, 1e6),
+                             "variance of the latent function, in the same units; `boosted` takes none")
+        .null_means("learned"),
+    option<&Options::outside>("outside", treatments,
+                              "a point outside of the training range counts as one at its end, or is unlike any other"),
+    holdout_argument<Options>,
+    option<&Options::seed>("seed", any_number(), "of the search and of a sum's samples"),
+    weight_argument<Options>,
+    verbose_argument<Options>,
+};
+
+constexpr Option<SampleOptions> sample_rows[] = {
+    option<&SampleOptions::draws>("draws", between(1, 1'000'000), "joint draws of the latent function"),
+    option<&SampleOptions::seed>("seed", any_number(), "of the draws"),
+};
 
 } // namespace
+
+constinit const OptionsTable<Options> options_table{rows};
+constinit const OptionsTable<SampleOptions> sample_options_table{sample_rows};
+
+void Options::validate() const {
+    options_table.check(*this);
+}
+
+Options gp_fit_members_defaults() {
+    Options options;
+    options.combine = Combine::mixture;
+    return options;
+}
 
 void put(const std::optional<double>& value, Writer& writer) {
     writer.put(value.has_value());
@@ -30,62 +69,12 @@ std::optional<double> get_optional(Reader& reader) {
     return reader.get_bool() ? std::optional(reader.get_finite()) : std::nullopt;
 }
 
-void Options::validate() const {
-    static constexpr int max_members = 1000;
-    check("bits", std::to_string(bits), bits >= 0 && bits <= Encoding::max_value_bits, "NULL, and 1 to 30");
-    check("members", std::to_string(members), members >= 0 && members <= max_members, "NULL, and 1 to 1000");
-    check("evaluations", std::to_string(evaluations), evaluations >= 0, "NULL, and 1 and more");
-    if (noise)
-        check("noise", shortest(*noise), *noise > 0 && *noise <= 1e6, "NULL, and greater than 0 and at most 1000000");
-    if (signal)
-        check("signal", shortest(*signal), *signal > 0 && *signal <= 1e6,
-              "NULL, and greater than 0 and at most 1000000");
-}
-
-void encode(const Options& options, Writer& writer) {
-    writer.put(int32_t{options.bits});
-    writer.put(int32_t{options.members});
-    writer.put(static_cast<uint8_t>(options.combine));
-    writer.put(static_cast<uint8_t>(options.search));
-    writer.put(int32_t{options.evaluations});
-    put(options.noise, writer);
-    put(options.signal, writer);
-    writer.put(static_cast<uint8_t>(options.outside));
-    writer.put(options.seed);
-}
-
-Options decode_options(Reader& reader) {
-    Options options;
-    options.bits = reader.get<int32_t>();
-    options.members = reader.get<int32_t>();
-    options.combine = get_choice(reader, Combine::boosted, "way to combine members");
-    options.search = get_choice(reader, Search::none, "search");
-    options.evaluations = reader.get<int32_t>();
-    options.noise = get_optional(reader);
-    options.signal = get_optional(reader);
-    options.outside = get_choice(reader, Outside::prior, "treatment of points outside");
-    options.seed = reader.get<int64_t>();
-    try {
-        options.validate();
-    } catch (const Error& error) {
-        corrupt_model(format("It has an %s.", error.what()));
-    }
-    return options;
-}
-
 const char* name_of(Combine combine) {
-    static constexpr const char* names[] = {"auto", "mixture", "kernel_sum", "boosted"};
-    return names[static_cast<size_t>(combine)];
+    return combinations[static_cast<size_t>(combine)];
 }
 
 const char* name_of(Search search) {
-    static constexpr const char* names[] = {"local", "bfgs", "none"};
-    return names[static_cast<size_t>(search)];
-}
-
-const char* name_of(Outside outside) {
-    static constexpr const char* names[] = {"clamp", "prior"};
-    return names[static_cast<size_t>(outside)];
+    return searches[static_cast<size_t>(search)];
 }
 
 } // namespace btml::gp

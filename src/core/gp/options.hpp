@@ -1,7 +1,7 @@
 // How a Gaussian process is trained.
 #pragma once
 
-#include "core/base/serial.hpp"
+#include "core/base/options_table.hpp"
 #include "core/gp/search/search_method.hpp"
 #include "core/gp/tree/encoding.hpp"
 
@@ -27,9 +27,17 @@ struct Options {
     void validate() const;
 };
 
-void encode(const Options& options, Writer& writer);
-// Error corrupt_model.
-Options decode_options(Reader& reader);
+extern const OptionsTable<Options> options_table;
+
+Options gp_fit_members_defaults(); // each member is a model
+
+// How draws are made of a trained one.
+struct SampleOptions {
+    int draws = 1;
+    uint64_t seed = 0;
+};
+
+extern const OptionsTable<SampleOptions> sample_options_table;
 
 // Whether there is a number, then the number.
 void put(const std::optional<double>& value, Writer& writer);
@@ -37,6 +45,5 @@ std::optional<double> get_optional(Reader& reader);
 
 const char* name_of(Combine combine);
 const char* name_of(Search search);
-const char* name_of(Outside outside);
 
 } // namespace btml::gp

@@ -1,19 +1,35 @@
 #include "core/kernel/options.hpp"
 
-#include <cmath>
-
 namespace btml::kernel {
 
-[[noreturn]] static void refuse(const char* option, double value, const char* valid) {
-    throw Error(ErrorCode::invalid_argument,
-                format("invalid value for option \"%s\": %s", option, shortest(value).c_str()), {},
-                format("Valid values are %s.", valid));
-}
+namespace {
+
+constexpr const char* kernels[] = {"gaussian", "laplacian", "epanechnikov"};
+constexpr const char* scales[] = {"none", "sd"};
+constexpr const char* methods[] = {"auto", "exact", "sampled"};
+
+constexpr Option<Options> rows[] = {
+    option<&Options::bandwidth>("bandwidth", above(0),
+                                "h of the kernel; `btml.attention` has none. [Scores](monte_carlo.md) choose one")
+        .is_required(),
+    option<&Options::kernel>("kernel", kernels, "the tail functions and `btml.attention` have none"),
+    option<&Options::scale>("scale", scales, "`sd` leaves a coordinate as it is that is the same in all keys"),
+    option<&Options::method>("method", methods, "see [below](#exact-or-sampled), as for the next two"),
+    option<&Options::epsilon>("epsilon", above_to(0, 1), "the error that sampled values may have"),
+    option<&Options::confidence>("confidence", inside(0, 1), "the probability that they keep to it"),
+    option<&Options::seed>("seed", any_number(), "of the samples"),
+    argument<Options>("prefixes", "an array of numbers from 1",
+                      "rows of keys and queries that `btml.kernel_tail_profile` takes")
+        .null_means("50, 100, 200 and so on"),
+    argument<Options>("verbose", "", "an INFO message that says which method was taken, and why").default_is("false"),
+};
+
+} // namespace
+
+constinit const OptionsTable<Options> options_table{rows};
 
 void Options::check() const {
-    if (!(bandwidth > 0 && std::isfinite(bandwidth))) refuse("bandwidth", bandwidth, "finite and greater than 0");
-    if (!(epsilon > 0 && epsilon <= 1)) refuse("epsilon", epsilon, "greater than 0 and at most 1");
-    if (!(confidence > 0 && confidence < 1)) refuse("confidence", confidence, "greater than 0 and less than 1");
+    options_table.check(*this);
 }
 
 } // namespace btml::kernel

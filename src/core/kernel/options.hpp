@@ -1,10 +1,7 @@
 // What a caller chooses of a kernel sum.
 #pragma once
 
-#include "core/base/error.hpp"
-
-#include <cstdint>
-#include <string>
+#include "core/base/options_table.hpp"
 
 namespace btml::kernel {
 
@@ -20,7 +17,7 @@ enum class Scale : uint8_t {
     sd // each coordinate is divided by its standard deviation over the keys (n − 1); one that is constant stays
 };
 
-enum class Method : uint8_t { automatic, exact, sampled }; // in SQL: auto, exact, sampled
+enum class Method : uint8_t { automatic, exact, sampled };
 
 // What is formed of the sums s_c = Σ_j value_jc·k(q, key_j).
 enum class Quantity : uint8_t {
@@ -45,5 +42,7 @@ struct Options {
     // confidence outside (0, 1).
     void check() const;
 };
+
+extern const OptionsTable<Options> options_table;
 
 } // namespace btml::kernel

@@ -6,6 +6,13 @@
 
 namespace btml::monte_carlo {
 
+static constexpr Option<PageSampling> page_sampling_rows[] = {
+    option<&PageSampling::epsilon>("epsilon", inside(0, 1), "the relative error that the sum may have"),
+    option<&PageSampling::confidence>("confidence", inside(0, 1), "the probability that it keeps to it"),
+    option<&PageSampling::seed>("seed", any_number(), "of the sample"),
+};
+constinit const OptionsTable<PageSampling> page_sampling_table{page_sampling_rows};
+
 namespace {
 
 constexpr uint64_t min_drawn = 100;

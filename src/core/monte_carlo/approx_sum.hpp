@@ -3,6 +3,8 @@
 // is the number of pages times the mean of their totals, its error that of a sample of pages without replacement.
 #pragma once
 
+#include "core/base/options_table.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -11,7 +13,10 @@ namespace btml::monte_carlo {
 
 struct PageSampling {
     double epsilon = 0.01, confidence = 0.95;
+    uint64_t seed = 0;
 };
+
+extern const OptionsTable<PageSampling> page_sampling_table;
 
 struct PageEstimate {
     double sum, std_error;

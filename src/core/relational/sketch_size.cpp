@@ -4,6 +4,16 @@
 
 namespace btml::relational {
 
+static constexpr Option<NormOptions> norm_rows[] = {
+    option<&NormOptions::sketch_size>("sketch_size", from(1), "numbers of the sketch")
+        .null_is(0, "by `epsilon` and `delta`"),
+    option<&NormOptions::epsilon>("epsilon", inside(0, 1), "relative error of the estimate"),
+    option<&NormOptions::delta>("delta", inside(0, 1), "probability of a larger one"),
+    option<&NormOptions::seed>("seed", any_number(), "of the sketch"),
+    option<&NormOptions::verify>("verify", "an INFO message with the exact sum and the error"),
+};
+constinit const OptionsTable<NormOptions> norm_options_table{norm_rows};
+
 namespace {
 
 double variance_factor(int tables) {

@@ -4,9 +4,21 @@
 // once k ≥ (2 + 3^τ)/(ε²δ).
 #pragma once
 
+#include "core/base/options_table.hpp"
+
 #include <cstdint>
 
 namespace btml::relational {
+
+// How a norm is estimated.
+struct NormOptions {
+    int sketch_size = 0; // 0: by epsilon and delta
+    double epsilon = 0.1, delta = 0.1;
+    uint64_t seed = 0;
+    bool verify = false;
+};
+
+extern const OptionsTable<NormOptions> norm_options_table;
 
 // ⌈(2 + 3^τ)/(ε²δ)⌉, 2^63 where it is more. 0 < ε, 0 < δ < 1.
 uint64_t sketch_size(double epsilon, double delta, int tables);

@@ -3,6 +3,11 @@
 #include "core/base/number.hpp"
 #include "pg/bridge/result.hpp"
 
+extern "C" {
+#include "catalog/pg_proc.h"
+#include "utils/syscache.h"
+}
+
 namespace btml::pg {
 
 void Arguments::require(int i, const char* name) const {
@@ -95,6 +100,56 @@ void Arguments::read_numbers(int i, const char* name, std::vector<double>& numbe
         element += sizeof(number);
         numbers[static_cast<size_t>(k)] = from_sql(number);
     }
+}
+
+namespace {
+
+// All parameters of a function, those of output among them.
+struct Declaration {
+    int count;
+    Oid* types;
+    char** names; // null where none has one
+    char* modes;  // null where all are of input
+};
+
+Declaration declaration_of(Oid function) {
+    const HeapTuple row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(row)) elog(ERROR, "cache lookup failed for function %u", function);
+    Declaration declared;
+    declared.count = get_func_arg_info(row, &declared.types, &declared.names, &declared.modes);
+    ReleaseSysCache(row);
+    return declared;
+}
+
+} // namespace
+
+NamedArguments::NamedArguments(FunctionCallInfo fcinfo) : arguments_(fcinfo) {
+    const Declaration declared = pg_call([=] { return declaration_of(fcinfo->flinfo->fn_oid); });
+    for (int i = 0; i < declared.count; i++)
+        if (!declared.modes || declared.modes[i] == PROARGMODE_IN)
+            parameters_.push_back({declared.names ? declared.names[i] : "", declared.types[i]});
+}
+
+size_t NamedArguments::find(std::string_view name) const {
+    const auto has_name = [&](const Parameter& parameter) { return parameter.name == name; };
+    return static_cast<size_t>(std::find_if(parameters_.begin(), parameters_.end(), has_name) - parameters_.begin());
+}
+
+int NamedArguments::position(const char* name) const {
+    const size_t found = find(name);
+    if (found == parameters_.size())
+        throw Error(ErrorCode::internal, format("the function is declared without an argument \"%s\"", name));
+    return static_cast<int>(found);
+}
+
+std::optional<std::string> NamedArguments::optional_column(const char* name) const {
+    if (!has(name) || is_null(name)) return std::nullopt;
+    return column(name);
+}
+
+std::optional<std::vector<std::string>> NamedArguments::optional_columns(const char* name) const {
+    if (!has(name) || is_null(name)) return std::nullopt;
+    return columns(name);
 }
 
 } // namespace btml::pg

@@ -1,4 +1,4 @@
-// Arguments of a SQL function by position, with their names for error messages.
+// Arguments of a SQL function: by name, and for calls row by row by position.
 #pragma once
 
 #include "pg/bridge/guard.hpp"
@@ -8,6 +8,7 @@ namespace btml::pg {
 // Error wrong_type, naming the argument, for an array of more dimensions.
 void require_one_dimension(const ArrayType* array, const char* name);
 
+// By position, with their names for error messages.
 class Arguments {
   public:
     explicit Arguments(FunctionCallInfo fcinfo) : fcinfo_(fcinfo) {}
@@ -35,6 +36,40 @@ class Arguments {
     void require(int i, const char* name) const;
 
     FunctionCallInfo fcinfo_;
+};
+
+// By the names that the function was declared with, which are looked up at construction.
+class NamedArguments {
+  public:
+    explicit NamedArguments(FunctionCallInfo fcinfo);
+
+    // Whether the function has an argument of this name; the others below are for arguments that it has.
+    bool has(std::string_view name) const { return find(name) < parameters_.size(); }
+    bool is_null(const char* name) const { return arguments_.is_null(position(name)); }
+    Oid type(const char* name) const { return parameters_[static_cast<size_t>(position(name))].type; }
+
+    Datum datum(const char* name) const { return arguments_.datum(position(name), name); }
+    std::string string(const char* name) const { return arguments_.string(position(name), name); }
+    std::string column(const char* name) const { return arguments_.column(position(name), name); }
+    bool boolean(const char* name) const { return arguments_.boolean(position(name), name); }
+    std::vector<std::string> columns(const char* name) const { return arguments_.columns(position(name), name); }
+    std::vector<int> integers(const char* name) const { return arguments_.integers(position(name), name); }
+    std::vector<double> numbers(const char* name) const { return arguments_.numbers(position(name), name); }
+    // Nothing for NULL, and where the function has no such argument.
+    std::optional<std::string> optional_column(const char* name) const;
+    std::optional<std::vector<std::string>> optional_columns(const char* name) const;
+
+  private:
+    struct Parameter {
+        std::string name;
+        Oid type;
+    };
+
+    size_t find(std::string_view name) const;
+    int position(const char* name) const;
+
+    Arguments arguments_;
+    std::vector<Parameter> parameters_; // of input
 };
 
 } // namespace btml::pg

@@ -48,9 +48,7 @@ TEST(Strategy, PairsOfLeavesGrowFasterThanSketches) {
 TEST(Strategy, AutomaticChoiceKnowsHowSquaresAreSummed) {
     QuietContext context;
     const Join join = product_of(2, 6'000, context);
-    const auto choice = [&](const Options& options) {
-        return choose_strategy(join, options, Strategy::automatic, context).strategy;
-    };
+    const auto choice = [&](const Options& options) { return choose_strategy(join, options, context).strategy; };
     EXPECT_EQ(choice(squares_of(100, false)), Strategy::enumerate);
     EXPECT_EQ(choice(squares_of(100, true)), Strategy::factorize);
     Options variance = squares_of(100, false);
@@ -67,7 +65,7 @@ TEST(Strategy, AutomaticChoiceFitsIntoMemory) {
         Options options;
         options.trees = trees;
         options.max_leaves = 1000;
-        return choose_strategy(join, options, Strategy::automatic, context).strategy;
+        return choose_strategy(join, options, context).strategy;
     };
     constexpr uint64_t mb = uint64_t{1} << 20;
     EXPECT_EQ(choice(2, 20 * mb), Strategy::factorize); // which alone fits

@@ -1,8 +1,6 @@
-#include "pg/option_values.hpp"
+#include "pg/options.hpp"
 
 #include <charconv>
-
-#include "pg/bridge/guard.hpp"
 
 extern "C" {
 #include "utils/jsonb.h"
@@ -11,12 +9,21 @@ extern "C" {
 
 namespace btml::pg {
 
-// The one of `choices` that a text option names.
-size_t choice(const std::string& value, const char* option, const std::vector<std::string>& choices) {
-    for (size_t i = 0; i < choices.size(); i++)
-        if (choices[i] == value) return i;
-    throw Error(ErrorCode::invalid_argument, format("invalid value for option \"%s\": \"%s\"", option, value.c_str()),
-                "", "Valid values are " + quoted_list(choices) + ".");
+OptionValue option_value(const NamedArguments& arguments, const OptionFacts& option) {
+    if (option.nullable && arguments.is_null(option.name)) return {};
+    const Datum value = arguments.datum(option.name);
+    switch (arguments.type(option.name)) {
+    case BOOLOID:
+        return DatumGetBool(value);
+    case INT4OID:
+        return int64_t{DatumGetInt32(value)};
+    case INT8OID:
+        return int64_t{DatumGetInt64(value)};
+    case FLOAT8OID:
+        return DatumGetFloat8(value);
+    default:
+        return arguments.string(option.name);
+    }
 }
 
 namespace {
@@ -46,7 +53,8 @@ std::vector<JsonOption> json_options(const std::string& json) {
     if (!is_object) throw Error(ErrorCode::invalid_argument, "options must be a JSON object", "It is " + json + ".");
     const auto next = [&] { return pg_call([&] { return JsonbIteratorNext(&cursor.iterator, &cursor.value, true); }); };
     while (next() == WJB_KEY) {
-        JsonOption option{{cursor.value.val.string.val, static_cast<size_t>(cursor.value.val.string.len)}, {}, "null"};
+        JsonOption option{
+            {cursor.value.val.string.val, static_cast<size_t>(cursor.value.val.string.len)}, {}, {}, "null"};
         next();
         const JsonbValue& value = cursor.value;
         if (value.type == jbvNumeric) {
@@ -59,7 +67,7 @@ std::vector<JsonOption> json_options(const std::string& json) {
         } else if (value.type == jbvString)
             option.text.assign(value.val.string.val, static_cast<size_t>(value.val.string.len));
         else if (value.type == jbvBool)
-            option.text = value.val.boolean ? "true" : "false";
+            option.text = value.val.boolean ? "true" : "false", option.boolean = value.val.boolean;
         else if (value.type == jbvBinary)
             option.text = "an array or object";
         options.push_back(std::move(option));
@@ -67,30 +75,35 @@ std::vector<JsonOption> json_options(const std::string& json) {
     return options;
 }
 
-double number_of(const JsonOption& option) {
-    if (!option.number) invalid_option(option, "Valid values are numbers.");
-    return *option.number;
-}
-
-template <class Integer>
-Integer integer_of(const JsonOption& option) {
-    number_of(option);
-    Integer value{};
-    const char* const last = option.text.data() + option.text.size();
-    const auto [end, error] = std::from_chars(option.text.data(), last, value);
+OptionValue JsonOption::value(const OptionFacts& option) const {
+    if (option.type == OptionType::choice) return text;
+    if (option.type == OptionType::boolean) {
+        if (!boolean) invalid_option(*this, "Valid values are true and false.");
+        return *boolean;
+    }
+    if (!number) invalid_option(*this, "Valid values are numbers.");
+    if (option.type == OptionType::number) return *number;
+    int64_t integer{};
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, integer);
     const bool whole = end == last || (*end == '.' && std::all_of(end + 1, last, [](char c) { return c == '0'; }));
-    if (error != std::errc() || !whole) invalid_option(option, "Valid values are integers.");
-    return value;
+    if (error != std::errc() || !whole || integer > option.max_integer)
+        invalid_option(*this, "Valid values are integers.");
+    return integer;
 }
 
-template int integer_of<int>(const JsonOption& option);
-template int64_t integer_of<int64_t>(const JsonOption& option);
-
-void unknown_option(const JsonOption& option, const std::vector<std::string>& names) {
-    const std::string nearest = nearest_name(option.name, names);
-    throw Error(ErrorCode::invalid_argument, format("unknown option \"%s\"", option.name.c_str()),
+void unknown_option(const std::string& name, const std::vector<std::string>& names) {
+    const std::string nearest = nearest_name(name, names);
+    throw Error(ErrorCode::invalid_argument, format("unknown option \"%s\"", name.c_str()),
                 "Valid options are " + quoted_list(names) + ".",
                 nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+}
+
+void add_option(JsonWriter& json, const char* name, const OptionValue& value) {
+    if (const auto* const boolean = std::get_if<bool>(&value)) json.add_json(name, *boolean ? "true" : "false");
+    if (const auto* const integer = std::get_if<int64_t>(&value)) json.add(name, *integer);
+    if (const auto* const number = std::get_if<double>(&value)) json.add(name, *number);
+    if (const auto* const text = std::get_if<std::string>(&value)) json.add(name, *text);
 }
 
 } // namespace btml::pg

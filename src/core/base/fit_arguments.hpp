@@ -1,0 +1,26 @@
+// Arguments that every fit over a source has beside its options, as the documentation tells of them.
+#pragma once
+
+#include "core/base/options_table.hpp"
+
+namespace btml {
+
+template <class Options>
+inline constexpr Option<Options> features_argument = argument<Options>("features", "output columns, as `'{a,b}'`",
+                                                                       "keys, too, unless left out")
+                                                         .null_means("all other columns");
+template <class Options>
+inline constexpr Option<Options> categorical_argument =
+    argument<Options>("categorical", "features", "treats these as categories too").null_means("");
+template <class Options>
+inline constexpr Option<Options> holdout_argument =
+    argument<Options>("holdout", "a boolean output column", "rows that are not trained on; NULL counts as false")
+        .null_means("");
+template <class Options>
+inline constexpr Option<Options> weight_argument =
+    argument<Options>("weight", "a column of the target's table", "what a row counts, not negative").null_means("1");
+template <class Options>
+inline constexpr Option<Options>
+    verbose_argument = argument<Options>("verbose", "", "INFO messages, at most one a second").default_is("false");
+
+} // namespace btml

@@ -1,0 +1,65 @@
+// Options between SQL and their tables: from a function's arguments, from a JSON object, into a summary.
+#pragma once
+
+#include "core/base/options_table.hpp"
+#include "pg/bridge/arguments.hpp"
+#include "pg/bridge/json.hpp"
+
+namespace btml::pg {
+
+// The argument that is named as the option. Error null_value for a NULL that it cannot be.
+OptionValue option_value(const NamedArguments& arguments, const OptionFacts& option);
+
+// Sets the options that the function has arguments for. Error invalid_argument naming the option and its valid values.
+template <class Options>
+void read_options(const NamedArguments& arguments, const OptionsTable<Options>& table, Options& options) {
+    for (const Option<Options>& option : table)
+        if (option.get && arguments.has(option.name)) table.assign(options, option, option_value(arguments, option));
+}
+
+// One option of a JSON object.
+struct JsonOption {
+    std::string name;
+    std::optional<double> number; // where its value is one
+    std::optional<bool> boolean;
+    std::string text;
+
+    // Error invalid_argument for a value of another type.
+    OptionValue value(const OptionFacts& option) const;
+};
+
+// The members of a JSON object, given as text. Error invalid_argument for any other JSON.
+std::vector<JsonOption> json_options(const std::string& json);
+
+// Error invalid_argument with the valid names in the DETAIL and the nearest in the HINT.
+[[noreturn]] void unknown_option(const std::string& name, const std::vector<std::string>& names);
+
+// Options of an aggregate: a JSON object with the names of a function's arguments. Errors invalid_argument.
+template <class Options>
+Options parse_options(const std::string& json, const OptionsTable<Options>& table) {
+    Options options;
+    for (const JsonOption& given : json_options(json)) {
+        const Option<Options>* const option = table.find(given.name);
+        if (option && option->aggregated) {
+            table.assign(options, *option, given.value(*option));
+            continue;
+        }
+        std::vector<std::string> names;
+        for (const Option<Options>& known : table)
+            if (known.aggregated) names.emplace_back(known.name);
+        unknown_option(given.name, names);
+    }
+    return options;
+}
+
+void add_option(JsonWriter& json, const char* name, const OptionValue& value);
+
+// Writes the options of a model that are not NULL and matter.
+template <class Options>
+void add_options(JsonWriter& json, const OptionsTable<Options>& table, const Options& options) {
+    for (const Option<Options>& option : table)
+        if (option.stored && (!option.matters || option.matters(options)))
+            add_option(json, option.name, option.get(options, option));
+}
+
+} // namespace btml::pg

@@ -1,0 +1,167 @@
+// Prints what the tables of options say, for the pages of the documentation and for a check of the SQL functions.
+//
+//   option_tables page FILE    the page; what stands between <!-- options: TABLE --> and <!-- end --> is that table
+//   option_tables functions    function|parameter|default of every option and argument
+#include "core/boosting/options.hpp"
+#include "core/exemplar/options.hpp"
+#include "core/gp/options.hpp"
+#include "core/kernel/options.hpp"
+#include "core/monte_carlo/approx_sum.hpp"
+#include "core/monte_carlo/score_options.hpp"
+#include "core/relational/sketch_size.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+using namespace btml;
+
+namespace {
+
+template <class Options>
+struct Function {
+    std::string name;
+    Options defaults;
+    std::vector<std::string> without; // options that it has no parameter for
+
+    Function(std::string function, Options start = Options(), std::vector<std::string> none = {})
+        : name(std::move(function)), defaults(std::move(start)), without(std::move(none)) {}
+
+    bool has(const OptionFacts& option) const {
+        return std::find(without.begin(), without.end(), option.name) == without.end();
+    }
+};
+
+struct Texts {
+    std::map<std::string, std::string> pages;
+    std::vector<std::string> functions;
+};
+
+std::string plain_text(const OptionValue& value) {
+    if (const auto* const boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
+    if (const auto* const integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
+    if (const auto* const number = std::get_if<double>(&value)) return shortest(*number);
+    if (const auto* const text = std::get_if<std::string>(&value)) return *text;
+    return "NULL";
+}
+
+template <class Options>
+OptionValue default_of(const Option<Options>& option, const Options& defaults) {
+    if (option.get) return option.get(defaults, option);
+    return option.argument_default ? OptionValue(std::string(option.argument_default)) : OptionValue();
+}
+
+// As the documentation has it.
+std::string shown(const OptionFacts& option, const OptionValue& value) {
+    if (option.required) return "none, it must be given";
+    if (value.index() == 0) return option.null_meaning;
+    const std::string text = plain_text(value);
+    return std::holds_alternative<std::string>(value) && text != "true" && text != "false" ? '`' + text + '`' : text;
+}
+
+std::string values(const OptionFacts& option) {
+    if (option.type == OptionType::argument) return option.argument_values;
+    if (option.type != OptionType::choice) return option.valid_numbers();
+    std::string list;
+    for (const char* const choice : option.choices) list += (list.empty() ? "`" : ", `") + std::string(choice) + '`';
+    return list;
+}
+
+// The first function's default, then those of the others that differ.
+template <class Options>
+std::string defaults(const Option<Options>& option, const std::vector<Function<Options>>& functions) {
+    std::optional<std::string> first;
+    std::string text;
+    for (const Function<Options>& function : functions) {
+        if (!function.has(option)) continue;
+        const std::string own = shown(option, default_of(option, function.defaults));
+        if (!first)
+            first = text = own;
+        else if (own != *first)
+            text += " (`" + function.name + "`: " + own + ')';
+    }
+    return text;
+}
+
+std::string line(std::initializer_list<std::string> cells) {
+    std::string text = "|";
+    for (const std::string& cell : cells) text += ' ' + cell + (cell.empty() ? "|" : " |");
+    return text + '\n';
+}
+
+template <class Options>
+void add(Texts& texts, const std::string& name, const OptionsTable<Options>& table,
+         const std::vector<Function<Options>>& functions) {
+    std::string& page = texts.pages[name];
+    page = line({"option", "default", "values", "meaning"}) + line({"---", "---", "---", "---"});
+    for (const Option<Options>& option : table) {
+        page +=
+            line({'`' + std::string(option.name) + '`', defaults(option, functions), values(option), option.meaning});
+        for (const Function<Options>& function : functions)
+            if (function.has(option))
+                texts.functions.push_back(
+                    function.name + '|' + option.name + '|' +
+                    (option.required ? "required" : plain_text(default_of(option, function.defaults))));
+    }
+}
+
+Texts all_texts() {
+    Texts texts;
+    add<boosting::Options>(texts, "boosting", boosting::options_table,
+                           {{"boost_fit", boosting::boost_fit_defaults()},
+                            {"tree_fit", boosting::tree_fit_defaults(), {"trees", "learning_rate"}}});
+    add<gp::Options>(
+        texts, "gp", gp::options_table,
+        {{"gp_fit"}, {"gp_regression"}, {"gp_fit_members", gp::gp_fit_members_defaults(), {"combine", "holdout"}}});
+    add<gp::SampleOptions>(texts, "gp_sample", gp::sample_options_table, {{"gp_sample"}});
+    add<kernel::Options>(
+        texts, "kernel", kernel::options_table,
+        {{"kernel_sum", {}, {"prefixes"}},
+         {"density", {}, {"prefixes"}},
+         {"kernel_regression", {}, {"prefixes"}},
+         {"attention", {}, {"bandwidth", "kernel", "prefixes"}},
+         {"kernel_tail_ratio", {}, {"kernel", "epsilon", "confidence", "prefixes", "verbose"}},
+         {"kernel_tail_profile", {}, {"kernel", "epsilon", "confidence", "method", "seed", "verbose"}}});
+    const std::vector<std::string> of_search = {"score", "target", "lower", "upper", "steps"};
+    std::vector<std::string> of_one = of_search;
+    of_one.emplace_back("target_bandwidth");
+    add<monte_carlo::ScoreRequest>(texts, "scores", monte_carlo::score_options_table,
+                                   {{"select_bandwidth", {}, {"bandwidth", "target_bandwidth"}},
+                                    {"kde_score", {}, of_one},
+                                    {"likelihood_score", {}, of_one},
+                                    {"kr_score", {}, of_one},
+                                    {"kcde_score", {}, of_search}});
+    add<monte_carlo::PageSampling>(texts, "approx_sum", monte_carlo::page_sampling_table, {{"approx_sum"}});
+    add<relational::NormOptions>(texts, "sketch_norm", relational::norm_options_table, {{"sketch_norm"}});
+    add<exemplar::Options>(texts, "exemplars", exemplar::options_table, {{"exemplars"}});
+    return texts;
+}
+
+int print_page(const Texts& texts, const char* path) {
+    std::ifstream file(path);
+    if (!file) return std::fprintf(stderr, "cannot read %s\n", path), 1;
+    static const std::string begin = "<!-- options: ", end = "<!-- end -->";
+    bool in_table = false;
+    for (std::string text; std::getline(file, text);) {
+        if (text == end) in_table = false;
+        if (!in_table) std::cout << text << '\n';
+        if (!text.starts_with(begin)) continue;
+        const std::string name = text.substr(begin.size(), text.find(' ', begin.size()) - begin.size());
+        const auto found = texts.pages.find(name);
+        if (found == texts.pages.end()) return std::fprintf(stderr, "%s: no table %s\n", path, name.c_str()), 1;
+        std::cout << found->second;
+        in_table = true;
+    }
+    return in_table ? (std::fprintf(stderr, "%s: a table has no %s\n", path, end.c_str()), 1) : 0;
+}
+
+} // namespace
+
+int main(int count, char** arguments) {
+    const Texts texts = all_texts();
+    if (count == 3 && arguments[1] == std::string("page")) return print_page(texts, arguments[2]);
+    if (count != 2 || arguments[1] != std::string("functions"))
+        return std::fprintf(stderr, "option_tables page FILE | functions\n"), 2;
+    for (const std::string& function : texts.functions) std::cout << function << '\n';
+}
