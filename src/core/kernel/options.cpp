@@ -4,7 +4,7 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr const char* kernels[] = {"gaussian", "laplacian", "epanechnikov"};
+constexpr auto kernels = Kernels::map([]<class Shape>(std::type_identity<Shape>) { return Shape::name; });
 constexpr const char* scales[] = {"none", "sd"};
 constexpr const char* methods[] = {"auto", "exact", "sampled"};
 
