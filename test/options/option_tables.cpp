@@ -121,8 +121,8 @@ Texts all_texts() {
          {"density", {}, {"prefixes"}},
          {"kernel_regression", {}, {"prefixes"}},
          {"attention", {}, {"bandwidth", "kernel", "prefixes"}},
-         {"kernel_tail_ratio", {}, {"kernel", "epsilon", "confidence", "prefixes", "verbose"}},
-         {"kernel_tail_profile", {}, {"kernel", "epsilon", "confidence", "method", "seed", "verbose"}}});
+         {"kernel_tail_ratio", {}, {"epsilon", "confidence", "prefixes", "verbose"}},
+         {"kernel_tail_profile", {}, {"epsilon", "confidence", "method", "seed", "verbose"}}});
     const std::vector<std::string> of_search = {"score", "target", "lower", "upper", "steps"};
     std::vector<std::string> of_one = of_search;
     of_one.emplace_back("target_bandwidth");

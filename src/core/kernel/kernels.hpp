@@ -5,6 +5,8 @@
 #include "core/kernel/kernels/epanechnikov.hpp"
 #include "core/kernel/kernels/gaussian.hpp"
 #include "core/kernel/kernels/laplacian.hpp"
+#include "core/kernel/kernels/matern32.hpp"
+#include "core/kernel/kernels/matern52.hpp"
 
 #include <array>
 #include <concepts>
@@ -64,7 +66,9 @@ struct KernelList {
 using Kernels = KernelList<
     Gaussian, // the default
     Laplacian,
-    Epanechnikov>;
+    Epanechnikov,
+    Matern32,
+    Matern52>;
 // clang-format on
 
 enum class Kernel : uint8_t {}; // is a place in the list

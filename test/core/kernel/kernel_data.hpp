@@ -76,9 +76,12 @@ inline double kernel_value(kernel::Kernel kernel, const std::vector<double>& a, 
         magnitudes += std::abs(u);
     }
     const std::string name = kernel::facts_of(kernel).name;
+    const double root = std::sqrt(squares);
     if (name == "gaussian") return std::exp(-squares / 2);
     if (name == "laplacian") return std::exp(-magnitudes);
     if (name == "epanechnikov") return std::max(0.0, 1 - squares);
+    if (name == "matern32") return (1 + std::sqrt(3) * root) * std::exp(-std::sqrt(3) * root);
+    if (name == "matern52") return (1 + std::sqrt(5) * root + 5 * squares / 3) * std::exp(-std::sqrt(5) * root);
     throw std::invalid_argument("write down here as well what the kernel " + name + " is");
 }
 

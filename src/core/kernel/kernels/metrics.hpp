@@ -45,4 +45,9 @@ struct Absolutes {
     }
 };
 
+// Returns ln ∫exp(−‖u‖₂) du in d dimensions: the unit sphere's area times Γ(d).
+inline double log_integral_of_exponential(double d) {
+    return std::numbers::ln2 + d / 2 * std::log(std::numbers::pi) - std::lgamma(d / 2) + std::lgamma(d);
+}
+
 } // namespace btml::kernel
