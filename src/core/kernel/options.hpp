@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/options_table.hpp"
-#include "core/kernel/kernels.hpp"
+#include "core/kernel/kernels/kernels.hpp"
 
 namespace btml::kernel {
 

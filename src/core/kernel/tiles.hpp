@@ -4,7 +4,7 @@
 // Coordinates are in the frame, relative to the block's centre (see KeyBlocks). What is below KernelFacts::least is 0.
 #pragma once
 
-#include "core/kernel/kernels.hpp"
+#include "core/kernel/kernels/kernels.hpp"
 
 namespace btml::kernel {
 

@@ -1,7 +1,7 @@
 // Exact kernel sums on a CUDA device. Coordinates are pairs of float32, a number and what it leaves of the double, so
 // that differences keep their accuracy wherever the points are.
 #include "core/kernel/cuda/device_abi.h"
-#include "core/kernel/kernels.hpp"
+#include "core/kernel/kernels/kernels.hpp"
 
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-#include "core/kernel/kernels.hpp"
+#include "core/kernel/kernels/kernels.hpp"
 
 namespace btml::kernel {
 
