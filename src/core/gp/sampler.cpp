@@ -24,8 +24,7 @@ static JointPosterior joint_posterior(const Member& member, std::span<const doub
 }
 
 // A sum's trees have no place for a point that shares only some levels with itself.
-static void require_known(const Model& model, std::span<const double> values) {
-    const Encoding& encoding = model.sum->encoding();
+static void require_known(const Model& model, const Encoding& encoding, std::span<const double> values) {
     for (size_t i = 0; i < values.size(); i++) {
         const size_t f = i % model.features.size();
         const ValueBits bits = encoding.value_bits(f, values[i]);
@@ -41,16 +40,16 @@ static void require_known(const Model& model, std::span<const double> values) {
 
 Sampler::Sampler(Model& model, std::span<const double> values, RunContext& context)
     : points_(values.size() / model.features.size()), centre_(model.centre), scale_(model.scale) {
-    if (model.combine == Combine::boosted)
+    if (model.combine() == Combine::boosted)
         throw Error(ErrorCode::not_supported, "a boosted Gaussian process has no joint draws",
                     "Its members give a mean and a variance at each point, but no covariance of points.",
                     "Train the model with combine => 'mixture' or 'kernel_sum'.");
-    if (model.sum) {
-        require_known(model, values);
-        sum_ = std::make_unique<SumSampler>(*model.sum, values, context);
+    if (auto* const sum = std::get_if<SumModel>(&model.posterior)) {
+        require_known(model, sum->encoding(), values);
+        sum_ = std::make_unique<SumSampler>(*sum, values, context);
     }
-    context.memory().require(model.members.size() * JointPosterior::bytes(points_), "draws of a Gaussian process");
-    for (const Member& member : model.members) {
+    context.memory().require(model.members().size() * JointPosterior::bytes(points_), "draws of a Gaussian process");
+    for (const Member& member : model.members()) {
         weights_.push_back(member.weight);
         posteriors_.push_back(joint_posterior(member, values, model.features.size(), context));
     }
