@@ -113,7 +113,7 @@ build/guard_test.so: test/modules/guard/guard_test.cpp $(addprefix $(objdir)/,pg
 core_objects = $(patsubst src/%.cpp,$(objdir)/%.o,$(core_sources))
 option_tables: build/option_tables
 build/option_tables: test/options/option_tables.cpp $(core_objects)
-	$(CXX) $(CXXFLAGS) $(core_flags) $^ -pthread -ldl -o $@
+	$(CXX) $(CXXFLAGS) $(core_flags) $^ $(if $(filter-out 0,$(WITH_FFTW)),$(FFTW_LIBS)) -pthread -ldl -o $@
 docs: build/option_tables
 	@for page in contrib_docs/*.md; do $< page $$page > build/page.md && cp build/page.md $$page || exit 1; done
 

@@ -1,5 +1,5 @@
-#include "core/base/options_table.hpp"
 #include "caught.hpp"
+#include "core/base/options_table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST(OptionsTable, RefusesWhatIsOutOfRangeOrOfAnotherType) {
     EXPECT_EQ(assigned("layers", OptionValue()).message, "invalid value for option \"layers\": NULL");
     EXPECT_EQ(assigned("layers", true).message, "invalid value for option \"layers\": true");
     EXPECT_EQ(assigned("brushes", int64_t{1} << 40).hint, "Valid values are NULL, and 1 and more.");
-    EXPECT_EQ(assigned("gloss", -0.5).hint, "Valid values are NULL, and finite and greater than 0.");
+    EXPECT_EQ(assigned("gloss", -0.5).hint, "Valid values are NULL, and finite numbers greater than 0.");
     EXPECT_TRUE(assigned("gloss", std::numeric_limits<double>::infinity()).thrown);
     EXPECT_TRUE(assigned("gloss", std::numeric_limits<double>::quiet_NaN()).thrown);
     EXPECT_EQ(assigned("depth", 1.0).hint, "Valid values are greater than 0 and less than 1.");

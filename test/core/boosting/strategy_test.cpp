@@ -48,9 +48,7 @@ TEST(Strategy, PairsOfLeavesGrowFasterThanSketches) {
 TEST(Strategy, AutomaticChoiceKnowsHowSquaresAreSummed) {
     QuietContext context;
     const Join join = product_of(2, 6'000, context);
-    const auto choice = [&](const Options& options) {
-        return choose_strategy(join, options, context).strategy;
-    };
+    const auto choice = [&](const Options& options) { return choose_strategy(join, options, context).strategy; };
     EXPECT_EQ(choice(squares_of(100, false)), Strategy::enumerate);
     EXPECT_EQ(choice(squares_of(100, true)), Strategy::factorize);
     Options variance = squares_of(100, false);

@@ -642,7 +642,7 @@ TEST(ExemplarOptions, InvalidOnes) {
     EXPECT_EQ(message([](Options& o) {
                   o.objective = ObjectiveKind::variance, o.length_scales = {1.0, -1.0};
               }),
-              "invalid value for option \"length_scales\": -1");
+              "invalid value for option \"length_scales\": an array with -1");
     EXPECT_EQ(message([](Options& o) { o.metric = Metric::function, o.phantom = PhantomKind::origin; }),
               "this phantom does not go with a function as dissimilarity");
 }

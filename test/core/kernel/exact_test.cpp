@@ -195,7 +195,7 @@ TEST(KernelExact, Errors) {
         made.evaluate(points_of({{1.0, 2.0}}, context));
     };
     EXPECT_EQ(message([&] { sums({{1.0}}, {{1.0}}, Quantity::sum, exact_options(0)); }),
-              "invalid value for option \"bandwidth\": 0|Valid values are finite and greater than 0.");
+              "invalid value for option \"bandwidth\": 0|Valid values are finite numbers greater than 0.");
     Options options = exact_options(1);
     options.epsilon = -1;
     EXPECT_EQ(message([&] { sums({{1.0}}, {{1.0}}, Quantity::sum, options); }),
