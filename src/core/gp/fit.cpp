@@ -15,8 +15,6 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t rows_between_polls = size_t{1} << 12;
-
 // Where, and how widely, targets are spread.
 struct Spread {
     double centre = 0, scale = 1;
@@ -278,14 +276,13 @@ void Trainer::score_held_out(Model& model) {
     Predictor predictor(model);
     std::vector<double> values(model.features.size());
     double nll = 0, squares = 0;
-    for (size_t i = 0; i < rows.rows(); i++) {
-        if (i % rows_between_polls == 0) context_.poll();
+    context_.for_each(rows.rows(), 64, [&](size_t i) {
         rows.read_row(i, values);
         const Predictor::Score score = predictor.score(values, rows.target[i], rows.weight_of(i));
         nll -= score.log_density;
         const double error = rows.target[i] - score.mean;
         squares += error * error;
-    }
+    });
     const auto count = static_cast<double>(rows.rows());
     model.holdout_nll = nll / count;
     model.holdout_rmse = std::sqrt(squares / count);

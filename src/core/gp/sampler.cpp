@@ -9,17 +9,15 @@ namespace btml::gp {
 
 static JointPosterior joint_posterior(const Member& member, std::span<const double> values, size_t width,
                                       RunContext& context) {
-    static constexpr size_t points_between_polls = size_t{1} << 14;
     const size_t points = values.size() / width, words = member.trie.words();
     PointEncoder encoder(member.encoding, member.order);
     Buffer<uint64_t> data(context.memory(), "strings of points", points * words);
     Buffer<String> strings(context.memory(), "strings of points", points);
-    for (size_t i = 0; i < points; i++) {
-        if (i % points_between_polls == 0) context.poll();
+    context.for_each(points, 16, [&](size_t i) {
         const String string = encoder(values.subspan(i * width, width));
         std::copy_n(string.words, words, data.data() + i * words);
         strings[i] = {data.data() + i * words, string.known};
-    }
+    });
     return JointPosterior(member.trie, strings.span(), context);
 }
 

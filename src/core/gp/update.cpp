@@ -56,12 +56,11 @@ void Change::operator()(Mixture& mixture) const {
 }
 
 size_t find_row(const TrainingColumns& rows, std::span<const double> features, double target, RunContext& context) {
-    static constexpr size_t rows_between_polls = size_t{1} << 14;
     static constexpr double same = 1e-9; // two values of one observation, as written down at two times
     std::vector<double> values(features.size());
     bool seen = false;
     for (size_t row = 0; row < rows.rows(); row++) {
-        if (row % rows_between_polls == 0) context.poll();
+        context.worked(16);
         rows.read_row(row, values);
         const bool equal = std::equal(values.begin(), values.end(), features.begin(), [](double a, double b) {
             return a == b || (std::isnan(a) && std::isnan(b) && is_null(a) == is_null(b));
