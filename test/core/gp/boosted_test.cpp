@@ -286,8 +286,8 @@ TEST(BoostedProcess, EvaluationsAreABudget) {
 }
 
 TEST(BoostedProcess, Stops) {
-    const std::vector<PlainRow> rows = random_rows(1000, 1);
-    for (uint64_t polls = 0; polls < 100; polls += 7) {
+    const std::vector<PlainRow> rows = random_rows(5000, 1);
+    for (uint64_t polls = 0; polls < 36; polls += 7) {
         ImpatientContext context(polls);
         EXPECT_THROW(fit_rows(rows, boosted_options(4), {}, context), Cancelled) << polls;
     }

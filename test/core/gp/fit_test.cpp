@@ -387,7 +387,7 @@ class ImpatientTeamContext : public RunContext {
 
 // How often the main thread asks while it waits for others depends on how fast they are.
 TEST(GaussianProcess, StopsOnAllThreads) {
-    const std::vector<PlainRow> rows = random_rows(3000, 1);
+    const std::vector<PlainRow> rows = random_rows(6000, 1);
     Options options = plain_options();
     options.members = 3;
     int stopped = 0;
@@ -405,10 +405,10 @@ TEST(GaussianProcess, StopsOnAllThreads) {
 }
 
 TEST(GaussianProcess, Stops) {
-    const std::vector<PlainRow> rows = random_rows(3000, 1);
+    const std::vector<PlainRow> rows = random_rows(20000, 1);
     Options options = plain_options();
     options.members = 2;
-    for (uint64_t polls = 0; polls < 60; polls += 3) {
+    for (uint64_t polls = 0; polls < 24; polls += 4) {
         ImpatientContext context(polls);
         EXPECT_THROW(fit_rows(rows, options, {}, context), Cancelled) << polls;
     }
