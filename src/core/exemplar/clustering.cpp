@@ -1,8 +1,8 @@
 #include "core/exemplar/clustering.hpp"
 
+#include "core/exemplar/near_rows.hpp"
 #include "core/exemplar/objectives.hpp"
 
-#include "core/base/clones.hpp"
 #include "core/base/rng.hpp"
 
 #include <algorithm>
@@ -15,32 +15,7 @@ namespace {
 constexpr float none = std::numeric_limits<float>::infinity();
 constexpr size_t lanes = Dissimilarities::lanes;
 constexpr size_t rows_at_once = 1024;
-constexpr size_t rows_per_poll = 64;         // each of them may look at all exemplars
 constexpr uint64_t race_stream = 0x72616365; // "race"
-
-typedef float Lanes __attribute__((vector_size(lanes * sizeof(float)), aligned(4)));
-typedef int Flags __attribute__((vector_size(lanes * sizeof(float))));
-
-// Puts the numbers of the rows that are nearer to a candidate than to their second-nearest exemplar into `to`, which
-// has room for all and one more.
-BTML_CLONES
-size_t find_near(const float* distances, const float* second, size_t rows, uint32_t* to) {
-    size_t count = 0;
-    for (size_t i = 0; i < rows; i += lanes) {
-        Lanes a, b;
-        __builtin_memcpy(&a, distances + i, sizeof(a));
-        __builtin_memcpy(&b, second + i, sizeof(b));
-        const Flags nearer = a < b;
-        uint64_t words[sizeof(Flags) / sizeof(uint64_t)];
-        __builtin_memcpy(words, &nearer, sizeof(words));
-        if (!(words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7])) continue;
-        for (size_t lane = 0; lane < lanes; lane++) {
-            to[count] = static_cast<uint32_t>(i + lane);
-            count += distances[i + lane] < second[i + lane];
-        }
-    }
-    return count;
-}
 
 } // namespace
 
@@ -171,8 +146,7 @@ void Clustering::apply(size_t candidate, size_t slot, ThreadTeam& team) {
     size_ = std::max(size_, slot + 1);
     const auto changed = static_cast<uint32_t>(slot);
     const float* const distances = to_slot(slot);
-    for (size_t i = 0; i < rows_; i++) {
-        if (i % rows_per_poll == 0) context_.poll();
+    context_.for_each(rows_, units_of_row, [&](size_t i) {
         if (slot_[i] == changed || second_slot_[i] == changed || slot_[i] == no_slot_)
             rank_exemplars(i);
         else if (const float d = distances[i]; d < nearest_[i]) {
@@ -180,7 +154,7 @@ void Clustering::apply(size_t candidate, size_t slot, ThreadTeam& team) {
             nearest_[i] = d, slot_[i] = changed;
         } else if (d < second_[i])
             second_[i] = d, second_slot_[i] = changed;
-    }
+    });
     finish_change();
 }
 
