@@ -153,9 +153,9 @@ TEST(GaussianProcess, KeepsNoSumThatIsNotSolved) {
 TEST(GaussianProcess, HeldOutRowsThatDisagreeAreSaid) {
     QuietContext context(2);
     for (const bool disagree : {false, true}) {
-        Points points(Shape::skewed, 1200, 0.1, 3);
-        for (size_t i = 0; disagree && i < 300; i += 20) points.y[i] += 5;
-        const FitResult result = fit(dataset_of(points, 0, 1200, 300, context), Options{}, context);
+        Points points(Shape::skewed, 700, 0.1, 3);
+        for (size_t i = 0; disagree && i < 200; i += 20) points.y[i] += 5;
+        const FitResult result = fit(dataset_of(points, 0, 700, 200, context), Options{}, context);
         ASSERT_EQ(result.warnings.size(), disagree);
         if (disagree) {
             EXPECT_EQ(result.warnings[0].find("the mean negative log density of held-out rows is "), 0u)
