@@ -33,6 +33,8 @@ void encode(const std::vector<Feature>& features, Writer& writer) {
 std::vector<Feature> decode_features(Reader& reader) {
     std::vector<Feature> features;
     const size_t count = reader.get_count(2 * sizeof(uint32_t) + 1 + sizeof(uint32_t));
+    reader.hold(count * sizeof(Feature));
+    features.reserve(count);
     for (size_t i = 0; i < count; i++) features.push_back(decode_feature(reader));
     return features;
 }

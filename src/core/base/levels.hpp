@@ -2,12 +2,11 @@
 //
 // Both builds compile a file *_levels.cpp once for each level, with that level's instructions and BTML_LEVEL as its
 // name. Such a file has its functions in a namespace BTML_LEVEL within that of the header which declares them, and ends
-// with a BTML_DISPATCH line for each: that defines the function which the header declares. Its
-// templates and inline functions stay in its own object (-fno-weak), since the linker would otherwise let the whole
-// library use one that not every processor can run; what GCC has to say of that is left out (-w), for it says the rest
-// of the baseline. Multiplications and additions are fused only where a file
-// says so, thus a loop gives the same bits at every level. A build without levels (clang, other processors) has the
-// baseline alone.
+// with a BTML_DISPATCH line for each: that defines the function which the header declares. Its templates and inline
+// functions stay in its own object (-fno-weak), since the linker would otherwise let the whole library use one that not
+// every processor can run. Warnings of the higher levels are off (-w), because the baseline's compilation gives the
+// same ones. Multiplications and additions are fused only where a file says so, so that a loop gives the same bits at
+// every level. A build without levels (clang, other processors) has the baseline alone.
 #pragma once
 
 #include <atomic>

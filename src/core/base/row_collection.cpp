@@ -117,7 +117,7 @@ Dataset RowCollection::dataset(RunContext& context) const {
                     .holdout_table = -1,
                     .holdout = Buffer<uint8_t>(budget, "holdout flags")};
     dataset.tables.push_back({count, Buffer<uint32_t>(budget, "row ids")});
-    for (uint64_t row = 0; row < count; row++) dataset.target[row] = values_[row * width];
+    context.for_each(count, 1, [&](uint64_t row) { dataset.target[row] = values_[row * width]; });
     for (uint32_t f = 0; f < features_; f++) {
         FeatureColumn feature{"x" + std::to_string(f + 1),
                               "double precision",

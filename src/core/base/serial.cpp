@@ -79,11 +79,12 @@ static void check_section(const std::string& name, uint16_t version, std::span<c
     for (const SectionKind& kind : known) {
         if (kind.name != name) continue;
         if (version >= 1 && version <= kind.version) return;
-        corrupt_model(format("Its section \"%s\" has version %d, this version of btml reads 1 to %d.", kind.name, version,
-                             kind.version));
+        corrupt_model(format("Its section \"%s\" has version %d, this version of btml reads 1 to %d.", kind.name,
+                             version, kind.version));
     }
     constexpr size_t max_shown = 63;
-    corrupt_model("It has the section \"" + name.substr(0, max_shown) + "\", which this version of btml does not know.");
+    corrupt_model("It has the section \"" + name.substr(0, max_shown) +
+                  "\", which this version of btml does not know.");
 }
 
 Sections::Sections(Reader& reader, std::span<const SectionKind> known) : reader_(reader) {
@@ -98,7 +99,8 @@ Sections::Sections(Reader& reader, std::span<const SectionKind> known) : reader_
 }
 
 const Sections::Section* Sections::find(std::string_view name) const {
-    const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const Section& s) { return s.name == name; });
+    const auto found =
+        std::find_if(sections_.begin(), sections_.end(), [&](const Section& s) { return s.name == name; });
     return found == sections_.end() ? nullptr : &*found;
 }
 

@@ -37,6 +37,7 @@ class Writer {
     void put(double value) { put(std::bit_cast<uint64_t>(value)); }
     // Writes a length in bytes (32 bits), then the bytes. Error limit_exceeded beyond 4 GB.
     void put(std::string_view text);
+    void put(const char* text) = delete; // It would be taken for a boolean.
     // Writes a count (32 bits), which as many elements must follow.
     void put_count(size_t count);
 
@@ -119,8 +120,8 @@ class Reader {
     std::optional<Reservation> held_;
 };
 
-// The sections of a payload, in whatever order they are stored. One that is not stored leaves what it is about as it was
-// before there was such a section.
+// The sections of a payload, in whatever order they are stored. One that is not stored leaves what it is about as it
+// was before there was such a section.
 class Sections {
   public:
     // Takes all that `reader` has left. Throws corrupt_model for a section that is not among those known, or is newer,

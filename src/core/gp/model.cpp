@@ -101,13 +101,15 @@ Member decode_member(Reader& reader, const Model& model, RunContext& context) {
     return {std::move(encoding), std::move(order), std::move(trie), weight};
 }
 
-// The bytes of a member that has nothing in it.
-constexpr size_t min_member_bytes = 40;
+constexpr size_t max_members = 1000, min_member_bytes = 40; // the bytes of a member that has nothing in it
 
 Mixture decode_mixture(Reader& reader, const Model& model, RunContext& context) {
     const size_t count = reader.get_count(min_member_bytes);
     if (count == 0) corrupt_model("It has no members.");
+    if (count > max_members) corrupt_model(format("It has %zu members.", count));
+    reader.hold(count * sizeof(Member));
     Mixture mixture;
+    mixture.members.reserve(count);
     double total = 0;
     for (size_t m = 0; m < count; m++) {
         mixture.members.push_back(decode_member(reader, model, context));
@@ -132,12 +134,12 @@ std::vector<Member> train_members(const TrainingColumns& rows, std::vector<Untra
     for (auto& [encoding, order, kernel, fraction] : untrained)
         members.push_back(chain.add(std::move(encoding), std::move(order), kernel, fraction, context));
     for (const double residual : chain.residuals())
-        if (!std::isfinite(residual)) corrupt_model("What its members leave of a target is not finite.");
+        if (!std::isfinite(residual))
+            throw Error(ErrorCode::out_of_range, "what the members of a model leave of a target is out of range");
     return members;
 }
 
 Boosted decode_boosted(Reader& reader, const Model& model, RunContext& context) {
-    static constexpr size_t max_members = 1000;
     static constexpr double max_factor = 1e20;
     const double factor = reader.get_finite();
     if (!(factor >= 0 && factor <= max_factor)) corrupt_model("The factor of its variances is out of range.");
@@ -155,8 +157,13 @@ Boosted decode_boosted(Reader& reader, const Model& model, RunContext& context) 
     }
     TrainingColumns rows = decode_training_columns(reader, members.front().encoding, context);
     if (rows.rows() == 0) corrupt_model("It has no rows.");
-    std::vector<Member> trained = train_members(rows, std::move(members), context);
-    return {std::move(trained), factor, std::move(rows)};
+    try {
+        std::vector<Member> trained = train_members(rows, std::move(members), context);
+        return {std::move(trained), factor, std::move(rows)};
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::out_of_range) throw;
+        corrupt_model("What its members leave of a target is not finite.");
+    }
 }
 
 SumModel decode_sum(Reader& reader, const Model& model, RunContext& context) {
@@ -178,8 +185,8 @@ void decode_posterior(Sections& sections, Reader& reader, Model& model, RunConte
 void check_rows(const Model& model) {
     const auto* const sum = std::get_if<SumModel>(&model.posterior);
     if (sum && sum->rows() != model.rows)
-        corrupt_model(format("A sum has %zu rows, the model %llu.", sum->rows(),
-                             static_cast<unsigned long long>(model.rows)));
+        corrupt_model(
+            format("A sum has %zu rows, the model %llu.", sum->rows(), static_cast<unsigned long long>(model.rows)));
     for (const Member& member : model.members())
         if (member.trie.rows() != static_cast<double>(model.rows))
             corrupt_model(format("A member has %.0f rows, the model %llu.", member.trie.rows(),

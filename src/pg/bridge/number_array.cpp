@@ -88,6 +88,9 @@ ArrayType* new_number_array(size_t count) {
     return pg_call([=] {
         if (count == 0) return construct_empty_array(FLOAT8OID);
         const Size bytes = ARR_OVERHEAD_NONULLS(1) + sizeof(float8) * count;
+        if (!AllocSizeIsValid(bytes))
+            ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                            errmsg("an array of %zu numbers is larger than the 1 GB that a value may have", count)));
         auto* const array = static_cast<ArrayType*>(palloc0(bytes));
         SET_VARSIZE(array, bytes);
         array->ndim = 1;

@@ -17,9 +17,9 @@ struct ArrayRule {
     Oid distrusted_cast = InvalidOid; // the function of a cast that is not taken
 };
 
-// Arrays of integers, reals or numerics, and types with a cast to real[] or float8[]. Nobody wrote that cast down, so
-// its function, which runs with the current user's rights, must be that user's own or a superuser's. Lives as long as
-// the context. May ereport.
+// Arrays of integers, reals or numerics, and types with a cast to real[] or float8[]. The caller did not ask for that
+// cast, so its function, which runs with the current user's rights, must be that user's own or a superuser's. Lives as
+// long as the context. May ereport.
 ArrayRule array_rule(Oid type, MemoryContext context);
 
 // Puts a value's numbers in the place of `numbers`; NULL elements as null_number, NaN as the NaN that is not NULL.

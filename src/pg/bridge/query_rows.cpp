@@ -19,7 +19,8 @@ struct Receiver {
     std::exception_ptr* failure;
 };
 
-// One row of the query. A C++ exception stops the scan and waits in `failure`.
+// One row of the query. A C++ exception stops the scan and waits in `failure`; what PostgreSQL says of an error lies in
+// the scratch memory, which then stays for as long as the memory around it.
 bool receive(TupleTableSlot* slot, DestReceiver* self) {
     auto* const receiver = reinterpret_cast<Receiver*>(self);
     slot_getallattrs(slot);
@@ -33,7 +34,7 @@ bool receive(TupleTableSlot* slot, DestReceiver* self) {
         more = false;
     }
     MemoryContextSwitchTo(before);
-    if (receiver->rows % rows_per_batch == 0) MemoryContextReset(receiver->scratch);
+    if (more && receiver->rows % rows_per_batch == 0) MemoryContextReset(receiver->scratch);
     return more;
 }
 
@@ -58,7 +59,7 @@ void run(const Query* query, const char* sql, Receiver* receiver) {
     FreeQueryDesc(description);
     PopActiveSnapshot();
     AtEOXact_GUC(true, guc_level);
-    MemoryContextDelete(receiver->scratch);
+    if (!*receiver->failure) MemoryContextDelete(receiver->scratch);
 }
 
 } // namespace

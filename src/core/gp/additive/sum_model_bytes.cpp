@@ -59,9 +59,9 @@ SumModel SumModel::decode(Reader& reader, RunContext& context) {
     Encoding encoding = Encoding::decode(reader);
     for (const FeatureBits& feature : encoding.features())
         if (feature.shift) corrupt_model("A feature of its kernel sum has a shift.");
-    std::vector<Member> members(reader.get_count(sizeof(uint32_t)));
-    if (members.empty() || members.size() > max_members)
-        corrupt_model(format("It is a sum of %zu kernels.", members.size()));
+    const size_t count = reader.get_count(sizeof(uint32_t));
+    if (count == 0 || count > max_members) corrupt_model(format("It is a sum of %zu kernels.", count));
+    std::vector<Member> members(count);
     for (Member& member : members) member = get_member(reader, encoding, noise);
     TrainingColumns columns = decode_training_columns(reader, encoding, context);
     const size_t rows = columns.rows();

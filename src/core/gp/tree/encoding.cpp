@@ -228,6 +228,8 @@ Encoding Encoding::decode(Reader& reader) {
     Encoding encoding;
     encoding.outside_ = reader.get_bool() ? Outside::prior : Outside::clamp;
     const size_t features = reader.get_count(7);
+    reader.hold(features * sizeof(FeatureBits));
+    encoding.features_.reserve(features);
     for (size_t f = 0; f < features; f++) {
         FeatureBits feature;
         feature.categorical = reader.get_bool();

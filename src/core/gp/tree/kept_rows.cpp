@@ -86,7 +86,7 @@ TrainingColumns decode_training_columns(Reader& reader, const Encoding& encoding
         columns.weight = get<double>(rows, context, number);
     }
     try {
-        for (size_t i = 0; i < rows; i++) validate_observation(columns.target[i], columns.weight_of(i));
+        context.for_each(rows, 1, [&](size_t i) { validate_observation(columns.target[i], columns.weight_of(i)); });
     } catch (const Error& error) {
         corrupt_model(format("In a row, %s.", error.what()));
     }
