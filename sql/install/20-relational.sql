@@ -48,7 +48,7 @@ CREATE FUNCTION btml.sketch_norm(source text, value name, sketch_size integer DE
     delta float8 DEFAULT 0.1, seed bigint DEFAULT 0, verify boolean DEFAULT false) RETURNS btml.estimate
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sketch_norm';
 COMMENT ON FUNCTION btml.sketch_norm(text, name, integer, float8, float8, bigint, boolean) IS
-'sum of value squared over the join''s rows, estimated by a tensor sketch of k numbers (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 3); within a factor 1 ± epsilon with probability 1 - delta for k = (2 + 3^tables)/(epsilon² delta), unless sketch_size gives k; std_error is the bound sqrt((2 + 3^tables)/k) times value, lower and upper hold with probability 1 - delta, evaluations is k; a NULL value skips the row, NaN and infinity are error 22003; verify: an INFO message with the exact sum and the error';
+'sum of value squared over the join''s rows, estimated by a tensor sketch of k numbers (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 3); within a factor 1 ± epsilon with probability 1 - delta for k = (2 + 3^tables)/(epsilon² delta), unless sketch_size gives k; up to 2^20, k is rounded up to a product of twos, threes and fives, and evaluations is the k used; std_error is the bound sqrt((2 + 3^tables)/k) times value, lower and upper hold with probability 1 - delta, evaluations is k; a NULL value skips the row, NaN and infinity are error 22003; verify: an INFO message with the exact sum and the error';
 
 CREATE FUNCTION btml.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_accumulate';

@@ -21,6 +21,8 @@ my @statements = (
 	q{SELECT length(btml.boost_fit('SELECT y, a, z FROM data JOIN side USING (k)', 'y', trees => 3, strategy => 'factorize')::bytea) > 0},
 	q{SELECT btml.sumprod('SELECT a, z FROM data JOIN side USING (k)') IS NOT NULL},
 	q{SELECT btml.sketch_norm('SELECT a FROM data JOIN side USING (k)', 'a', 20011) IS NOT NULL},
+	q{SELECT btml.sketch_norm('SELECT a FROM data JOIN side USING (k)', 'a', 600000) IS NOT NULL},
+	q{SELECT length(btml.boost_fit('SELECT y, z FROM data JOIN side USING (k)', 'y', trees => 2, strategy => 'factorize', criterion => 'mse_sum', max_leaves => 3, residuals => 'sketch', sketch_size => 1000)::bytea) > 0},
 	q{SELECT length(btml.boost_fit_agg(y, ARRAY[a, b], '{"trees": 2}')::bytea) > 0 FROM data});
 
 my (%outcomes, @wrong);

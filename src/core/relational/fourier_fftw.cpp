@@ -5,7 +5,7 @@
 #include <mutex>
 
 // FFTW's own allocator ends the process where memory is refused. The makefiles have a static FFTW call this one instead
-// (ld --wrap); with a shared one it is never called, and require_memory() alone stands between a plan and that end.
+// (ld --wrap); with a shared one it is never called, and all there is is the trial before a plan.
 extern "C" void* __wrap_fftw_kernel_malloc(size_t bytes) {
     constexpr size_t alignment = 64;
     void* const block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -24,19 +24,12 @@ constexpr const char* what = "a Fourier transform";
 
 constinit std::mutex planner; // FFTW's planner is one for the process
 
-// At most, as measured over sizes of all kinds: see the test.
+// At most, as measured over sizes of all kinds.
 constexpr uint64_t planning_bytes(uint64_t size) {
     return (uint64_t{1} << 16) + 96 * size;
 }
 constexpr uint64_t held_bytes(uint64_t size) {
     return (uint64_t{1} << 14) + 40 * size;
-}
-
-// Refused memory is found out here, before FFTW asks for it.
-void require_memory(uint64_t bytes) {
-    void* const block = std::malloc(bytes);
-    if (!block) throw std::bad_alloc();
-    std::free(block);
 }
 
 fftw_plan make_plan(uint32_t size, double* input, FourierTransform::Complex* output) {
@@ -69,9 +62,10 @@ struct FourierTransform::Plan {
 };
 
 FourierTransform::FourierTransform(uint32_t size, MemoryBudget& memory)
-    : input_(memory, what, size), output_(memory, what, size / 2 + 1), plan_bytes_(memory, what, held_bytes(size)) {
-    const Reservation planning(memory, what, planning_bytes(size) - held_bytes(size));
-    require_memory(planning_bytes(size));
+    : input_(memory, what, size), output_(memory, what, size / 2 + 1), plan_bytes_(memory, what) {
+    // Memory that is refused is refused here, before FFTW asks for it.
+    Buffer<char>(memory, what, planning_bytes(size)).clear();
+    plan_bytes_.grow(held_bytes(size));
     plan_ = std::make_unique<Plan>(size, input_.data(), output_.data());
 }
 

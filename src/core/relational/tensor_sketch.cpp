@@ -1,6 +1,5 @@
 #include "core/relational/tensor_sketch.hpp"
 
-#include <bit>
 #include <climits>
 
 namespace btml::relational {
@@ -10,8 +9,9 @@ namespace {
 // Measured on one core of a server, in seconds; a forecast needs no more than their order of magnitude.
 constexpr double seconds_per_row = 2e-8;     // for a row and a block of frequencies
 constexpr double seconds_per_message = 8e-9; // the same for each neighbour of the row's table
-constexpr double seconds_per_bucket = 6e-9;  // of a fast Fourier transform, for each of log2(k) steps
+constexpr double seconds_per_bucket = 1e-8;  // of a fast Fourier transform, which is mostly writing and reading it
 
+// A transform cannot be interrupted: this one takes some 30 ms.
 constexpr uint32_t longest_transform = 1 << 20;
 
 std::vector<HashedRows> hash_tables(const Join& join, uint32_t size, uint64_t seed, RunContext& context) {
@@ -59,14 +59,13 @@ uint64_t TensorSketch::groups_of(uint64_t min_rows) const {
     return groups;
 }
 
-// A transform costs about as much as adding up 6·log2(k) rows at every frequency; half of the memory is for others. A
-// transform cannot be interrupted, and a very long one would take too long.
+// A transform costs about as much as adding up ten rows at every frequency; half of the memory is for others.
 uint64_t TensorSketch::min_rows(size_t terms) const {
     const uint64_t available = context_.memory().left() / 2;
     if (size_ > longest_transform || FourierTransform::bytes(size_) > available)
         return std::numeric_limits<uint64_t>::max();
     const double bytes = static_cast<double>(terms) * static_cast<double>(frequencies_.blocks() * sizeof(Block));
-    uint64_t least = 6 * static_cast<uint64_t>(std::bit_width(size_));
+    uint64_t least = 16;
     while (static_cast<double>(groups_of(least)) * bytes > static_cast<double>(available)) least *= 2;
     return least;
 }
@@ -110,8 +109,7 @@ double TensorSketch::estimated_seconds(size_t terms) const {
         for (uint64_t group = 0; group < groups.count(); group++)
             if (groups.size(group) < least) for_rows += seconds_per_row * static_cast<double>(groups.size(group));
     }
-    const double transforms =
-        seconds_per_bucket * size_ * std::bit_width(size_) * static_cast<double>(groups_of(least));
+    const double transforms = seconds_per_bucket * size_ * static_cast<double>(groups_of(least));
     return static_cast<double>(terms) * (for_rows * static_cast<double>(frequencies_.blocks()) + transforms) /
            team_.size();
 }
