@@ -25,7 +25,7 @@ EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, Resi
       team_(team),
       index_(training, team, context),
       builder_(data_, residuals_, index_, team, context),
-      wide_(data_, residuals_, index_, options.criterion == Criterion::mse_sum, team, context),
+      wide_(data_, residuals_, index_, needs_tallies(options), team, context),
       table_sides_(context.memory(), "sides of table rows", max_table_rows(data_)),
       category_sides_(context.memory(), "sides of categories", max_category_bins(data_), 0) {}
 
@@ -33,7 +33,7 @@ uint64_t EnumeratedSet::scratch_bytes(const BinnedData& data, const Options& opt
     const uint64_t leaves =
         options.max_leaves > 0 ? static_cast<uint64_t>(options.max_leaves) : std::numeric_limits<uint64_t>::max();
     return RowIndex::bytes(data.rows, leaves, threads) + HistogramBuilder::scratch_bytes(data, threads) +
-           WideFeatures::scratch_bytes(data, options.criterion == Criterion::mse_sum, threads) + max_table_rows(data) +
+           WideFeatures::scratch_bytes(data, needs_tallies(options), threads) + max_table_rows(data) +
            max_category_bins(data);
 }
 
@@ -51,14 +51,15 @@ size_t EnumeratedSet::max_bins() const {
     return bins;
 }
 
-void EnumeratedSet::fill(int node, Stats* sums, Stats* squares) {
+void EnumeratedSet::fill(int node, Stats* sums, Tally* tallies) {
     const RowSet& rows = node_rows(node)[in_bag];
-    builder_.build(rows, Quantity::residual, sums);
-    if (squares) builder_.build(rows, Quantity::square, squares);
+    builder_.build(rows, sums);
+    if (tallies) builder_.build(rows, tallies);
 }
 
 NodeSums EnumeratedSet::sum(int node) {
     const RowSet& rows = node_rows(node)[in_bag];
+    const bool has_tallies = needs_tallies(options_);
     NodeSums sums;
     std::vector<NodeSums> partials(static_cast<size_t>(team_.size()));
     index_.for_each_list(rows, [&](const RowList& list, int worker) {
@@ -66,15 +67,13 @@ NodeSums EnumeratedSet::sum(int node) {
         Stats gathered[RowIndex::list_rows];
         residuals_.gather(list, gathered);
         for (size_t i = 0; i < list.count; i++) partial.total += gathered[i];
-        if (options_.criterion != Criterion::mse_sum) return;
-        residuals_.gather_squares(list, gathered);
-        for (size_t i = 0; i < list.count; i++) partial.squares += gathered[i].sum;
+        if (!has_tallies) return;
+        Tally tallied[RowIndex::list_rows];
+        residuals_.gather_tallies(list, tallied);
+        for (size_t i = 0; i < list.count; i++) partial.tally += tallied[i];
     });
-    for (const NodeSums& partial : partials) {
-        sums.total += partial.total;
-        sums.squares += partial.squares;
-    }
-    return sums;
+    for (const NodeSums& partial : partials) sums += partial;
+    return has_tallies ? sums : NodeSums(sums.total);
 }
 
 // What RowIndex::partition asks for a row, and where that lies.

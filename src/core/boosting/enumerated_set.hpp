@@ -37,7 +37,7 @@ class EnumeratedSet : public TrainingSet {
     }
     size_t offset(int feature) const override { return builder_.offset(feature); }
     size_t max_bins() const override;
-    void fill(int node, Stats* sums, Stats* squares) override;
+    void fill(int node, Stats* sums, Tally* tallies) override;
     void search(int feature, int node, const SplitSearch& search, std::vector<BinSums>& order,
                 Candidates& found) override {
         wide_.search(feature, node_rows(node)[in_bag], search, order, found);

@@ -147,12 +147,18 @@ double FactorisedSet::train_loss() const {
 SumUnits FactorisedSet::units() const {
     const int square_shift = std::max(0, bit_width(static_cast<uint128>(std::max<int128>(loss_, 0))) - 61);
     const int64_t slack = weighted_ ? to_count(train_count_) >> slack_bits : 0;
-    return {value_grid_ - sum_shift_, scale_, shift_, std::ldexp(1, square_shift - 2 * sum_shift_), slack, !weighted_};
+    return {value_grid_ - sum_shift_,
+            shift_,
+            std::ldexp(1, shift_ - scale_),
+            scale_,
+            std::ldexp(1, square_shift - 2 * sum_shift_),
+            slack,
+            !weighted_};
 }
 
 int64_t FactorisedSet::leaf_value(Stats total, double learning_rate, double l2) const {
-    if (total.count == 0) return 0;
-    const double weight = static_cast<double>(total.count) * units().count_unit();
+    if (total.hessian == 0) return 0;
+    const double weight = static_cast<double>(total.hessian) * units().hessian_unit;
     const double sum = std::ldexp(static_cast<double>(total.sum), sum_shift_);
     return rounded_leaf_value(sum, weight, learning_rate, std::ldexp(l2, shift_));
 }
@@ -252,7 +258,7 @@ std::vector<bool> FactorisedSet::tables_of_features() const {
     return tables;
 }
 
-void FactorisedSet::fill(int node, Stats* sums, Stats* squares) {
+void FactorisedSet::fill(int node, Stats* sums, Tally* tallies) {
     const Node& rows = nodes_[static_cast<size_t>(node)];
     const bool is_root = node == 0 && in_bag_.empty();
     RowSums own;
@@ -262,16 +268,16 @@ void FactorisedSet::fill(int node, Stats* sums, Stats* squares) {
                      pointers(own.counts));
     }
     RowSums square_sums;
-    if (squares && !sketch_) {
+    if (tallies && !sketch_) {
         square_sums = no_sums(tables_of_features());
         count_squares(rows, square_sums);
     }
-    add_to_bins(rows, is_root ? root_ : own, square_sums.sums, sums, sketch_ ? nullptr : squares);
-    if (squares && sketch_) sketch_squares(node, squares);
+    add_to_bins(rows, is_root ? root_ : own, square_sums.sums, sums, sketch_ ? nullptr : tallies);
+    if (tallies && sketch_) sketch_squares(node, sums, tallies);
 }
 
 void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std::vector<Buffer<double>>& squares,
-                                Stats* out, Stats* out_squares) {
+                                Stats* out, Tally* out_tallies) {
     const double sum_unit = std::ldexp(shifted(1), -sum_shift_);
     const double unit_of_squares = square_unit();
     WorkerContexts contexts(context_, team_.size(), 0, "sums by row");
@@ -281,16 +287,17 @@ void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std
         const RowSubset& rows = *node.rows[t];
         const uint64_t count = rows.all ? join_.tables()[t].rows : rows.rows.size();
         Stats* const bins = out + offset(f);
-        Stats* const square_bins = out_squares ? out_squares + offset(f) : nullptr;
+        Tally* const tallies = out_tallies ? out_tallies + offset(f) : nullptr;
         std::fill_n(bins, feature.size(), Stats{});
-        if (square_bins) std::fill_n(square_bins, feature.size(), Stats{});
+        if (tallies) std::fill_n(tallies, feature.size(), Tally{});
         with_bins(data_, feature, [&](const auto& bin_of) {
             for (uint64_t i = 0; i < count; i++) {
                 if (i % piece_rows == 0) context.poll();
                 const uint64_t row = rows.all ? i : rows.rows[i];
                 const uint32_t bin = bin_of(row);
-                bins[bin] += {rounded_sum(sums.sums[t][row] * sum_unit), to_count(sums.counts[t][row])};
-                if (square_bins) square_bins[bin] += {rounded_sum(squares[t][row] / unit_of_squares), 0};
+                const int64_t weight = to_count(sums.counts[t][row]);
+                bins[bin] += {rounded_sum(sums.sums[t][row] * sum_unit), weight};
+                if (tallies) tallies[bin] += {rounded_sum(squares[t][row] / unit_of_squares), weight};
             }
         });
     };
@@ -326,7 +333,7 @@ void FactorisedSet::update_losses(const std::vector<Leaf>& leaves) {
     for (const Leaf& leaf : leaves) {
         const int128 value = leaf.value;
         int128 sum = static_cast<int128>(leaf.sums.total.sum) << sum_shift_;
-        double weight = static_cast<double>(leaf.sums.total.count) * units().count_unit();
+        double weight = static_cast<double>(leaf.sums.total.hessian) * units().hessian_unit;
         if (!in_bag_.empty()) {
             const FilteredSums::Total total = leaf_total(leaf, train_);
             sum = static_cast<int128>(shifted(total.sum));

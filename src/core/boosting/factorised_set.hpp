@@ -51,7 +51,7 @@ class FactorisedSet : public TrainingSet {
     size_t offset(int feature) const override { return offsets_[static_cast<size_t>(feature)]; }
     size_t max_bins() const override;
     bool adds_up() const override { return !sketch_; }
-    void fill(int node, Stats* sums, Stats* squares) override;
+    void fill(int node, Stats* sums, Tally* tallies) override;
     void search(int, int, const SplitSearch&, std::vector<BinSums>&, Candidates&) override;
     void subtract(const std::vector<Leaf>& leaves) override;
 
@@ -94,10 +94,10 @@ class FactorisedSet : public TrainingSet {
     double square_unit() const;
     std::vector<bool> tables_of_features() const;
     void count_squares(const Node& node, RowSums& sums);
-    void sketch_squares(int node, Stats* out);
+    void sketch_squares(int node, const Stats* sums, Tally* out);
     double exact_squares(const Node& node);
     void add_to_bins(const Node& node, const RowSums& sums, const std::vector<Buffer<double>>& squares, Stats* out,
-                     Stats* out_squares);
+                     Tally* out_tallies);
     relational::FilterQuery query_of(const Leaf& leaf);
     std::vector<relational::FilterQuery> take_pending();
     void update_losses(const std::vector<Leaf>& leaves);

@@ -46,7 +46,7 @@ void FactorisedSet::count_squares(const Node& node, RowSums& sums) {
 
 // A node's sum is at most the loss. Estimates far above that, by sketches that are too small, are scaled down, as their
 // sum must not overflow.
-void FactorisedSet::sketch_squares(int node, Stats* out) {
+void FactorisedSet::sketch_squares(int node, const Stats* sums, Tally* out) {
     const Node& rows = nodes_[static_cast<size_t>(node)];
     const Selection selected = selection(rows, in_bag_.empty() ? train_ : in_bag_);
     const Buffer<double> squares = sketch_->by_bin(selected, residual_, features_);
@@ -58,7 +58,8 @@ void FactorisedSet::sketch_squares(int node, Stats* out) {
         const double* const from = squares.data() + offset(f);
         const double sum = std::accumulate(from, from + size, 0.0);
         const double unit = square_unit() * std::max(1.0, sum / (2 * loss));
-        for (size_t bin = 0; bin < size; bin++) out[offset(f) + bin] = {rounded_sum(from[bin] / unit), 0};
+        for (size_t bin = offset(f); bin < offset(f) + size; bin++)
+            out[bin] = {rounded_sum(squares[bin] / unit), sums[bin].hessian};
         if (verify) sketch_->measure(sum, exact);
     }
 }

@@ -25,8 +25,8 @@ TreeGrower::TreeGrower(TrainingSet& training, const Options& options, ThreadTeam
       tree_memory_(context.memory(), "trees") {}
 
 uint64_t TreeGrower::histogram_bytes(uint64_t bins, uint64_t rows, const Options& options) {
-    const bool squares = options.criterion == Criterion::mse_sum;
-    return (histograms_to_keep(bins, rows, options) + 2) * bins * sizeof(Stats) * (squares ? 2 : 1);
+    const uint64_t bytes = sizeof(Stats) + (needs_tallies(options) ? sizeof(Tally) : 0);
+    return (histograms_to_keep(bins, rows, options) + 2) * bins * bytes;
 }
 
 int TreeGrower::take_histogram() {
@@ -36,10 +36,8 @@ int TreeGrower::take_histogram() {
         return histogram;
     }
     const size_t bins = training_.max_bins();
-    Histogram added{Buffer<Stats>(context_.memory(), "histograms", bins),
-                    Buffer<Stats>(context_.memory(), "histograms")};
-    if (options_.criterion == Criterion::mse_sum) added.squares.resize(bins);
-    histograms_.push_back(std::move(added));
+    histograms_.push_back({Buffer<Stats>(context_.memory(), "histograms", bins),
+                           Buffer<Tally>(context_.memory(), "histograms", needs_tallies(options_) ? bins : 0)});
     return static_cast<int>(histograms_.size() - 1);
 }
 
@@ -50,19 +48,19 @@ void TreeGrower::release_histogram(int histogram) {
 void TreeGrower::build_histogram(int node, int histogram) {
     const Stopwatch watch(clock_.histograms);
     Histogram& target = histograms_[static_cast<size_t>(histogram)];
-    training_.fill(node, target.sums.data(), target.squares.empty() ? nullptr : target.squares.data());
+    training_.fill(node, target.sums.data(), target.tallies.empty() ? nullptr : target.tallies.data());
 }
 
 void TreeGrower::subtract_histogram(int from, int what) {
     Histogram& target = histograms_[static_cast<size_t>(from)];
     const Histogram& part = histograms_[static_cast<size_t>(what)];
-    const bool has_squares = !target.squares.empty();
+    const bool has_tallies = !target.tallies.empty();
     for (size_t b = 0; b < training_.bins(); b++) {
         target.sums[b] -= part.sums[b];
-        if (has_squares) target.squares[b] -= part.squares[b];
-        if (units_.exact || target.sums[b].count > units_.slack) continue;
+        if (has_tallies) target.tallies[b] -= part.tallies[b];
+        if (units_.exact || (has_tallies ? target.tallies[b].count : target.sums[b].hessian) > units_.slack) continue;
         target.sums[b] = {}; // what rounding left of a bin without rows
-        if (has_squares) target.squares[b] = {};
+        if (has_tallies) target.tallies[b] = {};
     }
 }
 
@@ -73,16 +71,14 @@ NodeSums TreeGrower::sum_up(int node, int histogram) {
     const Histogram& source = histograms_[static_cast<size_t>(histogram)];
     const size_t first = training_.offset(*summed);
     NodeSums sums;
-    for (size_t b = first; b < first + feature(*summed).size(); b++) {
-        sums.total += source.sums[b];
-        if (!source.squares.empty()) sums.squares += source.squares[b].sum;
-    }
+    for (size_t b = first; b < first + feature(*summed).size(); b++)
+        sums += NodeSums(source.sums[b], source.tallies.empty() ? nullptr : &source.tallies[b]);
     return sums;
 }
 
 bool TreeGrower::may_split(const Leaf& leaf) const {
     return (options_.max_depth == 0 || leaf.depth < options_.max_depth) && training_.rows(leaf.rows) >= 2 &&
-           rules_->may_split(leaf.sums.total);
+           rules_->may_split(leaf.sums.count());
 }
 
 void TreeGrower::close(const Leaf& leaf) {
@@ -96,13 +92,13 @@ void TreeGrower::close(const Leaf& leaf) {
 // The node's squares are the feature's own sum, as both sides' are, in case they are estimated.
 void TreeGrower::search_histogram(NodeSums node, const Histogram& histogram, int f, Searched& result) {
     const Stats* sums = histogram.sums.data() + training_.offset(f);
-    const Stats* squares = histogram.squares.empty() ? nullptr : histogram.squares.data() + training_.offset(f);
+    const Tally* tallies = histogram.tallies.empty() ? nullptr : histogram.tallies.data() + training_.offset(f);
     const uint32_t values = feature(f).values;
-    node.squares = 0;
-    for (size_t bin = 0; squares && bin <= values; bin++) node.squares += squares[bin].sum;
+    node.tally.squares = 0;
+    for (size_t bin = 0; tallies && bin <= values; bin++) node.tally.squares += tallies[bin].squares;
     const SplitSearch search(*rules_, node);
-    const NodeSums null{sums[values], squares ? squares[values].sum : 0};
-    const DenseBins bins{sums, squares, 0, values};
+    const DenseBins bins{sums, tallies, 0, values};
+    const NodeSums null = bins.sums(values);
     if (feature(f).categorical)
         search.scan_categories(f, bins, null, result.order, result.found, context_);
     else
@@ -136,7 +132,7 @@ std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearc
 // Finds the leaf's best split and keeps it open, or closes it. Takes over the histogram.
 void TreeGrower::find_split(Leaf& leaf, int histogram) {
     const Stopwatch watch(clock_.splits);
-    if (histogram >= 0 && !training_.adds_up()) leaf.sums.squares = sum_up(leaf.rows, histogram).squares;
+    if (histogram >= 0 && !training_.adds_up()) leaf.sums.tally.squares = sum_up(leaf.rows, histogram).tally.squares;
     const SplitSearch search(*rules_, leaf.sums);
     std::vector<Searched> results = search_histograms(search, leaf, histogram);
     Candidates found = search.no_candidates();
@@ -205,9 +201,7 @@ void TreeGrower::expand(Leaf leaf) {
     tree_memory_.grow(2 * (sizeof(Node) + sizeof(TrainingSet::Leaf)) + leaf.split.categories.size() * sizeof(uint32_t));
     const auto [left_rows, right_rows] = split_rows(leaf.rows, leaf.split);
     Leaf left{static_cast<int>(tree_.size()), leaf.depth + 1, left_rows, leaf.split.left, {}, -1};
-    Leaf right{left.node + 1, leaf.depth + 1, right_rows, leaf.sums, {}, -1};
-    right.sums.total -= left.sums.total;
-    right.sums.squares -= left.sums.squares;
+    Leaf right{left.node + 1, leaf.depth + 1, right_rows, leaf.sums - left.sums, {}, -1};
 
     Node& node = tree_[static_cast<size_t>(leaf.node)];
     write_split(leaf.split, node);
@@ -216,7 +210,7 @@ void TreeGrower::expand(Leaf leaf) {
     for (const Leaf* child : {&left, &right}) {
         Node& added = tree_.emplace_back();
         added.parent = leaf.node;
-        added.rows = std::ldexp(static_cast<double>(child->sums.total.count), -units_.scale);
+        added.rows = std::ldexp(static_cast<double>(child->sums.count()), -units_.count_scale);
     }
     leaf_count_++;
     if (options_.max_leaves > 0 && leaf_count_ >= options_.max_leaves) {
@@ -283,7 +277,7 @@ Tree TreeGrower::grow(uint64_t tree, const std::vector<int>& features) {
         build_histogram(root.rows, histogram);
     }
     root.sums = sum_up(root.rows, histogram);
-    tree_[0].rows = std::ldexp(static_cast<double>(root.sums.total.count), -units_.scale);
+    tree_[0].rows = std::ldexp(static_cast<double>(root.sums.count()), -units_.count_scale);
     if (may_split(root)) {
         find_split(root, histogram);
     } else {

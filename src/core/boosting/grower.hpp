@@ -30,7 +30,8 @@ class TreeGrower {
 
   private:
     struct Histogram {
-        Buffer<Stats> sums, squares;
+        Buffer<Stats> sums;
+        Buffer<Tally> tallies; // empty where none are needed
     };
     // A leaf of the tree so far, with the best way to split it.
     struct Leaf {

@@ -6,9 +6,6 @@ namespace btml::boosting {
 
 namespace {
 
-// Sum and count together: one 128-bit addition each.
-using Pair [[gnu::vector_size(16), gnu::may_alias]] = long long;
-
 struct ByPosition {
     size_t begin;
     size_t operator()(size_t i) const { return begin + i; }
@@ -204,11 +201,7 @@ void HistogramBuilder::add_groups(Worker& worker, const ActiveTable& table, cons
         add(ByPosition{begin});
 }
 
-void HistogramBuilder::add_rows(Worker& worker, const RowList& rows, Quantity quantity) {
-    if (quantity == Quantity::residual)
-        residuals_.gather(rows, worker.block);
-    else
-        residuals_.gather_squares(rows, worker.block);
+void HistogramBuilder::add_rows(Worker& worker, const RowList& rows) {
     for (const ActiveTable& active : tables_) {
         const BinnedTable& table = data_.tables[active.table];
         const uint32_t* ids = rows.list;
@@ -241,22 +234,36 @@ void HistogramBuilder::add_table_rows(Worker& worker, const ActiveTable& table, 
     }
 }
 
-void HistogramBuilder::merge(Stats* out) const {
-    std::fill_n(out, bins_, Stats{});
+void HistogramBuilder::merge(Pair* out) const {
+    std::fill_n(out, bins_, Pair{});
     for (const Worker& worker : workers_) {
         if (!worker.used) continue;
         for (const ActiveTable& table : tables_)
             for (const ActiveGroup& active : table.groups)
                 for (size_t s = 0; s < active.slots.size(); s++) {
                     const size_t feature = data_.groups[active.group].features[active.slots[s]];
-                    const Stats* from = &worker.accumulators[active.accumulator + s * slot_stride];
-                    Stats* to = out + offsets_[feature];
+                    const auto* from =
+                        reinterpret_cast<const Pair*>(&worker.accumulators[active.accumulator + s * slot_stride]);
+                    Pair* to = out + offsets_[feature];
                     for (size_t b = 0; b < data_.features[feature].size(); b++) to[b] += from[b];
                 }
     }
 }
 
-void HistogramBuilder::build(const RowSet& rows, Quantity quantity, Stats* out) {
+void HistogramBuilder::build(const RowSet& rows, Stats* out) {
+    const auto gather = [&](const RowList& list, Stats* block) { residuals_.gather(list, block); };
+    build(rows, gather, reinterpret_cast<Pair*>(out));
+}
+
+void HistogramBuilder::build(const RowSet& rows, Tally* out) {
+    const auto gather = [&](const RowList& list, Stats* block) {
+        residuals_.gather_tallies(list, reinterpret_cast<Tally*>(block));
+    };
+    build(rows, gather, reinterpret_cast<Pair*>(out));
+}
+
+template <class Gather>
+void HistogramBuilder::build(const RowSet& rows, const Gather& gather, Pair* out) {
     for (Worker& worker : workers_) worker.used = worker.summed = false;
     for (ActiveTable& table : tables_)
         table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
@@ -267,7 +274,8 @@ void HistogramBuilder::build(const RowSet& rows, Quantity quantity, Stats* out) 
             worker.summed = true;
             start(worker);
         }
-        add_rows(worker, list, quantity);
+        gather(list, worker.block);
+        add_rows(worker, list);
     });
     for (const ActiveTable& table : tables_) {
         if (!table.aggregate) continue;

@@ -7,7 +7,8 @@
 
 namespace btml::boosting {
 
-enum class Quantity { residual, square };
+// Both numbers of Stats, or of a Tally, which are added alike: by one 128-bit addition.
+using Pair [[gnu::vector_size(16), gnu::may_alias]] = long long;
 
 class HistogramBuilder {
   public:
@@ -22,7 +23,8 @@ class HistogramBuilder {
     size_t offset(int feature) const { return offsets_[static_cast<size_t>(feature)]; }
 
     // out[offset(f) + b] = sums over the rows in bin b of feature f.
-    void build(const RowSet& rows, Quantity quantity, Stats* out);
+    void build(const RowSet& rows, Stats* out);
+    void build(const RowSet& rows, Tally* out);
 
     // Bytes of scratch memory that a builder takes.
     static uint64_t scratch_bytes(const BinnedData& data, int threads);
@@ -58,10 +60,12 @@ class HistogramBuilder {
     static bool may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads);
     size_t slot_size(const ActiveGroup& group, size_t slot) const;
     void start(Worker& worker);
-    void add_rows(Worker& worker, const RowList& rows, Quantity quantity);
+    template <class Gather>
+    void build(const RowSet& rows, const Gather& gather, Pair* out);
+    void add_rows(Worker& worker, const RowList& rows);
     void add_groups(Worker& worker, const ActiveTable& table, const uint32_t* ids, size_t begin, size_t count);
     void add_table_rows(Worker& worker, const ActiveTable& table, size_t begin, size_t end);
-    void merge(Stats* out) const;
+    void merge(Pair* out) const;
 
     const BinnedData& data_;
     const Residuals& residuals_;

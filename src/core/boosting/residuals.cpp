@@ -168,18 +168,19 @@ double Residuals::square_unit() const {
     return std::ldexp(1, square_shift(loss_));
 }
 
-void Residuals::gather_squares(const RowList& rows, Stats* out) const {
+void Residuals::gather_tallies(const RowList& rows, Tally* out) const {
     const int shift = square_shift(loss_);
     const uint128 half = (uint128{1} << shift) >> 1;
     for (size_t i = 0; i < rows.count; i++) {
         const int64_t r = residuals_[rows[i]];
-        out[i] = {static_cast<int64_t>((product(weigh(rows[i], r), r) + half) >> shift), 0};
+        out[i] = {static_cast<int64_t>((product(weigh(rows[i], r), r) + half) >> shift),
+                  training_.weighted() ? training_.weight(rows[i]) : 1};
     }
 }
 
 int64_t Residuals::leaf_value(Stats total, double learning_rate, double l2) const {
-    if (total.count == 0) return 0;
-    const double weight = static_cast<double>(total.count) * training_.count_unit();
+    if (total.hessian == 0) return 0;
+    const double weight = static_cast<double>(total.hessian) * training_.count_unit();
     return rounded_leaf_value(static_cast<double>(total.sum), weight, learning_rate, std::ldexp(l2, training_.shift()));
 }
 

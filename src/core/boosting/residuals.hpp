@@ -25,8 +25,8 @@ class Residuals {
 
     // out[i] = {weight · residual, weight} of rows[i]. Training rows only.
     void gather(const RowList& rows, Stats* out) const;
-    // out[i] = {weight · residual², 0} in units of square_unit().
-    void gather_squares(const RowList& rows, Stats* out) const;
+    // out[i] = {weight · residual² in units of square_unit(), weight}.
+    void gather_tallies(const RowList& rows, Tally* out) const;
     // One unit of a gathered square, in squared units of the grid.
     double square_unit() const;
 

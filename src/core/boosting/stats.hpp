@@ -16,22 +16,68 @@ inline int bit_width(uint128 x) {
     return high ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(x));
 }
 
+// What gains and values of leaves are made of. A residual is minus the derivative of a row's loss by its score.
 struct alignas(16) Stats {
-    int64_t sum = 0;   // of weight · residual, in units of the residual grid
-    int64_t count = 0; // of weights, in units of the weight grid (rows, when there are no weights)
+    int64_t sum = 0;     // of weight · residual, in units of the residual grid
+    int64_t hessian = 0; // of weight · second derivative of the loss, in units of SumUnits::hessian_unit
 
     Stats& operator+=(Stats other) {
         sum += other.sum;
-        count += other.count;
+        hessian += other.hessian;
         return *this;
     }
     Stats& operator-=(Stats other) {
         sum -= other.sum;
-        count -= other.count;
+        hessian -= other.hessian;
         return *this;
     }
     friend Stats operator+(Stats a, Stats b) { return a += b; }
     friend Stats operator-(Stats a, Stats b) { return a -= b; }
+};
+
+// What is summed beside them where it is needed: squares for criterion mse_sum, counts where the hessian is not the
+// count, as it is for squared loss.
+struct alignas(16) Tally {
+    int64_t squares = 0; // of weight · residual², in square units; 0 unless the criterion is mse_sum
+    int64_t count = 0;   // of weights, in units of the weight grid (rows, when there are no weights)
+
+    Tally& operator+=(Tally other) {
+        squares += other.squares;
+        count += other.count;
+        return *this;
+    }
+    Tally& operator-=(Tally other) {
+        squares -= other.squares;
+        count -= other.count;
+        return *this;
+    }
+};
+
+// All sums over some rows. Gains and values of leaves go by the hessian; whether a split is admissible, and what a node
+// says of its rows, by the count.
+struct NodeSums {
+    Stats total;
+    Tally tally;
+
+    NodeSums() = default;
+    NodeSums(Stats stats, Tally with) : total(stats), tally(with) {}
+    // Without a tally the hessian is the count.
+    explicit NodeSums(Stats stats, const Tally* with = nullptr)
+        : NodeSums(stats, with ? *with : Tally{0, stats.hessian}) {}
+
+    int64_t count() const { return tally.count; }
+    NodeSums& operator+=(const NodeSums& other) {
+        total += other.total;
+        tally += other.tally;
+        return *this;
+    }
+    NodeSums& operator-=(const NodeSums& other) {
+        total -= other.total;
+        tally -= other.tally;
+        return *this;
+    }
+    friend NodeSums operator+(NodeSums a, const NodeSums& b) { return a += b; }
+    friend NodeSums operator-(NodeSums a, const NodeSums& b) { return a -= b; }
 };
 
 } // namespace btml::boosting

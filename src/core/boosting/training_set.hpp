@@ -44,7 +44,7 @@ class TrainingSet {
     virtual bool in_histogram(int feature) const = 0;
     virtual size_t offset(int feature) const = 0;
     virtual size_t max_bins() const = 0;                          // of any tree's histogram
-    virtual void fill(int node, Stats* sums, Stats* squares) = 0; // squares may be null
+    virtual void fill(int node, Stats* sums, Tally* tallies) = 0; // tallies may be null
     // Whether a node's histogram is the sum of its children's. It is not where squares are estimated; then the
     // features' sums over all rows of a node need not be the same either.
     virtual bool adds_up() const { return true; }

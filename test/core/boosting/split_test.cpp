@@ -79,7 +79,7 @@ TEST(Split, GainIsTheDecreaseOfTheSquaredError) {
 TEST(Split, GainsOfRoundingAreNone) {
     const Fitted fitted(random_data({}, 1));
     const SumUnits units = sum_units(fitted.training, fitted.residuals);
-    const double loss = fitted.residuals.train_loss(), weight = std::ldexp(14, units.shift - units.scale);
+    const double loss = fitted.residuals.train_loss(), weight = 14 * units.hessian_unit;
     const double least = SplitRules({}, units, loss).min_gain_of({0, 14});
     EXPECT_NEAR(least, 1e-18 * loss * std::ldexp(weight, 2 * units.grid), 1e-9 * least);
 }
@@ -90,10 +90,10 @@ TEST(Split, ErrorsAndMeansOfRoundingAreNone) {
     units.grid = 40;
     const double loss = 7, unit = std::ldexp(1, 80);
     const SplitRules rules({}, units, loss);
-    EXPECT_NEAR(rules.error_tie({{0, 4}, 4}), 1e-12 * loss * unit, 1e-9 * loss * unit * 1e-12);
+    EXPECT_NEAR(rules.error_tie({{0, 4}, {4, 4}}), 1e-12 * loss * unit, 1e-9 * loss * unit * 1e-12);
     const int64_t squares = int64_t{1} << 62;
     const SplitRules fine({}, units, 1e-6);
-    EXPECT_NEAR(fine.error_tie({{0, 4}, squares}), 1e-9 * std::ldexp(1, 60), 1e-9 * 1e-9 * std::ldexp(1, 60));
+    EXPECT_NEAR(fine.error_tie({{0, 4}, {squares, 4}}), 1e-9 * std::ldexp(1, 60), 1e-9 * 1e-9 * std::ldexp(1, 60));
     const auto edge = static_cast<int64_t>(1e-9 * std::sqrt(loss * unit) * 4);
     EXPECT_TRUE(rules.is_centred({edge - 1, 4}));
     EXPECT_FALSE(rules.is_centred({edge + 5, 4}));
@@ -122,7 +122,7 @@ TEST(Histogram, SumsEveryRowOnce) {
         };
         for (const RowSet& set : {root[in_bag], fitted.index.partition(root[in_bag], Third{}).first}) {
             std::vector<Stats> found(builder.bins()), expected(builder.bins());
-            builder.build(set, Quantity::residual, found.data());
+            builder.build(set, found.data());
             for (uint32_t row = 0; row < plain.rows; row++) {
                 if (plain.held_out(row) || plain.weight_of(row) == 0) continue;
                 if (set.size() != root[in_bag].size() && row % 3 != 0) continue;
@@ -138,7 +138,7 @@ TEST(Histogram, SumsEveryRowOnce) {
             }
             for (size_t b = 0; b < expected.size(); b++) {
                 EXPECT_EQ(found[b].sum, expected[b].sum);
-                EXPECT_EQ(found[b].count, expected[b].count);
+                EXPECT_EQ(found[b].hessian, expected[b].hessian);
             }
         }
     }
