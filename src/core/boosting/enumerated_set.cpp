@@ -16,16 +16,16 @@ static size_t max_category_bins(const BinnedData& data) {
     return most;
 }
 
-EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, Residuals residuals, const Options& options,
-                             ThreadTeam& team, RunContext& context)
+EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, std::unique_ptr<RowScores> scores,
+                             const Options& options, ThreadTeam& team, RunContext& context)
     : data_(std::move(data)),
       training_(training),
-      residuals_(std::move(residuals)),
+      scores_(std::move(scores)),
       options_(options),
       team_(team),
       index_(training, team, context),
-      builder_(data_, residuals_, index_, team, context),
-      wide_(data_, residuals_, index_, needs_tallies(options), team, context),
+      builder_(data_, *scores_, index_, team, context),
+      wide_(data_, *scores_, index_, needs_tallies(options), team, context),
       table_sides_(context.memory(), "sides of table rows", max_table_rows(data_)),
       category_sides_(context.memory(), "sides of categories", max_category_bins(data_), 0) {}
 
@@ -44,13 +44,6 @@ int EnumeratedSet::start(uint64_t tree, const std::vector<int>& features) {
     return 0;
 }
 
-size_t EnumeratedSet::max_bins() const {
-    size_t bins = 0;
-    for (size_t f = 0; f < data_.features.size(); f++)
-        if (in_histogram(static_cast<int>(f))) bins += data_.features[f].size();
-    return bins;
-}
-
 void EnumeratedSet::fill(int node, Stats* sums, Tally* tallies) {
     const RowSet& rows = node_rows(node)[in_bag];
     builder_.build(rows, sums);
@@ -65,11 +58,11 @@ NodeSums EnumeratedSet::sum(int node) {
     index_.for_each_list(rows, [&](const RowList& list, int worker) {
         NodeSums& partial = partials[static_cast<size_t>(worker)];
         Stats gathered[RowIndex::list_rows];
-        residuals_.gather(list, gathered);
+        scores_->gather(list, gathered);
         for (size_t i = 0; i < list.count; i++) partial.total += gathered[i];
         if (!has_tallies) return;
         Tally tallied[RowIndex::list_rows];
-        residuals_.gather_tallies(list, tallied);
+        scores_->gather_tallies(list, tallied);
         for (size_t i = 0; i < list.count; i++) partial.tally += tallied[i];
     });
     for (const NodeSums& partial : partials) sums += partial;
@@ -149,10 +142,10 @@ std::pair<int, int> EnumeratedSet::split(int node, const Split& split) {
     return result;
 }
 
-void EnumeratedSet::subtract(const std::vector<Leaf>& leaves) {
-    std::vector<Residuals::Leaf> rows;
+void EnumeratedSet::add(const std::vector<Leaf>& leaves) {
+    std::vector<RowScores::Leaf> rows;
     for (const Leaf& leaf : leaves) rows.push_back({&node_rows(leaf.node), leaf.value});
-    residuals_.subtract(rows, index_);
+    scores_->add(rows, index_);
 }
 
 } // namespace btml::boosting

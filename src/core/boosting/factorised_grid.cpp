@@ -37,6 +37,7 @@ FactorisedSet::RowWeights FactorisedSet::start_residuals(Dataset& dataset) {
     find_base(dataset.target, train[target], held_out);
     choose_grid(dataset.target, train[target], held_out);
     dataset.target.clear();
+    first_square_ = train_loss();
     for (size_t i = 0; i < held_out.size(); i++) {
         poll_at(i);
         const double r = std::ldexp(values_[i], -value_grid_);

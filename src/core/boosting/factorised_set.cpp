@@ -20,7 +20,8 @@ FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options&
       target_table_(dataset.target_table),
       values_(context.memory(), "residuals"),
       filtered_{join, filters_, target_table_, values_, team, context},
-      queries_(filtered_) {
+      queries_(filtered_),
+      layout_(data_.features, SIZE_MAX) {
     start_filters();
     normalise_weights(dataset);
     start(0, {}); // the root
@@ -147,20 +148,21 @@ double FactorisedSet::train_loss() const {
 SumUnits FactorisedSet::units() const {
     const int square_shift = std::max(0, bit_width(static_cast<uint128>(std::max<int128>(loss_, 0))) - 61);
     const int64_t slack = weighted_ ? to_count(train_count_) >> slack_bits : 0;
-    return {value_grid_ - sum_shift_,
-            shift_,
-            std::ldexp(1, shift_ - scale_),
-            scale_,
-            std::ldexp(1, square_shift - 2 * sum_shift_),
-            slack,
-            !weighted_};
+    return {.grid = value_grid_ - sum_shift_,
+            .shift = shift_,
+            .hessian_unit = std::ldexp(1, shift_ - scale_),
+            .count_scale = scale_,
+            .square_unit = std::ldexp(1, square_shift - 2 * sum_shift_),
+            .slack = slack,
+            .first_square = first_square_,
+            .exact = !weighted_};
 }
 
-int64_t FactorisedSet::leaf_value(Stats total, double learning_rate, double l2) const {
+int64_t FactorisedSet::leaf_value(Stats total, const Options& options) const {
     if (total.hessian == 0) return 0;
     const double weight = static_cast<double>(total.hessian) * units().hessian_unit;
     const double sum = std::ldexp(static_cast<double>(total.sum), sum_shift_);
-    return rounded_leaf_value(sum, weight, learning_rate, std::ldexp(l2, shift_));
+    return rounded_leaf_value(sum, weight, options.learning_rate, std::ldexp(options.l2, shift_));
 }
 
 double FactorisedSet::to_number(int64_t value) const {
@@ -168,13 +170,7 @@ double FactorisedSet::to_number(int64_t value) const {
 }
 
 int FactorisedSet::start(uint64_t tree, const std::vector<int>& features) {
-    features_ = features;
-    offsets_.assign(data_.features.size(), 0);
-    bins_ = 0;
-    for (const int f : features) {
-        offsets_[static_cast<size_t>(f)] = bins_;
-        bins_ += data_.features[static_cast<size_t>(f)].size();
-    }
+    layout_.select(features);
     const std::vector<FilterQuery> added = take_pending();
     if (!train_.empty()) sample(tree);
     nodes_.clear();
@@ -197,20 +193,6 @@ uint64_t FactorisedSet::rows(int node) const {
         rows += subset.all ? join_.tables()[t].rows : subset.rows.size();
     }
     return rows;
-}
-
-size_t FactorisedSet::max_bins() const {
-    size_t bins = 0;
-    for (const FeatureBins& feature : data_.features) bins += feature.size();
-    return bins;
-}
-
-NodeSums FactorisedSet::sum(int) {
-    throw Error(ErrorCode::internal, "a factorised training set has every feature in its histograms");
-}
-
-void FactorisedSet::search(int, int, const SplitSearch&, std::vector<BinSums>&, Candidates&) {
-    throw Error(ErrorCode::internal, "a factorised training set has every feature in its histograms");
 }
 
 std::pair<int, int> FactorisedSet::split(int node, const Split& split) {
@@ -254,7 +236,8 @@ std::pair<int, int> FactorisedSet::split(int node, const Split& split) {
 
 std::vector<bool> FactorisedSet::tables_of_features() const {
     std::vector<bool> tables(join_.tables().size(), false);
-    for (const int f : features_) tables[static_cast<size_t>(data_.features[static_cast<size_t>(f)].table)] = true;
+    for (const int f : layout_.selected())
+        tables[static_cast<size_t>(data_.features[static_cast<size_t>(f)].table)] = true;
     return tables;
 }
 
@@ -286,8 +269,8 @@ void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std
         const auto t = static_cast<size_t>(feature.table);
         const RowSubset& rows = *node.rows[t];
         const uint64_t count = rows.all ? join_.tables()[t].rows : rows.rows.size();
-        Stats* const bins = out + offset(f);
-        Tally* const tallies = out_tallies ? out_tallies + offset(f) : nullptr;
+        Stats* const bins = out + layout_.offset(f);
+        Tally* const tallies = out_tallies ? out_tallies + layout_.offset(f) : nullptr;
         std::fill_n(bins, feature.size(), Stats{});
         if (tallies) std::fill_n(tallies, feature.size(), Tally{});
         with_bins(data_, feature, [&](const auto& bin_of) {
@@ -301,8 +284,8 @@ void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std
             }
         });
     };
-    team_.for_each(features_.size(), [&](size_t i, int worker) {
-        contexts.run(worker, [&](RunContext& context) { add_feature(features_[i], context); });
+    team_.for_each(layout_.selected().size(), [&](size_t i, int worker) {
+        contexts.run(worker, [&](RunContext& context) { add_feature(layout_.selected()[i], context); });
     });
 }
 
@@ -356,7 +339,7 @@ void FactorisedSet::update_losses(const std::vector<Leaf>& leaves) {
     if (holdout_rows_ > 0) holdout_loss_ = std::max(0.0, holdout_squares_) / holdout_count_;
 }
 
-void FactorisedSet::subtract(const std::vector<Leaf>& leaves) {
+void FactorisedSet::add(const std::vector<Leaf>& leaves) {
     update_losses(leaves);
     pending_ = leaves;
     if (!in_bag_.empty()) refine_sums();

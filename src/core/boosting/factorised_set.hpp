@@ -10,6 +10,7 @@
 // trees are those of an EnumeratedSet, whose grid may be finer, but for ties that this rounding decides.
 #pragma once
 
+#include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/sketched_squares.hpp"
 #include "core/boosting/training_set.hpp"
 #include "core/relational/filtered_sums.hpp"
@@ -18,7 +19,7 @@
 
 namespace btml::boosting {
 
-class FactorisedSet : public TrainingSet {
+class FactorisedSet : public TrainingSet, Scores {
   public:
     // The dataset's columns are in the order of the grouped join's tables, and its tables have no row ids. Takes the
     // dataset's columns, and leaves out the join's rows that equal others once the features are binned. Errors:
@@ -31,31 +32,28 @@ class FactorisedSet : public TrainingSet {
     static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options);
 
     const std::vector<FeatureBins>& features() const override { return data_.features; }
-    double base() const override { return base_; }
     uint64_t train_rows() const override { return train_rows_; }
     uint64_t holdout_rows() const override { return holdout_rows_; }
-    double train_loss() const override;
-    std::optional<double> holdout_loss() const override { return holdout_loss_; }
-    SumUnits units() const override;
-    int64_t leaf_value(Stats total, double learning_rate, double l2) const override;
-    double to_number(int64_t value) const override;
+    const Scores& scores() const override { return *this; }
     // How sums of squares were estimated; nothing where they were not.
     std::optional<SketchReport> sketch_report() const;
 
     int start(uint64_t tree, const std::vector<int>& features) override;
     uint64_t rows(int node) const override;
-    NodeSums sum(int node) override;
     std::pair<int, int> split(int node, const Split& split) override;
-    size_t bins() const override { return bins_; }
-    bool in_histogram(int) const override { return true; }
-    size_t offset(int feature) const override { return offsets_[static_cast<size_t>(feature)]; }
-    size_t max_bins() const override;
+    const HistogramLayout& layout() const override { return layout_; }
     bool adds_up() const override { return !sketch_; }
     void fill(int node, Stats* sums, Tally* tallies) override;
-    void search(int, int, const SplitSearch&, std::vector<BinSums>&, Candidates&) override;
-    void subtract(const std::vector<Leaf>& leaves) override;
+    void add(const std::vector<Leaf>& leaves) override;
 
   private:
+    double base() const override { return base_; }
+    double train_loss() const override;
+    std::optional<double> holdout_loss() const override { return holdout_loss_; }
+    SumUnits units() const override;
+    int64_t leaf_value(Stats total, const Options& options) const override;
+    double to_number(int64_t value) const override;
+
     static constexpr uint64_t pairs_at_once = 256; // of queries, for exact squares
 
     using Subset = std::shared_ptr<const relational::RowSubset>;
@@ -118,7 +116,7 @@ class FactorisedSet : public TrainingSet {
     uint64_t train_rows_ = 0, holdout_rows_ = 0;
     double train_count_ = 0, holdout_count_ = 0; // weights
 
-    double base_ = 0;
+    double base_ = 0, first_square_ = 0;
     int value_grid_ = 0;         // a value: integer · 2^-value_grid
     int sum_shift_ = 0;          // the grid of sums is coarser by so many bits
     Buffer<double> values_;      // target − base, on the grid, by row of the target's table
@@ -134,9 +132,7 @@ class FactorisedSet : public TrainingSet {
     std::vector<Node> nodes_;
     std::vector<Leaf> pending_; // of the last tree, not yet among the queries
     RowSums root_;              // of all training rows, kept up to date; not used with row_fraction below 1
-    std::vector<int> features_;
-    std::vector<size_t> offsets_;
-    size_t bins_ = 0;
+    HistogramLayout layout_;
 };
 
 } // namespace btml::boosting

@@ -49,16 +49,16 @@ void FactorisedSet::count_squares(const Node& node, RowSums& sums) {
 void FactorisedSet::sketch_squares(int node, const Stats* sums, Tally* out) {
     const Node& rows = nodes_[static_cast<size_t>(node)];
     const Selection selected = selection(rows, in_bag_.empty() ? train_ : in_bag_);
-    const Buffer<double> squares = sketch_->by_bin(selected, residual_, features_);
+    const Buffer<double> squares = sketch_->by_bin(selected, residual_, layout_.selected());
     const double loss = static_cast<double>(loss_) / shifted(1);
     const bool verify = options_.verify && node == 0;
     const double exact = !verify ? 0 : in_bag_.empty() ? loss : exact_squares(rows);
-    for (const int f : features_) {
+    for (const int f : layout_.selected()) {
         const size_t size = data_.features[static_cast<size_t>(f)].size();
-        const double* const from = squares.data() + offset(f);
+        const double* const from = squares.data() + layout_.offset(f);
         const double sum = std::accumulate(from, from + size, 0.0);
         const double unit = square_unit() * std::max(1.0, sum / (2 * loss));
-        for (size_t bin = offset(f); bin < offset(f) + size; bin++)
+        for (size_t bin = layout_.offset(f); bin < layout_.offset(f) + size; bin++)
             out[bin] = {rounded_sum(squares[bin] / unit), sums[bin].hessian};
         if (verify) sketch_->measure(sum, exact);
     }

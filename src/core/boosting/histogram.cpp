@@ -87,9 +87,9 @@ void with_width(size_t width, const Body& body) {
 
 } // namespace
 
-HistogramBuilder::HistogramBuilder(const BinnedData& data, const Residuals& residuals, const RowIndex& index,
+HistogramBuilder::HistogramBuilder(const BinnedData& data, const RowScores& scores, const RowIndex& index,
                                    ThreadTeam& team, RunContext& context)
-    : data_(data), residuals_(residuals), index_(index), team_(team), offsets_(data.features.size(), 0) {
+    : data_(data), scores_(scores), index_(index), team_(team), layout_(data.features, max_histogram_bins) {
     for (const BinnedTable& table : data.tables) {
         size_t features = 0;
         for (const size_t group : table.groups) features += data.groups[group].width;
@@ -131,17 +131,9 @@ size_t HistogramBuilder::slot_size(const ActiveGroup& group, size_t slot) const 
 }
 
 void HistogramBuilder::select(const std::vector<int>& features) {
-    selected_.clear();
-    bins_ = 0;
+    layout_.select(features);
     std::vector<bool> chosen(data_.features.size(), false);
-    for (const int f : features) {
-        const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
-        if (feature.size() > max_histogram_bins) continue;
-        selected_.push_back(f);
-        offsets_[static_cast<size_t>(f)] = bins_;
-        bins_ += feature.size();
-        chosen[static_cast<size_t>(f)] = true;
-    }
+    for (const int f : layout_.selected()) chosen[static_cast<size_t>(f)] = true;
     tables_.clear();
     accumulator_size_ = 0;
     for (size_t t = 0; t < data_.tables.size(); t++) {
@@ -235,7 +227,7 @@ void HistogramBuilder::add_table_rows(Worker& worker, const ActiveTable& table, 
 }
 
 void HistogramBuilder::merge(Pair* out) const {
-    std::fill_n(out, bins_, Pair{});
+    std::fill_n(out, layout_.bins(), Pair{});
     for (const Worker& worker : workers_) {
         if (!worker.used) continue;
         for (const ActiveTable& table : tables_)
@@ -244,20 +236,20 @@ void HistogramBuilder::merge(Pair* out) const {
                     const size_t feature = data_.groups[active.group].features[active.slots[s]];
                     const auto* from =
                         reinterpret_cast<const Pair*>(&worker.accumulators[active.accumulator + s * slot_stride]);
-                    Pair* to = out + offsets_[feature];
+                    Pair* to = out + layout_.offset(static_cast<int>(feature));
                     for (size_t b = 0; b < data_.features[feature].size(); b++) to[b] += from[b];
                 }
     }
 }
 
 void HistogramBuilder::build(const RowSet& rows, Stats* out) {
-    const auto gather = [&](const RowList& list, Stats* block) { residuals_.gather(list, block); };
+    const auto gather = [&](const RowList& list, Stats* block) { scores_.gather(list, block); };
     build(rows, gather, reinterpret_cast<Pair*>(out));
 }
 
 void HistogramBuilder::build(const RowSet& rows, Tally* out) {
     const auto gather = [&](const RowList& list, Stats* block) {
-        residuals_.gather_tallies(list, reinterpret_cast<Tally*>(block));
+        scores_.gather_tallies(list, reinterpret_cast<Tally*>(block));
     };
     build(rows, gather, reinterpret_cast<Pair*>(out));
 }

@@ -7,10 +7,14 @@ namespace btml::boosting {
 
 enum class Criterion { variance, mse_sum };
 
+// A place in the table of objectives, which has their names.
+enum class ObjectiveNumber : uint8_t { squared };
+
 enum class Strategy { automatic, enumerate, factorize };
 
 // Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2 (Algorithms 1 and 2) with shrinkage.
 struct Options {
+    ObjectiveNumber objective = ObjectiveNumber::squared;
     int trees = 100;
     double learning_rate = 0.1;
     int max_leaves = 31;       // 0: no limit

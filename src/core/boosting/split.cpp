@@ -8,26 +8,15 @@ static constexpr double tie = 1e-9;
 static constexpr double noise = 1e-12;
 static constexpr double noise_of_loss = 1e-18;
 
-SumUnits sum_units(const TrainingRows& training, const Residuals& residuals) {
-    const int64_t slack = training.weighted() ? training.train_count() >> slack_bits : 0;
-    return {residuals.grid(),
-            training.shift(),
-            training.count_unit(),
-            training.scale(),
-            residuals.square_unit(),
-            slack,
-            true};
-}
-
-SplitRules::SplitRules(const Options& options, const SumUnits& units, double loss)
+SplitRules::SplitRules(const Options& options, const SumUnits& units)
     : criterion(options.criterion),
       hessian_unit(units.hessian_unit),
       l2(std::min(std::ldexp(options.l2, units.shift), 1e60)),
       min_gain(std::ldexp(options.min_gain, 2 * units.grid + units.shift)),
       square_unit(units.square_unit),
-      first_loss(std::ldexp(loss, 2 * units.grid)),
+      first_square(std::ldexp(units.first_square, 2 * units.grid)),
       // Every tree before rounds the residual of a row by up to half a unit.
-      rounding(std::max(static_cast<double>(options.trees) * options.trees / 4, noise_of_loss * first_loss)) {
+      rounding(std::max(static_cast<double>(options.trees) * options.trees / 4, noise_of_loss * first_square)) {
     static constexpr double most = 0x1p62;
     const auto count_of = [&](double rows) {
         const auto count = static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.count_scale)), 1.0, most));
@@ -70,7 +59,7 @@ bool SplitRules::is_centred(Stats total) const {
 
 // Sums of squares that come from queries cancel the squares of the target itself.
 double SplitRules::error_tie(const NodeSums& node) const {
-    return std::max(tie * mean_square_error(node), noise * first_loss);
+    return std::max(tie * mean_square_error(node), noise * first_square);
 }
 
 SplitSearch::SplitSearch(const SplitRules& rules, const NodeSums& node)

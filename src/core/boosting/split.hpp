@@ -9,7 +9,6 @@
 
 #include "core/boosting/binning.hpp"
 #include "core/boosting/model.hpp"
-#include "core/boosting/residuals.hpp"
 
 #include <cmath>
 #include <span>
@@ -25,28 +24,9 @@ struct Split {
     std::vector<uint32_t> categories; // of a category: codes that go left, ascending
 };
 
-// What the integers of a histogram stand for.
-struct SumUnits {
-    int grid = 0; // a sum: integer · 2^-grid of weight · 2^shift · residual
-    int shift = 0;
-    double hessian_unit = 1; // a hessian: integer · hessian_unit of weight · 2^shift · second derivative
-    int count_scale = 0;     // a count: integer · 2^-count_scale of weight
-    double square_unit = 1;  // a sum of squares: integer · square_unit, in squared units of the grid
-    int64_t slack = 0;       // of fractional weights: a side of a split must weigh more, and sums compare to within it
-    bool exact = true;       // false: differences of counts up to the slack are what doubles rounded
-};
-inline constexpr int slack_bits = 40; // the slack is 2^-40 of all the weight, far above what doubles round
-SumUnits sum_units(const TrainingRows& training, const Residuals& residuals);
-
-// Whether nodes have tallies beside their sums.
-inline bool needs_tallies(const Options& options) {
-    return options.criterion == Criterion::mse_sum;
-}
-
 // What makes a split admissible and good, in the units of the grid.
 struct SplitRules {
-    // loss: the mean squared residual before the first tree.
-    SplitRules(const Options& options, const SumUnits& units, double loss);
+    SplitRules(const Options& options, const SumUnits& units);
 
     double hessian(Stats sums) const { return static_cast<double>(sums.hessian) * hessian_unit; }
     double gain(Stats left, Stats right) const;
@@ -60,7 +40,7 @@ struct SplitRules {
     bool may_split(int64_t count) const { return count >= min_count && count - min_count >= min_count; }
 
     Criterion criterion;
-    double hessian_unit, l2, min_gain, square_unit, first_loss, rounding;
+    double hessian_unit, l2, min_gain, square_unit, first_square, rounding;
     int64_t min_count, min_category_count, slack;
     size_t max_split_categories;
 };

@@ -80,4 +80,17 @@ struct NodeSums {
     friend NodeSums operator-(NodeSums a, const NodeSums& b) { return a -= b; }
 };
 
+// What the integers of a histogram stand for.
+struct SumUnits {
+    int grid = 0; // a sum: integer · 2^-grid of weight · 2^shift · residual
+    int shift = 0;
+    double hessian_unit = 1; // a hessian: integer · hessian_unit of weight · 2^shift · second derivative
+    int count_scale = 0;     // a count: integer · 2^-count_scale of weight
+    double square_unit = 1;  // a sum of squares: integer · square_unit, in squared units of the grid
+    int64_t slack = 0;       // of fractional weights: a side of a split must weigh more, and sums compare to within it
+    double first_square = 0; // mean squared residual before the first tree: what rounding may feign goes by it
+    bool exact = true;       // false: differences of counts up to the slack are what doubles rounded
+};
+inline constexpr int slack_bits = 40; // the slack is 2^-40 of all the weight, far above what doubles round
+
 } // namespace btml::boosting

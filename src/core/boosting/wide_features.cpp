@@ -14,10 +14,10 @@ static size_t max_wide_bins(const BinnedData& data) {
     return most;
 }
 
-WideFeatures::WideFeatures(const BinnedData& data, const Residuals& residuals, const RowIndex& index, bool tallies,
+WideFeatures::WideFeatures(const BinnedData& data, const RowScores& scores, const RowIndex& index, bool tallies,
                            ThreadTeam& team, RunContext& context)
     : data_(data),
-      residuals_(residuals),
+      scores_(scores),
       index_(index),
       has_tallies_(tallies),
       team_(team),
@@ -64,12 +64,12 @@ void WideFeatures::for_each_list(const RowSet& rows, const FeatureBins& feature,
 void WideFeatures::add_rows(const RowSet& rows, const FeatureBins& feature) {
     for_each_list(rows, feature, [&](const RowList& list, const auto& bin, int worker) {
         Stats gathered[RowIndex::list_rows];
-        residuals_.gather(list, gathered);
+        scores_.gather(list, gathered);
         Stats* sums = stats_.data() + static_cast<size_t>(worker) * max_bins_;
         for (size_t i = 0; i < list.count; i++) sums[bin(i)] += gathered[i];
         if (!has_tallies_) return;
         Tally tallied[RowIndex::list_rows];
-        residuals_.gather_tallies(list, tallied);
+        scores_.gather_tallies(list, tallied);
         Tally* tallies = tallies_.data() + static_cast<size_t>(worker) * max_bins_;
         for (size_t i = 0; i < list.count; i++) tallies[bin(i)] += tallied[i];
     });
@@ -147,8 +147,8 @@ void WideFeatures::scan_sparse(int f, const RowSet& rows, const SplitSearch& sea
         const auto bin = static_cast<uint32_t>(keys_[i] >> 32), row = static_cast<uint32_t>(keys_[i]);
         Stats sum;
         Tally tally;
-        residuals_.gather({&row, 0, 1, i}, &sum);
-        if (has_tallies_) residuals_.gather_tallies({&row, 0, 1, i}, &tally);
+        scores_.gather({&row, 0, 1, i}, &sum);
+        if (has_tallies_) scores_.gather_tallies({&row, 0, 1, i}, &tally);
         if (bin != feature.null_bin() && (used == 0 || cells_[used - 1].bin != bin)) cells_[used++] = {bin, {}};
         NodeSums& sums = bin == feature.null_bin() ? null : cells_[used - 1].sums;
         sums += NodeSums(sum, has_tallies_ ? &tally : nullptr);

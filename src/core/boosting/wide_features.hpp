@@ -2,14 +2,15 @@
 // as categories): one feature at a time, in scratch memory.
 #pragma once
 
+#include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/split.hpp"
 
 namespace btml::boosting {
 
 class WideFeatures {
   public:
-    WideFeatures(const BinnedData& data, const Residuals& residuals, const RowIndex& index, bool tallies,
-                 ThreadTeam& team, RunContext& context);
+    WideFeatures(const BinnedData& data, const RowScores& scores, const RowIndex& index, bool tallies, ThreadTeam& team,
+                 RunContext& context);
 
     // Adds the feature's candidates in a node; `order` as in SplitSearch::scan_categories.
     void search(int feature, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
@@ -31,7 +32,7 @@ class WideFeatures {
                      Candidates& found);
 
     const BinnedData& data_;
-    const Residuals& residuals_;
+    const RowScores& scores_;
     const RowIndex& index_;
     const bool has_tallies_;
     ThreadTeam& team_;
