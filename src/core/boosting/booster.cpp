@@ -2,7 +2,7 @@
 
 #include "core/base/rng.hpp"
 #include "core/boosting/enumerated_set.hpp"
-#include "core/boosting/factorised_set.hpp"
+#include "core/boosting/factorised/factorised_set.hpp"
 #include "core/boosting/grower.hpp"
 
 #include <cmath>

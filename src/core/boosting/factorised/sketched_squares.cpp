@@ -1,4 +1,4 @@
-#include "core/boosting/sketched_squares.hpp"
+#include "core/boosting/factorised/sketched_squares.hpp"
 
 #include "core/base/rng.hpp"
 #include "core/boosting/pieces.hpp"

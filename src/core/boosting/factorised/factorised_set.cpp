@@ -1,0 +1,216 @@
+#include "core/boosting/factorised/factorised_set.hpp"
+
+#include "core/base/worker_contexts.hpp"
+
+#include <bit>
+#include <numeric>
+
+namespace btml::boosting {
+
+using namespace factorised;
+using namespace relational;
+
+FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options& options, ThreadTeam& team,
+                             RunContext& context)
+    : options_(options),
+      team_(team),
+      context_(context),
+      join_(join),
+      target_table_(static_cast<size_t>(dataset.target_table)),
+      nodes_(join, context),
+      queries_(join, dataset.target_table, team, context),
+      populations_(
+          dataset, join, options,
+          [&](const RowWeights& population) { return queries_.count(nodes_.selection(0, population)); }, context),
+      layout_(data_.features, SIZE_MAX) {
+    bin(dataset, start_scores(dataset));
+    for (size_t t = 0; t < join_.tables().size(); t++) leave_out_equal_rows(t);
+    queries_.start();
+    if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(queries_.filtered(), data_, options);
+    if (!populations_.is_sampled()) root_ = queries_.sums(nodes_.selection(0, populations_.train()), all_tables());
+}
+
+uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options) {
+    std::vector<bool> has_features(join.tables().size(), false);
+    uint64_t longest = 0;
+    for (const FeatureColumn& feature : dataset.features) {
+        has_features[static_cast<size_t>(feature.table)] = true;
+        longest = std::max<uint64_t>(longest, feature.numbers.size());
+    }
+    const auto leaves = static_cast<uint64_t>(options.max_leaves > 0 ? options.max_leaves : 256);
+    const uint64_t queries = static_cast<uint64_t>(options.trees) * leaves + 8;
+    uint64_t rows = 0, rows_with_features = 0;
+    for (size_t t = 0; t < join.tables().size(); t++) {
+        rows += join.tables()[t].rows;
+        if (has_features[t]) rows_with_features += join.tables()[t].rows;
+    }
+    const auto filters = [&](uint64_t count) { return rows_with_features * ((count + 63) / 64) * sizeof(uint64_t); };
+    const auto messages = [&](uint64_t count) {
+        const uint64_t query = FilteredSums::bytes_per_query(join);
+        return std::max(8 * query, std::min(count * query, FilteredSums::block_memory));
+    };
+    const bool squares = options.criterion == Criterion::mse_sum;
+    // Sums and counts of the root and of a node, and squares.
+    const uint64_t sums = rows * sizeof(double) * (squares ? 6 : 4) + sizeof(double) * dataset.target.size();
+    const auto populations = uint64_t{1} + (dataset.holdout_table >= 0) + (options.row_fraction < 1);
+    const uint64_t weights = rows * sizeof(double) * populations;
+    // Open leaves share the rows of tables that their conditions do not touch.
+    const uint64_t nodes = rows_with_features * sizeof(RowId) * static_cast<uint64_t>(2 + std::bit_width(leaves));
+    const uint64_t of_queries = queries * (sizeof(FilterQuery) + join.tables().size() * sizeof(int));
+    const uint64_t of_squares = !squares                    ? 0
+                                : sketches_squares(options) ? SketchedSquares::bytes(dataset, join, options, queries)
+                                                            : filters(ResidualQueries::pairs_at_once) +
+                                                                  messages(ResidualQueries::pairs_at_once);
+    return sums + weights + filters(queries) + of_squares +
+           std::max(nodes + messages(queries) + of_queries, 32 * longest);
+}
+
+// The weights of the rows that each row joins to, of those that are trained on.
+RowWeights FactorisedSet::start_scores(Dataset& dataset) {
+    RowWeights train = queries_.counts(nodes_.selection(0, populations_.train()), all_tables());
+    Buffer<double> held_out(context_.memory(), "join multiplicities");
+    if (populations_.holdout_rows() > 0)
+        held_out =
+            std::move(queries_.counts(nodes_.selection(0, populations_.held_out()), only_target())[target_table_]);
+    const auto sum = [](const Buffer<double>& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); };
+    populations_.set_total(sum(train[target_table_]) + sum(held_out));
+    scores_.emplace(dataset.target, train[target_table_], held_out, populations_.units(), queries_.values(), context_);
+    dataset.target.clear();
+    return train;
+}
+
+void FactorisedSet::bin(Dataset& dataset, const RowWeights& train) {
+    const auto multiplicities = [&](size_t t) {
+        Buffer<int64_t> counts(context_.memory(), "join multiplicities", train[t].size());
+        for (size_t i = 0; i < counts.size(); i++) {
+            poll_at(context_, i);
+            counts[i] = populations_.units().to_count(train[t][i]);
+        }
+        return counts;
+    };
+    data_ = bin_features(dataset, multiplicities, options_.max_bins, team_, context_);
+}
+
+// A sample of the target's rows would tell equal ones apart.
+void FactorisedSet::leave_out_equal_rows(size_t t) {
+    const bool has_values = t == target_table_;
+    if (has_values && populations_.is_sampled()) return;
+    Buffer<double>& values = queries_.values();
+    const EqualRows rows =
+        find_equal_rows(data_, t, join_.tables()[t], has_values ? &values : nullptr, team_, context_);
+    if (rows.kept.size() == rows.first.size()) return;
+    populations_.merge(t, rows);
+    if (has_values) keep(values, 1, rows.kept, context_);
+    BinnedTable& table = data_.tables[t];
+    for (const size_t g : table.groups) {
+        BinGroup& group = data_.groups[g];
+        keep(group.data, group.width * group.bytes, rows.kept, context_);
+    }
+    table.rows = rows.kept.size();
+    join_.keep_rows(t, rows.kept, context_);
+}
+
+std::vector<bool> FactorisedSet::only_target() const {
+    std::vector<bool> tables(join_.tables().size(), false);
+    tables[target_table_] = true;
+    return tables;
+}
+
+std::vector<bool> FactorisedSet::tables_of_features() const {
+    std::vector<bool> tables(join_.tables().size(), false);
+    for (const int f : layout_.selected())
+        tables[static_cast<size_t>(data_.features[static_cast<size_t>(f)].table)] = true;
+    return tables;
+}
+
+int FactorisedSet::start(uint64_t tree, const std::vector<int>& features) {
+    layout_.select(features);
+    const size_t known = queries_.queries().size();
+    subtract_pending();
+    populations_.sample(tree);
+    nodes_.start();
+    if (!populations_.is_sampled()) queries_.update(root_, bag_of(0), known);
+    return 0;
+}
+
+// The rows of the last tree's leaves are those of its nodes, which are about to go.
+void FactorisedSet::subtract_pending() {
+    for (const Leaf& leaf : pending_)
+        if (leaf.value != 0) queries_.subtract(nodes_[leaf.node], leaf.value);
+    pending_.clear();
+}
+
+void FactorisedSet::fill(int node, Stats* sums, Tally* tallies) {
+    const bool is_root = node == 0 && !populations_.is_sampled();
+    RowSums own;
+    if (!is_root) own = queries_.sums(bag_of(node), tables_of_features());
+    RowWeights squares;
+    if (tallies && !sketch_) squares = queries_.squares(bag_of(node), tables_of_features());
+    add_to_bins(node, is_root ? root_ : own, squares, sums, sketch_ ? nullptr : tallies);
+    if (tallies && sketch_) sketch_squares(node, sums, tallies);
+}
+
+void FactorisedSet::add_to_bins(int node, const RowSums& sums, const RowWeights& squares, Stats* out,
+                                Tally* out_tallies) {
+    const double sum_scale = scores_->sum_scale(), square_unit = scores_->square_unit();
+    WorkerContexts contexts(context_, team_.size(), 0, "sums by row");
+    const auto add_feature = [&](int f, RunContext& context) {
+        const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
+        const auto t = static_cast<size_t>(feature.table);
+        const RowSubset& rows = *nodes_[node][t];
+        const uint64_t count = rows.all ? join_.tables()[t].rows : rows.rows.size();
+        Stats* const bins = out + layout_.offset(f);
+        Tally* const tallies = out_tallies ? out_tallies + layout_.offset(f) : nullptr;
+        std::fill_n(bins, feature.size(), Stats{});
+        if (tallies) std::fill_n(tallies, feature.size(), Tally{});
+        with_bins(data_, feature, [&](const auto& bin_of) {
+            for (uint64_t i = 0; i < count; i++) {
+                poll_at(context, i);
+                const uint64_t row = rows.all ? i : rows.rows[i];
+                const uint32_t bin = bin_of(row);
+                const int64_t weight = populations_.units().to_count(sums.counts[t][row]);
+                bins[bin] += {rounded_sum(sums.sums[t][row] * sum_scale), weight};
+                if (tallies) tallies[bin] += {rounded_sum(squares[t][row] / square_unit), weight};
+            }
+        });
+    };
+    team_.for_each(layout_.selected().size(), [&](size_t i, int worker) {
+        contexts.run(worker, [&](RunContext& context) { add_feature(layout_.selected()[i], context); });
+    });
+}
+
+// A node's sum is at most the loss. Estimates far above that, by sketches that are too small, are scaled down, as their
+// sum must not overflow.
+void FactorisedSet::sketch_squares(int node, const Stats* sums, Tally* out) {
+    const Buffer<double> squares = sketch_->by_bin(bag_of(node), queries_.queries(), layout_.selected());
+    const double loss = scores_->squares();
+    const bool verify = options_.verify && node == 0;
+    const double exact = !verify ? 0 : populations_.is_sampled() ? exact_squares(node) : loss;
+    for (const int f : layout_.selected()) {
+        const size_t begin = layout_.offset(f), end = begin + data_.features[static_cast<size_t>(f)].size();
+        const double sum = std::accumulate(squares.data() + begin, squares.data() + end, 0.0);
+        const double unit = scores_->square_unit() * std::max(1.0, sum / (2 * loss));
+        for (size_t bin = begin; bin < end; bin++) out[bin] = {rounded_sum(squares[bin] / unit), sums[bin].hessian};
+        if (verify) sketch_->measure(sum, exact);
+    }
+}
+
+double FactorisedSet::exact_squares(int node) {
+    const RowWeights squares = queries_.squares(bag_of(node), only_target());
+    return std::accumulate(squares[target_table_].begin(), squares[target_table_].end(), 0.0);
+}
+
+std::optional<SketchReport> FactorisedSet::sketch_report() const {
+    return sketch_ ? std::optional(sketch_->report()) : std::nullopt;
+}
+
+void FactorisedSet::add(const std::vector<Leaf>& leaves) {
+    const auto total_of = [&](const RowWeights& population) -> FactorisedScores::Totals {
+        return [&](const Leaf& leaf) { return queries_.total(nodes_.selection(leaf.node, population)); };
+    };
+    scores_->add(leaves, populations_.is_sampled() ? total_of(populations_.train()) : nullptr,
+                 total_of(populations_.held_out()));
+    pending_ = leaves;
+}
+
+} // namespace btml::boosting
