@@ -22,7 +22,14 @@ pg_sources := $(sort $(wildcard src/pg/*.cpp src/pg/bridge/*.cpp))
 install_parts := $(sort $(wildcard sql/install/[0-9]*.sql))
 
 objdir := build/module
-OBJS = $(patsubst src/%.cpp,$(objdir)/%.o,$(core_sources) $(pg_sources))
+# Files *_levels.cpp are compiled once for each level of core/base/levels.hpp, as far as the compiler has levels.
+compiler_macros = $(eval compiler_macros := $$(shell $(CXX) -dM -E -x c++ /dev/null 2>/dev/null))$(compiler_macros)
+levels = $(if $(filter __x86_64__,$(compiler_macros)),$(if $(filter __clang__,$(compiler_macros)),,avx2 avx512))
+avx2_flags = -mavx2 -mfma
+avx512_flags = $(avx2_flags) -mavx512f -mavx512dq -mavx512bw -mavx512vl
+level_sources = $(filter %_levels.cpp,$(core_sources))
+OBJS = $(patsubst src/%.cpp,$(objdir)/%.o,$(core_sources) $(pg_sources)) \
+    $(foreach level,$(levels),$(level_sources:src/%.cpp=$(objdir)/%_$(level).o))
 DATA_built = $(EXTENSION)--$(EXTVERSION).sql
 DATA = $(wildcard sql/$(EXTENSION)--*--*.sql)
 EXTRA_CLEAN = build btml_cuda.so results regression.diffs regression.out output_iso
@@ -61,11 +68,18 @@ include $(PGXS)
 # -isystem: PostgreSQL's headers are not written for -Wextra in C++.
 pg_flags = -Wno-register -isystem $(includedir_server) $(library_flags) -Isrc $(CPPFLAGS)
 # The core is compiled without PostgreSQL's include directories: it cannot depend on them.
-core_flags = -Wshadow -fvisibility=hidden $(library_flags) -Isrc $(filter-out -I%,$(CPPFLAGS))
+core_flags = -Wshadow -fvisibility=hidden $(if $(levels),-DBTML_ALL_LEVELS) $(library_flags) -Isrc $(filter-out -I%,$(CPPFLAGS))
 
 $(objdir)/core/%.o: src/core/%.cpp $(objdir)/flags
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(core_flags) -MMD -MP -c $< -o $@
+
+define level_rule
+$(objdir)/core/%_levels_$(1).o: src/core/%_levels.cpp $(objdir)/flags
+	@mkdir -p $$(@D)
+	$$(CXX) $$(CXXFLAGS) $$(core_flags) $$($(1)_flags) -fno-weak -w -DBTML_LEVEL=$(1) -MMD -MP -c $$< -o $$@
+endef
+$(foreach level,$(levels),$(eval $(call level_rule,$(level))))
 
 $(objdir)/pg/%.o: src/pg/%.cpp $(objdir)/flags
 	@mkdir -p $(@D)

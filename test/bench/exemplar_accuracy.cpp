@@ -1,6 +1,6 @@
 // How good the exemplars of a file of points are, and how long they take, in the core alone: see README.md here.
+#include "core/algebra/cholesky.hpp"
 #include "core/base/rng.hpp"
-#include "core/exemplar/cholesky.hpp"
 #include "core/exemplar/stream_greedy.hpp"
 
 #include <algorithm>
@@ -141,25 +141,20 @@ PredictionError prediction_error(const Table& table, size_t first, const std::ve
     for (size_t a = 0; a < k; a++)
         for (size_t b = 0; b < k; b++)
             matrix[a * k + b] = covariance(exemplars[a], exemplars[b]) + (a == b ? kernel.noise : 0);
-    const Cholesky factor(std::move(matrix), k, team);
+    const algebra::Cholesky factor(std::move(matrix), k, team);
     double squared_errors = 0, variances = 0, total = 0, squares = 0;
-    std::vector<double> covariances(k * group_columns), solution(k * group_columns);
-    for (size_t row = first; row < table.rows(); row += group_columns) {
-        const size_t count = std::min(group_columns, table.rows() - row);
-        for (size_t a = 0; a < k; a++)
-            for (size_t c = 0; c < count; c++) covariances[a * group_columns + c] = covariance(exemplars[a], row + c);
-        solution = covariances;
-        factor.solve(solution.data());
-        for (size_t c = 0; c < count; c++) {
-            const double target = table.target[row + c];
-            double error = target - kernel.mean, variance = kernel.signal + kernel.noise;
-            for (size_t a = 0; a < k; a++) {
-                error -= solution[a * group_columns + c] * (table.target[exemplars[a]] - kernel.mean);
-                variance -= solution[a * group_columns + c] * covariances[a * group_columns + c];
-            }
-            squared_errors += error * error, variances += variance;
-            total += target, squares += target * target;
+    std::vector<double> covariances(k), solution(k);
+    for (size_t row = first; row < table.rows(); row++) {
+        for (size_t a = 0; a < k; a++) solution[a] = covariances[a] = covariance(exemplars[a], row);
+        factor.solve(solution.data(), team);
+        const double target = table.target[row];
+        double error = target - kernel.mean, variance = kernel.signal + kernel.noise;
+        for (size_t a = 0; a < k; a++) {
+            error -= solution[a] * (table.target[exemplars[a]] - kernel.mean);
+            variance -= solution[a] * covariances[a];
         }
+        squared_errors += error * error, variances += variance;
+        total += target, squares += target * target;
     }
     const auto n = static_cast<double>(table.rows() - first);
     const double unit = squares - total * total / n;

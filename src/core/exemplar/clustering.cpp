@@ -1,8 +1,8 @@
 #include "core/exemplar/clustering.hpp"
 
+#include "core/exemplar/near_rows.hpp"
 #include "core/exemplar/objectives.hpp"
 
-#include "core/base/clones.hpp"
 #include "core/base/rng.hpp"
 
 #include <algorithm>
@@ -17,30 +17,6 @@ constexpr size_t lanes = Dissimilarities::lanes;
 constexpr size_t rows_at_once = 1024;
 constexpr size_t rows_per_poll = 64;         // each of them may look at all exemplars
 constexpr uint64_t race_stream = 0x72616365; // "race"
-
-typedef float Lanes __attribute__((vector_size(lanes * sizeof(float)), aligned(4)));
-typedef int Flags __attribute__((vector_size(lanes * sizeof(float))));
-
-// Puts the numbers of the rows that are nearer to a candidate than to their second-nearest exemplar into `to`, which
-// has room for all and one more.
-BTML_CLONES
-size_t find_near(const float* distances, const float* second, size_t rows, uint32_t* to) {
-    size_t count = 0;
-    for (size_t i = 0; i < rows; i += lanes) {
-        Lanes a, b;
-        __builtin_memcpy(&a, distances + i, sizeof(a));
-        __builtin_memcpy(&b, second + i, sizeof(b));
-        const Flags nearer = a < b;
-        uint64_t words[sizeof(Flags) / sizeof(uint64_t)];
-        __builtin_memcpy(words, &nearer, sizeof(words));
-        if (!(words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7])) continue;
-        for (size_t lane = 0; lane < lanes; lane++) {
-            to[count] = static_cast<uint32_t>(i + lane);
-            count += distances[i + lane] < second[i + lane];
-        }
-    }
-    return count;
-}
 
 } // namespace
 

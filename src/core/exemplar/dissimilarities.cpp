@@ -1,11 +1,13 @@
 #include "core/exemplar/dissimilarities.hpp"
 
-#include "core/exemplar/dissimilarity_kernels.hpp"
+#include "core/pairwise/distances.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace btml::exemplar {
+
+using pairwise::group_points, pairwise::tile_rows;
 
 namespace {
 
@@ -100,8 +102,8 @@ class CoordinateDissimilarities : public Dissimilarities {
     }
 
     void compute_part(const float* group, size_t first_tile, size_t last_tile, float* to) const {
-        const TileSums sums{tiles_.data(), width_, first_tile, last_tile, group, to, stride()};
-        metric_ == Metric::manhattan ? sum_absolutes(sums) : sum_squares(sums);
+        const pairwise::TileSums sums{tiles_.data(), width_, first_tile, last_tile, group, to, stride()};
+        metric_ == Metric::manhattan ? pairwise::sum_absolutes(sums) : pairwise::sum_squares(sums);
         if (metric_ != Metric::euclidean) return;
         for (size_t c = 0; c < group_points; c++)
             for (size_t i = first_tile * tile_rows; i < last_tile * tile_rows; i++)

@@ -1,6 +1,6 @@
 #include "core/exemplar/process.hpp"
 
-#include "core/exemplar/cholesky.hpp"
+#include "core/algebra/cholesky.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +42,7 @@ ProcessObjective::ProcessObjective(const ObjectiveInput& input, RowWeights::Exem
     }
 }
 
-// A group of up to eight points, as find_distances wants them; what is left of the group repeats the last one.
+// A group of up to eight points, as find_covariances wants them; what is left of the group repeats the last one.
 void ProcessObjective::put_coordinates(const PointSet& points, size_t first, size_t count, double* to) const {
     for (size_t c = 0; c < group_columns; c++) {
         const std::span<const double> x = points.x(first + std::min(c, count - 1));
@@ -54,8 +54,7 @@ void ProcessObjective::put_coordinates(const PointSet& points, size_t first, siz
 }
 
 void ProcessObjective::covariances(const double* rows, size_t count, const double* points, double* to) const {
-    find_distances({rows, count, width_, points, to});
-    for (size_t i = 0; i < count * group_columns; i++) to[i] = kernel_.covariance(to[i]);
+    pairwise::find_covariances({rows, count, width_, points, kernel_.signal, to});
 }
 
 void ProcessObjective::load(const PointSet& candidates, ThreadTeam& team) {
@@ -214,7 +213,7 @@ void ProcessObjective::refresh(ThreadTeam& team) {
                 matrix[j * size_ + first + c] =
                     to_exemplars[j * group_columns + c] + (j == first + c ? kernel_.noise : 0);
     }
-    const Cholesky factor(std::move(matrix), size_, team);
+    const algebra::Cholesky factor(std::move(matrix), size_, team);
     factor.invert(inverse.data(), team);
     for (size_t j = 0; j < size_; j++) {
         alpha_[j] = 0;
@@ -259,7 +258,7 @@ double ProcessObjective::log_determinant_of_precision() const {
     Buffer<double> matrix(context_.memory(), "covariances of exemplars", size_ * size_);
     for (size_t j = 0; j < size_; j++) std::copy_n(p_.data() + j * capacity_, size_, matrix.data() + j * size_);
     ThreadTeam alone(context_, 1);
-    return Cholesky(std::move(matrix), size_, alone).log_determinant();
+    return algebra::Cholesky(std::move(matrix), size_, alone).log_determinant();
 }
 
 double ProcessObjective::utility() const {

@@ -1,11 +1,11 @@
-// Multiplies a matrix by eight vectors at a time, and computes distances and outer products in the same layout.
+// Multiplies a matrix by eight vectors at a time, and adds outer products.
 #pragma once
 
-#include <cstddef>
+#include "core/pairwise/distances.hpp"
 
 namespace btml::exemplar {
 
-inline constexpr size_t group_columns = 8;
+inline constexpr size_t group_columns = pairwise::group_points;
 
 // Computes to[i * 8 + c] = Σ_j m[i * stride + j] x[j * 8 + c] for i < rows, j < columns, summed in the order of j.
 struct Product {
@@ -15,15 +15,6 @@ struct Product {
     double* to;
 };
 void multiply(const Product& product);
-
-// Computes to[i * 8 + c] = Σ_f (rows[i * width + f] − points[f * 8 + c])² for i < count.
-struct SquaredDistances {
-    const double* rows;
-    size_t count, width;
-    const double* points;
-    double* to;
-};
-void find_distances(const SquaredDistances& distances);
 
 // Computes m[i * stride + j] += factor a[i] b[j].
 struct OuterProduct {

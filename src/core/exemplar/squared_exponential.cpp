@@ -1,8 +1,9 @@
 #include "core/exemplar/squared_exponential.hpp"
 
+#include "core/algebra/cholesky.hpp"
 #include "core/base/lbfgs.hpp"
 #include "core/base/rng.hpp"
-#include "core/exemplar/cholesky.hpp"
+#include "core/pairwise/distances.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -13,7 +14,6 @@ namespace {
 
 constexpr size_t few_points = 400, max_points = 2000;
 constexpr int evaluations_on_few = 80, evaluations_on_most = 8;
-constexpr size_t rows_per_item = 16;
 constexpr uint64_t order_stream = 0x6b65726e656c; // "kernel"
 
 double sample_variance(const std::vector<double>& values, double mean) {
@@ -40,16 +40,13 @@ class Likelihood {
         for (size_t f = 0; f < width; f++) kernel.length_scales[f] = std::exp(parameters[f]);
         kernel.signal = std::exp(parameters[width]);
         kernel.noise = std::exp(parameters[width + 1]);
-        MemoryBudget& memory = context_.memory();
-        covariances_.resize(count * count);
-        fill_covariances(count);
-        Buffer<double> matrix(memory, "covariances", count * count);
-        std::copy(covariances_.begin(), covariances_.end(), matrix.begin());
-        for (size_t i = 0; i < count; i++) matrix[i * count + i] += kernel.noise;
-        const Cholesky factor(std::move(matrix), count, team_);
-        Buffer<double> inverse(memory, "covariances", count * count);
+        find_covariances(count);
+        const algebra::Cholesky factor(observed_covariances(count), count, team_);
+        Buffer<double> inverse(context_.memory(), "covariances", count * count);
         factor.invert(inverse.data(), team_);
-        const std::vector<double> solution = solve_targets(factor, count);
+        std::vector<double> solution(count);
+        for (size_t i = 0; i < count; i++) solution[i] = target(i) - kernel.mean;
+        factor.solve(solution.data(), team_);
         double quadratic = 0;
         for (size_t i = 0; i < count; i++) quadratic += solution[i] * (target(i) - kernel.mean);
         add_gradient(inverse.data(), solution, gradient);
@@ -62,53 +59,69 @@ class Likelihood {
     }
 
   private:
-    std::span<const double> x(size_t i) const { return points_.x(order_[i]); }
     double target(size_t i) const { return points_.target(order_[i]); }
+    double* group_points(size_t group) { return grouped_.data() + group * points_.width() * pairwise::group_points; }
+    double* group_covariances(size_t group, size_t count) {
+        return covariances_.data() + group * count * pairwise::group_points;
+    }
 
-    void fill_covariances(size_t count) {
-        team_.for_each((count + rows_per_item - 1) / rows_per_item, [&](size_t item, int) {
-            for (size_t i = item * rows_per_item; i < std::min((item + 1) * rows_per_item, count); i++)
-                for (size_t j = 0; j < count; j++) {
-                    double sum = 0;
-                    for (size_t f = 0; f < x(i).size(); f++) {
-                        const double u = (x(i)[f] - x(j)[f]) / kernel.length_scales[f];
-                        sum += u * u;
-                    }
-                    covariances_[i * count + j] = kernel.covariance(sum);
-                }
+    // The points in units of the length scales, row by row and in groups; those that fill a group up are zero.
+    void scale_points(size_t count, size_t groups) {
+        const size_t width = points_.width();
+        scaled_.resize(count * width);
+        grouped_.resize(groups * width * pairwise::group_points);
+        std::fill(grouped_.begin(), grouped_.end(), 0.0);
+        for (size_t i = 0; i < count; i++)
+            for (size_t f = 0; f < width; f++)
+                scaled_[i * width + f] =
+                    group_points(i / pairwise::group_points)[f * pairwise::group_points + i % pairwise::group_points] =
+                        points_.x(order_[i])[f] / kernel.length_scales[f];
+    }
+
+    // The covariances of all points with those of a group lie together.
+    void find_covariances(size_t count) {
+        const size_t groups = (count + pairwise::group_points - 1) / pairwise::group_points;
+        scale_points(count, groups);
+        covariances_.resize(groups * count * pairwise::group_points);
+        team_.for_each(groups, [&](size_t group, int) {
+            pairwise::find_covariances({scaled_.data(), count, points_.width(), group_points(group), kernel.signal,
+                                        group_covariances(group, count)});
         });
     }
 
-    std::vector<double> solve_targets(const Cholesky& factor, size_t count) const {
-        std::vector<double> group(count * group_columns), solution(count);
-        for (size_t i = 0; i < count; i++) group[i * group_columns] = target(i) - kernel.mean;
-        factor.solve(group.data());
-        for (size_t i = 0; i < count; i++) solution[i] = group[i * group_columns];
-        return solution;
+    Buffer<double> observed_covariances(size_t count) {
+        Buffer<double> matrix(context_.memory(), "covariances", count * count);
+        for (size_t j = 0; j < count; j++) {
+            const double* const column =
+                group_covariances(j / pairwise::group_points, count) + j % pairwise::group_points;
+            for (size_t i = 0; i < count; i++) matrix[j * count + i] = column[i * pairwise::group_points];
+            matrix[j * count + j] += kernel.noise;
+        }
+        return matrix;
     }
 
     // −½ tr((αα' − K⁻¹) ∂K) for each parameter.
     void add_gradient(const double* inverse, const std::vector<double>& solution, std::span<double> gradient) {
-        const size_t count = solution.size(), width = points_.width();
-        std::vector<double> parts(count * (width + 2));
-        team_.for_each((count + rows_per_item - 1) / rows_per_item, [&](size_t item, int) {
-            for (size_t i = item * rows_per_item; i < std::min((item + 1) * rows_per_item, count); i++) {
-                double* const part = parts.data() + i * (width + 2);
-                for (size_t j = 0; j < count; j++) {
-                    const double outer = (solution[i] * solution[j] - inverse[i * count + j]) / 2;
-                    const double by_signal = outer * covariances_[i * count + j];
-                    part[width] += by_signal;
+        constexpr size_t group_points = pairwise::group_points;
+        const size_t count = solution.size(), width = points_.width(),
+                     groups = (count + group_points - 1) / group_points;
+        std::vector<double> parts(groups * (width + 2));
+        team_.for_each(groups, [&](size_t group, int) {
+            double* const part = parts.data() + group * (width + 2);
+            double* const weights = group_covariances(group, count); // take the place of the covariances
+            const size_t first = group * group_points, last = std::min(first + group_points, count);
+            for (size_t i = 0; i < count; i++)
+                for (size_t j = first; j < first + group_points; j++) {
+                    const double outer = j < last ? (solution[i] * solution[j] - inverse[i * count + j]) / 2 : 0;
+                    double& weight = weights[i * group_points + j - first];
+                    part[width] += weight *= outer;
                     if (i == j) part[width + 1] += outer * kernel.noise;
-                    for (size_t f = 0; f < width; f++) {
-                        const double u = (x(i)[f] - x(j)[f]) / kernel.length_scales[f];
-                        part[f] += by_signal * u * u;
-                    }
                 }
-            }
+            pairwise::sum_weighted_squares({scaled_.data(), count, width, this->group_points(group), weights, part});
         });
         std::fill(gradient.begin(), gradient.end(), 0.0);
-        for (size_t i = 0; i < count; i++)
-            for (size_t p = 0; p < width + 2; p++) gradient[p] -= parts[i * (width + 2) + p];
+        for (size_t group = 0; group < groups; group++)
+            for (size_t p = 0; p < width + 2; p++) gradient[p] -= parts[group * (width + 2) + p];
     }
 
     const Options& options_;
@@ -116,6 +129,7 @@ class Likelihood {
     ThreadTeam& team_;
     RunContext& context_;
     std::vector<size_t> order_;
+    Buffer<double> scaled_{context_.memory(), "points"}, grouped_{context_.memory(), "points"};
     Buffer<double> covariances_{context_.memory(), "covariances"};
 };
 

@@ -108,7 +108,7 @@ void KeyBlocks::pack(size_t block, const Points& points, std::span<const uint32_
             const double x = key[k] - centre[k];
             high[at] = static_cast<float>(x);
             if (low) low[at] = static_cast<float>(x - static_cast<double>(high[at]));
-            if (norms) norm = std::fma(high[at], high[at], norm); // the steps of TileFunctions::centre
+            if (norms) norm = std::fma(high[at], high[at], norm); // the steps of tiles::centre
         }
         if (norms) norms[i] = norm;
     }

@@ -8,8 +8,7 @@ static constexpr size_t parts = 8;
 static constexpr double farthest = 1e16; // as far as any: squares of float32 stay finite
 
 QueryGroup::QueryGroup(const Frame& frame, size_t columns, MemoryBudget& budget)
-    : functions_(tile_functions()),
-      kernel_(frame.kernel),
+    : kernel_(frame.kernel),
       dimensions_(frame.centre.size()),
       columns_(columns),
       coordinates_(budget, "queries", max_queries * dimensions_),
@@ -35,20 +34,19 @@ const float* QueryGroup::evaluate(size_t tile, const KeyBlocks& keys, size_t blo
     const Form form = keys.form(block);
     BlockKeys packed = keys.packed(block);
     vectors_ = packed.vectors = std::min(packed.vectors, (count + 2 * keys_per_vector - 1) / (2 * keys_per_vector) * 2);
-    functions_.centre(coordinates_.data() + tile * tile_queries * dimensions_, keys.centre(block), dimensions_,
-                      high_.data(), form == Form::wide ? low_.data() : nullptr,
-                      form == Form::products ? norms_ : nullptr);
-    const auto function = kernel_ == Kernel::gaussian    ? functions_.gaussian
-                          : kernel_ == Kernel::laplacian ? functions_.laplacian
-                                                         : functions_.epanechnikov;
+    tiles::centre(coordinates_.data() + tile * tile_queries * dimensions_, keys.centre(block), dimensions_,
+                  high_.data(), form == Form::wide ? low_.data() : nullptr, form == Form::products ? norms_ : nullptr);
+    const auto function = kernel_ == Kernel::gaussian    ? tiles::gaussian
+                          : kernel_ == Kernel::laplacian ? tiles::laplacian
+                                                         : tiles::epanechnikov;
     function(form, {high_.data(), low_.data(), norms_}, packed, dimensions_, values_);
     return values_;
 }
 
 void QueryGroup::add(size_t tile, size_t block, const BlockValues& values, size_t first) {
     for (size_t column = 0; column < values.columns(); column++)
-        functions_.weigh(values_, values.of(block, column), vectors_,
-                         sums_.data() + (tile * columns_ + first + column) * tile_queries * parts);
+        tiles::weigh(values_, values.of(block, column), vectors_,
+                     sums_.data() + (tile * columns_ + first + column) * tile_queries * parts);
 }
 
 void QueryGroup::add_blocks(const KeyBlocks& keys, const BlockValues& values, size_t first, size_t last) {

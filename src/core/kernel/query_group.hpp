@@ -22,10 +22,10 @@ class QueryGroup {
     const float* evaluate(size_t tile, const KeyBlocks& keys, size_t block, size_t count = block_keys);
     const float* values() const noexcept { return values_; }
     // What was evaluated last, squared or times a mask by key.
-    void square() { functions_.square(values_, vectors_); }
-    void multiply(const float* mask) { functions_.multiply(values_, mask, vectors_); }
+    void square() { tiles::square(values_, vectors_); }
+    void multiply(const float* mask) { tiles::multiply(values_, mask, vectors_); }
     void exclude(const uint32_t* of_keys, const uint32_t* of_queries) {
-        functions_.exclude(values_, of_keys, of_queries, vectors_);
+        tiles::exclude(values_, of_keys, of_queries, vectors_);
     }
     // Adds Σ of what was evaluated last times each column of the block's to columns first, first + 1, …
     void add(size_t tile, size_t block, const BlockValues& values, size_t first = 0);
@@ -39,7 +39,6 @@ class QueryGroup {
     static uint64_t bytes(size_t dimensions, size_t columns);
 
   private:
-    const TileFunctions& functions_;
     Kernel kernel_;
     size_t dimensions_, columns_, queries_ = 0, vectors_ = 0;
     Buffer<double> coordinates_; // [tile][dimension][query]

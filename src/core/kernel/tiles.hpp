@@ -1,6 +1,5 @@
-// The inner loops of kernel sums: a tile is eight queries against a block of up to 256 keys, in float32. Compiled for
-// several instruction sets; results are the same bits with each, so every multiply-add is fused: where a processor
-// cannot, it is emulated, slowly.
+// The inner loops of kernel sums: a tile is eight queries against a block of up to 256 keys, in float32. Results are
+// the same bits at every level, so every multiply-add is fused: where a processor cannot, it is emulated, slowly.
 //
 // Coordinates are relative to the block's centre (see KeyBlocks) and scaled so that the kernel is 2^−‖u‖² for the
 // Gaussian, 2^−‖u‖₁ for the Laplacian and max(0, 1 − ‖u‖²) for Epanechnikov's. Values below 2^−100 are 0.
@@ -36,34 +35,24 @@ struct BlockKeys {
     size_t vectors; // of `keys_per_vector` keys; even
 };
 
-enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
+namespace tiles {
 
-struct TileFunctions {
-    // Eight queries ([dimension][query]) minus the centre; low or norms may be null, see TileQueries. `high` has room
-    // for tile_queries numbers more, norms is `keys_per_vector` numbers.
-    void (*centre)(const double* queries, const double* centre, size_t dimensions, float* high, float* low,
-                   float* norms);
-    // tile[query·256 + key] = k, for 16·vectors keys.
-    void (*gaussian)(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
-    void (*laplacian)(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
-    void (*epanechnikov)(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
-    // Each value of the tile squared (0 below 2^−40), or times the mask of its key.
-    void (*square)(float* tile, size_t vectors);
-    void (*multiply)(float* tile, const float* mask, size_t vectors);
-    // 0 where a key's mark is the query's.
-    void (*exclude)(float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors);
-    // sums[query·8 + i] += Σ tile·weight over keys i, i + 8, i + 16 …
-    void (*weigh)(const float* tile, const float* weights, size_t vectors, double* sums);
-};
+// Eight queries ([dimension][query]) minus the centre; low or norms may be null, see TileQueries. `high` has room
+// for tile_queries numbers more, norms is `keys_per_vector` numbers.
+void centre(const double* queries, const double* centre_of_block, size_t dimensions, float* high, float* low,
+            float* norms);
+// tile[query·256 + key] = k, for 16·vectors keys.
+void gaussian(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
+void laplacian(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
+void epanechnikov(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
+// Each value of the tile squared (0 below 2^−40), or times the mask of its key.
+void square(float* tile, size_t vectors);
+void multiply(float* tile, const float* mask, size_t vectors);
+// 0 where a key's mark is the query's.
+void exclude(float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors);
+// sums[query·8 + i] += Σ tile·weight over keys i, i + 8, i + 16 …
+void weigh(const float* tile, const float* weights, size_t vectors, double* sums);
 
-// Those of an instruction set; null where this processor or build lacks it.
-const TileFunctions* tile_functions(InstructionSet set);
-// Those of the best set that the processor has.
-const TileFunctions& tile_functions();
-
-// One of each instruction set, for tile_functions().
-const TileFunctions& baseline_tile_functions();
-const TileFunctions* avx2_tile_functions();
-const TileFunctions* avx512_tile_functions();
+} // namespace tiles
 
 } // namespace btml::kernel

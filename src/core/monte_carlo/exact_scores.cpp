@@ -1,32 +1,18 @@
 #include "core/monte_carlo/exact_scores.hpp"
 
-#include "core/base/clones.hpp"
 #include "core/monte_carlo/score_kinds.hpp"
 
-#include <cstring>
 #include <limits>
 #include <numeric>
 
 namespace btml::monte_carlo {
 
+using pairwise::Lanes, pairwise::LaneTotals, pairwise::lanes, pairwise::min_exponent;
+
 namespace {
 
 constexpr size_t block_rows = 512;          // of others, at a time: they stay in the cache
 constexpr double work_per_item = 4'000'000; // pairs times dimensions
-
-// Groups of lanes that are worked on side by side, so that one need not wait for another's exp().
-constexpr size_t groups = 4;
-static_assert(groups * lanes == ExactRows::group_rows);
-
-struct Group {
-    Lanes lane[groups];
-
-    [[gnu::always_inline]] void load(const double* from) { std::memcpy(lane, from, sizeof(lane)); }
-    [[gnu::always_inline]] void set(size_t place, double value) {
-        for (size_t g = 0; g < groups; g++)
-            if (place / lanes == g) lane[g][place % lanes] = value;
-    }
-};
 
 double sum_of(const Lanes& values) {
     double sum = 0;
@@ -34,95 +20,7 @@ double sum_of(const Lanes& values) {
     return sum;
 }
 
-// Squared distances of row i to the rows of the group at j.
-[[gnu::always_inline]] inline void distances(const ExactRows& rows, size_t i, size_t j, Group& result) {
-    for (Lanes& lane : result.lane) lane = Lanes{};
-    for (size_t k = 0; k < rows.dimensions(); k++) {
-        const double* const column = rows.column(k);
-        Group other;
-        other.load(column + j);
-#pragma GCC unroll 4
-        for (size_t g = 0; g < groups; g++) {
-            const Lanes difference = other.lane[g] - column[i];
-            result.lane[g] += difference * difference;
-        }
-    }
-}
-
-// exp(−c·(distance − origin)), 0 for row i itself.
-[[gnu::always_inline]] inline void weights(const ExactRows& rows, size_t i, size_t j, double coefficient, double origin,
-                                           Group& result) {
-    distances(rows, i, j, result);
-#pragma GCC unroll 4
-    for (size_t g = 0; g < groups; g++) {
-        result.lane[g] = (origin - result.lane[g]) * coefficient;
-        exponential<Lanes, LaneBits>(result.lane[g]);
-    }
-    if (i - j < ExactRows::group_rows) result.set(i - j, 0);
-}
-
-struct LaneTotals {
-    Lanes first{}, second{};
-};
-
-// Σ weight and Σ weight·target over a block.
-BTML_CLONES void add_regression(const ExactRows& rows, size_t i, size_t begin, size_t end, double coefficient,
-                                double origin, LaneTotals& totals) {
-    LaneTotals sums = totals;
-    for (size_t j = begin; j < end; j += ExactRows::group_rows) {
-        Group weight, target;
-        weights(rows, i, j, coefficient, origin, weight);
-        target.load(rows.targets() + j);
-#pragma GCC unroll 4
-        for (size_t g = 0; g < groups; g++) {
-            sums.first += weight.lane[g];
-            sums.second += weight.lane[g] * target.lane[g];
-        }
-    }
-    totals = sums;
-}
-
-// Σ weight and Σ weight².
-BTML_CLONES void add_density(const ExactRows& rows, size_t i, size_t begin, size_t end, double coefficient,
-                             double origin, LaneTotals& totals) {
-    LaneTotals sums = totals;
-    for (size_t j = begin; j < end; j += ExactRows::group_rows) {
-        Group weight;
-        weights(rows, i, j, coefficient, origin, weight);
-#pragma GCC unroll 4
-        for (size_t g = 0; g < groups; g++) {
-            sums.first += weight.lane[g];
-            sums.second += weight.lane[g] * weight.lane[g];
-        }
-    }
-    totals = sums;
-}
-
-// The weights themselves; their sum in `totals`.
-BTML_CLONES void store_weights(const ExactRows& rows, size_t i, double coefficient, double origin, double* to,
-                               LaneTotals& totals) {
-    for (size_t j = 0; j < rows.padded(); j += ExactRows::group_rows) {
-        Group weight;
-        weights(rows, i, j, coefficient, origin, weight);
-        std::memcpy(to + j, weight.lane, sizeof(weight.lane));
-        for (const Lanes& lane : weight.lane) totals.first += lane;
-    }
-}
-
-BTML_CLONES double nearest_distance(const ExactRows& rows, size_t i) {
-    Lanes least = Lanes{} + std::numeric_limits<double>::infinity();
-    for (size_t j = 0; j < rows.padded(); j += ExactRows::group_rows) {
-        Group distance;
-        distances(rows, i, j, distance);
-        if (i - j < ExactRows::group_rows) distance.set(i - j, std::numeric_limits<double>::infinity());
-        for (const Lanes& lane : distance.lane) least = lane < least ? lane : least;
-    }
-    double result = least[0];
-    for (size_t lane = 1; lane < lanes; lane++) result = std::min(result, least[lane]);
-    return result;
-}
-
-using AddBlock = void (*)(const ExactRows&, size_t, size_t, size_t, double, double, LaneTotals&);
+using AddBlock = void (*)(const pairwise::PointColumns&, size_t, size_t, size_t, double, double, LaneTotals&);
 
 // Runs body(first row, end) over groups of rows, each some milliseconds of work.
 template <class Body>
@@ -140,7 +38,7 @@ void for_groups(const ExactRows& rows, ThreadTeam& team, RunContext& context, co
 void add_all(const ExactRows& rows, size_t begin, size_t end, double coefficient, AddBlock add, LaneTotals* totals) {
     for (size_t j = 0; j < rows.padded(); j += block_rows)
         for (size_t i = begin; i < end; i++)
-            add(rows, i, j, std::min(rows.padded(), j + block_rows), coefficient, 0, totals[i - begin]);
+            add(rows.points(), i, j, std::min(rows.padded(), j + block_rows), coefficient, 0, totals[i - begin]);
 }
 
 struct RowScores {
@@ -179,9 +77,9 @@ ExactScore mean_of_terms(const ExactRows& rows, double coefficient, double min_w
             LaneTotals& total = totals[i - begin];
             double origin = 0;
             if (sum_of(total.first) < min_weight) {
-                origin = nearest_distance(rows, i);
+                origin = pairwise::nearest_distance(rows.points(), i);
                 total = {};
-                add(rows, i, 0, rows.padded(), coefficient, origin, total);
+                add(rows.points(), i, 0, rows.padded(), coefficient, origin, total);
             }
             const RowTerm result = term(i, total, origin);
             scores.values[i] = result.value;
@@ -196,7 +94,8 @@ ExactScore mean_of_terms(const ExactRows& rows, double coefficient, double min_w
 ExactRows::ExactRows(const ScoreRows& rows, RunContext& context)
     : size_(rows.size()),
       dimensions_(rows.dimensions),
-      padded_((size_ + group_rows - 1) / group_rows * group_rows),
+      padded_((size_ + pairwise::PointColumns::group - 1) / pairwise::PointColumns::group *
+              pairwise::PointColumns::group),
       columns_(context.memory(), "columns of a score's points", padded_ * (dimensions_ + 1)) {
     std::vector<uint32_t> order(size_);
     std::iota(order.begin(), order.end(), 0U);
@@ -214,7 +113,7 @@ template <>
 ExactScore exact_score<KrScore>(const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
                                 RunContext& context) {
     const double coefficient = 1 / (2 * bandwidths.x * bandwidths.x);
-    return mean_of_terms(rows, coefficient, KrScore::min_weight, add_regression, team, context,
+    return mean_of_terms(rows, coefficient, KrScore::min_weight, pairwise::add_regression, team, context,
                          [&](size_t i, const LaneTotals& total, double origin) {
                              const double residual = rows.targets()[i] - sum_of(total.second) / sum_of(total.first);
                              return RowTerm{residual * residual, -origin * coefficient <= min_exponent};
@@ -225,7 +124,7 @@ template <>
 ExactScore exact_score<KdeScore>(const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
                                  RunContext& context) {
     const DensityWeights score(bandwidths.x, rows.dimensions(), rows.size());
-    return mean_of_terms(rows, 1 / (4 * bandwidths.x * bandwidths.x), 0, add_density, team, context,
+    return mean_of_terms(rows, 1 / (4 * bandwidths.x * bandwidths.x), 0, pairwise::add_density, team, context,
                          [&](size_t, const LaneTotals& total, double) {
                              const double wide = sum_of(total.first), narrow = sum_of(total.second);
                              return RowTerm{score.constant + score.wide * wide + score.narrow * narrow, wide == 0};
@@ -236,7 +135,7 @@ template <>
 ExactScore exact_score<LikelihoodScore>(const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
                                         RunContext& context) {
     const LikelihoodOfRow of_row(bandwidths.x, rows.dimensions(), rows.size());
-    return mean_of_terms(rows, of_row.coefficient, LikelihoodScore::min_weight, add_density, team, context,
+    return mean_of_terms(rows, of_row.coefficient, LikelihoodScore::min_weight, pairwise::add_density, team, context,
                          [&](size_t, const LaneTotals& total, double origin) {
                              return RowTerm{of_row.term(sum_of(total.first), origin), false};
                          });
@@ -254,11 +153,11 @@ ExactScore exact_score<KcdeScore>(const ExactRows& rows, const Bandwidths& bandw
         double* const weights_of = weight.data() + worker * rows.padded();
         for (size_t i = begin; i < end; i++) {
             LaneTotals total;
-            store_weights(rows, i, coefficient, 0, weights_of, total);
+            pairwise::store_weights(rows.points(), i, coefficient, 0, weights_of, total);
             if (sum_of(total.first) < KcdeScore::min_weight) {
-                const double origin = nearest_distance(rows, i);
+                const double origin = pairwise::nearest_distance(rows.points(), i);
                 total = {};
-                store_weights(rows, i, coefficient, origin, weights_of, total);
+                pairwise::store_weights(rows.points(), i, coefficient, origin, weights_of, total);
                 scores.underflow[i] = -origin * coefficient <= min_exponent;
             }
             const MixtureIntegrals integrals =

@@ -4,6 +4,7 @@
 
 #include "core/base/threads.hpp"
 #include "core/monte_carlo/score_rows.hpp"
+#include "core/pairwise/weights.hpp"
 
 namespace btml::monte_carlo {
 
@@ -16,15 +17,13 @@ struct ExactScore {
 // are in the order of these.
 class ExactRows {
   public:
-    static constexpr size_t group_rows = 32; // divides padded()
-
     ExactRows(const ScoreRows& rows, RunContext& context);
 
     size_t size() const { return size_; }
     size_t dimensions() const { return dimensions_; }
     size_t padded() const { return padded_; }
-    const double* column(size_t k) const { return columns_.data() + k * padded_; }
-    const double* targets() const { return column(dimensions_); }
+    const double* targets() const { return points().targets(); }
+    pairwise::PointColumns points() const { return {columns_.data(), padded_, dimensions_}; }
 
   private:
     size_t size_, dimensions_, padded_;

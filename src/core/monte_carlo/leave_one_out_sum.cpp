@@ -56,7 +56,9 @@ class Expansion {
     }
 
   private:
-    double weight(double distance) const { return exponential(std::min(0.0, (at_.origin - distance) * coefficient_)); }
+    double weight(double distance) const {
+        return pairwise::exponential(std::min(0.0, (at_.origin - distance) * coefficient_));
+    }
 
     double sum_of_leaf(const VarianceTree::Node& leaf) const {
         double sum = 0;

@@ -3,9 +3,9 @@
 // leaves are summed exactly and far nodes are sampled.
 #pragma once
 
-#include "core/monte_carlo/exponential.hpp"
 #include "core/monte_carlo/nested_sum.hpp"
 #include "core/monte_carlo/variance_tree.hpp"
+#include "core/pairwise/exponential.hpp"
 
 #include <cmath>
 
@@ -63,7 +63,7 @@ class LeaveOneOutSum {
         if (j == at.position) return;
         const double* const row = tree_.row(j);
         const double distance = squared_distance(tree_.row(at.position), row, tree_.rows().dimensions);
-        const double weight = exponential(std::min(0.0, (at.origin - distance) * coefficient_));
+        const double weight = pairwise::exponential(std::min(0.0, (at.origin - distance) * coefficient_));
         Terms::add(total, weight, factor, tree_.rows().target ? row[tree_.rows().dimensions] : 0);
     }
     // Makes weights relative to the nearest row, whose leaf is in every sample.
@@ -72,7 +72,7 @@ class LeaveOneOutSum {
         at.origin = squared_distance(tree_.row(at.position), tree_.row(at.nearest), tree_.rows().dimensions);
     }
     // Says whether exp() of the nearest row underflows.
-    bool underflows(const Constants& at) const { return -at.origin * coefficient_ <= min_exponent; }
+    bool underflows(const Constants& at) const { return -at.origin * coefficient_ <= pairwise::min_exponent; }
 
   private:
     const VarianceTree& tree_;

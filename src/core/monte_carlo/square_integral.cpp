@@ -1,19 +1,16 @@
 #include "core/monte_carlo/square_integral.hpp"
 
-#include "core/base/clones.hpp"
-#include "core/monte_carlo/exponential.hpp"
+#include "core/monte_carlo/normal_cells.hpp"
+#include "core/pairwise/exponential.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace btml::monte_carlo {
 
-namespace {
+using pairwise::exponential;
 
-constexpr double steps_per_bandwidth = 2;
-constexpr double radius = 8;                                                    // in bandwidths
-constexpr size_t cells = static_cast<size_t>(2 * radius * steps_per_bandwidth); // that one target reaches
+namespace {
 
 // exp(−(s·k)²/2) for the steps k, s = 1/steps_per_bandwidth.
 struct StepWeights {
@@ -79,16 +76,6 @@ struct RoundedNormals {
     double values[fractions][cells];
 };
 
-BTML_CLONES void add_scaled(const double* values, double weight, double* to) {
-    for (size_t k = 0; k < cells; k += lanes) {
-        Lanes sum, value;
-        std::memcpy(&sum, to + k, sizeof(sum));
-        std::memcpy(&value, values + k, sizeof(value));
-        sum += value * weight;
-        std::memcpy(to + k, &sum, sizeof(sum));
-    }
-}
-
 // In steps, above which targets are sorted, so that gaps can be left out.
 constexpr double max_unsorted_range = 4096;
 
@@ -145,46 +132,6 @@ NormalCells::NormalCells(std::span<const double> targets, double h, RunContext& 
         add_normal(values_.data() + j * cells, place - whole, 1);
     }
     size_ = places.end();
-}
-
-// Rows that reach the same places follow one another: their sum is added once.
-BTML_CLONES static void add_cells(std::span<const double> weights, const uint32_t* first, const double* values,
-                                  double* density) {
-    constexpr size_t parts = cells / lanes;
-    for (size_t j = 0; j < weights.size();) {
-        const uint32_t place = first[j];
-        Lanes sum[parts];
-        std::memcpy(sum, density + place, sizeof(sum));
-        for (; j < weights.size() && first[j] == place; j++) {
-            Lanes value[parts];
-            std::memcpy(value, values + j * cells, sizeof(value));
-#pragma GCC unroll 4
-            for (size_t part = 0; part < parts; part++) sum[part] += value[part] * weights[j];
-        }
-        std::memcpy(density + place, sum, sizeof(sum));
-    }
-}
-
-BTML_CLONES static double weighted_normals(std::span<const double> weights, std::span<const double> targets, double at,
-                                           double h) {
-    const size_t whole = targets.size() / lanes * lanes;
-    Lanes sums{};
-    for (size_t j = 0; j < whole; j += lanes) {
-        Lanes target, weight;
-        std::memcpy(&target, targets.data() + j, sizeof(target));
-        std::memcpy(&weight, weights.data() + j, sizeof(weight));
-        target = (target - at) / h;
-        target *= target * -0.5;
-        exponential<Lanes, LaneBits>(target);
-        sums += weight * target;
-    }
-    double sum = 0;
-    for (size_t lane = 0; lane < lanes; lane++) sum += sums[lane];
-    for (size_t j = whole; j < targets.size(); j++) {
-        const double distance = (targets[j] - at) / h;
-        sum += weights[j] * exponential(-distance * distance / 2);
-    }
-    return sum;
 }
 
 MixtureIntegrals NormalCells::integrals(std::span<const double> weights, size_t at, double* density) const {

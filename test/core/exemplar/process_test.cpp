@@ -1,8 +1,6 @@
 // Objectives for Gaussian processes: closed-form gains against posteriors computed anew.
 #include "exemplar_reference.hpp"
 
-#include "core/exemplar/cholesky.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,41 +80,6 @@ TEST(ExemplarProcess, GainsAreDifferencesOfUtility) {
     for (const ObjectiveKind kind : {ObjectiveKind::information, ObjectiveKind::variance, ObjectiveKind::prediction})
         for (const bool has_all : {false, true})
             for (const size_t exemplars : {1, 2, 6}) check_all_changes(kind, has_all, exemplars, seed++);
-}
-
-TEST(ExemplarProcess, CholeskySolvesAndInverts) {
-    QuietContext context(2);
-    ThreadTeam team(context);
-    for (const size_t n : {1, 7, 8, 9, 150, 301}) {
-        const std::vector<Row> rows = random_rows(n, 2, n);
-        Buffer<double> matrix(context.memory(), "matrix", n * n), copy(context.memory(), "matrix", n * n);
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < n; j++) {
-                const double d = std::hypot(rows[i].x[0] - rows[j].x[0], rows[i].x[1] - rows[j].x[1]);
-                matrix[i * n + j] = copy[i * n + j] = std::exp(-d) + (i == j ? 0.5 : 0);
-            }
-        const Cholesky factor(std::move(matrix), n, team);
-        Buffer<double> inverse(context.memory(), "inverse", n * n);
-        factor.invert(inverse.data(), team);
-        double trace = 0, worst = 0;
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < n; j++) {
-                double sum = 0;
-                for (size_t t = 0; t < n; t++) sum += copy[i * n + t] * inverse[t * n + j];
-                worst = std::max(worst, std::abs(sum - (i == j)));
-                trace += i == j ? sum : 0;
-            }
-        EXPECT_LT(worst, 1e-10);
-        EXPECT_NEAR(factor.log_determinant(), std::log(1.5), n == 1 ? 1e-12 : 1e9);
-    }
-}
-
-TEST(ExemplarProcess, CholeskyRefusesOthers) {
-    QuietContext context;
-    ThreadTeam team(context);
-    Buffer<double> matrix(context.memory(), "matrix", 4, 1.0);
-    matrix[3] = 0.5;
-    EXPECT_THROW(Cholesky(std::move(matrix), 2, team), Error);
 }
 
 // Targets drawn from a function of the first coordinate alone: the second gets a long length scale.

@@ -1,6 +1,7 @@
 #include "caught.hpp"
 #include "kernel_data.hpp"
 
+#include "core/base/levels.hpp"
 #include "core/kernel/tiles.hpp"
 
 #include <gtest/gtest.h>
@@ -263,7 +264,7 @@ TEST(KernelExact, IsCancelled) {
     EXPECT_EQ(context.memory().used(), 0U);
 }
 
-// Every instruction set that this processor has gives the same bits.
+// Every level that this processor has gives the same bits.
 TEST(KernelTiles, AreTheSameOnEveryProcessor) {
     constexpr size_t dimensions = 5;
     Normals normal(1);
@@ -276,29 +277,30 @@ TEST(KernelTiles, AreTheSameOnEveryProcessor) {
     for (float& x : norms) x = static_cast<float>(normal() * normal());
     for (float& x : weights) x = static_cast<float>(normal());
     std::vector<std::vector<float>> results;
-    for (const InstructionSet set : {InstructionSet::baseline, InstructionSet::avx2, InstructionSet::avx512}) {
-        const TileFunctions* const functions = tile_functions(set);
-        if (!functions) continue;
+    for (const Level level : {Level::baseline, Level::avx2, Level::avx512}) {
+        if (level > best_level()) continue;
+        choose_level(level);
         std::vector<float> high((dimensions + 1) * tile_queries), rest(high.size()), result;
         float query_norms[keys_per_vector];
-        functions->centre(queries.data(), centre.data(), dimensions, high.data(), rest.data(), query_norms);
+        tiles::centre(queries.data(), centre.data(), dimensions, high.data(), rest.data(), query_norms);
         const TileQueries tile_of{high.data(), rest.data(), query_norms};
         const BlockKeys block{keys.data(), low.data(), norms.data(), block_keys / keys_per_vector};
         std::vector<float> tile(tile_values);
         for (const Form form : {Form::products, Form::differences, Form::wide})
-            for (const auto function : {functions->gaussian, functions->laplacian, functions->epanechnikov}) {
-                if (form == Form::products && function != functions->gaussian) continue;
+            for (const auto function : {tiles::gaussian, tiles::laplacian, tiles::epanechnikov}) {
+                if (form == Form::products && function != tiles::gaussian) continue;
                 function(form, tile_of, block, dimensions, tile.data());
                 result.insert(result.end(), tile.begin(), tile.end());
-                functions->square(tile.data(), block.vectors);
-                functions->multiply(tile.data(), weights.data(), block.vectors);
+                tiles::square(tile.data(), block.vectors);
+                tiles::multiply(tile.data(), weights.data(), block.vectors);
                 result.insert(result.end(), tile.begin(), tile.end());
                 std::vector<double> sums(tile_queries * 8, 0.0);
-                functions->weigh(tile.data(), weights.data(), block.vectors, sums.data());
+                tiles::weigh(tile.data(), weights.data(), block.vectors, sums.data());
                 for (const double x : sums) result.push_back(static_cast<float>(x));
             }
         results.push_back(result);
     }
+    choose_level(best_level());
     ASSERT_FALSE(results.empty());
     for (const auto& result : results)
         EXPECT_EQ(0, std::memcmp(result.data(), results[0].data(), result.size() * sizeof(float)));

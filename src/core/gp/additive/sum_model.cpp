@@ -1,8 +1,8 @@
 #include "core/gp/additive/sum_model.hpp"
 
-#include "core/base/clones.hpp"
 #include "core/base/rng.hpp"
 #include "core/gp/additive/conjugate_gradients.hpp"
+#include "core/gp/additive/upper_halves.hpp"
 
 #include <bit>
 
@@ -19,16 +19,6 @@ Encoding encoding_of_member(const Encoding& encoding, uint64_t seed, size_t memb
     for (size_t f = 0; f < encoding.features().size(); f++)
         shifts.push_back(random_unit(seed, stream_of(SumStream::shifts, member), f));
     return encoding.shifted(shifts);
-}
-
-// The nearest bfloat16, even where two are as near.
-static uint16_t upper_half(float x) {
-    const auto bits = std::bit_cast<uint32_t>(x);
-    return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static float from_upper_half(uint16_t half) {
-    return std::bit_cast<float>(uint32_t{half} << 16);
 }
 
 SumModel::SumModel(Parts parts, RunContext& context) : parts_(std::move(parts)) {
@@ -90,12 +80,6 @@ static size_t shared_levels(const uint64_t* key, size_t words, const String& poi
         if (key[w] != point.words[w])
             return std::min(point.known, w * 64 + static_cast<size_t>(std::countl_zero(key[w] ^ point.words[w])));
     return point.known;
-}
-
-BTML_CLONES
-static void add_deviations(const uint16_t* upper, const uint16_t* lower, float near, float far, size_t count,
-                           float* sums) {
-    for (size_t s = 0; s < count; s++) sums[s] += near * from_upper_half(upper[s]) + far * from_upper_half(lower[s]);
 }
 
 // A point that leaves an edge somewhere lies between the values at both of its ends, but for a Brownian bridge, and

@@ -1,12 +1,13 @@
 // Factorises a symmetric positive definite matrix.
 #pragma once
 
+#include "core/algebra/blocks.hpp"
 #include "core/base/buffer.hpp"
 #include "core/base/threads.hpp"
-#include "core/exemplar/product.hpp"
 
-namespace btml::exemplar {
+namespace btml::algebra {
 
+// Works on blocks whose order does not depend on the threads, and polls between them.
 class Cholesky {
   public:
     // Takes a matrix of size × size numbers, row by row, and reads its lower triangle. Throws out_of_range when it is
@@ -14,18 +15,16 @@ class Cholesky {
     Cholesky(Buffer<double> matrix, size_t size, ThreadTeam& team);
 
     double log_determinant() const;
-    // Puts the solutions for eight right-hand sides in their place: x[i * 8 + c].
-    void solve(double* x) const;
+    // Puts the solution for a right-hand side in its place.
+    void solve(double* x, ThreadTeam& team) const;
     // Writes the inverse of the matrix, row by row.
     void invert(double* to, ThreadTeam& team) const;
 
   private:
-    void factor_block(size_t first, ThreadTeam& team);
-    void factor_diagonal(size_t first, size_t last);
-    void solve_rows(size_t first, size_t last, size_t row, size_t rows_end);
+    void eliminate(size_t step, ThreadTeam& team);
 
-    size_t size_;
-    Buffer<double> lower_, upper_; // are the factor and its transpose
+    size_t size_, steps_;
+    Buffer<double> factor_; // has the lower triangle
 };
 
-} // namespace btml::exemplar
+} // namespace btml::algebra

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace btml::monte_carlo {
+namespace btml::pairwise {
 
 inline constexpr size_t lanes = 8;
 using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
@@ -43,4 +43,4 @@ inline double exponential(double x) {
     return x;
 }
 
-} // namespace btml::monte_carlo
+} // namespace btml::pairwise

@@ -1,28 +1,105 @@
-// What tiles_*.cpp compile for their instruction sets. Each defines, before it includes this:
-// BTML_TILES (the attributes of a function), vector_floats (in a vector register), queries_at_once, Floats (a vector),
-// and fused(a, b, c) = a·b + c rounded once, larger(a, b) and smaller(a, b) (b where a is NaN), all(x).
-// No #pragma once: each inclusion is in another namespace.
+#include "core/kernel/tiles.hpp"
 
-#define BTML_TILES_INLINE [[gnu::always_inline]] BTML_TILES inline
+#include "core/base/levels.hpp"
+
+#include <bit>
+#include <type_traits>
+
+#if defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+#endif
+
+namespace btml::kernel::tiles {
+
+namespace BTML_LEVEL {
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr size_t vector_floats = 16, queries_at_once = 8;
+using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
+
+[[gnu::always_inline]] inline Floats fused(Floats a, Floats b, Floats c) {
+    return (Floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
+// The masked form, because GCC 12 warns of an uninitialised variable within the plain one.
+[[gnu::always_inline]] inline Floats larger(Floats a, Floats b) {
+    return (Floats)_mm512_mask_max_ps((__m512)a, 0xffff, (__m512)a, (__m512)b);
+}
+[[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) {
+    return (Floats)_mm512_mask_min_ps((__m512)a, 0xffff, (__m512)a, (__m512)b);
+}
+[[gnu::always_inline]] inline Floats all(float x) {
+    return (Floats)_mm512_set1_ps(x);
+}
+#elif defined(__AVX2__) && defined(__FMA__)
+constexpr size_t vector_floats = 8, queries_at_once = 4;
+using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
+
+[[gnu::always_inline]] inline Floats fused(Floats a, Floats b, Floats c) {
+    return (Floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
+[[gnu::always_inline]] inline Floats larger(Floats a, Floats b) {
+    return (Floats)_mm256_max_ps((__m256)a, (__m256)b);
+}
+[[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) {
+    return (Floats)_mm256_min_ps((__m256)a, (__m256)b);
+}
+[[gnu::always_inline]] inline Floats all(float x) {
+    return (Floats)_mm256_set1_ps(x);
+}
+#else
+constexpr size_t vector_floats = 4, queries_at_once = 2;
+using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
+
+// A processor without fused multiply-add: the product is exact in double, the sum is rounded to odd there, and so
+// rounding to float afterwards is as if only it had happened (Boldo, Melquiond: Emulation of a FMA and Correctly
+// Rounded Sums, IEEE Transactions on Computers 57(4), 2008).
+[[gnu::always_inline]] inline float fused_one(float a, float b, float c) {
+#if defined(__FP_FAST_FMAF)
+    return __builtin_fmaf(a, b, c);
+#else
+    const double product = static_cast<double>(a) * static_cast<double>(b), term = c;
+    const double sum = product + term, rounded_term = sum - product;
+    const double error = (product - (sum - rounded_term)) + (term - rounded_term);
+    const auto bits = std::bit_cast<int64_t>(sum);
+    const int64_t towards = (error > 0) == (sum > 0) ? 1 : -1;
+    return static_cast<float>(std::bit_cast<double>(bits + (error != 0 && bits % 2 == 0 ? towards : 0)));
+#endif
+}
+[[gnu::always_inline]] inline Floats fused(Floats a, Floats b, Floats c) {
+    return Floats{fused_one(a[0], b[0], c[0]), fused_one(a[1], b[1], c[1]), fused_one(a[2], b[2], c[2]),
+                  fused_one(a[3], b[3], c[3])};
+}
+[[gnu::always_inline]] inline Floats larger(Floats a, Floats b) {
+    return a > b ? a : b;
+}
+[[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) {
+    return a < b ? a : b;
+}
+[[gnu::always_inline]] inline Floats all(float x) {
+    return Floats{x, x, x, x};
+}
+#endif
 
 constexpr size_t vectors_at_once = 2;
 using Bits [[gnu::vector_size(vector_floats * sizeof(uint32_t))]] = uint32_t;
 
-BTML_TILES_INLINE Floats load(const float* from) {
+[[gnu::always_inline]] inline Floats load(const float* from) {
     Floats to;
     __builtin_memcpy(&to, from, sizeof(Floats));
     return to;
 }
-BTML_TILES_INLINE void store(Floats from, float* to) {
+[[gnu::always_inline]] inline void store(Floats from, float* to) {
     __builtin_memcpy(to, &from, sizeof(Floats));
 }
-BTML_TILES_INLINE Floats magnitude(Floats x) {
+[[gnu::always_inline]] inline Floats magnitude(Floats x) {
     return (Floats)((Bits)x & 0x7fffffffU);
 }
 
 // 2^−x for x ≥ 0, 0 below 2^−100. The fraction's polynomial is minimax with p(0) = 1: relative error 1.1e-7. It is
 // 2^26 times too large, and the power so much too small, so that no product is a denormal number, which would be slow.
-BTML_TILES_INLINE Floats power_of_half(Floats x) {
+[[gnu::always_inline]] inline Floats power_of_half(Floats x) {
     constexpr float to_integer = 12582912 + 101; // 1.5·2^23: the sum's last bits are those of 101 − ⌊x⌉
     constexpr float scale = 0x1p26F;
     x = smaller(x, all(101));
@@ -38,22 +115,26 @@ BTML_TILES_INLINE Floats power_of_half(Floats x) {
 }
 
 struct Gaussian {
-    BTML_TILES_INLINE static Floats add(Floats sum, Floats difference) { return fused(difference, difference, sum); }
-    BTML_TILES_INLINE static Floats value(Floats sum) { return power_of_half(sum); }
+    [[gnu::always_inline]] static Floats add(Floats sum, Floats difference) {
+        return fused(difference, difference, sum);
+    }
+    [[gnu::always_inline]] static Floats value(Floats sum) { return power_of_half(sum); }
 };
 struct Laplacian {
-    BTML_TILES_INLINE static Floats add(Floats sum, Floats difference) { return sum + magnitude(difference); }
-    BTML_TILES_INLINE static Floats value(Floats sum) { return power_of_half(sum); }
+    [[gnu::always_inline]] static Floats add(Floats sum, Floats difference) { return sum + magnitude(difference); }
+    [[gnu::always_inline]] static Floats value(Floats sum) { return power_of_half(sum); }
 };
 struct Epanechnikov {
-    BTML_TILES_INLINE static Floats add(Floats sum, Floats difference) { return fused(difference, difference, sum); }
-    BTML_TILES_INLINE static Floats value(Floats sum) { return larger(all(1) - sum, Floats{}); }
+    [[gnu::always_inline]] static Floats add(Floats sum, Floats difference) {
+        return fused(difference, difference, sum);
+    }
+    [[gnu::always_inline]] static Floats value(Floats sum) { return larger(all(1) - sum, Floats{}); }
 };
 
 // Some queries against some vectors of keys.
 template <class Shape, Form form>
-BTML_TILES_INLINE void evaluate_part(const TileQueries& queries, const BlockKeys& keys, size_t dimensions,
-                                     size_t first_query, size_t first_key, float* tile) {
+[[gnu::always_inline]] inline void evaluate_part(const TileQueries& queries, const BlockKeys& keys, size_t dimensions,
+                                                 size_t first_query, size_t first_key, float* tile) {
     Floats sums[queries_at_once][vectors_at_once] = {};
     size_t at[vectors_at_once];
     for (size_t v = 0; v < vectors_at_once; v++) {
@@ -101,7 +182,7 @@ BTML_TILES_INLINE void evaluate_part(const TileQueries& queries, const BlockKeys
 }
 
 template <class Shape, Form form>
-BTML_TILES void evaluate_form(const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
+void evaluate_form(const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
     for (size_t key = 0; key < keys.vectors * keys_per_vector; key += vectors_at_once * vector_floats)
         for (size_t query = 0; query < tile_queries; query += queries_at_once)
             evaluate_part<Shape, form>(queries, keys, dimensions, query, key, tile);
@@ -115,8 +196,10 @@ void evaluate(Form form, const TileQueries& queries, const BlockKeys& keys, size
     evaluate_form<Shape, Form::differences>(queries, keys, dimensions, tile);
 }
 
-BTML_TILES void centre(const double* queries, const double* centre, size_t dimensions, float* high, float* low,
-                       float* norms) {
+} // namespace
+
+void centre(const double* queries, const double* centre_of_block, size_t dimensions, float* high, float* low,
+            float* norms) {
     constexpr size_t some = vector_floats / 2;
     using Doubles [[gnu::vector_size(some * sizeof(double))]] = double;
     using Half [[gnu::vector_size(some * sizeof(float))]] = float;
@@ -124,7 +207,7 @@ BTML_TILES void centre(const double* queries, const double* centre, size_t dimen
         for (size_t i = k * tile_queries; i < (k + 1) * tile_queries; i += some) {
             Doubles x;
             __builtin_memcpy(&x, queries + i, sizeof(Doubles));
-            x -= centre[k];
+            x -= centre_of_block[k];
             const Half rounded = __builtin_convertvector(x, Half);
             __builtin_memcpy(high + i, &rounded, sizeof(Half));
             if (low) {
@@ -143,7 +226,7 @@ BTML_TILES void centre(const double* queries, const double* centre, size_t dimen
     }
 }
 
-BTML_TILES void square(float* tile, size_t vectors) {
+void square(float* tile, size_t vectors) {
     constexpr float negligible = 0x1p-40F; // squares of less could be denormal numbers, which are slow
     for (size_t i = 0; i < tile_queries; i++)
         for (size_t key = 0; key < vectors * keys_per_vector; key += vector_floats) {
@@ -154,7 +237,7 @@ BTML_TILES void square(float* tile, size_t vectors) {
         }
 }
 
-BTML_TILES void multiply(float* tile, const float* mask, size_t vectors) {
+void multiply(float* tile, const float* mask, size_t vectors) {
     for (size_t i = 0; i < tile_queries; i++)
         for (size_t key = 0; key < vectors * keys_per_vector; key += vector_floats) {
             float* const value = tile + i * block_keys + key;
@@ -162,7 +245,7 @@ BTML_TILES void multiply(float* tile, const float* mask, size_t vectors) {
         }
 }
 
-BTML_TILES void exclude(float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors) {
+void exclude(float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors) {
     for (size_t i = 0; i < tile_queries; i++) {
         const Bits of_query = Bits{} + of_queries[i];
         for (size_t key = 0; key < vectors * keys_per_vector; key += vector_floats) {
@@ -174,7 +257,7 @@ BTML_TILES void exclude(float* tile, const uint32_t* of_keys, const uint32_t* of
     }
 }
 
-BTML_TILES void weigh(const float* tile, const float* weights, size_t vectors, double* sums) {
+void weigh(const float* tile, const float* weights, size_t vectors, double* sums) {
     constexpr size_t parts = keys_per_vector / vector_floats;
     using Eight [[gnu::vector_size(8 * sizeof(double))]] = double;
     using EightFloats [[gnu::vector_size(8 * sizeof(float))]] = float;
@@ -202,7 +285,38 @@ BTML_TILES void weigh(const float* tile, const float* weights, size_t vectors, d
     }
 }
 
-constexpr TileFunctions functions{
-    centre, evaluate<Gaussian>, evaluate<Laplacian>, evaluate<Epanechnikov>, square, multiply, exclude, weigh};
+void gaussian(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
+    evaluate<Gaussian>(form, queries, keys, dimensions, tile);
+}
 
-#undef BTML_TILES_INLINE
+void laplacian(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
+    evaluate<Laplacian>(form, queries, keys, dimensions, tile);
+}
+
+void epanechnikov(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
+    evaluate<Epanechnikov>(form, queries, keys, dimensions, tile);
+}
+
+} // namespace BTML_LEVEL
+
+BTML_DISPATCH(void, centre,
+              (const double* queries, const double* centre_of_block, size_t dimensions, float* high, float* low,
+               float* norms),
+              (queries, centre_of_block, dimensions, high, low, norms));
+BTML_DISPATCH(void, gaussian,
+              (Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile),
+              (form, queries, keys, dimensions, tile));
+BTML_DISPATCH(void, laplacian,
+              (Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile),
+              (form, queries, keys, dimensions, tile));
+BTML_DISPATCH(void, epanechnikov,
+              (Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile),
+              (form, queries, keys, dimensions, tile));
+BTML_DISPATCH(void, square, (float* tile, size_t vectors), (tile, vectors));
+BTML_DISPATCH(void, multiply, (float* tile, const float* mask, size_t vectors), (tile, mask, vectors));
+BTML_DISPATCH(void, exclude, (float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors),
+              (tile, of_keys, of_queries, vectors));
+BTML_DISPATCH(void, weigh, (const float* tile, const float* weights, size_t vectors, double* sums),
+              (tile, weights, vectors, sums));
+
+} // namespace btml::kernel::tiles

@@ -1,8 +1,10 @@
 #include "core/exemplar/product.hpp"
 
-#include "core/base/clones.hpp"
+#include "core/base/levels.hpp"
 
 namespace btml::exemplar {
+
+namespace BTML_LEVEL {
 
 namespace {
 
@@ -26,28 +28,12 @@ template <size_t count>
 
 } // namespace
 
-BTML_CLONES
 void multiply(const Product& p) {
     size_t i = 0;
     for (; i + block_rows <= p.rows; i += block_rows) multiply_rows<block_rows>(p, i);
     for (; i < p.rows; i++) multiply_rows<1>(p, i);
 }
 
-BTML_CLONES
-void find_distances(const SquaredDistances& d) {
-    for (size_t i = 0; i < d.count; i++) {
-        Lanes sum = {};
-        for (size_t f = 0; f < d.width; f++) {
-            Lanes x;
-            __builtin_memcpy(&x, d.points + f * group_columns, sizeof(x));
-            x -= d.rows[i * d.width + f];
-            sum += x * x;
-        }
-        __builtin_memcpy(d.to + i * group_columns, &sum, sizeof(Lanes));
-    }
-}
-
-BTML_CLONES
 void add_outer_product(const OuterProduct& o) {
     for (size_t i = 0; i < o.rows; i++) {
         const double factor = o.factor * o.a[i];
@@ -55,5 +41,10 @@ void add_outer_product(const OuterProduct& o) {
         for (size_t j = 0; j < o.columns; j++) row[j] += factor * o.b[j];
     }
 }
+
+} // namespace BTML_LEVEL
+
+BTML_DISPATCH(void, multiply, (const Product& p), (p));
+BTML_DISPATCH(void, add_outer_product, (const OuterProduct& o), (o));
 
 } // namespace btml::exemplar

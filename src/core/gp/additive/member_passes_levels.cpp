@@ -1,10 +1,12 @@
-#include "core/base/clones.hpp"
+#include "core/base/levels.hpp"
 #include "core/base/rng.hpp"
 #include "core/gp/additive/member_tree.hpp"
 
 #include <cmath>
 
 namespace btml::gp {
+
+namespace BTML_LEVEL {
 
 namespace {
 
@@ -92,17 +94,14 @@ template <class Real, class C>
 
 } // namespace
 
-BTML_CLONES
 void sum_below(const MemberTree& tree, const Columns* x, Columns* sums) {
     sum_up(tree, x, sums);
 }
 
-BTML_CLONES
 void add_product(const MemberTree& tree, const Covariances& c, const Columns* x, Columns* sums, Columns* y) {
     multiply<float>(tree, c, x, sums, y);
 }
 
-BTML_CLONES
 void add_product(const MemberTree& tree, const Covariances& c, const DoubleColumns* x, DoubleColumns* sums,
                  DoubleColumns* y) {
     multiply<double>(tree, c, x, sums, y);
@@ -131,7 +130,6 @@ void solve_factors(const MemberTree& tree, const Covariances& c, double scale, c
     cross(0, 0);
 }
 
-BTML_CLONES
 void add_solution(const MemberTree& tree, const Covariances& c, double scale, const float* precision,
                   const float* factors, float share, const Columns* x, Columns* sums, Columns* y) {
     upwards(
@@ -162,7 +160,7 @@ void add_solution(const MemberTree& tree, const Covariances& c, double scale, co
 }
 
 LevelSquares level_squares(const MemberTree& tree, const Columns* x, Columns* sums) {
-    sum_below(tree, x, sums);
+    sum_up(tree, x, sums);
     std::vector<double> first(tree.levels() + 1, 0.0), others(first);
     const auto add = [&](size_t node, size_t above) {
         const Columns& sum = sums[node];
@@ -190,7 +188,6 @@ LevelSquares level_squares(const MemberTree& tree, const Columns* x, Columns* su
     return {std::move(first), std::move(others)};
 }
 
-BTML_CLONES
 void add_samples(const MemberTree& tree, const Covariances& c, const Signs& signs, Columns* values, Columns* y) {
     const auto add = [&](size_t node, size_t above, const Vector& value) __attribute__((always_inline)) {
         Vector sign;
@@ -209,7 +206,6 @@ void add_samples(const MemberTree& tree, const Covariances& c, const Signs& sign
         });
 }
 
-BTML_CLONES
 void node_values(const MemberTree& tree, const Covariances& c, const Signs& signs, size_t samples, const Columns* x,
                  Columns* values) {
     sum_up(tree, x, values);
@@ -234,5 +230,31 @@ void node_values(const MemberTree& tree, const Covariances& c, const Signs& sign
             add(right, tree.level(node), value);
         });
 }
+
+} // namespace BTML_LEVEL
+
+BTML_DISPATCH(void, sum_below, (const MemberTree& tree, const Columns* x, Columns* sums), (tree, x, sums));
+BTML_DISPATCH(void, add_product,
+              (const MemberTree& tree, const Covariances& c, const Columns* x, Columns* sums, Columns* y),
+              (tree, c, x, sums, y));
+BTML_DISPATCH(void, add_product,
+              (const MemberTree& tree, const Covariances& c, const DoubleColumns* x, DoubleColumns* sums,
+               DoubleColumns* y),
+              (tree, c, x, sums, y));
+BTML_DISPATCH(void, add_solution,
+              (const MemberTree& tree, const Covariances& c, double scale, const float* precision, const float* factors,
+               float share, const Columns* x, Columns* sums, Columns* y),
+              (tree, c, scale, precision, factors, share, x, sums, y));
+BTML_DISPATCH(void, add_samples,
+              (const MemberTree& tree, const Covariances& c, const Signs& signs, Columns* values, Columns* y),
+              (tree, c, signs, values, y));
+BTML_DISPATCH(void, node_values,
+              (const MemberTree& tree, const Covariances& c, const Signs& signs, size_t samples, const Columns* x,
+               Columns* values),
+              (tree, c, signs, samples, x, values));
+BTML_DISPATCH(void, solve_factors,
+              (const MemberTree& tree, const Covariances& c, double scale, const float* precision, float* factors),
+              (tree, c, scale, precision, factors));
+BTML_DISPATCH(LevelSquares, level_squares, (const MemberTree& tree, const Columns* x, Columns* sums), (tree, x, sums));
 
 } // namespace btml::gp

@@ -1,24 +1,24 @@
 #include "core/relational/filtered_kernels.hpp"
 
-#include "core/base/clones.hpp"
+#include "core/base/levels.hpp"
 
 #include <array>
 #include <bit>
 #include <cmath>
 
-#define BTML_INLINE [[gnu::always_inline]] inline // into each clone
-
 namespace btml::relational::kernels {
+
+namespace BTML_LEVEL {
 
 namespace {
 
 using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
 
 // Eight numbers anywhere in an array.
-BTML_INLINE void load(const double* from, Lanes& to) {
+[[gnu::always_inline]] inline void load(const double* from, Lanes& to) {
     __builtin_memcpy(&to, from, sizeof(Lanes));
 }
-BTML_INLINE void store(const Lanes& from, double* to) {
+[[gnu::always_inline]] inline void store(const Lanes& from, double* to) {
     __builtin_memcpy(to, &from, sizeof(Lanes));
 }
 
@@ -30,27 +30,27 @@ alignas(64) constexpr auto bits_of_bytes = [] {
     return table;
 }();
 
-BTML_INLINE double power_of(double x, int power) {
+[[gnu::always_inline]] inline double power_of(double x, int power) {
     return power == 0 ? 1 : power == 1 ? x : x * x;
 }
 
-BTML_INLINE double sum_of(const Lanes& x) {
+[[gnu::always_inline]] inline double sum_of(const Lanes& x) {
     return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
 
 struct Complexes {
     Lanes re, im;
 };
-BTML_INLINE void load(const Spectrum::Value& from, Complexes& to) {
+[[gnu::always_inline]] inline void load(const Spectrum::Value& from, Complexes& to) {
     load(from.re, to.re);
     load(from.im, to.im);
 }
-BTML_INLINE void store(const Complexes& from, Spectrum::Value& to) {
+[[gnu::always_inline]] inline void store(const Complexes& from, Spectrum::Value& to) {
     store(from.re, to.re);
     store(from.im, to.im);
 }
 
-BTML_INLINE void load(const Factor<double>& factor, size_t i, Lanes& to) {
+[[gnu::always_inline]] inline void load(const Factor<double>& factor, size_t i, Lanes& to) {
     const double* const values = factor.values;
     if (!factor.index) return load(values + i, to);
     const uint32_t* const index = factor.index + i;
@@ -58,7 +58,8 @@ BTML_INLINE void load(const Factor<double>& factor, size_t i, Lanes& to) {
                values[index[4]], values[index[5]], values[index[6]], values[index[7]]};
 }
 
-BTML_INLINE void product_of(std::span<const Factor<double>> factors, const double* scale, size_t i, Lanes& product) {
+[[gnu::always_inline]] inline void product_of(std::span<const Factor<double>> factors, const double* scale, size_t i,
+                                              Lanes& product) {
     product = Lanes{} + (scale ? *scale : 1);
     Lanes factor{};
     for (const Factor<double>& f : factors) {
@@ -67,18 +68,18 @@ BTML_INLINE void product_of(std::span<const Factor<double>> factors, const doubl
     }
 }
 
-BTML_INLINE void load(const Factor<Spectrum::Value>& factor, size_t i, Complexes& to) {
+[[gnu::always_inline]] inline void load(const Factor<Spectrum::Value>& factor, size_t i, Complexes& to) {
     load(factor.values[factor.index ? factor.index[i] : i], to);
 }
 
-BTML_INLINE void multiply(Complexes& a, const Complexes& b) {
+[[gnu::always_inline]] inline void multiply(Complexes& a, const Complexes& b) {
     const Lanes re = a.re * b.re - a.im * b.im;
     a.im = a.re * b.im + a.im * b.re;
     a.re = re;
 }
 
-BTML_INLINE void product_of(std::span<const Factor<Spectrum::Value>> factors, const Spectrum::Value* scale, size_t i,
-                            Complexes& product) {
+[[gnu::always_inline]] inline void product_of(std::span<const Factor<Spectrum::Value>> factors,
+                                              const Spectrum::Value* scale, size_t i, Complexes& product) {
     load(scale ? *scale : Spectrum::one(), product);
     Complexes factor{};
     size_t f = 0;
@@ -90,13 +91,12 @@ BTML_INLINE void product_of(std::span<const Factor<Spectrum::Value>> factors, co
 }
 
 // The filters that a row passes.
-BTML_INLINE uint64_t passed(const SpectrumFilters& filter, uint32_t row) {
+[[gnu::always_inline]] inline uint64_t passed(const SpectrumFilters& filter, uint32_t row) {
     return filter.word ? filter.word[row] & filter.mask : 1;
 }
 
 } // namespace
 
-BTML_CLONES
 void add_local_sums(const GroupRows& rows, const FilterBits* filters, size_t count, const int* plain, double* sums) {
     for (size_t i = 0; i < rows.count; i++) {
         const uint32_t row = rows.row(i);
@@ -117,7 +117,6 @@ void add_local_sums(const GroupRows& rows, const FilterBits* filters, size_t cou
     }
 }
 
-BTML_CLONES
 void add_row_sums(const GroupRows& rows, const FilterBits* filters, size_t count, const int* plain,
                   const double* factors, double* sums) {
     for (size_t i = 0; i < rows.count; i++) {
@@ -141,7 +140,6 @@ void add_row_sums(const GroupRows& rows, const FilterBits* filters, size_t count
     }
 }
 
-BTML_CLONES
 void intersect(const uint64_t* a, unsigned bit_a, const uint64_t* b, unsigned bit_b, size_t count, unsigned bit,
                uint64_t* out) {
     using Words [[gnu::vector_size(lanes * sizeof(uint64_t))]] = uint64_t;
@@ -157,7 +155,6 @@ void intersect(const uint64_t* a, unsigned bit_a, const uint64_t* b, unsigned bi
     for (; i < count; i++) out[i] |= (a[i] >> bit_a & b[i] >> bit_b & 1) << bit;
 }
 
-BTML_CLONES
 void multiply(double* out, const double* scale, std::span<const Factor<double>> factors, size_t width) {
     for (size_t i = 0; i < width; i += lanes) {
         Lanes product{};
@@ -166,7 +163,6 @@ void multiply(double* out, const double* scale, std::span<const Factor<double>> 
     }
 }
 
-BTML_CLONES
 void multiply_add(double* out, const double* scale, std::span<const Factor<double>> factors, size_t width) {
     for (size_t i = 0; i < width; i += lanes) {
         Lanes product{}, sum{};
@@ -177,7 +173,6 @@ void multiply_add(double* out, const double* scale, std::span<const Factor<doubl
     }
 }
 
-BTML_CLONES
 void multiply(Spectrum::Value* out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
               size_t width) {
     for (size_t i = 0; i < width; i++) {
@@ -187,7 +182,6 @@ void multiply(Spectrum::Value* out, const Spectrum::Value* scale, std::span<cons
     }
 }
 
-BTML_CLONES
 void multiply_add(Spectrum::Value* out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
                   size_t width) {
     for (size_t i = 0; i < width; i++) {
@@ -201,7 +195,6 @@ void multiply_add(Spectrum::Value* out, const Spectrum::Value* scale, std::span<
 }
 
 // Products of the factors before each, then of those after it: n of them take 3n products instead of n².
-BTML_CLONES
 void multiply_without_each(double* out, const double* scale, std::span<const Factor<double>> factors,
                            std::span<const Factor<double>> left_out, size_t width, bool add) {
     Lanes values[max_left_out], before[max_left_out];
@@ -227,7 +220,6 @@ void multiply_without_each(double* out, const double* scale, std::span<const Fac
     }
 }
 
-BTML_CLONES
 void multiply_without_each(Spectrum::Value* out, const Spectrum::Value* scale,
                            std::span<const Factor<Spectrum::Value>> factors,
                            std::span<const Factor<Spectrum::Value>> left_out, size_t width, bool add) {
@@ -255,7 +247,6 @@ void multiply_without_each(Spectrum::Value* out, const Spectrum::Value* scale,
 }
 
 // Four sums at a time: one alone would wait for each addition.
-BTML_CLONES
 void add_up(double* out, const double* values, const uint32_t* order, const uint32_t* first, size_t size) {
     for (size_t i = 0; i < size; i++) {
         double sums[4] = {0, 0, 0, 0};
@@ -267,7 +258,6 @@ void add_up(double* out, const double* values, const uint32_t* order, const uint
     }
 }
 
-BTML_CLONES
 void add_up(Spectrum::Value* out, const Spectrum::Value* values, const uint32_t* order, const uint32_t* first,
             size_t size) {
     for (size_t i = 0; i < size; i++) {
@@ -281,7 +271,6 @@ void add_up(Spectrum::Value* out, const Spectrum::Value* values, const uint32_t*
     }
 }
 
-BTML_CLONES
 void add_spectra(const GroupRows& rows, const RowSpectra& hashed, std::span<const SpectrumFilters> filters,
                  Spectrum::Value* sums) {
     for (size_t i = 0; i < rows.count; i++) {
@@ -307,7 +296,6 @@ void add_spectra(const GroupRows& rows, const RowSpectra& hashed, std::span<cons
     }
 }
 
-BTML_CLONES
 void add_norms(const GroupRows& rows, std::span<const SpectrumFilters> filters, const Spectrum::Value* factors,
                const SpectrumNorms& out) {
     Lanes frequency_weights{};
@@ -333,5 +321,55 @@ void add_norms(const GroupRows& rows, std::span<const SpectrumFilters> filters, 
         }
     }
 }
+
+} // namespace BTML_LEVEL
+
+BTML_DISPATCH(void, add_local_sums,
+              (const GroupRows& rows, const FilterBits* filters, size_t count, const int* plain, double* sums),
+              (rows, filters, count, plain, sums));
+BTML_DISPATCH(void, add_row_sums,
+              (const GroupRows& rows, const FilterBits* filters, size_t count, const int* plain, const double* factors,
+               double* sums),
+              (rows, filters, count, plain, factors, sums));
+BTML_DISPATCH(void, intersect,
+              (const uint64_t* a, unsigned bit_a, const uint64_t* b, unsigned bit_b, size_t count, unsigned bit,
+               uint64_t* out),
+              (a, bit_a, b, bit_b, count, bit, out));
+BTML_DISPATCH(void, multiply, (double* out, const double* scale, std::span<const Factor<double>> factors, size_t width),
+              (out, scale, factors, width));
+BTML_DISPATCH(void, multiply_add,
+              (double* out, const double* scale, std::span<const Factor<double>> factors, size_t width),
+              (out, scale, factors, width));
+BTML_DISPATCH(void, multiply,
+              (Spectrum::Value * out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
+               size_t width),
+              (out, scale, factors, width));
+BTML_DISPATCH(void, multiply_add,
+              (Spectrum::Value * out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
+               size_t width),
+              (out, scale, factors, width));
+BTML_DISPATCH(void, multiply_without_each,
+              (double* out, const double* scale, std::span<const Factor<double>> factors,
+               std::span<const Factor<double>> left_out, size_t width, bool add),
+              (out, scale, factors, left_out, width, add));
+BTML_DISPATCH(void, multiply_without_each,
+              (Spectrum::Value * out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
+               std::span<const Factor<Spectrum::Value>> left_out, size_t width, bool add),
+              (out, scale, factors, left_out, width, add));
+BTML_DISPATCH(void, add_up,
+              (double* out, const double* values, const uint32_t* order, const uint32_t* first, size_t size),
+              (out, values, order, first, size));
+BTML_DISPATCH(void, add_up,
+              (Spectrum::Value * out, const Spectrum::Value* values, const uint32_t* order, const uint32_t* first,
+               size_t size),
+              (out, values, order, first, size));
+BTML_DISPATCH(void, add_spectra,
+              (const GroupRows& rows, const RowSpectra& hashed, std::span<const SpectrumFilters> filters,
+               Spectrum::Value* sums),
+              (rows, hashed, filters, sums));
+BTML_DISPATCH(void, add_norms,
+              (const GroupRows& rows, std::span<const SpectrumFilters> filters, const Spectrum::Value* factors,
+               const SpectrumNorms& out),
+              (rows, filters, factors, out));
 
 } // namespace btml::relational::kernels

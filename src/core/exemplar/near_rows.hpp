@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace btml::exemplar {
+
+// Puts the numbers of the rows that are nearer to a candidate than to their second-nearest exemplar into `to`, which
+// has room for all and one more.
+size_t find_near(const float* distances, const float* second, size_t rows, uint32_t* to);
+
+} // namespace btml::exemplar
