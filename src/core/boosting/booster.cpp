@@ -2,7 +2,7 @@
 
 #include "core/base/rng.hpp"
 #include "core/boosting/enumerated_set.hpp"
-#include "core/boosting/factorised/factorised_set.hpp"
+#include "core/boosting/factorised_set.hpp"
 #include "core/boosting/grower.hpp"
 
 #include <cmath>
@@ -156,7 +156,7 @@ FitResult Booster::run() {
                               "residuals, rows of nodes and histograms");
     std::unique_ptr<RowScores> scores;
     time("residuals", [&] {
-        scores = objective_of(options_).start(training, std::move(dataset_.target), options_, team_, context_);
+        scores = objective_of(options_.objective).start(training, std::move(dataset_.target), team_, context_);
     });
     EnumeratedSet set(std::move(*data), training, std::move(scores), options_, team_, context_);
     grow_trees(set);

@@ -76,7 +76,8 @@ bool TreeGrower::may_split(const Leaf& leaf) const {
 void TreeGrower::close(const Leaf& leaf) {
     // What rounding leaves of the mean of all rows is no tree.
     const bool is_idle = leaf.node == 0 && rules_->is_centred(leaf.sums.total);
-    const int64_t value = is_idle ? 0 : training_.scores().leaf_value(leaf.sums.total, options_);
+    const int64_t value =
+        is_idle ? 0 : training_.scores().leaf_value(leaf.sums.total, options_.learning_rate, options_.l2);
     tree_[static_cast<size_t>(leaf.node)].value = training_.scores().to_number(value);
     leaves_.push_back({leaf.rows, leaf.sums, value});
 }

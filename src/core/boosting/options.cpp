@@ -1,7 +1,6 @@
 #include "core/boosting/options.hpp"
 
 #include "core/base/fit_arguments.hpp"
-#include "core/boosting/objectives/objective.hpp"
 
 namespace btml::boosting {
 
@@ -79,13 +78,13 @@ constinit const OptionsTable<Options> options_table{rows};
 
 void Options::validate() const {
     options_table.check(*this);
-    if (objective_of(*this).factorises()) return;
+    if (objective_of(objective).factorises()) return;
     const char* const refused = criterion == Criterion::mse_sum   ? "criterion => 'mse_sum'"
                                 : strategy == Strategy::factorize ? "strategy => 'factorize'"
                                                                   : nullptr;
     if (refused)
         throw Error(ErrorCode::invalid_argument,
-                    format("%s is not valid with objective => '%s'", refused, objective_name(*this)), {},
+                    format("%s is not valid with objective => '%s'", refused, name_of(objective)), {},
                     "Valid is objective => 'squared'.");
 }
 

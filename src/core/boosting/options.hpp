@@ -2,13 +2,11 @@
 #pragma once
 
 #include "core/base/options_table.hpp"
+#include "core/boosting/objectives/objective.hpp"
 
 namespace btml::boosting {
 
 enum class Criterion { variance, mse_sum };
-
-// A place in the table of objectives, which has their names.
-enum class ObjectiveNumber : uint8_t { squared };
 
 enum class Strategy { automatic, enumerate, factorize };
 
@@ -44,6 +42,11 @@ struct Options {
     // Error invalid_argument naming the option, its value and the valid ones.
     void validate() const;
 };
+
+// Whether nodes have tallies beside their sums.
+inline bool needs_tallies(const Options& options) {
+    return options.criterion == Criterion::mse_sum || !objective_of(options.objective).hessian_is_count();
+}
 
 extern const OptionsTable<Options> options_table;
 

@@ -317,7 +317,7 @@ std::unique_ptr<Predictor::Scorer> make_scorer(const Model& model, RunContext& c
 } // namespace
 
 Predictor::Predictor(const Model& model, RunContext& context)
-    : scorer_(make_scorer(model, context)), objective_(&objective_of(model.options)) {}
+    : scorer_(make_scorer(model, context)), objective_(&objective_of(model.options.objective)) {}
 Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&& other) noexcept = default;
 Predictor& Predictor::operator=(Predictor&& other) noexcept = default;
@@ -337,7 +337,7 @@ double predict_by_walking(const Model& model, std::span<const double> features) 
         }
         sum += node->value;
     }
-    return objective_of(model.options).prediction(sum);
+    return objective_of(model.options.objective).prediction(sum);
 }
 
 } // namespace btml::boosting

@@ -1,7 +1,7 @@
 #include "core/boosting/strategy.hpp"
 
-#include "core/boosting/factorised/sketched_squares.hpp"
 #include "core/boosting/objectives/objective.hpp"
+#include "core/boosting/sketched_squares.hpp"
 #include "core/relational/filtered_sums.hpp"
 #include "core/relational/join_rows.hpp"
 #include "core/relational/spectrum.hpp"
@@ -168,8 +168,8 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     const uint64_t join_rows = join.count(context);
     const auto is_fact = [&](const Table& table) { return table.rows == join_rows; };
     if (asked == Strategy::factorize) return {asked, "asked for"};
-    if (!objective_of(options).factorises())
-        return {Strategy::enumerate, format("objective '%s' does not factorise", objective_name(options))};
+    if (!objective_of(options.objective).factorises())
+        return {Strategy::enumerate, format("objective '%s' does not factorise", name_of(options.objective))};
     const auto bags = join.tables().begin() + join.relations();
     if (std::any_of(join.tables().begin(), bags, is_fact))
         return {Strategy::enumerate, "the rows of one table are the rows of the join"};

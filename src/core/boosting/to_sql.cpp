@@ -123,7 +123,7 @@ void write(const Tree& tree, const std::vector<Feature>& features, SqlText& sql)
 }
 
 void write(const Model& model, SqlText& sql) {
-    const auto [before, after] = objective_of(model.options).prediction_sql();
+    const auto [before, after] = objective_of(model.options.objective).prediction_sql();
     sql << before << model.base;
     for (const Tree& tree : model.trees) {
         sql << "\n + ";

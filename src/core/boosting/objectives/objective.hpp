@@ -5,8 +5,7 @@
 // prediction and export reach a loss through these interfaces only.
 #pragma once
 
-#include "core/boosting/options.hpp"
-#include "core/boosting/row_index.hpp"
+#include "core/boosting/rows/row_index.hpp"
 
 #include <memory>
 #include <optional>
@@ -22,7 +21,7 @@ class Scores {
     virtual SumUnits units() const = 0;
     // What a leaf with these sums should add to the scores of its rows: a step, shrunken by the learning rate, rounded
     // to a number of units of the grid that a double holds exactly; and that as a number.
-    virtual int64_t leaf_value(Stats total, const Options& options) const = 0;
+    virtual int64_t leaf_value(Stats total, double learning_rate, double l2) const = 0;
     virtual double to_number(int64_t value) const = 0;
     // What the log reports: the mean loss; of squared loss, without the half.
     virtual double train_loss() const = 0;
@@ -52,8 +51,8 @@ class Objective {
     virtual bool factorises() const = 0;
     // The base of the training rows' targets, one for each target row, and the scores of all rows at it. Error
     // out_of_range for a target that the loss is not defined for, or that is too large.
-    virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Buffer<double> target,
-                                             const Options& options, ThreadTeam& team, RunContext& context) const = 0;
+    virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Buffer<double> target, ThreadTeam& team,
+                                             RunContext& context) const = 0;
     // The link: the prediction of a score, and the SQL before and after an expression of the score that makes it one.
     virtual double prediction(double score) const = 0;
     virtual std::pair<const char*, const char*> prediction_sql() const = 0;
@@ -62,12 +61,9 @@ class Objective {
     ~Objective() = default; // there is one of each, for ever
 };
 
-const Objective& objective_of(const Options& options);
-const char* objective_name(const Options& options);
-
-// Whether nodes have tallies beside their sums.
-inline bool needs_tallies(const Options& options) {
-    return options.criterion == Criterion::mse_sum || !objective_of(options).hessian_is_count();
-}
+// A place in the table of objectives, which has their names.
+enum class ObjectiveNumber : uint8_t { squared };
+const Objective& objective_of(ObjectiveNumber number);
+const char* name_of(ObjectiveNumber number);
 
 } // namespace btml::boosting

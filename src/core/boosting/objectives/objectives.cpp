@@ -16,12 +16,12 @@ constexpr Entry table[] = {
 
 } // namespace
 
-const Objective& objective_of(const Options& options) {
-    return table[static_cast<size_t>(options.objective)].get();
+const Objective& objective_of(ObjectiveNumber number) {
+    return table[static_cast<size_t>(number)].get();
 }
 
-const char* objective_name(const Options& options) {
-    return table[static_cast<size_t>(options.objective)].name;
+const char* name_of(ObjectiveNumber number) {
+    return table[static_cast<size_t>(number)].name;
 }
 
 } // namespace btml::boosting

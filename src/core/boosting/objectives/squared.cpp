@@ -1,6 +1,6 @@
 #include "core/boosting/objectives/squared.hpp"
 
-#include "core/boosting/number_grid.hpp"
+#include "core/boosting/rows/number_grid.hpp"
 
 #include <bit>
 #include <cmath>
@@ -28,8 +28,8 @@ class Squared final : public Objective {
   public:
     bool hessian_is_count() const override { return true; }
     bool factorises() const override { return true; }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Buffer<double> target, const Options&,
-                                     ThreadTeam& team, RunContext& context) const override {
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Buffer<double> target, ThreadTeam& team,
+                                     RunContext& context) const override {
         return std::make_unique<Residuals>(training, std::move(target), team, context);
     }
     double prediction(double score) const override { return score; }
@@ -204,11 +204,10 @@ void Residuals::gather_tallies(const RowList& rows, Tally* out) const {
     }
 }
 
-int64_t Residuals::leaf_value(Stats total, const Options& options) const {
+int64_t Residuals::leaf_value(Stats total, double learning_rate, double l2) const {
     if (total.hessian == 0) return 0;
     const double weight = static_cast<double>(total.hessian) * training_.count_unit();
-    return rounded_leaf_value(static_cast<double>(total.sum), weight, options.learning_rate,
-                              std::ldexp(options.l2, training_.shift()));
+    return rounded_leaf_value(static_cast<double>(total.sum), weight, learning_rate, std::ldexp(l2, training_.shift()));
 }
 
 double Residuals::to_number(int64_t value) const {

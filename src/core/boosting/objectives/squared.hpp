@@ -21,7 +21,7 @@ class Residuals : public RowScores {
 
     double base() const override { return base_; } // the training rows' mean
     SumUnits units() const override;
-    int64_t leaf_value(Stats total, const Options& options) const override;
+    int64_t leaf_value(Stats total, double learning_rate, double l2) const override;
     double to_number(int64_t value) const override;
     double train_loss() const override;
     std::optional<double> holdout_loss() const override { return holdout_loss_; }

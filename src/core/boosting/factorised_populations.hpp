@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/base/dataset.hpp"
-#include "core/boosting/factorised/equal_rows.hpp"
-#include "core/boosting/factorised/row_weights.hpp"
+#include "core/boosting/equal_rows.hpp"
+#include "core/boosting/factorised_weights.hpp"
 #include "core/boosting/options.hpp"
 
 #include <functional>

@@ -1,7 +1,7 @@
 // Squared loss over a factorised join, of which only sums are known: its base, and grids of values and of sums.
 #pragma once
 
-#include "core/boosting/factorised/row_weights.hpp"
+#include "core/boosting/factorised_weights.hpp"
 #include "core/boosting/training_set.hpp"
 #include "core/relational/filtered_sums.hpp"
 
@@ -19,7 +19,7 @@ class FactorisedScores : public Scores {
 
     double base() const override { return base_; }
     SumUnits units() const override;
-    int64_t leaf_value(Stats total, const Options& options) const override;
+    int64_t leaf_value(Stats total, double learning_rate, double l2) const override;
     double to_number(int64_t value) const override;
     double train_loss() const override;
     std::optional<double> holdout_loss() const override { return holdout_loss_; }

@@ -1,6 +1,6 @@
-#include "core/boosting/factorised/equal_rows.hpp"
+#include "core/boosting/equal_rows.hpp"
 
-#include "core/boosting/factorised/row_weights.hpp"
+#include "core/boosting/factorised_weights.hpp"
 #include "core/relational/filtered_join.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "core/boosting/factorised/populations.hpp"
+#include "core/boosting/factorised_populations.hpp"
 
 #include "core/base/rng.hpp"
 

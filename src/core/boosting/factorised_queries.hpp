@@ -2,8 +2,8 @@
 // target's values less, for every leaf of every earlier tree, its value where a row lies in it.
 #pragma once
 
-#include "core/boosting/factorised/row_weights.hpp"
-#include "core/boosting/factorised/tree_nodes.hpp"
+#include "core/boosting/factorised_nodes.hpp"
+#include "core/boosting/factorised_weights.hpp"
 #include "core/relational/filtered_sums.hpp"
 
 namespace btml::boosting::factorised {

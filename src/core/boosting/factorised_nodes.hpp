@@ -1,7 +1,7 @@
 // The rows of a factorised join's tables, by node of the tree under construction.
 #pragma once
 
-#include "core/boosting/factorised/row_weights.hpp"
+#include "core/boosting/factorised_weights.hpp"
 #include "core/boosting/split.hpp"
 #include "core/relational/filtered_join.hpp"
 

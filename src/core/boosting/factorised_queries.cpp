@@ -1,4 +1,4 @@
-#include "core/boosting/factorised/residual_queries.hpp"
+#include "core/boosting/factorised_queries.hpp"
 
 namespace btml::boosting::factorised {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/base/run_context.hpp"
-#include "core/boosting/number_grid.hpp"
-#include "core/boosting/pieces.hpp"
+#include "core/boosting/rows/number_grid.hpp"
+#include "core/boosting/rows/pieces.hpp"
 
 namespace btml::boosting::factorised {
 

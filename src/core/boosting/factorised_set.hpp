@@ -10,10 +10,10 @@
 // trees are those of an EnumeratedSet, whose grid may be finer, but for ties that this rounding decides.
 #pragma once
 
-#include "core/boosting/factorised/factorised_scores.hpp"
-#include "core/boosting/factorised/populations.hpp"
-#include "core/boosting/factorised/residual_queries.hpp"
-#include "core/boosting/factorised/sketched_squares.hpp"
+#include "core/boosting/factorised_populations.hpp"
+#include "core/boosting/factorised_queries.hpp"
+#include "core/boosting/factorised_scores.hpp"
+#include "core/boosting/sketched_squares.hpp"
 
 namespace btml::boosting {
 

@@ -1,4 +1,4 @@
-#include "core/boosting/factorised/factorised_set.hpp"
+#include "core/boosting/factorised_set.hpp"
 
 #include "core/base/worker_contexts.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/boosting/factorised/tree_nodes.hpp"
+#include "core/boosting/factorised_nodes.hpp"
 
 namespace btml::boosting::factorised {
 

@@ -1,4 +1,4 @@
-#include "core/boosting/factorised/factorised_scores.hpp"
+#include "core/boosting/factorised_scores.hpp"
 
 #include <numeric>
 
@@ -125,11 +125,11 @@ SumUnits FactorisedScores::units() const {
             .exact = !weights_.weighted};
 }
 
-int64_t FactorisedScores::leaf_value(Stats total, const Options& options) const {
+int64_t FactorisedScores::leaf_value(Stats total, double learning_rate, double l2) const {
     if (total.hessian == 0) return 0;
     const double weight = static_cast<double>(total.hessian) * units().hessian_unit;
     const double sum = std::ldexp(static_cast<double>(total.sum), sum_shift_);
-    return rounded_leaf_value(sum, weight, options.learning_rate, std::ldexp(options.l2, weights_.shift));
+    return rounded_leaf_value(sum, weight, learning_rate, std::ldexp(l2, weights_.shift));
 }
 
 double FactorisedScores::to_number(int64_t value) const {
