@@ -90,12 +90,12 @@ SELECT caught('SELECT a.model = b.model FROM models.model a, models.model b');
 
 -- What cannot be a model: 22P02 or 22P03.
 SELECT input, caught(format('SELECT %L::btml.model', input)) FROM unnest(ARRAY['', 'not base64!', 'QlRNTA==', repeat('QUJD', 20)]) input;
-SELECT caught(format('SELECT %L::bytea::btml.model', input)) FROM unnest(ARRAY['\x', '\x42544d4c', '\x42544d4c0100010000000000000000000000000000', '\x42544d4c030001000000000000000000e3b0c44298fc1c149afbf4c8996fb924']) input;
+SELECT caught(format('SELECT %L::bytea::btml.model', input)) FROM unnest(ARRAY['\x', '\x42544d4c', '\x42544d4c0100010000000000000000000000000000', '\x42544d4c040001000000000000000000e3b0c44298fc1c149afbf4c8996fb924']) input;
 -- Models forged with the right digest.
 CREATE FUNCTION little_endian(value bigint, bytes int) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
     SELECT string_agg(decode(lpad(to_hex((value >> (8 * i)) & 255), 2, '0'), 'hex'), '' ORDER BY i) FROM generate_series(0, bytes - 1) i $$;
 CREATE FUNCTION forge(payload bytea) RETURNS bytea LANGUAGE sql AS $$
-    SELECT '\x42544d4c03000100'::bytea || little_endian(length(payload), 8) || substr(sha256(payload), 1, 16) || payload $$;
+    SELECT '\x42544d4c04000100'::bytea || little_endian(length(payload), 8) || substr(sha256(payload), 1, 16) || payload $$;
 CREATE TABLE small AS SELECT m::bytea AS bytes, substr(m::bytea, 33) AS payload FROM btml.tree_fit('SELECT num, label, y FROM models.thing WHERE length(label) > 4', 'y', max_leaves => 3) m;
 SELECT forge(payload) = bytes AS forged FROM small;
 -- What happens to bytes: an error, or a model that everything can be done with.
@@ -125,7 +125,7 @@ SELECT outcome, n, flip FROM forged WHERE outcome NOT IN ('accepted', '22P03 inv
 SELECT outcome(forge(substr(payload, 1, n))), count(*) = length(payload) AS every_length FROM small, generate_series(0, length(payload) - 1) n GROUP BY 1, payload;
 SELECT caught(format('SELECT %L::bytea::btml.model', forge(payload || '\x00'))) FROM small;
 -- A target's name with a NUL byte.
-SELECT caught(format('SELECT %L::bytea::btml.model', forge(set_byte(payload, 4, 0)))) FROM small;
+SELECT caught(format('SELECT %L::bytea::btml.model', forge(set_byte(payload, 28, 0)))) FROM small;
 
 -- Models are kept decoded by what they are: of one length, and different by a multiple of CRC-32C's polynomial, so that a checksum of few bits is the same.
 CREATE FUNCTION flip(bytes bytea, n int, pattern bytea) RETURNS bytea LANGUAGE plpgsql IMMUTABLE AS $$

@@ -1,18 +1,30 @@
-// The SQL function btml.exemplars.
+// SQL functions of exemplars: btml.exemplars, btml.exemplars_agg and btml.nearest_exemplar.
+#include "core/exemplar/row_sample.hpp"
 #include "core/exemplar/stream_greedy.hpp"
+#include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/expanded_state.hpp"
+#include "pg/bridge/json.hpp"
+#include "pg/bridge/number_array.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/dissimilarity_function.hpp"
+#include "pg/bridge/values.hpp"
+#include "pg/exemplar_function.hpp"
+#include "pg/exemplar_json.hpp"
 #include "pg/exemplar_options.hpp"
 #include "pg/point_source.hpp"
 
 #include <cmath>
+
+extern "C" {
+#include "utils/jsonb.h"
+}
 
 namespace btml::pg {
 
 using exemplar::Exemplar;
 using exemplar::Metric;
 using exemplar::Point;
+using exemplar::RowSample;
 using exemplar::Selection;
 using exemplar::StreamGreedy;
 
@@ -43,7 +55,7 @@ class ExemplarSource {
                 if (row.values.empty()) return;
                 point.target = row.values[0];
             }
-            if (function_) point.value = function_->bytes(takes_array_ ? array_datum(row.x) : row.plain_x);
+            if (function_) point.value = function_->bytes(takes_array_ ? number_array(row.x) : row.plain_x);
             if (!take(point)) throw EnoughRows{};
         };
         try {
@@ -62,20 +74,6 @@ class ExemplarSource {
         parts.values = request.target;
         if (function_ && !takes_array_) parts.plain_x = function_->type();
         return parts;
-    }
-
-    static Datum array_datum(std::span<const double> x) {
-        return pg_call([=] {
-            const Size bytes = ARR_OVERHEAD_NONULLS(1) + x.size_bytes();
-            auto* const array = static_cast<ArrayType*>(palloc0(bytes));
-            SET_VARSIZE(array, bytes);
-            array->ndim = 1;
-            array->elemtype = FLOAT8OID;
-            ARR_DIMS(array)[0] = static_cast<int>(x.size());
-            ARR_LBOUND(array)[0] = 1;
-            memcpy(ARR_DATA_PTR(array), x.data(), x.size_bytes());
-            return PointerGetDatum(array);
-        });
     }
 
     const ExemplarRequest& request_;
@@ -100,15 +98,6 @@ void add_number_or_null(ResultRows& rows, std::optional<double> value) {
     value ? rows.add_number(*value) : rows.add_null();
 }
 
-Datum numbers_datum(const std::vector<double>& numbers) {
-    return pg_call([&] {
-        auto* const items = static_cast<Datum*>(palloc(sizeof(Datum) * numbers.size()));
-        for (size_t i = 0; i < numbers.size(); i++) items[i] = Float8GetDatum(numbers[i]);
-        return PointerGetDatum(construct_array(items, static_cast<int>(numbers.size()), FLOAT8OID, sizeof(float8),
-                                               FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-    });
-}
-
 } // namespace
 
 // btml.exemplars(source, k, objective, …) → table(slot, id, x, members, mean_dissimilarity, utility, utility_std_error)
@@ -127,7 +116,7 @@ BTML_FUNCTION(btml_exemplars) {
         const Exemplar& exemplar = selection.exemplars[slot];
         rows.add_integer(static_cast<int32>(slot) + 1);
         exemplar.has_id ? rows.add_text(exemplar.id) : rows.add_null();
-        exemplar.x.empty() ? rows.add_null() : rows.add(numbers_datum(exemplar.x));
+        exemplar.x.empty() ? rows.add_null() : rows.add(number_array(exemplar.x));
         rows.add_number(exemplar.members);
         add_number_or_null(rows, exemplar.mean_dissimilarity);
         rows.add_number(selection.utility);
@@ -135,6 +124,119 @@ BTML_FUNCTION(btml_exemplars) {
         rows.finish_row();
     }
     return rows.done();
+}
+
+namespace {
+
+using State = ExpandedState<RowSample>;
+
+// How the ids of a call site become texts.
+struct IdRule {
+    LabelRule label;
+    bool is_number;
+};
+
+const IdRule& id_rule(FunctionCallInfo fcinfo) {
+    if (!fcinfo->flinfo->fn_extra) {
+        fcinfo->flinfo->fn_extra = pg_call([=] {
+            const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
+            if (!OidIsValid(type))
+                ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("the type of id is not known")));
+            const MemoryContext context = fcinfo->flinfo->fn_mcxt;
+            auto* const rule = static_cast<IdRule*>(MemoryContextAllocZero(context, sizeof(IdRule)));
+            rule->label = label_rule(getBaseType(type), context);
+            rule->is_number = is_plain_number(number_kind(type));
+            return rule;
+        });
+    }
+    return *static_cast<const IdRule*>(fcinfo->flinfo->fn_extra);
+}
+
+Datum json_of(const Selection& selection, bool ids_are_numbers, RunContext& context) {
+    JsonWriter json(context);
+    json.begin_array();
+    for (const Exemplar& exemplar : selection.exemplars) {
+        json.begin_object();
+        // NaN and Infinity are numbers, but not of JSON.
+        const bool plain =
+            ids_are_numbers && exemplar.has_id && isdigit(static_cast<unsigned char>(exemplar.id.back()));
+        if (!exemplar.has_id)
+            json.add_json("id", "null");
+        else if (plain)
+            json.add_json("id", exemplar.id);
+        else
+            json.add("id", exemplar.id);
+        json.begin_array("x");
+        for (const double x : exemplar.x) json.add_item(x);
+        json.end_array();
+        json.add("members", exemplar.members);
+        json.end_object();
+    }
+    json.end_array();
+    return json.datum();
+}
+
+} // namespace
+
+// btml.exemplars_accumulate(state, id anyelement, x float8[], k int) → state
+BTML_FUNCTION(btml_exemplars_accumulate) {
+    const Arguments arguments(fcinfo);
+    State* const state = State::writable(fcinfo);
+    const IdRule& rule = id_rule(fcinfo);
+    const std::vector<double> x = arguments.numbers(2, "x");
+    const int k = arguments.integer(3, "k");
+    exemplar::SampledRow row{{}, !arguments.is_null(1), x};
+    if (row.has_id) {
+        const Datum id = arguments.datum(1, "id");
+        row.id = pg_call([&] { return label_of(id, rule.label); });
+    }
+    BackendContext context;
+    state->content().add(row, k, rule.is_number, context);
+    return state->datum();
+}
+
+// btml.exemplars_combine(state, state) → state
+BTML_FUNCTION(btml_exemplars_combine) {
+    return State::combine(fcinfo);
+}
+
+// btml.exemplars_final(state) → jsonb; NULL when there was no row
+BTML_FUNCTION(btml_exemplars_final) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+    BackendContext context("exemplars_agg");
+    std::optional<RowSample> parsed;
+    const RowSample& sample = State::read(fcinfo, parsed, context.memory());
+    if (sample.rows() == 0) PG_RETURN_NULL();
+    return json_of(sample.select(context), sample.ids_are_numbers(), context);
+}
+
+BTML_FUNCTION(btml_exemplar_sample_in) {
+    return State::input(PG_GETARG_CSTRING(0));
+}
+
+BTML_FUNCTION(btml_exemplar_sample_out) {
+    return State::output(PG_GETARG_DATUM(0));
+}
+
+BTML_FUNCTION(btml_exemplar_sample_recv) {
+    return State::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
+}
+
+BTML_FUNCTION(btml_exemplar_sample_send) {
+    return State::send(PG_GETARG_DATUM(0));
+}
+
+// btml.nearest_exemplar(x float8[], exemplars jsonb, dissimilarity text) → text
+BTML_FUNCTION(btml_nearest_exemplar) {
+    const Arguments arguments(fcinfo);
+    const std::string dissimilarity = arguments.string(2, "dissimilarity");
+    if (arguments.is_null(0) || arguments.is_null(1)) PG_RETURN_NULL();
+    const std::vector<double> x = arguments.numbers(0, "x");
+    BackendContext context;
+    const ExemplarList& exemplars = cached_exemplars(fcinfo, arguments.datum(1, "exemplars"), context);
+    const std::optional<size_t> nearest = find_nearest(exemplars, x, dissimilarity);
+    if (!nearest || !exemplars.ids[*nearest]) PG_RETURN_NULL();
+    return text_datum(*exemplars.ids[*nearest]);
 }
 
 } // namespace btml::pg

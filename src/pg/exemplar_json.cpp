@@ -1,5 +1,6 @@
 #include "pg/exemplar_json.hpp"
 
+#include "pg/bridge/call_site.hpp"
 #include "pg/bridge/settings.hpp"
 #include "pg/exemplar_options.hpp"
 
@@ -111,20 +112,6 @@ struct CachedExemplars {
     ExemplarList list{budget};
 };
 
-CachedExemplars& cache_of(FunctionCallInfo fcinfo) {
-    if (!fcinfo->flinfo->fn_extra) {
-        auto made = std::make_unique<CachedExemplars>();
-        const MemoryContext context = fcinfo->flinfo->fn_mcxt;
-        auto* const callback = pg_call([=] {
-            return static_cast<MemoryContextCallback*>(MemoryContextAlloc(context, sizeof(MemoryContextCallback)));
-        });
-        callback->func = [](void* object) { delete static_cast<CachedExemplars*>(object); };
-        callback->arg = fcinfo->flinfo->fn_extra = made.release();
-        MemoryContextRegisterResetCallback(context, callback);
-    }
-    return *static_cast<CachedExemplars*>(fcinfo->flinfo->fn_extra);
-}
-
 double largest_of(std::span<const double> x) {
     double largest = 0;
     for (const double value : x) largest = std::max(largest, std::abs(value));
@@ -155,7 +142,8 @@ double dissimilarity_of(Metric metric, std::span<const double> a, const double* 
 } // namespace
 
 const ExemplarList& cached_exemplars(FunctionCallInfo fcinfo, Datum jsonb, RunContext& context) {
-    CachedExemplars& cached = cache_of(fcinfo);
+    CachedExemplars& cached =
+        kept_at_call_site<CachedExemplars>(fcinfo, [] { return std::make_unique<CachedExemplars>(); });
     const Reservation read(cached.budget, "exemplars", pg_call([=] { return toast_raw_datum_size(jsonb); }));
     Jsonb* const json = pg_call([=] { return DatumGetJsonbP(jsonb); });
     const auto size = static_cast<size_t>(VARSIZE(json));

@@ -91,7 +91,7 @@ BTML_FUNCTION(btml_gp_fit_members) {
         training.complete(members[m]);
         const Model& model = members[m].model;
         rows.add_integer(static_cast<int>(m) + 1);
-        rows.add_number(*model.log_likelihood);
+        rows.add_number(*model.log_likelihood());
         rows.add_number(model.noise);
         rows.add_number(gp::signal(model));
         rows.add_integer(static_cast<int>(model.evaluations));
@@ -166,7 +166,7 @@ BTML_FUNCTION(btml_gp_log_likelihood) {
     StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const std::optional<double> likelihood =
         gaussian_process(stored, "gp_log_likelihood", "btml.training_log has the losses of boosted trees.")
-            .log_likelihood;
+            .log_likelihood();
     if (!likelihood) PG_RETURN_NULL();
     return Float8GetDatum(*likelihood);
 }

@@ -1,6 +1,7 @@
 // SQL functions of kernel sums: btml.kernel_sum and its kin.
 #include "core/kernel/attention.hpp"
 #include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/number_array.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
 #include "pg/options.hpp"
@@ -102,7 +103,7 @@ class Answers {
             add_id(ids[i]);
             const std::span<const double> values(estimates.values.data() + i * estimates.columns, estimates.columns);
             if (request_.arrays)
-                rows_.add(array_datum(values));
+                rows_.add(number_array(values));
             else
                 rows_.add_number(values[0]);
             rows_.add_number(estimates.std_errors[i]);
@@ -128,16 +129,6 @@ class Answers {
             rows_.add_text(*id);
         else
             rows_.add_null();
-    }
-    static Datum array_datum(std::span<const double> values) {
-        return pg_call([=] {
-            const auto count = static_cast<int>(values.size());
-            Datum* const elements = static_cast<Datum*>(palloc(sizeof(Datum) * values.size()));
-            for (int i = 0; i < count; i++) elements[i] = Float8GetDatum(values[static_cast<size_t>(i)]);
-            ArrayType* const array =
-                construct_array(elements, count, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-            return PointerGetDatum(array);
-        });
     }
 
     ResultRows& rows_;

@@ -2,7 +2,6 @@
 #include "core/kernel/kernel_tail.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/estimate.hpp"
 #include "pg/options.hpp"
 #include "pg/point_source.hpp"
 

@@ -1,16 +1,72 @@
-// btml.kde_score, btml.likelihood_score, btml.kr_score, btml.kcde_score: cross-validation scores of kernel methods.
+// SQL functions of Monte Carlo sums: btml.kde_score, btml.likelihood_score, btml.kr_score and btml.kcde_score,
+// btml.select_bandwidth and btml.approx_sum.
+#include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/estimate.hpp"
+#include "pg/bridge/guard.hpp"
+#include "pg/bridge/result.hpp"
+#include "pg/monte_carlo_pages.hpp"
 #include "pg/options.hpp"
-#include "pg/score_rows.hpp"
+#include "pg/point_source.hpp"
 
 namespace btml::pg {
 
+using monte_carlo::PageEstimate;
 using monte_carlo::ScoreEstimate;
 using monte_carlo::ScoreKind;
+using monte_carlo::ScoreRows;
 
 namespace {
+
+void scale_coordinates(ScoreRows& rows, RunContext& context) {
+    const std::vector<double> deviations = monte_carlo::standard_deviations(rows, context);
+    const size_t width = rows.width();
+    for (size_t i = 0; i < rows.size(); i++) {
+        for (size_t k = 0; k < rows.dimensions; k++)
+            if (deviations[k] > 0) rows.values[i * width + k] /= deviations[k];
+        context.worked(width);
+    }
+}
+
+// The points of a source, with a target where one is named. Rows with a NULL target are left out, with a NOTICE.
+ScoreRows read_score_rows(const std::string& source, const std::optional<std::string>& target, bool scaled,
+                          RunContext& context) {
+    PointParts parts;
+    parts.values = target;
+    const PointSource points(source, "points", std::move(parts));
+    ScoreRows rows(points.dimensions().value_or(1), target.has_value(), context.memory());
+    uint64_t skipped = 0;
+    points.read(
+        [&](const PointRow& point) {
+            if (target && point.values.empty()) {
+                skipped++;
+                return;
+            }
+            rows.dimensions = point.x.size();
+            rows.values.reserve(rows.values.size() + rows.width());
+            for (const double x : point.x) rows.values.append_reserved(x);
+            if (target) rows.values.append_reserved(point.values[0]);
+        },
+        context);
+    if (skipped)
+        pg_call([=] {
+            ereport(NOTICE,
+                    (errmsg("%llu rows with a NULL target are left out", static_cast<unsigned long long>(skipped))));
+        });
+    if (scaled) scale_coordinates(rows, context);
+    return rows;
+}
+
+void report_underflows(uint64_t underflows, uint64_t rows_seen) {
+    if (underflows == 0) return;
+    pg_call([=] {
+        ereport(NOTICE,
+                (errmsg("the bandwidth is so small that all weights of some rows underflow"),
+                 errdetail("They do for %llu of the %llu rows looked at, of which the nearest other row alone "
+                           "says something, or none for a density.",
+                           static_cast<unsigned long long>(underflows), static_cast<unsigned long long>(rows_seen))));
+    });
+}
 
 Datum score(FunctionCallInfo fcinfo, ScoreKind kind, const char* function) {
     const NamedArguments arguments(fcinfo);
@@ -50,6 +106,149 @@ BTML_FUNCTION(btml_kr_score) {
 // btml.kcde_score(source text, target name, bandwidth float8, target_bandwidth float8, … as kde_score) → btml.estimate
 BTML_FUNCTION(btml_kcde_score) {
     return score(fcinfo, ScoreKind::kcde, "kcde_score");
+}
+
+namespace {
+
+struct SelectionRequest : monte_carlo::ScoreRequest {
+    std::string source;
+    std::optional<std::string> target;
+};
+
+SelectionRequest read_request(const NamedArguments& arguments) {
+    SelectionRequest request{{}, arguments.string("source"), arguments.optional_column("target")};
+    read_options<monte_carlo::ScoreRequest>(arguments, monte_carlo::score_options_table, request);
+    const char* const kind = name_of(request.kind);
+    if (has_target(request.kind) && !request.target)
+        throw Error(ErrorCode::invalid_argument, format("score \"%s\" needs a target", kind), "",
+                    "Give the column's name as \"target\".");
+    if (!has_target(request.kind) && request.target)
+        throw Error(ErrorCode::invalid_argument, format("score \"%s\" has no target", kind), "",
+                    "For the density of points and target together, leave \"target\" out.");
+    return request;
+}
+
+// Where the best is at an end of what was searched, a better one may be beyond, unless all are the same.
+void report_ends(const std::vector<monte_carlo::ScoredBandwidth>& curve, ScoreKind kind) {
+    if (std::all_of(curve.begin(), curve.end(), [&](const auto& row) { return row.score == curve[0].score; })) return;
+    const auto best = std::find_if(curve.begin(), curve.end(), [](const auto& row) { return row.best; });
+    const auto notice = [](const char* what, const char* end, const char* hint) {
+        pg_call([=] {
+            ereport(NOTICE, (errmsg("the best %s is at the %s end of its range", what, end), errhint("%s", hint)));
+        });
+    };
+    const auto by_target = [](const auto& a, const auto& b) { return a.bandwidths.target < b.bandwidths.target; };
+    const auto [least, most] = std::minmax_element(curve.begin(), curve.end(), by_target);
+    if (best->bandwidths.x == curve.front().bandwidths.x)
+        notice("bandwidth", "lower",
+               kind == ScoreKind::kde ? "Where points or coordinates repeat, least squares prefer ever smaller "
+                                        "bandwidths: score \"likelihood\" does not."
+                                      : "A smaller \"lower\" shows whether the score falls further.");
+    if (best->bandwidths.x == curve.back().bandwidths.x)
+        notice("bandwidth", "upper", "A larger \"upper\" shows whether the score falls further.");
+    if (least->bandwidths.target == most->bandwidths.target) return;
+    const char* const hint = "btml.kcde_score at others shows whether the score falls further.";
+    if (best->bandwidths.target == least->bandwidths.target) notice("target bandwidth", "lower", hint);
+    if (best->bandwidths.target == most->bandwidths.target) notice("target bandwidth", "upper", hint);
+}
+
+} // namespace
+
+// btml.select_bandwidth(source text, score text, target name, lower float8, upper float8, steps int, … as kde_score)
+//     → table(bandwidth float8, target_bandwidth float8, score float8, std_error float8, best boolean)
+BTML_FUNCTION(btml_select_bandwidth) {
+    const SelectionRequest request = read_request(NamedArguments(fcinfo));
+    ResultRows rows(fcinfo);
+    BackendContext context("select_bandwidth");
+    monte_carlo::ScoreRows points = read_score_rows(request.source, request.target, request.scaled, context);
+    ThreadTeam team(context);
+    const std::vector<monte_carlo::ScoredBandwidth> curve =
+        monte_carlo::select_bandwidth(std::move(points), request.kind, request.selection, team, context);
+    for (const monte_carlo::ScoredBandwidth& row : curve) {
+        rows.add_number(row.bandwidths.x);
+        if (request.kind == ScoreKind::kcde)
+            rows.add_number(row.bandwidths.target);
+        else
+            rows.add_null();
+        rows.add_number(row.score);
+        rows.add_number(row.std_error);
+        rows.add_boolean(row.best);
+        rows.finish_row();
+    }
+    report_ends(curve, request.kind);
+    return rows.done();
+}
+
+namespace {
+
+NumberKind check_column(const Source& source) {
+    if (source.columns().size() != 1)
+        throw Error(ErrorCode::invalid_argument,
+                    format("the source has %zu output columns, not one", source.columns().size()), "",
+                    "Name what is to be summed, as in SELECT price FROM sales.");
+    const Oid type = source.columns()[0].type;
+    const NumberKind kind = pg_call([=] { return number_kind(type); });
+    if (!is_plain_number(kind))
+        throw Error(ErrorCode::wrong_type,
+                    format("column \"%s\" has type %s, not a number", source.columns()[0].name.c_str(),
+                           pg_call([=] { return format_type_be(type); })));
+    return kind;
+}
+
+// Kahan's sum of all rows.
+class ExactSum : public RowSink {
+  public:
+    explicit ExactSum(NumberKind kind) : kind_(kind) {}
+
+    void add(const Datum* values, const bool* nulls) override {
+        const double x = summand(values[0], nulls[0], kind_) - lost_, sum = sum_ + x;
+        lost_ = (sum - sum_) - x;
+        sum_ = sum;
+    }
+    double sum() const { return sum_; }
+
+  private:
+    const NumberKind kind_;
+    double sum_ = 0, lost_ = 0;
+};
+
+// Nothing where all rows must be read.
+std::optional<Estimate> by_sampling(const Source& source, const monte_carlo::PageSampling& options, uint64_t& rows,
+                                    RunContext& context) {
+    const std::optional<PageSample> sample = PageSample::of(source);
+    if (!sample || sample->pages() < monte_carlo::min_pages) return std::nullopt;
+    const double largest = sample->largest_known();
+    double fraction = monte_carlo::first_fraction(sample->pages(), options);
+    while (fraction < 0.5 + 1e-9) {
+        const Buffer<double> totals = sample->totals(fraction, options.seed, rows, context);
+        const PageEstimate estimate = monte_carlo::estimate_sum(totals.span(), sample->pages(), largest, options);
+        if (estimate.precise) {
+            const double half = monte_carlo::half_width(estimate, options);
+            return Estimate{estimate.sum, estimate.std_error, estimate.sum - half, estimate.sum + half,
+                            static_cast<int64>(rows)};
+        }
+        fraction = estimate.fraction;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+// btml.approx_sum(source text, epsilon float8, confidence float8, seed bigint) → btml.estimate
+BTML_FUNCTION(btml_approx_sum) {
+    const NamedArguments arguments(fcinfo);
+    const std::string text = arguments.string("source");
+    monte_carlo::PageSampling options;
+    read_options(arguments, monte_carlo::page_sampling_table, options);
+    BackendContext context("approx_sum");
+    const Source source = Source::of_rows(text);
+    const NumberKind kind = check_column(source);
+    uint64_t rows = 0;
+    if (const auto estimate = by_sampling(source, options, rows, context)) return estimate_datum(fcinfo, *estimate);
+    ExactSum exact(kind);
+    rows += source.read_rows(exact, "summing all rows", context);
+    if (!std::isfinite(exact.sum())) throw Error(ErrorCode::out_of_range, "the sum is out of the range of numbers");
+    return estimate_datum(fcinfo, {exact.sum(), 0, exact.sum(), exact.sum(), static_cast<int64>(rows)});
 }
 
 } // namespace btml::pg

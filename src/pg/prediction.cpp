@@ -6,6 +6,7 @@
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/bytes.hpp"
+#include "pg/bridge/call_site.hpp"
 #include "pg/bridge/record.hpp"
 #include "pg/model.hpp"
 
@@ -152,21 +153,9 @@ class PredictCache {
     std::vector<std::unique_ptr<CachedModel>> recent_; // the latest first
 };
 
-// The cache of a call site, freed with the query.
 PredictCache& predict_cache(FunctionCallInfo fcinfo) {
-    FmgrInfo* const function = fcinfo->flinfo;
-    if (!function->fn_extra) {
-        auto* const callback = pg_call([=] {
-            return static_cast<MemoryContextCallback*>(
-                MemoryContextAllocZero(function->fn_mcxt, sizeof(MemoryContextCallback)));
-        });
-        auto* const cache = new PredictCache(function->fn_mcxt);
-        callback->func = [](void* object) { delete static_cast<PredictCache*>(object); };
-        callback->arg = cache;
-        pg_call([=] { MemoryContextRegisterResetCallback(function->fn_mcxt, callback); });
-        function->fn_extra = cache;
-    }
-    return *static_cast<PredictCache*>(function->fn_extra);
+    return kept_at_call_site<PredictCache>(fcinfo,
+                                           [=] { return std::make_unique<PredictCache>(fcinfo->flinfo->fn_mcxt); });
 }
 
 // Features from a record.

@@ -2,6 +2,7 @@
 #include "core/relational/sum_product.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/number_array.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
@@ -214,11 +215,7 @@ namespace {
 constexpr int state_size = 2;
 
 Datum make_state(double semiring, double value) {
-    return pg_call([=] {
-        Datum items[state_size] = {Float8GetDatum(semiring), Float8GetDatum(value)};
-        return PointerGetDatum(
-            construct_array(items, state_size, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-    });
+    return number_array(std::array<double, state_size>{semiring, value});
 }
 
 struct State {

@@ -42,31 +42,33 @@ void add_metrics(JsonWriter& json, const boosting::Model& model) {
 
 void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.begin_object("metrics");
-    if (model.log_likelihood) json.add("log_likelihood", *model.log_likelihood);
+    const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
+    const auto* const boosted = std::get_if<gp::Boosted>(&model.posterior);
+    if (const auto likelihood = model.log_likelihood()) json.add("log_likelihood", *likelihood);
     json.add("noise", model.noise);
     json.add("signal", gp::signal(model));
-    json.add("combine", gp::name_of(model.combine));
+    json.add("combine", gp::name_of(model.combine()));
     json.begin_array("members");
-    for (const gp::Member& member : model.members) {
+    for (const gp::Member& member : model.members()) {
         json.begin_object();
         json.add("weight", member.weight);
         json.add("levels", member.order.size());
         json.add("strings", member.trie.strings());
         json.end_object();
     }
-    if (model.sum)
-        for (const gp::SumModel::Member& member : model.sum->members()) {
+    if (sum)
+        for (const gp::SumModel::Member& member : sum->members()) {
             json.begin_object();
             json.add("levels", member.order.size());
             json.end_object();
         }
     json.end_array();
-    if (model.sum) {
-        json.add("calibration", model.sum->calibration());
-        json.add("residual", model.sum->residuals().targets);
-        json.add("residual_of_samples", model.sum->residuals().samples);
+    if (sum) {
+        json.add("calibration", sum->calibration());
+        json.add("residual", sum->residuals().targets);
+        json.add("residual_of_samples", sum->residuals().samples);
     }
-    if (model.combine == gp::Combine::boosted) json.add("variance_factor", model.variance_factor);
+    if (boosted) json.add("variance_factor", boosted->variance_factor);
     json.add("evaluations", model.evaluations);
     if (model.leave_one_out) {
         json.begin_object("leave_one_out");

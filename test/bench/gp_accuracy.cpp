@@ -169,9 +169,10 @@ void run(const std::string& name, const Table& table, uint32_t seed, const Setti
     decode(reader, context);
     const double load_seconds = seconds_since(load_start);
     const LeaveOneOut& loo = *fitted.model.leave_one_out;
-    const size_t members = fitted.model.sum ? fitted.model.sum->members().size() : fitted.model.members.size();
+    const auto* const sum = std::get_if<SumModel>(&fitted.model.posterior);
+    const size_t members = sum ? sum->members().size() : fitted.model.members().size();
     std::printf("%-10s %4u %-10s %3zu  %7.4f %6.4f %5.3f   %7.4f %6.4f %5.3f   %7llu %6.1f %6.1f   %5.0f %5.2f\n",
-                name.c_str(), seed, name_of(fitted.model.combine), members, score.nll / score.rows,
+                name.c_str(), seed, name_of(fitted.model.combine()), members, score.nll / score.rows,
                 std::sqrt(score.errors / score.rows), score.covered / score.rows, loo.mean_nll, loo.rmse,
                 *loo.coverage_90, static_cast<unsigned long long>(fitted.model.evaluations), fit_seconds, microseconds,
                 static_cast<double>(writer.bytes().size()) / static_cast<double>(trained), load_seconds);

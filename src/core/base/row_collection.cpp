@@ -126,10 +126,7 @@ Dataset RowCollection::dataset(RunContext& context) const {
                               Buffer<double>(budget, "features", count),
                               Buffer<uint32_t>(budget, "features"),
                               {}};
-        for (uint64_t row = 0; row < count; row++) {
-            if (row % 65536 == 0) context.poll();
-            feature.numbers[row] = values_[row * width + f + 1];
-        }
+        context.for_each(count, 4, [&](uint64_t row) { feature.numbers[row] = values_[row * width + f + 1]; });
         dataset.features.push_back(std::move(feature));
     }
     return dataset;

@@ -95,6 +95,23 @@ class RunContext {
         since_poll_ = 0;
         poll();
     }
+    // Main thread only. Calls body(i) for each 0 ≤ i < count, so many units of work each, and polls in between.
+    template <class Body>
+    void for_each(uint64_t count, uint64_t units, Body&& body) {
+        in_blocks(count, units, [&](uint64_t begin, uint64_t end) {
+            for (uint64_t i = begin; i < end; i++) body(i);
+        });
+    }
+    // The same with body(begin, end) for consecutive ranges.
+    template <class Body>
+    void in_blocks(uint64_t count, uint64_t units, Body&& body) {
+        const uint64_t block = std::max<uint64_t>(1, units_between_polls / units);
+        for (uint64_t begin = 0; begin < count; begin += block) {
+            const uint64_t end = std::min(count, begin + block);
+            body(begin, end);
+            worked((end - begin) * units);
+        }
+    }
     MemoryBudget& memory() noexcept { return memory_; }
     int threads() const noexcept { return threads_; }
 

@@ -1,5 +1,6 @@
 #include "core/base/serial.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -25,6 +26,10 @@ void Writer::put_count(size_t count) {
         throw Error(ErrorCode::limit_exceeded, format("a model holds lists of at most %u elements, this one has %zu",
                                                       std::numeric_limits<uint32_t>::max(), count));
     put(static_cast<uint32_t>(count));
+}
+
+void Writer::put_at(size_t begin, uint64_t value) {
+    for (size_t i = 0; i < sizeof(value); i++) bytes_[begin + i] = static_cast<std::byte>(value >> (8 * i));
 }
 
 void corrupt_model(std::string detail) {
@@ -68,6 +73,33 @@ size_t Reader::get_count(size_t min_bytes) {
 
 void Reader::finish() const {
     if (!rest_.empty()) corrupt_model(format("%zu bytes follow its end.", rest_.size()));
+}
+
+static void check_section(const std::string& name, uint16_t version, std::span<const SectionKind> known) {
+    for (const SectionKind& kind : known) {
+        if (kind.name != name) continue;
+        if (version >= 1 && version <= kind.version) return;
+        corrupt_model(format("Its section \"%s\" has version %d, this version of btml reads 1 to %d.", kind.name, version,
+                             kind.version));
+    }
+    constexpr size_t max_shown = 63;
+    corrupt_model("It has the section \"" + name.substr(0, max_shown) + "\", which this version of btml does not know.");
+}
+
+Sections::Sections(Reader& reader, std::span<const SectionKind> known) : reader_(reader) {
+    while (reader.remaining() > 0) {
+        std::string name = reader.get_string();
+        const auto version = reader.get<uint16_t>();
+        check_section(name, version, known);
+        if (find(name)) corrupt_model("It has the section \"" + name + "\" twice.");
+        const auto length = reader.get<uint64_t>();
+        sections_.push_back({std::move(name), version, reader.take(length)});
+    }
+}
+
+const Sections::Section* Sections::find(std::string_view name) const {
+    const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const Section& s) { return s.name == name; });
+    return found == sections_.end() ? nullptr : &*found;
 }
 
 } // namespace btml

@@ -14,6 +14,13 @@
 
 namespace btml {
 
+// A part of a model that is stored with its name. Its version grows with what is stored in it: whoever adds a field
+// writes it last, and reads it from that version on.
+struct SectionKind {
+    const char* name;
+    uint16_t version;
+};
+
 // Its bytes are counted against the memory of the context, which is polled while they are written.
 class Writer {
   public:
@@ -35,12 +42,28 @@ class Writer {
 
     void append(std::span<const std::byte> bytes);
 
+    // Writes what body() writes as a section: its name, its version, its length in bytes, itself.
+    template <class Body>
+    void section(const SectionKind& kind, const Body& body) {
+        put(std::string_view(kind.name));
+        put(kind.version);
+        const size_t begin = bytes_.size();
+        put(uint64_t{0});
+        body();
+        put_at(begin, bytes_.size() - begin - sizeof(uint64_t));
+    }
+
     std::span<const std::byte> bytes() const { return bytes_.span(); }
 
   private:
+    void put_at(size_t begin, uint64_t value);
+
     RunContext& context_;
     Buffer<std::byte> bytes_;
 };
+
+// Throws corrupt_model with this detail.
+[[noreturn]] void corrupt_model(std::string detail);
 
 class Reader {
   public:
@@ -75,19 +98,58 @@ class Reader {
     // Hands over all that was counted to whoever keeps what was decoded.
     Reservation held() { return std::move(*held_); }
 
+    // Reads with body() from these bytes instead, all of which it must read.
+    template <class Body>
+    void within(std::span<const std::byte> bytes, const Body& body) {
+        const std::span<const std::byte> outside = std::exchange(rest_, bytes);
+        body();
+        finish();
+        rest_ = outside;
+    }
+    // Takes bytes unread.
+    std::span<const std::byte> take(size_t length);
+
     size_t remaining() const noexcept { return rest_.size(); }
     // Throws corrupt_model unless everything was read.
     void finish() const;
 
   private:
-    std::span<const std::byte> take(size_t length);
-
     std::span<const std::byte> rest_;
     RunContext* context_ = nullptr;
     std::optional<Reservation> held_;
 };
 
-// Throws corrupt_model with this detail.
-[[noreturn]] void corrupt_model(std::string detail);
+// The sections of a payload, in whatever order they are stored. One that is not stored leaves what it is about as it was
+// before there was such a section.
+class Sections {
+  public:
+    // Takes all that `reader` has left. Throws corrupt_model for a section that is not among those known, or is newer,
+    // naming it, and for one that is there twice.
+    Sections(Reader& reader, std::span<const SectionKind> known);
+
+    // Calls body(version) to read a section. Returns false where there is none.
+    template <class Body>
+    bool read(std::string_view name, const Body& body) {
+        const Section* const section = find(name);
+        if (section) reader_.within(section->bytes, [&] { body(section->version); });
+        return section;
+    }
+    // The same for a section that every model has.
+    template <class Body>
+    void require(std::string_view name, const Body& body) {
+        if (!read(name, body)) corrupt_model("It has no section \"" + std::string(name) + "\".");
+    }
+
+  private:
+    struct Section {
+        std::string name;
+        uint16_t version;
+        std::span<const std::byte> bytes;
+    };
+    const Section* find(std::string_view name) const;
+
+    Reader& reader_;
+    std::vector<Section> sections_;
+};
 
 } // namespace btml

@@ -12,17 +12,18 @@ double get_not_negative(Reader& reader) {
     return value;
 }
 
-void encode(const std::optional<SketchReport>& sketch, Writer& writer) {
-    writer.put(sketch.has_value());
-    if (!sketch) return;
-    writer.put(sketch->size);
-    writer.put(int32_t{sketch->sketches});
-    writer.put(sketch->error.has_value());
-    if (sketch->error) writer.put(*sketch->error);
+constexpr SectionKind trees_section{"trees", 1}, log_section{"log", 1}, sketch_section{"sketch", 1};
+constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section,
+                                          trees_section,      log_section,      sketch_section};
+
+void encode(const SketchReport& sketch, Writer& writer) {
+    writer.put(sketch.size);
+    writer.put(int32_t{sketch.sketches});
+    writer.put(sketch.error.has_value());
+    if (sketch.error) writer.put(*sketch.error);
 }
 
-std::optional<SketchReport> decode_sketch(Reader& reader) {
-    if (!reader.get_bool()) return std::nullopt;
+SketchReport decode_sketch(Reader& reader) {
     SketchReport sketch{reader.get<uint64_t>(), reader.get<int32_t>(), std::nullopt};
     if (sketch.size == 0 || sketch.size > INT32_MAX || sketch.sketches < 1)
         corrupt_model("The size or number of its sketches is out of range.");
@@ -125,45 +126,42 @@ LogEntry decode_log_entry(Reader& reader) {
 } // namespace
 
 void encode(const Model& model, Writer& writer) {
-    writer.put(std::string_view(model.target));
-    writer.put(model.base);
-    encode(model.features, writer);
-    options_table.write(model.options, writer);
-    encode(model.sketch, writer);
-    writer.put(std::string_view(model.strategy));
-    writer.put(std::string_view(model.strategy_reason));
-    writer.put(model.rows);
-    writer.put(model.holdout_rows);
-    writer.put(model.rows_skipped);
-    writer.put_count(model.trees.size());
-    for (const Tree& tree : model.trees) {
-        writer.put_count(tree.size());
-        for (const Node& node : tree) encode(node, model.features, writer);
-    }
-    writer.put_count(model.log.size());
-    for (const LogEntry& entry : model.log) encode(entry, writer);
+    encode(static_cast<const Provenance&>(model), writer);
+    writer.section(options_section, [&] { options_table.write(model.options, writer); });
+    writer.section(trees_section, [&] {
+        writer.put(model.base);
+        writer.put_count(model.trees.size());
+        for (const Tree& tree : model.trees) {
+            writer.put_count(tree.size());
+            for (const Node& node : tree) encode(node, model.features, writer);
+        }
+    });
+    writer.section(log_section, [&] {
+        writer.put_count(model.log.size());
+        for (const LogEntry& entry : model.log) encode(entry, writer);
+    });
+    if (model.sketch) writer.section(sketch_section, [&] { encode(*model.sketch, writer); });
 }
 
 Model decode(Reader& reader) {
     Model model;
-    model.target = reader.get_string();
-    model.base = reader.get_finite();
-    model.features = decode_features(reader);
-    model.options = options_table.read(reader);
-    model.sketch = decode_sketch(reader);
-    model.strategy = reader.get_string();
-    model.strategy_reason = reader.get_string();
-    model.rows = reader.get<uint64_t>();
-    model.holdout_rows = reader.get<uint64_t>();
-    model.rows_skipped = reader.get<uint64_t>();
-    const size_t trees = reader.get_count(sizeof(uint32_t) + min_node_bytes);
-    reader.hold(trees * sizeof(Tree));
-    model.trees.reserve(trees);
-    for (size_t i = 0; i < trees; i++) model.trees.push_back(decode_tree(reader, model.features));
-    const size_t entries = reader.get_count(sizeof(double) + 1);
-    reader.hold(entries * sizeof(LogEntry));
-    model.log.reserve(entries);
-    for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader));
+    Sections sections(reader, known_sections);
+    decode(sections, reader, model);
+    sections.require("options", [&](int) { model.options = options_table.read(reader); });
+    sections.require("trees", [&](int) {
+        model.base = reader.get_finite();
+        const size_t trees = reader.get_count(sizeof(uint32_t) + min_node_bytes);
+        reader.hold(trees * sizeof(Tree));
+        model.trees.reserve(trees);
+        for (size_t i = 0; i < trees; i++) model.trees.push_back(decode_tree(reader, model.features));
+    });
+    sections.require("log", [&](int) {
+        const size_t entries = reader.get_count(sizeof(double) + 1);
+        reader.hold(entries * sizeof(LogEntry));
+        model.log.reserve(entries);
+        for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader));
+    });
+    sections.read("sketch", [&](int) { model.sketch = decode_sketch(reader); });
     return model;
 }
 

@@ -1,7 +1,7 @@
 // A boosted ensemble of regression trees: a value that knows its features by name.
 #pragma once
 
-#include "core/base/feature.hpp"
+#include "core/base/provenance.hpp"
 #include "core/boosting/options.hpp"
 
 #include <cstdint>
@@ -40,18 +40,12 @@ struct SketchReport {
     std::optional<double> error; // with verify: the largest relative error of the sum over a tree's root
 };
 
-struct Model {
-    std::string target;
+struct Model : Provenance {
     double base = 0; // prediction = base + Σ over trees of the reached leaf's value, summed in this order
-    std::vector<Feature> features;
     std::vector<Tree> trees;
     std::vector<LogEntry> log; // one per tree that was grown, those dropped by early stopping included
     Options options;
-    std::optional<SketchReport> sketch;    // nothing where all sums were exact
-    std::string strategy, strategy_reason; // how the join was handled, for people
-    uint64_t rows = 0;                     // rows of the join trained on
-    uint64_t holdout_rows = 0;
-    uint64_t rows_skipped = 0; // rows of the join whose target is NULL
+    std::optional<SketchReport> sketch; // nothing where all sums were exact
 };
 
 // Writes and reads the payload of a model value. decode checks every index and number once, so that prediction needs

@@ -8,7 +8,6 @@ namespace btml::exemplar {
 namespace {
 
 constexpr size_t batch_rows = 256;
-constexpr size_t rows_per_poll = 64;
 constexpr int lloyd_steps = 5;
 constexpr size_t spacing_rows = 100; // of a cell, enough to know how far apart they are
 
@@ -128,14 +127,13 @@ void CellMeans::correct(PointSet& sample) {
         const double* const own = sampled.means.data() + c * width_;
         // Not true of numbers that overflow, either.
         if (!(squared_distance({mean, width_}, {own, width_}) <= spacing(sample, rows[c]))) continue;
-        for (size_t n = 0; n < rows[c].size(); n++) {
-            if (n % rows_per_poll == 0) context_.poll();
+        context_.for_each(rows[c].size(), units_of_row, [&](size_t n) {
             const uint32_t i = rows[c][n];
             Point point = sample[i];
             for (size_t f = 0; f < width_; f++) moved[f] = point.x[f] + (mean[f] - own[f]);
             point.x = moved;
             sample.put(i, point);
-        }
+        });
     }
 }
 

@@ -15,7 +15,6 @@ namespace {
 constexpr float none = std::numeric_limits<float>::infinity();
 constexpr size_t lanes = Dissimilarities::lanes;
 constexpr size_t rows_at_once = 1024;
-constexpr size_t rows_per_poll = 64;         // each of them may look at all exemplars
 constexpr uint64_t race_stream = 0x72616365; // "race"
 
 } // namespace
@@ -147,8 +146,7 @@ void Clustering::apply(size_t candidate, size_t slot, ThreadTeam& team) {
     size_ = std::max(size_, slot + 1);
     const auto changed = static_cast<uint32_t>(slot);
     const float* const distances = to_slot(slot);
-    for (size_t i = 0; i < rows_; i++) {
-        if (i % rows_per_poll == 0) context_.poll();
+    context_.for_each(rows_, units_of_row, [&](size_t i) {
         if (slot_[i] == changed || second_slot_[i] == changed || slot_[i] == no_slot_)
             rank_exemplars(i);
         else if (const float d = distances[i]; d < nearest_[i]) {
@@ -156,7 +154,7 @@ void Clustering::apply(size_t candidate, size_t slot, ThreadTeam& team) {
             nearest_[i] = d, slot_[i] = changed;
         } else if (d < second_[i])
             second_[i] = d, second_slot_[i] = changed;
-    }
+    });
     finish_change();
 }
 

@@ -12,7 +12,6 @@ using pairwise::group_points, pairwise::tile_rows;
 namespace {
 
 constexpr size_t tiles_per_item = 64;
-constexpr size_t rows_per_poll = 64;
 constexpr int unit_exponent = 800; // of the largest unit: sums of dissimilarities are numbers
 
 // Built-in dissimilarities: functions of sums over transformed coordinates.
@@ -27,12 +26,11 @@ class CoordinateDissimilarities : public Dissimilarities {
           tiles_(context.memory(), "validation rows", stride() * width_, 0.0F) {
         if (metric != Metric::cosine) find_frame(rows);
         std::vector<float> transformed(width_);
-        for (size_t i = 0; i < rows.size(); i++) {
-            if (i % rows_per_poll == 0) context_.poll();
+        context_.for_each(rows.size(), units_of_row, [&](size_t i) {
             transform(rows, i, transformed);
             for (size_t f = 0; f < width_; f++)
                 tiles_[((i / tile_rows) * width_ + f) * tile_rows + i % tile_rows] = transformed[f];
-        }
+        });
         unit_ = metric == Metric::squared_euclidean ? 1 / (scale_ * scale_)
                 : metric == Metric::cosine          ? 0.5
                                                     : 1 / scale_;
@@ -62,15 +60,13 @@ class CoordinateDissimilarities : public Dissimilarities {
   private:
     // The mean, and a power of two that brings the largest coordinate near 1: both only keep digits.
     void find_frame(const PointSet& rows) {
-        for (size_t i = 0; i < rows.size(); i++) {
-            if (i % rows_per_poll == 0) context_.poll();
+        context_.for_each(rows.size(), units_of_row, [&](size_t i) {
             for (size_t f = 0; f < width_; f++) centre_[f] += (rows.x(i)[f] - centre_[f]) / static_cast<double>(i + 1);
-        }
+        });
         double largest = 0;
-        for (size_t i = 0; i < rows.size(); i++) {
-            if (i % rows_per_poll == 0) context_.poll();
+        context_.for_each(rows.size(), units_of_row, [&](size_t i) {
             for (size_t f = 0; f < width_; f++) largest = std::max(largest, std::abs(rows.x(i)[f] - centre_[f]));
-        }
+        });
         const bool finite = std::ranges::all_of(centre_, [](double x) { return std::isfinite(x); });
         const int most = metric_ == Metric::squared_euclidean ? unit_exponent / 2 : unit_exponent;
         if (!finite || !(largest < std::ldexp(1.0, most)))
@@ -126,7 +122,7 @@ class FunctionDissimilarities : public Dissimilarities {
     void compute(const PointSet& points, size_t first, size_t count, Rows rows, float* to, ThreadTeam&) const override {
         for (size_t c = 0; c < count; c++)
             for (size_t i = rows.first; i < std::min(rows.last, rows_); i++) {
-                if (i % rows_per_poll == 0) context_.poll();
+                context_.worked(units_of_row);
                 const double d = function_(points_.value(i), points.value(first + c));
                 to[c * stride() + i] = static_cast<float>(d);
             }

@@ -7,8 +7,6 @@ namespace btml::exemplar {
 
 namespace {
 
-constexpr size_t rows_per_poll = 64; // each of them may look at all exemplars
-
 // Sets a weighted mean, and its standard error as an estimate of the mean over the rows sampled from: a row that is
 // sampled with probability p adds (1 − p) times its squared deviation (Duffield, Lund, Thorup, section 2). One sampled
 // row alone says nothing of its deviation.
@@ -39,12 +37,11 @@ void count_members(const Objective& objective, const PointSet& sample, double we
                    RunContext& context) {
     const size_t k = selection.exemplars.size();
     std::vector<double> weights(k), sums(k);
-    for (size_t i = 0; i < sample.size(); i++) {
-        if (i % rows_per_poll == 0) context.poll();
+    context.for_each(sample.size(), units_of_row, [&](size_t i) {
         const Nearest nearest = objective.nearest(i);
         weights[nearest.slot] += sample.weight(i);
         sums[nearest.slot] += sample.weight(i) * nearest.dissimilarity;
-    }
+    });
     const double per_sampled = weight / sample.total_weight();
     for (size_t s = 0; s < k; s++) {
         selection.exemplars[s].members = weights[s] * per_sampled;

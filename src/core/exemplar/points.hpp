@@ -9,6 +9,9 @@
 
 namespace btml::exemplar {
 
+// Of work, as RunContext::worked() counts it: a row may have many coordinates, and meet all exemplars.
+inline constexpr uint64_t units_of_row = 4096;
+
 struct Point {
     uint64_t number = 0;              // counts the rows, from 0
     std::span<const double> x;        // has its coordinates; none where only a function knows what the row is

@@ -12,8 +12,7 @@ namespace btml::exemplar {
 namespace {
 
 constexpr uint64_t validation_stream = 1, second_stream = 2, candidate_stream = 3, phantom_stream = 4;
-constexpr double max_weight = 1e50; // sums of them, times losses, are numbers
-constexpr size_t rows_per_poll = 64;
+constexpr double max_weight = 1e50;          // sums of them, times losses, are numbers
 constexpr size_t candidates_per_thread = 16; // scored before the first of them may be swapped in
 // Gains below this part of the utility are rounding errors.
 constexpr double min_relative_gain = 1e-11;
@@ -117,11 +116,10 @@ void StreamGreedy::make_reference() {
         x = options_.phantom_point;
     } else if (options_.phantom == PhantomKind::none || options_.phantom == PhantomKind::mean) {
         double weights = 0;
-        for (size_t i = 0; i < rows.size(); i++) {
-            if (i % rows_per_poll == 0) context_.poll();
+        context_.for_each(rows.size(), units_of_row, [&](size_t i) {
             weights += rows.weight(i);
             for (size_t f = 0; f < width; f++) x[f] += (rows.x(i)[f] - x[f]) * rows.weight(i) / weights;
-        }
+        });
     }
     const bool zero = std::all_of(x.begin(), x.end(), [](double value) { return value == 0; });
     if (cosine && zero && options_.phantom != PhantomKind::none && options_.phantom != PhantomKind::random)

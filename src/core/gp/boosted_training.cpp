@@ -12,7 +12,6 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t rows_between_polls = size_t{1} << 16;
 constexpr double quantile_90 = 1.6448536269514722;
 
 // What members say of the rows that are not trained on, added up member by member.
@@ -29,13 +28,12 @@ class HeldOut {
     void add(const Member& member, RunContext& context) {
         PointEncoder encoder(member.encoding, member.order);
         std::vector<double> values(rows_.features.size());
-        for (size_t i = 0; i < rows_.rows(); i++) {
-            if (i % (rows_between_polls / 16) == 0) context.poll();
+        context.for_each(rows_.rows(), 64, [&](size_t i) {
             rows_.read_row(i, values);
             const Normal latent = member.trie.latent(encoder(values));
             residuals_[i] -= member.weight * latent.mean;
             variances_[i] += member.weight * latent.variance;
-        }
+        });
     }
     std::span<const double> residuals() const { return residuals_.span(); }
     std::span<const double> variances() const { return variances_.span(); }
@@ -58,10 +56,9 @@ struct Residuals {
     template <class Body>
     double sum(const Variances& of, RunContext& context, const Body& body) const {
         double total = 0;
-        for (size_t i = 0; i < residuals.size(); i++) {
-            if (i % rows_between_polls == 0) context.poll();
+        context.for_each(residuals.size(), 4, [&](size_t i) {
             total += body(residuals[i], of.noise / rows.weight_of(i) + of.factor * variances[i]);
-        }
+        });
         return total;
     }
     double mean(const Variances& of, RunContext& context, double (*body)(double, double)) const {

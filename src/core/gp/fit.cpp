@@ -15,8 +15,6 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t rows_between_polls = size_t{1} << 12;
-
 // Where, and how widely, targets are spread.
 struct Spread {
     double centre = 0, scale = 1;
@@ -98,14 +96,14 @@ class Trainer {
     void find_candidates(size_t count, int evaluations);
     MemberTraining member_training() const { return {data_.training, options_, value_bits_, limits_}; }
     std::vector<double> mixture_weights() const;
-    FitResult empty_model(Combine combine) const;
+    FitResult empty_model() const;
     FitResult assemble(std::span<const size_t> chosen, std::span<const double> weights, Features afterwards);
     FitResult fit_mixture(size_t members, int evaluations);
     FitResult fit_sum(int members, uint64_t evaluations);
     FitResult fit_boosted(uint64_t evaluations);
     FitResult fit_better(int sum_members, uint64_t evaluations);
     FitResult fit_solved_sum(int members, uint64_t evaluations);
-    bool is_solved(const SumModel& sum);
+    bool is_solved(const Model& model);
     SumTraining sum_training(int members, uint64_t evaluations) const;
     Encoding encoding_without_shifts() const;
     bool sum_fits(const SumTraining& training) const;
@@ -238,12 +236,11 @@ MemberRows Trainer::scored_rows(const Candidate& candidate, double weight, Leave
     return rows;
 }
 
-FitResult Trainer::empty_model(Combine combine) const {
+FitResult Trainer::empty_model() const {
     FitResult result;
     Model& model = result.model;
     model.features = features_;
     model.options = options_;
-    model.combine = combine;
     model.centre = spread_.centre;
     model.scale = spread_.scale;
     model.rows = data_.training.rows();
@@ -252,8 +249,9 @@ FitResult Trainer::empty_model(Combine combine) const {
 }
 
 FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const double> weights, Features afterwards) {
-    FitResult result = empty_model(Combine::mixture);
+    FitResult result = empty_model();
     Model& model = result.model;
+    Mixture mixture;
     LeaveOneOutScore score(data_.training.rows(), context_);
     for (size_t i = 0; i < chosen.size(); i++) {
         context_.progress("building tries", i, chosen.size());
@@ -261,11 +259,12 @@ FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const doub
         const MemberRows rows = scored_rows(candidate, weights[i], score);
         if (afterwards == Features::free && i + 1 == chosen.size()) data_.training.free_features();
         const FoundOrder& found = candidate.found;
-        model.members.push_back({candidate.encoding, found.order, rows.trie(found.kernel, context_), weights[i]});
+        mixture.members.push_back({candidate.encoding, found.order, rows.trie(found.kernel, context_), weights[i]});
         model.noise += weights[i] * candidate.found.kernel.noise;
         model.evaluations += candidate.found.evaluations;
     }
-    model.log_likelihood = log_likelihood(model);
+    mixture.log_likelihood = log_likelihood(mixture.members, model.scale);
+    model.posterior = std::move(mixture);
     model.leave_one_out = score.total(spread_.scale, data_.training.target.span(), context_);
     score_held_out(model);
     return result;
@@ -277,14 +276,13 @@ void Trainer::score_held_out(Model& model) {
     Predictor predictor(model);
     std::vector<double> values(model.features.size());
     double nll = 0, squares = 0;
-    for (size_t i = 0; i < rows.rows(); i++) {
-        if (i % rows_between_polls == 0) context_.poll();
+    context_.for_each(rows.rows(), 64, [&](size_t i) {
         rows.read_row(i, values);
         const Predictor::Score score = predictor.score(values, rows.target[i], rows.weight_of(i));
         nll -= score.log_density;
         const double error = rows.target[i] - score.mean;
         squares += error * error;
-    }
+    });
     const auto count = static_cast<double>(rows.rows());
     model.holdout_nll = nll / count;
     model.holdout_rmse = std::sqrt(squares / count);
@@ -328,7 +326,7 @@ bool Trainer::sum_fits(const SumTraining& training) const {
 
 FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     const TrainingColumns& training = data_.training;
-    FitResult result = empty_model(Combine::kernel_sum);
+    FitResult result = empty_model();
     time("training the sum", [&] {
         TrainedSum trained = train_sum(encoding_without_shifts(), training.views(),
                                        make_observations(training.target.span(), training.weight.span(), context_),
@@ -338,14 +336,14 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
                                                  score.rmse * spread_.scale, score.coverage_90};
         result.model.evaluations = trained.evaluations;
         result.model.noise = trained.model.noise();
-        result.model.sum = std::move(trained.model);
+        result.model.posterior = std::move(trained.model);
     });
     score_held_out(result.model);
     return result;
 }
 
 FitResult Trainer::fit_boosted(uint64_t evaluations) {
-    FitResult result = empty_model(Combine::boosted);
+    FitResult result = empty_model();
     Model& model = result.model;
     time("training members", [&] {
         TrainedBoosted trained = train_boosted(member_training(), data_.training, data_.held_out,
@@ -353,15 +351,13 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
                                                 options_.noise, limits_.min_noise, spread_.centre, spread_.scale},
                                                context_);
         const LeaveOneOut& score = trained.leave_one_out;
-        model.members = std::move(trained.members);
+        model.posterior = Boosted{std::move(trained.members), trained.variance_factor, std::move(data_.training)};
         model.noise = trained.noise;
-        model.variance_factor = trained.variance_factor;
         model.leave_one_out = LeaveOneOut{score.rows, score.mean_nll + std::log(spread_.scale),
                                           score.rmse * spread_.scale, score.coverage_90};
         model.evaluations = trained.evaluations;
     });
     score_held_out(model);
-    model.rows_of_members = std::move(data_.training);
     return result;
 }
 
@@ -370,7 +366,8 @@ double mean_nll(const Model& model) {
     return model.holdout_nll ? *model.holdout_nll : model.leave_one_out->mean_nll;
 }
 
-bool Trainer::is_solved(const SumModel& sum) {
+bool Trainer::is_solved(const Model& model) {
+    const auto& sum = std::get<SumModel>(model.posterior);
     const double residual = sum.residuals().worst();
     if (residual <= ConjugateGradients::max_residual) return true;
     warnings_.push_back(format("the sum of %zu kernels is not solved, with a residual of %.2g where at most %g is "
@@ -399,7 +396,7 @@ FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
     {
         FitResult sum = fit_sum(sum_members, evaluations - alone);
         sum.model.evaluations += spent;
-        if (is_solved(*sum.model.sum) && mean_nll(sum.model) < nll_alone) return sum;
+        if (is_solved(sum.model) && mean_nll(sum.model) < nll_alone) return sum;
         evaluations = sum.model.evaluations;
     }
     FitResult result;
@@ -413,7 +410,7 @@ FitResult Trainer::fit_solved_sum(int members, uint64_t evaluations) {
     const uint64_t alone = evaluations_alone(evaluations);
     {
         FitResult sum = fit_sum(members, evaluations - alone);
-        if (is_solved(*sum.model.sum)) return sum;
+        if (is_solved(sum.model)) return sum;
         evaluations = sum.model.evaluations;
     }
     FitResult result = fit_mixture(1, static_cast<int>(alone));

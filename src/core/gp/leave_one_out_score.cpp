@@ -4,8 +4,6 @@
 
 namespace btml::gp {
 
-static constexpr size_t rows_between_polls = size_t{1} << 16;
-
 LeaveOneOutScore::LeaveOneOutScore(size_t rows, RunContext& context)
     : mean_(context.memory(), "leave-one-out scores", rows, 0.0),
       log_density_(context.memory(), "leave-one-out scores", rows, -std::numeric_limits<double>::infinity()),
@@ -13,8 +11,7 @@ LeaveOneOutScore::LeaveOneOutScore(size_t rows, RunContext& context)
 
 void LeaveOneOutScore::add(double member_weight, const Normals& latent, const Observations& sorted, double noise,
                            std::span<const uint32_t> row, RunContext& context) {
-    for (size_t i = 0; i < sorted.size(); i++) {
-        if (i % rows_between_polls == 0) context.poll();
+    context.for_each(sorted.size(), 4, [&](size_t i) {
         const size_t at = row[i];
         const double mean = latent.mean[i], variance = latent.variance[i] + noise / sorted.weight_of(i);
         MixtureDensity density;
@@ -22,18 +19,17 @@ void LeaveOneOutScore::add(double member_weight, const Normals& latent, const Ob
         log_density_[at] = log_of_sum(log_density_[at], density.log());
         mean_[at] += member_weight * mean;
         below_[at] += member_weight * normal_distribution(mean, variance, sorted.target[i]);
-    }
+    });
 }
 
 LeaveOneOut LeaveOneOutScore::total(double scale, std::span<const double> target, RunContext& context) const {
     double nll = 0, squares = 0;
     size_t covered = 0;
-    for (size_t i = 0; i < target.size(); i++) {
-        if (i % rows_between_polls == 0) context.poll();
+    context.for_each(target.size(), 4, [&](size_t i) {
         nll -= log_density_[i];
         squares += (target[i] - mean_[i]) * (target[i] - mean_[i]);
         covered += below_[i] >= 0.05 && below_[i] <= 0.95;
-    }
+    });
     const auto rows = static_cast<double>(target.size());
     return {target.size(), nll / rows + std::log(scale), scale * std::sqrt(squares / rows),
             static_cast<double>(covered) / rows};

@@ -3,6 +3,7 @@
 #include "core/gp/mixture.hpp"
 #include "core/gp/residual_chain.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace btml::gp {
@@ -27,16 +28,35 @@ void encode(const Member& member, Writer& writer) {
     member.trie.encode(writer);
 }
 
-void encode_boosted(const Model& model, Writer& writer) {
-    writer.put(model.variance_factor);
-    writer.put_count(model.members.size());
-    for (const Member& member : model.members) {
-        member.encoding.encode(writer);
-        encode_order(member.order, writer);
-        encode(member.trie.kernel(), writer);
-        writer.put(member.weight);
-    }
-    encode(*model.rows_of_members, writer);
+constexpr SectionKind process_section{"process", 1}, mixture_section{"mixture", 1}, sum_section{"kernel_sum", 1},
+    boosted_section{"boosted", 1}, scores_section{"scores", 1};
+constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section, process_section,
+                                          mixture_section,    sum_section,      boosted_section, scores_section};
+
+void encode(const Mixture& mixture, Writer& writer) {
+    writer.section(mixture_section, [&] {
+        writer.put_count(mixture.members.size());
+        for (const Member& member : mixture.members) encode(member, writer);
+        writer.put(mixture.log_likelihood);
+    });
+}
+
+void encode(const SumModel& sum, Writer& writer) {
+    writer.section(sum_section, [&] { sum.encode(writer); });
+}
+
+void encode(const Boosted& boosted, Writer& writer) {
+    writer.section(boosted_section, [&] {
+        writer.put(boosted.variance_factor);
+        writer.put_count(boosted.members.size());
+        for (const Member& member : boosted.members) {
+            member.encoding.encode(writer);
+            encode_order(member.order, writer);
+            encode(member.trie.kernel(), writer);
+            writer.put(member.weight);
+        }
+        encode(boosted.rows, writer);
+    });
 }
 
 void check_encoding(const Encoding& encoding, const std::vector<Feature>& features) {
@@ -84,15 +104,18 @@ Member decode_member(Reader& reader, const Model& model, RunContext& context) {
 // The bytes of a member that has nothing in it.
 constexpr size_t min_member_bytes = 40;
 
-void decode_members(Reader& reader, Model& model, RunContext& context) {
+Mixture decode_mixture(Reader& reader, const Model& model, RunContext& context) {
     const size_t count = reader.get_count(min_member_bytes);
     if (count == 0) corrupt_model("It has no members.");
+    Mixture mixture;
     double total = 0;
     for (size_t m = 0; m < count; m++) {
-        model.members.push_back(decode_member(reader, model, context));
-        total += model.members.back().weight;
+        mixture.members.push_back(decode_member(reader, model, context));
+        total += mixture.members.back().weight;
     }
     if (!(std::abs(total - 1) < 1e-9)) corrupt_model("The weights of its members do not add up to 1.");
+    mixture.log_likelihood = reader.get_finite();
+    return mixture;
 }
 
 // Members before their tries.
@@ -103,21 +126,21 @@ struct Untrained {
     double fraction;
 };
 
-void train_members(Model& model, std::vector<Untrained> members, RunContext& context) {
-    ResidualChain chain(*model.rows_of_members, context);
-    model.members.clear();
-    for (auto& [encoding, order, kernel, fraction] : members)
-        model.members.push_back(chain.add(std::move(encoding), std::move(order), kernel, fraction, context));
+std::vector<Member> train_members(const TrainingColumns& rows, std::vector<Untrained> untrained, RunContext& context) {
+    ResidualChain chain(rows, context);
+    std::vector<Member> members;
+    for (auto& [encoding, order, kernel, fraction] : untrained)
+        members.push_back(chain.add(std::move(encoding), std::move(order), kernel, fraction, context));
     for (const double residual : chain.residuals())
         if (!std::isfinite(residual)) corrupt_model("What its members leave of a target is not finite.");
+    return members;
 }
 
-void decode_boosted(Reader& reader, Model& model, RunContext& context) {
+Boosted decode_boosted(Reader& reader, const Model& model, RunContext& context) {
     static constexpr size_t max_members = 1000;
     static constexpr double max_factor = 1e20;
-    model.variance_factor = reader.get_finite();
-    if (!(model.variance_factor >= 0 && model.variance_factor <= max_factor))
-        corrupt_model("The factor of its variances is out of range.");
+    const double factor = reader.get_finite();
+    if (!(factor >= 0 && factor <= max_factor)) corrupt_model("The factor of its variances is out of range.");
     const size_t count = reader.get_count(min_member_bytes);
     if (count == 0 || count > max_members) corrupt_model(format("It has %zu members.", count));
     std::vector<Untrained> members;
@@ -130,23 +153,34 @@ void decode_boosted(Reader& reader, Model& model, RunContext& context) {
         if (fraction > 1) corrupt_model("The fraction of a member is greater than 1.");
         members.push_back({std::move(encoding), std::move(order), std::move(kernel), fraction});
     }
-    model.rows_of_members = decode_training_columns(reader, members.front().encoding, context);
-    if (model.rows_of_members->rows() == 0) corrupt_model("It has no rows.");
-    train_members(model, std::move(members), context);
+    TrainingColumns rows = decode_training_columns(reader, members.front().encoding, context);
+    if (rows.rows() == 0) corrupt_model("It has no rows.");
+    std::vector<Member> trained = train_members(rows, std::move(members), context);
+    return {std::move(trained), factor, std::move(rows)};
 }
 
-void decode_sum(Reader& reader, Model& model, RunContext& context) {
-    model.sum = SumModel::decode(reader, context);
-    check_encoding(model.sum->encoding(), model.features);
-    if (model.sum->encoding().outside() != model.options.outside)
-        corrupt_model("A sum treats points outside differently.");
+SumModel decode_sum(Reader& reader, const Model& model, RunContext& context) {
+    SumModel sum = SumModel::decode(reader, context);
+    check_encoding(sum.encoding(), model.features);
+    if (sum.encoding().outside() != model.options.outside) corrupt_model("A sum treats points outside differently.");
+    return sum;
+}
+
+void decode_posterior(Sections& sections, Reader& reader, Model& model, RunContext& context) {
+    const bool found[] = {
+        sections.read("mixture", [&](int) { model.posterior = decode_mixture(reader, model, context); }),
+        sections.read("kernel_sum", [&](int) { model.posterior = decode_sum(reader, model, context); }),
+        sections.read("boosted", [&](int) { model.posterior = decode_boosted(reader, model, context); })};
+    if (std::count(std::begin(found), std::end(found), true) != 1)
+        corrupt_model("It is not either a mixture, a sum of kernels or boosted.");
 }
 
 void check_rows(const Model& model) {
-    if (model.sum && model.sum->rows() != model.rows)
-        corrupt_model(format("A sum has %zu rows, the model %llu.", model.sum->rows(),
+    const auto* const sum = std::get_if<SumModel>(&model.posterior);
+    if (sum && sum->rows() != model.rows)
+        corrupt_model(format("A sum has %zu rows, the model %llu.", sum->rows(),
                              static_cast<unsigned long long>(model.rows)));
-    for (const Member& member : model.members)
+    for (const Member& member : model.members())
         if (member.trie.rows() != static_cast<double>(model.rows))
             corrupt_model(format("A member has %.0f rows, the model %llu.", member.trie.rows(),
                                  static_cast<unsigned long long>(model.rows)));
@@ -172,79 +206,87 @@ std::optional<LeaveOneOut> decode_leave_one_out(Reader& reader) {
 } // namespace
 
 void encode(const Model& model, Writer& writer) {
-    writer.put(std::string_view(model.target));
-    encode(model.features, writer);
-    options_table.write(model.options, writer);
-    writer.put(static_cast<uint8_t>(model.combine));
-    writer.put(model.centre);
-    writer.put(model.scale);
-    writer.put(model.noise);
-    if (model.combine == Combine::boosted) {
-        encode_boosted(model, writer);
-    } else if (model.sum) {
-        model.sum->encode(writer);
-    } else {
-        writer.put_count(model.members.size());
-        for (const Member& member : model.members) encode(member, writer);
-    }
-    put(model.log_likelihood, writer);
-    writer.put(model.evaluations);
-    encode(model.leave_one_out, writer);
-    put(model.holdout_nll, writer);
-    put(model.holdout_rmse, writer);
-    writer.put(std::string_view(model.strategy));
-    writer.put(std::string_view(model.strategy_reason));
-    writer.put(model.rows);
-    writer.put(model.holdout_rows);
-    writer.put(model.rows_skipped);
+    encode(static_cast<const Provenance&>(model), writer);
+    writer.section(options_section, [&] { options_table.write(model.options, writer); });
+    writer.section(process_section, [&] {
+        writer.put(model.centre);
+        writer.put(model.scale);
+        writer.put(model.noise);
+    });
+    std::visit([&](const auto& posterior) { encode(posterior, writer); }, model.posterior);
+    writer.section(scores_section, [&] {
+        writer.put(model.evaluations);
+        encode(model.leave_one_out, writer);
+        put(model.holdout_nll, writer);
+        put(model.holdout_rmse, writer);
+    });
 }
 
 Model decode(Reader& reader, RunContext& context) {
     Model model;
-    model.target = reader.get_string();
-    model.features = decode_features(reader);
+    Sections sections(reader, known_sections);
+    decode(sections, reader, model);
     if (model.features.empty()) corrupt_model("It has no features.");
-    model.options = options_table.read(reader);
-    model.combine = static_cast<Combine>(reader.get<uint8_t>());
-    if (model.combine == Combine::automatic || model.combine > Combine::boosted)
-        corrupt_model("The way that its members are combined is unknown.");
-    model.centre = reader.get_finite();
-    model.scale = get_positive(reader, "scale");
-    model.noise = get_positive(reader, "noise");
-    if (model.combine == Combine::mixture)
-        decode_members(reader, model, context);
-    else if (model.combine == Combine::boosted)
-        decode_boosted(reader, model, context);
-    else
-        decode_sum(reader, model, context);
-    model.log_likelihood = get_optional(reader);
-    model.evaluations = reader.get<uint64_t>();
-    model.leave_one_out = decode_leave_one_out(reader);
-    model.holdout_nll = get_optional(reader);
-    model.holdout_rmse = get_optional(reader);
-    model.strategy = reader.get_string();
-    model.strategy_reason = reader.get_string();
-    model.rows = reader.get<uint64_t>();
-    model.holdout_rows = reader.get<uint64_t>();
-    model.rows_skipped = reader.get<uint64_t>();
+    sections.require("options", [&](int) { model.options = options_table.read(reader); });
+    sections.require("process", [&](int) {
+        model.centre = reader.get_finite();
+        model.scale = get_positive(reader, "scale");
+        model.noise = get_positive(reader, "noise");
+    });
+    decode_posterior(sections, reader, model, context);
+    sections.require("scores", [&](int) {
+        model.evaluations = reader.get<uint64_t>();
+        model.leave_one_out = decode_leave_one_out(reader);
+        model.holdout_nll = get_optional(reader);
+        model.holdout_rmse = get_optional(reader);
+    });
     check_rows(model);
     return model;
 }
 
-// By feature, on the scale.
-static std::vector<double> prior_variances(const Model& model) {
-    std::vector<double> variances(model.features.size(), 0.0);
-    const auto add = [&](const BitOrder& order, const std::vector<double>& weights, double share) {
-        for (size_t level = 0; level < order.size(); level++) variances[order[level]] += share * weights[level];
-    };
-    for (const Member& member : model.members) {
-        const double share = model.combine == Combine::boosted ? member.weight * member.weight : member.weight;
-        add(member.order, member.trie.kernel().weights, share);
-    }
-    if (model.sum)
-        for (const SumModel::Member& member : model.sum->members()) add(member.order, member.weights, 1);
-    return variances;
+Combine Model::combine() const {
+    static constexpr Combine kinds[] = {Combine::mixture, Combine::kernel_sum, Combine::boosted};
+    return kinds[posterior.index()];
 }
+
+std::span<const Member> Model::members() const {
+    if (const auto* const mixture = std::get_if<Mixture>(&posterior)) return mixture->members;
+    if (const auto* const boosted = std::get_if<Boosted>(&posterior)) return boosted->members;
+    return {};
+}
+
+std::optional<double> Model::log_likelihood() const {
+    const auto* const mixture = std::get_if<Mixture>(&posterior);
+    return mixture ? std::optional(mixture->log_likelihood) : std::nullopt;
+}
+
+namespace {
+
+struct PriorVariances {
+    std::vector<double> of_feature; // on the scale
+
+    void add(const BitOrder& order, const std::vector<double>& weights, double share) {
+        for (size_t level = 0; level < order.size(); level++) of_feature[order[level]] += share * weights[level];
+    }
+    void operator()(const Mixture& mixture) {
+        for (const Member& member : mixture.members) add(member.order, member.trie.kernel().weights, member.weight);
+    }
+    void operator()(const Boosted& boosted) {
+        for (const Member& member : boosted.members)
+            add(member.order, member.trie.kernel().weights, member.weight * member.weight);
+    }
+    void operator()(const SumModel& sum) {
+        for (const SumModel::Member& member : sum.members()) add(member.order, member.weights, 1);
+    }
+};
+
+std::vector<double> prior_variances(const Model& model) {
+    PriorVariances variances{std::vector<double>(model.features.size(), 0.0)};
+    std::visit(variances, model.posterior);
+    return std::move(variances.of_feature);
+}
+
+} // namespace
 
 std::vector<double> relevance(const Model& model) {
     std::vector<double> variances = prior_variances(model);
@@ -252,18 +294,18 @@ std::vector<double> relevance(const Model& model) {
     return variances;
 }
 
-void retrain(Model& model, RunContext& context) {
+void retrain(Boosted& boosted, RunContext& context) {
     std::vector<Untrained> members;
-    for (Member& member : model.members)
+    for (Member& member : boosted.members)
         members.push_back({std::move(member.encoding), std::move(member.order), member.trie.kernel(), member.weight});
-    train_members(model, std::move(members), context);
+    boosted.members = train_members(boosted.rows, std::move(members), context);
 }
 
-double log_likelihood(const Model& model) {
+double log_likelihood(std::span<const Member> members, double scale) {
     double likelihood = -std::numeric_limits<double>::infinity();
-    for (const Member& member : model.members)
+    for (const Member& member : members)
         likelihood = log_of_sum(likelihood, std::log(member.weight) - member.trie.negative_log_likelihood() -
-                                                member.trie.rows() * std::log(model.scale));
+                                                member.trie.rows() * std::log(scale));
     return likelihood;
 }
 

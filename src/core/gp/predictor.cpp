@@ -4,31 +4,40 @@
 
 namespace btml::gp {
 
-Predictor::Predictor(Model& model) : model_(model), members_(model.members.size()) {
-    for (const Member& member : model.members) encoders_.emplace_back(member.encoding, member.order);
+Predictor::Predictor(Model& model) : model_(model), latent_(model.members().size()) {
+    for (const Member& member : model.members()) encoders_.emplace_back(member.encoding, member.order);
 }
 
-void Predictor::predict_members(std::span<const double> features) {
-    for (size_t m = 0; m < members_.size(); m++) members_[m] = model_.members[m].trie.latent(encoders_[m](features));
+void Predictor::predict_members(std::span<const Member> members, std::span<const double> features) {
+    for (size_t m = 0; m < members.size(); m++) latent_[m] = members[m].trie.latent(encoders_[m](features));
 }
 
-// Of the members' predictions.
-Normal Predictor::mixed() const {
-    const bool boosted = model_.combine == Combine::boosted;
+Normal Predictor::latent_of(const Mixture& mixture, std::span<const double> features) {
+    const std::vector<Member>& members = mixture.members;
+    predict_members(members, features);
     Normal at;
-    for (size_t m = 0; m < members_.size(); m++) at.mean += model_.members[m].weight * members_[m].mean;
-    for (size_t m = 0; m < members_.size(); m++) {
-        const double apart = boosted ? 0 : members_[m].mean - at.mean;
-        at.variance += model_.members[m].weight * (members_[m].variance + apart * apart);
+    for (size_t m = 0; m < members.size(); m++) at.mean += members[m].weight * latent_[m].mean;
+    for (size_t m = 0; m < members.size(); m++) {
+        const double apart = latent_[m].mean - at.mean;
+        at.variance += members[m].weight * (latent_[m].variance + apart * apart);
     }
-    if (boosted) at.variance *= model_.variance_factor;
+    return at;
+}
+
+Normal Predictor::latent_of(const Boosted& boosted, std::span<const double> features) {
+    const std::vector<Member>& members = boosted.members;
+    predict_members(members, features);
+    Normal at;
+    for (size_t m = 0; m < members.size(); m++) {
+        at.mean += members[m].weight * latent_[m].mean;
+        at.variance += members[m].weight * latent_[m].variance;
+    }
+    at.variance *= boosted.variance_factor;
     return at;
 }
 
 Normal Predictor::latent_on_scale(std::span<const double> features) {
-    if (model_.sum) return model_.sum->latent(features);
-    predict_members(features);
-    return mixed();
+    return std::visit([&](auto& posterior) { return latent_of(posterior, features); }, model_.posterior);
 }
 
 Normal Predictor::latent(std::span<const double> features) {
@@ -46,11 +55,10 @@ Predictor::Score Predictor::score(std::span<const double> features, double targe
     const Normal latent = latent_on_scale(features);
     const double at = (target - model_.centre) / model_.scale;
     MixtureDensity density;
-    if (model_.combine == Combine::mixture) {
-        for (size_t m = 0; m < members_.size(); m++) {
-            const Member& member = model_.members[m];
-            density.add(member.weight, members_[m].mean, members_[m].variance + member.trie.kernel().noise / weight,
-                        at);
+    if (const auto* const mixture = std::get_if<Mixture>(&model_.posterior)) {
+        for (size_t m = 0; m < latent_.size(); m++) {
+            const Member& member = mixture->members[m];
+            density.add(member.weight, latent_[m].mean, latent_[m].variance + member.trie.kernel().noise / weight, at);
         }
     } else {
         density.add(1, latent.mean, latent.variance + model_.noise / weight, at);

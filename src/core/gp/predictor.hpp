@@ -26,13 +26,15 @@ class Predictor {
     Score score(std::span<const double> features, double target, double weight = 1);
 
   private:
-    void predict_members(std::span<const double> features);
+    void predict_members(std::span<const Member> members, std::span<const double> features);
+    Normal latent_of(const Mixture& mixture, std::span<const double> features);
+    Normal latent_of(SumModel& sum, std::span<const double> features) { return sum.latent(features); }
+    Normal latent_of(const Boosted& boosted, std::span<const double> features);
     Normal latent_on_scale(std::span<const double> features);
-    Normal mixed() const;
 
     Model& model_;
     std::vector<PointEncoder> encoders_; // of the members
-    std::vector<Normal> members_;        // latent, on the scale
+    std::vector<Normal> latent_;         // of the members, on the scale
 };
 
 } // namespace btml::gp

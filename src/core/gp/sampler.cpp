@@ -9,23 +9,20 @@ namespace btml::gp {
 
 static JointPosterior joint_posterior(const Member& member, std::span<const double> values, size_t width,
                                       RunContext& context) {
-    static constexpr size_t points_between_polls = size_t{1} << 14;
     const size_t points = values.size() / width, words = member.trie.words();
     PointEncoder encoder(member.encoding, member.order);
     Buffer<uint64_t> data(context.memory(), "strings of points", points * words);
     Buffer<String> strings(context.memory(), "strings of points", points);
-    for (size_t i = 0; i < points; i++) {
-        if (i % points_between_polls == 0) context.poll();
+    context.for_each(points, 16, [&](size_t i) {
         const String string = encoder(values.subspan(i * width, width));
         std::copy_n(string.words, words, data.data() + i * words);
         strings[i] = {data.data() + i * words, string.known};
-    }
+    });
     return JointPosterior(member.trie, strings.span(), context);
 }
 
 // A sum's trees have no place for a point that shares only some levels with itself.
-static void require_known(const Model& model, std::span<const double> values) {
-    const Encoding& encoding = model.sum->encoding();
+static void require_known(const Model& model, const Encoding& encoding, std::span<const double> values) {
     for (size_t i = 0; i < values.size(); i++) {
         const size_t f = i % model.features.size();
         const ValueBits bits = encoding.value_bits(f, values[i]);
@@ -41,16 +38,16 @@ static void require_known(const Model& model, std::span<const double> values) {
 
 Sampler::Sampler(Model& model, std::span<const double> values, RunContext& context)
     : points_(values.size() / model.features.size()), centre_(model.centre), scale_(model.scale) {
-    if (model.combine == Combine::boosted)
+    if (model.combine() == Combine::boosted)
         throw Error(ErrorCode::not_supported, "a boosted Gaussian process has no joint draws",
                     "Its members give a mean and a variance at each point, but no covariance of points.",
                     "Train the model with combine => 'mixture' or 'kernel_sum'.");
-    if (model.sum) {
-        require_known(model, values);
-        sum_ = std::make_unique<SumSampler>(*model.sum, values, context);
+    if (auto* const sum = std::get_if<SumModel>(&model.posterior)) {
+        require_known(model, sum->encoding(), values);
+        sum_ = std::make_unique<SumSampler>(*sum, values, context);
     }
-    context.memory().require(model.members.size() * JointPosterior::bytes(points_), "draws of a Gaussian process");
-    for (const Member& member : model.members) {
+    context.memory().require(model.members().size() * JointPosterior::bytes(points_), "draws of a Gaussian process");
+    for (const Member& member : model.members()) {
         weights_.push_back(member.weight);
         posteriors_.push_back(joint_posterior(member, values, model.features.size(), context));
     }

@@ -11,7 +11,8 @@ namespace btml::gp {
 namespace {
 
 const Encoding& encoding_of(const Model& model) {
-    return model.sum ? model.sum->encoding() : model.members.front().encoding;
+    const auto* const sum = std::get_if<SumModel>(&model.posterior);
+    return sum ? sum->encoding() : model.members().front().encoding;
 }
 
 void require_known(const Model& model, std::span<const double> features) {
@@ -25,15 +26,28 @@ void require_known(const Model& model, std::span<const double> features) {
     }
 }
 
-void change_tries(Model& model, std::span<const double> features, double target, bool more) {
-    for (Member& member : model.members) {
+// One observation more or less, with its target on the scale.
+struct Change {
+    std::span<const double> features;
+    double target;
+    bool more;
+    double scale;
+    RunContext& context;
+
+    void operator()(Mixture& mixture) const;
+    void operator()(SumModel& sum) const;
+    void operator()(Boosted& boosted) const;
+};
+
+void Change::operator()(Mixture& mixture) const {
+    for (Member& member : mixture.members) {
         PointEncoder encoder(member.encoding, member.order);
         const String point = encoder(features);
         more ? member.trie.insert(point, target, 1) : member.trie.remove(point, target, 1);
     }
-    model.log_likelihood = log_likelihood(model);
+    mixture.log_likelihood = log_likelihood(mixture.members, scale);
     // Only a model that no fit has made has observations so far out.
-    if (!std::isfinite(*model.log_likelihood))
+    if (!std::isfinite(mixture.log_likelihood))
         throw Error(ErrorCode::out_of_range, "the likelihood of the model's observations is out of range");
 }
 
@@ -42,12 +56,11 @@ void change_tries(Model& model, std::span<const double> features, double target,
 }
 
 size_t find_row(const TrainingColumns& rows, std::span<const double> features, double target, RunContext& context) {
-    static constexpr size_t rows_between_polls = size_t{1} << 14;
     static constexpr double same = 1e-9; // two values of one observation, as written down at two times
     std::vector<double> values(features.size());
     bool seen = false;
     for (size_t row = 0; row < rows.rows(); row++) {
-        if (row % rows_between_polls == 0) context.poll();
+        context.worked(16);
         rows.read_row(row, values);
         const bool equal = std::equal(values.begin(), values.end(), features.begin(), [](double a, double b) {
             return a == b || (std::isnan(a) && std::isnan(b) && is_null(a) == is_null(b));
@@ -70,6 +83,17 @@ void change_rows(TrainingColumns& rows, std::span<const double> features, double
     take_row(rows, row);
 }
 
+void Change::operator()(Boosted& boosted) const {
+    change_rows(boosted.rows, features, target, more, context);
+    retrain(boosted, context);
+}
+
+void Change::operator()(SumModel& sum) const {
+    SumModel::Parts parts = std::move(sum).take();
+    change_rows(parts.rows, features, target, more, context);
+    sum = solve_again(std::move(parts), context);
+}
+
 // On the scale. A number beyond is a mistake; squares of it would overflow, single precision's in a sum first.
 double scaled(const Model& model, double target) {
     static constexpr double most = 1e15;
@@ -87,16 +111,7 @@ bool change(Model& model, std::span<const double> features, double target, bool 
     require_known(model, features);
     if (model.options.outside == Outside::prior && !features_outside(model, features).empty()) return false;
     const double value = scaled(model, target);
-    if (model.combine == Combine::mixture) {
-        change_tries(model, features, value, more);
-    } else if (model.combine == Combine::boosted) {
-        change_rows(*model.rows_of_members, features, value, more, context);
-        retrain(model, context);
-    } else {
-        SumModel::Parts parts = std::move(*model.sum).take();
-        change_rows(parts.rows, features, value, more, context);
-        model.sum.emplace(solve_again(std::move(parts), context));
-    }
+    std::visit(Change{features, value, more, model.scale, context}, model.posterior);
     more ? model.rows++ : model.rows--;
     if (model.leave_one_out) model.leave_one_out->coverage_90.reset();
     return true;

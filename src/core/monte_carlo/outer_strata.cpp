@@ -259,7 +259,7 @@ OuterStrata outer_strata(const VarianceTree& tree, ScoreKind kind, int count, ui
         strata.borders.push_back(node.end);
         RandomStream random(seed, ~stream++);
         for (size_t i = node.end; i-- > node.begin + 1;) {
-            if (i % rows_per_poll == 0) context.poll();
+            context.worked(4);
             std::swap(strata.rows[i], strata.rows[node.begin + random.below(i + 1 - node.begin)]);
         }
     }

@@ -9,8 +9,6 @@ namespace btml::monte_carlo {
 
 namespace {
 
-constexpr size_t rows_per_poll = size_t{1} << 16;
-
 struct HashedRow {
     uint64_t hash;
     uint32_t row;
@@ -24,13 +22,11 @@ uint64_t hash_of(const double* row, size_t width) {
 
 Buffer<HashedRow> sorted_by_hash(const ScoreRows& rows, RunContext& context) {
     Buffer<HashedRow> order(context.memory(), "the order of a score's points", rows.size());
-    for (size_t i = 0; i < rows.size(); i++) {
-        if (i % rows_per_poll == 0) context.poll();
+    context.for_each(rows.size(), 4, [&](size_t i) {
         order[i] = {hash_of(rows.row(i), rows.width()), static_cast<uint32_t>(i)};
-    }
-    uint64_t comparisons = 0;
+    });
     std::sort(order.begin(), order.end(), [&](const HashedRow& a, const HashedRow& b) {
-        if (++comparisons % (rows_per_poll * 16) == 0) context.poll();
+        context.worked(1);
         return a.hash < b.hash;
     });
     return order;
@@ -43,10 +39,8 @@ double canonicalise(ScoreRows& rows, RunContext& context) {
     {
         const Buffer<HashedRow> order = sorted_by_hash(rows, context);
         Buffer<double> sorted(context.memory(), "the points of a score", rows.values.size());
-        for (size_t i = 0; i < count; i++) {
-            if (i % rows_per_poll == 0) context.poll();
-            std::copy_n(rows.row(order[i].row), width, sorted.data() + i * width);
-        }
+        context.for_each(count, 4,
+                         [&](size_t i) { std::copy_n(rows.row(order[i].row), width, sorted.data() + i * width); });
         rows.values = std::move(sorted);
     }
     if (!rows.target || count == 0) return 0;
@@ -59,14 +53,13 @@ double canonicalise(ScoreRows& rows, RunContext& context) {
 std::vector<double> standard_deviations(const ScoreRows& rows, RunContext& context) {
     const size_t width = rows.width(), count = rows.size();
     std::vector<double> mean(width, 0.0), squares(width, 0.0);
-    for (size_t i = 0; i < count; i++) {
-        if (i % rows_per_poll == 0) context.poll();
+    context.for_each(count, 4, [&](size_t i) {
         for (size_t k = 0; k < width; k++) {
             const double difference = rows.row(i)[k] - mean[k];
             mean[k] += difference / static_cast<double>(i + 1);
             squares[k] += difference * (rows.row(i)[k] - mean[k]);
         }
-    }
+    });
     for (double& square : squares) square = std::sqrt(square / static_cast<double>(std::max<size_t>(count, 1)));
     return squares;
 }

@@ -124,13 +124,12 @@ NormalCells::NormalCells(std::span<const double> targets, double h, RunContext& 
       first_(context.memory(), "normal densities", targets.size()),
       values_(context.memory(), "normal densities", targets.size() * cells) {
     Places places;
-    for (size_t j = 0; j < targets.size(); j++) {
-        if (j % 4096 == 0) context.poll();
+    context.for_each(targets.size(), 64, [&](size_t j) {
         const double place = targets[j] * (steps_per_bandwidth / h), whole = std::floor(place);
         first_[j] = static_cast<uint32_t>(places.first(whole));
         std::fill_n(values_.data() + j * cells, cells, 0.0);
         add_normal(values_.data() + j * cells, place - whole, 1);
-    }
+    });
     size_ = places.end();
 }
 

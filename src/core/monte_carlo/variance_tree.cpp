@@ -7,7 +7,6 @@ namespace btml::monte_carlo {
 
 namespace {
 
-constexpr size_t rows_per_poll = size_t{1} << 16;
 constexpr size_t pieces = 64;         // subtrees that the team shares, about
 constexpr size_t min_piece = 1 << 14; // rows
 constexpr size_t min_share = 32;      // of a node's rows, one in as many at least goes to the smaller child
@@ -74,7 +73,7 @@ class VarianceTree::Builder {
         min_.assign(origin, origin + width_);
         max_ = min_;
         for (size_t i = begin; i < end; i++) {
-            if (context_ && i % rows_per_poll == 0) context_->poll();
+            if (context_) context_->worked(4);
             const double* const row = rows_.row(i);
             for (size_t k = 0; k < width_; k++) {
                 const double x = row[k], shifted = x - origin[k];

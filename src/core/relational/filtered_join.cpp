@@ -46,14 +46,8 @@ AliveGroups FilteredJoin::find_alive(const Selection& selection) const {
         Buffer<uint8_t> keys(context.memory(), what, edge.keys, uint8_t{0});
         const Buffer<uint8_t>& source = alive[static_cast<size_t>(from)];
         Buffer<uint8_t>& target = alive[static_cast<size_t>(edge.neighbour)];
-        for (uint64_t g = 0; g < source.size(); g++) {
-            if (g % RowBlocks::rows_per_poll == 0) context.poll();
-            keys[edge.key[g]] |= source[g];
-        }
-        for (uint64_t g = 0; g < target.size(); g++) {
-            if (g % RowBlocks::rows_per_poll == 0) context.poll();
-            target[g] &= keys[back.key[g]];
-        }
+        context.for_each(source.size(), 1, [&](uint64_t g) { keys[edge.key[g]] |= source[g]; });
+        context.for_each(target.size(), 1, [&](uint64_t g) { target[g] &= keys[back.key[g]]; });
     };
     for (size_t i = join.order().size(); i-- > 1;) semi_join(join.order()[i], 0);
     for (const int t : join.order())
@@ -109,7 +103,7 @@ std::vector<FilterQuery> FilteredJoin::relevant(const Selection& selection, cons
     std::map<std::pair<int, std::vector<int>>, size_t> places;
     std::vector<FilterQuery> result;
     for (size_t q = 0; q < queries.size(); q++) {
-        if (q % queries_per_poll == 0) context.poll();
+        context.worked(units_of_query);
         FilterQuery reduced = queries[q];
         bool contradicts = false;
         for (size_t t = 0; t < passing.size() && !contradicts; t++) {

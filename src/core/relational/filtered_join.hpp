@@ -17,7 +17,7 @@ struct FilterQuery {
     std::vector<int> filters; // by table; −1: all rows pass
 };
 
-inline constexpr size_t queries_per_poll = 4096; // at about a microsecond each
+inline constexpr uint64_t units_of_query = 64; // of work (RunContext::worked)
 
 // The rows of a join that are looked at, by table.
 struct Selection {

@@ -64,7 +64,7 @@ void FilteredSums::for_each_block(const Selection& selection, const AliveGroups&
         for (; next < queries.size() &&
                (count < lanes || SubQueryMessages<double>::bytes(filtered_.join, block) + more <= block_memory);
              count++) {
-            if (next % queries_per_poll == 0) filtered_.context.poll();
+            filtered_.context.worked(units_of_query);
             block.add(queries[next++]);
         }
         if (count == 0) return;

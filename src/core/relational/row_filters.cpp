@@ -6,10 +6,7 @@ namespace btml::relational {
 
 template <class Body>
 static void for_each_row(const Buffer<RowId>& rows, RunContext& context, const Body& body) {
-    for (uint64_t i = 0; i < rows.size(); i++) {
-        if (i % RowBlocks::rows_per_poll == 0) context.poll();
-        body(rows[i]);
-    }
+    context.for_each(rows.size(), 1, [&](uint64_t i) { body(rows[i]); });
 }
 
 static uint64_t digest(const Buffer<RowId>& rows, RunContext& context) {
@@ -42,12 +39,10 @@ int RowFilters::add_both(const RowFilters& other, int a, int b, RunContext& cont
     const uint64_t* const bits_a = other.word(static_cast<size_t>(a) / 64);
     const uint64_t* const bits_b = other.word(static_cast<size_t>(b) / 64);
     uint64_t* const bits = words_.back().data();
-    for (uint64_t row = 0; row < rows_; row += RowBlocks::rows_per_poll) {
-        context.poll();
-        kernels::intersect(bits_a + row, static_cast<unsigned>(a) % 64, bits_b + row, static_cast<unsigned>(b) % 64,
-                           std::min(RowBlocks::rows_per_poll, rows_ - row), static_cast<unsigned>(filter) % 64,
-                           bits + row);
-    }
+    context.in_blocks(rows_, 1, [&](uint64_t begin, uint64_t end) {
+        kernels::intersect(bits_a + begin, static_cast<unsigned>(a) % 64, bits_b + begin, static_cast<unsigned>(b) % 64,
+                           end - begin, static_cast<unsigned>(filter) % 64, bits + begin);
+    });
     return filter;
 }
 

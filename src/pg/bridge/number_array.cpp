@@ -84,4 +84,24 @@ int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& number
     return dimensions;
 }
 
+ArrayType* new_number_array(size_t count) {
+    return pg_call([=] {
+        if (count == 0) return construct_empty_array(FLOAT8OID);
+        const Size bytes = ARR_OVERHEAD_NONULLS(1) + sizeof(float8) * count;
+        auto* const array = static_cast<ArrayType*>(palloc0(bytes));
+        SET_VARSIZE(array, bytes);
+        array->ndim = 1;
+        array->elemtype = FLOAT8OID;
+        ARR_DIMS(array)[0] = static_cast<int>(count);
+        ARR_LBOUND(array)[0] = 1;
+        return array;
+    });
+}
+
+Datum number_array(std::span<const double> numbers) {
+    ArrayType* const array = new_number_array(numbers.size());
+    if (!numbers.empty()) memcpy(ARR_DATA_PTR(array), numbers.data(), numbers.size_bytes());
+    return PointerGetDatum(array);
+}
+
 } // namespace btml::pg

@@ -44,4 +44,11 @@ class ResultRows {
     size_t filled_ = 0;
 };
 
+// A value of type btml.estimate.
+struct Estimate {
+    double value, std_error, lower, upper;
+    int64 evaluations;
+};
+Datum estimate_datum(FunctionCallInfo fcinfo, const Estimate& estimate);
+
 } // namespace btml::pg

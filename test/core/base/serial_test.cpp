@@ -71,6 +71,79 @@ TEST(Serial, RoundTrip) {
     reader.finish();
 }
 
+constexpr SectionKind first_kind{"first", 1}, second_kind{"second", 3};
+constexpr SectionKind both_kinds[] = {first_kind, second_kind};
+
+// A section with one number in it.
+void put_section(const SectionKind& kind, int32_t value, Writer& writer) {
+    writer.section(kind, [&] { writer.put(value); });
+}
+
+TEST(Sections, AreFoundByName) {
+    QuietContext quiet;
+    Writer writer(quiet);
+    put_section({"second", 2}, 22, writer);
+    put_section(first_kind, 11, writer);
+    Reader reader(writer.bytes());
+    Sections sections(reader, both_kinds);
+    int32_t first = 0, second = 0;
+    uint16_t version = 0;
+    sections.require("first", [&](uint16_t) { first = reader.get<int32_t>(); });
+    EXPECT_TRUE(sections.read("second", [&](uint16_t of_section) {
+        version = of_section;
+        second = reader.get<int32_t>();
+    }));
+    reader.finish();
+    EXPECT_EQ(first, 11);
+    EXPECT_EQ(second, 22);
+    EXPECT_EQ(version, 2);
+}
+
+TEST(Sections, AnOlderModelLacksOne) {
+    QuietContext quiet;
+    Writer writer(quiet);
+    put_section(first_kind, 11, writer);
+    Reader reader(writer.bytes());
+    Sections sections(reader, both_kinds);
+    EXPECT_FALSE(sections.read("second", [](uint16_t) { ADD_FAILURE(); }));
+    EXPECT_EQ(corruption([&] { sections.require("second", [](uint16_t) {}); }), "It has no section \"second\".");
+}
+
+TEST(Sections, ThoseOfNewerVersionsAreNamed) {
+    QuietContext quiet;
+    const auto refusal = [&](std::initializer_list<SectionKind> kinds) {
+        Writer writer(quiet);
+        for (const SectionKind& kind : kinds) put_section(kind, 1, writer);
+        Reader reader(writer.bytes());
+        return corruption([&] { Sections(reader, both_kinds); });
+    };
+    EXPECT_EQ(refusal({first_kind, {"third", 1}}),
+              "It has the section \"third\", which this version of btml does not know.");
+    EXPECT_EQ(refusal({{"second", 4}}), "Its section \"second\" has version 4, this version of btml reads 1 to 3.");
+    EXPECT_EQ(refusal({{"second", 0}}), "Its section \"second\" has version 0, this version of btml reads 1 to 3.");
+    EXPECT_EQ(refusal({first_kind, second_kind, first_kind}), "It has the section \"first\" twice.");
+}
+
+TEST(Sections, AreReadToTheirEndAndNotBeyond) {
+    QuietContext quiet;
+    Writer writer(quiet);
+    put_section(first_kind, 11, writer);
+    put_section(second_kind, 22, writer);
+    Reader reader(writer.bytes());
+    Sections sections(reader, both_kinds);
+    EXPECT_EQ(corruption([&] { sections.require("first", [&](uint16_t) { reader.get<uint8_t>(); }); }),
+              "3 bytes follow its end.");
+    Reader other(writer.bytes());
+    Sections more(other, both_kinds);
+    EXPECT_EQ(corruption([&] { more.require("first", [&](uint16_t) { other.get<uint64_t>(); }); }),
+              "It ends early: 4 bytes are left where 8 are needed.");
+    const size_t length_of_first = 4 + 5 + 2 + 8 + 4;
+    for (size_t length = 1; length < writer.bytes().size(); length++) {
+        Reader cut(writer.bytes().first(length));
+        EXPECT_EQ(caught([&] { Sections(cut, both_kinds); }).thrown, length != length_of_first) << length;
+    }
+}
+
 TEST(Serial, ReadingAndWritingPollAndCount) {
     QuietContext quiet;
     Writer writer(quiet);

@@ -67,8 +67,8 @@ TEST(Booster, LargeDataLayoutAndThreadsChangeNoBit) {
     for (uint64_t seed = 0; seed < 6; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
         DataShape shape;
-        shape.rows = 150000;
-        shape.features = 12;
+        shape.rows = 70000;
+        shape.features = 6;
         shape.distinct = 0;
         shape.holdout = seed % 2;
         shape.weights = seed == 3;

@@ -20,9 +20,13 @@ Options boosted_options(int members) {
     return options;
 }
 
+double variance_factor_of(const Model& model) {
+    return std::get<Boosted>(model.posterior).variance_factor;
+}
+
 // The rows that a boosted model is trained on, in its order.
 std::vector<PlainRow> rows_of(const Model& model) {
-    const TrainingColumns& columns = *model.rows_of_members;
+    const TrainingColumns& columns = std::get<Boosted>(model.posterior).rows;
     std::vector<PlainRow> rows;
     std::vector<double> values(3);
     for (size_t i = 0; i < columns.rows(); i++) {
@@ -75,7 +79,7 @@ void expect_dense(Model& model, double tolerance = 1e-9) {
     DenseChain chain(rows);
     std::vector<Normal> expected(12);
     const std::vector<PlainRow> points = random_rows(expected.size(), 77);
-    for (const Member& member : model.members) {
+    for (const Member& member : model.members()) {
         const PlainProcess process = process_of(member, rows, chain.residuals);
         for (size_t p = 0; p < points.size(); p++) {
             const Normal latent = dense_latent(process, string_of(member, features_of(points[p])));
@@ -88,7 +92,7 @@ void expect_dense(Model& model, double tolerance = 1e-9) {
     for (size_t p = 0; p < points.size(); p++) {
         const Normal latent = predictor.latent(features_of(points[p]));
         const Normal seen = predictor.observation(features_of(points[p]));
-        const double variance = model.variance_factor * expected[p].variance;
+        const double variance = variance_factor_of(model) * expected[p].variance;
         EXPECT_NEAR((latent.mean - model.centre) / model.scale, expected[p].mean, tolerance);
         EXPECT_NEAR(latent.variance / (model.scale * model.scale), variance, tolerance);
         EXPECT_NEAR(seen.variance / (model.scale * model.scale), variance + model.noise, tolerance);
@@ -96,7 +100,7 @@ void expect_dense(Model& model, double tolerance = 1e-9) {
     if (!model.leave_one_out->coverage_90) return;
     double nll = 0, squares = 0, covered = 0;
     for (size_t i = 0; i < rows.size(); i++) {
-        const double variance = model.variance_factor * chain.variances[i] + model.noise / rows[i].weight;
+        const double variance = variance_factor_of(model) * chain.variances[i] + model.noise / rows[i].weight;
         const double square = chain.residuals[i] * chain.residuals[i];
         nll += (square / variance + std::log(2 * std::numbers::pi * variance)) / 2;
         squares += square;
@@ -121,8 +125,8 @@ TEST(BoostedProcess, ResidualsLeaveEachRowOut) {
         Options options = boosted_options(3);
         if (seed >= 4) options.outside = Outside::prior;
         Model model = fit_rows(weighted_rows(30, seed), options, shape, context).model;
-        ASSERT_EQ(model.combine, Combine::boosted);
-        EXPECT_FALSE(model.log_likelihood);
+        ASSERT_EQ(model.combine(), Combine::boosted);
+        EXPECT_FALSE(model.log_likelihood());
         expect_dense(model);
     }
 }
@@ -130,8 +134,8 @@ TEST(BoostedProcess, ResidualsLeaveEachRowOut) {
 TEST(BoostedProcess, VariancesAreTheLikeliest) {
     QuietContext context;
     Model model = fit_rows(random_rows(200, 3), boosted_options(4), {}, context).model;
-    ResidualChain chain(*model.rows_of_members, context);
-    for (const Member& member : model.members)
+    ResidualChain chain(std::get<Boosted>(model.posterior).rows, context);
+    for (const Member& member : model.members())
         chain.add(member.encoding, member.order, member.trie.kernel(), member.weight, context);
     const auto loss = [&](double noise, double factor) {
         double sum = 0;
@@ -141,11 +145,11 @@ TEST(BoostedProcess, VariancesAreTheLikeliest) {
         }
         return sum;
     };
-    const double best = loss(model.noise, model.variance_factor);
+    const double best = loss(model.noise, variance_factor_of(model));
     for (const double up : {0.8, 1.25}) {
-        EXPECT_GT(loss(model.noise * up, model.variance_factor), best - 1e-3);
-        EXPECT_GT(loss(model.noise, model.variance_factor * up), best - 1e-3);
-        EXPECT_GT(loss(model.noise * up, model.variance_factor * up), best);
+        EXPECT_GT(loss(model.noise * up, variance_factor_of(model)), best - 1e-3);
+        EXPECT_GT(loss(model.noise, variance_factor_of(model) * up), best - 1e-3);
+        EXPECT_GT(loss(model.noise * up, variance_factor_of(model) * up), best);
     }
 }
 
@@ -181,7 +185,7 @@ TEST(BoostedProcess, StopsByTheScoreOfHeldOutRows) {
     }
     Options options = boosted_options(12);
     Model model = fit_rows(rows, options, {false, true}, context).model;
-    EXPECT_LE(model.members.size(), 7u);
+    EXPECT_LE(model.members().size(), 7u);
     const double kept = *model.holdout_nll;
     // Scored as the other models are.
     double nll = 0, count = 0;
@@ -202,7 +206,7 @@ TEST(BoostedProcess, HeldOutRowsKeepMembersThatHelp) {
     options.search = Search::local;
     options.evaluations = 1600;
     const Model model = fit_rows(rows, options, {false, true}, context).model;
-    EXPECT_GT(model.members.size(), 2u);
+    EXPECT_GT(model.members().size(), 2u);
     options.combine = Combine::mixture;
     options.members = 1;
     EXPECT_LT(*model.holdout_nll, *fit_rows(rows, options, {false, true}, context).model.holdout_nll);
@@ -282,8 +286,8 @@ TEST(BoostedProcess, EvaluationsAreABudget) {
 }
 
 TEST(BoostedProcess, Stops) {
-    const std::vector<PlainRow> rows = random_rows(1000, 1);
-    for (uint64_t polls = 0; polls < 100; polls += 7) {
+    const std::vector<PlainRow> rows = random_rows(5000, 1);
+    for (uint64_t polls = 0; polls < 36; polls += 7) {
         ImpatientContext context(polls);
         EXPECT_THROW(fit_rows(rows, boosted_options(4), {}, context), Cancelled) << polls;
     }

@@ -128,4 +128,10 @@ inline Normal dense_latent(const PlainProcess& process, const std::string& strin
             static_cast<double>(process.kernel.signal() - dot(cross, factor.solve(cross)))};
 }
 
+// To be changed by a test.
+inline std::vector<Member>& members_of(Model& model) {
+    auto* const mixture = std::get_if<Mixture>(&model.posterior);
+    return mixture ? mixture->members : std::get<Boosted>(model.posterior).members;
+}
+
 } // namespace btml::gp::test

@@ -206,11 +206,11 @@ TEST(OrderSearch, TakesMoreRowsThanTheGreedyOrderDoes) {
 }
 
 TEST(OrderSearch, StopsWhenAsked) {
-    Data data(200, 3, 0.3, 11);
+    Data data(30000, 3, 0.3, 11);
     const Encoding encoding = data.encoding();
     const DistinctRows rows = data.rows(encoding);
     for (const Search search : searches) {
-        ImpatientContext context(20);
+        ImpatientContext context(2);
         EXPECT_THROW(search_order(encoding, rows, search_of(search, 100000, 200), context), Cancelled);
         EXPECT_EQ(context.memory().used(), 0u);
     }

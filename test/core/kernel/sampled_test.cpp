@@ -95,12 +95,18 @@ Problem blobs(Rows values, size_t dimensions = 8, double bandwidth = 1) {
 
 constexpr size_t rows = 4000;
 
+// The first 1,000 queries: as many runs of them tell as much of the error as all would, in half of the time.
+Problem of_some_queries(Problem problem) {
+    problem.queries.resize(1000);
+    return problem;
+}
+
 // In at least 99 of 100 runs the error is within epsilon, whatever the weights.
 TEST(KernelSampled, ErrorIsWithinEpsilon) {
     int over = 0, count = 0;
     for (const Rows& values : {constant_values(rows), normal_rows(rows, 1, 1, 3), heavy_tailed(rows, 4)})
         for (const double epsilon : {0.3, 0.1}) {
-            const Runs runs = run(blobs(values), epsilon, 20);
+            const Runs runs = run(of_some_queries(blobs(values)), epsilon, 20);
             over += runs.over;
             count += runs.count;
             EXPECT_LT(runs.worst, 1.1);
@@ -164,18 +170,17 @@ TEST(KernelSampled, ErrorIsWithinEpsilonWhereHeavyPairsAreHidden) {
     Normals normal(2);
     for (size_t i = 0; i + 1 < rows; i += 10)
         for (size_t k = 0; k < 16; k++) points[i][k] = points[i + 1][k] + 0.1 * normal();
-    const Runs runs = run({points, constant_values(rows), points, 1}, 0.2, 40);
+    const Runs runs = run(of_some_queries({points, constant_values(rows), points, 1}), 0.2, 40);
     EXPECT_LE(runs.over, 1);
-    const Runs small_blobs = run({blob_rows(rows, 16, rows / 10, 10, 0.5, 1), constant_values(rows),
-                                  blob_rows(rows, 16, rows / 10, 10, 0.5, 1), 1},
-                                 0.2, 40);
+    points = blob_rows(rows, 16, rows / 10, 10, 0.5, 1);
+    const Runs small_blobs = run(of_some_queries({points, constant_values(rows), points, 1}), 0.2, 40);
     EXPECT_LE(small_blobs.over, 1);
 }
 
 TEST(KernelSampled, DensitiesAndMeansAreWithinEpsilon) {
     Problem density = blobs(constant_values(rows), 6, 1.5);
     density.quantity = Quantity::density;
-    const Runs densities = run(density, 0.1, 30);
+    const Runs densities = run(of_some_queries(density), 0.1, 30);
     EXPECT_LE(densities.over, 1);
     EXPECT_LT(densities.evaluated, 0.9);
     Problem mean = blobs(constant_values(rows), 6, 2);
@@ -185,7 +190,7 @@ TEST(KernelSampled, DensitiesAndMeansAreWithinEpsilon) {
         const double target = std::sin(mean.keys[i][0]) + 0.5 * normal();
         mean.values[i] = {1, target, 3 * target - mean.keys[i][1]};
     }
-    const Runs means = run(mean, 0.1, 30);
+    const Runs means = run(of_some_queries(mean), 0.1, 30);
     EXPECT_LE(means.over, 1);
     EXPECT_LT(means.evaluated, 0.9);
 }

@@ -2,8 +2,6 @@
 
 namespace btml::gp {
 
-static constexpr size_t rows_between_polls = size_t{1} << 16;
-
 MemberTree::MemberTree(const SortedRows& sorted, size_t levels, RunContext& context)
     : levels_(levels),
       rows_(context.memory(), "trees of a kernel sum", sorted.rows.size()),
@@ -20,7 +18,7 @@ Buffer<MemberTree::Split> MemberTree::split(const SortedRows& sorted, uint32_t& 
     Buffer<Split> splits(context.memory(), "trees of a kernel sum");
     std::vector<uint32_t> open; // splits whose right side has begun
     for (size_t i = 0, begin = 0; i < rows_.size(); i++) {
-        if (i % rows_between_polls == 0) context.poll();
+        context.worked(4);
         const bool last = i + 1 == rows_.size();
         const uint16_t common = sorted.common[i];
         if (!last && common == levels_) continue;
@@ -52,7 +50,7 @@ void MemberTree::number(const Buffer<Split>& splits, uint32_t root, RunContext& 
     };
     std::vector<Rest> rest{{root, 0}};
     for (uint32_t at = 0; !rest.empty(); at++) {
-        if (at % rows_between_polls == 0) context.poll();
+        context.worked(4);
         const auto [node, parent] = rest.back();
         rest.pop_back();
         if (at > parent + 1) next_[parent] = at;

@@ -8,8 +8,6 @@
 
 namespace btml::gp {
 
-static constexpr size_t rows_between_polls = size_t{1} << 14;
-
 double SumResiduals::worst() const {
     return largest(std::array{targets, samples});
 }
@@ -58,7 +56,7 @@ void SumModel::add_member(size_t member, std::span<const FeatureView> points, Bl
     const std::vector<StringWord> string = string_words(bits);
     const uint32_t* row = from.sorted_rows();
     for (uint32_t node = 0, leaves = 0; node < nodes; node++) {
-        if (node % rows_between_polls == 0) context.poll();
+        context.worked(16);
         tree.level[node] = static_cast<uint16_t>(from.level(node));
         tree.values[node].mean = scratch1[node][0];
         for (size_t s = 0; s < samples; s++)

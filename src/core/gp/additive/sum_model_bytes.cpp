@@ -5,7 +5,7 @@
 
 namespace btml::gp {
 
-static constexpr size_t rows_between_polls = size_t{1} << 14, max_members = 1000;
+static constexpr size_t max_members = 1000;
 static constexpr double max_calibration = 1e6;
 
 static float get_finite_float(Reader& reader) {
@@ -68,12 +68,11 @@ SumModel SumModel::decode(Reader& reader, RunContext& context) {
     if (rows == 0 || rows >= max_rows) corrupt_model(format("It has %zu points.", rows));
     if (reader.remaining() / ((1 + samples) * sizeof(float)) < rows) corrupt_model("It ends before its solutions.");
     Block first(context.memory(), "solutions of a model", rows), second(context.memory(), "solutions of a model", rows);
-    for (size_t i = 0; i < rows; i++) {
-        if (i % rows_between_polls == 0) context.poll();
+    context.for_each(rows, 16, [&](size_t i) {
         for (size_t s = 0; s < Columns::count; s++) first[i].values[s] = get_finite_float(reader);
         for (size_t s = 0; s + 1 < Columns::count; s++) second[i].values[s] = get_finite_float(reader);
         second[i].values[Columns::count - 1] = 0;
-    }
+    });
     return SumModel({std::move(encoding), seed, noise, calibration, residuals, std::move(members), std::move(columns),
                      std::move(first), std::move(second)},
                     context);

@@ -9,7 +9,6 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t rows_between_polls = size_t{1} << 16;
 constexpr size_t max_order = 64, levels_between_fits = 4, patience = 12;
 constexpr int evaluations_of_fit = 12;
 constexpr double trial_shares[] = {0.4, 0.1};
@@ -107,7 +106,7 @@ void GreedyOrder::group(std::optional<size_t> bit) {
     double weight[2] = {}, sum[2] = {};
     groups_.clear();
     for (size_t i = 0; i < rows(); i++) {
-        if (i % rows_between_polls == 0) context_.poll();
+        context_.worked(4);
         const uint32_t row = sorted.rows[i];
         const size_t half = bit ? data_.rows.row(row)[*bit / 64] >> (63 - *bit % 64) & 1 : 0;
         const double w = observations.weight_of(row);

@@ -7,8 +7,6 @@
 
 namespace btml::gp {
 
-inline constexpr size_t rows_between_polls = size_t{1} << 18;
-
 // A subtree to the left of the current row, as an observation at a level above which it will meet the next one.
 struct Subtree {
     double variance, mean;
@@ -28,9 +26,7 @@ Subtree meet_all(std::span<const uint16_t> common, const Observations& sorted, c
     *last = {0, 0, -1};
     double squares = 0;
     LogProduct variances;
-    for (size_t begin = 0; begin < sorted.size(); begin += rows_between_polls) {
-        context.poll();
-        const size_t end = std::min(sorted.size(), begin + rows_between_polls);
+    context.in_blocks(sorted.size(), 1, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; i++) {
             double variance = weighted ? kernel.noise / sorted.weight[i] : kernel.noise, mean = sorted.target[i];
             int32_t level = levels;
@@ -47,7 +43,7 @@ Subtree meet_all(std::span<const uint16_t> common, const Observations& sorted, c
             }
             *++last = {variance + (c[level] - c[next]), mean, next};
         }
-    }
+    });
     contrasts = squares + variances.log();
     return *last;
 }

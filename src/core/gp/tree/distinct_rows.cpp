@@ -7,8 +7,6 @@
 
 namespace btml::gp {
 
-static constexpr size_t rows_between_polls = size_t{1} << 16;
-
 DistinctRows merge_equal_rows(const BitRows& rows, size_t bits, const Observations& observations, RunContext& context) {
     std::vector<uint16_t> all(bits);
     std::iota(all.begin(), all.end(), 0);
@@ -25,7 +23,7 @@ DistinctRows merge_equal_rows(const BitRows& rows, size_t bits, const Observatio
     for (size_t begin = 0, end = 0; begin < rows.rows; begin = end) {
         double mean = 0, weight = 0, logs = 0;
         do {
-            if (end % rows_between_polls == 0) context.poll();
+            context.worked(4);
             const uint32_t row = sorted.rows[end];
             const double w = observations.weight_of(row), difference = observations.target[row] - mean;
             merged.residual += weight * w / (weight + w) * difference * difference;

@@ -12,8 +12,6 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t rows_between_polls = size_t{1} << 16;
-
 int bits_of_places(uint32_t places) {
     return places > 1 ? static_cast<int>(std::bit_width(places - 1)) : 0;
 }
@@ -25,8 +23,7 @@ FeatureBits number_bits(std::span<const double> numbers, int value_bits, std::op
     feature.least = std::numeric_limits<double>::infinity();
     feature.greatest = -feature.least;
     bool below = false, above = false; // infinities, and NaN
-    for (size_t i = 0; i < numbers.size(); i++) {
-        if (i % rows_between_polls == 0) context.poll();
+    context.for_each(numbers.size(), 4, [&](size_t i) {
         const double x = numbers[i];
         if (is_null(x)) {
             feature.null_bit = true;
@@ -36,7 +33,7 @@ FeatureBits number_bits(std::span<const double> numbers, int value_bits, std::op
         } else {
             (x < 0 ? below : above) = true;
         }
-    }
+    });
     const bool numberless = feature.least > feature.greatest;
     if (numberless) feature.least = feature.greatest = 0;
     const bool constant = feature.least == feature.greatest && below + above + !numberless < 2;
@@ -51,7 +48,7 @@ FeatureBits category_bits(const FeatureView& view, std::span<const double> targe
     feature.places.assign(view.categories, FeatureBits::unseen);
     std::vector<double> sums(view.categories, 0.0), weights(view.categories, 0.0);
     for (size_t i = 0; i < view.codes.size(); i++) {
-        if (i % rows_between_polls == 0) context.poll();
+        context.worked(4);
         const uint32_t code = view.codes[i];
         if (code == FeatureView::null_code) {
             feature.null_bit = true;
@@ -175,10 +172,7 @@ BitRows Encoding::encode_rows(std::span<const FeatureView> features, RunContext&
             const uint32_t code = features[f].codes[i];
             return (code == FeatureView::null_code ? bits_of_null(bits) : bits_of_code(code, bits)).code;
         };
-        for (size_t i = 0; i < rows; i++) {
-            if (i % rows_between_polls == 0) context.poll();
-            put(result.data.data() + i * words, f, code_of(i));
-        }
+        context.for_each(rows, 4, [&](size_t i) { put(result.data.data() + i * words, f, code_of(i)); });
     }
     return result;
 }

@@ -9,8 +9,6 @@
 
 namespace btml::gp {
 
-static constexpr size_t points_between_polls = size_t{1} << 12;
-
 // Places the points in the order of their strings, in which the end of what is known comes after every bit, and goes
 // down the trie with ranges of them that still share all levels.
 class JointPosterior::Builder {
@@ -58,14 +56,13 @@ void JointPosterior::Builder::build(RunContext& context) {
     std::iota(order_.begin(), order_.end(), 0);
     std::stable_sort(order_.begin(), order_.end(),
                      [&](uint32_t a, uint32_t b) { return less(points_[a], points_[b]); });
-    for (size_t place = 0; place < points_.size(); place++) {
-        if (place % points_between_polls == 0) context.poll();
+    context.for_each(points_.size(), 64, [&](size_t place) {
         shared_.push_back(static_cast<uint16_t>(trie_.shared_levels(point(place))));
-    }
+    });
     result_.nodes_.push_back({0, 0, 0, 0, 0, 0});
     if (!points_.empty()) ranges_.push_back({0, points_.size(), 0, 0, trie_.root_});
     for (size_t splits = 0; !ranges_.empty(); splits++) {
-        if (splits % points_between_polls == 0) context.poll();
+        context.worked(64);
         const Range range = ranges_.back();
         ranges_.pop_back();
         split(range);

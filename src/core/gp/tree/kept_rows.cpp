@@ -3,7 +3,6 @@
 
 namespace btml::gp {
 
-static constexpr size_t numbers_between_polls = size_t{1} << 18;
 static constexpr const char* what = "rows of a model";
 
 template <class T>
@@ -64,10 +63,7 @@ void encode(const TrainingColumns& rows, Writer& writer) {
 template <class T, class Get>
 static Buffer<T> get(size_t count, RunContext& context, const Get& get_one) {
     Buffer<T> values(context.memory(), what, count);
-    for (size_t i = 0; i < count; i++) {
-        if (i % numbers_between_polls == 0) context.poll();
-        values[i] = get_one();
-    }
+    context.for_each(count, 1, [&](size_t i) { values[i] = get_one(); });
     return values;
 }
 

@@ -43,7 +43,7 @@ Normals leave_one_out(std::span<const uint16_t> common, const Observations& sort
     std::vector<Normal> waiting(levels + 1);
     waiting[0] = {0, 0};
     for (size_t i = rows; i-- > 0;) {
-        if (i % rows_between_polls == 0) context.poll();
+        context.worked(1);
         size_t level = common[i];
         const size_t first = i > 0 ? common[i - 1] : 0; // where this row met its left neighbour
         Normal at = waiting[level];

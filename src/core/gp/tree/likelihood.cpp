@@ -82,7 +82,7 @@ void ContrastTape::reverse(Gradient& gradient, RunContext& context) {
     double noise = 0;
     size_t meeting = sorted_.size() - 1;
     for (size_t i = sorted_.size(); i-- > 0;) {
-        if (i % rows_between_polls == 0) context.poll();
+        context.worked(1);
         size_t level = common_[i];
         const size_t first = i > 0 ? common_[i - 1] : 0; // where this row met its left neighbour
         Adjoint at = waiting[level];

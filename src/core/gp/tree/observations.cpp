@@ -5,7 +5,6 @@
 
 namespace btml::gp {
 
-static constexpr size_t rows_between_polls = size_t{1} << 18;
 static constexpr double min_weight = 1e-40, max_weight = 1e40;
 
 void validate_observation(double target, double weight) {
@@ -19,10 +18,8 @@ void validate_observation(double target, double weight) {
 Observations make_observations(std::span<const double> target, std::span<const double> weight, RunContext& context) {
     Observations result{.target = Buffer<double>(context.memory(), "targets", target.size()),
                         .weight = Buffer<double>(context.memory(), "weights", weight.size())};
-    for (size_t i = 0; i < target.size(); i++) {
-        if (i % rows_between_polls == rows_between_polls - 1) context.poll();
-        validate_observation(target[i], weight.empty() ? 1 : weight[i]);
-    }
+    context.for_each(target.size(), 1,
+                     [&](size_t i) { validate_observation(target[i], weight.empty() ? 1 : weight[i]); });
     std::copy(target.begin(), target.end(), result.target.begin());
     std::copy(weight.begin(), weight.end(), result.weight.begin());
     return result;
@@ -41,11 +38,7 @@ void divide_weights(Observations& observations, double unit) {
 static void gather(const Buffer<double>& values, std::span<const uint32_t> order, Buffer<double>& sorted,
                    RunContext& context) {
     sorted.resize(values.size());
-    for (size_t begin = 0; begin < values.size(); begin += rows_between_polls) {
-        context.poll();
-        const size_t end = std::min(values.size(), begin + rows_between_polls);
-        for (size_t i = begin; i < end; i++) sorted[i] = values[order[i]];
-    }
+    context.for_each(values.size(), 1, [&](size_t i) { sorted[i] = values[order[i]]; });
 }
 
 void gather(const Observations& observations, std::span<const uint32_t> order, Observations& sorted,

@@ -9,7 +9,6 @@
 namespace btml::gp {
 
 static constexpr size_t word_bits = 64;
-static constexpr size_t rows_between_polls = size_t{1} << 17;
 static constexpr int max_digit_bits = 11;
 static constexpr size_t min_counted = 48; // fewer words than this are sorted by insertion
 
@@ -149,7 +148,7 @@ void RowSorter::sort_items(size_t begin, size_t end, size_t level, RunContext& c
     }
     const StringWord& word = words_[(level - first_) / word_bits];
     for (size_t i = begin; i < end; i++) {
-        if (i % rows_between_polls == 0) context.poll();
+        context.worked(2);
         items_[i].word = word(bit_rows_.row(accepted_.rows[starts_[items_[i].group]]));
     }
     const uint16_t after = shared_[end - 1]; // with the first item behind
@@ -177,7 +176,7 @@ void RowSorter::sort_words(size_t begin, size_t end, RunContext& context) {
         }
         return;
     }
-    if (end - begin >= rows_between_polls) context.poll();
+    context.worked(2 * (end - begin));
     uint64_t differing = 0;
     for (size_t i = begin; i < end; i++) differing |= items_[i].word ^ items_[begin].word;
     const int varying = std::bit_width(differing);
@@ -200,15 +199,14 @@ void RowSorter::sort_words(size_t begin, size_t end, RunContext& context) {
 // The groups' rows in their new order.
 void RowSorter::write(RunContext& context) {
     size_t place = 0;
-    for (size_t g = 0; g < items_.size(); g++) {
-        if (g % rows_between_polls == 0) context.poll();
+    context.for_each(items_.size(), 2, [&](size_t g) {
         const size_t begin = starts_[items_[g].group], end = starts_[items_[g].group + size_t{1}];
         for (size_t i = begin; i < end; i++, place++) {
             proposed_.rows[place] = accepted_.rows[i];
             proposed_.common[place] = accepted_.common[i];
         }
         proposed_.common[place - 1] = shared_[g];
-    }
+    });
 }
 
 } // namespace btml::gp

@@ -6,7 +6,6 @@ namespace btml::gp {
 
 namespace {
 
-constexpr size_t rows_between_polls = size_t{1} << 16;
 constexpr double too_large = 1e150; // squares of targets must not overflow
 
 // Where a row of the join is in one of its tables.
@@ -31,9 +30,8 @@ class RowOrder {
     }
 
     void sort(Buffer<uint32_t>& rows) {
-        uint64_t comparisons = 0;
         std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
-            if (++comparisons % rows_between_polls == 0) context_.poll();
+            context_.worked(4);
             return less(a, b);
         });
     }
@@ -72,7 +70,7 @@ ChosenRows choose_rows(const Dataset& dataset, RunContext& context) {
     chosen.training.reserve(dataset.rows);
     const RowIds target_ids(dataset, dataset.target_table), holdout_ids(dataset, std::max(0, dataset.holdout_table));
     for (uint32_t row = 0; row < dataset.rows; row++) {
-        if (row % rows_between_polls == 0) context.poll();
+        context.worked(4);
         const double y = dataset.target[target_ids[row]];
         if (!(std::abs(y) < too_large))
             throw Error(ErrorCode::out_of_range, format("target value of magnitude %g is out of range", std::abs(y)),
@@ -92,10 +90,7 @@ ChosenRows choose_rows(const Dataset& dataset, RunContext& context) {
 template <class T>
 Buffer<T> pick(const Buffer<T>& column, const RowIds& ids, const Buffer<uint32_t>& rows, RunContext& context) {
     Buffer<T> picked(context.memory(), "columns of the training rows", rows.size());
-    for (size_t i = 0; i < rows.size(); i++) {
-        if (i % rows_between_polls == 0) context.poll();
-        picked[i] = column[ids[rows[i]]];
-    }
+    context.for_each(rows.size(), 4, [&](size_t i) { picked[i] = column[ids[rows[i]]]; });
     return picked;
 }
 

@@ -8,7 +8,6 @@
 
 namespace btml::gp {
 
-static constexpr size_t rows_between_polls = size_t{1} << 16;
 // Two values of one observation, as written down at two times.
 static constexpr double same = 1e-9;
 
@@ -37,7 +36,7 @@ Trie::Trie(const BitRows& rows, std::span<const uint16_t> bits, const SortedRows
             weight += w;
             mean += difference * (w / weight);
             log_weights_ += std::log(w);
-            if (end % rows_between_polls == 0) context.poll();
+            context.worked(4);
         } while (++end < count && sorted.common[end - 1] == levels);
         for (size_t w = 0; w < words_; w++) words[w] = string[w](rows.row(sorted.rows[begin]));
         append(add_leaf(words.data(), mean, weight, static_cast<uint32_t>(end - begin)), sorted.common[end - 1]);

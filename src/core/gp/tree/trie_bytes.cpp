@@ -5,7 +5,6 @@
 namespace btml::gp {
 
 // Beyond what any sum of valid weights reaches.
-static constexpr size_t strings_between_polls = size_t{1} << 15;
 static constexpr double min_weight = 1e-45, max_weight = 1e52;
 
 static size_t key_bytes(size_t levels) {
@@ -45,8 +44,7 @@ Trie Trie::decode(Reader& reader, RunContext& context) {
     trie.reserve(strings);
     std::vector<uint64_t> words(trie.words_);
     uint32_t last = none; // the leaf before
-    for (size_t i = 0; i < strings; i++) {
-        if (i % strings_between_polls == 0) context.poll();
+    context.for_each(strings, 8, [&](size_t i) {
         std::fill(words.begin(), words.end(), 0);
         for (size_t byte = 0; byte < bytes; byte++)
             words[byte / 8] |= uint64_t{reader.get<uint8_t>()} << (56 - 8 * (byte % 8));
@@ -61,7 +59,7 @@ Trie Trie::decode(Reader& reader, RunContext& context) {
         if (!(weight >= min_weight && weight <= max_weight) || rows == 0)
             corrupt_model("The weight or number of the observations of a string is out of range.");
         last = trie.add_leaf(words.data(), mean, weight, rows);
-    }
+    });
     if (last != none) trie.append(last, 0);
     return trie;
 }

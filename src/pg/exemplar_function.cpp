@@ -1,4 +1,4 @@
-#include "pg/dissimilarity_function.hpp"
+#include "pg/exemplar_function.hpp"
 
 #include "pg/bridge/function_rights.hpp"
 #include "pg/bridge/values.hpp"

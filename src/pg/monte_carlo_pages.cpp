@@ -1,4 +1,4 @@
-#include "pg/page_sample.hpp"
+#include "pg/monte_carlo_pages.hpp"
 
 extern "C" {
 #include "access/sysattr.h"
