@@ -16,7 +16,7 @@ namespace {
 //   Σ_t R_t · f_t · (1, 2 or 4 by number of bins)                            bins, kept
 // + while binning: 32 · (rows of the longest numeric column) + 8 · R_t        values to sort, multiplicities
 // + 8 · (distinct values), only where every one may be a threshold
-// + while growing: n · (8 residual + 2 row index) + scratch (TreeGrower)
+// + while growing: n · (8 residual, for squared loss, + 2 row index) + scratch (TreeGrower)
 // The raw columns, 8 bytes a value or 4 a category, are given back during binning. So a row of a fact table costs
 // 10 bytes, one more per feature, and 4 for each other table in the join.
 class Estimate {
@@ -36,7 +36,7 @@ class Estimate {
             }
             multiplicity_ = std::max(multiplicity_, 8 * rows);
         }
-        growing_ = 10 * dataset.rows;
+        growing_ = (objective_of(options.objective).row_bytes() + 2) * dataset.rows;
     }
 
     // Before anything is read; `raw_` is held already.
@@ -151,7 +151,8 @@ FitResult Booster::run() {
     std::optional<BinnedData> data;
     time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
     const size_t bins = HistogramLayout(data->features, max_histogram_bins).max_bins();
-    context_.memory().require(8 * data->rows + EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
+    context_.memory().require(objective_of(options_.objective).row_bytes() * data->rows +
+                                  EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
                                   TreeGrower::histogram_bytes(bins, training.train_rows(), options_),
                               "residuals, rows of nodes and histograms");
     std::unique_ptr<RowScores> scores;

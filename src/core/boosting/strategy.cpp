@@ -173,7 +173,8 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     const auto bags = join.tables().begin() + join.relations();
     if (std::any_of(join.tables().begin(), bags, is_fact))
         return {Strategy::enumerate, "the rows of one table are the rows of the join"};
-    const uint64_t row_ids = enumeration_bytes(join, context), bytes = row_ids + 10 * join_rows;
+    const uint64_t row_ids = enumeration_bytes(join, context),
+                   bytes = row_ids + (objective_of(options.objective).row_bytes() + 2) * join_rows;
     const std::string held =
         format("the join is held as row ids (%llu kB)", static_cast<unsigned long long>((row_ids + 1023) / 1024));
     const double enumerated =

@@ -1,7 +1,7 @@
 // Losses that boosting can minimise.
 //
 // To add one: a file here with a class derived from Objective and one from RowScores (the scores of all rows, held on a
-// grid so that every sum is exact), and a line with its name in the table of objectives.cpp. Growing, splitting,
+// grid so that every sum is exact), and a line with its name in the table of objective.cpp. Growing, splitting,
 // prediction and export reach a loss through these interfaces only.
 #pragma once
 
@@ -49,6 +49,7 @@ class Objective {
     virtual bool hessian_is_count() const = 0;
     // Whether sums over a join follow from sums of products, so that the join's rows need not be held.
     virtual bool factorises() const = 0;
+    virtual uint64_t row_bytes() const = 0; // of RowScores, for each row
     // The base of the training rows' targets, one for each target row, and the scores of all rows at it. Error
     // out_of_range for a target that the loss is not defined for, or that is too large.
     virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Buffer<double> target, ThreadTeam& team,

@@ -28,6 +28,7 @@ class Squared final : public Objective {
   public:
     bool hessian_is_count() const override { return true; }
     bool factorises() const override { return true; }
+    uint64_t row_bytes() const override { return sizeof(int64_t); }
     std::unique_ptr<RowScores> start(const TrainingRows& training, Buffer<double> target, ThreadTeam& team,
                                      RunContext& context) const override {
         return std::make_unique<Residuals>(training, std::move(target), team, context);

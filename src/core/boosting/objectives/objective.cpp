@@ -1,4 +1,5 @@
 #include "core/boosting/objectives/objective.hpp"
+
 #include "core/boosting/objectives/squared.hpp"
 
 namespace btml::boosting {
