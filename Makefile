@@ -7,9 +7,9 @@
 #   make docs                the documentation's tables of options, from those of the core
 #
 # PG_CONFIG=/path/to/pg_config chooses the server; WERROR=1 turns warnings into errors; WITH_CUDA=1 builds and installs
-# btml_cuda.so as well, which takes NVIDIA's compiler (NVCC=/path/to/nvcc); WITH_FFTW=0 builds without FFTW, whose licence
-# is the GPL, and with the slower transforms that Eigen ships; EIGEN_CFLAGS, FFTW_CFLAGS and FFTW_LIBS say where the two
-# are installed.
+# btml_cuda.so as well, which takes NVIDIA's compiler of CUDA 12 (NVCC=/path/to/nvcc); WITH_FFTW=0 builds without FFTW,
+# whose licence is the GPL, and with the slower transforms that Eigen ships; EIGEN_CFLAGS, FFTW_CFLAGS and FFTW_LIBS say
+# where the two are installed.
 
 EXTENSION = btml
 MODULE_big = btml
@@ -105,8 +105,9 @@ $(MODULE_big)$(DLSUFFIX): src/btml.map
 
 # Loaded by btml.so when btml.device asks for it.
 NVCC = nvcc
-btml_cuda$(DLSUFFIX): src/core/kernel/cuda/kernel_sums.cu src/core/kernel/cuda/device_abi.h
-	$(NVCC) -std=c++17 -O3 -arch=all-major $(if $(filter 1,$(WERROR)),-Werror=all-warnings) -Isrc \
+btml_cuda$(DLSUFFIX): src/core/kernel/cuda/kernel_sums.cu src/core/kernel/cuda/device_abi.h \
+    $(wildcard src/core/kernel/kernels/*.hpp)
+	$(NVCC) -std=c++20 -O3 -arch=all-major $(if $(filter 1,$(WERROR)),-Werror=all-warnings) -Isrc \
 	    -Xcompiler -fPIC,-Wall,-Wextra --shared -cudart static $< -o $@
 ifeq ($(WITH_CUDA),1)
 all: btml_cuda$(DLSUFFIX)
@@ -124,7 +125,7 @@ build/guard_test.so: test/modules/guard/guard_test.cpp $(addprefix $(objdir)/,pg
 	$(CXX) $(CXXFLAGS) $(pg_flags) -shared $^ $(SHLIB_LINK) -o $@
 
 # What the documentation and the checks know of options comes from the tables in the core.
-core_objects = $(patsubst src/%.cpp,$(objdir)/%.o,$(core_sources))
+core_objects = $(filter $(objdir)/core/%,$(OBJS))
 option_tables: build/option_tables
 build/option_tables: test/options/option_tables.cpp $(core_objects)
 	$(CXX) $(CXXFLAGS) $(core_flags) $^ $(if $(filter-out 0,$(WITH_FFTW)),$(FFTW_LIBS)) -pthread -ldl -o $@

@@ -19,12 +19,14 @@ CREATE FUNCTION kernel_of(name text, h float8, x float8[], y float8[]) RETURNS f
     SELECT CASE name
         WHEN 'gaussian' THEN exp(-sum((u - v) ^ 2) / (2 * h ^ 2))
         WHEN 'laplacian' THEN exp(-sum(abs(u - v)) / h)
+        WHEN 'matern32' THEN (1 + sqrt(3 * sum((u - v) ^ 2)) / h) * exp(-sqrt(3 * sum((u - v) ^ 2)) / h)
+        WHEN 'matern52' THEN (1 + sqrt(5 * sum((u - v) ^ 2)) / h + 5 * sum((u - v) ^ 2) / (3 * h ^ 2)) * exp(-sqrt(5 * sum((u - v) ^ 2)) / h)
         ELSE greatest(0, 1 - sum((u - v) ^ 2) / h ^ 2) END
     FROM unnest(x, y) p(u, v)
 $$;
 CREATE VIEW pair AS
 SELECT name, h, q.id, sum(k * k0.weight) AS weighted, sum(k) AS plain, sum(k * k0.y) AS target
-FROM (VALUES ('gaussian', 0.3), ('laplacian', 0.5), ('epanechnikov', 0.7)) kernel(name, h), query q, key k0,
+FROM (VALUES ('gaussian', 0.3), ('laplacian', 0.5), ('epanechnikov', 0.7), ('matern32', 0.4), ('matern52', 0.4)) kernel(name, h), query q, key k0,
     LATERAL kernel_of(name, h, q.position, k0.position) k
 GROUP BY 1, 2, 3;
 
@@ -44,7 +46,7 @@ JOIN pair USING (name, id) GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- Densities integrate to 1: their sum over a grid of one dimension, and the same in other units.
 SELECT name, round(sum(value)::numeric / 50, 6) AS integral
-FROM unnest('{gaussian,laplacian,epanechnikov}'::text[]) name,
+FROM unnest('{gaussian,laplacian,epanechnikov,matern32,matern52}'::text[]) name,
     LATERAL btml.density('SELECT a, 2.0 AS weight FROM key', 'SELECT i / 50.0 AS a FROM generate_series(-300, 400) i', 0.3, name) GROUP BY 1 ORDER BY 1;
 SELECT round((d.value / e.value)::numeric, 3) AS ratio FROM btml.density('SELECT a FROM key', 'SELECT 0.5 AS a', 0.3) d,
     btml.density('SELECT 100 * a AS a FROM key', 'SELECT 50 AS a', 30) e;
@@ -56,7 +58,7 @@ SELECT round((d.value * stddev / e.value)::numeric, 6) AS ratio FROM (SELECT std
 SELECT count(*), max(abs(value - target / plain)) < 1e-6 AS same FROM btml.kernel_regression('SELECT a, b, c, y FROM key', 'y', 'query', 0.3) s JOIN pair USING (id) WHERE name = 'gaussian';
 SELECT id, round(value::numeric, 6) AS value FROM btml.kernel_regression('SELECT a::int AS a, y::int AS y FROM (VALUES (1, 10), (2, 20), (1000, 7), (3, NULL)) v(a, y)', 'y', 'SELECT a FROM (VALUES (-5000), (700), (3)) v(a)', 0.5);
 
-SELECT kernel, id, value FROM unnest(ARRAY['gaussian', 'laplacian', 'epanechnikov']) kernel, btml.kernel_regression('SELECT a, a * 10 AS y FROM generate_series(1, 3) a', 'y', 'SELECT a FROM unnest(ARRAY[-1e308, 1e17, 1e308]) a', 0.01, kernel) ORDER BY 1, 2;
+SELECT kernel, id, value FROM unnest(ARRAY['gaussian', 'laplacian', 'epanechnikov', 'matern32', 'matern52']) kernel, btml.kernel_regression('SELECT a, a * 10 AS y FROM generate_series(1, 3) a', 'y', 'SELECT a FROM unnest(ARRAY[-1e308, 1e17, 1e308]) a', 0.01, kernel) ORDER BY 1, 2;
 -- Huge and tiny weights.
 SELECT round((value / w)::numeric, 6) AS value FROM unnest(ARRAY[1e300, 1e-300]::float8[]) w, btml.kernel_sum(format('SELECT a, %s AS weight FROM generate_series(1, 3) a', w), 'SELECT 1 AS a', 1);
 
@@ -105,6 +107,10 @@ SET client_min_messages = warning;
 -- Assumption (A).
 SELECT value > 0 AS positive, std_error, lower = value AND upper = value AS exact, evaluations FROM btml.kernel_tail_ratio('SELECT a, b, c FROM key', 'query', 0.3);
 SELECT * FROM btml.kernel_tail_profile('SELECT 0 AS a FROM generate_series(1, 4)', 'SELECT 0 AS a FROM generate_series(1, 4)', 1, '{1,2,4}');
+SELECT name, abs(r.value - tail) < 1e-5 * tail AS same
+FROM unnest('{gaussian,laplacian,epanechnikov,matern32,matern52}'::text[]) name,
+    LATERAL (SELECT sum(k) FILTER (WHERE place > 42) / sum(k) FILTER (WHERE place <= 42) AS tail FROM (SELECT k, row_number() OVER (ORDER BY k DESC) AS place FROM query q, query p, LATERAL kernel_of(name, 0.5, q.position, p.position) k) r) t,
+    LATERAL btml.kernel_tail_ratio('SELECT a, b, c FROM query', 'SELECT a, b, c FROM query', 0.5, kernel => name) r ORDER BY 1;
 
 -- No keys, no queries, keys that are all the same, weights that cancel.
 SELECT * FROM btml.kernel_sum('SELECT a FROM key WHERE false', 'SELECT id, a FROM query LIMIT 2', 1);

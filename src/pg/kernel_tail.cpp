@@ -36,7 +36,7 @@ TailPoints read_tail_points(const std::string& keys, const std::string& queries,
 
 } // namespace
 
-// btml.kernel_tail_ratio(keys, queries, bandwidth, method, seed, scale) → estimate
+// btml.kernel_tail_ratio(keys, queries, bandwidth, method, seed, scale, kernel) → estimate
 BTML_FUNCTION(btml_kernel_tail_ratio) {
     const NamedArguments arguments(fcinfo);
     const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
@@ -50,7 +50,7 @@ BTML_FUNCTION(btml_kernel_tail_ratio) {
                                    ratio.value + z * ratio.std_error, static_cast<int64>(ratio.evaluations)});
 }
 
-// btml.kernel_tail_profile(keys, queries, bandwidth, prefixes, scale) → table(prefix int, tail_ratio float8,
+// btml.kernel_tail_profile(keys, queries, bandwidth, prefixes, scale, kernel) → table(prefix int, tail_ratio float8,
 // nth_to_next float8, nth_to_2nth float8)
 BTML_FUNCTION(btml_kernel_tail_profile) {
     const NamedArguments arguments(fcinfo);

@@ -16,6 +16,8 @@ void exact_pairs(benchmark::State& state) {
     Options options;
     options.bandwidth = std::sqrt(static_cast<double>(dimensions));
     options.method = Method::exact;
+    options.kernel = static_cast<Kernel>(state.range(2));
+    state.SetLabel(facts_of(options.kernel).name);
     for (auto _ : state) {
         QuietContext context;
         Keys keys(dimensions, 1, context.memory());
@@ -32,6 +34,9 @@ void exact_pairs(benchmark::State& state) {
     }
     state.SetItemsProcessed(state.iterations() * state.range(0) * state.range(0));
 }
-BENCHMARK(exact_pairs)->ArgNames({"n", "d"})->ArgsProduct({{30000}, {3, 16, 32, 100}})->Unit(benchmark::kMillisecond);
+BENCHMARK(exact_pairs)
+    ->ArgNames({"n", "d", "kernel"})
+    ->ArgsProduct({{30000}, {3, 16, 32, 100}, benchmark::CreateDenseRange(0, Kernels::size - 1, 1)})
+    ->Unit(benchmark::kMillisecond);
 
 } // namespace

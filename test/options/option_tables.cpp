@@ -115,14 +115,13 @@ Texts all_texts() {
         texts, "gp", gp::options_table,
         {{"gp_fit"}, {"gp_regression"}, {"gp_fit_members", gp::gp_fit_members_defaults(), {"combine", "holdout"}}});
     add<gp::SampleOptions>(texts, "gp_sample", gp::sample_options_table, {{"gp_sample"}});
-    add<kernel::Options>(
-        texts, "kernel", kernel::options_table,
-        {{"kernel_sum", {}, {"prefixes"}},
-         {"density", {}, {"prefixes"}},
-         {"kernel_regression", {}, {"prefixes"}},
-         {"attention", {}, {"bandwidth", "kernel", "prefixes"}},
-         {"kernel_tail_ratio", {}, {"kernel", "epsilon", "confidence", "prefixes", "verbose"}},
-         {"kernel_tail_profile", {}, {"kernel", "epsilon", "confidence", "method", "seed", "verbose"}}});
+    add<kernel::Options>(texts, "kernel", kernel::options_table,
+                         {{"kernel_sum", {}, {"prefixes"}},
+                          {"density", {}, {"prefixes"}},
+                          {"kernel_regression", {}, {"prefixes"}},
+                          {"attention", {}, {"bandwidth", "kernel", "prefixes"}},
+                          {"kernel_tail_ratio", {}, {"epsilon", "confidence", "prefixes", "verbose"}},
+                          {"kernel_tail_profile", {}, {"epsilon", "confidence", "method", "seed", "verbose"}}});
     const std::vector<std::string> of_search = {"score", "target", "lower", "upper", "steps"};
     std::vector<std::string> of_one = of_search;
     of_one.emplace_back("target_bandwidth");

@@ -16,19 +16,15 @@ double squared_norm(const double* x, size_t dimensions) {
 }
 
 // Centred on the keys' mean, which changes all products with a query alike.
-Frame frame_of(const Keys& keys, Scale scale, RunContext& context) {
+Coordinates coordinates_of(const Keys& keys, Scale scale, RunContext& context) {
     if (keys.columns == 0) throw Error(ErrorCode::invalid_argument, "keys have 0 values, at least 1 is needed");
     if (keys.rows() == 0) throw Error(ErrorCode::invalid_argument, "there are no keys");
-    Options options;
-    options.bandwidth = 1;
-    options.kernel = Kernel::epanechnikov; // whose unit is that of the coordinates
-    options.scale = scale;
     ThreadTeam team(context);
-    return {keys.points, canonical_order(keys, team, context), options, context};
+    return {keys.points, canonical_order(keys, team, context), 1, scale, 1, context};
 }
 
-// Keys in the frame, with the coordinate that makes all norms equal.
-Keys with_equal_norms(Keys given, const Frame& frame, RunContext& context) {
+// Keys in these coordinates, with the coordinate that makes all norms equal.
+Keys with_equal_norms(Keys given, const Coordinates& coordinates, RunContext& context) {
     Keys keys = std::move(given); // freed here: arguments live until the caller's statement ends
     const size_t dimensions = keys.points.dimensions(), rows = keys.rows();
     context.memory().require(sizeof(double) * rows * (dimensions + keys.columns + 2), "the keys of attention");
@@ -39,7 +35,7 @@ Keys with_equal_norms(Keys given, const Frame& frame, RunContext& context) {
     double largest = 0;
     for (size_t i = 0; i < rows; i++) {
         double* const key = keys.points.row(i);
-        frame.apply(key, key);
+        coordinates.apply(key, key);
         largest = std::max(largest, squared_norm(key, dimensions));
     }
     for (size_t i = 0; i < rows; i++) {
@@ -54,26 +50,26 @@ Keys with_equal_norms(Keys given, const Frame& frame, RunContext& context) {
 
 Options with_bandwidth(Options options, size_t dimensions) {
     options.bandwidth = std::pow(static_cast<double>(dimensions), 0.25); // σ² = √d
-    options.kernel = Kernel::gaussian;
+    options.kernel = kernel_of<Gaussian>;
     options.scale = Scale::none;
     return options;
 }
 
 } // namespace
 
-// The keys' frame is found before they are moved from: initialisers run in the order of the members.
+// The coordinates are found before they are moved from: initialisers run in the order of the members.
 Attention::Attention(Keys keys, const Options& options, RunContext& context)
     : context_(context),
-      frame_(frame_of(keys, options.scale, context)),
-      sums_(with_equal_norms(std::move(keys), frame_, context), Quantity::mean,
-            with_bandwidth(options, frame_.centre.size()), context) {}
+      coordinates_(coordinates_of(keys, options.scale, context)),
+      sums_(with_equal_norms(std::move(keys), coordinates_, context), Quantity::mean,
+            with_bandwidth(options, coordinates_.centre.size()), context) {}
 
 uint64_t Attention::queries_that_fit(uint64_t wanted, uint64_t bytes_of_query) const {
-    return sums_.queries_that_fit(wanted, bytes_of_query + sizeof(double) * (frame_.centre.size() + 1));
+    return sums_.queries_that_fit(wanted, bytes_of_query + sizeof(double) * (coordinates_.centre.size() + 1));
 }
 
 Estimates Attention::evaluate(const Points& queries, uint64_t all) {
-    const size_t dimensions = frame_.centre.size();
+    const size_t dimensions = coordinates_.centre.size();
     if (queries.dimensions() != dimensions)
         throw Error(ErrorCode::invalid_argument,
                     format("queries have %zu coordinates, keys have %zu", queries.dimensions(), dimensions));
@@ -81,7 +77,7 @@ Estimates Attention::evaluate(const Points& queries, uint64_t all) {
     extended.reserve(queries.rows());
     std::vector<double> point(dimensions + 1, 0.0);
     for (size_t i = 0; i < queries.rows(); i++) {
-        for (size_t k = 0; k < dimensions; k++) point[k] = queries.row(i)[k] * frame_.factor[k];
+        for (size_t k = 0; k < dimensions; k++) point[k] = queries.row(i)[k] * coordinates_.factor[k];
         extended.append(point);
     }
     return sums_.evaluate(extended, all);

@@ -21,7 +21,7 @@ class Attention {
 
   private:
     RunContext& context_;
-    Frame frame_;
+    Coordinates coordinates_;
     KernelSums sums_;
 };
 

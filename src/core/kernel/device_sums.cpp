@@ -11,7 +11,7 @@ static cuda::Device open(const std::string& path, const KeySet& keys, RunContext
         for (size_t c = 0; c < columns; c++)
             values[i * columns + c] = keys.value(static_cast<uint32_t>(i), c) / keys.values.scale(c);
     return {path,
-            {static_cast<int32_t>(keys.distinct.frame.kernel), keys.rows(), keys.distinct.points.dimensions(), columns,
+            {keys.distinct.frame.kernel.name, keys.rows(), keys.distinct.points.dimensions(), columns,
              keys.distinct.points.row(0), values.data()}};
 }
 

@@ -10,15 +10,14 @@ namespace btml::kernel {
 static constexpr double negligible = 60;
 
 double FarSums::bound_of(const double* query, size_t block) const {
-    const double exponent = keys_.distinct.frame.exponent(query, keys_.blocks.centre(block)),
-                 radius = keys_.blocks.radius(block);
-    if (keys_.distinct.frame.kernel == Kernel::laplacian) return std::max(0.0, exponent - radius) * (1 - 1e-9);
-    const double distance = std::max(0.0, std::sqrt(exponent) - radius);
-    return distance * distance * (1 - 1e-9);
+    const Frame& frame = keys_.distinct.frame;
+    const double from_centre = frame.kernel.distance(frame.sum(query, keys_.blocks.centre(block))),
+                 nearest = std::max(0.0, from_centre - keys_.blocks.radius(block));
+    return frame.kernel.exponent(frame.kernel.sum_at(nearest) * (1 - 1e-9));
 }
 
 void FarSums::add(uint32_t key, double exponent) {
-    const bool nearest_only = keys_.distinct.frame.kernel == Kernel::epanechnikov;
+    const bool nearest_only = keys_.distinct.frame.kernel.is_compact;
     double factor = 1;
     if (exponent < exponent_) {
         const double rescale = nearest_only ? 0 : std::exp2(exponent - exponent_);
@@ -33,18 +32,15 @@ void FarSums::add(uint32_t key, double exponent) {
     for (size_t c = 0; c < sums_.size(); c++) sums_[c] += factor * keys_.value(key, c);
 }
 
-// Beyond this distance the squares of differences in double do not tell keys apart, or overflow. The nearest keys are
-// those of the same direction nearer by: keys are within 10^12 of the origin. Under the Laplacian kernel each
-// coordinate beyond the keys adds the same to all distances.
+// Beyond this distance sums of differences in double do not tell keys apart, or overflow. The nearest keys are those of
+// a point nearer by: keys are within 10^12 of the origin.
 void FarSums::approach(const double* query) {
     constexpr double farthest = 1e14, finite = 1e300;
     query_.assign(query, query + query_.size());
     double largest = 0;
     for (double& x : query_) largest = std::max(largest, std::abs(x = std::clamp(x, -finite, finite)));
     if (largest <= farthest) return;
-    for (double& x : query_)
-        x = keys_.distinct.frame.kernel == Kernel::laplacian ? std::clamp(x, -farthest, farthest)
-                                                             : x * (farthest / largest);
+    for (double& x : query_) x = keys_.distinct.frame.kernel.approach(x, largest, farthest);
 }
 
 void FarSums::find(const double* of_query) {

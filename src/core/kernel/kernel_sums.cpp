@@ -103,8 +103,10 @@ struct KernelSums::State {
         return is_far_mass(sums[mass] / set->values.scale(mass));
     }
     bool is_far_mass(double scaled) const {
-        if (options.kernel == Kernel::epanechnikov) return quantity == Quantity::mean && scaled <= 0;
-        return std::abs(scaled) < static_cast<double>(set->rows()) * 0x1p-80;
+        const KernelFacts& kernel = set->distinct.frame.kernel;
+        if (kernel.is_compact) return quantity == Quantity::mean && scaled <= 0;
+        constexpr double digits = 0x1p20;
+        return std::abs(scaled) < static_cast<double>(set->rows()) * (digits * kernel.least);
     }
     // What the quantity makes of sums that are to be multiplied by 2^−exponent.
     template <class Sum>
@@ -224,7 +226,7 @@ void KernelSums::State::find_far(const Points& queries, const Buffer<uint32_t>& 
         std::vector<double> query(dimensions);
         set->distinct.frame.apply(queries.row(rows[item]), query.data());
         finder.find(query.data());
-        finish([&](size_t c) { return finder.sum(c); }, options.kernel == Kernel::epanechnikov ? 0 : finder.exponent(),
+        finish([&](size_t c) { return finder.sum(c); }, set->distinct.frame.kernel.is_compact ? 0 : finder.exponent(),
                &estimates.values[rows[item] * results]);
         estimates.std_errors[rows[item]] = 0;
     });

@@ -81,17 +81,17 @@ void KeyBlocks::measure(size_t block, const Points& points, std::span<const uint
     }
     double greatest = 0, sum = 0;
     for (const uint32_t key : keys) {
-        const double exponent = frame_.exponent(points.row(key), centre);
-        greatest = std::max(greatest, exponent);
-        sum += exponent;
+        const double of_key = frame_.sum(points.row(key), centre);
+        greatest = std::max(greatest, of_key);
+        sum += of_key;
     }
-    info.radius = frame_.kernel == Kernel::laplacian ? greatest : std::sqrt(greatest);
+    info.radius = frame_.kernel.distance(greatest);
     info.spread = sum / static_cast<double>(keys.size());
     const auto p = static_cast<size_t>(precision);
     const bool near = greatest * std::sqrt(static_cast<double>(dimensions_)) <= max_square[p];
-    info.form = extent > max_extent[p]                      ? Form::wide
-                : frame_.kernel == Kernel::gaussian && near ? Form::products
-                                                            : Form::differences;
+    info.form = extent > max_extent[p]                 ? Form::wide
+                : frame_.kernel.takes_products && near ? Form::products
+                                                       : Form::differences;
 }
 
 void KeyBlocks::pack(size_t block, const Points& points, std::span<const uint32_t> keys) {

@@ -27,8 +27,7 @@ class KeyBlocks {
     size_t keys(size_t block) const noexcept { return infos_[block].keys; }
     Form form(size_t block) const noexcept { return infos_[block].form; }
     const double* centre(size_t block) const noexcept { return centres_.data() + block * dimensions_; }
-    // No key is farther from the centre, and their mean square of distances, in the metric of Frame::exponent (the
-    // Laplacian's: distances, not squares).
+    // No key is farther from the centre; and the mean of Frame::sum of the keys and the centre.
     double radius(size_t block) const noexcept { return infos_[block].radius; }
     double spread(size_t block) const noexcept { return infos_[block].spread; }
     BlockKeys packed(size_t block) const noexcept;

@@ -2,15 +2,9 @@
 #pragma once
 
 #include "core/base/options_table.hpp"
+#include "core/kernel/kernels/kernels.hpp"
 
 namespace btml::kernel {
-
-// k(u) for a difference u of points in units of the bandwidth.
-enum class Kernel : uint8_t {
-    gaussian,    // exp(−‖u‖₂²/2)
-    laplacian,   // exp(−‖u‖₁)
-    epanechnikov // max(0, 1 − ‖u‖₂²)
-};
 
 enum class Scale : uint8_t {
     none,
@@ -28,7 +22,7 @@ enum class Quantity : uint8_t {
 
 struct Options {
     double bandwidth = 0; // in units of the columns, or of their standard deviations with Scale::sd
-    Kernel kernel = Kernel::gaussian;
+    Kernel kernel{};
     Scale scale = Scale::none;
     Method method = Method::automatic;
     // With probability `confidence` at least: ‖y − Kx‖₂ ≤ epsilon·‖x‖₂ for sums of the weights x, and

@@ -232,7 +232,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
     std::vector<double> left(pilot_queries, 0.0);
     double sum = 0, squares = 0, evaluated = 0;
     for (uint32_t i = 0; i < pilot_queries; i++) {
-        context_.poll();
+        context_.worked(leaves);
         for (uint32_t leaf = 0; leaf < leaves; leaf++) {
             entries.push_back({distances_[i * leaves + leaf], i, leaf});
             left[i] += unmet * squares_[i * leaves + leaf];
@@ -240,10 +240,8 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
         sum += left[i];
         squares += left[i] * left[i];
     }
-    constexpr size_t steps_per_poll = 65536;
-    size_t comparisons = 0;
     std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
-        if (++comparisons % steps_per_poll == 0) context_.poll();
+        context_.worked(1);
         return a.distance < b.distance;
     });
     const double padding = groups_.padding();
@@ -255,7 +253,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
     best.least = std::min(-std::log(1 - demand.confidence) * typical_square() / best.allowed, max_min_fraction);
     best.cost = std::numeric_limits<double>::max();
     for (size_t i = 0; i < entries.size(); i++) {
-        if (i % steps_per_poll == 0) context_.poll();
+        context_.worked(1);
         double& of_query = left[entries[i].query];
         const double before = of_query;
         of_query = std::max(0.0, of_query - unmet * squares_[entries[i].query * leaves + entries[i].leaf]);

@@ -8,7 +8,7 @@ static constexpr size_t parts = 8;
 static constexpr double farthest = 1e16; // as far as any: squares of float32 stay finite
 
 QueryGroup::QueryGroup(const Frame& frame, size_t columns, MemoryBudget& budget)
-    : kernel_(frame.kernel),
+    : kernel_(frame.kernel.id),
       dimensions_(frame.centre.size()),
       columns_(columns),
       coordinates_(budget, "queries", max_queries * dimensions_),
@@ -36,10 +36,7 @@ const float* QueryGroup::evaluate(size_t tile, const KeyBlocks& keys, size_t blo
     vectors_ = packed.vectors = std::min(packed.vectors, (count + 2 * keys_per_vector - 1) / (2 * keys_per_vector) * 2);
     tiles::centre(coordinates_.data() + tile * tile_queries * dimensions_, keys.centre(block), dimensions_,
                   high_.data(), form == Form::wide ? low_.data() : nullptr, form == Form::products ? norms_ : nullptr);
-    const auto function = kernel_ == Kernel::gaussian    ? tiles::gaussian
-                          : kernel_ == Kernel::laplacian ? tiles::laplacian
-                                                         : tiles::epanechnikov;
-    function(form, {high_.data(), low_.data(), norms_}, packed, dimensions_, values_);
+    tiles::evaluate(kernel_, form, {high_.data(), low_.data(), norms_}, packed, dimensions_, values_);
     return values_;
 }
 

@@ -82,7 +82,8 @@ size_t QueryGroups::group_of(size_t position) const noexcept {
 
 double QueryGroups::expected_exponent(size_t group, size_t leaf) const noexcept {
     const double* const centre = centres_.data() + group * keys_.blocks.dimensions();
-    return keys_.distinct.frame.exponent(centre, keys_.blocks.centre(leaf)) + keys_.blocks.spread(leaf);
+    const Frame& frame = keys_.distinct.frame;
+    return frame.kernel.exponent(frame.sum(centre, keys_.blocks.centre(leaf)) + keys_.blocks.spread(leaf));
 }
 
 void QueryGroups::look(size_t group, const Points& queries, FramedQueries& framed, QueryGroup& workspace,
@@ -92,6 +93,7 @@ void QueryGroups::look(size_t group, const Points& queries, FramedQueries& frame
     uint32_t some[tile_queries];
     for (size_t i = 0; i < count; i++) some[i] = all[i * all.size() / count];
     workspace.load(framed.load(queries, {some, count}));
+    const bool is_compact = keys_.distinct.frame.kernel.is_compact;
     for (size_t leaf = 0; leaf < leaves; leaf++) {
         const size_t block = leaf / leaves_of_block, first = leaf % leaves_of_block * sampled_keys,
                      last = std::min(first + sampled_keys, sample_blocks_.keys(block));
@@ -104,10 +106,9 @@ void QueryGroups::look(size_t group, const Points& queries, FramedQueries& frame
             }
         const double mean = squares / static_cast<double>(count * (last - first)),
                      expected = expected_exponent(group, leaf);
-        const bool compact = keys_.distinct.frame.kernel == Kernel::epanechnikov;
         outlook.squares[leaf] = mean;
         outlook.distances[leaf] =
-            mean > 0 ? std::min(expected, compact ? 1 - std::sqrt(mean) : -std::log2(mean) / 2) : expected;
+            mean > 0 ? std::min(expected, is_compact ? 1 - std::sqrt(mean) : -std::log2(mean) / 2) : expected;
     }
     outlook.distances[leaves_[group]] = -1;
 }

@@ -1,12 +1,10 @@
 // The inner loops of kernel sums: a tile is eight queries against a block of up to 256 keys, in float32. Results are
 // the same bits at every level, so every multiply-add is fused: where a processor cannot, it is emulated, slowly.
 //
-// Coordinates are relative to the block's centre (see KeyBlocks) and scaled so that the kernel is 2^−‖u‖² for the
-// Gaussian, 2^−‖u‖₁ for the Laplacian and max(0, 1 − ‖u‖²) for Epanechnikov's. Values below 2^−100 are 0.
+// Coordinates are in the frame, relative to the block's centre (see KeyBlocks). What is below KernelFacts::least is 0.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include "core/kernel/kernels/kernels.hpp"
 
 namespace btml::kernel {
 
@@ -17,7 +15,7 @@ inline constexpr size_t tile_values = tile_queries * block_keys;
 
 // How a block's differences are formed.
 enum class Form : uint8_t {
-    products, // ‖q − k‖² = ‖q‖² + ‖k‖² − 2q·k: half the work, for keys near the centre; Gaussian only
+    products, // ‖q − k‖² = ‖q‖² + ‖k‖² − 2q·k: half the work, for keys near the centre and kernels that take it
     differences, // q − k in float32
     wide         // q − k in pairs of float32: for keys far from the centre
 };
@@ -42,9 +40,8 @@ namespace tiles {
 void centre(const double* queries, const double* centre_of_block, size_t dimensions, float* high, float* low,
             float* norms);
 // tile[query·256 + key] = k, for 16·vectors keys.
-void gaussian(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
-void laplacian(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
-void epanechnikov(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile);
+void evaluate(Kernel kernel, Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions,
+              float* tile);
 // Each value of the tile squared (0 below 2^−40), or times the mask of its key.
 void square(float* tile, size_t vectors);
 void multiply(float* tile, const float* mask, size_t vectors);

@@ -3,7 +3,6 @@
 #include "core/base/levels.hpp"
 
 #include <bit>
-#include <type_traits>
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -29,6 +28,9 @@ using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
 [[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) {
     return (Floats)_mm512_mask_min_ps((__m512)a, 0xffff, (__m512)a, (__m512)b);
 }
+[[gnu::always_inline]] inline Floats square_root(Floats x) {
+    return (Floats)_mm512_mask_sqrt_ps((__m512)x, 0xffff, (__m512)x);
+}
 [[gnu::always_inline]] inline Floats all(float x) {
     return (Floats)_mm512_set1_ps(x);
 }
@@ -44,6 +46,9 @@ using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
 }
 [[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) {
     return (Floats)_mm256_min_ps((__m256)a, (__m256)b);
+}
+[[gnu::always_inline]] inline Floats square_root(Floats x) {
+    return (Floats)_mm256_sqrt_ps((__m256)x);
 }
 [[gnu::always_inline]] inline Floats all(float x) {
     return (Floats)_mm256_set1_ps(x);
@@ -76,6 +81,9 @@ using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
 }
 [[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) {
     return a < b ? a : b;
+}
+[[gnu::always_inline]] inline Floats square_root(Floats x) {
+    return Floats{__builtin_sqrtf(x[0]), __builtin_sqrtf(x[1]), __builtin_sqrtf(x[2]), __builtin_sqrtf(x[3])};
 }
 [[gnu::always_inline]] inline Floats all(float x) {
     return Floats{x, x, x, x};
@@ -114,21 +122,16 @@ using Bits [[gnu::vector_size(vector_floats * sizeof(uint32_t))]] = uint32_t;
     return p * (Floats)((Bits)shifted << 23);
 }
 
-struct Gaussian {
-    [[gnu::always_inline]] static Floats add(Floats sum, Floats difference) {
-        return fused(difference, difference, sum);
-    }
-    [[gnu::always_inline]] static Floats value(Floats sum) { return power_of_half(sum); }
-};
-struct Laplacian {
-    [[gnu::always_inline]] static Floats add(Floats sum, Floats difference) { return sum + magnitude(difference); }
-    [[gnu::always_inline]] static Floats value(Floats sum) { return power_of_half(sum); }
-};
-struct Epanechnikov {
-    [[gnu::always_inline]] static Floats add(Floats sum, Floats difference) {
-        return fused(difference, difference, sum);
-    }
-    [[gnu::always_inline]] static Floats value(Floats sum) { return larger(all(1) - sum, Floats{}); }
+// Calculates for kernels, in vectors of float32, with the same bits at every level.
+struct TileArithmetic {
+    using Number = Floats;
+    [[gnu::always_inline]] static Floats number(double x) { return all(static_cast<float>(x)); }
+    [[gnu::always_inline]] static Floats multiply_add(Floats a, Floats b, Floats c) { return fused(a, b, c); }
+    [[gnu::always_inline]] static Floats magnitude(Floats x) { return tiles::BTML_LEVEL::magnitude(x); }
+    [[gnu::always_inline]] static Floats larger(Floats a, Floats b) { return tiles::BTML_LEVEL::larger(a, b); }
+    [[gnu::always_inline]] static Floats smaller(Floats a, Floats b) { return tiles::BTML_LEVEL::smaller(a, b); }
+    [[gnu::always_inline]] static Floats root(Floats x) { return square_root(x); }
+    [[gnu::always_inline]] static Floats power_of_half(Floats x) { return tiles::BTML_LEVEL::power_of_half(x); }
 };
 
 // Some queries against some vectors of keys.
@@ -158,10 +161,10 @@ template <class Shape, Form form>
                 if constexpr (form == Form::products)
                     sums[i][v] = fused(query, key[v], sums[i][v]);
                 else if constexpr (form == Form::differences)
-                    sums[i][v] = Shape::add(sums[i][v], query - key[v]);
+                    sums[i][v] = Shape::Metric::template add<TileArithmetic>(sums[i][v], query - key[v]);
                 else
-                    sums[i][v] =
-                        Shape::add(sums[i][v], (query - key[v]) + (all(low[k * tile_queries + i]) - key_low[v]));
+                    sums[i][v] = Shape::Metric::template add<TileArithmetic>(
+                        sums[i][v], (query - key[v]) + (all(low[k * tile_queries + i]) - key_low[v]));
             }
         }
     }
@@ -176,7 +179,7 @@ template <class Shape, Form form>
             // Equal points: their product is their norm, formed in the same steps, and the difference is 0 exactly.
             if constexpr (form == Form::products)
                 sum = larger(fused(all(-2), sum, norms + all(queries.norms[first_query + i])), Floats{});
-            store(Shape::value(sum), tile + (first_query + i) * block_keys + key);
+            store(Shape::template value<TileArithmetic>(sum), tile + (first_query + i) * block_keys + key);
         }
     }
 }
@@ -189,8 +192,8 @@ void evaluate_form(const TileQueries& queries, const BlockKeys& keys, size_t dim
 }
 
 template <class Shape>
-void evaluate(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
-    if constexpr (std::is_same_v<Shape, Gaussian>)
+void evaluate_kernel(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
+    if constexpr (Shape::takes_products)
         if (form == Form::products) return evaluate_form<Shape, Form::products>(queries, keys, dimensions, tile);
     if (form == Form::wide) return evaluate_form<Shape, Form::wide>(queries, keys, dimensions, tile);
     evaluate_form<Shape, Form::differences>(queries, keys, dimensions, tile);
@@ -285,16 +288,11 @@ void weigh(const float* tile, const float* weights, size_t vectors, double* sums
     }
 }
 
-void gaussian(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
-    evaluate<Gaussian>(form, queries, keys, dimensions, tile);
-}
-
-void laplacian(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
-    evaluate<Laplacian>(form, queries, keys, dimensions, tile);
-}
-
-void epanechnikov(Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile) {
-    evaluate<Epanechnikov>(form, queries, keys, dimensions, tile);
+void evaluate(Kernel kernel, Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions,
+              float* tile) {
+    constexpr auto functions =
+        Kernels::map([]<class Shape>(std::type_identity<Shape>) { return &evaluate_kernel<Shape>; });
+    functions[static_cast<size_t>(kernel)](form, queries, keys, dimensions, tile);
 }
 
 } // namespace BTML_LEVEL
@@ -303,15 +301,10 @@ BTML_DISPATCH(void, centre,
               (const double* queries, const double* centre_of_block, size_t dimensions, float* high, float* low,
                float* norms),
               (queries, centre_of_block, dimensions, high, low, norms));
-BTML_DISPATCH(void, gaussian,
-              (Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile),
-              (form, queries, keys, dimensions, tile));
-BTML_DISPATCH(void, laplacian,
-              (Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile),
-              (form, queries, keys, dimensions, tile));
-BTML_DISPATCH(void, epanechnikov,
-              (Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions, float* tile),
-              (form, queries, keys, dimensions, tile));
+BTML_DISPATCH(void, evaluate,
+              (Kernel kernel, Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions,
+               float* tile),
+              (kernel, form, queries, keys, dimensions, tile));
 BTML_DISPATCH(void, square, (float* tile, size_t vectors), (tile, vectors));
 BTML_DISPATCH(void, multiply, (float* tile, const float* mask, size_t vectors), (tile, mask, vectors));
 BTML_DISPATCH(void, exclude, (float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors),

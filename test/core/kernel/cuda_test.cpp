@@ -23,9 +23,9 @@ Estimates evaluate(Kernel kernel, size_t dimensions, size_t columns, const std::
 
 TEST(Cuda, WithoutTheLibraryTheProcessorSums) {
     QuietContext context(2);
-    const Estimates expected = evaluate(Kernel::gaussian, 3, 1, "", context);
+    const Estimates expected = evaluate(Kernel{}, 3, 1, "", context);
     EXPECT_EQ(expected.report.device_failure, "");
-    const Estimates estimates = evaluate(Kernel::gaussian, 3, 1, "/nowhere/btml_cuda.so", context);
+    const Estimates estimates = evaluate(Kernel{}, 3, 1, "/nowhere/btml_cuda.so", context);
     EXPECT_NE(estimates.report.device_failure.find("/nowhere/btml_cuda.so"), std::string::npos)
         << estimates.report.device_failure;
     EXPECT_TRUE(std::equal(expected.values.begin(), expected.values.end(), estimates.values.begin()));
@@ -35,9 +35,9 @@ TEST(Cuda, SumsAreThoseOfTheProcessor) {
     const char* const library = std::getenv("BTML_CUDA_LIBRARY");
     if (!library) GTEST_SKIP() << "BTML_CUDA_LIBRARY names no library";
     QuietContext context(2);
-    const Estimates first = evaluate(Kernel::gaussian, 3, 1, library, context);
+    const Estimates first = evaluate(Kernel{}, 3, 1, library, context);
     if (!first.report.device_failure.empty()) GTEST_SKIP() << first.report.device_failure;
-    for (const Kernel kernel : {Kernel::gaussian, Kernel::laplacian, Kernel::epanechnikov})
+    for (const Kernel kernel : all_kernels)
         for (const size_t dimensions : {1, 3, 16, 33, 100})
             for (const size_t columns : {1, 2, 20}) {
                 const Estimates expected = evaluate(kernel, dimensions, columns, "", context),

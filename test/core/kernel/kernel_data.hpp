@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <numbers>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace btml::test {
@@ -61,6 +63,10 @@ inline kernel::Keys keys_of(const Rows& rows, const Rows& values, RunContext& co
     return keys;
 }
 
+inline constexpr auto all_kernels =
+    kernel::Kernels::map([]<class Shape>(std::type_identity<Shape>) { return kernel::kernel_of<Shape>; });
+
+// Kernels written down a second time.
 inline double kernel_value(kernel::Kernel kernel, const std::vector<double>& a, const std::vector<double>& b,
                            double bandwidth) {
     double squares = 0, magnitudes = 0;
@@ -69,15 +75,14 @@ inline double kernel_value(kernel::Kernel kernel, const std::vector<double>& a, 
         squares += u * u;
         magnitudes += std::abs(u);
     }
-    switch (kernel) {
-    case kernel::Kernel::gaussian:
-        return std::exp(-squares / 2);
-    case kernel::Kernel::laplacian:
-        return std::exp(-magnitudes);
-    case kernel::Kernel::epanechnikov:
-        break;
-    }
-    return std::max(0.0, 1 - squares);
+    const std::string name = kernel::facts_of(kernel).name;
+    const double root = std::sqrt(squares);
+    if (name == "gaussian") return std::exp(-squares / 2);
+    if (name == "laplacian") return std::exp(-magnitudes);
+    if (name == "epanechnikov") return std::max(0.0, 1 - squares);
+    if (name == "matern32") return (1 + std::sqrt(3) * root) * std::exp(-std::sqrt(3) * root);
+    if (name == "matern52") return (1 + std::sqrt(5) * root + 5 * squares / 3) * std::exp(-std::sqrt(5) * root);
+    throw std::invalid_argument("write down here as well what the kernel " + name + " is");
 }
 
 // Σ_j value_jc·k and Σ_j |value_jc|·k.
@@ -95,7 +100,7 @@ inline BruteForce brute_force(kernel::Kernel kernel, const Rows& keys, const Row
     return result;
 }
 
-inline kernel::Options exact_options(double bandwidth, kernel::Kernel kernel = kernel::Kernel::gaussian) {
+inline kernel::Options exact_options(double bandwidth, kernel::Kernel kernel = {}) {
     kernel::Options options;
     options.bandwidth = bandwidth;
     options.kernel = kernel;

@@ -30,7 +30,7 @@ std::vector<double> positive_weights(size_t count, uint64_t seed) {
 }
 
 TEST(KernelDensity, IntegratesToOne) {
-    for (const Kernel kernel : {Kernel::gaussian, Kernel::laplacian, Kernel::epanechnikov})
+    for (const Kernel kernel : all_kernels)
         for (const Scale scale : {Scale::none, Scale::sd}) {
             QuietContext context;
             const Rows keys = normal_rows(40, 2, 2, 1), weights = {{0.5}, {2}, {1}};
@@ -68,15 +68,16 @@ TEST(KernelMean, IsBruteForce) {
                queries = normal_rows(80, 3, 1, 3);
     const std::vector<double> weights = positive_weights(900, 4);
     const Rows values = with_targets(weights, targets);
-    for (const Kernel kernel : {Kernel::gaussian, Kernel::laplacian}) {
+    for (const Kernel kernel : all_kernels) {
         QuietContext context(2);
-        KernelSums mean(keys_of(keys, values, context), Quantity::mean, exact_options(0.4, kernel), context);
+        const double bandwidth = facts_of(kernel).is_compact ? 5 : 0.4;
+        KernelSums mean(keys_of(keys, values, context), Quantity::mean, exact_options(bandwidth, kernel), context);
         const Estimates estimates = mean.evaluate(points_of(queries, context));
         ASSERT_EQ(estimates.columns, 3U);
         for (size_t i = 0; i < queries.size(); i++) {
-            const BruteForce mass = brute_force(kernel, keys, values, 0, queries[i], 0.4);
+            const BruteForce mass = brute_force(kernel, keys, values, 0, queries[i], bandwidth);
             for (size_t c = 0; c < 3; c++) {
-                const BruteForce sum = brute_force(kernel, keys, values, c + 1, queries[i], 0.4);
+                const BruteForce sum = brute_force(kernel, keys, values, c + 1, queries[i], bandwidth);
                 EXPECT_NEAR(estimates.values[i * 3 + c], static_cast<double>(sum.sum / mass.sum),
                             2e-5 * static_cast<double>(sum.magnitude / mass.sum));
             }
@@ -87,7 +88,7 @@ TEST(KernelMean, IsBruteForce) {
 TEST(KernelMean, WithoutMassIsTheNearestKeysTarget) {
     // Two keys are equally near to the last query: half and half by their weights.
     const Rows keys = {{0, 0}, {1, 0}, {5, 5}}, values = with_targets({1, 3, 1}, {{10}, {20}, {30}});
-    for (const Kernel kernel : {Kernel::gaussian, Kernel::laplacian, Kernel::epanechnikov}) {
+    for (const Kernel kernel : all_kernels) {
         QuietContext context;
         KernelSums mean(keys_of(keys, values, context), Quantity::mean, exact_options(1e-3, kernel), context);
         const Estimates estimates =
@@ -100,7 +101,7 @@ TEST(KernelMean, WithoutMassIsTheNearestKeysTarget) {
 // Where squares of distances do not tell keys apart, or overflow.
 TEST(KernelMean, IsTheNearestKeysTargetFromAnyDistance) {
     const Rows keys = {{1, 0}, {1.5, 1}, {3, -1}}, values = with_targets({1, 1, 1}, {{10}, {20}, {30}});
-    for (const Kernel kernel : {Kernel::gaussian, Kernel::laplacian, Kernel::epanechnikov})
+    for (const Kernel kernel : all_kernels)
         for (const double far : {1e9, 1e18, 1e160, 1.7e308})
             for (const Method method : {Method::exact, Method::sampled}) {
                 QuietContext context;

@@ -18,11 +18,12 @@ struct Problem {
     Rows keys, values, queries;
     double bandwidth;
     Quantity quantity = Quantity::sum;
+    Kernel kernel{};
 };
 
 Estimates estimate(const Problem& problem, Method method, double epsilon, uint64_t seed, int threads = 2) {
     QuietContext context(threads);
-    Options options = exact_options(problem.bandwidth);
+    Options options = exact_options(problem.bandwidth, problem.kernel);
     options.method = method;
     options.epsilon = epsilon;
     options.seed = seed;
@@ -113,6 +114,22 @@ TEST(KernelSampled, ErrorIsWithinEpsilon) {
         }
     EXPECT_EQ(count, 120);
     EXPECT_LE(over, 1);
+}
+
+TEST(KernelSampled, ErrorIsWithinEpsilonWithEveryKernel) {
+    int over = 0;
+    for (const Kernel kernel : all_kernels) {
+        Problem problem = blobs(heavy_tailed(rows, 4), 6, facts_of(kernel).is_compact ? 4 : 1);
+        problem.kernel = kernel;
+        const Runs sums = run(problem, 0.2, 10);
+        EXPECT_LT(sums.evaluated, 0.95) << facts_of(kernel).name;
+        problem.values = constant_values(rows);
+        problem.quantity = Quantity::density;
+        const Runs densities = run(problem, 0.2, 10);
+        EXPECT_LT(densities.worst, 1.1) << facts_of(kernel).name;
+        over += sums.over + densities.over;
+    }
+    EXPECT_LE(over, 1); // of 100
 }
 
 // Where next to none of a query's neighbours are in the sample, its own variance is next to nothing.

@@ -30,7 +30,7 @@ double tail_ratio(const std::vector<double>& entries, size_t n) {
 
 TEST(KernelTail, RatioIsBruteForce) {
     for (const size_t of_keys : {60, 300, 700})
-        for (const Kernel kernel : {Kernel::gaussian, Kernel::laplacian, Kernel::epanechnikov}) {
+        for (const Kernel kernel : all_kernels) {
             const Rows keys = normal_rows(of_keys, 4, 1, 1), queries = normal_rows(330, 4, 1, 2);
             const Options options = exact_options(1, kernel);
             QuietContext context(2);

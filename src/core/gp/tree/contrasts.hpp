@@ -26,7 +26,10 @@ Subtree meet_all(std::span<const uint16_t> common, const Observations& sorted, c
     *last = {0, 0, -1};
     double squares = 0;
     LogProduct variances;
-    context.in_blocks(sorted.size(), 1, [&](size_t begin, size_t end) {
+    // RunContext::in_blocks() would keep in memory what the loop has in registers.
+    static constexpr size_t block = size_t{1} << 16;
+    for (size_t begin = 0; begin < sorted.size(); begin += block) {
+        const size_t end = std::min(sorted.size(), begin + block);
         for (size_t i = begin; i < end; i++) {
             double variance = weighted ? kernel.noise / sorted.weight[i] : kernel.noise, mean = sorted.target[i];
             int32_t level = levels;
@@ -43,7 +46,8 @@ Subtree meet_all(std::span<const uint16_t> common, const Observations& sorted, c
             }
             *++last = {variance + (c[level] - c[next]), mean, next};
         }
-    });
+        context.worked(end - begin);
+    }
     contrasts = squares + variances.log();
     return *last;
 }

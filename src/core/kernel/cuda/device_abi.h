@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct btml_cuda_keys {
-    int32_t kernel; /* 0: 2^-|u|^2, 1: 2^-|u|_1, 2: max(0, 1 - |u|^2) */
+    const char *kernel; /* its name in core/kernel/kernels/kernels.hpp */
     uint64_t keys, dimensions, columns;
     const double *points; /* [key][dimension] */
     const double *values; /* [key][column], of magnitude 1 at most */

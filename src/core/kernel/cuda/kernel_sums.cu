@@ -1,15 +1,19 @@
 // Exact kernel sums on a CUDA device. Coordinates are pairs of float32, a number and what it leaves of the double, so
 // that differences keep their accuracy wherever the points are.
 #include "core/kernel/cuda/device_abi.h"
+#include "core/kernel/kernels/kernels.hpp"
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace {
+
+namespace kernel = btml::kernel;
 
 constexpr int threads = 128;       // of a block: a query each
 constexpr int tile_keys = 16;      // at a time for each query
@@ -22,18 +26,19 @@ struct Layout {
     const float* values; // [column][key], padded with keys of value 0
 };
 
-template <int kernel>
-__device__ float add_difference(float sum, float difference) {
-    return kernel == 1 ? sum + fabsf(difference) : fmaf(difference, difference, sum);
-}
-
-template <int kernel>
-__device__ float kernel_value(float sum) {
-    return kernel == 2 ? fmaxf(0.0F, 1.0F - sum) : exp2f(-sum);
-}
+struct DeviceArithmetic {
+    using Number = float;
+    BTML_INLINE static float number(double x) { return static_cast<float>(x); }
+    BTML_INLINE static float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+    BTML_INLINE static float magnitude(float x) { return fabsf(x); }
+    BTML_INLINE static float larger(float a, float b) { return fmaxf(a, b); }
+    BTML_INLINE static float smaller(float a, float b) { return fminf(a, b); }
+    BTML_INLINE static float root(float x) { return sqrtf(x); }
+    BTML_INLINE static float power_of_half(float x) { return exp2f(-x); }
+};
 
 // Columns first to first + columns_at_once − 1; block y takes part y of the tiles: sums[part][column][query].
-template <int kernel>
+template <class Shape>
 __global__ void add_sums(Layout layout, uint64_t queries, const float2* points, uint64_t first, double* sums) {
     __shared__ float2 shared[chunk][tile_keys];
     const uint64_t query = static_cast<uint64_t>(blockIdx.x) * threads + threadIdx.x;
@@ -41,7 +46,7 @@ __global__ void add_sums(Layout layout, uint64_t queries, const float2* points, 
     const uint64_t begin = layout.tiles * blockIdx.y / gridDim.y, end = layout.tiles * (blockIdx.y + 1) / gridDim.y;
     double totals[columns_at_once] = {};
     for (uint64_t tile = begin; tile < end; tile++) {
-        float exponents[tile_keys] = {};
+        float kernels[tile_keys] = {}; // their sums over dimensions, and then they themselves
         for (uint64_t from = 0; from < layout.dimensions; from += chunk) {
             const int count = static_cast<int>(min(static_cast<uint64_t>(chunk), layout.dimensions - from));
             __syncthreads();
@@ -54,22 +59,34 @@ __global__ void add_sums(Layout layout, uint64_t queries, const float2* points, 
 #pragma unroll
                 for (int j = 0; j < tile_keys; j++) {
                     const float2 key = shared[k][j];
-                    exponents[j] = add_difference<kernel>(exponents[j], (q.x - key.x) + (q.y - key.y));
+                    kernels[j] = Shape::Metric::template add<DeviceArithmetic>(
+                        kernels[j], (q.x - key.x) + (q.y - key.y));
                 }
             }
         }
-        for (int j = 0; j < tile_keys; j++) exponents[j] = kernel_value<kernel>(exponents[j]);
+        for (int j = 0; j < tile_keys; j++) 
+            kernels[j] = Shape::template value<DeviceArithmetic>(kernels[j]);
         for (int c = 0; c < columns_at_once && first + c < layout.columns; c++) {
             const float* const values = layout.values + (first + c) * layout.tiles * tile_keys + tile * tile_keys;
             float sum = 0;
 #pragma unroll
-            for (int j = 0; j < tile_keys; j++) sum = fmaf(exponents[j], values[j], sum);
+            for (int j = 0; j < tile_keys; j++) sum = fmaf(kernels[j], values[j], sum);
             totals[c] += static_cast<double>(sum);
         }
     }
     if (query >= queries) return;
     for (int c = 0; c < columns_at_once && first + c < layout.columns; c++)
         sums[(blockIdx.y * static_cast<uint64_t>(columns_at_once) + c) * queries + query] = totals[c];
+}
+
+using Run = void (*)(Layout, uint64_t, const float2*, uint64_t, double*);
+
+template <class... Shapes>
+Run run_of(const std::string& kernel, kernel::KernelList<Shapes...>) {
+    Run run = nullptr;
+    ((kernel == Shapes::name ? run = add_sums<Shapes> : nullptr), ...);
+    if (!run) throw std::invalid_argument("there is no kernel " + kernel);
+    return run;
 }
 
 class Failure {
@@ -124,7 +141,7 @@ std::vector<float> columns_of(const btml_cuda_keys& keys, uint64_t tiles) {
 class Sums {
   public:
     explicit Sums(const btml_cuda_keys& keys)
-        : kernel_(keys.kernel),
+        : run_(run_of(keys.kernel, kernel::Kernels())),
           tiles_((keys.keys + tile_keys - 1) / tile_keys),
           dimensions_(keys.dimensions),
           columns_(keys.columns),
@@ -147,8 +164,7 @@ class Sums {
         std::vector<double> host(static_cast<size_t>(parts) * columns_at_once * queries);
         const Layout layout{tiles_, dimensions_, columns_, points_.get(), values_.get()};
         for (uint64_t first = 0; first < columns_; first += columns_at_once) {
-            const auto run = kernel_ == 0 ? add_sums<0> : kernel_ == 1 ? add_sums<1> : add_sums<2>;
-            run<<<dim3(blocks, parts), threads>>>(layout, queries, on_device.get(), first, partial.get());
+            run_<<<dim3(blocks, parts), threads>>>(layout, queries, on_device.get(), first, partial.get());
             check(cudaGetLastError());
             check(cudaMemcpy(host.data(), partial.get(), host.size() * sizeof(double), cudaMemcpyDeviceToHost));
             const uint64_t count = std::min<uint64_t>(columns_at_once, columns_ - first);
@@ -163,7 +179,7 @@ class Sums {
     }
 
   private:
-    const int32_t kernel_;
+    const Run run_;
     const uint64_t tiles_, dimensions_, columns_;
     int processors_ = 1;
     const DeviceArray<float2> points_;

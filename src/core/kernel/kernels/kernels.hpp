@@ -1,0 +1,97 @@
+// The kernels, k(u) for a difference u of points in units of the bandwidth: each is a class in a file of its own, and a
+// line here and in the list.
+#pragma once
+
+#include "core/kernel/kernels/epanechnikov.hpp"
+#include "core/kernel/kernels/gaussian.hpp"
+#include "core/kernel/kernels/laplacian.hpp"
+#include "core/kernel/kernels/matern32.hpp"
+#include "core/kernel/kernels/matern52.hpp"
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace btml::kernel {
+
+// Calculates in double.
+struct DoubleArithmetic {
+    using Number = double;
+    static double number(double x) { return x; }
+    static double multiply_add(double a, double b, double c) { return a * b + c; }
+    static double magnitude(double x) { return std::abs(x); }
+    static double larger(double a, double b) { return std::max(a, b); }
+    static double smaller(double a, double b) { return std::min(a, b); }
+    static double root(double x) { return std::sqrt(x); }
+    static double power_of_half(double x) { return std::exp2(-x); }
+};
+
+// A kernel is a function of a sum over the coordinates, from 1 at 0 down to 0, which is to be taken of coordinates in
+// bandwidths times unit().
+template <class Shape>
+concept KernelShape = requires(double x) {
+    { Shape::name } -> std::convertible_to<const char*>; // of the option
+    requires std::same_as<typename Shape::Metric, Squares> || std::same_as<typename Shape::Metric, Absolutes>;
+    requires std::same_as<decltype(Shape::is_compact), const bool>; // 0 from some sum on
+    // Whether a sum of squares may be ‖q‖² + ‖k‖² − 2q·k, half the work, which is off by about 2^−24 of the norms.
+    requires std::same_as<decltype(Shape::takes_products), const bool>;
+    // What is less may be 0 in tiles, whose power_of_half() is 0 from 100.5 on. Compact: nothing.
+    requires std::same_as<decltype(Shape::least), const double>;
+    { Shape::unit() } -> std::same_as<double>;
+    // Of a sum, grows with it: −log₂ of the kernel or, where that is compact, 1 − its value and more beyond its edge.
+    { Shape::exponent(x) } -> std::same_as<double>;
+    { Shape::template value<DoubleArithmetic>(x) } -> std::same_as<double>; // of a sum
+    { Shape::log_integral(x) } -> std::same_as<double>;                     // ln ∫k(u) du in x dimensions
+};
+
+template <KernelShape... Shapes>
+struct KernelList {
+    static constexpr size_t size = sizeof...(Shapes);
+    template <class Shape>
+    static constexpr size_t place() {
+        constexpr bool is_it[] = {std::is_same_v<Shape, Shapes>...};
+        size_t i = 0;
+        while (!is_it[i]) i++;
+        return i;
+    }
+    // Returns an array of body(std::type_identity<Shape>()) for each.
+    template <class Body>
+    static constexpr auto map(const Body& body) {
+        return std::array{body(std::type_identity<Shapes>())...};
+    }
+};
+
+// clang-format off
+using Kernels = KernelList<
+    Gaussian, // the default
+    Laplacian,
+    Epanechnikov,
+    Matern32,
+    Matern52>;
+// clang-format on
+
+enum class Kernel : uint8_t {}; // is a place in the list
+
+template <class Shape>
+inline constexpr Kernel kernel_of{Kernels::place<Shape>()};
+
+// What is known of a kernel at run time, for all but inner loops.
+struct KernelFacts {
+    Kernel id;
+    const char* name;
+    bool is_compact, takes_products;
+    double least;
+    double (*unit)();
+    double (*sum)(const double* a, const double* b, size_t dimensions);
+    double (*distance)(double sum); // these three: see Squares
+    double (*sum_at)(double distance);
+    double (*approach)(double coordinate, double largest, double farthest);
+    double (*exponent)(double sum);
+    double (*value)(double sum);
+    double (*log_integral)(double dimensions);
+};
+
+const KernelFacts& facts_of(Kernel kernel) noexcept;
+
+} // namespace btml::kernel
