@@ -1,7 +1,7 @@
 // Feature values as small integers: what the histograms count.
 #pragma once
 
-#include "core/boosting/training_rows.hpp"
+#include "core/boosting/rows/training_rows.hpp"
 
 #include <functional>
 

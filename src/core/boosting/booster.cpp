@@ -16,7 +16,7 @@ namespace {
 //   Σ_t R_t · f_t · (1, 2 or 4 by number of bins)                            bins, kept
 // + while binning: 32 · (rows of the longest numeric column) + 8 · R_t        values to sort, multiplicities
 // + 8 · (distinct values), only where every one may be a threshold
-// + while growing: n · (8 residual + 2 row index) + scratch (TreeGrower)
+// + while growing: n · (8 residual, for squared loss, + 2 row index) + scratch (TreeGrower)
 // The raw columns, 8 bytes a value or 4 a category, are given back during binning. So a row of a fact table costs
 // 10 bytes, one more per feature, and 4 for each other table in the join.
 class Estimate {
@@ -36,7 +36,7 @@ class Estimate {
             }
             multiplicity_ = std::max(multiplicity_, 8 * rows);
         }
-        growing_ = 10 * dataset.rows;
+        growing_ = (objective_of(options.objective).row_bytes() + 2) * dataset.rows;
     }
 
     // Before anything is read; `raw_` is held already.
@@ -150,15 +150,16 @@ FitResult Booster::run() {
     if (options_.early_stopping > 0 && training.holdout_rows() == 0) refuse_early_stopping();
     std::optional<BinnedData> data;
     time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
-    size_t bins = 0;
-    for (const FeatureBins& feature : data->features)
-        if (feature.size() <= max_histogram_bins) bins += feature.size();
-    context_.memory().require(8 * data->rows + EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
+    const size_t bins = HistogramLayout(data->features, max_histogram_bins).max_bins();
+    context_.memory().require(objective_of(options_.objective).row_bytes() * data->rows +
+                                  EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
                                   TreeGrower::histogram_bytes(bins, training.train_rows(), options_),
                               "residuals, rows of nodes and histograms");
-    std::optional<Residuals> residuals;
-    time("residuals", [&] { residuals.emplace(training, std::move(dataset_.target), team_, context_); });
-    EnumeratedSet set(std::move(*data), training, std::move(*residuals), options_, team_, context_);
+    std::unique_ptr<RowScores> scores;
+    time("residuals", [&] {
+        scores = objective_of(options_.objective).start(training, std::move(dataset_.target), team_, context_);
+    });
+    EnumeratedSet set(std::move(*data), training, std::move(scores), options_, team_, context_);
     grow_trees(set);
     return std::move(result_);
 }
@@ -171,7 +172,8 @@ FitResult Booster::run_factorised(relational::GroupedJoin join) {
     std::optional<FactorisedSet> set;
     time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_); });
     if (options_.early_stopping > 0 && set->holdout_rows() == 0) refuse_early_stopping();
-    context_.memory().require(TreeGrower::histogram_bytes(set->max_bins(), set->rows(0), options_), "histograms");
+    context_.memory().require(TreeGrower::histogram_bytes(set->layout().max_bins(), set->rows(0), options_),
+                              "histograms");
     grow_trees(*set);
     result_.model.sketch = set->sketch_report();
     return std::move(result_);
@@ -179,7 +181,7 @@ FitResult Booster::run_factorised(relational::GroupedJoin join) {
 
 void Booster::grow_trees(TrainingSet& training) {
     Model& model = result_.model;
-    model.base = training.base();
+    model.base = training.scores().base();
     model.rows = training.train_rows();
     model.holdout_rows = training.holdout_rows();
     TreeGrower grower(training, options_, team_, context_);
@@ -195,7 +197,7 @@ void Booster::grow_trees(TrainingSet& training) {
                              options_.feature_fraction >= 1;
         {
             const Stopwatch watch(updating);
-            training.subtract(grower.leaves());
+            training.add(grower.leaves());
         }
         if (!add_tree(std::move(grown), training)) break;
         if (at_rest) {
@@ -215,11 +217,11 @@ void Booster::grow_trees(TrainingSet& training) {
 bool Booster::add_tree(Tree tree, const TrainingSet& training) {
     Model& model = result_.model;
     model.trees.push_back(std::move(tree));
-    model.log.push_back({training.train_loss(), training.holdout_loss()});
+    model.log.push_back({training.scores().train_loss(), training.scores().holdout_loss()});
     report(model.log.back());
     if (options_.early_stopping == 0) return true;
-    if (*training.holdout_loss() < best_loss_) {
-        best_loss_ = *training.holdout_loss();
+    if (*model.log.back().holdout_loss < best_loss_) {
+        best_loss_ = *model.log.back().holdout_loss;
         best_trees_ = model.trees.size();
     }
     return model.trees.size() - best_trees_ < static_cast<size_t>(options_.early_stopping);

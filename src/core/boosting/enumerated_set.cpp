@@ -16,16 +16,16 @@ static size_t max_category_bins(const BinnedData& data) {
     return most;
 }
 
-EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, Residuals residuals, const Options& options,
-                             ThreadTeam& team, RunContext& context)
+EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, std::unique_ptr<RowScores> scores,
+                             const Options& options, ThreadTeam& team, RunContext& context)
     : data_(std::move(data)),
       training_(training),
-      residuals_(std::move(residuals)),
+      scores_(std::move(scores)),
       options_(options),
       team_(team),
       index_(training, team, context),
-      builder_(data_, residuals_, index_, team, context),
-      wide_(data_, residuals_, index_, options.criterion == Criterion::mse_sum, team, context),
+      builder_(data_, *scores_, index_, team, context),
+      wide_(data_, *scores_, index_, needs_tallies(options), team, context),
       table_sides_(context.memory(), "sides of table rows", max_table_rows(data_)),
       category_sides_(context.memory(), "sides of categories", max_category_bins(data_), 0) {}
 
@@ -33,7 +33,7 @@ uint64_t EnumeratedSet::scratch_bytes(const BinnedData& data, const Options& opt
     const uint64_t leaves =
         options.max_leaves > 0 ? static_cast<uint64_t>(options.max_leaves) : std::numeric_limits<uint64_t>::max();
     return RowIndex::bytes(data.rows, leaves, threads) + HistogramBuilder::scratch_bytes(data, threads) +
-           WideFeatures::scratch_bytes(data, options.criterion == Criterion::mse_sum, threads) + max_table_rows(data) +
+           WideFeatures::scratch_bytes(data, needs_tallies(options), threads) + max_table_rows(data) +
            max_category_bins(data);
 }
 
@@ -44,37 +44,29 @@ int EnumeratedSet::start(uint64_t tree, const std::vector<int>& features) {
     return 0;
 }
 
-size_t EnumeratedSet::max_bins() const {
-    size_t bins = 0;
-    for (size_t f = 0; f < data_.features.size(); f++)
-        if (in_histogram(static_cast<int>(f))) bins += data_.features[f].size();
-    return bins;
-}
-
-void EnumeratedSet::fill(int node, Stats* sums, Stats* squares) {
+void EnumeratedSet::fill(int node, Stats* sums, Tally* tallies) {
     const RowSet& rows = node_rows(node)[in_bag];
-    builder_.build(rows, Quantity::residual, sums);
-    if (squares) builder_.build(rows, Quantity::square, squares);
+    builder_.build(rows, sums);
+    if (tallies) builder_.build(rows, tallies);
 }
 
 NodeSums EnumeratedSet::sum(int node) {
     const RowSet& rows = node_rows(node)[in_bag];
+    const bool has_tallies = needs_tallies(options_);
     NodeSums sums;
     std::vector<NodeSums> partials(static_cast<size_t>(team_.size()));
     index_.for_each_list(rows, [&](const RowList& list, int worker) {
         NodeSums& partial = partials[static_cast<size_t>(worker)];
         Stats gathered[RowIndex::list_rows];
-        residuals_.gather(list, gathered);
+        scores_->gather(list, gathered);
         for (size_t i = 0; i < list.count; i++) partial.total += gathered[i];
-        if (options_.criterion != Criterion::mse_sum) return;
-        residuals_.gather_squares(list, gathered);
-        for (size_t i = 0; i < list.count; i++) partial.squares += gathered[i].sum;
+        if (!has_tallies) return;
+        Tally tallied[RowIndex::list_rows];
+        scores_->gather_tallies(list, tallied);
+        for (size_t i = 0; i < list.count; i++) partial.tally += tallied[i];
     });
-    for (const NodeSums& partial : partials) {
-        sums.total += partial.total;
-        sums.squares += partial.squares;
-    }
-    return sums;
+    for (const NodeSums& partial : partials) sums += partial;
+    return has_tallies ? sums : NodeSums(sums.total);
 }
 
 // What RowIndex::partition asks for a row, and where that lies.
@@ -150,10 +142,10 @@ std::pair<int, int> EnumeratedSet::split(int node, const Split& split) {
     return result;
 }
 
-void EnumeratedSet::subtract(const std::vector<Leaf>& leaves) {
-    std::vector<Residuals::Leaf> rows;
+void EnumeratedSet::add(const std::vector<Leaf>& leaves) {
+    std::vector<RowScores::Leaf> rows;
     for (const Leaf& leaf : leaves) rows.push_back({&node_rows(leaf.node), leaf.value});
-    residuals_.subtract(rows, index_);
+    scores_->add(rows, index_);
 }
 
 } // namespace btml::boosting

@@ -1,11 +1,12 @@
 #include "core/boosting/equal_rows.hpp"
 
+#include "core/boosting/factorised_weights.hpp"
 #include "core/relational/filtered_join.hpp"
 
 #include <cstring>
 #include <numeric>
 
-namespace btml::boosting {
+namespace btml::boosting::factorised {
 
 using namespace relational;
 
@@ -42,10 +43,10 @@ class RowOrder {
 
 } // namespace
 
-Buffer<RowId> find_equal_rows(const BinnedData& data, const BinnedTable& table, const GroupedTable& grouped,
-                              const Buffer<double>* values, ThreadTeam& team, RunContext& context) {
+EqualRows find_equal_rows(const BinnedData& data, size_t table, const GroupedTable& grouped,
+                          const Buffer<double>* values, ThreadTeam& team, RunContext& context) {
     constexpr uint64_t steps_of_row = 50;
-    const RowOrder order(data, table, values);
+    const RowOrder order(data, data.tables[table], values);
     Buffer<RowId> first(context.memory(), "rows that are equal", grouped.rows);
     for_ranges(team, grouped.groups(), steps_of_row * grouped.rows, [&](uint64_t begin, uint64_t end, int) {
         std::vector<RowId> rows;
@@ -60,7 +61,12 @@ Buffer<RowId> find_equal_rows(const BinnedData& data, const BinnedTable& table, 
                 first[rows[i]] = i > 0 && order.compare(rows[i - 1], rows[i]) == 0 ? first[rows[i - 1]] : rows[i];
         }
     });
-    return first;
+    Buffer<RowId> kept(context.memory(), "rows that are equal");
+    for (size_t row = 0; row < first.size(); row++) {
+        poll_at(context, row);
+        if (first[row] == row) kept.push_back(static_cast<RowId>(row));
+    }
+    return {std::move(first), std::move(kept)};
 }
 
-} // namespace btml::boosting
+} // namespace btml::boosting::factorised

@@ -1,14 +1,13 @@
 #include "core/boosting/factorised_set.hpp"
 
-#include "core/base/rng.hpp"
 #include "core/base/worker_contexts.hpp"
-#include "core/boosting/number_grid.hpp"
 
 #include <bit>
-#include <cmath>
+#include <numeric>
 
 namespace btml::boosting {
 
+using namespace factorised;
 using namespace relational;
 
 FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options& options, ThreadTeam& team,
@@ -17,24 +16,19 @@ FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options&
       team_(team),
       context_(context),
       join_(join),
-      target_table_(dataset.target_table),
-      values_(context.memory(), "residuals"),
-      filtered_{join, filters_, target_table_, values_, team, context},
-      queries_(filtered_) {
-    start_filters();
-    normalise_weights(dataset);
-    start(0, {}); // the root
-    choose_rows(dataset);
-    bin(dataset, start_residuals(dataset));
+      target_table_(static_cast<size_t>(dataset.target_table)),
+      nodes_(join, context),
+      queries_(join, dataset.target_table, team, context),
+      populations_(
+          dataset, join, options,
+          [&](const RowWeights& population) { return queries_.count(nodes_.selection(0, population)); }, context),
+      layout_(data_.features, SIZE_MAX) {
+    bin(dataset, start_scores(dataset));
     for (size_t t = 0; t < join_.tables().size(); t++) leave_out_equal_rows(t);
-    start_filters();
-    if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(filtered_, data_, options);
-    root_ = no_sums(all_tables());
-    residual_.push_back(plain_query(1, 1));
-    queries_.add(selection(nodes_[0], train_), residual_, pointers(root_.sums), pointers(root_.counts));
+    queries_.start();
+    if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(queries_.filtered(), data_, options);
+    if (!populations_.is_sampled()) root_ = queries_.sums(nodes_.selection(0, populations_.train()), all_tables());
 }
-
-FactorisedSet::~FactorisedSet() = default;
 
 uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options) {
     std::vector<bool> has_features(join.tables().size(), false);
@@ -65,310 +59,158 @@ uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, c
     const uint64_t of_queries = queries * (sizeof(FilterQuery) + join.tables().size() * sizeof(int));
     const uint64_t of_squares = !squares                    ? 0
                                 : sketches_squares(options) ? SketchedSquares::bytes(dataset, join, options, queries)
-                                                            : filters(pairs_at_once) + messages(pairs_at_once);
+                                                            : filters(ResidualQueries::pairs_at_once) +
+                                                                  messages(ResidualQueries::pairs_at_once);
     return sums + weights + filters(queries) + of_squares +
            std::max(nodes + messages(queries) + of_queries, 32 * longest);
 }
 
-void FactorisedSet::start_filters() {
-    filters_.clear();
-    for (const GroupedTable& table : join_.tables()) filters_.emplace_back(table.rows, context_.memory());
+// The weights of the rows that each row joins to, of those that are trained on.
+RowWeights FactorisedSet::start_scores(Dataset& dataset) {
+    RowWeights train = queries_.counts(nodes_.selection(0, populations_.train()), all_tables());
+    Buffer<double> held_out(context_.memory(), "join multiplicities");
+    if (populations_.holdout_rows() > 0)
+        held_out =
+            std::move(queries_.counts(nodes_.selection(0, populations_.held_out()), only_target())[target_table_]);
+    const auto sum = [](const Buffer<double>& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); };
+    populations_.set_total(sum(train[target_table_]) + sum(held_out));
+    scores_.emplace(dataset.target, train[target_table_], held_out, populations_.units(), queries_.values(), context_);
+    dataset.target.clear();
+    return train;
 }
 
 void FactorisedSet::bin(Dataset& dataset, const RowWeights& train) {
     const auto multiplicities = [&](size_t t) {
         Buffer<int64_t> counts(context_.memory(), "join multiplicities", train[t].size());
         for (size_t i = 0; i < counts.size(); i++) {
-            poll_at(i);
-            counts[i] = to_count(train[t][i]);
+            poll_at(context_, i);
+            counts[i] = populations_.units().to_count(train[t][i]);
         }
         return counts;
     };
     data_ = bin_features(dataset, multiplicities, options_.max_bins, team_, context_);
 }
 
-void FactorisedSet::poll_at(size_t row) {
-    if (row % piece_rows == 0) context_.poll();
-}
-
-// In units of 2^-scale_ of weight.
-int64_t FactorisedSet::to_count(double weight) const {
-    return rounded_sum(weighted_ ? std::ldexp(weight, weight_exponent_ + scale_) : weight);
-}
-
-FactorisedSet::RowSums FactorisedSet::no_sums(const std::vector<bool>& tables) const {
-    RowSums result;
-    for (size_t t = 0; t < tables.size(); t++) {
-        const uint64_t rows = tables[t] ? join_.tables()[t].rows : 0;
-        result.sums.emplace_back(context_.memory(), "sums by row", rows, 0.0);
-        result.counts.emplace_back(context_.memory(), "sums by row", rows, 0.0);
+// A sample of the target's rows would tell equal ones apart.
+void FactorisedSet::leave_out_equal_rows(size_t t) {
+    const bool has_values = t == target_table_;
+    if (has_values && populations_.is_sampled()) return;
+    Buffer<double>& values = queries_.values();
+    const EqualRows rows =
+        find_equal_rows(data_, t, join_.tables()[t], has_values ? &values : nullptr, team_, context_);
+    if (rows.kept.size() == rows.first.size()) return;
+    populations_.merge(t, rows);
+    if (has_values) keep(values, 1, rows.kept, context_);
+    BinnedTable& table = data_.tables[t];
+    for (const size_t g : table.groups) {
+        BinGroup& group = data_.groups[g];
+        keep(group.data, group.width * group.bytes, rows.kept, context_);
     }
-    return result;
-}
-
-std::vector<bool> FactorisedSet::all_tables() const {
-    return std::vector<bool>(join_.tables().size(), true);
+    table.rows = rows.kept.size();
+    join_.keep_rows(t, rows.kept, context_);
 }
 
 std::vector<bool> FactorisedSet::only_target() const {
     std::vector<bool> tables(join_.tables().size(), false);
-    tables[static_cast<size_t>(target_table_)] = true;
+    tables[target_table_] = true;
     return tables;
-}
-
-std::vector<double*> FactorisedSet::pointers(std::vector<Buffer<double>>& buffers) {
-    std::vector<double*> result;
-    for (Buffer<double>& buffer : buffers) result.push_back(buffer.empty() ? nullptr : buffer.data());
-    return result;
-}
-
-Selection FactorisedSet::selection(const Node& node, const RowWeights& population) const {
-    Selection result;
-    for (size_t t = 0; t < node.rows.size(); t++) {
-        result.rows.push_back(node.rows[t].get());
-        result.weights.push_back(population[t].empty() ? nullptr : population[t].data());
-    }
-    return result;
-}
-
-FilterQuery FactorisedSet::plain_query(double coefficient, int power) const {
-    return {coefficient, power, std::vector<int>(join_.tables().size(), -1)};
-}
-
-// weight · 2^shift_
-double FactorisedSet::shifted(double weight) const {
-    return std::ldexp(weight, weight_exponent_ + shift_);
-}
-
-double FactorisedSet::train_loss() const {
-    return std::ldexp(static_cast<double>(loss_) / shifted(train_count_), -2 * value_grid_);
-}
-
-SumUnits FactorisedSet::units() const {
-    const int square_shift = std::max(0, bit_width(static_cast<uint128>(std::max<int128>(loss_, 0))) - 61);
-    const int64_t slack = weighted_ ? to_count(train_count_) >> slack_bits : 0;
-    return {value_grid_ - sum_shift_, scale_, shift_, std::ldexp(1, square_shift - 2 * sum_shift_), slack, !weighted_};
-}
-
-int64_t FactorisedSet::leaf_value(Stats total, double learning_rate, double l2) const {
-    if (total.count == 0) return 0;
-    const double weight = static_cast<double>(total.count) * units().count_unit();
-    const double sum = std::ldexp(static_cast<double>(total.sum), sum_shift_);
-    return rounded_leaf_value(sum, weight, learning_rate, std::ldexp(l2, shift_));
-}
-
-double FactorisedSet::to_number(int64_t value) const {
-    return std::ldexp(static_cast<double>(value), -value_grid_);
-}
-
-int FactorisedSet::start(uint64_t tree, const std::vector<int>& features) {
-    features_ = features;
-    offsets_.assign(data_.features.size(), 0);
-    bins_ = 0;
-    for (const int f : features) {
-        offsets_[static_cast<size_t>(f)] = bins_;
-        bins_ += data_.features[static_cast<size_t>(f)].size();
-    }
-    const std::vector<FilterQuery> added = take_pending();
-    if (!train_.empty()) sample(tree);
-    nodes_.clear();
-    Node root;
-    for (size_t t = 0; t < join_.tables().size(); t++)
-        root.rows.push_back(
-            std::make_shared<RowSubset>(RowSubset{true, Buffer<RowId>(context_.memory(), "rows of nodes"),
-                                                  Buffer<RowId>(context_.memory(), "rows of nodes")}));
-    nodes_.push_back(std::move(root));
-    if (!added.empty() && in_bag_.empty())
-        queries_.add(selection(nodes_[0], train_), added, pointers(root_.sums),
-                     std::vector<double*>(join_.tables().size(), nullptr));
-    return 0;
-}
-
-uint64_t FactorisedSet::rows(int node) const {
-    uint64_t rows = 0;
-    for (size_t t = 0; t < join_.tables().size(); t++) {
-        const RowSubset& subset = *nodes_[static_cast<size_t>(node)].rows[t];
-        rows += subset.all ? join_.tables()[t].rows : subset.rows.size();
-    }
-    return rows;
-}
-
-size_t FactorisedSet::max_bins() const {
-    size_t bins = 0;
-    for (const FeatureBins& feature : data_.features) bins += feature.size();
-    return bins;
-}
-
-NodeSums FactorisedSet::sum(int) {
-    throw Error(ErrorCode::internal, "a factorised training set has every feature in its histograms");
-}
-
-void FactorisedSet::search(int, int, const SplitSearch&, std::vector<BinSums>&, Candidates&) {
-    throw Error(ErrorCode::internal, "a factorised training set has every feature in its histograms");
-}
-
-std::pair<int, int> FactorisedSet::split(int node, const Split& split) {
-    const FeatureBins& feature = data_.features[static_cast<size_t>(split.feature)];
-    const auto table = static_cast<size_t>(feature.table);
-    const Node parent = nodes_[static_cast<size_t>(node)];
-    const RowSubset& rows = *parent.rows[table];
-    std::vector<uint8_t> sides(feature.size(), 0);
-    if (feature.categorical)
-        for (const uint32_t code : split.categories) sides[code] = 1;
-    else
-        std::fill_n(sides.begin(), split.last_bin + 1, 1);
-    sides[feature.null_bin()] = split.null_left;
-    RowSubset children[2] = {
-        {false, Buffer<RowId>(context_.memory(), "rows of nodes"), Buffer<RowId>(context_.memory(), "rows of nodes")},
-        {false, Buffer<RowId>(context_.memory(), "rows of nodes"), Buffer<RowId>(context_.memory(), "rows of nodes")}};
-    const GroupedTable& grouped = join_.tables()[table];
-    for (RowSubset& child : children) child.first.reserve(grouped.groups() + 1);
-    with_bins(data_, feature, [&](const auto& bin_of) {
-        for (uint64_t g = 0; g < grouped.groups(); g++) {
-            if (g % 4096 == 0) context_.poll();
-            for (RowSubset& child : children) child.first.push_back(static_cast<RowId>(child.rows.size()));
-            const auto place = [&](RowId row) { children[1 - sides[bin_of(row)]].rows.push_back(row); };
-            if (rows.all)
-                for (RowId row = grouped.first[g]; row < grouped.first[g + 1]; row++) place(row);
-            else
-                for (RowId i = rows.first[g]; i < rows.first[g + 1]; i++) place(rows.rows[i]);
-        }
-    });
-    for (RowSubset& child : children) {
-        child.first.push_back(static_cast<RowId>(child.rows.size()));
-        child.rows.shrink_to_fit();
-        child.first.shrink_to_fit();
-        Node added = parent;
-        added.rows[table] = std::make_shared<RowSubset>(std::move(child));
-        nodes_.push_back(std::move(added));
-    }
-    nodes_[static_cast<size_t>(node)].rows.clear();
-    return {static_cast<int>(nodes_.size()) - 2, static_cast<int>(nodes_.size()) - 1};
 }
 
 std::vector<bool> FactorisedSet::tables_of_features() const {
     std::vector<bool> tables(join_.tables().size(), false);
-    for (const int f : features_) tables[static_cast<size_t>(data_.features[static_cast<size_t>(f)].table)] = true;
+    for (const int f : layout_.selected())
+        tables[static_cast<size_t>(data_.features[static_cast<size_t>(f)].table)] = true;
     return tables;
 }
 
-void FactorisedSet::fill(int node, Stats* sums, Stats* squares) {
-    const Node& rows = nodes_[static_cast<size_t>(node)];
-    const bool is_root = node == 0 && in_bag_.empty();
-    RowSums own;
-    if (!is_root) {
-        own = no_sums(tables_of_features());
-        queries_.add(selection(rows, in_bag_.empty() ? train_ : in_bag_), residual_, pointers(own.sums),
-                     pointers(own.counts));
-    }
-    RowSums square_sums;
-    if (squares && !sketch_) {
-        square_sums = no_sums(tables_of_features());
-        count_squares(rows, square_sums);
-    }
-    add_to_bins(rows, is_root ? root_ : own, square_sums.sums, sums, sketch_ ? nullptr : squares);
-    if (squares && sketch_) sketch_squares(node, squares);
+int FactorisedSet::start(uint64_t tree, const std::vector<int>& features) {
+    layout_.select(features);
+    const size_t known = queries_.queries().size();
+    subtract_pending();
+    populations_.sample(tree);
+    nodes_.start();
+    if (!populations_.is_sampled()) queries_.update(root_, bag_of(0), known);
+    return 0;
 }
 
-void FactorisedSet::add_to_bins(const Node& node, const RowSums& sums, const std::vector<Buffer<double>>& squares,
-                                Stats* out, Stats* out_squares) {
-    const double sum_unit = std::ldexp(shifted(1), -sum_shift_);
-    const double unit_of_squares = square_unit();
+// The rows of the last tree's leaves are those of its nodes, which are about to go.
+void FactorisedSet::subtract_pending() {
+    for (const Leaf& leaf : pending_)
+        if (leaf.value != 0) queries_.subtract(nodes_[leaf.node], leaf.value);
+    pending_.clear();
+}
+
+void FactorisedSet::fill(int node, Stats* sums, Tally* tallies) {
+    const bool is_root = node == 0 && !populations_.is_sampled();
+    RowSums own;
+    if (!is_root) own = queries_.sums(bag_of(node), tables_of_features());
+    RowWeights squares;
+    if (tallies && !sketch_) squares = queries_.squares(bag_of(node), tables_of_features());
+    add_to_bins(node, is_root ? root_ : own, squares, sums, sketch_ ? nullptr : tallies);
+    if (tallies && sketch_) sketch_squares(node, sums, tallies);
+}
+
+void FactorisedSet::add_to_bins(int node, const RowSums& sums, const RowWeights& squares, Stats* out,
+                                Tally* out_tallies) {
+    const double sum_scale = scores_->sum_scale(), square_unit = scores_->square_unit();
     WorkerContexts contexts(context_, team_.size(), 0, "sums by row");
     const auto add_feature = [&](int f, RunContext& context) {
         const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
         const auto t = static_cast<size_t>(feature.table);
-        const RowSubset& rows = *node.rows[t];
+        const RowSubset& rows = *nodes_[node][t];
         const uint64_t count = rows.all ? join_.tables()[t].rows : rows.rows.size();
-        Stats* const bins = out + offset(f);
-        Stats* const square_bins = out_squares ? out_squares + offset(f) : nullptr;
+        Stats* const bins = out + layout_.offset(f);
+        Tally* const tallies = out_tallies ? out_tallies + layout_.offset(f) : nullptr;
         std::fill_n(bins, feature.size(), Stats{});
-        if (square_bins) std::fill_n(square_bins, feature.size(), Stats{});
+        if (tallies) std::fill_n(tallies, feature.size(), Tally{});
         with_bins(data_, feature, [&](const auto& bin_of) {
             for (uint64_t i = 0; i < count; i++) {
-                if (i % piece_rows == 0) context.poll();
+                poll_at(context, i);
                 const uint64_t row = rows.all ? i : rows.rows[i];
                 const uint32_t bin = bin_of(row);
-                bins[bin] += {rounded_sum(sums.sums[t][row] * sum_unit), to_count(sums.counts[t][row])};
-                if (square_bins) square_bins[bin] += {rounded_sum(squares[t][row] / unit_of_squares), 0};
+                const int64_t weight = populations_.units().to_count(sums.counts[t][row]);
+                bins[bin] += {rounded_sum(sums.sums[t][row] * sum_scale), weight};
+                if (tallies) tallies[bin] += {rounded_sum(squares[t][row] / square_unit), weight};
             }
         });
     };
-    team_.for_each(features_.size(), [&](size_t i, int worker) {
-        contexts.run(worker, [&](RunContext& context) { add_feature(features_[i], context); });
+    team_.for_each(layout_.selected().size(), [&](size_t i, int worker) {
+        contexts.run(worker, [&](RunContext& context) { add_feature(layout_.selected()[i], context); });
     });
+}
+
+// A node's sum is at most the loss. Estimates far above that, by sketches that are too small, are scaled down, as their
+// sum must not overflow.
+void FactorisedSet::sketch_squares(int node, const Stats* sums, Tally* out) {
+    const Buffer<double> squares = sketch_->by_bin(bag_of(node), queries_.queries(), layout_.selected());
+    const double loss = scores_->squares();
+    const bool verify = options_.verify && node == 0;
+    const double exact = !verify ? 0 : populations_.is_sampled() ? exact_squares(node) : loss;
+    for (const int f : layout_.selected()) {
+        const size_t begin = layout_.offset(f), end = begin + data_.features[static_cast<size_t>(f)].size();
+        const double sum = std::accumulate(squares.data() + begin, squares.data() + end, 0.0);
+        const double unit = scores_->square_unit() * std::max(1.0, sum / (2 * loss));
+        for (size_t bin = begin; bin < end; bin++) out[bin] = {rounded_sum(squares[bin] / unit), sums[bin].hessian};
+        if (verify) sketch_->measure(sum, exact);
+    }
+}
+
+double FactorisedSet::exact_squares(int node) {
+    const RowWeights squares = queries_.squares(bag_of(node), only_target());
+    return std::accumulate(squares[target_table_].begin(), squares[target_table_].end(), 0.0);
 }
 
 std::optional<SketchReport> FactorisedSet::sketch_report() const {
     return sketch_ ? std::optional(sketch_->report()) : std::nullopt;
 }
 
-FilterQuery FactorisedSet::query_of(const Leaf& leaf) {
-    FilterQuery query = plain_query(-static_cast<double>(leaf.value), 0);
-    const Node& node = nodes_[static_cast<size_t>(leaf.node)];
-    for (size_t t = 0; t < node.rows.size(); t++)
-        if (!node.rows[t]->all) query.filters[t] = filters_[t].add(*node.rows[t], context_);
-    return query;
-}
-
-FilteredSums::Total FactorisedSet::leaf_total(const Leaf& leaf, const RowWeights& population) {
-    return queries_.total(selection(nodes_[static_cast<size_t>(leaf.node)], population), residual_);
-}
-
-static void check_partition(double weight_of_leaves, double weight) {
-    if (!(std::fabs(weight_of_leaves - weight) <= 1e-9 * weight))
-        throw Error(ErrorCode::internal, "the leaves of a tree do not partition the join");
-}
-
-// Σ r'² = Σ r² − 2 Σ_ℓ value_ℓ s_ℓ + Σ_ℓ value_ℓ² n_ℓ, as the leaves partition the join.
-void FactorisedSet::update_losses(const std::vector<Leaf>& leaves) {
-    double trained = 0, held_out = 0;
-    for (const Leaf& leaf : leaves) {
-        const int128 value = leaf.value;
-        int128 sum = static_cast<int128>(leaf.sums.total.sum) << sum_shift_;
-        double weight = static_cast<double>(leaf.sums.total.count) * units().count_unit();
-        if (!in_bag_.empty()) {
-            const FilteredSums::Total total = leaf_total(leaf, train_);
-            sum = static_cast<int128>(shifted(total.sum));
-            weight = shifted(total.count);
-        }
-        trained += weight;
-        const auto v = static_cast<double>(leaf.value);
-        loss_ += weighted_ ? static_cast<int128>(v * v * weight) : value * value * static_cast<int64_t>(weight);
-        loss_ -= 2 * value * sum;
-        if (holdout_rows_ > 0) {
-            const FilteredSums::Total total = leaf_total(leaf, held_out_);
-            const double number = to_number(leaf.value);
-            held_out += total.count;
-            holdout_squares_ += number * (number * total.count - 2 * std::ldexp(total.sum, -value_grid_));
-        }
-    }
-    check_partition(trained, shifted(train_count_));
-    check_partition(held_out, holdout_count_);
-    loss_ = std::max<int128>(loss_, 0);
-    if (holdout_rows_ > 0) holdout_loss_ = std::max(0.0, holdout_squares_) / holdout_count_;
-}
-
-void FactorisedSet::subtract(const std::vector<Leaf>& leaves) {
-    update_losses(leaves);
+void FactorisedSet::add(const std::vector<Leaf>& leaves) {
+    const auto total_of = [&](const RowWeights& population) -> FactorisedScores::Totals {
+        return [&](const Leaf& leaf) { return queries_.total(nodes_.selection(leaf.node, population)); };
+    };
+    scores_->add(leaves, populations_.is_sampled() ? total_of(populations_.train()) : nullptr,
+                 total_of(populations_.held_out()));
     pending_ = leaves;
-    if (!in_bag_.empty()) refine_sums();
-}
-
-// The queries of the last tree's leaves; their rows are those of its nodes, which are about to go.
-std::vector<FilterQuery> FactorisedSet::take_pending() {
-    std::vector<FilterQuery> added;
-    for (const Leaf& leaf : pending_)
-        if (leaf.value != 0) added.push_back(query_of(leaf));
-    pending_.clear();
-    residual_.insert(residual_.end(), added.begin(), added.end());
-    return added;
-}
-
-// Trees fitted to samples may let the loss grow, and with it the sums.
-void FactorisedSet::refine_sums() {
-    const double bound = std::ldexp(std::sqrt(shifted(train_count_) * static_cast<double>(loss_)), -sum_shift_);
-    if (bound >= std::ldexp(1, max_sum_bits)) sum_shift_ += std::ilogb(bound) - sum_bits + 1;
 }
 
 } // namespace btml::boosting

@@ -17,16 +17,11 @@ static size_t histograms_to_keep(uint64_t bins, uint64_t rows, const Options& op
 }
 
 TreeGrower::TreeGrower(TrainingSet& training, const Options& options, ThreadTeam& team, RunContext& context)
-    : training_(training),
-      options_(options),
-      team_(team),
-      context_(context),
-      first_loss_(training.train_loss()),
-      tree_memory_(context.memory(), "trees") {}
+    : training_(training), options_(options), team_(team), context_(context), tree_memory_(context.memory(), "trees") {}
 
 uint64_t TreeGrower::histogram_bytes(uint64_t bins, uint64_t rows, const Options& options) {
-    const bool squares = options.criterion == Criterion::mse_sum;
-    return (histograms_to_keep(bins, rows, options) + 2) * bins * sizeof(Stats) * (squares ? 2 : 1);
+    const uint64_t bytes = sizeof(Stats) + (needs_tallies(options) ? sizeof(Tally) : 0);
+    return (histograms_to_keep(bins, rows, options) + 2) * bins * bytes;
 }
 
 int TreeGrower::take_histogram() {
@@ -35,11 +30,9 @@ int TreeGrower::take_histogram() {
         free_histograms_.pop_back();
         return histogram;
     }
-    const size_t bins = training_.max_bins();
-    Histogram added{Buffer<Stats>(context_.memory(), "histograms", bins),
-                    Buffer<Stats>(context_.memory(), "histograms")};
-    if (options_.criterion == Criterion::mse_sum) added.squares.resize(bins);
-    histograms_.push_back(std::move(added));
+    const size_t bins = layout().max_bins();
+    histograms_.push_back({Buffer<Stats>(context_.memory(), "histograms", bins),
+                           Buffer<Tally>(context_.memory(), "histograms", needs_tallies(options_) ? bins : 0)});
     return static_cast<int>(histograms_.size() - 1);
 }
 
@@ -50,59 +43,55 @@ void TreeGrower::release_histogram(int histogram) {
 void TreeGrower::build_histogram(int node, int histogram) {
     const Stopwatch watch(clock_.histograms);
     Histogram& target = histograms_[static_cast<size_t>(histogram)];
-    training_.fill(node, target.sums.data(), target.squares.empty() ? nullptr : target.squares.data());
+    training_.fill(node, target.sums.data(), target.tallies.empty() ? nullptr : target.tallies.data());
 }
 
 void TreeGrower::subtract_histogram(int from, int what) {
     Histogram& target = histograms_[static_cast<size_t>(from)];
     const Histogram& part = histograms_[static_cast<size_t>(what)];
-    const bool has_squares = !target.squares.empty();
-    for (size_t b = 0; b < training_.bins(); b++) {
+    const bool has_tallies = !target.tallies.empty();
+    for (size_t b = 0; b < layout().bins(); b++) {
         target.sums[b] -= part.sums[b];
-        if (has_squares) target.squares[b] -= part.squares[b];
-        if (units_.exact || target.sums[b].count > units_.slack) continue;
+        if (has_tallies) target.tallies[b] -= part.tallies[b];
+        if (units_.exact || (has_tallies ? target.tallies[b].count : target.sums[b].hessian) > units_.slack) continue;
         target.sums[b] = {}; // what rounding left of a bin without rows
-        if (has_squares) target.squares[b] = {};
+        if (has_tallies) target.tallies[b] = {};
     }
 }
 
 NodeSums TreeGrower::sum_up(int node, int histogram) {
-    const auto summed =
-        std::find_if(features_.begin(), features_.end(), [&](int f) { return training_.in_histogram(f); });
-    if (histogram < 0 || summed == features_.end()) return training_.sum(node);
+    if (histogram < 0) return training_.wide_features()->sum(node);
     const Histogram& source = histograms_[static_cast<size_t>(histogram)];
-    const size_t first = training_.offset(*summed);
     NodeSums sums;
-    for (size_t b = first; b < first + feature(*summed).size(); b++) {
-        sums.total += source.sums[b];
-        if (!source.squares.empty()) sums.squares += source.squares[b].sum;
-    }
+    for (size_t b = 0; b < feature(layout().selected()[0]).size(); b++)
+        sums += NodeSums(source.sums[b], source.tallies.empty() ? nullptr : &source.tallies[b]);
     return sums;
 }
 
 bool TreeGrower::may_split(const Leaf& leaf) const {
     return (options_.max_depth == 0 || leaf.depth < options_.max_depth) && training_.rows(leaf.rows) >= 2 &&
-           rules_->may_split(leaf.sums.total);
+           rules_->may_split(leaf.sums.count());
 }
 
 void TreeGrower::close(const Leaf& leaf) {
     // What rounding leaves of the mean of all rows is no tree.
     const bool is_idle = leaf.node == 0 && rules_->is_centred(leaf.sums.total);
-    const int64_t value = is_idle ? 0 : training_.leaf_value(leaf.sums.total, options_.learning_rate, options_.l2);
-    tree_[static_cast<size_t>(leaf.node)].value = training_.to_number(value);
+    const int64_t value =
+        is_idle ? 0 : training_.scores().leaf_value(leaf.sums.total, options_.learning_rate, options_.l2);
+    tree_[static_cast<size_t>(leaf.node)].value = training_.scores().to_number(value);
     leaves_.push_back({leaf.rows, leaf.sums, value});
 }
 
 // The node's squares are the feature's own sum, as both sides' are, in case they are estimated.
 void TreeGrower::search_histogram(NodeSums node, const Histogram& histogram, int f, Searched& result) {
-    const Stats* sums = histogram.sums.data() + training_.offset(f);
-    const Stats* squares = histogram.squares.empty() ? nullptr : histogram.squares.data() + training_.offset(f);
+    const Stats* sums = histogram.sums.data() + layout().offset(f);
+    const Tally* tallies = histogram.tallies.empty() ? nullptr : histogram.tallies.data() + layout().offset(f);
     const uint32_t values = feature(f).values;
-    node.squares = 0;
-    for (size_t bin = 0; squares && bin <= values; bin++) node.squares += squares[bin].sum;
+    node.tally.squares = 0;
+    for (size_t bin = 0; tallies && bin <= values; bin++) node.tally.squares += tallies[bin].squares;
     const SplitSearch search(*rules_, node);
-    const NodeSums null{sums[values], squares ? squares[values].sum : 0};
-    const DenseBins bins{sums, squares, 0, values};
+    const DenseBins bins{sums, tallies, 0, values};
+    const NodeSums null = bins.sums(values);
     if (feature(f).categorical)
         search.scan_categories(f, bins, null, result.order, result.found, context_);
     else
@@ -111,7 +100,7 @@ void TreeGrower::search_histogram(NodeSums node, const Histogram& histogram, int
 
 // Long searches poll, which the main thread alone may do.
 bool TreeGrower::may_share(int f) const {
-    return training_.in_histogram(f) && feature(f).size() <= max_histogram_bins;
+    return layout().holds(f) && feature(f).size() <= max_histogram_bins;
 }
 
 // By feature of this tree; the threads share the features out. Those that have no histogram are left empty.
@@ -121,14 +110,14 @@ std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearc
     std::vector<Searched> results(count, {search.no_candidates(), {}});
     if (histogram < 0) return results;
     const Histogram& sums = histograms_[static_cast<size_t>(histogram)];
-    const size_t max_occupied = std::min<size_t>(training_.bins(), training_.rows(leaf.rows) * count);
+    const size_t max_occupied = std::min<size_t>(layout().bins(), training_.rows(leaf.rows) * count);
     const size_t pieces = max_occupied < min_shared_bins ? 1 : count;
     team_.for_each(pieces, [&](size_t piece, int) {
         for (size_t i = piece; i < count; i += pieces)
             if (may_share(features_[i])) search_histogram(leaf.sums, sums, features_[i], results[i]);
     });
     for (size_t i = 0; i < count; i++)
-        if (training_.in_histogram(features_[i]) && !may_share(features_[i]))
+        if (layout().holds(features_[i]) && !may_share(features_[i]))
             search_histogram(leaf.sums, sums, features_[i], results[i]);
     return results;
 }
@@ -136,13 +125,13 @@ std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearc
 // Finds the leaf's best split and keeps it open, or closes it. Takes over the histogram.
 void TreeGrower::find_split(Leaf& leaf, int histogram) {
     const Stopwatch watch(clock_.splits);
-    if (histogram >= 0 && !training_.adds_up()) leaf.sums.squares = sum_up(leaf.rows, histogram).squares;
+    if (histogram >= 0 && !training_.adds_up()) leaf.sums.tally.squares = sum_up(leaf.rows, histogram).tally.squares;
     const SplitSearch search(*rules_, leaf.sums);
     std::vector<Searched> results = search_histograms(search, leaf, histogram);
     Candidates found = search.no_candidates();
     for (size_t i = 0; i < features_.size(); i++) {
-        if (!training_.in_histogram(features_[i]))
-            training_.search(features_[i], leaf.rows, search, results[i].order, results[i].found);
+        if (!layout().holds(features_[i]))
+            training_.wide_features()->search(features_[i], leaf.rows, search, results[i].order, results[i].found);
         found.add(results[i].found);
         if (!found.ends_with(features_[i])) results[i].order = {}; // it cannot win
     }
@@ -161,7 +150,7 @@ void TreeGrower::find_split(Leaf& leaf, int histogram) {
     }
     std::sort(leaf.split.categories.begin(), leaf.split.categories.end());
     const size_t taken = histograms_.size() - free_histograms_.size();
-    const bool of_use = training_.adds_up() && training_.rows(leaf.rows) > training_.bins();
+    const bool of_use = training_.adds_up() && training_.rows(leaf.rows) > layout().bins();
     if (histogram >= 0 && of_use && taken <= max_histograms_)
         leaf.histogram = histogram;
     else
@@ -205,9 +194,7 @@ void TreeGrower::expand(Leaf leaf) {
     tree_memory_.grow(2 * (sizeof(Node) + sizeof(TrainingSet::Leaf)) + leaf.split.categories.size() * sizeof(uint32_t));
     const auto [left_rows, right_rows] = split_rows(leaf.rows, leaf.split);
     Leaf left{static_cast<int>(tree_.size()), leaf.depth + 1, left_rows, leaf.split.left, {}, -1};
-    Leaf right{left.node + 1, leaf.depth + 1, right_rows, leaf.sums, {}, -1};
-    right.sums.total -= left.sums.total;
-    right.sums.squares -= left.sums.squares;
+    Leaf right{left.node + 1, leaf.depth + 1, right_rows, leaf.sums - left.sums, {}, -1};
 
     Node& node = tree_[static_cast<size_t>(leaf.node)];
     write_split(leaf.split, node);
@@ -216,7 +203,7 @@ void TreeGrower::expand(Leaf leaf) {
     for (const Leaf* child : {&left, &right}) {
         Node& added = tree_.emplace_back();
         added.parent = leaf.node;
-        added.rows = std::ldexp(static_cast<double>(child->sums.total.count), -units_.scale);
+        added.rows = std::ldexp(static_cast<double>(child->sums.count()), -units_.count_scale);
     }
     leaf_count_++;
     if (options_.max_leaves > 0 && leaf_count_ >= options_.max_leaves) {
@@ -236,7 +223,7 @@ void TreeGrower::open_children(Leaf left, Leaf right, int parent) {
     Leaf& large = left_small ? right : left;
     const bool small_may = may_split(small), large_may = may_split(large);
     int small_histogram = -1, large_histogram = -1;
-    if (training_.bins() > 0 && (small_may || large_may)) {
+    if (layout().bins() > 0 && (small_may || large_may)) {
         const bool subtract = parent >= 0 && large_may && training_.adds_up();
         if (small_may || subtract) {
             small_histogram = take_histogram();
@@ -269,21 +256,21 @@ std::pair<int, int> TreeGrower::split_rows(int node, const Split& split) {
 Tree TreeGrower::grow(uint64_t tree, const std::vector<int>& features) {
     features_ = features;
     const int root_rows = training_.start(tree, features);
-    max_histograms_ = histograms_to_keep(training_.max_bins(), training_.rows(root_rows), options_);
-    units_ = training_.units();
-    rules_.emplace(options_, units_, first_loss_);
+    max_histograms_ = histograms_to_keep(layout().max_bins(), training_.rows(root_rows), options_);
+    units_ = training_.scores().units();
+    rules_.emplace(options_, units_);
     tree_.assign(1, {});
     leaves_.clear();
     leaf_count_ = 1;
 
     Leaf root{0, 0, root_rows, {}, {}, -1};
     int histogram = -1;
-    if (training_.bins() > 0) {
+    if (layout().bins() > 0) {
         histogram = take_histogram();
         build_histogram(root.rows, histogram);
     }
     root.sums = sum_up(root.rows, histogram);
-    tree_[0].rows = std::ldexp(static_cast<double>(root.sums.total.count), -units_.scale);
+    tree_[0].rows = std::ldexp(static_cast<double>(root.sums.count()), -units_.count_scale);
     if (may_split(root)) {
         find_split(root, histogram);
     } else {

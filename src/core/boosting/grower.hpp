@@ -30,7 +30,8 @@ class TreeGrower {
 
   private:
     struct Histogram {
-        Buffer<Stats> sums, squares;
+        Buffer<Stats> sums;
+        Buffer<Tally> tallies; // empty where none are needed
     };
     // A leaf of the tree so far, with the best way to split it.
     struct Leaf {
@@ -48,6 +49,7 @@ class TreeGrower {
     };
     const FeatureBins& feature(int f) const { return training_.features()[static_cast<size_t>(f)]; }
     NodeSums sum_up(int node, int histogram);
+    const HistogramLayout& layout() const { return training_.layout(); }
     bool may_split(const Leaf& leaf) const;
     bool may_share(int feature) const;
     Leaf take_next_leaf();
@@ -69,7 +71,6 @@ class TreeGrower {
     const Options& options_;
     ThreadTeam& team_;
     RunContext& context_;
-    const double first_loss_;
     std::vector<Histogram> histograms_;
     std::vector<int> free_histograms_;
     Reservation tree_memory_;

@@ -6,9 +6,6 @@ namespace btml::boosting {
 
 namespace {
 
-// Sum and count together: one 128-bit addition each.
-using Pair [[gnu::vector_size(16), gnu::may_alias]] = long long;
-
 struct ByPosition {
     size_t begin;
     size_t operator()(size_t i) const { return begin + i; }
@@ -90,9 +87,9 @@ void with_width(size_t width, const Body& body) {
 
 } // namespace
 
-HistogramBuilder::HistogramBuilder(const BinnedData& data, const Residuals& residuals, const RowIndex& index,
+HistogramBuilder::HistogramBuilder(const BinnedData& data, const RowScores& scores, const RowIndex& index,
                                    ThreadTeam& team, RunContext& context)
-    : data_(data), residuals_(residuals), index_(index), team_(team), offsets_(data.features.size(), 0) {
+    : data_(data), scores_(scores), index_(index), team_(team), layout_(data.features, max_histogram_bins) {
     for (const BinnedTable& table : data.tables) {
         size_t features = 0;
         for (const size_t group : table.groups) features += data.groups[group].width;
@@ -134,17 +131,9 @@ size_t HistogramBuilder::slot_size(const ActiveGroup& group, size_t slot) const 
 }
 
 void HistogramBuilder::select(const std::vector<int>& features) {
-    selected_.clear();
-    bins_ = 0;
+    layout_.select(features);
     std::vector<bool> chosen(data_.features.size(), false);
-    for (const int f : features) {
-        const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
-        if (feature.size() > max_histogram_bins) continue;
-        selected_.push_back(f);
-        offsets_[static_cast<size_t>(f)] = bins_;
-        bins_ += feature.size();
-        chosen[static_cast<size_t>(f)] = true;
-    }
+    for (const int f : layout_.selected()) chosen[static_cast<size_t>(f)] = true;
     tables_.clear();
     accumulator_size_ = 0;
     for (size_t t = 0; t < data_.tables.size(); t++) {
@@ -204,11 +193,7 @@ void HistogramBuilder::add_groups(Worker& worker, const ActiveTable& table, cons
         add(ByPosition{begin});
 }
 
-void HistogramBuilder::add_rows(Worker& worker, const RowList& rows, Quantity quantity) {
-    if (quantity == Quantity::residual)
-        residuals_.gather(rows, worker.block);
-    else
-        residuals_.gather_squares(rows, worker.block);
+void HistogramBuilder::add_rows(Worker& worker, const RowList& rows) {
     for (const ActiveTable& active : tables_) {
         const BinnedTable& table = data_.tables[active.table];
         const uint32_t* ids = rows.list;
@@ -241,22 +226,36 @@ void HistogramBuilder::add_table_rows(Worker& worker, const ActiveTable& table, 
     }
 }
 
-void HistogramBuilder::merge(Stats* out) const {
-    std::fill_n(out, bins_, Stats{});
+void HistogramBuilder::merge(Pair* out) const {
+    std::fill_n(out, layout_.bins(), Pair{});
     for (const Worker& worker : workers_) {
         if (!worker.used) continue;
         for (const ActiveTable& table : tables_)
             for (const ActiveGroup& active : table.groups)
                 for (size_t s = 0; s < active.slots.size(); s++) {
                     const size_t feature = data_.groups[active.group].features[active.slots[s]];
-                    const Stats* from = &worker.accumulators[active.accumulator + s * slot_stride];
-                    Stats* to = out + offsets_[feature];
+                    const auto* from =
+                        reinterpret_cast<const Pair*>(&worker.accumulators[active.accumulator + s * slot_stride]);
+                    Pair* to = out + layout_.offset(static_cast<int>(feature));
                     for (size_t b = 0; b < data_.features[feature].size(); b++) to[b] += from[b];
                 }
     }
 }
 
-void HistogramBuilder::build(const RowSet& rows, Quantity quantity, Stats* out) {
+void HistogramBuilder::build(const RowSet& rows, Stats* out) {
+    const auto gather = [&](const RowList& list, Stats* block) { scores_.gather(list, block); };
+    build(rows, gather, reinterpret_cast<Pair*>(out));
+}
+
+void HistogramBuilder::build(const RowSet& rows, Tally* out) {
+    const auto gather = [&](const RowList& list, Stats* block) {
+        scores_.gather_tallies(list, reinterpret_cast<Tally*>(block));
+    };
+    build(rows, gather, reinterpret_cast<Pair*>(out));
+}
+
+template <class Gather>
+void HistogramBuilder::build(const RowSet& rows, const Gather& gather, Pair* out) {
     for (Worker& worker : workers_) worker.used = worker.summed = false;
     for (ActiveTable& table : tables_)
         table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
@@ -267,7 +266,8 @@ void HistogramBuilder::build(const RowSet& rows, Quantity quantity, Stats* out) 
             worker.summed = true;
             start(worker);
         }
-        add_rows(worker, list, quantity);
+        gather(list, worker.block);
+        add_rows(worker, list);
     });
     for (const ActiveTable& table : tables_) {
         if (!table.aggregate) continue;

@@ -2,27 +2,27 @@
 #pragma once
 
 #include "core/boosting/binning.hpp"
-#include "core/boosting/residuals.hpp"
+#include "core/boosting/histogram_layout.hpp"
+#include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/split.hpp"
 
 namespace btml::boosting {
 
-enum class Quantity { residual, square };
+// Both numbers of Stats, or of a Tally, which are added alike: by one 128-bit addition.
+using Pair [[gnu::vector_size(16), gnu::may_alias]] = long long;
 
 class HistogramBuilder {
   public:
-    HistogramBuilder(const BinnedData& data, const Residuals& residuals, const RowIndex& index, ThreadTeam& team,
+    HistogramBuilder(const BinnedData& data, const RowScores& scores, const RowIndex& index, ThreadTeam& team,
                      RunContext& context);
 
     // The features that the histograms of the next tree cover; wide ones are left out. Ascending.
     void select(const std::vector<int>& features);
-    const std::vector<int>& features() const { return selected_; }
-    size_t bins() const { return bins_; } // length of a histogram
-    // Where a selected feature's bins begin in a histogram.
-    size_t offset(int feature) const { return offsets_[static_cast<size_t>(feature)]; }
+    const HistogramLayout& layout() const { return layout_; }
 
-    // out[offset(f) + b] = sums over the rows in bin b of feature f.
-    void build(const RowSet& rows, Quantity quantity, Stats* out);
+    // out[layout().offset(f) + b] = sums over the rows in bin b of feature f.
+    void build(const RowSet& rows, Stats* out);
+    void build(const RowSet& rows, Tally* out);
 
     // Bytes of scratch memory that a builder takes.
     static uint64_t scratch_bytes(const BinnedData& data, int threads);
@@ -58,21 +58,21 @@ class HistogramBuilder {
     static bool may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads);
     size_t slot_size(const ActiveGroup& group, size_t slot) const;
     void start(Worker& worker);
-    void add_rows(Worker& worker, const RowList& rows, Quantity quantity);
+    template <class Gather>
+    void build(const RowSet& rows, const Gather& gather, Pair* out);
+    void add_rows(Worker& worker, const RowList& rows);
     void add_groups(Worker& worker, const ActiveTable& table, const uint32_t* ids, size_t begin, size_t count);
     void add_table_rows(Worker& worker, const ActiveTable& table, size_t begin, size_t end);
-    void merge(Stats* out) const;
+    void merge(Pair* out) const;
 
     const BinnedData& data_;
-    const Residuals& residuals_;
+    const RowScores& scores_;
     const RowIndex& index_;
     ThreadTeam& team_;
     std::vector<Worker> workers_;
     std::vector<ActiveTable> tables_;
-    std::vector<int> selected_;
-    std::vector<size_t> offsets_;      // by feature
+    HistogramLayout layout_;
     std::vector<size_t> sums_offsets_; // by table, in Worker::sums
-    size_t bins_ = 0;
     size_t accumulator_size_ = 0;
     size_t sums_size_ = 0;
 };

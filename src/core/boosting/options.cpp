@@ -78,6 +78,14 @@ constinit const OptionsTable<Options> options_table{rows};
 
 void Options::validate() const {
     options_table.check(*this);
+    if (objective_of(objective).factorises()) return;
+    const char* const refused = criterion == Criterion::mse_sum   ? "criterion => 'mse_sum'"
+                                : strategy == Strategy::factorize ? "strategy => 'factorize'"
+                                                                  : nullptr;
+    if (refused)
+        throw Error(ErrorCode::invalid_argument,
+                    format("%s is not valid with objective => '%s'", refused, name_of(objective)), {},
+                    "Valid is objective => 'squared'.");
 }
 
 Options boost_fit_defaults() {

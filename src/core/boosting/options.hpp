@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/options_table.hpp"
+#include "core/boosting/objectives/objective.hpp"
 
 namespace btml::boosting {
 
@@ -11,6 +12,7 @@ enum class Strategy { automatic, enumerate, factorize };
 
 // Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2 (Algorithms 1 and 2) with shrinkage.
 struct Options {
+    ObjectiveNumber objective = ObjectiveNumber::squared;
     int trees = 100;
     double learning_rate = 0.1;
     int max_leaves = 31;       // 0: no limit
@@ -40,6 +42,11 @@ struct Options {
     // Error invalid_argument naming the option, its value and the valid ones.
     void validate() const;
 };
+
+// Whether nodes have tallies beside their sums.
+inline bool needs_tallies(const Options& options) {
+    return options.criterion == Criterion::mse_sum || !objective_of(options.objective).hessian_is_count();
+}
 
 extern const OptionsTable<Options> options_table;
 

@@ -2,6 +2,7 @@
 
 #include "core/base/buffer.hpp"
 #include "core/base/number.hpp"
+#include "core/boosting/objectives/objective.hpp"
 
 #include <algorithm>
 #include <array>
@@ -315,13 +316,14 @@ std::unique_ptr<Predictor::Scorer> make_scorer(const Model& model, RunContext& c
 
 } // namespace
 
-Predictor::Predictor(const Model& model, RunContext& context) : scorer_(make_scorer(model, context)) {}
+Predictor::Predictor(const Model& model, RunContext& context)
+    : scorer_(make_scorer(model, context)), objective_(&objective_of(model.options.objective)) {}
 Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&& other) noexcept = default;
 Predictor& Predictor::operator=(Predictor&& other) noexcept = default;
 
 double Predictor::operator()(std::span<const double> features) {
-    return scorer_->score(features);
+    return objective_->prediction(scorer_->score(features));
 }
 
 double predict_by_walking(const Model& model, std::span<const double> features) {
@@ -335,7 +337,7 @@ double predict_by_walking(const Model& model, std::span<const double> features) 
         }
         sum += node->value;
     }
-    return sum;
+    return objective_of(model.options.objective).prediction(sum);
 }
 
 } // namespace btml::boosting

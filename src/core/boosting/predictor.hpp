@@ -9,6 +9,8 @@
 
 namespace btml::boosting {
 
+class Objective;
+
 class Predictor {
   public:
     // Copies what it needs of the model, into the memory of the context.
@@ -25,6 +27,7 @@ class Predictor {
 
   private:
     std::unique_ptr<Scorer> scorer_;
+    const Objective* objective_;
 };
 
 // The definition that Predictor must agree with to the last bit: a plain walk from root to leaf.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/boosting/pieces.hpp"
+#include "core/boosting/rows/pieces.hpp"
 
 #include <atomic>
 #include <bit>

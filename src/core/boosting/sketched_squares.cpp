@@ -1,7 +1,7 @@
 #include "core/boosting/sketched_squares.hpp"
 
 #include "core/base/rng.hpp"
-#include "core/boosting/pieces.hpp"
+#include "core/boosting/rows/pieces.hpp"
 #include "core/relational/tensor_sketch.hpp"
 
 #include <cmath>

@@ -8,31 +8,18 @@ static constexpr double tie = 1e-9;
 static constexpr double noise = 1e-12;
 static constexpr double noise_of_loss = 1e-18;
 
-static NodeSums operator+(NodeSums a, NodeSums b) {
-    return {a.total + b.total, a.squares + b.squares};
-}
-
-static NodeSums operator-(NodeSums a, NodeSums b) {
-    return {a.total - b.total, a.squares - b.squares};
-}
-
-SumUnits sum_units(const TrainingRows& training, const Residuals& residuals) {
-    const int64_t slack = training.weighted() ? training.train_count() >> slack_bits : 0;
-    return {residuals.grid(), training.scale(), training.shift(), residuals.square_unit(), slack, true};
-}
-
-SplitRules::SplitRules(const Options& options, const SumUnits& units, double loss)
+SplitRules::SplitRules(const Options& options, const SumUnits& units)
     : criterion(options.criterion),
-      count_unit(units.count_unit()),
+      hessian_unit(units.hessian_unit),
       l2(std::min(std::ldexp(options.l2, units.shift), 1e60)),
       min_gain(std::ldexp(options.min_gain, 2 * units.grid + units.shift)),
       square_unit(units.square_unit),
-      first_loss(std::ldexp(loss, 2 * units.grid)),
+      first_square(std::ldexp(units.first_square, 2 * units.grid)),
       // Every tree before rounds the residual of a row by up to half a unit.
-      rounding(std::max(static_cast<double>(options.trees) * options.trees / 4, noise_of_loss * first_loss)) {
+      rounding(std::max(static_cast<double>(options.trees) * options.trees / 4, noise_of_loss * first_square)) {
     static constexpr double most = 0x1p62;
     const auto count_of = [&](double rows) {
-        const auto count = static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.scale)), 1.0, most));
+        const auto count = static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.count_scale)), 1.0, most));
         return std::max(count - units.slack, units.slack + 1);
     };
     min_count = count_of(options.min_leaf_rows);
@@ -45,7 +32,7 @@ SplitRules::SplitRules(const Options& options, const SumUnits& units, double los
 // The difference of the three terms, written so that nothing cancels.
 double SplitRules::gain(Stats left, Stats right) const {
     const auto s_left = static_cast<double>(left.sum), s_right = static_cast<double>(right.sum);
-    const double a = weight(left.count) + l2, b = weight(right.count) + l2;
+    const double a = hessian(left) + l2, b = hessian(right) + l2;
     const double difference = s_left * b - s_right * a;
     const double gain = difference * difference / (a * b * (a + b));
     if (l2 == 0) return gain;
@@ -53,25 +40,26 @@ double SplitRules::gain(Stats left, Stats right) const {
     return gain - s * s * l2 / ((c - l2) * c);
 }
 
-double SplitRules::mean_square_error(NodeSums sums) const {
-    const double n = weight(sums.total.count), mean = static_cast<double>(sums.total.sum) / n;
-    return std::max(0.0, static_cast<double>(sums.squares) * square_unit / n - mean * mean);
+// Of squared loss, whose hessian is the weight.
+double SplitRules::mean_square_error(const NodeSums& sums) const {
+    const double n = hessian(sums.total), mean = static_cast<double>(sums.total.sum) / n;
+    return std::max(0.0, static_cast<double>(sums.tally.squares) * square_unit / n - mean * mean);
 }
 
 double SplitRules::min_gain_of(Stats total) const {
     const auto s = static_cast<double>(total.sum);
-    const double n = weight(total.count);
-    return std::max({min_gain, noise * s * s / (n + l2), n * rounding});
+    const double h = hessian(total);
+    return std::max({min_gain, noise * s * s / (h + l2), h * rounding});
 }
 
 bool SplitRules::is_centred(Stats total) const {
-    const double mean = static_cast<double>(total.sum) / weight(total.count);
+    const double mean = static_cast<double>(total.sum) / hessian(total);
     return mean * mean <= rounding;
 }
 
 // Sums of squares that come from queries cancel the squares of the target itself.
-double SplitRules::error_tie(NodeSums node) const {
-    return std::max(tie * mean_square_error(node), noise * first_loss);
+double SplitRules::error_tie(const NodeSums& node) const {
+    return std::max(tie * mean_square_error(node), noise * first_square);
 }
 
 SplitSearch::SplitSearch(const SplitRules& rules, const NodeSums& node)
@@ -86,7 +74,7 @@ Candidates SplitSearch::no_candidates() const {
 
 void SplitSearch::consider(Candidate candidate, Candidates& found) const {
     const NodeSums left = candidate.left, right = node_ - left;
-    if (left.total.count < rules_.min_count || right.total.count < rules_.min_count) return;
+    if (left.count() < rules_.min_count || right.count() < rules_.min_count) return;
     candidate.gain = rules_.gain(left.total, right.total);
     if (!(candidate.gain > min_gain_)) return;
     candidate.score = rules_.criterion == Criterion::variance
@@ -99,8 +87,8 @@ void SplitSearch::consider(Candidate candidate, Candidates& found) const {
 void SplitSearch::consider_both(Candidate candidate, const NodeSums& left, const NodeSums& null,
                                 Candidates& found) const {
     candidate.left = left;
-    if (null.total.count == 0) {
-        candidate.null_left = left.total.count >= node_.total.count - left.total.count - rules_.slack;
+    if (null.count() == 0) {
+        candidate.null_left = left.count() >= node_.count() - left.count() - rules_.slack;
         consider(candidate, found);
         return;
     }
@@ -114,10 +102,10 @@ void SplitSearch::consider_both(Candidate candidate, const NodeSums& left, const
 
 template <class Bins>
 void SplitSearch::scan_numbers(int feature, const Bins& bins, NodeSums before, NodeSums null, Candidates& found) const {
-    const int64_t known = node_.total.count - null.total.count;
+    const int64_t known = node_.count() - null.count();
     Candidate candidate;
     candidate.feature = feature;
-    if (before.total.count == 0 && null.total.count > 0 && known > 0) {
+    if (before.count() == 0 && null.count() > 0 && known > 0) {
         candidate.left = null;
         candidate.null_left = true;
         consider(candidate, found);
@@ -126,7 +114,7 @@ void SplitSearch::scan_numbers(int feature, const Bins& bins, NodeSums before, N
     for (size_t i = bins.begin(); i < bins.end(); i++) {
         if (!bins.occupied(i)) continue;
         left = left + bins.sums(i);
-        if (left.total.count == known) return;
+        if (left.count() == known) return;
         candidate.last = bins.bin(i);
         consider_both(candidate, left, null, found);
     }
@@ -137,7 +125,7 @@ static constexpr size_t steps_per_poll = 65536;
 // By mean residual in steps of a billionth of the largest, then by code: means that differ by rounding are equal.
 static void sort_by_mean(std::vector<BinSums>& cells, RunContext& context) {
     const auto mean = [](const BinSums& cell) {
-        return static_cast<double>(cell.sums.total.sum) / static_cast<double>(cell.sums.total.count);
+        return static_cast<double>(cell.sums.total.sum) / static_cast<double>(cell.sums.total.hessian);
     };
     double largest = 0;
     for (const BinSums& cell : cells) largest = std::max(largest, std::fabs(mean(cell)));
@@ -162,17 +150,17 @@ void SplitSearch::scan_categories(int feature, const Bins& bins, NodeSums null, 
     for (size_t i = bins.begin(); i < bins.end(); i++) {
         if (!bins.occupied(i)) continue;
         const NodeSums sums = bins.sums(i);
-        if (sums.total.count < rules_.min_category_count)
+        if (sums.count() < rules_.min_category_count)
             has_rare = true;
         else
             order.push_back({bins.bin(i), sums});
     }
     sort_by_mean(order, context);
-    const int64_t known = node_.total.count - null.total.count;
+    const int64_t known = node_.count() - null.count();
     Candidate candidate;
     candidate.feature = feature;
     candidate.last = 0;
-    if (null.total.count > 0 && known > 0) {
+    if (null.count() > 0 && known > 0) {
         candidate.left = null;
         candidate.null_left = true;
         consider(candidate, found);
@@ -183,7 +171,7 @@ void SplitSearch::scan_categories(int feature, const Bins& bins, NodeSums null, 
         for (size_t i = 0; i < most; i++, ++cell) {
             if (i % steps_per_poll == steps_per_poll - 1) context.poll();
             left = left + cell->sums;
-            if (left.total.count == known) return;
+            if (left.count() == known) return;
             candidate.last = direction * static_cast<int64_t>(i + 1);
             consider_both(candidate, left, null, found);
         }

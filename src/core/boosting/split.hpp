@@ -1,24 +1,19 @@
 // The best split of a node by exact sums per bin.
 //
-// With sums s and weights n of the residuals (l2: λ), the gain of a split is
-// s_L²/(n_L+λ) + s_R²/(n_R+λ) − s_v²/(n_v+λ), the decrease of the squared error. Gains within 1e-9 relative of the best
-// are a tie (for criterion mse_sum, see SplitRules::error_tie), which the first feature wins, then the lowest threshold
-// or the fewest categories (those with the least mean residuals before those with the largest), then NULL on the left.
+// With sums s of the residuals and h of the hessians (l2: λ), the gain of a split is
+// s_L²/(h_L+λ) + s_R²/(h_R+λ) − s_v²/(h_v+λ), twice the decrease of the loss's second-order approximation: for squared
+// loss, the decrease of the squared error. Gains within 1e-9 relative of the best are a tie (for criterion mse_sum, see
+// SplitRules::error_tie), which the first feature wins, then the lowest threshold or the fewest categories (those with
+// the least mean residuals before those with the largest), then NULL on the left.
 #pragma once
 
 #include "core/boosting/binning.hpp"
 #include "core/boosting/model.hpp"
-#include "core/boosting/residuals.hpp"
 
 #include <cmath>
 #include <span>
 
 namespace btml::boosting {
-
-struct NodeSums {
-    Stats total;
-    int64_t squares = 0; // Σ weight · residual² in square units; 0 unless the criterion is mse_sum
-};
 
 struct Split {
     int feature = -1; // −1: none
@@ -29,38 +24,23 @@ struct Split {
     std::vector<uint32_t> categories; // of a category: codes that go left, ascending
 };
 
-// What the integers of a histogram stand for.
-struct SumUnits {
-    int grid = 0;  // a sum: integer · 2^-grid of weight · 2^shift · residual
-    int scale = 0; // a count: integer · 2^-scale of weight
-    int shift = 0;
-    double square_unit = 1; // a sum of squares: integer · square_unit, in squared units of the grid
-    int64_t slack = 0;      // of fractional weights: a side of a split must weigh more, and sums compare to within it
-    bool exact = true;      // false: differences of counts up to the slack are what doubles rounded
-
-    double count_unit() const { return std::ldexp(1, shift - scale); } // weight · 2^shift per unit of a count
-};
-inline constexpr int slack_bits = 40; // the slack is 2^-40 of all the weight, far above what doubles round
-SumUnits sum_units(const TrainingRows& training, const Residuals& residuals);
-
 // What makes a split admissible and good, in the units of the grid.
 struct SplitRules {
-    // loss: the mean squared residual before the first tree.
-    SplitRules(const Options& options, const SumUnits& units, double loss);
+    SplitRules(const Options& options, const SumUnits& units);
 
-    double weight(int64_t count) const { return static_cast<double>(count) * count_unit; }
+    double hessian(Stats sums) const { return static_cast<double>(sums.hessian) * hessian_unit; }
     double gain(Stats left, Stats right) const;
-    double mean_square_error(NodeSums sums) const;
+    double mean_square_error(const NodeSums& sums) const;
     // Gains up to this are none: min_gain, and what rounding could feign, however the join is held.
     double min_gain_of(Stats total) const;
     // Whether the mean is what rounding could feign of 0.
     bool is_centred(Stats total) const;
     // Sums of mean squared errors of a node's two sides that differ by less are a tie.
-    double error_tie(NodeSums node) const;
-    bool may_split(Stats total) const { return total.count >= min_count && total.count - min_count >= min_count; }
+    double error_tie(const NodeSums& node) const;
+    bool may_split(int64_t count) const { return count >= min_count && count - min_count >= min_count; }
 
     Criterion criterion;
-    double count_unit, l2, min_gain, square_unit, first_loss, rounding;
+    double hessian_unit, l2, min_gain, square_unit, first_square, rounding;
     int64_t min_count, min_category_count, slack;
     size_t max_split_categories;
 };
@@ -100,17 +80,17 @@ class Candidates {
     std::vector<Candidate> kept_; // scores increase strictly
 };
 
-// Bins [from, to) of a feature's histogram; squares may be null.
+// Bins [from, to) of a feature's histogram; tallies may be null.
 struct DenseBins {
     const Stats* stats;
-    const Stats* squares;
+    const Tally* tallies;
     size_t from, to;
 
     size_t begin() const { return from; }
     size_t end() const { return to; }
     uint32_t bin(size_t i) const { return static_cast<uint32_t>(i); }
-    NodeSums sums(size_t i) const { return {stats[i], squares ? squares[i].sum : 0}; }
-    bool occupied(size_t i) const { return stats[i].count > 0; }
+    NodeSums sums(size_t i) const { return NodeSums(stats[i], tallies ? tallies + i : nullptr); }
+    bool occupied(size_t i) const { return (tallies ? tallies[i].count : stats[i].hessian) > 0; }
 };
 
 struct BinSums {

@@ -1,5 +1,6 @@
 #include "core/boosting/strategy.hpp"
 
+#include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/sketched_squares.hpp"
 #include "core/relational/filtered_sums.hpp"
 #include "core/relational/join_rows.hpp"
@@ -167,10 +168,13 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     const uint64_t join_rows = join.count(context);
     const auto is_fact = [&](const Table& table) { return table.rows == join_rows; };
     if (asked == Strategy::factorize) return {asked, "asked for"};
+    if (!objective_of(options.objective).factorises())
+        return {Strategy::enumerate, format("objective '%s' does not factorise", name_of(options.objective))};
     const auto bags = join.tables().begin() + join.relations();
     if (std::any_of(join.tables().begin(), bags, is_fact))
         return {Strategy::enumerate, "the rows of one table are the rows of the join"};
-    const uint64_t row_ids = enumeration_bytes(join, context), bytes = row_ids + 10 * join_rows;
+    const uint64_t row_ids = enumeration_bytes(join, context),
+                   bytes = row_ids + (objective_of(options.objective).row_bytes() + 2) * join_rows;
     const std::string held =
         format("the join is held as row ids (%llu kB)", static_cast<unsigned long long>((row_ids + 1023) / 1024));
     const double enumerated =

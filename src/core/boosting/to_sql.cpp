@@ -1,5 +1,7 @@
 #include "core/boosting/to_sql.hpp"
 
+#include "core/boosting/objectives/objective.hpp"
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -121,11 +123,13 @@ void write(const Tree& tree, const std::vector<Feature>& features, SqlText& sql)
 }
 
 void write(const Model& model, SqlText& sql) {
-    sql << model.base;
+    const auto [before, after] = objective_of(model.options.objective).prediction_sql();
+    sql << before << model.base;
     for (const Tree& tree : model.trees) {
         sql << "\n + ";
         write(tree, model.features, sql);
     }
+    sql << after;
 }
 
 } // namespace

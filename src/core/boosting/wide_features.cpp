@@ -14,26 +14,26 @@ static size_t max_wide_bins(const BinnedData& data) {
     return most;
 }
 
-WideFeatures::WideFeatures(const BinnedData& data, const Residuals& residuals, const RowIndex& index, bool squares,
+WideFeatures::WideFeatures(const BinnedData& data, const RowScores& scores, const RowIndex& index, bool tallies,
                            ThreadTeam& team, RunContext& context)
     : data_(data),
-      residuals_(residuals),
+      scores_(scores),
       index_(index),
-      squares_(squares),
+      has_tallies_(tallies),
       team_(team),
       context_(context),
       max_bins_(max_wide_bins(data)),
       stats_(context.memory(), "sums by bin"),
-      square_sums_(context.memory(), "sums by bin"),
+      tallies_(context.memory(), "sums by bin"),
       keys_(context.memory(), "rows by bin"),
       spare_keys_(context.memory(), "rows by bin"),
       cells_(context.memory(), "sums by bin") {
     const size_t size = max_bins_ * static_cast<size_t>(team.size());
     stats_.resize(size);
-    square_sums_.resize(squares ? size : 0);
+    tallies_.resize(tallies ? size : 0);
     for_pieces(team, size, [&](size_t begin, size_t end, int) {
         std::fill(stats_.data() + begin, stats_.data() + end, Stats{});
-        if (squares_) std::fill(square_sums_.data() + begin, square_sums_.data() + end, Stats{});
+        if (has_tallies_) std::fill(tallies_.data() + begin, tallies_.data() + end, Tally{});
     });
     const size_t sparse_rows = std::min<size_t>(max_bins_ / sparse_ratio, data.rows);
     keys_.resize(sparse_rows);
@@ -41,9 +41,9 @@ WideFeatures::WideFeatures(const BinnedData& data, const Residuals& residuals, c
     cells_.resize(sparse_rows);
 }
 
-uint64_t WideFeatures::scratch_bytes(const BinnedData& data, bool squares, int threads) {
+uint64_t WideFeatures::scratch_bytes(const BinnedData& data, bool tallies, int threads) {
     const uint64_t bins = max_wide_bins(data);
-    return bins * sizeof(Stats) * static_cast<uint64_t>(threads) * (squares ? 2 : 1) +
+    return bins * (sizeof(Stats) + (tallies ? sizeof(Tally) : 0)) * static_cast<uint64_t>(threads) +
            bins / sparse_ratio * (2 * sizeof(uint64_t) + sizeof(BinSums));
 }
 
@@ -64,13 +64,14 @@ void WideFeatures::for_each_list(const RowSet& rows, const FeatureBins& feature,
 void WideFeatures::add_rows(const RowSet& rows, const FeatureBins& feature) {
     for_each_list(rows, feature, [&](const RowList& list, const auto& bin, int worker) {
         Stats gathered[RowIndex::list_rows];
-        residuals_.gather(list, gathered);
+        scores_.gather(list, gathered);
         Stats* sums = stats_.data() + static_cast<size_t>(worker) * max_bins_;
         for (size_t i = 0; i < list.count; i++) sums[bin(i)] += gathered[i];
-        if (!squares_) return;
-        residuals_.gather_squares(list, gathered);
-        sums = square_sums_.data() + static_cast<size_t>(worker) * max_bins_;
-        for (size_t i = 0; i < list.count; i++) sums[bin(i)] += gathered[i];
+        if (!has_tallies_) return;
+        Tally tallied[RowIndex::list_rows];
+        scores_.gather_tallies(list, tallied);
+        Tally* tallies = tallies_.data() + static_cast<size_t>(worker) * max_bins_;
+        for (size_t i = 0; i < list.count; i++) tallies[bin(i)] += tallied[i];
     });
 }
 
@@ -78,11 +79,12 @@ void WideFeatures::add_rows(const RowSet& rows, const FeatureBins& feature) {
 void WideFeatures::merge(size_t bins) {
     for (size_t worker = 1; worker < static_cast<size_t>(team_.size()); worker++)
         for_pieces(team_, bins, [&](size_t begin, size_t end, int) {
-            for (Buffer<Stats>* sums : {&stats_, &square_sums_}) {
-                if (sums->empty()) continue;
-                Stats* others = sums->data() + worker * max_bins_;
-                for (size_t b = begin; b < end; b++) (*sums)[b] += std::exchange(others[b], Stats{});
-            }
+            const auto add = [&](auto* sums) {
+                auto* others = sums + worker * max_bins_;
+                for (size_t b = begin; b < end; b++) sums[b] += std::exchange(others[b], {});
+            };
+            add(stats_.data());
+            if (has_tallies_) add(tallies_.data());
         });
 }
 
@@ -100,10 +102,10 @@ void WideFeatures::scan_dense(int f, const RowSet& rows, const SplitSearch& sear
     const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
     add_rows(rows, feature);
     merge(feature.size());
-    const Stats* squares = squares_ ? square_sums_.data() : nullptr;
-    const NodeSums null{stats_[feature.null_bin()], squares ? squares[feature.null_bin()].sum : 0};
+    const DenseBins bins{stats_.data(), has_tallies_ ? tallies_.data() : nullptr, 0, feature.values};
+    const NodeSums null = bins.sums(feature.null_bin());
     if (feature.categorical) {
-        search.scan_categories(f, DenseBins{stats_.data(), squares, 0, feature.values}, null, order, found, context_);
+        search.scan_categories(f, bins, null, order, found, context_);
     } else {
         // Each piece is scanned from the sums of the pieces before it; the lists are joined in order.
         const size_t pieces = (feature.values + piece_rows - 1) / piece_rows;
@@ -112,25 +114,19 @@ void WideFeatures::scan_dense(int f, const RowSet& rows, const SplitSearch& sear
         const auto end = [&](size_t piece) { return std::min<size_t>(feature.values, (piece + 1) * piece_rows); };
         team_.for_each(pieces, [&](size_t piece, int) {
             NodeSums sums;
-            for (size_t b = piece * piece_rows; b < end(piece); b++) {
-                sums.total += stats_[b];
-                if (squares) sums.squares += squares[b].sum;
-            }
+            for (size_t b = piece * piece_rows; b < end(piece); b++) sums += bins.sums(b);
             before[piece + 1] = sums;
         });
-        for (size_t piece = 0; piece < pieces; piece++) {
-            before[piece + 1].total += before[piece].total;
-            before[piece + 1].squares += before[piece].squares;
-        }
+        for (size_t piece = 0; piece < pieces; piece++) before[piece + 1] += before[piece];
         team_.for_each(pieces, [&](size_t piece, int) {
-            search.scan_numbers(f, DenseBins{stats_.data(), squares, piece * piece_rows, end(piece)}, before[piece],
+            search.scan_numbers(f, DenseBins{bins.stats, bins.tallies, piece * piece_rows, end(piece)}, before[piece],
                                 null, lists[piece]);
         });
         for (const Candidates& list : lists) found.add(list);
     }
     for_pieces(team_, feature.size(), [&](size_t begin, size_t end, int) {
         std::fill(stats_.data() + begin, stats_.data() + end, Stats{});
-        if (squares_) std::fill(square_sums_.data() + begin, square_sums_.data() + end, Stats{});
+        if (has_tallies_) std::fill(tallies_.data() + begin, tallies_.data() + end, Tally{});
     });
 }
 
@@ -149,13 +145,13 @@ void WideFeatures::scan_sparse(int f, const RowSet& rows, const SplitSearch& sea
     for (size_t i = 0; i < keys_.size(); i++) {
         if (i % piece_rows == 0) context_.poll();
         const auto bin = static_cast<uint32_t>(keys_[i] >> 32), row = static_cast<uint32_t>(keys_[i]);
-        Stats sum, square;
-        residuals_.gather({&row, 0, 1, i}, &sum);
-        if (squares_) residuals_.gather_squares({&row, 0, 1, i}, &square);
+        Stats sum;
+        Tally tally;
+        scores_.gather({&row, 0, 1, i}, &sum);
+        if (has_tallies_) scores_.gather_tallies({&row, 0, 1, i}, &tally);
         if (bin != feature.null_bin() && (used == 0 || cells_[used - 1].bin != bin)) cells_[used++] = {bin, {}};
         NodeSums& sums = bin == feature.null_bin() ? null : cells_[used - 1].sums;
-        sums.total += sum;
-        sums.squares += square.sum;
+        sums += NodeSums(sum, has_tallies_ ? &tally : nullptr);
     }
     const SparseBins bins{cells_.span().first(used)};
     if (feature.categorical)

@@ -2,20 +2,21 @@
 // as categories): one feature at a time, in scratch memory.
 #pragma once
 
+#include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/split.hpp"
 
 namespace btml::boosting {
 
 class WideFeatures {
   public:
-    WideFeatures(const BinnedData& data, const Residuals& residuals, const RowIndex& index, bool squares,
-                 ThreadTeam& team, RunContext& context);
+    WideFeatures(const BinnedData& data, const RowScores& scores, const RowIndex& index, bool tallies, ThreadTeam& team,
+                 RunContext& context);
 
     // Adds the feature's candidates in a node; `order` as in SplitSearch::scan_categories.
     void search(int feature, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
                 Candidates& found);
 
-    static uint64_t scratch_bytes(const BinnedData& data, bool squares, int threads);
+    static uint64_t scratch_bytes(const BinnedData& data, bool tallies, int threads);
 
   private:
     // With fewer rows than bins over this, sorting the rows by bin beats clearing and scanning every bin.
@@ -31,13 +32,15 @@ class WideFeatures {
                      Candidates& found);
 
     const BinnedData& data_;
-    const Residuals& residuals_;
+    const RowScores& scores_;
     const RowIndex& index_;
-    const bool squares_;
+    const bool has_tallies_;
     ThreadTeam& team_;
     RunContext& context_;
     size_t max_bins_ = 0;
-    Buffer<Stats> stats_, square_sums_;  // per thread, one after the other; all zero between searches
+    // Per thread, one after the other; all zero between searches.
+    Buffer<Stats> stats_;
+    Buffer<Tally> tallies_;
     Buffer<uint64_t> keys_, spare_keys_; // bin · 2^32 + row
     Buffer<BinSums> cells_;
 };

@@ -1,5 +1,5 @@
 #include "boosting_data.hpp"
-#include "core/boosting/row_index.hpp"
+#include "core/boosting/rows/row_index.hpp"
 
 #include <set>
 

@@ -1,5 +1,6 @@
 #include "boosting_data.hpp"
 #include "core/boosting/histogram.hpp"
+#include "core/boosting/objectives/squared.hpp"
 #include "core/boosting/split.hpp"
 
 namespace btml::boosting::test {
@@ -59,28 +60,34 @@ struct Fitted {
           index(training, team, context) {}
 };
 
+SumUnits without_noise(const Fitted& fitted) {
+    SumUnits units = fitted.residuals.units();
+    units.first_square = 0;
+    return units;
+}
+
 TEST(Split, GainIsTheDecreaseOfTheSquaredError) {
     const Fitted fitted(random_data({}, 1));
     for (const double l2 : {0.0, 0.7, 30.0}) {
         Options options;
         options.l2 = l2;
-        const SplitRules rules(options, sum_units(fitted.training, fitted.residuals), 0);
+        const SplitRules rules(options, without_noise(fitted));
         const Stats left{-700, 3}, right{900, 11};
         const double expected = 700.0 * 700 / (3 + l2) + 900.0 * 900 / (11 + l2) - 200.0 * 200 / (14 + l2);
         EXPECT_NEAR(rules.gain(left, right), expected, 1e-9 * expected);
         EXPECT_EQ(rules.gain({1 << 20, 4}, {1 << 20, 4}) > 0, false);
     }
     // Where the three terms are alike to 18 digits, the difference still counts.
-    const SplitRules rules({}, sum_units(fitted.training, fitted.residuals), 0);
+    const SplitRules rules({}, without_noise(fitted));
     const int64_t large = int64_t{1} << 50;
     EXPECT_NEAR(rules.gain({large + 1, 1}, {large - 1, 1}), 2, 1e-9);
 }
 
 TEST(Split, GainsOfRoundingAreNone) {
     const Fitted fitted(random_data({}, 1));
-    const SumUnits units = sum_units(fitted.training, fitted.residuals);
-    const double loss = fitted.residuals.train_loss(), weight = std::ldexp(14, units.shift - units.scale);
-    const double least = SplitRules({}, units, loss).min_gain_of({0, 14});
+    const SumUnits units = fitted.residuals.units();
+    const double loss = fitted.residuals.train_loss(), weight = 14 * units.hessian_unit;
+    const double least = SplitRules({}, units).min_gain_of({0, 14});
     EXPECT_NEAR(least, 1e-18 * loss * std::ldexp(weight, 2 * units.grid), 1e-9 * least);
 }
 
@@ -89,11 +96,13 @@ TEST(Split, ErrorsAndMeansOfRoundingAreNone) {
     SumUnits units;
     units.grid = 40;
     const double loss = 7, unit = std::ldexp(1, 80);
-    const SplitRules rules({}, units, loss);
-    EXPECT_NEAR(rules.error_tie({{0, 4}, 4}), 1e-12 * loss * unit, 1e-9 * loss * unit * 1e-12);
+    units.first_square = loss;
+    const SplitRules rules({}, units);
+    EXPECT_NEAR(rules.error_tie({{0, 4}, {4, 4}}), 1e-12 * loss * unit, 1e-9 * loss * unit * 1e-12);
     const int64_t squares = int64_t{1} << 62;
-    const SplitRules fine({}, units, 1e-6);
-    EXPECT_NEAR(fine.error_tie({{0, 4}, squares}), 1e-9 * std::ldexp(1, 60), 1e-9 * 1e-9 * std::ldexp(1, 60));
+    units.first_square = 1e-6;
+    const SplitRules fine({}, units);
+    EXPECT_NEAR(fine.error_tie({{0, 4}, {squares, 4}}), 1e-9 * std::ldexp(1, 60), 1e-9 * 1e-9 * std::ldexp(1, 60));
     const auto edge = static_cast<int64_t>(1e-9 * std::sqrt(loss * unit) * 4);
     EXPECT_TRUE(rules.is_centred({edge - 1, 4}));
     EXPECT_FALSE(rules.is_centred({edge + 5, 4}));
@@ -121,24 +130,24 @@ TEST(Histogram, SumsEveryRowOnce) {
             const void* address(uint32_t) const { return nullptr; }
         };
         for (const RowSet& set : {root[in_bag], fitted.index.partition(root[in_bag], Third{}).first}) {
-            std::vector<Stats> found(builder.bins()), expected(builder.bins());
-            builder.build(set, Quantity::residual, found.data());
+            std::vector<Stats> found(builder.layout().bins()), expected(builder.layout().bins());
+            builder.build(set, found.data());
             for (uint32_t row = 0; row < plain.rows; row++) {
                 if (plain.held_out(row) || plain.weight_of(row) == 0) continue;
                 if (set.size() != root[in_bag].size() && row % 3 != 0) continue;
                 Stats sums;
                 fitted.residuals.gather({&row, 0, 1, row}, &sums);
-                for (const int f : builder.features()) {
+                for (const int f : builder.layout().selected()) {
                     const FeatureBins& feature = fitted.data.features[static_cast<size_t>(f)];
                     const BinGroup& group = fitted.data.groups[feature.group];
                     const size_t place = plain.row_of(feature.table, row) * group.width + feature.slot;
-                    expected[builder.offset(f) +
+                    expected[builder.layout().offset(f) +
                              (group.bytes == 1 ? group.bins<uint8_t>()[place] : group.bins<uint16_t>()[place])] += sums;
                 }
             }
             for (size_t b = 0; b < expected.size(); b++) {
                 EXPECT_EQ(found[b].sum, expected[b].sum);
-                EXPECT_EQ(found[b].count, expected[b].count);
+                EXPECT_EQ(found[b].hessian, expected[b].hessian);
             }
         }
     }

@@ -1,4 +1,4 @@
-#include "core/boosting/row_index.hpp"
+#include "core/boosting/rows/row_index.hpp"
 
 #include "core/base/rng.hpp"
 

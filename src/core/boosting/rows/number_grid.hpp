@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/boosting/stats.hpp"
+#include "core/boosting/rows/stats.hpp"
 
 #include <cmath>
 

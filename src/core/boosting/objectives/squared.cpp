@@ -1,6 +1,6 @@
-#include "core/boosting/residuals.hpp"
+#include "core/boosting/objectives/squared.hpp"
 
-#include "core/boosting/number_grid.hpp"
+#include "core/boosting/rows/number_grid.hpp"
 
 #include <bit>
 #include <cmath>
@@ -24,7 +24,25 @@ uint128 product(int64_t weighted, int64_t residual) { // never negative: the sig
     return static_cast<uint128>(static_cast<int128>(weighted) * residual);
 }
 
+class Squared final : public Objective {
+  public:
+    bool hessian_is_count() const override { return true; }
+    bool factorises() const override { return true; }
+    uint64_t row_bytes() const override { return sizeof(int64_t); }
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Buffer<double> target, ThreadTeam& team,
+                                     RunContext& context) const override {
+        return std::make_unique<Residuals>(training, std::move(target), team, context);
+    }
+    double prediction(double score) const override { return score; }
+    std::pair<const char*, const char*> prediction_sql() const override { return {"", ""}; }
+};
+
 } // namespace
+
+const Objective& squared_objective() {
+    static constinit const Squared squared;
+    return squared;
+}
 
 struct alignas(64) Residuals::Partial {
     uint128 loss = 0;
@@ -43,6 +61,7 @@ Residuals::Residuals(const TrainingRows& training, Buffer<double> target, Thread
     : training_(training), team_(team), context_(context), residuals_(context.memory(), "residuals", training.rows()) {
     find_base(target);
     choose_grid(target);
+    first_square_ = train_loss();
 }
 
 template <class Body>
@@ -164,22 +183,31 @@ static int square_shift(uint128 loss) {
     return std::max(0, bit_width(loss) - 61);
 }
 
-double Residuals::square_unit() const {
-    return std::ldexp(1, square_shift(loss_));
+SumUnits Residuals::units() const {
+    const int64_t slack = training_.weighted() ? training_.train_count() >> slack_bits : 0;
+    return {.grid = grid_,
+            .shift = training_.shift(),
+            .hessian_unit = training_.count_unit(),
+            .count_scale = training_.scale(),
+            .square_unit = std::ldexp(1, square_shift(loss_)),
+            .slack = slack,
+            .first_square = first_square_,
+            .exact = true};
 }
 
-void Residuals::gather_squares(const RowList& rows, Stats* out) const {
+void Residuals::gather_tallies(const RowList& rows, Tally* out) const {
     const int shift = square_shift(loss_);
     const uint128 half = (uint128{1} << shift) >> 1;
     for (size_t i = 0; i < rows.count; i++) {
         const int64_t r = residuals_[rows[i]];
-        out[i] = {static_cast<int64_t>((product(weigh(rows[i], r), r) + half) >> shift), 0};
+        out[i] = {static_cast<int64_t>((product(weigh(rows[i], r), r) + half) >> shift),
+                  training_.weighted() ? training_.weight(rows[i]) : 1};
     }
 }
 
 int64_t Residuals::leaf_value(Stats total, double learning_rate, double l2) const {
-    if (total.count == 0) return 0;
-    const double weight = static_cast<double>(total.count) * training_.count_unit();
+    if (total.hessian == 0) return 0;
+    const double weight = static_cast<double>(total.hessian) * training_.count_unit();
     return rounded_leaf_value(static_cast<double>(total.sum), weight, learning_rate, std::ldexp(l2, training_.shift()));
 }
 
@@ -203,7 +231,7 @@ void Residuals::subtract_training(const RowList& rows, int64_t value, Partial& p
     partial.largest = largest;
 }
 
-void Residuals::subtract(const std::vector<Leaf>& leaves, const RowIndex& index) {
+void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
     std::vector<Task> tasks;
     for (size_t leaf = 0; leaf < leaves.size(); leaf++)
         for (const Part part : {in_bag, out_of_bag, held_out}) {

@@ -1,4 +1,4 @@
-#include "core/boosting/number_grid.hpp"
+#include "core/boosting/rows/number_grid.hpp"
 
 namespace btml::boosting {
 

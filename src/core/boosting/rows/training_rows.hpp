@@ -3,7 +3,7 @@
 
 #include "core/base/dataset.hpp"
 #include "core/base/threads.hpp"
-#include "core/boosting/stats.hpp"
+#include "core/boosting/rows/stats.hpp"
 
 namespace btml::boosting {
 

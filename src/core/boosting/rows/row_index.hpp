@@ -4,8 +4,8 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
-#include "core/boosting/pieces.hpp"
-#include "core/boosting/training_rows.hpp"
+#include "core/boosting/rows/pieces.hpp"
+#include "core/boosting/rows/training_rows.hpp"
 
 #include <array>
 #include <cstring>

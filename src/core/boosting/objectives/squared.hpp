@@ -1,4 +1,5 @@
-// The residual of every row of the join in fixed point.
+// Squared loss: (y − F)²/2 of a target y and a score F, whose negative gradient is the residual y − F and whose hessian
+// is 1. The residual of every row of the join is held in fixed point, and nothing else.
 //
 // A training row's residual is an integer on a grid of 2^-k. By Cauchy and Schwarz the weighted sum over any set of
 // rows is at most √(Σw · Σwr²), and the squared error does not grow while trees are fitted to all training rows, so a
@@ -7,40 +8,29 @@
 // Should the bound be lost (trees fitted to samples), the grid is made coarser.
 #pragma once
 
-#include "core/boosting/row_index.hpp"
-
-#include <optional>
+#include "core/boosting/objectives/objective.hpp"
 
 namespace btml::boosting {
 
-class Residuals {
+const Objective& squared_objective();
+
+class Residuals : public RowScores {
   public:
     // Error out_of_range for a target of 1e150 or more in magnitude. Consumes `target`, one value per target row.
     Residuals(const TrainingRows& training, Buffer<double> target, ThreadTeam& team, RunContext& context);
 
-    double base() const { return base_; } // the training rows' mean
-    int grid() const { return grid_; }    // residual = integer · 2^-grid
-    double train_loss() const;            // mean squared residual
-    std::optional<double> holdout_loss() const { return holdout_loss_; }
+    double base() const override { return base_; } // the training rows' mean
+    SumUnits units() const override;
+    int64_t leaf_value(Stats total, double learning_rate, double l2) const override;
+    double to_number(int64_t value) const override;
+    double train_loss() const override;
+    std::optional<double> holdout_loss() const override { return holdout_loss_; }
 
-    // out[i] = {weight · residual, weight} of rows[i]. Training rows only.
-    void gather(const RowList& rows, Stats* out) const;
-    // out[i] = {weight · residual², 0} in units of square_unit().
-    void gather_squares(const RowList& rows, Stats* out) const;
-    // One unit of a gathered square, in squared units of the grid.
-    double square_unit() const;
-
-    // What a leaf with these sums should subtract, in units of the grid: learning_rate · sum / (weight + l2), rounded
-    // to a number that a double holds exactly.
-    int64_t leaf_value(Stats total, double learning_rate, double l2) const;
-    double to_number(int64_t value) const;
-
-    struct Leaf {
-        const NodeRows* rows;
-        int64_t value; // from leaf_value
-    };
-    // Subtracts each leaf's value from its rows, and updates the losses. The leaves cover every row.
-    void subtract(const std::vector<Leaf>& leaves, const RowIndex& index);
+    // out[i] = {weight · residual, weight} of rows[i].
+    void gather(const RowList& rows, Stats* out) const override;
+    // out[i] = {weight · residual² in square units, weight}.
+    void gather_tallies(const RowList& rows, Tally* out) const override;
+    void add(const std::vector<Leaf>& leaves, const RowIndex& index) override;
 
   private:
     struct Task;
@@ -60,8 +50,8 @@ class Residuals {
     const TrainingRows& training_;
     ThreadTeam& team_;
     RunContext& context_;
-    double base_ = 0;
-    int grid_ = 0;
+    double base_ = 0, first_square_ = 0;
+    int grid_ = 0;              // residual = integer · 2^-grid
     Buffer<int64_t> residuals_; // of a held-out row: the bits of a double, which no outlier overflows
     uint128 loss_ = 0;          // Σ weight · residual² of training rows, in squared units of the grid
     uint64_t largest_ = 0;      // no training residual is larger in magnitude

@@ -1,7 +1,7 @@
-#include "core/boosting/training_rows.hpp"
+#include "core/boosting/rows/training_rows.hpp"
 
-#include "core/boosting/number_grid.hpp"
-#include "core/boosting/pieces.hpp"
+#include "core/boosting/rows/number_grid.hpp"
+#include "core/boosting/rows/pieces.hpp"
 
 #include <atomic>
 #include <bit>

@@ -1,0 +1,104 @@
+#include "core/boosting/factorised_queries.hpp"
+
+namespace btml::boosting::factorised {
+
+using namespace relational;
+
+static std::vector<double*> pointers(std::vector<Buffer<double>>& buffers) {
+    std::vector<double*> result;
+    for (Buffer<double>& buffer : buffers) result.push_back(buffer.empty() ? nullptr : buffer.data());
+    return result;
+}
+
+ResidualQueries::ResidualQueries(const GroupedJoin& join, int target_table, ThreadTeam& team, RunContext& context)
+    : values_(context.memory(), "residuals"),
+      filtered_{join, filters_, target_table, values_, team, context},
+      sums_(filtered_) {
+    start();
+}
+
+void ResidualQueries::start() {
+    filters_.clear();
+    for (const GroupedTable& table : filtered_.join.tables())
+        filters_.emplace_back(table.rows, filtered_.context.memory());
+    queries_.assign(1, plain_query(1, 1));
+}
+
+FilterQuery ResidualQueries::plain_query(double coefficient, int power) const {
+    return {coefficient, power, std::vector<int>(filtered_.join.tables().size(), -1)};
+}
+
+void ResidualQueries::subtract(const TreeNodes::Rows& rows, int64_t value) {
+    FilterQuery query = plain_query(-static_cast<double>(value), 0);
+    for (size_t t = 0; t < rows.size(); t++)
+        if (!rows[t]->all) query.filters[t] = filters_[t].add(*rows[t], filtered_.context);
+    queries_.push_back(std::move(query));
+}
+
+RowSums ResidualQueries::no_sums(const std::vector<bool>& tables) const {
+    RowSums result;
+    for (size_t t = 0; t < tables.size(); t++) {
+        const uint64_t rows = tables[t] ? filtered_.join.tables()[t].rows : 0;
+        result.sums.emplace_back(filtered_.context.memory(), "sums by row", rows, 0.0);
+        result.counts.emplace_back(filtered_.context.memory(), "sums by row", rows, 0.0);
+    }
+    return result;
+}
+
+RowSums ResidualQueries::sums(const Selection& selection, const std::vector<bool>& tables) {
+    RowSums result = no_sums(tables);
+    sums_.add(selection, queries_, pointers(result.sums), pointers(result.counts));
+    return result;
+}
+
+void ResidualQueries::update(RowSums& sums, const Selection& selection, size_t known) {
+    const std::vector<FilterQuery> added(queries_.begin() + static_cast<std::ptrdiff_t>(known), queries_.end());
+    if (added.empty()) return;
+    const std::vector<double*> to = pointers(sums.sums), no_counts(to.size(), nullptr);
+    sums_.add(selection, added, to, no_counts);
+}
+
+RowWeights ResidualQueries::counts(const Selection& selection, const std::vector<bool>& tables) {
+    RowSums result = no_sums(tables);
+    sums_.add(selection, {}, pointers(result.sums), pointers(result.counts));
+    return std::move(result.counts);
+}
+
+FilteredSums::Total ResidualQueries::total(const Selection& selection) {
+    return sums_.total(selection, queries_);
+}
+
+// Σ residual² = Σ over pairs of the residual's queries of the product of their coefficients, over the rows that both
+// let pass.
+RowWeights ResidualQueries::squares(const Selection& selection, const std::vector<bool>& tables) {
+    RowSums result = no_sums(tables);
+    const std::vector<FilterQuery> queries = filtered_.relevant(selection, queries_);
+    const std::vector<double*> to = pointers(result.sums), no_counts(to.size(), nullptr);
+    std::vector<RowFilters> filters;
+    std::vector<FilterQuery> pairs;
+    FilteredJoin of_pairs{filtered_.join, filters, filtered_.value_table, values_, filtered_.team, filtered_.context};
+    FilteredSums sums_of_pairs(of_pairs);
+    const auto evaluate = [&] {
+        sums_of_pairs.add(selection, pairs, to, no_counts);
+        pairs.clear();
+        filters.clear();
+    };
+    for (size_t a = 0; a < queries.size(); a++)
+        for (size_t b = 0; b <= a; b++) {
+            if (filters.empty())
+                for (const GroupedTable& table : filtered_.join.tables())
+                    filters.emplace_back(table.rows, filtered_.context.memory());
+            FilterQuery pair{queries[a].coefficient * queries[b].coefficient * (a == b ? 1 : 2),
+                             queries[a].power + queries[b].power,
+                             {}};
+            for (size_t t = 0; t < filters.size(); t++)
+                pair.filters.push_back(
+                    filters[t].add_both(filters_[t], queries[a].filters[t], queries[b].filters[t], filtered_.context));
+            pairs.push_back(std::move(pair));
+            if (pairs.size() == pairs_at_once) evaluate();
+        }
+    if (!pairs.empty()) evaluate();
+    return std::move(result.sums);
+}
+
+} // namespace btml::boosting::factorised

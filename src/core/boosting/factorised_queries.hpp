@@ -1,0 +1,55 @@
+// Residuals of a join's rows as a sum of queries over the join, of which none looks at the join's rows one by one: the
+// target's values less, for every leaf of every earlier tree, its value where a row lies in it.
+#pragma once
+
+#include "core/boosting/factorised_nodes.hpp"
+#include "core/boosting/factorised_weights.hpp"
+#include "core/relational/filtered_sums.hpp"
+
+namespace btml::boosting::factorised {
+
+// By row of each table; of tables that are not asked for, empty.
+struct RowSums {
+    std::vector<Buffer<double>> sums, counts;
+};
+
+class ResidualQueries {
+  public:
+    static constexpr uint64_t pairs_at_once = 256; // of queries, for squares
+
+    ResidualQueries(const relational::GroupedJoin& join, int target_table, ThreadTeam& team, RunContext& context);
+
+    // Of the target table's rows, before any leaf.
+    Buffer<double>& values() { return values_; }
+    // Without leaves, over the join's rows as they are now.
+    void start();
+    // The value is subtracted from the rows of a node.
+    void subtract(const TreeNodes::Rows& rows, int64_t value);
+
+    // By row of the tables that are asked for, over the selected join rows that it takes part in: the sum of weight ·
+    // residual, and of weights.
+    RowSums sums(const relational::Selection& selection, const std::vector<bool>& tables);
+    // Brings sums of the same selection up to date: `known` of the queries are in them.
+    void update(RowSums& sums, const relational::Selection& selection, size_t known);
+    // The sum of weights only.
+    RowWeights counts(const relational::Selection& selection, const std::vector<bool>& tables);
+    // The sum of weight · residual².
+    RowWeights squares(const relational::Selection& selection, const std::vector<bool>& tables);
+    relational::FilteredSums::Total total(const relational::Selection& selection);
+    double count(const relational::Selection& selection) { return sums_.total(selection, {}).count; }
+
+    const std::vector<relational::FilterQuery>& queries() const { return queries_; }
+    const relational::FilteredJoin& filtered() const { return filtered_; }
+
+  private:
+    RowSums no_sums(const std::vector<bool>& tables) const;
+    relational::FilterQuery plain_query(double coefficient, int power) const;
+
+    Buffer<double> values_;
+    std::vector<relational::RowFilters> filters_;  // by table
+    std::vector<relational::FilterQuery> queries_; // whose sum is the residual
+    const relational::FilteredJoin filtered_;
+    relational::FilteredSums sums_;
+};
+
+} // namespace btml::boosting::factorised
