@@ -8,7 +8,10 @@ COMMENT ON FUNCTION btml.explain_join(text) IS
 CREATE FUNCTION btml.sumprod(source text, semiring text DEFAULT 'sum_product') RETURNS float8
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sumprod';
 COMMENT ON FUNCTION btml.sumprod(text, text) IS
-'sum over the join''s rows of the product over the source''s output columns, by message passing (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 2), in time near-linear in the tables, not in the join (of a cyclic join: in its largest bag); SELECT FROM … counts rows, exactly (error 22003 beyond 2^53); semiring: sum_product, max_product (factors not negative, else 22023), min_plus, max_plus, or_and; a NULL factor skips the row; infinite factors give what they give in the join''s rows, error 22003 where finite ones overflow; an empty join gives 0, 0, Infinity, -Infinity, 0';
+'the sum over the rows of the source''s join of the product over its output columns, without the join, in time near-linear in
+the tables, or in the largest bag of a cyclic join (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 2);
+SELECT FROM … counts rows; semiring: sum_product, max_product, min_plus, max_plus, or_and; a NULL factor skips the row; error
+22003 where finite factors overflow or a count passes 2^53, 22023 for a negative factor of max_product';
 
 CREATE FUNCTION btml.sumprod_by(source text, group_by name[], semiring text DEFAULT 'sum_product')
 RETURNS SETOF record
@@ -48,7 +51,10 @@ CREATE FUNCTION btml.sketch_norm(source text, value name, sketch_size integer DE
     delta float8 DEFAULT 0.1, seed bigint DEFAULT 0, verify boolean DEFAULT false) RETURNS btml.estimate
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sketch_norm';
 COMMENT ON FUNCTION btml.sketch_norm(text, name, integer, float8, float8, bigint, boolean) IS
-'sum of value squared over the join''s rows, estimated by a tensor sketch of k numbers (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 3); within a factor 1 ± epsilon with probability 1 - delta for k = (2 + 3^tables)/(epsilon² delta), unless sketch_size gives k; up to 2^20, k is rounded up to a product of twos, threes and fives, and evaluations is the k used; std_error is the bound sqrt((2 + 3^tables)/k) times value, lower and upper hold with probability 1 - delta, evaluations is k; a NULL value skips the row, NaN and infinity are error 22003; verify: an INFO message with the exact sum and the error';
+'the sum of value squared over the rows of the source''s join, by a tensor sketch of k numbers (Cromp, Samadian, Pruhs:
+Relational Boosted Regression Trees, section 3): within a factor 1 ± epsilon with probability 1 - delta for
+k = (2 + 3^tables)/(epsilon² delta), unless sketch_size gives k; std_error is sqrt((2 + 3^tables)/k) times value, evaluations
+the k used; a NULL value skips the row, NaN and infinity are error 22003; options: contrib_docs/relational.md';
 
 CREATE FUNCTION btml.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_accumulate';
@@ -66,7 +72,9 @@ CREATE AGGREGATE btml.tensor_sketch_agg(value float8, keys text[], sketch_size i
     FINALFUNC = btml.tensor_sketch_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.tensor_sketch_agg(float8, text[], integer, bigint) IS
-'tensor sketch, sketch_size numbers, of the vector with value at the coordinate keys (1 to 1000 texts); values of equal keys add up, and so do sketches of parts with one size and seed; key t is hashed by FNV-1a to 64 bits, then by polynomials modulo 2^61 - 1: a bucket (degree 2) and a sign (degree 3) of the position t and the seed; the row adds the product of the signs times value to the number at the sum of the buckets modulo sketch_size; NULL, NaN and infinity are errors; NULL when no row was aggregated';
+'a tensor sketch of sketch_size numbers of the vector that has value at the coordinate keys, 1 to 1000 texts (Pham and Pagh,
+KDD 2013); values of equal keys add up, and so do sketches with one size and seed; the hash functions are those of
+contrib_docs/relational.md; NULL, NaN and infinity are errors; NULL when no row was aggregated';
 
 CREATE FUNCTION btml.sketch_inner(a float8[], b float8[]) RETURNS float8
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_sketch_inner';

@@ -11,7 +11,10 @@ CREATE FUNCTION btml.boost_fit(source text, target name, trees integer DEFAULT 1
     max_split_categories integer DEFAULT 32) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_boost_fit';
 COMMENT ON FUNCTION btml.boost_fit(text, name, integer, float8, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer) IS
-'gradient boosted regression trees (squared loss) over the rows of a source, whose join is not materialised (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, Algorithms 1 and 2, with shrinkage); source: a table, a view or a SELECT; features default to every output column but target, holdout and weight; text, enum and boolean columns are categorical; dates and times are seconds since 1970; min_leaf_rows and min_category_rows count rows of the join, or their weight; a split sends at most max_split_categories categories (0: no limit) left that have min_category_rows in the node; residuals sketch: the sums of squares that criterion mse_sum needs come, where the join''s rows are not held, from tensor sketches (section 3), within a factor 1 ± epsilon with probability 1 - delta for each node, or from one of sketch_size numbers; verify: an INFO message with the largest relative error of a tree''s sum; same source, options and seed: same model, whatever btml.threads';
+'gradient boosted regression trees (squared loss) over the rows of a source, whose join is not materialised (Cromp, Samadian,
+Pruhs: Relational Boosted Regression Trees, Algorithms 1 and 2, with shrinkage); source: a table, a view or a SELECT; features:
+every output column but target, holdout and weight, unless named; text, enum and boolean columns are categorical; same source,
+options and seed: same model, whatever btml.threads; errors name the option and the valid values; options: contrib_docs/boosting.md';
 
 CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves integer DEFAULT 31, max_depth integer DEFAULT 0,
     min_leaf_rows float8 DEFAULT 20, l2 float8 DEFAULT 0, min_gain float8 DEFAULT 0, max_bins integer DEFAULT 0,

@@ -6,7 +6,11 @@ CREATE FUNCTION btml.kernel_sum(keys text, queries text, bandwidth float8, kerne
     RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_sum';
 COMMENT ON FUNCTION btml.kernel_sum(text, text, float8, text, float8, float8, text, bigint, text, boolean) IS
-'for each query q the sum over the keys k of weight(k) times kernel(q, k), with its standard error (0 when exact; when sampled, estimated from the sample and from nearby queries: errors of nine rows in ten are within two of it, while the rare row with a large term that the sample lacks can be off by more; epsilon bounds all rows together); keys, queries: a table, view or SELECT each, whose points are the elements of a numeric array column x (or of a type with a cast to real[] or float8[]) or else all numeric columns of keys but id and weight, found in queries by name; id: the queries'' column id as text or, without one, the number of the row from 1; weight: a column of the keys, of any sign, 1 without one; kernel: gaussian exp(-|u|²/2h²), laplacian exp(-|u|_1/h), epanechnikov max(0, 1 - |u|²/h²), matern32 (1 + a) exp(-a), a = sqrt(3) |u|/h, or matern52 (1 + a + a²/3) exp(-a), a = sqrt(5) |u|/h; h the bandwidth in units of the columns; scale: none, or sd to divide each coordinate by its standard deviation over the keys; method: exact, sampled or auto (the one that a pilot expects to be faster); sampled: |y - Kx|_2 <= epsilon |x|_2 with probability confidence, x the weights, y the values of all queries (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for Kernel Matrix-Vector Multiplication Under Sparsity Assumptions, Theorem 1.1), epsilon over 0, to 1; no keys: every value is 0; the same seed gives the same values; verbose: an INFO message with the method, why, and the share of pairs evaluated; error 22004 or 22003 for a NULL, NaN or infinite number, naming row and column';
+'for each query q the sum over the keys k of weight(k) times kernel(q, k), with its standard error (0: exact); points are the
+elements of an array column x, or all numeric columns of keys but id and weight; sampled: |y - Kx|_2 <= epsilon |x|_2 with
+probability confidence, x the weights, y the values of all queries (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for
+Kernel Matrix-Vector Multiplication Under Sparsity Assumptions, Theorem 1.1); error 22004 or 22003 for a NULL, NaN or infinite
+number, naming row and column; kernels and options: contrib_docs/kernel.md';
 
 CREATE FUNCTION btml.density(keys text, queries text, bandwidth float8, kernel text DEFAULT 'gaussian',
     epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed bigint DEFAULT 0,
@@ -35,7 +39,10 @@ CREATE FUNCTION btml.kernel_tail_ratio(keys text, queries text, bandwidth float8
     seed bigint DEFAULT 0, scale text DEFAULT 'none', kernel text DEFAULT 'gaussian') RETURNS btml.estimate
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_tail_ratio';
 COMMENT ON FUNCTION btml.kernel_tail_ratio(text, text, float8, text, bigint, text, text) IS
-'how heavy the tail of a kernel matrix is: the sum of all entries but the n largest over that of the n largest, n the larger of the numbers of keys and queries (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for Kernel Matrix-Vector Multiplication Under Sparsity Assumptions, assumption (A)); points as of btml.kernel_sum, weights play no part; kernel: as of btml.kernel_sum; method: exact, sampled (whole rows at random) or auto (exact up to 1e9 entries); lower and upper are those of 95 %; evaluations: entries evaluated; Infinity where the n largest are all 0';
+'how heavy the tail of a kernel matrix is: the sum of all entries but the n largest over that of the n largest, n the larger
+of the numbers of keys and queries (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for Kernel Matrix-Vector Multiplication
+Under Sparsity Assumptions, assumption (A)); points and kernel as of btml.kernel_sum; lower and upper are those of 95 %;
+Infinity where the n largest are all 0';
 
 CREATE FUNCTION btml.kernel_tail_profile(keys text, queries text, bandwidth float8, prefixes integer[] DEFAULT NULL,
     scale text DEFAULT 'none', kernel text DEFAULT 'gaussian', OUT prefix integer, OUT tail_ratio float8,

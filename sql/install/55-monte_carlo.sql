@@ -6,7 +6,11 @@ CREATE FUNCTION btml.kde_score(source text, bandwidth float8, epsilon float8 DEF
     scale text DEFAULT 'none') RETURNS btml.estimate
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_kde_score';
 COMMENT ON FUNCTION btml.kde_score(text, float8, float8, float8, text, integer, integer, float8, bigint, text) IS
-'least-squares leave-one-out score of kernel density estimation, S_KDE (Holmes, Gray, Isbell: Ultrafast Monte Carlo for Statistical Summations, section 2), lower is better: (1/n) sum_i [integral of the squared density of the other rows - 2 times that density at row i], Gaussian kernels of this bandwidth in column units; points: an array column x, or every column of numbers but id and weight (no weights are taken); method: exact (all pairs), sampled (stratified Monte Carlo in two stages, until the error is at most epsilon times the score, or tolerance, with probability confidence by the normal approximation; exact where that would cost less) or auto (exact up to 10,000 rows or where sampling would not pay); strata: of the rows (default 64), min_samples: rows drawn at least (default 1000); scale: none, or sd to divide each coordinate by its standard deviation; std_error 0: exact; evaluations: of the kernel; same rows in any order, options and seed: same bytes, whatever btml.threads; a NOTICE counts rows whose weights all underflow; errors name the option and the valid values';
+'the least-squares leave-one-out score of kernel density estimation, lower is better: the mean over rows of the integral of the
+squared density of the other rows less twice that density at the row (Holmes, Gray, Isbell: Ultrafast Monte Carlo for
+Statistical Summations, section 2); Gaussian kernels, bandwidth in column units; sampled: until the error is at most epsilon
+times the score with probability confidence; std_error 0: exact; same rows in any order, options and seed: same bytes, whatever
+btml.threads; options: contrib_docs/monte_carlo.md';
 
 CREATE FUNCTION btml.likelihood_score(source text, bandwidth float8, epsilon float8 DEFAULT 0.1,
     confidence float8 DEFAULT 0.95, method text DEFAULT 'auto', strata integer DEFAULT NULL,
@@ -39,10 +43,16 @@ CREATE FUNCTION btml.select_bandwidth(source text, score text, target name DEFAU
     OUT target_bandwidth float8, OUT score float8, OUT std_error float8, OUT best boolean) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 30 AS 'MODULE_PATHNAME', 'btml_select_bandwidth';
 COMMENT ON FUNCTION btml.select_bandwidth(text, text, name, float8, float8, integer, float8, float8, text, integer, integer, float8, bigint, text) IS
-'the curve of a cross-validation score over bandwidths, and its least: one row for each bandwidth scored, in ascending order, best true for one; score: kde, likelihood, kr or kcde, the latter two of a target; reads the source once; lower, upper: range of the bandwidth (default: from half of the distance of a tenth of the rows to their nearest neighbour that differs to twice the root mean square of the coordinates'' standard deviations); steps: bandwidths scored, two thirds on a logarithmic grid, the others between the neighbours of its best; for kcde, grids of x, of the target_bandwidth and of x again, each at the best of the one before, so 2 steps - 1 rows; a NOTICE where the best is at an end of its range; target_bandwidth is NULL for the others; method: exact, sampled or auto (exact up to 4,000 rows); sampled: all bandwidths on the same rows, which are added until each other bandwidth is worse than the best with this confidence, or within epsilon/10 of its score (or tolerance) with it, or there are 50,000; std_error: of the score, above that of the differences from the best; the other arguments as for btml.kde_score';
+'the curve of a cross-validation score over bandwidths, and its least: a row for each bandwidth scored, ascending, best true
+for one; score: kde, likelihood, kr or kcde, the latter two of a target; lower and upper: range of the bandwidth, by default
+from the rows'' distances and spread; a NOTICE where the best is at an end; std_error: of the score, above that of the
+differences from the best; target_bandwidth is NULL but for kcde; options: contrib_docs/monte_carlo.md';
 
 CREATE FUNCTION btml.approx_sum(source text, epsilon float8 DEFAULT 0.01, confidence float8 DEFAULT 0.95,
     seed bigint DEFAULT 0) RETURNS btml.estimate
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_approx_sum';
 COMMENT ON FUNCTION btml.approx_sum(text, float8, float8, bigint) IS
-'sum of the one output column of source, NULLs skipped, with a relative error of at most epsilon with probability confidence by the normal approximation (Holmes, Gray, Isbell: Ultrafast Monte Carlo for Statistical Summations, Algorithm 1); where the source is a SELECT from one plain table of 4,000 pages (32 MB) or more, with at most a WHERE, from a random sample of its pages (TABLESAMPLE SYSTEM), drawn in stages until the totals of the pages allow for it, there are 25 pages for each unit of their squared skewness, and neither a page nor a value in the planner''s statistics of the column moves the sum by more than epsilon/16; else, and where more than about a third of the pages would be needed, exactly, from all rows: std_error 0; evaluations: rows read; a sample cannot tell of a few huge values that it has not met; error 22003 for NaN and infinities';
+'the sum of the one output column of source, NULLs skipped, with a relative error of at most epsilon with probability
+confidence (Holmes, Gray, Isbell: Ultrafast Monte Carlo for Statistical Summations, Algorithm 1): of a plain table of 4,000
+pages or more from a random sample of its pages, else, or where a sample does not pay, exactly, std_error 0; evaluations: rows
+read; a sample cannot tell of a few huge values that it has not met; error 22003 for NaN and infinities';
