@@ -36,7 +36,8 @@ class RowScores : public Scores {
         int64_t value; // from leaf_value
     };
 
-    // out[i] is what rows[i] adds to sums. Training rows only.
+    // out[i] is what rows[i] adds to sums; its hessian is at least one unit, since sums of it are divided by. Training
+    // rows only.
     virtual void gather(const RowList& rows, Stats* out) const = 0;
     virtual void gather_tallies(const RowList& rows, Tally* out) const = 0;
     // Adds each leaf's value to the scores of its rows, and updates the losses. The leaves cover every row.
