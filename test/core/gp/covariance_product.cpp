@@ -25,7 +25,7 @@ void covariance_product(std::span<const uint16_t> common, const Kernel& kernel, 
     Sum* last = open.data();
     *last = {0, -1};
     for (size_t i = 0; i < rows; i++) {
-        if (i % rows_between_polls == 0) context.poll();
+        context.worked(1);
         double sum = vector[i];
         for (; last->level >= common[i]; last--) {
             sum += last->sum;
@@ -35,7 +35,7 @@ void covariance_product(std::span<const uint16_t> common, const Kernel& kernel, 
     }
     std::vector<double> waiting(levels + 1, 0.0);
     for (size_t i = rows; i-- > 0;) {
-        if (i % rows_between_polls == 0) context.poll();
+        context.worked(1);
         size_t level = common[i];
         double value = waiting[level];
         if (i > 0 && common[i - 1] >= level) {
