@@ -122,7 +122,8 @@ TEST(GaussianProcessModel, InconsistentModelsAreRefused) {
     EXPECT_EQ(refusal([](Model& m) { m.features[2].categories.push_back("z"); }),
               "Feature 2 of a member has other categories than the model's.");
     EXPECT_EQ(refusal([](Model& m) { members_of(m).clear(); }), "It has no members.");
-    EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].weight *= 0.5; }), "The weights of its members do not add up to 1.");
+    EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].weight *= 0.5; }),
+              "The weights of its members do not add up to 1.");
     EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].weight = -1; }), "Its member's weight is not positive.");
     EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].order.pop_back(); }).substr(0, 12), "A member has");
     EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].order[0] = 7; }).substr(0, 29), "A member has an order in whic");
@@ -138,11 +139,13 @@ TEST(GaussianProcessModel, InconsistentModelsAreRefused) {
     EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].weight = 1.5; }), "The fraction of a member is greater than 1.");
     EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].weight = 0; }), "Its member's fraction is not positive.");
     EXPECT_EQ(refusal([](Model& m) { members_of(m)[0].order.pop_back(); }).substr(0, 12), "A member has");
-    EXPECT_EQ(refusal([](Model& m) { std::get<Boosted>(m.posterior).variance_factor = -1; }), "The factor of its variances is out of range.");
+    EXPECT_EQ(refusal([](Model& m) { std::get<Boosted>(m.posterior).variance_factor = -1; }),
+              "The factor of its variances is out of range.");
     EXPECT_EQ(refusal([](Model& m) { std::get<Boosted>(m.posterior).rows.target[3] = NAN; }),
               "In a row, a target of NaN is not finite.");
     EXPECT_EQ(refusal([](Model& m) {
-                  for (size_t i = 0; i < 25; i++) std::get<Boosted>(m.posterior).rows.target[i] = i % 2 ? 1.7e308 : -1.7e308;
+                  for (size_t i = 0; i < 25; i++)
+                      std::get<Boosted>(m.posterior).rows.target[i] = i % 2 ? 1.7e308 : -1.7e308;
               }).substr(0, 20),
               "What its members lea");
     EXPECT_EQ(refusal([](Model& m) { m.options.outside = Outside::clamp; }),
