@@ -130,15 +130,15 @@ class Sections {
 
     // Calls body(version) to read a section. Returns false where there is none.
     template <class Body>
-    bool read(std::string_view name, const Body& body) {
-        const Section* const section = find(name);
+    bool read(const SectionKind& kind, const Body& body) {
+        const Section* const section = find(kind.name);
         if (section) reader_.within(section->bytes, [&] { body(section->version); });
         return section;
     }
     // The same for a section that every model has.
     template <class Body>
-    void require(std::string_view name, const Body& body) {
-        if (!read(name, body)) corrupt_model("It has no section \"" + std::string(name) + "\".");
+    void require(const SectionKind& kind, const Body& body) {
+        if (!read(kind, body)) corrupt_model("It has no section \"" + std::string(kind.name) + "\".");
     }
 
   private:

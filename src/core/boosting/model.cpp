@@ -147,21 +147,21 @@ Model decode(Reader& reader) {
     Model model;
     Sections sections(reader, known_sections);
     decode(sections, reader, model);
-    sections.require("options", [&](int) { model.options = options_table.read(reader); });
-    sections.require("trees", [&](int) {
+    sections.require(options_section, [&](int) { model.options = options_table.read(reader); });
+    sections.require(trees_section, [&](int) {
         model.base = reader.get_finite();
         const size_t trees = reader.get_count(sizeof(uint32_t) + min_node_bytes);
         reader.hold(trees * sizeof(Tree));
         model.trees.reserve(trees);
         for (size_t i = 0; i < trees; i++) model.trees.push_back(decode_tree(reader, model.features));
     });
-    sections.require("log", [&](int) {
+    sections.require(log_section, [&](int) {
         const size_t entries = reader.get_count(sizeof(double) + 1);
         reader.hold(entries * sizeof(LogEntry));
         model.log.reserve(entries);
         for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader));
     });
-    sections.read("sketch", [&](int) { model.sketch = decode_sketch(reader); });
+    sections.read(sketch_section, [&](int) { model.sketch = decode_sketch(reader); });
     return model;
 }
 

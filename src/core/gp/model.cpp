@@ -175,9 +175,9 @@ SumModel decode_sum(Reader& reader, const Model& model, RunContext& context) {
 
 void decode_posterior(Sections& sections, Reader& reader, Model& model, RunContext& context) {
     const bool found[] = {
-        sections.read("mixture", [&](int) { model.posterior = decode_mixture(reader, model, context); }),
-        sections.read("kernel_sum", [&](int) { model.posterior = decode_sum(reader, model, context); }),
-        sections.read("boosted", [&](int) { model.posterior = decode_boosted(reader, model, context); })};
+        sections.read(mixture_section, [&](int) { model.posterior = decode_mixture(reader, model, context); }),
+        sections.read(sum_section, [&](int) { model.posterior = decode_sum(reader, model, context); }),
+        sections.read(boosted_section, [&](int) { model.posterior = decode_boosted(reader, model, context); })};
     if (std::count(std::begin(found), std::end(found), true) != 1)
         corrupt_model("It is not either a mixture, a sum of kernels or boosted.");
 }
@@ -234,14 +234,14 @@ Model decode(Reader& reader, RunContext& context) {
     Sections sections(reader, known_sections);
     decode(sections, reader, model);
     if (model.features.empty()) corrupt_model("It has no features.");
-    sections.require("options", [&](int) { model.options = options_table.read(reader); });
-    sections.require("process", [&](int) {
+    sections.require(options_section, [&](int) { model.options = options_table.read(reader); });
+    sections.require(process_section, [&](int) {
         model.centre = reader.get_finite();
         model.scale = get_positive(reader, "scale");
         model.noise = get_positive(reader, "noise");
     });
     decode_posterior(sections, reader, model, context);
-    sections.require("scores", [&](int) {
+    sections.require(scores_section, [&](int) {
         model.evaluations = reader.get<uint64_t>();
         model.leave_one_out = decode_leave_one_out(reader);
         model.holdout_nll = get_optional(reader);

@@ -88,8 +88,8 @@ TEST(Sections, AreFoundByName) {
     Sections sections(reader, both_kinds);
     int32_t first = 0, second = 0;
     uint16_t version = 0;
-    sections.require("first", [&](uint16_t) { first = reader.get<int32_t>(); });
-    EXPECT_TRUE(sections.read("second", [&](uint16_t of_section) {
+    sections.require(first_kind, [&](uint16_t) { first = reader.get<int32_t>(); });
+    EXPECT_TRUE(sections.read(second_kind, [&](uint16_t of_section) {
         version = of_section;
         second = reader.get<int32_t>();
     }));
@@ -105,8 +105,8 @@ TEST(Sections, AnOlderModelLacksOne) {
     put_section(first_kind, 11, writer);
     Reader reader(writer.bytes());
     Sections sections(reader, both_kinds);
-    EXPECT_FALSE(sections.read("second", [](uint16_t) { ADD_FAILURE(); }));
-    EXPECT_EQ(corruption([&] { sections.require("second", [](uint16_t) {}); }), "It has no section \"second\".");
+    EXPECT_FALSE(sections.read(second_kind, [](uint16_t) { ADD_FAILURE(); }));
+    EXPECT_EQ(corruption([&] { sections.require(second_kind, [](uint16_t) {}); }), "It has no section \"second\".");
 }
 
 TEST(Sections, ThoseOfNewerVersionsAreNamed) {
@@ -131,11 +131,11 @@ TEST(Sections, AreReadToTheirEndAndNotBeyond) {
     put_section(second_kind, 22, writer);
     Reader reader(writer.bytes());
     Sections sections(reader, both_kinds);
-    EXPECT_EQ(corruption([&] { sections.require("first", [&](uint16_t) { reader.get<uint8_t>(); }); }),
+    EXPECT_EQ(corruption([&] { sections.require(first_kind, [&](uint16_t) { reader.get<uint8_t>(); }); }),
               "3 bytes follow its end.");
     Reader other(writer.bytes());
     Sections more(other, both_kinds);
-    EXPECT_EQ(corruption([&] { more.require("first", [&](uint16_t) { other.get<uint64_t>(); }); }),
+    EXPECT_EQ(corruption([&] { more.require(first_kind, [&](uint16_t) { other.get<uint64_t>(); }); }),
               "It ends early: 4 bytes are left where 8 are needed.");
     const size_t length_of_first = 4 + 5 + 2 + 8 + 4;
     for (size_t length = 1; length < writer.bytes().size(); length++) {
