@@ -7,4 +7,5 @@ SET btml.memory_limit = '64kB';
 SELECT btml.sumprod('SELECT a FROM generate_series(1, 100000) a');
 RESET btml.memory_limit;
 
-SELECT * FROM btml.progress;
+SELECT pid, function, phase, done, total, eta, query
+FROM btml.progress JOIN pg_stat_activity USING (pid) WHERE datname = current_database();
