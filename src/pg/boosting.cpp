@@ -38,22 +38,17 @@ FitRequest read_request(const NamedArguments& arguments, const Options& defaults
     return request;
 }
 
-// Above a minute of sketching the way out is named before it starts.
+// Names the way out before it sketches for more than a minute.
 void warn_of_long_sketches(const relational::Join& join, const Options& options, RunContext& context) {
     constexpr double long_seconds = 60;
     const double seconds = sketching_seconds(join, options, context);
     if (seconds <= long_seconds) return;
-    const char* const hint = options.sketch_size > 0
-                                 ? "Cancel and give a smaller sketch_size; the time is proportional to it."
-                                 : "Cancel and give a sketch_size; the time is proportional to it.";
-    pg_call([=] {
-        ereport(NOTICE, (errmsg("sketches of the residuals over this join will take about %.0f minutes",
-                                std::ceil(seconds / 60)),
-                         errhint("%s", hint)));
-    });
+    notice(format("sketches of the residuals over this join will take about %.0f minutes", std::ceil(seconds / 60)), "",
+           format("Cancel and give a %ssketch_size; the time is proportional to it.",
+                  options.sketch_size > 0 ? "smaller " : ""));
 }
 
-// For those who asked to verify.
+// Tells those who asked to verify how large the error was.
 void report_sketch_error(const Model& model) {
     if (!model.options.verify) return;
     std::string text = "no sum of squared residuals was estimated: they were all exact";
@@ -73,10 +68,7 @@ void notice_too_few_rows(const Model& model) {
     const double least = model.options.min_leaf_rows;
     if (model.trees.empty() || model.trees[0][0].rows >= 2 * least) return;
     const std::string rows = shortest(model.trees[0][0].rows), both = shortest(2 * least);
-    pg_call([&] {
-        ereport(NOTICE, (errmsg("no tree has a split: the rows are %s, two leaves need %s", rows.c_str(), both.c_str()),
-                         errhint("Lower min_leaf_rows.")));
-    });
+    notice("no tree has a split: the rows are " + rows + ", two leaves need " + both, "", "Lower min_leaf_rows.");
 }
 
 FitResult fit_over_source(const FitRequest& request, RunContext& context) {
@@ -139,36 +131,9 @@ BTML_FUNCTION(btml_feature_importance) {
     for (size_t i = 0; i < order.size(); i++) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return importance[a].gain > importance[b].gain; });
-    for (size_t i : order) {
-        rows.add_text(model.features[i].name);
-        rows.add_number(importance[i].gain);
-        rows.add_bigint(importance[i].splits);
-        rows.finish_row();
-    }
+    for (size_t i : order) rows.add_row(model.features[i].name, importance[i].gain, importance[i].splits);
     return rows.done();
 }
-
-namespace {
-
-void add_split(ResultRows& rows, const Model& model, const Node& node) {
-    const Feature& feature = model.features[static_cast<size_t>(node.feature)];
-    rows.add_text(feature.name);
-    if (feature.categorical) {
-        rows.add_null();
-        std::vector<std::string_view> labels;
-        for (uint32_t code : node.categories) labels.push_back(feature.categories[code]);
-        rows.add_texts(labels);
-    } else {
-        rows.add_number(node.threshold);
-        rows.add_null();
-    }
-    rows.add_boolean(node.null_left);
-    rows.add_integer(node.left);
-    rows.add_integer(node.right);
-    rows.add_null();
-}
-
-} // namespace
 
 // btml.trees(model) → table(tree, node, parent, depth, feature, threshold, categories, null_left, left_child,
 // right_child, value, rows, gain)
@@ -182,19 +147,18 @@ BTML_FUNCTION(btml_trees) {
         std::vector<int> depth(model.trees[t].size(), 0);
         for (size_t n = 0; n < model.trees[t].size(); n++) {
             const Node& node = model.trees[t][n];
-            if (node.parent >= 0) depth[n] = depth[static_cast<size_t>(node.parent)] + 1;
-            rows.add_integer(static_cast<int>(t));
-            rows.add_integer(static_cast<int>(n));
-            node.parent >= 0 ? rows.add_integer(node.parent) : rows.add_null();
-            rows.add_integer(depth[n]);
-            if (node.is_leaf()) {
-                for (int i = 0; i < 6; i++) rows.add_null();
-                rows.add_number(node.value);
-            } else
-                add_split(rows, model, node);
-            rows.add_number(node.rows);
-            node.is_leaf() ? rows.add_null() : rows.add_number(node.gain);
-            rows.finish_row();
+            if (node.parent >= 0) depth[n] = depth[node.parent] + 1;
+            const bool leaf = node.is_leaf();
+            const Feature* const feature = leaf ? nullptr : &model.features[node.feature];
+            const bool categorical = feature && feature->categorical;
+            std::vector<std::string_view> labels;
+            if (categorical)
+                for (uint32_t code : node.categories) labels.push_back(feature->categories[code]);
+            rows.add_row(static_cast<int>(t), static_cast<int>(n), null_if(node.parent < 0, node.parent), depth[n],
+                         null_if<std::string_view>(leaf, feature ? feature->name : ""),
+                         null_if(leaf || categorical, node.threshold), null_if(!categorical, labels),
+                         null_if(leaf, node.null_left), null_if(leaf, node.left), null_if(leaf, node.right),
+                         null_if(!leaf, node.value), node.rows, null_if(leaf, node.gain));
         }
     }
     return rows.done();
@@ -207,12 +171,8 @@ BTML_FUNCTION(btml_training_log) {
     BackendContext context;
     StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const Model& model = boosted_trees(stored, "training_log", "btml.gp_leave_one_out scores a Gaussian process.");
-    for (size_t i = 0; i < model.log.size(); i++) {
-        rows.add_integer(static_cast<int>(i) + 1);
-        rows.add_number(model.log[i].train_loss);
-        model.log[i].holdout_loss ? rows.add_number(*model.log[i].holdout_loss) : rows.add_null();
-        rows.finish_row();
-    }
+    for (size_t i = 0; i < model.log.size(); i++)
+        rows.add_row(static_cast<int>(i) + 1, model.log[i].train_loss, model.log[i].holdout_loss);
     return rows.done();
 }
 
@@ -225,9 +185,8 @@ BTML_FUNCTION(btml_to_sql) {
     const uint64_t length = sql_length(model, context);
     if (length > MaxAllocSize - VARHDRSZ)
         throw Error(ErrorCode::limit_exceeded,
-                    format("the SQL of the model has %llu bytes, a text may have %llu",
-                           static_cast<unsigned long long>(length),
-                           static_cast<unsigned long long>(MaxAllocSize - VARHDRSZ)),
+                    format("the SQL of the model has %" PRIu64 " bytes, a text may have %" PRIu64, length,
+                           MaxAllocSize - VARHDRSZ),
                     "", "btml.predict predicts with any model.");
     const Reservation counted(context.memory(), "the SQL of a model", length);
     text* const sql = pg_call([=] {

@@ -1,4 +1,4 @@
-// SQL functions of exemplars: btml.exemplars, btml.exemplars_agg and btml.nearest_exemplar.
+// SQL functions of exemplars: btml.exemplars and btml.exemplars_agg.
 #include "core/exemplar/row_sample.hpp"
 #include "core/exemplar/stream_greedy.hpp"
 #include "pg/bridge/arguments.hpp"
@@ -9,7 +9,6 @@
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/values.hpp"
 #include "pg/exemplar_function.hpp"
-#include "pg/exemplar_json.hpp"
 #include "pg/exemplar_options.hpp"
 #include "pg/point_source.hpp"
 
@@ -94,10 +93,6 @@ Selection select(const ExemplarRequest& request, RunContext& context) {
     return greedy.finish();
 }
 
-void add_number_or_null(ResultRows& rows, std::optional<double> value) {
-    value ? rows.add_number(*value) : rows.add_null();
-}
-
 } // namespace
 
 // btml.exemplars(source, k, objective, …) → table(slot, id, x, members, mean_dissimilarity, utility, utility_std_error)
@@ -108,20 +103,12 @@ BTML_FUNCTION(btml_exemplars) {
     const Selection selection = select(request, context);
     const auto found = static_cast<int>(selection.exemplars.size()), wanted = request.options.exemplars;
     if (found < wanted && selection.rows > 0)
-        pg_call([=] {
-            ereport(NOTICE,
-                    (errmsg("%d of %d exemplars: no other row that was tried adds to the utility", found, wanted)));
-        });
+        notice(format("%d of %d exemplars: no other row that was tried adds to the utility", found, wanted));
     for (size_t slot = 0; slot < selection.exemplars.size(); slot++) {
         const Exemplar& exemplar = selection.exemplars[slot];
-        rows.add_integer(static_cast<int32>(slot) + 1);
-        exemplar.has_id ? rows.add_text(exemplar.id) : rows.add_null();
-        exemplar.x.empty() ? rows.add_null() : rows.add(number_array(exemplar.x));
-        rows.add_number(exemplar.members);
-        add_number_or_null(rows, exemplar.mean_dissimilarity);
-        rows.add_number(selection.utility);
-        std::isnan(selection.utility_std_error) ? rows.add_null() : rows.add_number(selection.utility_std_error);
-        rows.finish_row();
+        rows.add_row(static_cast<int>(slot) + 1, null_if(!exemplar.has_id, exemplar.id),
+                     null_if(exemplar.x.empty(), exemplar.x), exemplar.members, exemplar.mean_dissimilarity,
+                     selection.utility, null_if(std::isnan(selection.utility_std_error), selection.utility_std_error));
     }
     return rows.done();
 }
@@ -224,19 +211,6 @@ BTML_FUNCTION(btml_exemplar_sample_recv) {
 
 BTML_FUNCTION(btml_exemplar_sample_send) {
     return State::send(PG_GETARG_DATUM(0));
-}
-
-// btml.nearest_exemplar(x float8[], exemplars jsonb, dissimilarity text) → text
-BTML_FUNCTION(btml_nearest_exemplar) {
-    const Arguments arguments(fcinfo);
-    const std::string dissimilarity = arguments.string(2, "dissimilarity");
-    if (arguments.is_null(0) || arguments.is_null(1)) PG_RETURN_NULL();
-    const std::vector<double> x = arguments.numbers(0, "x");
-    BackendContext context;
-    const ExemplarList& exemplars = cached_exemplars(fcinfo, arguments.datum(1, "exemplars"), context);
-    const std::optional<size_t> nearest = find_nearest(exemplars, x, dissimilarity);
-    if (!nearest || !exemplars.ids[*nearest]) PG_RETURN_NULL();
-    return text_datum(*exemplars.ids[*nearest]);
 }
 
 } // namespace btml::pg

@@ -32,13 +32,6 @@ ProcessRequest read_request(const NamedArguments& arguments, const gp::Options& 
     return request;
 }
 
-void warn(const std::vector<std::string>& warnings) {
-    for (const std::string& warning : warnings) {
-        const char* const text = warning.c_str();
-        pg_call([=] { ereport(NOTICE, (errmsg("%s", text))); });
-    }
-}
-
 // The rows of a source, and what a model trained on them says of itself.
 struct TrainingSet {
     Dataset dataset;
@@ -52,7 +45,7 @@ struct TrainingSet {
         result.model.strategy = "enumerate";
         result.model.strategy_reason = "a Gaussian process keeps every row";
         result.timings.insert(result.timings.begin(), timings.begin(), timings.end());
-        warn(result.warnings);
+        for (const std::string& warning : result.warnings) notice(warning);
     }
 };
 
@@ -90,29 +83,13 @@ BTML_FUNCTION(btml_gp_fit_members) {
     for (size_t m = 0; m < members.size(); m++) {
         training.complete(members[m]);
         const Model& model = members[m].model;
-        rows.add_integer(static_cast<int>(m) + 1);
-        rows.add_number(*model.log_likelihood());
-        rows.add_number(model.noise);
-        rows.add_number(gp::signal(model));
-        rows.add_integer(static_cast<int>(model.evaluations));
         const Datum value = model_datum(members[m], context);
-        rows.add(value);
-        rows.finish_row();
+        rows.add_row(static_cast<int>(m) + 1, *model.log_likelihood(), model.noise, gp::signal(model),
+                     static_cast<int>(model.evaluations), SqlValue{value});
         pg_call([=] { pfree(DatumGetPointer(value)); });
     }
     return rows.done();
 }
-
-namespace {
-
-void add_id(ResultRows& rows, const QueryPoints& points, uint64_t row) {
-    if (const std::optional<std::string> id = points.id(row))
-        rows.add_text(*id);
-    else
-        rows.add_null();
-}
-
-} // namespace
 
 // btml.gp_regression(source, target, queries, features, …) → table(id text, mean float8, sd float8)
 BTML_FUNCTION(btml_gp_regression) {
@@ -128,10 +105,7 @@ BTML_FUNCTION(btml_gp_regression) {
     gp::Predictor predictor(result.model);
     for (uint64_t row = 0; row < points.rows(); row++) {
         const gp::Normal at = predictor.observation(points.values(row));
-        add_id(rows, points, row);
-        rows.add_number(at.mean);
-        rows.add_number(std::sqrt(at.variance));
-        rows.finish_row();
+        rows.add_row(points.id(row), at.mean, std::sqrt(at.variance));
     }
     return rows.done();
 }
@@ -154,7 +128,7 @@ BTML_FUNCTION(btml_gp_fit_final) {
         result.model.rows_skipped = rows.rows_skipped();
         result.model.strategy = "enumerate";
         result.model.strategy_reason = "the rows were aggregated";
-        warn(result.warnings);
+        for (const std::string& warning : result.warnings) notice(warning);
         return model_datum(result, context);
     });
 }
@@ -181,11 +155,7 @@ BTML_FUNCTION(btml_gp_leave_one_out) {
         gaussian_process(stored, "gp_leave_one_out", "btml.training_log has the losses of boosted trees.");
     if (!model.leave_one_out) return rows.done();
     const gp::LeaveOneOut& score = *model.leave_one_out;
-    rows.add_bigint(static_cast<int64>(score.rows));
-    rows.add_number(score.mean_nll);
-    rows.add_number(score.rmse);
-    score.coverage_90 ? rows.add_number(*score.coverage_90) : rows.add_null();
-    rows.finish_row();
+    rows.add_row(static_cast<int64>(score.rows), score.mean_nll, score.rmse, score.coverage_90);
     return rows.done();
 }
 
@@ -201,11 +171,7 @@ BTML_FUNCTION(btml_gp_relevance) {
     std::vector<size_t> order(weights.size());
     for (size_t i = 0; i < order.size(); i++) order[i] = i;
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
-    for (const size_t i : order) {
-        rows.add_text(model.features[i].name);
-        rows.add_number(weights[i]);
-        rows.finish_row();
-    }
+    for (const size_t i : order) rows.add_row(model.features[i].name, weights[i]);
     return rows.done();
 }
 
@@ -228,13 +194,8 @@ BTML_FUNCTION(btml_gp_sample) {
     for (int draw = 0; draw < options.draws; draw++) {
         context.progress("drawing", static_cast<uint64_t>(draw), static_cast<uint64_t>(options.draws));
         sampler.draw(options.seed, static_cast<uint64_t>(draw), {values.data(), values.size()});
-        for (uint64_t row = 0; row < points.rows(); row++) {
-            rows.add_integer(draw + 1);
-            rows.add_bigint(static_cast<int64>(row) + 1);
-            add_id(rows, points, row);
-            rows.add_number(values[row]);
-            rows.finish_row();
-        }
+        for (uint64_t row = 0; row < points.rows(); row++)
+            rows.add_row(draw + 1, static_cast<int64>(row) + 1, points.id(row), values[row]);
     }
     return rows.done();
 }
@@ -244,15 +205,10 @@ namespace {
 using Change = bool (*)(Model& model, std::span<const double> features, double target, RunContext& context);
 
 void notice_outside(const Model& model, const std::vector<double>& features, bool changed) {
-    for (const size_t f : gp::features_outside(model, features)) {
-        const char* const name = model.features[f].name.c_str();
-        pg_call([=] {
-            ereport(NOTICE, (errmsg("feature \"%s\" is outside of the range of the training rows", name),
-                             changed ? errdetail("The observation counts as one at the end of the range.")
-                                     : errdetail("The observation says nothing of any other, so the model stays as it "
-                                                 "is.")));
-        });
-    }
+    for (const size_t f : gp::features_outside(model, features))
+        notice("feature \"" + model.features[f].name + "\" is outside of the range of the training rows",
+               changed ? "The observation counts as one at the end of the range."
+                       : "The observation says nothing of any other, so the model stays as it is.");
 }
 
 // (model, x float8[], y) → model, or (model, input record, y) → model. NULL for a NULL model.

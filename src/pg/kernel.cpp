@@ -1,7 +1,6 @@
 // SQL functions of kernel sums: btml.kernel_sum and its kin.
 #include "core/kernel/attention.hpp"
 #include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/number_array.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
 #include "pg/options.hpp"
@@ -27,7 +26,7 @@ class PointIds {
         for (const char c : row.id) text_.push_back(c);
         ends_.push_back(text_.size() << 1 | static_cast<uint64_t>(row.has_id));
     }
-    // Nothing for NULL.
+    // Returns nothing for NULL.
     std::optional<std::string_view> operator[](size_t i) const {
         if (!(ends_[i] & 1)) return std::nullopt;
         const uint64_t begin = i == 0 ? 0 : ends_[i - 1] >> 1;
@@ -58,7 +57,7 @@ void read_rest(const NamedArguments& arguments, Request& request) {
     request.verbose = arguments.boolean("verbose");
 }
 
-// What the keys weigh and their other values, as `quantity` wants them.
+// Appends a key with its weight and its other values, as `quantity` wants them.
 void append_key(const PointRow& row, const Request& request, std::vector<double>& scratch, Keys& keys) {
     scratch.clear();
     if (!request.arrays) scratch.push_back(row.weight);
@@ -66,14 +65,14 @@ void append_key(const PointRow& row, const Request& request, std::vector<double>
         scratch.push_back(request.arrays ? value : row.weight * value);
         if (!std::isfinite(scratch.back()))
             throw Error(ErrorCode::out_of_range,
-                        format("row %llu of the keys has a weight and a target whose product is infinite",
-                               static_cast<unsigned long long>(row.number + 1)),
+                        format("row %" PRIu64 " of the keys has a weight and a target whose product is infinite",
+                               row.number + 1),
                         "", "Divide the weights by a constant.");
     }
     keys.append(row.x, scratch);
 }
 
-// Nothing where there are no keys. A key whose target is NULL is left out.
+// Returns nothing where there are no keys. A key whose target is NULL is left out.
 std::optional<Keys> read_keys(const PointSource& source, const Request& request, RunContext& context) {
     std::optional<Keys> keys;
     std::vector<double> scratch;
@@ -82,8 +81,8 @@ std::optional<Keys> read_keys(const PointSource& source, const Request& request,
             if (request.values && row.values.empty()) {
                 if (!request.arrays) return;
                 throw Error(ErrorCode::null_value,
-                            format("row %llu of the keys has NULL in column \"%s\"",
-                                   static_cast<unsigned long long>(row.number + 1), request.values->c_str()),
+                            format("row %" PRIu64 " of the keys has NULL in column \"%s\"", row.number + 1,
+                                   request.values->c_str()),
                             "", "Leave such rows out with WHERE.");
             }
             if (!keys) keys.emplace(row.x.size(), row.values.size() + (request.arrays ? 0 : 1), context.memory());
@@ -93,56 +92,13 @@ std::optional<Keys> read_keys(const PointSource& source, const Request& request,
     return keys;
 }
 
-// Rows (id, value, std_error).
-class Answers {
-  public:
-    Answers(ResultRows& rows, const Request& request) : rows_(rows), request_(request) {}
-
-    void add(const PointIds& ids, const Estimates& estimates) {
-        for (size_t i = 0; i < ids.size(); i++) {
-            add_id(ids[i]);
-            const std::span<const double> values(estimates.values.data() + i * estimates.columns, estimates.columns);
-            if (request_.arrays)
-                rows_.add(number_array(values));
-            else
-                rows_.add_number(values[0]);
-            rows_.add_number(estimates.std_errors[i]);
-            rows_.finish_row();
-        }
-    }
-    // Without keys a sum is 0, and there is no mean and no density.
-    void add_without_keys(const PointIds& ids) {
-        for (size_t i = 0; i < ids.size(); i++) {
-            add_id(ids[i]);
-            for (int column = 0; column < 2; column++)
-                if (request_.quantity == Quantity::sum && !request_.arrays)
-                    rows_.add_number(0);
-                else
-                    rows_.add_null();
-            rows_.finish_row();
-        }
-    }
-
-  private:
-    void add_id(std::optional<std::string_view> id) {
-        if (id)
-            rows_.add_text(*id);
-        else
-            rows_.add_null();
-    }
-
-    ResultRows& rows_;
-    const Request& request_;
-};
-
 // first: how many queries it is of, where there are more; or 0.
 void report(const kernel::Report& report, uint64_t first, RunContext& context) {
-    if (const char* const failure = report.device_failure.c_str(); *failure)
-        pg_call([=] { ereport(NOTICE, (errmsg("kernel sums run on the CPU: %s", failure))); });
-    std::string text = first > 0 ? format("the first %llu queries: ", static_cast<unsigned long long>(first)) : "";
-    text += format("%s sums over %llu distinct keys: %s; %.3g %% of the pairs were evaluated",
-                   report.method == Method::exact ? "exact" : "sampled", static_cast<unsigned long long>(report.keys),
-                   report.reason.c_str(), 100 * report.evaluated);
+    if (!report.device_failure.empty()) notice("kernel sums run on the CPU: " + report.device_failure);
+    std::string text = first > 0 ? format("the first %" PRIu64 " queries: ", first) : "";
+    text += format("%s sums over %" PRIu64 " distinct keys: %s; %.3g %% of the pairs were evaluated",
+                   report.method == Method::exact ? "exact" : "sampled", report.keys, report.reason.c_str(),
+                   100 * report.evaluated);
     if (report.method == Method::sampled)
         text += format("; the estimated relative error is %.2g", report.relative_error);
     context.note(text);
@@ -158,7 +114,8 @@ class Stream {
         : queries_(queries),
           sums_(sums),
           dimensions_(dimensions),
-          answers_(rows, request),
+          request_(request),
+          rows_(rows),
           ids_(context.memory()),
           points_(sums ? dimensions : 1, context.memory(), "queries"),
           context_(context),
@@ -191,7 +148,7 @@ class Stream {
   private:
     static constexpr uint64_t min_at_once = 16'384;
 
-    // Of its coordinates and its id, in arrays that grow to twice what is needed.
+    // Counts its coordinates and its id, in arrays that grow to twice what is needed.
     static uint64_t bytes_of_query(size_t dimensions) { return 2 * sizeof(double) * (dimensions + 3); }
 
     void add(const PointRow& row) {
@@ -217,11 +174,20 @@ class Stream {
         if (ids_.size() == 0) return;
         if (sums_) {
             const Estimates estimates = sums_->evaluate(points_, all);
-            answers_.add(ids_, estimates);
+            for (size_t i = 0; i < ids_.size(); i++) {
+                const std::span<const double> values = {estimates.values.data() + i * estimates.columns,
+                                                        estimates.columns};
+                if (request_.arrays)
+                    rows_.add_row(ids_[i], values, estimates.std_errors[i]);
+                else
+                    rows_.add_row(ids_[i], values[0], estimates.std_errors[i]);
+            }
             if (!std::exchange(reported_, true))
                 report(estimates.report, all > ids_.size() ? ids_.size() : 0, context_);
         } else {
-            answers_.add_without_keys(ids_);
+            // Without keys a sum is 0, and there is no mean and no density.
+            const std::optional<double> value = null_if(request_.quantity != Quantity::sum || request_.arrays, 0.0);
+            for (size_t i = 0; i < ids_.size(); i++) rows_.add_row(ids_[i], value, value);
         }
         clear();
     }
@@ -233,7 +199,8 @@ class Stream {
     const PointSource& queries_;
     std::optional<Sums>& sums_;
     const size_t dimensions_;
-    Answers answers_;
+    const Request& request_;
+    ResultRows& rows_;
     PointIds ids_;
     Points points_;
     RunContext& context_;

@@ -70,11 +70,7 @@ BTML_FUNCTION(btml_kernel_tail_profile) {
     const TailPoints points = read_tail_points(keys, queries, context);
     for (const kernel::TailOfPrefix& tail :
          kernel::kernel_tail_profile(*points.keys, *points.queries, options, prefixes, context)) {
-        rows.add_integer(static_cast<int32>(tail.prefix));
-        rows.add_number(tail.tail_ratio);
-        rows.add_number(tail.nth_to_next);
-        rows.add_number(tail.nth_to_2nth);
-        rows.finish_row();
+        rows.add_row(static_cast<int>(tail.prefix), tail.tail_ratio, tail.nth_to_next, tail.nth_to_2nth);
     }
     return rows.done();
 }

@@ -32,7 +32,7 @@ Digest digest_of(std::span<const std::byte> payload) {
     return digest;
 }
 
-// What an envelope says of its payload is its writer's word until here.
+// Checks what an envelope says of its payload, which is only its writer's word.
 Envelope open_verified(std::span<const std::byte> bytes) {
     const Envelope envelope = open_envelope(bytes);
     if (digest_of(envelope.payload) != envelope.digest) corrupt_model("Its checksum is wrong.");

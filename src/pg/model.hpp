@@ -20,7 +20,7 @@ struct StoredModel {
     std::vector<Timing> timings; // of the fit; empty when the value went through its text or binary form
 };
 
-// In the memory of the context, which must outlive it. Error corrupt_model.
+// Decodes a model into the memory of the context, which must outlive it. Error corrupt_model.
 StoredModel read_model(Datum value, RunContext& context);
 
 // Error wrong_type for a model of another kind: btml.`function` needs this one, and `instead` says what helps.

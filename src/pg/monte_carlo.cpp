@@ -48,24 +48,17 @@ ScoreRows read_score_rows(const std::string& source, const std::optional<std::st
             if (target) rows.values.append_reserved(point.values[0]);
         },
         context);
-    if (skipped)
-        pg_call([=] {
-            ereport(NOTICE,
-                    (errmsg("%llu rows with a NULL target are left out", static_cast<unsigned long long>(skipped))));
-        });
+    if (skipped) notice(std::to_string(skipped) + " rows with a NULL target are left out");
     if (scaled) scale_coordinates(rows, context);
     return rows;
 }
 
 void report_underflows(uint64_t underflows, uint64_t rows_seen) {
     if (underflows == 0) return;
-    pg_call([=] {
-        ereport(NOTICE,
-                (errmsg("the bandwidth is so small that all weights of some rows underflow"),
-                 errdetail("They do for %llu of the %llu rows looked at, of which the nearest other row alone "
-                           "says something, or none for a density.",
-                           static_cast<unsigned long long>(underflows), static_cast<unsigned long long>(rows_seen))));
-    });
+    notice("the bandwidth is so small that all weights of some rows underflow",
+           format("They do for %" PRIu64 " of the %" PRIu64 " rows looked at, of which the nearest other row alone "
+                  "says something, or none for a density.",
+                  underflows, rows_seen));
 }
 
 Datum score(FunctionCallInfo fcinfo, ScoreKind kind, const char* function) {
@@ -128,28 +121,27 @@ SelectionRequest read_request(const NamedArguments& arguments) {
     return request;
 }
 
-// Where the best is at an end of what was searched, a better one may be beyond, unless all are the same.
+// Says that a better bandwidth may lie beyond what was searched where the best is at an end of it, unless all are the
+// same.
 void report_ends(const std::vector<monte_carlo::ScoredBandwidth>& curve, ScoreKind kind) {
     if (std::all_of(curve.begin(), curve.end(), [&](const auto& row) { return row.score == curve[0].score; })) return;
     const auto best = std::find_if(curve.begin(), curve.end(), [](const auto& row) { return row.best; });
-    const auto notice = [](const char* what, const char* end, const char* hint) {
-        pg_call([=] {
-            ereport(NOTICE, (errmsg("the best %s is at the %s end of its range", what, end), errhint("%s", hint)));
-        });
+    const auto report = [](const char* what, const char* end, const char* hint) {
+        notice(format("the best %s is at the %s end of its range", what, end), "", hint);
     };
     const auto by_target = [](const auto& a, const auto& b) { return a.bandwidths.target < b.bandwidths.target; };
     const auto [least, most] = std::minmax_element(curve.begin(), curve.end(), by_target);
     if (best->bandwidths.x == curve.front().bandwidths.x)
-        notice("bandwidth", "lower",
+        report("bandwidth", "lower",
                kind == ScoreKind::kde ? "Where points or coordinates repeat, least squares prefer ever smaller "
                                         "bandwidths: score \"likelihood\" does not."
                                       : "A smaller \"lower\" shows whether the score falls further.");
     if (best->bandwidths.x == curve.back().bandwidths.x)
-        notice("bandwidth", "upper", "A larger \"upper\" shows whether the score falls further.");
+        report("bandwidth", "upper", "A larger \"upper\" shows whether the score falls further.");
     if (least->bandwidths.target == most->bandwidths.target) return;
     const char* const hint = "btml.kcde_score at others shows whether the score falls further.";
-    if (best->bandwidths.target == least->bandwidths.target) notice("target bandwidth", "lower", hint);
-    if (best->bandwidths.target == most->bandwidths.target) notice("target bandwidth", "upper", hint);
+    if (best->bandwidths.target == least->bandwidths.target) report("target bandwidth", "lower", hint);
+    if (best->bandwidths.target == most->bandwidths.target) report("target bandwidth", "upper", hint);
 }
 
 } // namespace
@@ -164,17 +156,9 @@ BTML_FUNCTION(btml_select_bandwidth) {
     ThreadTeam team(context);
     const std::vector<monte_carlo::ScoredBandwidth> curve =
         monte_carlo::select_bandwidth(std::move(points), request.kind, request.selection, team, context);
-    for (const monte_carlo::ScoredBandwidth& row : curve) {
-        rows.add_number(row.bandwidths.x);
-        if (request.kind == ScoreKind::kcde)
-            rows.add_number(row.bandwidths.target);
-        else
-            rows.add_null();
-        rows.add_number(row.score);
-        rows.add_number(row.std_error);
-        rows.add_boolean(row.best);
-        rows.finish_row();
-    }
+    for (const monte_carlo::ScoredBandwidth& row : curve)
+        rows.add_row(row.bandwidths.x, null_if(request.kind != ScoreKind::kcde, row.bandwidths.target), row.score,
+                     row.std_error, row.best);
     report_ends(curve, request.kind);
     return rows.done();
 }
@@ -189,9 +173,8 @@ NumberKind check_column(const Source& source) {
     const Oid type = source.columns()[0].type;
     const NumberKind kind = pg_call([=] { return number_kind(type); });
     if (!is_plain_number(kind))
-        throw Error(ErrorCode::wrong_type,
-                    format("column \"%s\" has type %s, not a number", source.columns()[0].name.c_str(),
-                           pg_call([=] { return format_type_be(type); })));
+        throw Error(ErrorCode::wrong_type, format("column \"%s\" has type %s, not a number",
+                                                  source.columns()[0].name.c_str(), type_name(type)));
     return kind;
 }
 
@@ -212,7 +195,7 @@ class ExactSum : public RowSink {
     double sum_ = 0, lost_ = 0;
 };
 
-// Nothing where all rows must be read.
+// Returns nothing where all rows must be read.
 std::optional<Estimate> by_sampling(const Source& source, const monte_carlo::PageSampling& options, uint64_t& rows,
                                     RunContext& context) {
     const std::optional<PageSample> sample = PageSample::of(source);

@@ -1,5 +1,7 @@
 #include "pg/monte_carlo_pages.hpp"
 
+#include "pg/bridge/nodes.hpp"
+
 extern "C" {
 #include "access/sysattr.h"
 #include "access/table.h"
@@ -35,7 +37,7 @@ RangeTblEntry* plain_table(const Query* query) {
     return plain ? table : nullptr;
 }
 
-// Of the most common values, or the histogram's bounds.
+// Returns the largest magnitude among the most common values, or the histogram's bounds.
 double largest_of(HeapTuple statistics, int slot_kind, NumberKind kind) {
     AttStatsSlot slot;
     if (!get_attstatsslot(&slot, statistics, slot_kind, InvalidOid, ATTSTATSSLOT_VALUES)) return 0;
@@ -50,7 +52,7 @@ double largest_of(HeapTuple statistics, int slot_kind, NumberKind kind) {
 
 // The query over a sample of its table, with the row's place as a second column.
 Query* sampled(const Query* query, double percent, double seed) {
-    Query* const copy = static_cast<Query*>(copyObjectImpl(query));
+    Query* const copy = copy_of(query);
     RangeTblEntry* const table = plain_table(copy);
     TableSampleClause* const sample = makeNode(TableSampleClause);
     Oid internal[] = {INTERNALOID};

@@ -8,7 +8,8 @@ namespace btml::pg {
 
 class PageSample {
   public:
-    // Nothing unless the source of rows is a SELECT from one plain table without children, with at most a WHERE.
+    // Returns nothing unless the source of rows is a SELECT from one plain table without children, with at most a
+    // WHERE.
     static std::optional<PageSample> of(const Source& source);
 
     uint64_t pages() const { return pages_; }

@@ -18,8 +18,8 @@ int find(const Source& source, std::string_view name) {
 [[noreturn]] void refuse_type(const Source::Column& column, const char* what, const char* wanted,
                               const std::string& detail, const std::string& hint) {
     throw Error(ErrorCode::wrong_type,
-                format("column \"%s\" of the %s has type %s, not %s", column.name.c_str(), what,
-                       pg_call([&] { return format_type_be(column.type); }), wanted),
+                format("column \"%s\" of the %s has type %s, not %s", column.name.c_str(), what, type_name(column.type),
+                       wanted),
                 detail, hint);
 }
 
@@ -46,7 +46,7 @@ PointSource::PointSource(const std::string& source, const char* what, PointParts
 
 // Error wrong_type unless the column is one of numbers or, where asked for, of arrays.
 PointSource::Column PointSource::column(int position, bool arrays) const {
-    const Source::Column& column = source_.columns()[static_cast<size_t>(position)];
+    const Source::Column& column = source_.columns()[position];
     const Oid type = column.type;
     Column result{column.name, position, pg_call([=] { return number_kind(type); }), {}};
     if (!is_plain_number(result.number)) result.number = NumberKind::none;
@@ -69,25 +69,25 @@ PointSource::Column PointSource::column(int position, bool arrays) const {
 void PointSource::find_parts() {
     id_ = find(source_, "id");
     if (id_ >= 0 && parts_.ids) {
-        const Oid type = source_.columns()[static_cast<size_t>(id_)].type;
+        const Oid type = source_.columns()[id_].type;
         id_rule_ = pg_call([=] { return label_rule(type, CurrentMemoryContext); });
     }
     const int weight = find(source_, "weight");
     if (weight >= 0 && parts_.weights) weight_ = column(weight, false);
     if (!parts_.values) return;
     const int values = source_.column(*parts_.values);
-    const Oid type = source_.columns()[static_cast<size_t>(values)].type;
+    const Oid type = source_.columns()[values].type;
     const bool is_number = is_plain_number(pg_call([=] { return number_kind(type); }));
     values_ = column(values, parts_.arrays && !is_number);
 }
 
 void PointSource::find_coordinates() {
     const auto is_number = [&](int i) {
-        const Oid type = source_.columns()[static_cast<size_t>(i)].type;
+        const Oid type = source_.columns()[i].type;
         return is_plain_number(pg_call([=] { return number_kind(type); }));
     };
     const auto is_array = [&](int i) {
-        const Oid type = source_.columns()[static_cast<size_t>(i)].type;
+        const Oid type = source_.columns()[i].type;
         return pg_call([=] { return array_rule(type, CurrentMemoryContext); }).element != NumberKind::none;
     };
     const int x = find(source_, "x");
@@ -98,7 +98,7 @@ void PointSource::find_coordinates() {
     }
     std::string array;
     for (int i = 0; i < static_cast<int>(source_.columns().size()); i++) {
-        const std::string& name = source_.columns()[static_cast<size_t>(i)].name;
+        const std::string& name = source_.columns()[i].name;
         if (name == "id" || name == "weight" || i == values_.position) continue;
         if (!is_number(i)) {
             if (array.empty() && is_array(i)) array = name;
@@ -114,23 +114,19 @@ void PointSource::find_coordinates() {
                     "Coordinates are the elements of an array column \"x\", or else the columns of numbers other than "
                     "\"id\", \"weight\" and a target.");
     if (array.empty()) return;
-    const char *const name = array.c_str(), *const what = what_;
-    pg_call([=] {
-        ereport(NOTICE,
-                (errmsg("column \"%s\" of the %s is an array but no coordinate, columns of numbers are", name, what),
-                 errhint("Call it x, as in SELECT %s AS x, to take its elements.", quote_identifier(name))));
-    });
+    const char* const quoted = pg_call([name = array.c_str()] { return quote_identifier(name); });
+    notice(
+        format("column \"%s\" of the %s is an array but no coordinate, columns of numbers are", array.c_str(), what_),
+        "", format("Call it x, as in SELECT %s AS x, to take its elements.", quoted));
 }
 
 void PointSource::find_plain_x() {
     const int x = source_.column("x");
-    const Oid type = source_.columns()[static_cast<size_t>(x)].type, wanted = parts_.plain_x;
+    const Oid type = source_.columns()[x].type, wanted = parts_.plain_x;
     if (!pg_call([=] { return IsBinaryCoercible(type, wanted); }))
         throw Error(ErrorCode::wrong_type,
-                    format("column \"x\" of the %s has type %s, not %s", what_,
-                           pg_call([=] { return format_type_be(type); }),
-                           pg_call([=] { return format_type_be(wanted); })),
-                    "", format("Cast it: x::%s.", pg_call([=] { return format_type_be(wanted); })));
+                    format("column \"x\" of the %s has type %s, not %s", what_, type_name(type), type_name(wanted)), "",
+                    format("Cast it: x::%s.", type_name(wanted)));
     names_.push_back("x");
     coordinates_.push_back({"x", x, NumberKind::none, {}});
 }
@@ -161,8 +157,8 @@ class PointSource::Reader : public RowSink {
     [[noreturn]] void refuse(ErrorCode code, const Column& column, const char* what, const char* hint,
                              const std::string& detail = {}) const {
         throw Error(code,
-                    format("row %llu of the %s has %s in column \"%s\"", static_cast<unsigned long long>(rows_),
-                           source_.what_, what, column.name.c_str()),
+                    format("row %" PRIu64 " of the %s has %s in column \"%s\"", rows_, source_.what_, what,
+                           column.name.c_str()),
                     detail, hint);
     }
 

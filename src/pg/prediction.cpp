@@ -107,7 +107,7 @@ class PredictCache {
         return *recent_.front();
     }
 
-    // Of the call's composite type.
+    // Returns the columns of the call's composite type.
     TupleDesc result_columns(FunctionCallInfo fcinfo) {
         if (!columns_)
             columns_ = pg_call([=, this] {

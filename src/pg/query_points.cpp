@@ -12,23 +12,21 @@ using relational::RowId;
 
 namespace {
 
-constexpr uint64_t rows_between_polls = uint64_t{1} << 16;
-
-// Where each row of the join is in the table of a column; null where they are the same.
+// Returns where each row of the join is in the table of a column; null where they are the same.
 const RowId* row_ids(const relational::JoinRows& rows, const ColumnPlace& place) {
-    const Buffer<RowId>& ids = rows.row_ids[static_cast<size_t>(place.table)];
+    const Buffer<RowId>& ids = rows.row_ids[place.table];
     return ids.empty() ? nullptr : ids.data();
 }
 
 const DataColumn& column_at(const relational::Join& join, const ColumnPlace& place) {
-    return join.tables()[static_cast<size_t>(place.table)].columns[static_cast<size_t>(place.column)];
+    return join.tables()[place.table].columns[place.column];
 }
 
 std::vector<ColumnRequest> requests_for(const Source& source, const std::vector<Feature>& features) {
     std::vector<ColumnRequest> requests;
     for (const Feature& feature : features) {
         const int column = source.column(feature.name);
-        require_feature_type(feature, source.columns()[static_cast<size_t>(column)].type, "the points");
+        require_feature_type(feature, source.columns()[column].type, "the points");
         requests.push_back({column, feature.categorical ? ReadAs::category : ReadAs::number});
     }
     return requests;
@@ -64,15 +62,14 @@ QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& fe
         const DataColumn& column = column_at(join, loaded.places[f]);
         const RowId* const ids = row_ids(rows, loaded.places[f]);
         const std::vector<double> codes = codes_of(column, features[f]);
-        for (uint64_t row = 0; row < rows_; row++) {
-            if (row % rows_between_polls == 0) context.poll();
+        context.for_each(rows_, 1, [&](uint64_t row) {
             const uint64_t at = ids ? ids[row] : row;
             double& value = values_[row * width_ + f];
             if (!features[f].categorical)
                 value = column.numbers[at];
             else
                 value = column.codes[at] == DataColumn::null_code ? null_number : codes[column.codes[at]];
-        }
+        });
     }
     if (!has_ids_) return;
     const DataColumn& column = column_at(join, loaded.places[width_]);

@@ -29,12 +29,11 @@ std::vector<ColumnRequest> factor_requests(const Source& source, const std::vect
     for (int group : groups) requests.push_back({group, ReadAs::group});
     for (int i = 0; i < static_cast<int>(source.columns().size()); i++) {
         if (std::find(groups.begin(), groups.end(), i) != groups.end()) continue;
-        const Source::Column& column = source.columns()[static_cast<size_t>(i)];
+        const Source::Column& column = source.columns()[i];
         const Oid type = column.type;
         if (pg_call([=] { return number_kind(type); }) == NumberKind::none)
-            throw Error(ErrorCode::wrong_type, format("factor \"%s\" is of type %s", column.name.c_str(), pg_call([=] {
-                                                          return format_type_be(type);
-                                                      })),
+            throw Error(ErrorCode::wrong_type,
+                        format("factor \"%s\" is of type %s", column.name.c_str(), type_name(type)),
                         "Factors are numbers, booleans, dates or times.",
                         cast_hint(column.name, type) + ", or leave it out of the source's output.");
         requests.push_back({i, ReadAs::number});
@@ -46,9 +45,8 @@ std::vector<ColumnRequest> factor_requests(const Source& source, const std::vect
 void remove_null_factors(Join& join, const std::vector<std::vector<int>>& columns, RunContext& context) {
     for (size_t t = 0; t < columns.size(); t++) {
         const auto is_complete = [&](RowId row) {
-            return std::none_of(columns[t].begin(), columns[t].end(), [&](int column) {
-                return is_null(join.tables()[t].columns[static_cast<size_t>(column)].numbers[row]);
-            });
+            return std::none_of(columns[t].begin(), columns[t].end(),
+                                [&](int column) { return is_null(join.tables()[t].columns[column].numbers[row]); });
         };
         if (!columns[t].empty()) join.filter(static_cast<int>(t), is_complete, context);
     }
@@ -59,7 +57,7 @@ FactorQuery load(const Source& source, const std::vector<int>& groups, SemiringN
     LoadedSource loaded = source.read(requests, context);
     std::vector<std::vector<int>> columns(loaded.tables.size());
     for (size_t i = groups.size(); i < requests.size(); i++)
-        columns[static_cast<size_t>(loaded.places[i].table)].push_back(loaded.places[i].column);
+        columns[loaded.places[i].table].push_back(loaded.places[i].column);
     loaded.places.resize(groups.size());
     Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
     remove_null_factors(join, columns, context);
@@ -80,14 +78,12 @@ void check_result_columns(TupleDesc result, const Source& source, const std::vec
     for (int i = 0; i < result->natts; i++) {
         const bool is_value = i == static_cast<int>(groups.size());
         const Source::Column value{"value", FLOAT8OID, 0, FLOAT8OID};
-        const Source::Column& column =
-            is_value ? value : source.columns()[static_cast<size_t>(groups[static_cast<size_t>(i)])];
+        const Source::Column& column = is_value ? value : source.columns()[groups[i]];
         const Oid declared = TupleDescAttr(result, i)->atttypid, actual = column.declared_type;
         if (declared != actual && declared != column.type)
             throw Error(ErrorCode::wrong_type,
                         format("column %d of the column list has type %s, the result has type %s", i + 1,
-                               pg_call([=] { return format_type_be(declared); }),
-                               pg_call([=] { return format_type_be(actual); })));
+                               type_name(declared), type_name(actual)));
     }
 }
 
@@ -104,13 +100,13 @@ std::vector<int> group_columns(const Source& source, const std::vector<std::stri
         if (std::find(groups.begin(), groups.end(), column) != groups.end())
             throw Error(ErrorCode::duplicate_column, format("group_by names column \"%s\" twice", name.c_str()));
         groups.push_back(column);
-        const Oid type = source.columns()[static_cast<size_t>(column)].type;
+        const Oid type = source.columns()[column].type;
         if (!pg_call([=] { return is_hashable(type); }))
             throw Error(ErrorCode::wrong_type,
                         format("group column \"%s\" is of type %s, which has no default hash operator class",
-                               name.c_str(), pg_call([=] { return format_type_be(type); })));
-        const int first = source.columns()[static_cast<size_t>(groups.front())].table;
-        if (source.columns()[static_cast<size_t>(column)].table != first)
+                               name.c_str(), type_name(type)));
+        const int first = source.columns()[groups.front()].table;
+        if (source.columns()[column].table != first)
             throw Error(
                 ErrorCode::not_supported,
                 format("group columns \"%s\" and \"%s\" are of different tables", names.front().c_str(), name.c_str()),
@@ -122,13 +118,13 @@ std::vector<int> group_columns(const Source& source, const std::vector<std::stri
 // ⊕ over the rows of each group; `first_rows` gets a row of each group, in the order of first appearance.
 std::vector<double> add_by_group(const FactorQuery& query, const Buffer<double>& values, SemiringName semiring,
                                  std::vector<RowId>& first_rows, RunContext& context) {
-    const Table& table = query.join.tables()[static_cast<size_t>(query.group_places.front().table)];
+    const Table& table = query.join.tables()[query.group_places.front().table];
     const auto code = [&](size_t group, RowId row) {
-        return table.columns[static_cast<size_t>(query.group_places[group].column)].codes[row];
+        return table.columns[query.group_places[group].column].codes[row];
     };
     HashIndex index(context.memory(), "groups");
     std::vector<double> sums;
-    for (RowId row = 0; row < table.rows; row++) {
+    context.for_each(table.rows, 5, [&](RowId row) {
         uint64_t hash = 0;
         for (size_t g = 0; g < query.group_places.size(); g++) hash = mix64(hash ^ code(g, row));
         const auto next = static_cast<uint32_t>(sums.size());
@@ -142,8 +138,7 @@ std::vector<double> add_by_group(const FactorQuery& query, const Buffer<double>&
             first_rows.push_back(row);
         }
         sums[group] = add(semiring, sums[group], values[row]);
-        if (row % 65536 == 0) context.poll();
-    }
+    });
     return sums;
 }
 
@@ -198,12 +193,11 @@ BTML_FUNCTION(btml_sumprod_by) {
     if (counting) require_exact_counts(sums);
     for (size_t group = 0; group < sums.size(); group++) {
         for (size_t g = 0; g < query.group_places.size(); g++) {
-            const DataColumn& column = query.join.tables()[static_cast<size_t>(table)]
-                                           .columns[static_cast<size_t>(query.group_places[g].column)];
+            const DataColumn& column = query.join.tables()[table].columns[query.group_places[g].column];
             const uint32_t code = column.codes[first_rows[group]];
-            code == DataColumn::null_code ? rows.add_null() : rows.add(query.group_values[g]->values()[code]);
+            code == DataColumn::null_code ? rows.add_null() : rows.add(SqlValue{query.group_values[g]->values()[code]});
         }
-        rows.add_number(sums[group]);
+        rows.add(sums[group]);
         rows.finish_row();
     }
     return rows.done();

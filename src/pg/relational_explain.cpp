@@ -3,6 +3,7 @@
 #include "core/relational/join_rows.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/nodes.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/source.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 // The i-th of a list of SourceText*.
 std::string text_at(const List* texts, int i) {
-    const auto* const text = static_cast<const SourceText*>(list_nth(texts, i));
+    const auto* const text = items<const SourceText>(texts)[i];
     return pg_call([=] { return text_of(text); });
 }
 
@@ -38,7 +39,7 @@ class Explanation {
     std::string structure() const;
     std::string attribute_names(const std::vector<int>& attributes) const;
     const SourceRelation* relation(int number) const {
-        return static_cast<const SourceRelation*>(list_nth(analysis_.relations, number));
+        return items<const SourceRelation>(analysis_.relations)[number];
     }
 
     const SourceAnalysis& analysis_;
@@ -53,9 +54,9 @@ std::string on_keys(const List* names) {
 
 // How a table hangs on its parent in the join tree.
 std::string Explanation::edge(int table) const {
-    const JoinTree::Node& node = join_.tree().nodes[static_cast<size_t>(table)];
+    const JoinTree::Node& node = join_.tree().nodes[table];
     for (int i = 0; i < list_length(analysis_.left_joins); i++) {
-        const auto* const join = static_cast<const SourceLeftJoin*>(list_nth(analysis_.left_joins, i));
+        const auto* const join = items<const SourceLeftJoin>(analysis_.left_joins)[i];
         if (join->left == node.parent && join->right == table) return "left join" + on_keys(join->names);
         if (join->left == table && join->right == node.parent) return "right join" + on_keys(join->names);
     }
@@ -78,15 +79,14 @@ void Explanation::add_table(int table, int depth) {
     const std::string indent(static_cast<size_t>(depth) * 2, ' ');
     const std::string arrow = indent + (depth > 0 ? "-> " : ""), how = depth > 0 ? " " + edge(table) : "";
     const bool is_bag = table >= join_.relations();
-    const Bag* const bag = is_bag ? &join_.cycles().bags[static_cast<size_t>(table - join_.relations())] : nullptr;
-    const std::string came = bag ? format("at most %.15g by the AGM bound, %llu made", bag->agm_bound,
-                                          static_cast<unsigned long long>(join_.rows_read(table)))
-                                 : format("%llu read", static_cast<unsigned long long>(join_.rows_read(table)));
+    const Bag* const bag = is_bag ? &join_.cycles().bags[table - join_.relations()] : nullptr;
+    const std::string came =
+        bag ? format("at most %.15g by the AGM bound, %" PRIu64 " made", bag->agm_bound, join_.rows_read(table))
+            : format("%" PRIu64 " read", join_.rows_read(table));
     lines_.push_back(arrow + (bag ? describe(*bag) : relation(table)->name) + how + "  (rows: " + came +
-                     format(", %llu in the join)",
-                            static_cast<unsigned long long>(join_.tables()[static_cast<size_t>(table)].rows)));
+                     format(", %" PRIu64 " in the join)", join_.tables()[table].rows));
     if (!bag) add_remarks(table, indent + (depth > 0 ? "     " : "  "));
-    for (int child : join_.tree().nodes[static_cast<size_t>(table)].children) add_table(child, depth + 1);
+    for (int child : join_.tree().nodes[table].children) add_table(child, depth + 1);
 }
 
 void Explanation::add_remarks(int table, const std::string& below) {
@@ -104,10 +104,10 @@ std::vector<std::string> Explanation::lines(RunContext& context) {
     const uint64_t rows = join_.count(context);
     const int relations = join_.relations();
     if (relations == 1)
-        lines_.push_back(format("One relation: %llu rows", static_cast<unsigned long long>(rows)));
+        lines_.push_back(format("One relation: %" PRIu64 " rows", rows));
     else
         lines_.push_back(
-            format("Join of %d relations: %llu rows, %s", relations, static_cast<unsigned long long>(rows),
+            format("Join of %d relations: %" PRIu64 " rows, %s", relations, rows,
                    join_.cycles().bags.empty() ? "not materialised" : "materialised in bags of keys only"));
     add_table(join_.tree().root(), 0);
     if (relations > 1) lines_.push_back(structure());
@@ -127,10 +127,7 @@ BTML_FUNCTION(btml_explain_join) {
     const Source source(text);
     LoadedSource loaded = source.read({}, context);
     const Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
-    for (const std::string& line : Explanation(source.analysis(), join).lines(context)) {
-        rows.add_text(line);
-        rows.finish_row();
-    }
+    for (const std::string& line : Explanation(source.analysis(), join).lines(context)) rows.add_row(line);
     return rows.done();
 }
 

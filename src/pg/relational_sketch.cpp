@@ -43,23 +43,22 @@ struct ValueJoin {
 ValueJoin load_values(const NormRequest& request, RunContext& context) {
     const Source source(request.source);
     const int output = source.column(request.value);
-    const Oid type = source.columns()[static_cast<size_t>(output)].type;
+    const Oid type = source.columns()[output].type;
     if (pg_call([=] { return number_kind(type); }) == NumberKind::none)
         throw Error(ErrorCode::wrong_type,
-                    format("value column \"%s\" is of type %s", request.value.c_str(),
-                           pg_call([=] { return format_type_be(type); })),
+                    format("value column \"%s\" is of type %s", request.value.c_str(), type_name(type)),
                     "Values are numbers, booleans, dates or times.");
     LoadedSource loaded = source.read({{output, ReadAs::number}}, context);
     const auto [table, column] = loaded.places.front();
     ValueJoin values{Join(std::move(loaded.tables), std::move(loaded.left_joins), context), {}, table};
     const auto numbers = [&, table = table, column = column]() -> const Buffer<double>& {
-        return values.join.tables()[static_cast<size_t>(table)].columns[static_cast<size_t>(column)].numbers;
+        return values.join.tables()[table].columns[column].numbers;
     };
     values.join.filter(
         table, [&](RowId row) { return !is_null(numbers()[row]); }, context);
     for (int t = 0; t < values.join.relations(); t++)
         values.factors.emplace_back(context.memory(), "the values of a source");
-    Buffer<double>& factor = values.factors[static_cast<size_t>(table)];
+    Buffer<double>& factor = values.factors[table];
     for (double number : numbers()) {
         if (!std::isfinite(number))
             throw Error(ErrorCode::out_of_range, format("value column \"%s\" has the value %s", request.value.c_str(),
@@ -71,16 +70,14 @@ ValueJoin load_values(const NormRequest& request, RunContext& context) {
     return values;
 }
 
-// Above a minute of work the way out is named before it starts.
+// Names the way out before it works for more than a minute.
 void warn_of_long_work(const TensorSketch& sketch, uint64_t size) {
     constexpr double long_seconds = 60;
     const double seconds = sketch.estimated_seconds(1);
     if (seconds <= long_seconds) return;
-    pg_call([=] {
-        ereport(NOTICE, (errmsg("a sketch of %llu numbers over this join will take about %.0f minutes",
-                                static_cast<unsigned long long>(size), std::ceil(seconds / 60)),
-                         errhint("Cancel and give a smaller sketch_size; the time is proportional to it.")));
-    });
+    notice(format("a sketch of %" PRIu64 " numbers over this join will take about %.0f minutes", size,
+                  std::ceil(seconds / 60)),
+           "", "Cancel and give a smaller sketch_size; the time is proportional to it.");
 }
 
 // The bounds hold with probability 1 − δ: |value − exact| ≤ ε·exact, so exact is between value/(1 + ε) and value/(1 −
@@ -92,7 +89,7 @@ Estimate bounded(double value, double epsilon, uint64_t size, int tables) {
 
 // The measured error, as an INFO message. The values are squared in place.
 void report_error(ValueJoin& values, double estimate, double epsilon, double delta, RunContext& context) {
-    for (double& factor : values.factors[static_cast<size_t>(values.table)]) factor *= factor;
+    for (double& factor : values.factors[values.table]) factor *= factor;
     const double exact = sum_product(values.join, values.factors, SemiringName::sum_product, context);
     const double error = exact == 0 ? 0 : std::abs(estimate - exact) / exact;
     context.note(

@@ -11,10 +11,6 @@ using relational::DatasetPlan;
 
 namespace {
 
-std::string type_name(Oid type) {
-    return pg_call([=] { return format_type_be(type); });
-}
-
 // Output columns of a source by the part they play in training.
 struct Roles {
     int target;
@@ -24,20 +20,18 @@ struct Roles {
 };
 
 void check_number(const Source& source, int column, const char* role, const char* detail) {
-    const Source::Column& found = source.columns()[static_cast<size_t>(column)];
+    const Source::Column& found = source.columns()[column];
     const Oid type = found.type;
     if (!is_plain_number(pg_call([=] { return number_kind(type); })))
-        throw Error(
-            ErrorCode::wrong_type,
-            format("%s \"%s\" is of type %s, not a number", role, found.name.c_str(), type_name(found.type).c_str()),
-            detail, cast_hint(found.name, found.type) + ".");
+        throw Error(ErrorCode::wrong_type,
+                    format("%s \"%s\" is of type %s, not a number", role, found.name.c_str(), type_name(found.type)),
+                    detail, cast_hint(found.name, found.type) + ".");
 }
 
 void check_feature_type(const Source::Column& column, bool categorical) {
     const Oid type = column.type;
     if (categorical || pg_call([=] { return number_kind(type); }) != NumberKind::none) return;
-    throw Error(ErrorCode::wrong_type,
-                format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type).c_str()),
+    throw Error(ErrorCode::wrong_type, format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type)),
                 "Features are numbers, dates, times and intervals, or categories: text, enum and boolean columns, and "
                 "those named in categorical.",
                 cast_hint(column.name, type) + ", name it in categorical, or leave it out of features.");
@@ -49,9 +43,8 @@ void check_not_reserved(const Source& source, const Roles& roles, int feature) {
                              : feature == roles.weight  ? "weight"
                                                         : nullptr;
     if (role)
-        throw Error(ErrorCode::invalid_argument,
-                    format("column \"%s\" cannot be both the %s and a feature",
-                           source.columns()[static_cast<size_t>(feature)].name.c_str(), role));
+        throw Error(ErrorCode::invalid_argument, format("column \"%s\" cannot be both the %s and a feature",
+                                                        source.columns()[feature].name.c_str(), role));
 }
 
 std::vector<int> chosen_features(const Source& source, const Roles& roles, const TrainingRequest& request) {
@@ -82,18 +75,17 @@ Roles assign_roles(const Source& source, const TrainingRequest& request) {
     check_number(source, roles.target, "target", "Targets are numbers so far.");
     if (request.holdout) {
         roles.holdout = source.column(*request.holdout);
-        const Oid type = source.columns()[static_cast<size_t>(*roles.holdout)].type;
+        const Oid type = source.columns()[*roles.holdout].type;
         if (type != BOOLOID)
-            throw Error(
-                ErrorCode::wrong_type,
-                format("holdout \"%s\" is of type %s, not boolean", request.holdout->c_str(), type_name(type).c_str()),
-                "", format("Compare it with a value that holds rows out: \"%s\" = …", request.holdout->c_str()));
+            throw Error(ErrorCode::wrong_type,
+                        format("holdout \"%s\" is of type %s, not boolean", request.holdout->c_str(), type_name(type)),
+                        "",
+                        format("Compare it with a value that holds rows out: \"%s\" = …", request.holdout->c_str()));
     }
     if (request.weight) {
         roles.weight = source.column(*request.weight);
         check_number(source, *roles.weight, "weight", "");
-        if (source.columns()[static_cast<size_t>(*roles.weight)].table !=
-            source.columns()[static_cast<size_t>(roles.target)].table)
+        if (source.columns()[*roles.weight].table != source.columns()[roles.target].table)
             throw Error(ErrorCode::not_supported,
                         format("weight \"%s\" and target \"%s\" are of different tables", request.weight->c_str(),
                                request.target.c_str()),
@@ -111,7 +103,7 @@ Roles assign_roles(const Source& source, const TrainingRequest& request) {
                         format("categorical column \"%s\" is not a feature", name.c_str()));
     }
     for (int feature : roles.features) {
-        const Source::Column& column = source.columns()[static_cast<size_t>(feature)];
+        const Source::Column& column = source.columns()[feature];
         const Oid type = column.type;
         roles.categorical.push_back(std::find(forced.begin(), forced.end(), feature) != forced.end() ||
                                     pg_call([=] { return is_categorical(type); }));
@@ -139,15 +131,14 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::ve
     if (roles.weight) plan.weight = place();
     if (roles.holdout) plan.holdout = place();
     for (int feature : roles.features)
-        plan.features.push_back({place(), stored_type_name(source.columns()[static_cast<size_t>(feature)].type)});
+        plan.features.push_back({place(), stored_type_name(source.columns()[feature].type)});
     return plan;
 }
 
 // Rows without a target are not part of the training set; returns how many rows of the join that were.
 uint64_t skip_null_targets(relational::Join& join, const ColumnRef& target, RunContext& context) {
     const auto has_target = [&](relational::RowId row) {
-        return !is_null(
-            join.tables()[static_cast<size_t>(target.table)].columns[static_cast<size_t>(target.column)].numbers[row]);
+        return !is_null(join.tables()[target.table].columns[target.column].numbers[row]);
     };
     const uint64_t before = join.count(context);
     join.filter(target.table, has_target, context);
@@ -184,8 +175,7 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
     if (join.count(context) == 0)
         throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
                     skipped == 0 ? "It is empty."
-                                 : format("The target is NULL in all of its %llu rows.",
-                                          static_cast<unsigned long long>(skipped)));
+                                 : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));
     return {std::move(join), std::move(plan), skipped, reading, seconds_since(join_start)};
 }
 

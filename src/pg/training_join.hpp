@@ -1,4 +1,4 @@
-// What a model is trained on: a source's join and the part that each of its columns plays.
+// Reads what a model is trained on: a source's join, and the part that each of its columns plays.
 #pragma once
 
 #include "core/relational/join.hpp"

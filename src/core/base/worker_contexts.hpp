@@ -26,7 +26,7 @@ class WorkerContexts {
     template <class Body>
     void run(int worker, Body&& body) {
         try {
-            body(static_cast<RunContext&>(*contexts_[static_cast<size_t>(worker)]));
+            body(static_cast<RunContext&>(*contexts_[worker]));
         } catch (const Cancelled&) {
             if (worker == 0) throw;
         } catch (...) {

@@ -48,7 +48,8 @@ const char* skip_identifier(const char* text) {
     return text;
 }
 
-// Whether the source is a name as written in SQL: identifiers with dots between them. Anything else is a statement.
+// Tells whether the source is a name as written in SQL: identifiers with dots between them. Anything else is a
+// statement.
 bool is_name(const char* source) {
     for (const char* text = skip_space(source); (text = skip_identifier(text)) != nullptr;) {
         text = skip_space(text);
@@ -78,7 +79,7 @@ const char* select_from_name(const char* source) {
     pg_unreachable();
 }
 
-// Whether a query or one inside it has FOR UPDATE or the like.
+// Tells whether a query or one inside it has FOR UPDATE or the like.
 bool locks_rows(Node* node, void* context) {
     if (!node) return false;
     if (!IsA(node, Query)) return btml_compat_walk(node, locks_rows, context);
@@ -98,7 +99,7 @@ Query* parse(const char* sql) {
     if (list_length(queries) != 1 || query->commandType != CMD_SELECT || query->utilityStmt)
         not_a_source("another command");
     if (query->hasModifyingCTE) not_a_source("one that modifies data");
-    if (locks_rows(reinterpret_cast<Node*>(query), nullptr)) not_a_source("one that locks rows");
+    if (locks_rows(as_node(query), nullptr)) not_a_source("one that locks rows");
     return query;
 }
 
@@ -122,7 +123,7 @@ bool expand_references(Node* node, void* context) {
         if (entry->rtekind != RTE_CTE || static_cast<int>(entry->ctelevelsup) != expansion->level ||
             strcmp(entry->ctename, expansion->query->ctename) != 0)
             return false;
-        Node* const copy = static_cast<Node*>(copyObjectImpl(expansion->query->ctequery));
+        Node* const copy = copy_of(expansion->query->ctequery);
         IncrementVarSublevelsUp(copy, expansion->level, 1);
         entry->rtekind = RTE_SUBQUERY;
         entry->subquery = castNode(Query, copy);
@@ -136,9 +137,7 @@ bool expand_references(Node* node, void* context) {
 
 // A WITH query that is neither recursive nor MATERIALIZED nor volatile means the same wherever it is written.
 void expand_with_queries(Query* query) {
-    ListCell* cell;
-    foreach (cell, query->cteList) {
-        const CommonTableExpr* const with = lfirst_node(CommonTableExpr, cell);
+    for (const CommonTableExpr* const with : items<const CommonTableExpr>(query->cteList)) {
         if (with->cterecursive || with->ctematerialized == CTEMaterializeAlways ||
             contain_volatile_functions(with->ctequery))
             return;
@@ -146,11 +145,11 @@ void expand_with_queries(Query* query) {
     while (query->cteList != NIL) {
         Expansion expansion = {linitial_node(CommonTableExpr, query->cteList), -1};
         query->cteList = list_delete_first(query->cteList);
-        expand_references(reinterpret_cast<Node*>(query), &expansion);
+        expand_references(as_node(query), &expansion);
     }
 }
 
-// Why a query is one base relation whatever it joins; null when it may be factorised.
+// Says why a query is one base relation whatever it joins; null when it may be factorised.
 const char* reason_not_plain(Query* query) {
     if (query->hasAggs || query->groupClause || query->groupingSets || query->havingQual) return "it aggregates";
     if (query->distinctClause) return "it has DISTINCT";
@@ -160,27 +159,24 @@ const char* reason_not_plain(Query* query) {
     if (query->hasTargetSRFs) return "it has set-returning functions in its output";
     if (query->cteList) return "it has a WITH query that cannot be expanded in place";
     if (query->jointree->fromlist == NIL) return "it reads no table";
-    if (contain_volatile_functions(reinterpret_cast<Node*>(query->targetList)) ||
-        contain_volatile_functions(reinterpret_cast<Node*>(query->jointree)))
+    if (contain_volatile_functions(as_node(query->targetList)) || contain_volatile_functions(as_node(query->jointree)))
         return "it calls a volatile function";
     return nullptr;
 }
 
 // The source as one base relation.
 SourceAnalysis* whole_source(const Query* query, const char* reason) {
-    SourceAnalysis* const analysis = static_cast<SourceAnalysis*>(palloc0(sizeof(SourceAnalysis)));
-    SourceRelation* const relation = static_cast<SourceRelation*>(palloc0(sizeof(SourceRelation)));
+    SourceAnalysis* const analysis = allocate<SourceAnalysis>();
+    SourceRelation* const relation = allocate<SourceRelation>();
     relation->name = "the source as a query";
     relation->reason = reason;
-    relation->query = static_cast<Query*>(copyObjectImpl(query));
+    relation->query = copy_of(query);
     relation->whole = true;
     analysis->relations = list_make1(relation);
-    ListCell* cell;
-    foreach (cell, query->targetList) {
-        const TargetEntry* const entry = lfirst_node(TargetEntry, cell);
+    for (const TargetEntry* const entry : items<const TargetEntry>(query->targetList)) {
         if (entry->resjunk) continue;
-        Node* const expression = reinterpret_cast<Node*>(entry->expr);
-        SourceOutput* const output = static_cast<SourceOutput*>(palloc0(sizeof(SourceOutput)));
+        Node* const expression = as_node(entry->expr);
+        SourceOutput* const output = allocate<SourceOutput>();
         output->name = entry->resname;
         output->type = exprType(expression);
         output->typmod = exprTypmod(expression);
@@ -191,7 +187,7 @@ SourceAnalysis* whole_source(const Query* query, const char* reason) {
 }
 
 SourceAnalysis* analyse_query(const Query* original) {
-    Query* const query = static_cast<Query*>(copyObjectImpl(original));
+    Query* const query = copy_of(original);
     expand_with_queries(query);
     const char* const reason = reason_not_plain(query);
     if (reason) return whole_source(original, reason);

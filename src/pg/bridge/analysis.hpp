@@ -1,5 +1,5 @@
-// From the text of a source to a join: which base relations, joined by which keys, and which output column comes from
-// where. Everything here is plain data in the current memory context, made by PostgreSQL's own parser, analyser,
+// Analyses the text of a source into a join: which base relations, joined by which keys, and which output column comes
+// from where. Everything here is plain data in the current memory context, made by PostgreSQL's own parser, analyser,
 // rewriter and query pull-up; no object has a destructor, so all of it runs inside one pg_call.
 #pragma once
 
@@ -21,7 +21,7 @@ struct KeyType {
     Oid type; // text stands for its family
     Oid collation;
 
-    // Whether values of both are equal in the same sense.
+    // Tells whether values of both are equal in the same sense.
     bool compares_like(const KeyType& other) const {
         if (kind != other.kind) return false;
         return kind == KeyKind::integer || kind == KeyKind::real ||
@@ -86,7 +86,8 @@ struct SourceAnalysis {
 // source is not one table, view or SELECT. as_one_query: nothing is factorised.
 SourceAnalysis* analyse_source(const char* source, bool as_one_query);
 
-// Whether values of this type can be join keys, and how. False: no hash function, or a nondeterministic collation.
+// Tells whether values of this type can be join keys, and how: not without a hash function or with a nondeterministic
+// collation.
 bool key_type(Oid type, Oid collation, KeyType* result);
 
 } // namespace btml::pg

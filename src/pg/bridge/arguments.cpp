@@ -23,56 +23,44 @@ std::string Arguments::column(int i, const char* name) const {
     return NameStr(*DatumGetName(datum(i, name)));
 }
 
-namespace {
-
-struct Elements {
-    Datum* values;
-    bool* nulls;
-    int count;
-};
-
-Elements deconstruct(Datum array, Oid type) {
-    ArrayType* const value = DatumGetArrayTypeP(array);
-    int16 length;
-    bool by_value;
-    char alignment;
-    get_typlenbyvalalign(type, &length, &by_value, &alignment);
-    Elements elements;
-    deconstruct_array(value, type, length, by_value, alignment, &elements.values, &elements.nulls, &elements.count);
-    return elements;
-}
-
-} // namespace
-
 void require_one_dimension(const ArrayType* array, const char* name) {
     if (ARR_NDIM(array) > 1)
         throw Error(ErrorCode::wrong_type,
                     format("argument \"%s\" must be an array of one dimension, not of %d", name, ARR_NDIM(array)));
 }
 
-std::vector<std::string> Arguments::columns(int i, const char* name) const {
-    const Datum array = datum(i, name);
+namespace {
+
+std::span<const Datum> elements_without_null(Datum array, Oid type, const char* name) {
     require_one_dimension(pg_call([=] { return DatumGetArrayTypeP(array); }), name);
-    const Elements elements = pg_call([=] { return deconstruct(array, NAMEOID); });
+    Datum* values;
+    bool* nulls;
+    int count;
+    pg_call([&] {
+        int16 length;
+        bool by_value;
+        char alignment;
+        get_typlenbyvalalign(type, &length, &by_value, &alignment);
+        deconstruct_array(DatumGetArrayTypeP(array), type, length, by_value, alignment, &values, &nulls, &count);
+    });
+    if (std::find(nulls, nulls + count, true) != nulls + count)
+        throw Error(ErrorCode::null_value, format("argument \"%s\" must not contain NULL", name));
+    return {values, values + count};
+}
+
+} // namespace
+
+std::vector<std::string> Arguments::columns(int i, const char* name) const {
     std::vector<std::string> names;
-    for (int k = 0; k < elements.count; k++) {
-        if (elements.nulls[k])
-            throw Error(ErrorCode::null_value, format("argument \"%s\" must not contain NULL", name));
-        names.emplace_back(NameStr(*DatumGetName(elements.values[k])));
-    }
+    for (const Datum element : elements_without_null(datum(i, name), NAMEOID, name))
+        names.emplace_back(NameStr(*DatumGetName(element)));
     return names;
 }
 
 std::vector<int> Arguments::integers(int i, const char* name) const {
-    const Datum array = datum(i, name);
-    require_one_dimension(pg_call([=] { return DatumGetArrayTypeP(array); }), name);
-    const Elements elements = pg_call([=] { return deconstruct(array, INT4OID); });
     std::vector<int> integers;
-    for (int k = 0; k < elements.count; k++) {
-        if (elements.nulls[k])
-            throw Error(ErrorCode::null_value, format("argument \"%s\" must not contain NULL", name));
-        integers.push_back(DatumGetInt32(elements.values[k]));
-    }
+    for (const Datum element : elements_without_null(datum(i, name), INT4OID, name))
+        integers.push_back(DatumGetInt32(element));
     return integers;
 }
 
@@ -89,16 +77,16 @@ void Arguments::read_numbers(int i, const char* name, std::vector<double>& numbe
     const int count = ArrayGetNItems(ARR_NDIM(value), ARR_DIMS(value));
     const auto* element = reinterpret_cast<const unsigned char*>(ARR_DATA_PTR(value));
     const bits8* const bitmap = ARR_NULLBITMAP(value);
-    numbers.resize(static_cast<size_t>(count));
+    numbers.resize(count);
     for (int k = 0; k < count; k++) {
         if (bitmap && !(bitmap[k / 8] & (1 << (k % 8)))) {
-            numbers[static_cast<size_t>(k)] = null_number;
+            numbers[k] = null_number;
             continue;
         }
         double number;
         memcpy(&number, element, sizeof(number));
         element += sizeof(number);
-        numbers[static_cast<size_t>(k)] = from_sql(number);
+        numbers[k] = from_sql(number);
     }
 }
 

@@ -8,7 +8,7 @@ namespace btml::pg {
 // Error wrong_type, naming the argument, for an array of more dimensions.
 void require_one_dimension(const ArrayType* array, const char* name);
 
-// By position, with their names for error messages.
+// Reads arguments by position; names are for error messages.
 class Arguments {
   public:
     explicit Arguments(FunctionCallInfo fcinfo) : fcinfo_(fcinfo) {}
@@ -38,15 +38,15 @@ class Arguments {
     FunctionCallInfo fcinfo_;
 };
 
-// By the names that the function was declared with, which are looked up at construction.
+// Reads arguments by the names that the function was declared with, which are looked up at construction.
 class NamedArguments {
   public:
     explicit NamedArguments(FunctionCallInfo fcinfo);
 
-    // Whether the function has an argument of this name; the others below are for arguments that it has.
+    // Tells whether the function has an argument of this name; the others below are for arguments that it has.
     bool has(std::string_view name) const { return find(name) < parameters_.size(); }
     bool is_null(const char* name) const { return arguments_.is_null(position(name)); }
-    Oid type(const char* name) const { return parameters_[static_cast<size_t>(position(name))].type; }
+    Oid type(const char* name) const { return parameters_[position(name)].type; }
 
     Datum datum(const char* name) const { return arguments_.datum(position(name), name); }
     std::string string(const char* name) const { return arguments_.string(position(name), name); }
@@ -55,7 +55,7 @@ class NamedArguments {
     std::vector<std::string> columns(const char* name) const { return arguments_.columns(position(name), name); }
     std::vector<int> integers(const char* name) const { return arguments_.integers(position(name), name); }
     std::vector<double> numbers(const char* name) const { return arguments_.numbers(position(name), name); }
-    // Nothing for NULL, and where the function has no such argument.
+    // Return nothing for NULL, and where the function has no such argument.
     std::optional<std::string> optional_column(const char* name) const;
     std::optional<std::vector<std::string>> optional_columns(const char* name) const;
 

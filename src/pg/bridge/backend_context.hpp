@@ -11,7 +11,7 @@ class BackendContext : public RunContext {
   public:
     // `function` is shown in btml.progress. verbose: notes become INFO messages, at most one a second.
     explicit BackendContext(const char* function, bool verbose = false);
-    // Of work too short to be shown.
+    // Runs work that is too short to be shown.
     BackendContext();
 
     bool keep_going() override;

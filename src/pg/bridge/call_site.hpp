@@ -1,4 +1,4 @@
-// What a call site of a function keeps from one row to the next.
+// Keeps an object at a function's call site from one row to the next.
 #pragma once
 
 #include "pg/bridge/guard.hpp"

@@ -18,8 +18,7 @@ DatumDictionary::DatumDictionary(MemoryBudget& budget, Oid type, Oid collation)
     const TypeCacheEntry* const entry =
         pg_call([=] { return lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO); });
     if (!OidIsValid(entry->hash_proc) || !OidIsValid(entry->eq_opr)) {
-        const char* const name = pg_call([=] { return format_type_be(type); });
-        throw Error(ErrorCode::wrong_type, format("type %s has no default hash operator class", name));
+        throw Error(ErrorCode::wrong_type, format("type %s has no default hash operator class", type_name(type)));
     }
     length_ = entry->typlen;
     by_value_ = entry->typbyval;

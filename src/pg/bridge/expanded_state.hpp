@@ -69,7 +69,7 @@ class ExpandedState {
         return state;
     }
 
-    // What argument 0 holds; `parsed` keeps it where it is flat.
+    // Returns what argument 0 holds; `parsed` keeps it where it is flat.
     static const Content& read(FunctionCallInfo fcinfo, std::optional<Content>& parsed, MemoryBudget& budget) {
         const Datum value = PG_GETARG_DATUM(0);
         if (const ExpandedState* const state = of(value)) return state->owned()->content;
@@ -128,11 +128,10 @@ class ExpandedState {
     static Size flat_size(ExpandedObjectHeader* header) {
         const uint64_t size = VARHDRSZ + reinterpret_cast<ExpandedState*>(header)->content().flat_size();
         if (size > MaxAllocSize)
-            ereport(ERROR,
-                    (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                     errmsg("%s of one aggregate state need %llu bytes, a value may have %llu", Content::what,
-                            static_cast<unsigned long long>(size), static_cast<unsigned long long>(MaxAllocSize)),
-                     errhint("%s", Content::too_large_hint)));
+            ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                            errmsg("%s of one aggregate state need %" PRIu64 " bytes, a value may have %" PRIu64,
+                                   Content::what, size, MaxAllocSize),
+                            errhint("%s", Content::too_large_hint)));
         return size;
     }
     static void flatten(ExpandedObjectHeader* header, void* result, Size size) {

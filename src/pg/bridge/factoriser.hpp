@@ -7,6 +7,7 @@
 #pragma once
 
 #include "pg/bridge/analysis.hpp"
+#include "pg/bridge/nodes.hpp"
 
 namespace btml::pg {
 

@@ -9,7 +9,7 @@ extern "C" {
 namespace btml::pg {
 
 Node* strip_relabel(Node* node) {
-    while (node && IsA(node, RelabelType)) node = reinterpret_cast<Node*>(castNode(RelabelType, node)->arg);
+    while (node && IsA(node, RelabelType)) node = as_node(castNode(RelabelType, node)->arg);
     return node;
 }
 
@@ -28,7 +28,7 @@ bool has_sublink(Node* node, void* context) {
 }
 
 Factoriser::Factoriser(const Query* original, bool pull_up) : pull_up_(pull_up) {
-    query_ = static_cast<Query*>(copyObjectImpl(original));
+    query_ = copy_of(original);
     root_ = makeNode(PlannerInfo);
     root_->glob = makeNode(PlannerGlobal);
     root_->query_level = 1;
@@ -44,8 +44,7 @@ Node* Factoriser::preprocess(Node* expression) {
 void Factoriser::preprocess_quals(Node* node) {
     Node** quals = nullptr;
     if (IsA(node, FromExpr)) {
-        ListCell* cell;
-        foreach (cell, castNode(FromExpr, node)->fromlist) preprocess_quals(static_cast<Node*>(lfirst(cell)));
+        for (Node* const part : items<Node>(castNode(FromExpr, node)->fromlist)) preprocess_quals(part);
         quals = &castNode(FromExpr, node)->quals;
     } else if (IsA(node, JoinExpr)) {
         preprocess_quals(castNode(JoinExpr, node)->larg);
@@ -54,13 +53,13 @@ void Factoriser::preprocess_quals(Node* node) {
     }
     if (!quals || !*quals) return;
     Expr* const clause = canonicalize_qual(reinterpret_cast<Expr*>(preprocess(*quals)), false);
-    *quals = reinterpret_cast<Node*>(make_ands_implicit(clause));
+    *quals = as_node(make_ands_implicit(clause));
 }
 
 // What a lateral entry refers to may be columns of a join, which no base relation has.
 void Factoriser::flatten_lateral(RangeTblEntry* entry) {
     const auto flatten = [this](auto*& part) {
-        Node* const flat = btml_compat_flatten_aliases(root_, query_, reinterpret_cast<Node*>(part));
+        Node* const flat = btml_compat_flatten_aliases(root_, query_, as_node(part));
         part = reinterpret_cast<std::remove_reference_t<decltype(part)>>(flat);
     };
     flatten(entry->subquery);
@@ -94,13 +93,13 @@ bool has_semi_join(Node* node, void* context) {
 // it sees no sub-links.
 void Factoriser::pull_up() {
     bool hide = true;
-    mark_sublinks(reinterpret_cast<Node*>(query_), &hide);
+    mark_sublinks(as_node(query_), &hide);
     pull_up_subqueries(root_);
     query_ = root_->parse;
     hide = false;
-    mark_sublinks(reinterpret_cast<Node*>(query_), &hide);
-    // Those of functions that it expanded in place.
-    failed_ = has_semi_join(reinterpret_cast<Node*>(query_->jointree), nullptr);
+    mark_sublinks(as_node(query_), &hide);
+    // Functions that it expanded in place may bring some.
+    failed_ = has_semi_join(as_node(query_->jointree), nullptr);
 }
 
 void Factoriser::prepare() {
@@ -111,17 +110,14 @@ void Factoriser::prepare() {
         btml_compat_check_permissions(query_);
     }
     bool outer = false;
-    ListCell* cell;
-    foreach (cell, query_->rtable) {
-        RangeTblEntry* const entry = static_cast<RangeTblEntry*>(lfirst(cell));
+    for (RangeTblEntry* const entry : items<RangeTblEntry>(query_->rtable)) {
         if (entry->lateral) flatten_lateral(entry);
         outer = outer || (entry->rtekind == RTE_JOIN && IS_OUTER_JOIN(entry->jointype));
     }
-    foreach (cell, query_->targetList) {
-        TargetEntry* const entry = lfirst_node(TargetEntry, cell);
-        entry->expr = reinterpret_cast<Expr*>(preprocess(reinterpret_cast<Node*>(entry->expr)));
+    for (TargetEntry* const entry : items<TargetEntry>(query_->targetList)) {
+        entry->expr = reinterpret_cast<Expr*>(preprocess(as_node(entry->expr)));
     }
-    preprocess_quals(reinterpret_cast<Node*>(query_->jointree));
+    preprocess_quals(as_node(query_->jointree));
     if (outer) {
         reduce_outer_joins(root_);
         query_ = root_->parse;
@@ -133,7 +129,8 @@ void Factoriser::prepare() {
     for (int i = 0; i < size; i++) parent_[i] = i;
 }
 
-// What an expression mentions: a placeholder counts as its place and, if it came from a lateral sub-query, as more.
+// Returns what an expression mentions: a placeholder counts as its place and, if it came from a lateral sub-query, as
+// more.
 Relids Factoriser::varnos(Node* node, int levels_up) {
     if (!node) return nullptr;
     return bms_union(btml_compat_varnos_of_level(root_, node, levels_up),
@@ -178,10 +175,8 @@ Relids Factoriser::members(int group) {
 }
 
 void Factoriser::add_conjuncts(List* clauses, Relids below, List** to) {
-    ListCell* cell;
-    foreach (cell, clauses) {
-        Conjunct* const conjunct = static_cast<Conjunct*>(palloc(sizeof(Conjunct)));
-        Node* const clause = static_cast<Node*>(lfirst(cell));
+    for (Node* const clause : items<Node>(clauses)) {
+        Conjunct* const conjunct = allocate<Conjunct>();
         // Relations collected so far: all that the clause can mention.
         *conjunct = {clause, bms_intersect(varnos(clause), base_), below};
         *to = lappend(*to, conjunct);
@@ -199,8 +194,7 @@ Relids Factoriser::collect(Node* node) {
     if (IsA(node, FromExpr)) {
         FromExpr* const from = castNode(FromExpr, node);
         Relids rels = nullptr;
-        ListCell* cell;
-        foreach (cell, from->fromlist) rels = bms_add_members(rels, collect(static_cast<Node*>(lfirst(cell))));
+        for (Node* const part : items<Node>(from->fromlist)) rels = bms_add_members(rels, collect(part));
         add_conjuncts(castNode(List, from->quals), rels, &conjuncts_);
         return rels;
     }
@@ -216,20 +210,19 @@ Relids Factoriser::collect(Node* node) {
     if (join->jointype == JOIN_INNER)
         add_conjuncts(quals, both, &conjuncts_);
     else if (join->jointype == JOIN_LEFT) {
-        OuterJoin* const outer = static_cast<OuterJoin*>(palloc0(sizeof(OuterJoin)));
+        OuterJoin* const outer = allocate<OuterJoin>();
         *outer = {join, left, right, NIL};
         add_conjuncts(quals, both, &outer->conjuncts);
         outer_joins_ = lappend(outer_joins_, outer);
-        ListCell* cell;
-        foreach (cell, outer->conjuncts) // of a lateral sub-query
-            if (!bms_is_subset(static_cast<Conjunct*>(lfirst(cell))->rels, both)) failed_ = true;
+        for (const Conjunct* const conjunct : items<const Conjunct>(outer->conjuncts)) // of a lateral sub-query
+            if (!bms_is_subset(conjunct->rels, both)) failed_ = true;
         merge(right, "the nullable side of a left join is several tables");
     } else
         merge(both, "a full join");
     return both;
 }
 
-// Whether a clause is an equality of keys, and of which.
+// Tells whether a clause is an equality of keys, and of which.
 bool Factoriser::key_equality(Node* clause, Equality* equality) {
     if (!IsA(clause, OpExpr)) return false;
     const OpExpr* const op = castNode(OpExpr, clause);
@@ -255,8 +248,8 @@ bool Factoriser::key_equality(Node* clause, Equality* equality) {
 // The relations on the left that decide whether a row of the right matches.
 Relids Factoriser::anchor(const OuterJoin* outer) {
     Relids rels = nullptr;
-    ListCell* cell;
-    foreach (cell, outer->conjuncts) rels = bms_add_members(rels, static_cast<Conjunct*>(lfirst(cell))->rels);
+    for (const Conjunct* const conjunct : items<const Conjunct>(outer->conjuncts))
+        rels = bms_add_members(rels, conjunct->rels);
     rels = bms_intersect(rels, outer->left);
     return bms_is_empty(rels) ? bms_make_singleton(preserved(outer->left)) : rels;
 }
@@ -264,9 +257,7 @@ Relids Factoriser::anchor(const OuterJoin* outer) {
 // One of the relations joined at a place of the jointree that no left join among them adds null rows for.
 int Factoriser::preserved(Relids rels) {
     Relids nullable = nullptr;
-    ListCell* cell;
-    foreach (cell, outer_joins_) {
-        const OuterJoin* const outer = static_cast<OuterJoin*>(lfirst(cell));
+    for (const OuterJoin* const outer : items<const OuterJoin>(outer_joins_)) {
         if (bms_is_subset(outer->left, rels)) nullable = bms_add_members(nullable, outer->right);
     }
     return bms_next_member(bms_difference(rels, nullable), -1);
@@ -274,9 +265,7 @@ int Factoriser::preserved(Relids rels) {
 
 // The left join between two groups, if any, that adds rows without a match for one of the relations.
 const OuterJoin* Factoriser::nullable_by(Relids rels) {
-    ListCell* cell;
-    foreach (cell, outer_joins_) {
-        const OuterJoin* const outer = static_cast<OuterJoin*>(lfirst(cell));
+    for (const OuterJoin* const outer : items<const OuterJoin>(outer_joins_)) {
         if (bms_overlap(rels, outer->right) && !is_one_group(bms_union(outer->right, anchor(outer)))) return outer;
     }
     return nullptr;
@@ -284,10 +273,8 @@ const OuterJoin* Factoriser::nullable_by(Relids rels) {
 
 bool Factoriser::merge_conjunct(Conjunct* conjunct) {
     bool changed = false;
-    ListCell* cell;
     // A condition above an outer join on its nullable side sees the rows without a match: it stays above the join.
-    foreach (cell, outer_joins_) {
-        const OuterJoin* const outer = static_cast<OuterJoin*>(lfirst(cell));
+    for (const OuterJoin* const outer : items<const OuterJoin>(outer_joins_)) {
         // A condition of a lateral sub-query on the nullable side decides which rows match.
         if (bms_is_subset(conjunct->below, outer->right) && !bms_is_subset(conjunct->rels, outer->right))
             failed_ = true;
@@ -312,9 +299,7 @@ bool Factoriser::merge_outer_join(OuterJoin* outer) {
     if (is_one_group(both)) return false;
     if (!is_one_group(left)) return merge(both, reason);
     if (!bms_is_subset(members(group_of(outer->right)), outer->right)) return merge(both, reason);
-    ListCell* cell;
-    foreach (cell, outer->conjuncts) {
-        const Conjunct* const conjunct = static_cast<Conjunct*>(lfirst(cell));
+    for (const Conjunct* const conjunct : items<const Conjunct>(outer->conjuncts)) {
         if (!bms_is_empty(conjunct->rels) && bms_is_subset(conjunct->rels, outer->right)) continue;
         Equality equality;
         if (!key_equality(conjunct->clause, &equality)) return merge(both, reason);
@@ -330,9 +315,8 @@ bool Factoriser::merge_outer_join(OuterJoin* outer) {
 }
 
 Relids Factoriser::lateral_references(RangeTblEntry* entry) {
-    if (entry->rtekind == RTE_SUBQUERY) return varnos(reinterpret_cast<Node*>(entry->subquery), 1);
-    return varnos(reinterpret_cast<Node*>(
-        list_make4(entry->functions, entry->values_lists, entry->tablefunc, entry->tablesample)));
+    if (entry->rtekind == RTE_SUBQUERY) return varnos(as_node(entry->subquery), 1);
+    return varnos(as_node(list_make4(entry->functions, entry->values_lists, entry->tablefunc, entry->tablesample)));
 }
 
 // Merges relations until every condition and every output column either belongs to one group or is a key.
@@ -340,19 +324,17 @@ void Factoriser::merge_all() {
     for (bool changed = true; changed;) {
         CHECK_FOR_INTERRUPTS();
         changed = false;
-        ListCell* cell;
         for (int rel = -1; (rel = bms_next_member(base_, rel)) >= 0;) {
             RangeTblEntry* const entry = rt_fetch(rel, query_->rtable);
             if (!entry->lateral) continue;
             const Relids used = bms_intersect(lateral_references(entry), base_);
             changed = merge(bms_add_member(used, rel), "a lateral reference") || changed;
         }
-        foreach (cell, conjuncts_) changed = merge_conjunct(static_cast<Conjunct*>(lfirst(cell))) || changed;
-        foreach (cell, outer_joins_) changed = merge_outer_join(static_cast<OuterJoin*>(lfirst(cell))) || changed;
-        foreach (cell, query_->targetList) {
-            const TargetEntry* const entry = lfirst_node(TargetEntry, cell);
+        for (Conjunct* const conjunct : items<Conjunct>(conjuncts_)) changed = merge_conjunct(conjunct) || changed;
+        for (OuterJoin* const outer : items<OuterJoin>(outer_joins_)) changed = merge_outer_join(outer) || changed;
+        for (const TargetEntry* const entry : items<const TargetEntry>(query_->targetList)) {
             if (entry->resjunk) continue;
-            Node* const expression = reinterpret_cast<Node*>(entry->expr);
+            Node* const expression = as_node(entry->expr);
             const Relids rels = bms_intersect(varnos(expression), base_);
             changed = merge(rels, "an output column mixes tables") || changed;
             // Its value in a row without a match is not that of a constant expression.

@@ -1,4 +1,4 @@
-// From groups of relations to queries, keys, left joins and output columns.
+// Makes queries, keys, left joins and output columns of groups of relations.
 #include "pg/bridge/factoriser.hpp"
 
 extern "C" {
@@ -12,10 +12,9 @@ namespace btml::pg {
 Node* replace_placeholders(Node* node, void* context) {
     if (!node) return nullptr;
     if (IsA(node, PlaceHolderVar))
-        return replace_placeholders(reinterpret_cast<Node*>(castNode(PlaceHolderVar, node)->phexpr), context);
+        return replace_placeholders(as_node(castNode(PlaceHolderVar, node)->phexpr), context);
     if (IsA(node, Query)) // below a sub-link, or in the range table
-        return reinterpret_cast<Node*>(
-            btml_compat_mutate_query(castNode(Query, node), replace_placeholders, context, 0));
+        return as_node(btml_compat_mutate_query(castNode(Query, node), replace_placeholders, context, 0));
     return btml_compat_mutate(node, replace_placeholders, context);
 }
 
@@ -23,17 +22,17 @@ Node* replace_placeholders(Node* node, void* context) {
 static Node* replace_columns_by_null(Node* node, void* context) {
     if (!node) return nullptr;
     if ((IsA(node, Var) && castNode(Var, node)->varlevelsup == 0) || IsA(node, PlaceHolderVar))
-        return reinterpret_cast<Node*>(makeNullConst(exprType(node), exprTypmod(node), exprCollation(node)));
+        return as_node(makeNullConst(exprType(node), exprTypmod(node), exprCollation(node)));
     return btml_compat_mutate(node, replace_columns_by_null, context);
 }
 
 // Expressions of a relation's query know neither the outer joins above it nor the placeholders for them.
 Node* Factoriser::for_scan(Node* expression, Relids kept_joins) {
-    Node* const copy = static_cast<Node*>(copyObjectImpl(expression));
+    Node* const copy = copy_of(expression);
     return btml_compat_clear_nulling_joins(replace_placeholders(copy, nullptr), kept_joins, joins_);
 }
 
-// Whether a condition found where the relations `below` are joined is a condition of the query over `keep`.
+// Tells whether a condition found where the relations `below` are joined is a condition of the query over `keep`.
 bool Factoriser::belongs(Node* clause, Relids below, Relids keep) {
     const Relids rels = bms_intersect(varnos(clause), base_);
     // A condition on no relation at all goes to one of those that it governs.
@@ -43,12 +42,10 @@ bool Factoriser::belongs(Node* clause, Relids below, Relids keep) {
 
 Node* Factoriser::filtered(List* clauses, Relids below, Relids keep) {
     List* kept = NIL;
-    ListCell* cell;
-    foreach (cell, clauses) {
-        Node* const clause = static_cast<Node*>(lfirst(cell));
+    for (Node* const clause : items<Node>(clauses)) {
         if (belongs(clause, below, keep)) kept = lappend(kept, clause);
     }
-    return kept == NIL ? nullptr : reinterpret_cast<Node*>(make_ands_explicit(kept));
+    return kept == NIL ? nullptr : as_node(make_ands_explicit(kept));
 }
 
 // The part of the jointree that joins the relations `keep`, with the conditions that belong to them; null when it has
@@ -59,11 +56,8 @@ Node* Factoriser::prune(Node* node, Relids keep, Relids* kept_joins) {
     List* parts = NIL;
     List* quals;
     if (IsA(node, FromExpr)) {
-        ListCell* cell;
-        foreach (cell, castNode(FromExpr, node)->fromlist) {
-            Node* const part = prune(static_cast<Node*>(lfirst(cell)), keep, kept_joins);
-            if (part) parts = lappend(parts, part);
-        }
+        for (Node* const from : items<Node>(castNode(FromExpr, node)->fromlist))
+            if (Node* const part = prune(from, keep, kept_joins)) parts = lappend(parts, part);
         quals = castNode(List, castNode(FromExpr, node)->quals);
     } else {
         JoinExpr* const join = castNode(JoinExpr, node);
@@ -77,8 +71,8 @@ Node* Factoriser::prune(Node* node, Relids keep, Relids* kept_joins) {
                 *kept = *join;
                 kept->larg = left;
                 kept->rarg = right;
-                kept->quals = quals == NIL ? nullptr : reinterpret_cast<Node*>(make_ands_explicit(quals));
-                return reinterpret_cast<Node*>(kept);
+                kept->quals = quals == NIL ? nullptr : as_node(make_ands_explicit(quals));
+                return as_node(kept);
             }
             if (left) return left;
         }
@@ -88,7 +82,7 @@ Node* Factoriser::prune(Node* node, Relids keep, Relids* kept_joins) {
     if (parts == NIL) return nullptr;
     Node* const condition = filtered(quals, below, keep);
     if (!condition && list_length(parts) == 1) return static_cast<Node*>(linitial(parts));
-    return reinterpret_cast<Node*>(makeFromExpr(parts, condition));
+    return as_node(makeFromExpr(parts, condition));
 }
 
 // "people p", or "a, b" for several relations.
@@ -108,7 +102,7 @@ const char* Factoriser::relation_name(Relids rels) {
 
 // An expression over one table by its SQL text; one over several, or a sub-query, by a description.
 SourceText* Factoriser::describe(Node* expression, Relids rels) {
-    SourceText* const text = static_cast<SourceText*>(palloc0(sizeof(SourceText)));
+    SourceText* const text = allocate<SourceText>();
     Node* const plain = strip_relabel(expression);
     const int rel = bms_next_member(rels, -1);
     RangeTblEntry* const entry = rel > 0 ? rt_fetch(rel, query_->rtable) : nullptr;
@@ -138,8 +132,8 @@ const char* text_of(const SourceText* text) {
 SourceRelation* Factoriser::make_relation(int group) {
     const Relids rels = members(group);
     Relids kept_joins = nullptr;
-    Node* const jointree = prune(reinterpret_cast<Node*>(query_->jointree), rels, &kept_joins);
-    SourceRelation* const relation = static_cast<SourceRelation*>(palloc0(sizeof(SourceRelation)));
+    Node* const jointree = prune(as_node(query_->jointree), rels, &kept_joins);
+    SourceRelation* const relation = allocate<SourceRelation>();
     relation->name = relation_name(rels);
     relation->reason = reasons_[group];
 
@@ -148,31 +142,30 @@ SourceRelation* Factoriser::make_relation(int group) {
     query->targetList = NIL;
     query->sortClause = NIL;
     query->rtable = NIL;
-    Node* const tree = static_cast<Node*>(copyObjectImpl(jointree));
+    Node* const tree = copy_of(jointree);
     query->jointree = IsA(tree, FromExpr) ? castNode(FromExpr, tree) : makeFromExpr(list_make1(tree), nullptr);
 
     RangeTblEntry* const nothing = makeNode(RangeTblEntry);
     nothing->rtekind = RTE_RESULT;
     nothing->eref = makeAlias("*RESULT*", NIL);
     int rel = 0;
-    ListCell* cell;
-    foreach (cell, query_->rtable) {
+    for (const RangeTblEntry* const original : items<const RangeTblEntry>(query_->rtable)) {
         rel++;
         if (!bms_is_member(rel, rels) && !bms_is_member(rel, kept_joins)) {
             query->rtable = lappend(query->rtable, nothing);
             continue;
         }
-        RangeTblEntry* const entry = static_cast<RangeTblEntry*>(copyObjectImpl(lfirst(cell)));
+        RangeTblEntry* const entry = copy_of(original);
         // Pull-up may have spread out a UNION ALL; the sub-query itself is still whole.
         if (entry->rtekind == RTE_SUBQUERY) entry->inh = false;
         query->rtable = lappend(query->rtable, entry);
     }
     relation->kept_joins = kept_joins;
-    relation->query = castNode(Query, column_of(reinterpret_cast<Node*>(query), relation));
+    relation->query = castNode(Query, column_of(as_node(query), relation));
 
     // The conditions of a sub-query are its own affair; those of one table are worth showing.
-    foreach (cell, bms_membership(rels) == BMS_SINGLETON ? conjuncts_ : NIL) {
-        const Conjunct* const conjunct = static_cast<Conjunct*>(lfirst(cell));
+    for (const Conjunct* const conjunct :
+         items<const Conjunct>(bms_membership(rels) == BMS_SINGLETON ? conjuncts_ : NIL)) {
         if (belongs(conjunct->clause, conjunct->below, rels))
             relation->filters = lappend(relation->filters, describe(conjunct->clause, rels));
     }
@@ -187,7 +180,7 @@ Node* Factoriser::column_of(Node* expression, const SourceRelation* relation) {
 }
 
 SourceKey* Factoriser::make_key(Node* expression, const KeyType& type, const SourceRelation* relation) {
-    SourceKey* const key = static_cast<SourceKey*>(palloc(sizeof(SourceKey)));
+    SourceKey* const key = allocate<SourceKey>();
     *key = {column_of(expression, relation), type, -1};
     return key;
 }
@@ -197,7 +190,7 @@ int Factoriser::relation_number(Relids rels) {
 }
 
 SourceRelation* Factoriser::relation_of(const SourceAnalysis* analysis, Relids rels) {
-    return static_cast<SourceRelation*>(list_nth(analysis->relations, relation_number(rels)));
+    return items<SourceRelation>(analysis->relations)[relation_number(rels)];
 }
 
 namespace {
@@ -233,9 +226,7 @@ void Factoriser::add_keys(SourceAnalysis* analysis) {
         vertices[count] = {relation, plain, make_key(expression, type, relation_of(analysis, rels)), rels, count};
         return count++;
     };
-    ListCell* cell;
-    foreach (cell, conjuncts_) {
-        const Conjunct* const conjunct = static_cast<Conjunct*>(lfirst(cell));
+    for (const Conjunct* const conjunct : items<const Conjunct>(conjuncts_)) {
         Equality equality;
         if (is_one_group(conjunct->rels) || !key_equality(conjunct->clause, &equality)) continue;
         const int left = find_root(vertices, vertex(equality.left, equality.left_type, equality.left_rels));
@@ -249,23 +240,19 @@ void Factoriser::add_keys(SourceAnalysis* analysis) {
             analysis->attributes = lappend(analysis->attributes, describe(vertices[i].expression, vertices[i].rels));
         } else
             vertices[i].key->attribute = vertices[root].key->attribute;
-        SourceRelation* const relation =
-            static_cast<SourceRelation*>(list_nth(analysis->relations, vertices[i].relation));
+        SourceRelation* const relation = items<SourceRelation>(analysis->relations)[vertices[i].relation];
         relation->keys = lappend(relation->keys, vertices[i].key);
     }
 }
 
 void Factoriser::add_left_joins(SourceAnalysis* analysis) {
-    ListCell *cell, *inner;
-    foreach (cell, outer_joins_) {
-        const OuterJoin* const outer = static_cast<OuterJoin*>(lfirst(cell));
+    for (const OuterJoin* const outer : items<const OuterJoin>(outer_joins_)) {
         const Relids left = anchor(outer);
         if (is_one_group(bms_union(left, outer->right))) continue;
-        SourceLeftJoin* const join = static_cast<SourceLeftJoin*>(palloc0(sizeof(SourceLeftJoin)));
+        SourceLeftJoin* const join = allocate<SourceLeftJoin>();
         join->left = relation_number(left);
         join->right = relation_number(outer->right);
-        foreach (inner, outer->conjuncts) {
-            const Conjunct* const conjunct = static_cast<Conjunct*>(lfirst(inner));
+        for (const Conjunct* const conjunct : items<const Conjunct>(outer->conjuncts)) {
             if (bms_is_subset(conjunct->rels, outer->right)) continue;
             Equality equality;
             if (!key_equality(conjunct->clause, &equality)) elog(ERROR, "left join was not factorised");
@@ -285,23 +272,19 @@ void Factoriser::add_left_joins(SourceAnalysis* analysis) {
 }
 
 void Factoriser::add_outputs(SourceAnalysis* analysis) {
-    ListCell* cell;
-    foreach (cell, query_->targetList) {
-        const TargetEntry* const entry = lfirst_node(TargetEntry, cell);
+    for (const TargetEntry* const entry : items<const TargetEntry>(query_->targetList)) {
         if (entry->resjunk) continue;
-        Node* const expression = reinterpret_cast<Node*>(entry->expr);
+        Node* const expression = as_node(entry->expr);
         const Relids rels = bms_intersect(varnos(expression), base_);
-        SourceOutput* const output = static_cast<SourceOutput*>(palloc0(sizeof(SourceOutput)));
+        SourceOutput* const output = allocate<SourceOutput>();
         output->name = entry->resname;
         output->type = exprType(expression);
         output->typmod = exprTypmod(expression);
         output->collation = exprCollation(expression);
         output->relation = relation_number(rels);
         output->expression = column_of(expression, relation_of(analysis, rels));
-        if (nullable_by(rels) && !IsA(strip_relabel(expression), Var)) {
-            Node* const copy = static_cast<Node*>(copyObjectImpl(expression));
-            output->null_row = replace_columns_by_null(copy, nullptr);
-        }
+        if (nullable_by(rels) && !IsA(strip_relabel(expression), Var))
+            output->null_row = replace_columns_by_null(copy_of(expression), nullptr);
         analysis->outputs = lappend(analysis->outputs, output);
     }
 }
@@ -309,10 +292,10 @@ void Factoriser::add_outputs(SourceAnalysis* analysis) {
 SourceAnalysis* Factoriser::run() {
     prepare();
     if (failed_) return nullptr;
-    collect(reinterpret_cast<Node*>(query_->jointree));
+    collect(as_node(query_->jointree));
     merge_all();
     if (failed_) return nullptr;
-    SourceAnalysis* const analysis = static_cast<SourceAnalysis*>(palloc0(sizeof(SourceAnalysis)));
+    SourceAnalysis* const analysis = allocate<SourceAnalysis>();
     for (int rel = -1; (rel = bms_next_member(base_, rel)) >= 0;) {
         CHECK_FOR_INTERRUPTS();
         if (group_of(rel) != rel) continue;

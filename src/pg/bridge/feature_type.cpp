@@ -87,7 +87,7 @@ void require_feature_type(const Feature& feature, Oid type, const char* owner) {
     if (feature.categorical ? takes_label(feature, type) : takes_number(feature, type)) return;
     throw Error(ErrorCode::wrong_type,
                 format("column \"%s\" of %s has type %s, the model's feature has type %s", feature.name.c_str(), owner,
-                       pg_call([=] { return format_type_be(type); }), feature.type.c_str()),
+                       type_name(type), feature.type.c_str()),
                 "", hint_for(feature, type));
 }
 

@@ -8,8 +8,8 @@ namespace btml::pg {
 // Permission denied unless the current user may call the function. May ereport.
 void require_execute(Oid function);
 
-// Whether the function may be called though nobody wrote it down: it is the current user's own, or a superuser's. May
-// ereport.
+// Tells whether the function may be called though nobody wrote it down: it is the current user's own, or a superuser's.
+// May ereport.
 bool is_trusted(Oid function);
 
 } // namespace btml::pg

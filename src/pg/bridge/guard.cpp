@@ -28,30 +28,20 @@ void copy_text(char (&to)[n], const std::string& from) noexcept {
 }
 
 int sqlstate(ErrorCode code) {
-    switch (code) {
-    case ErrorCode::invalid_argument:
-        return ERRCODE_INVALID_PARAMETER_VALUE;
-    case ErrorCode::null_value:
-        return ERRCODE_NULL_VALUE_NOT_ALLOWED;
-    case ErrorCode::out_of_range:
-        return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
-    case ErrorCode::undefined_column:
-        return ERRCODE_UNDEFINED_COLUMN;
-    case ErrorCode::duplicate_column:
-        return ERRCODE_DUPLICATE_COLUMN;
-    case ErrorCode::wrong_type:
-        return ERRCODE_DATATYPE_MISMATCH;
-    case ErrorCode::not_supported:
-        return ERRCODE_FEATURE_NOT_SUPPORTED;
-    case ErrorCode::limit_exceeded:
-        return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
-    case ErrorCode::memory_limit:
-        return ERRCODE_OUT_OF_MEMORY;
-    case ErrorCode::corrupt_model:
-        return ERRCODE_INVALID_BINARY_REPRESENTATION;
-    case ErrorCode::internal:
-        break;
-    }
+    static constexpr std::pair<ErrorCode, int> states[] = {
+        {ErrorCode::invalid_argument, ERRCODE_INVALID_PARAMETER_VALUE},
+        {ErrorCode::null_value, ERRCODE_NULL_VALUE_NOT_ALLOWED},
+        {ErrorCode::out_of_range, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE},
+        {ErrorCode::undefined_column, ERRCODE_UNDEFINED_COLUMN},
+        {ErrorCode::duplicate_column, ERRCODE_DUPLICATE_COLUMN},
+        {ErrorCode::wrong_type, ERRCODE_DATATYPE_MISMATCH},
+        {ErrorCode::not_supported, ERRCODE_FEATURE_NOT_SUPPORTED},
+        {ErrorCode::limit_exceeded, ERRCODE_PROGRAM_LIMIT_EXCEEDED},
+        {ErrorCode::memory_limit, ERRCODE_OUT_OF_MEMORY},
+        {ErrorCode::corrupt_model, ERRCODE_INVALID_BINARY_REPRESENTATION},
+    };
+    for (const auto& [known, state] : states)
+        if (code == known) return state;
     return ERRCODE_INTERNAL_ERROR;
 }
 
@@ -80,14 +70,10 @@ void fail(Failure& failure, int state, const char* message, const char* hint = "
     } catch (const std::bad_alloc&) {
         fail(failure, ERRCODE_OUT_OF_MEMORY, "out of memory",
              "There was less memory than btml.memory_limit allows: lower it, or read fewer rows or columns.");
-    } catch (const std::invalid_argument& error) {
-        fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
-    } catch (const std::domain_error& error) {
-        fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
-    } catch (const std::out_of_range& error) {
-        fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
     } catch (const std::length_error& error) {
         fail(failure, ERRCODE_PROGRAM_LIMIT_EXCEEDED, error.what());
+    } catch (const std::logic_error& error) {
+        fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
     } catch (const std::range_error& error) {
         fail(failure, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, error.what());
     } catch (const std::overflow_error& error) {
@@ -134,6 +120,17 @@ ErrorData* take_error(MemoryContext context) {
     PG_END_TRY();
     FlushErrorState();
     return error;
+}
+
+const char* type_name(Oid type) {
+    return pg_call([=] { return format_type_be(type); });
+}
+
+void notice(const std::string& message, const std::string& detail, const std::string& hint) {
+    pg_call([&] {
+        ereport(NOTICE, (errmsg("%s", message.c_str()), detail.empty() ? 0 : errdetail("%s", detail.c_str()),
+                         hint.empty() ? 0 : errhint("%s", hint.c_str())));
+    });
 }
 
 Datum guarded(FunctionBody body, FunctionCallInfo fcinfo) {

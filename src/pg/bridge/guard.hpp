@@ -59,6 +59,12 @@ auto pg_call(F&& f) {
     }
 }
 
+// The name of a type as messages show it.
+const char* type_name(Oid type);
+
+// Raises a NOTICE; an empty detail or hint is left out.
+void notice(const std::string& message, const std::string& detail = {}, const std::string& hint = {});
+
 using FunctionBody = Datum (*)(FunctionCallInfo);
 Datum guarded(FunctionBody body, FunctionCallInfo fcinfo);
 

@@ -1,6 +1,6 @@
 #include "pg/bridge/progress.hpp"
 
-#include "pg/bridge/guard.hpp"
+#include "pg/bridge/nodes.hpp"
 #include "pg/bridge/result.hpp"
 
 extern "C" {
@@ -128,20 +128,12 @@ BTML_FUNCTION(btml_progress_lines) {
     for (int i = 0; all && i < slot_count; i++) {
         ProgressSlot slot;
         if (!read_slot(all->slots[i], slot)) continue;
-        rows.add_integer(static_cast<int>(pg_atomic_read_u32(&slot.pid)));
-        rows.add_text(slot.function);
-        rows.add_text(slot.phase);
-        rows.add_bigint(slot.done);
-        slot.total > 0 ? rows.add_bigint(slot.total) : rows.add_null();
-        rows.add(TimestampTzGetDatum(slot.started));
         const double seconds = remaining_seconds(slot);
-        if (seconds >= 0) {
-            Interval* const eta = pg_call([] { return static_cast<Interval*>(palloc0(sizeof(Interval))); });
-            eta->time = static_cast<TimeOffset>(seconds) * USECS_PER_SEC;
-            rows.add(IntervalPGetDatum(eta));
-        } else
-            rows.add_null();
-        rows.finish_row();
+        Interval* const eta = pg_call([] { return allocate<Interval>(); });
+        eta->time = static_cast<TimeOffset>(seconds) * USECS_PER_SEC;
+        rows.add_row(static_cast<int>(pg_atomic_read_u32(&slot.pid)), slot.function, slot.phase, slot.done,
+                     null_if(slot.total <= 0, slot.total), SqlValue{TimestampTzGetDatum(slot.started)},
+                     null_if(seconds < 0, SqlValue{IntervalPGetDatum(eta)}));
     }
     return rows.done();
 }

@@ -1,5 +1,7 @@
 #include "pg/bridge/query_rows.hpp"
 
+#include "pg/bridge/nodes.hpp"
+
 #include <exception>
 
 namespace btml::pg {
@@ -46,7 +48,7 @@ void do_nothing(DestReceiver*) {}
 void run(const Query* query, const char* sql, Receiver* receiver) {
     const int guc_level = NewGUCNestLevel();
     set_config_option("synchronize_seqscans", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-    Query* const copy = static_cast<Query*>(copyObjectImpl(query));
+    Query* const copy = copy_of(query);
     PlannedStmt* const plan = pg_plan_query(copy, sql, query->hasAggs ? CURSOR_OPT_PARALLEL_OK : 0, nullptr);
     receiver->sink->expect(static_cast<uint64_t>(std::clamp(plan->planTree->plan_rows, 0.0, 1e10)));
     PushActiveSnapshot(GetActiveSnapshot());

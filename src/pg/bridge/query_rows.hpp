@@ -10,7 +10,7 @@ class RowSink {
   public:
     virtual ~RowSink() = default;
 
-    // Before the first row, with the planner's estimate of their number.
+    // Is called before the first row, with the planner's estimate of their number.
     virtual void expect(uint64_t /*rows*/) {}
     // The current memory context is emptied now and then between rows. An exception stops the query. A PostgreSQL error
     // may leave by longjmp, so no object with a destructor is alive where one can come up.

@@ -1,6 +1,7 @@
 #include "pg/bridge/random_blocks.hpp"
 
 #include "core/base/rng.hpp"
+#include "pg/bridge/nodes.hpp"
 
 extern "C" {
 #include "access/sysattr.h"
@@ -35,20 +36,20 @@ BlockNumber blocks_of(const Query* query) {
 }
 
 Node* compare(Oid op, BlockNumber block) {
-    auto* const tid = static_cast<ItemPointerData*>(palloc(sizeof(ItemPointerData)));
+    auto* const tid = allocate<ItemPointerData>();
     ItemPointerSet(tid, block, 0);
     Var* const ctid = makeVar(1, SelfItemPointerAttributeNumber, TIDOID, -1, InvalidOid, 0);
     Const* const bound = makeConst(TIDOID, -1, InvalidOid, sizeof(ItemPointerData), PointerGetDatum(tid), false, false);
-    return reinterpret_cast<Node*>(make_opclause(op, BOOLOID, false, reinterpret_cast<Expr*>(ctid),
-                                                 reinterpret_cast<Expr*>(bound), InvalidOid, InvalidOid));
+    return as_node(make_opclause(op, BOOLOID, false, reinterpret_cast<Expr*>(ctid), reinterpret_cast<Expr*>(bound),
+                                 InvalidOid, InvalidOid));
 }
 
 const Query* with_blocks(const Query* query, BlockNumber first, BlockNumber last, bool is_last) {
-    auto* const result = static_cast<Query*>(copyObjectImpl(query));
+    auto* const result = copy_of(query);
     List* conditions = list_make1(compare(greater_or_equal, first));
     if (!is_last) conditions = lappend(conditions, compare(less, last));
     if (result->jointree->quals) conditions = lcons(result->jointree->quals, conditions);
-    result->jointree->quals = reinterpret_cast<Node*>(makeBoolExpr(AND_EXPR, conditions, -1));
+    result->jointree->quals = as_node(makeBoolExpr(AND_EXPR, conditions, -1));
     return result;
 }
 

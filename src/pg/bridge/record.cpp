@@ -52,7 +52,7 @@ void RecordReader::learn(Oid type, int32 typmod) {
             attribute.codes.emplace(feature.categories[code], static_cast<double>(code));
         attributes_.push_back(std::move(attribute));
     }
-    values_.resize(static_cast<size_t>(columns_->natts));
+    values_.resize(columns_->natts);
     nulls_ = std::make_unique<bool[]>(values_.size());
     type_ = type;
     typmod_ = typmod;

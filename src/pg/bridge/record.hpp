@@ -19,7 +19,7 @@ class RecordReader {
     void read(Datum record, std::vector<double>& values);
 
   private:
-    // Where a feature is in the row, and how it is read.
+    // Says where a feature is in the row, and how it is read.
     struct Attribute {
         int position; // from 0
         bool categorical;

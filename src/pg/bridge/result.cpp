@@ -11,7 +11,7 @@ std::string to_string(const text* value) {
     return {VARDATA_ANY(value), static_cast<size_t>(VARSIZE_ANY_EXHDR(value))};
 }
 
-// What InitMaterializedSRF does from version 15 on, for every version.
+// Does what InitMaterializedSRF does from version 15 on, for every version.
 static Tuplestorestate* open_store(FunctionCallInfo fcinfo, TupleDesc* columns) {
     auto* const info = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
     if (!info || !IsA(info, ReturnSetInfo) || !(info->allowedModes & SFRM_Materialize))
@@ -44,7 +44,7 @@ ResultRows::ResultRows(FunctionCallInfo fcinfo) : columns_(nullptr), store_(null
     TupleDesc* const columns = &columns_;
     store_ = pg_call([=] { return open_store(fcinfo, columns); });
     row_ = pg_call([] { return AllocSetContextCreate(CurrentMemoryContext, "btml result row", ALLOCSET_SMALL_SIZES); });
-    values_.resize(static_cast<size_t>(columns_->natts));
+    values_.resize(columns_->natts);
     nulls_ = std::make_unique<bool[]>(values_.size());
 }
 
@@ -71,13 +71,12 @@ static Datum make_texts(std::span<const std::string_view> texts, MemoryContext c
     return PointerGetDatum(array);
 }
 
-void ResultRows::add_text(std::string_view value) {
-    add(pg_call([=, this] { return make_text(value, row_); }));
+Datum ResultRows::text_or_texts(std::string_view value) {
+    return pg_call([=, this] { return make_text(value, row_); });
 }
 
-void ResultRows::add_texts(const std::vector<std::string_view>& values) {
-    const std::span<const std::string_view> texts(values);
-    add(pg_call([=, this] { return make_texts(texts, row_); }));
+Datum ResultRows::text_or_texts(std::span<const std::string_view> values) {
+    return pg_call([=, this] { return make_texts(values, row_); });
 }
 
 void ResultRows::finish_row() {

@@ -1,7 +1,7 @@
 // Rows of a set-returning function, collected in a tuplestore.
 #pragma once
 
-#include "pg/bridge/guard.hpp"
+#include "pg/bridge/number_array.hpp"
 
 extern "C" {
 #include "utils/tuplestore.h"
@@ -12,6 +12,15 @@ namespace btml::pg {
 Datum text_datum(std::string_view text);
 std::string to_string(const text* value);
 
+struct SqlValue {
+    Datum datum;
+};
+
+template <class T>
+std::optional<T> null_if(bool null, const T& value) {
+    return null ? std::nullopt : std::optional<T>(value);
+}
+
 class ResultRows {
   public:
     // The columns are those of the call: declared in SQL, or the caller's column list for `SETOF record`.
@@ -19,22 +28,41 @@ class ResultRows {
 
     TupleDesc columns() const { return columns_; }
 
-    void add(Datum value) { put(value, false); }
-    void add_null() { put(static_cast<Datum>(0), true); }
-    void add_text(std::string_view value);
-    void add_texts(const std::vector<std::string_view>& values); // as text[]
-    void add_integer(int32 value) { add(Int32GetDatum(value)); }
-    void add_bigint(int64 value) { add(Int64GetDatum(value)); }
-    void add_number(double value) {
-        add(pg_call([=] { return Float8GetDatum(value); }));
+    // Adds a row of as many values as there are columns: see add.
+    template <class... Values>
+    void add_row(const Values&... values) {
+        (add(values), ...);
+        finish_row();
     }
-    void add_boolean(bool value) { add(BoolGetDatum(value)); }
-    // After as many values as there are columns.
+    // Gives the row at hand its next value: an integer, bigint, number, boolean, text, text[], float8[] or any other
+    // SQL value. An empty optional is NULL.
+    template <class T>
+    void add(const T& value) {
+        if constexpr (std::is_same_v<T, bool>)
+            put(BoolGetDatum(value));
+        else if constexpr (std::is_same_v<T, int32>)
+            put(Int32GetDatum(value));
+        else if constexpr (std::is_same_v<T, int64>)
+            put(Int64GetDatum(value));
+        else if constexpr (std::is_same_v<T, double>)
+            put(pg_call([=] { return Float8GetDatum(value); }));
+        else if constexpr (std::is_same_v<T, SqlValue>)
+            put(value.datum);
+        else if constexpr (requires { value.has_value(); })
+            value ? add(*value) : add_null();
+        else if constexpr (std::is_convertible_v<T, std::span<const double>>)
+            put(number_array(value));
+        else
+            put(text_or_texts(value));
+    }
+    void add_null() { put(static_cast<Datum>(0), true); }
     void finish_row();
     Datum done() const { return static_cast<Datum>(0); }
 
   private:
-    void put(Datum value, bool null);
+    void put(Datum value, bool null = false);
+    Datum text_or_texts(std::string_view value);
+    Datum text_or_texts(std::span<const std::string_view> values);
 
     TupleDesc columns_;
     Tuplestorestate* store_;

@@ -36,8 +36,8 @@ class Columns : public RowSink {
         for (const ColumnSink& sink : sinks_) append(sink, values[sink.position], nulls[sink.position]);
         if (++rows_ > relational::max_rows)
             throw Error(ErrorCode::limit_exceeded,
-                        format("\"%s\" has more rows than the %llu that a table of a join may have", relation_,
-                               static_cast<unsigned long long>(relational::max_rows)));
+                        format("\"%s\" has more rows than the %" PRIu64 " that a table of a join may have", relation_,
+                               relational::max_rows));
     }
 
   private:

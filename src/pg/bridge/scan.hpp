@@ -7,7 +7,7 @@
 
 namespace btml::pg {
 
-// Where one column of the query's result goes. Exactly one of keys, numbers and codes is set.
+// Says where one column of the query's result goes. Exactly one of keys, numbers and codes is set.
 struct ColumnSink {
     int position = 0; // in the query's result, from 0
     Oid type = InvalidOid;

@@ -2,6 +2,7 @@
 
 #include "pg/bridge/random_blocks.hpp"
 
+#include "pg/bridge/nodes.hpp"
 #include "pg/bridge/scan.hpp"
 
 #include <numeric>
@@ -12,17 +13,10 @@ using relational::DataColumn;
 using relational::Key;
 using relational::KeyColumn;
 
-template <class T>
-static std::vector<T*> to_vector(const List* list) {
-    std::vector<T*> items;
-    for (int i = 0; i < list_length(list); i++) items.push_back(static_cast<T*>(list_nth(list, i)));
-    return items;
-}
-
 Source::Source(const std::string& text, bool as_one_query, std::string name) : name_(std::move(name)) {
     const char* const source = text.c_str();
     analysis_ = pg_call([=] { return analyse_source(source, as_one_query); });
-    for (const SourceOutput* output : to_vector<SourceOutput>(analysis_->outputs)) {
+    for (const SourceOutput* output : items<const SourceOutput>(analysis_->outputs)) {
         const Oid type = output->type;
         columns_.push_back(
             {output->name ? output->name : "", pg_call([=] { return getBaseType(type); }), output->relation, type});
@@ -54,7 +48,7 @@ void Source::require_distinct_names() const {
 
 namespace {
 
-constexpr uint64_t work_per_poll = uint64_t{1} << 16;
+constexpr uint64_t label_work = 20; // units of work of a label that is made, compared or moved
 
 // One column that is carried along: its data and what is needed to finish it.
 struct CategoryColumn {
@@ -109,9 +103,9 @@ class Reading {
 };
 
 void Reading::add_request(const ColumnRequest& request) {
-    const auto* const output = static_cast<const SourceOutput*>(list_nth(analysis_.outputs, request.output));
+    const auto* const output = items<const SourceOutput>(analysis_.outputs)[request.output];
     const Oid type = pg_call([=] { return getBaseType(output->type); });
-    std::vector<PendingColumn>& columns = columns_[static_cast<size_t>(output->relation)];
+    std::vector<PendingColumn>& columns = columns_[output->relation];
     const int column = static_cast<int>(columns.size());
     loaded_.places.push_back({output->relation, column});
     ColumnSink sink;
@@ -145,34 +139,30 @@ KeyDictionary* Reading::dictionary(const KeyType& type) {
 // Gives each join attribute and each pair of keys of a left join its dictionary, and each key its column.
 void Reading::prepare_keys() {
     MemoryBudget& budget = context_.memory();
-    const std::vector<SourceRelation*> relations = to_vector<SourceRelation>(analysis_.relations);
-    std::vector<KeyDictionary*> by_attribute(static_cast<size_t>(list_length(analysis_.attributes)), nullptr);
-    for (size_t table = 0; table < relations.size(); table++) {
-        const std::vector<SourceKey*> keys = to_vector<SourceKey>(relations[table]->keys);
+    std::vector<KeyDictionary*> by_attribute(list_length(analysis_.attributes), nullptr);
+    for (size_t table = 0; table < loaded_.tables.size(); table++) {
+        const auto keys = items<const SourceKey>(items<SourceRelation>(analysis_.relations)[table]->keys);
         for (const SourceKey* key : keys)
             loaded_.tables[table].keys.push_back({key->attribute, Buffer<Key>(budget, "join keys")});
-        for (size_t i = 0; i < keys.size(); i++) {
-            KeyDictionary*& shared = by_attribute[static_cast<size_t>(keys[i]->attribute)];
+        for (int i = 0; i < keys.size(); i++) {
+            KeyDictionary*& shared = by_attribute[keys[i]->attribute];
             if (!shared) shared = dictionary(keys[i]->type);
             key_columns_[table].push_back(
                 {keys[i]->expression, keys[i]->type.type, shared, &loaded_.tables[table].keys[i].values});
         }
     }
-    for (const SourceLeftJoin* join : to_vector<SourceLeftJoin>(analysis_.left_joins)) {
-        const std::vector<SourceKey*> left = to_vector<SourceKey>(join->left_keys);
-        const std::vector<SourceKey*> right = to_vector<SourceKey>(join->right_keys);
-        relational::LeftJoin loaded{join->left, join->right, {}, {}};
-        for (size_t i = 0; i < left.size(); i++) {
-            loaded.left_keys.emplace_back(budget, "join keys");
-            loaded.right_keys.emplace_back(budget, "join keys");
+    for (const SourceLeftJoin* join : items<const SourceLeftJoin>(analysis_.left_joins)) {
+        const auto left = items<const SourceKey>(join->left_keys), right = items<const SourceKey>(join->right_keys);
+        relational::LeftJoin& stored =
+            loaded_.left_joins.emplace_back(relational::LeftJoin{join->left, join->right, {}, {}});
+        for (int i = 0; i < left.size(); i++) {
+            stored.left_keys.emplace_back(budget, "join keys");
+            stored.right_keys.emplace_back(budget, "join keys");
         }
-        loaded_.left_joins.push_back(std::move(loaded));
-        relational::LeftJoin& stored = loaded_.left_joins.back();
-        for (size_t i = 0; i < left.size(); i++) {
+        for (int i = 0; i < left.size(); i++) {
             KeyDictionary* const shared = dictionary(left[i]->type);
-            key_columns_[static_cast<size_t>(join->left)].push_back(
-                {left[i]->expression, left[i]->type.type, shared, &stored.left_keys[i]});
-            key_columns_[static_cast<size_t>(join->right)].push_back(
+            key_columns_[join->left].push_back({left[i]->expression, left[i]->type.type, shared, &stored.left_keys[i]});
+            key_columns_[join->right].push_back(
                 {right[i]->expression, right[i]->type.type, shared, &stored.right_keys[i]});
         }
     }
@@ -180,24 +170,21 @@ void Reading::prepare_keys() {
 
 // The query of a relation with these expressions for its columns.
 Query* with_columns(const SourceRelation* relation, List* expressions) {
-    Query* const query = static_cast<Query*>(copyObjectImpl(relation->query));
+    Query* const query = copy_of(relation->query);
     if (relation->whole) return query;
     AttrNumber number = 0;
-    ListCell* cell;
-    foreach (cell, expressions) {
-        Expr* const copy = static_cast<Expr*>(copyObjectImpl(lfirst(cell)));
-        number++;
-        query->targetList = lappend(query->targetList, makeTargetEntry(copy, number, pstrdup("column"), false));
-    }
+    for (const Expr* const expression : items<const Expr>(expressions))
+        query->targetList =
+            lappend(query->targetList, makeTargetEntry(copy_of(expression), ++number, pstrdup("column"), false));
     return query;
 }
 
 void Reading::read_table(int table) {
-    const auto* const relation = static_cast<const SourceRelation*>(list_nth(analysis_.relations, table));
-    relational::Table& loaded = loaded_.tables[static_cast<size_t>(table)];
+    const auto* const relation = items<const SourceRelation>(analysis_.relations)[table];
+    relational::Table& loaded = loaded_.tables[table];
     loaded.name = relation->name;
     MemoryBudget& budget = context_.memory();
-    std::vector<PendingColumn>& columns = columns_[static_cast<size_t>(table)];
+    std::vector<PendingColumn>& columns = columns_[table];
     for (const PendingColumn& column : columns)
         loaded.columns.push_back({column.output->name,
                                   column.as == ReadAs::number ? DataColumn::Kind::number : DataColumn::Kind::category,
@@ -211,7 +198,7 @@ void Reading::read_table(int table) {
         sinks.push_back(sink);
         expressions = pg_call([=] { return lappend(expressions, expression); });
     };
-    for (const PendingKey& key : key_columns_[static_cast<size_t>(table)]) {
+    for (const PendingKey& key : key_columns_[table]) {
         ColumnSink sink;
         sink.type = pg_call([&] { return getBaseType(exprType(key.expression)); });
         sink.dictionary = key.dictionary;
@@ -259,8 +246,8 @@ class NullRowContext {
 // Columns that are not NULL in a row without a match: evaluated once, as a query of their own, before it is known
 // whether there is such a row.
 void Reading::read_null_row(int table) {
-    relational::Table& loaded = loaded_.tables[static_cast<size_t>(table)];
-    const std::vector<PendingColumn>& columns = columns_[static_cast<size_t>(table)];
+    relational::Table& loaded = loaded_.tables[table];
+    const std::vector<PendingColumn>& columns = columns_[table];
     for (size_t i = 0; i < columns.size(); i++) {
         Node* const expression = columns[i].output->null_row;
         if (!expression) continue;
@@ -309,33 +296,30 @@ std::string Reading::label(const CategoryColumn& column, uint32_t number) {
 // leaves no trace.
 void Reading::finish_categories() {
     for (const CategoryColumn& category : categories_) {
-        DataColumn& column =
-            loaded_.tables[static_cast<size_t>(category.table)].columns[static_cast<size_t>(category.column)];
+        DataColumn& column = loaded_.tables[category.table].columns[category.column];
         const size_t count = category.labels ? category.labels->size() : category.enums->values().size();
         std::vector<std::string> labels;
         hold_labels(count * sizeof(std::string));
         labels.reserve(count);
         for (size_t i = 0; i < count; i++) {
-            if (i % work_per_poll == 0) context_.poll();
+            context_.worked(label_work);
             labels.push_back(label(category, static_cast<uint32_t>(i)));
         }
         std::vector<uint32_t> order(count), rank(count);
         std::iota(order.begin(), order.end(), 0U);
-        uint64_t comparisons = 0;
         std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-            if (++comparisons % work_per_poll == 0) context_.poll();
+            context_.worked(label_work);
             return labels[a] < labels[b];
         });
         column.categories.reserve(count);
         for (uint32_t i = 0; i < count; i++) {
-            if (i % work_per_poll == 0) context_.poll();
+            context_.worked(label_work);
             rank[order[i]] = i;
             column.categories.push_back(std::move(labels[order[i]]));
         }
-        for (size_t row = 0; row < column.codes.size(); row++) {
-            if (row % work_per_poll == 0) context_.poll();
+        context_.for_each(column.codes.size(), 1, [&](size_t row) {
             if (uint32_t& code = column.codes[row]; code != DataColumn::null_code) code = rank[code];
-        }
+        });
         if (column.null_row_code != DataColumn::null_code) column.null_row_code = rank[column.null_row_code];
     }
 }

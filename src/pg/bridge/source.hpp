@@ -20,7 +20,7 @@ struct ColumnRequest {
     ReadAs as;
 };
 
-// Where a requested column is: relational::Table and DataColumn.
+// Says where a requested column is: relational::Table and DataColumn.
 struct ColumnPlace {
     int table, column;
 };
@@ -57,7 +57,7 @@ class Source {
 
     // Reads each base relation once, in the active snapshot, with only the columns asked for.
     LoadedSource read(const std::vector<ColumnRequest>& requests, RunContext& context) const;
-    // Of a source of_rows(): gives each row, with all columns, to the sink. Again each time it is called.
+    // Gives each row of a source of_rows(), with all columns, to the sink, anew each time it is called.
     uint64_t read_rows(RowSink& sink, const char* phase, RunContext& context) const;
     // The same in a random order of the table's blocks; errors as block_queries.
     uint64_t read_blocks(RowSink& sink, const char* phase, uint64_t seed, RunContext& context) const;

@@ -16,33 +16,24 @@ extern "C" {
 namespace btml::pg {
 
 NumberKind number_kind(Oid type) {
-    switch (getBaseType(type)) {
-    case INT2OID:
-        return NumberKind::int2;
-    case INT4OID:
-        return NumberKind::int4;
-    case INT8OID:
-        return NumberKind::int8;
-    case FLOAT4OID:
-        return NumberKind::float4;
-    case FLOAT8OID:
-        return NumberKind::float8;
-    case NUMERICOID:
-        return NumberKind::numeric;
-    case BOOLOID:
-        return NumberKind::boolean;
-    case DATEOID:
-        return NumberKind::date;
-    case TIMEOID:
-        return NumberKind::time;
-    case TIMESTAMPOID:
-    case TIMESTAMPTZOID:
-        return NumberKind::timestamp;
-    case INTERVALOID:
-        return NumberKind::interval;
-    default:
-        return NumberKind::none;
-    }
+    static constexpr std::pair<Oid, NumberKind> kinds[] = {
+        {INT2OID, NumberKind::int2},
+        {INT4OID, NumberKind::int4},
+        {INT8OID, NumberKind::int8},
+        {FLOAT4OID, NumberKind::float4},
+        {FLOAT8OID, NumberKind::float8},
+        {NUMERICOID, NumberKind::numeric},
+        {BOOLOID, NumberKind::boolean},
+        {DATEOID, NumberKind::date},
+        {TIMEOID, NumberKind::time},
+        {TIMESTAMPOID, NumberKind::timestamp},
+        {TIMESTAMPTZOID, NumberKind::timestamp},
+        {INTERVALOID, NumberKind::interval},
+    };
+    const Oid base = getBaseType(type);
+    for (const auto& [known, kind] : kinds)
+        if (base == known) return kind;
+    return NumberKind::none;
 }
 
 std::string cast_hint(const std::string& column, Oid type) {
@@ -103,7 +94,7 @@ std::string_view label_of(Datum value, const LabelRule& rule) {
     case LabelKind::name:
         return bytes_of(value, NAMEOID);
     case LabelKind::bpchar: {
-        // As the cast to text does.
+        // The cast to text does the same.
         std::string_view text = bytes_of(value, BPCHAROID);
         while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
         return text;
@@ -190,7 +181,7 @@ double date_number(DateADT value) {
     return static_cast<double>((value + epoch_days) * SECS_PER_DAY);
 }
 
-// As extract(epoch FROM interval): a year has 365.25 days, a month 30.
+// Counts as extract(epoch FROM interval) does: a year has 365.25 days, a month 30.
 double interval_number(const Interval* value) {
     if (const int sign = btml_compat_infinite_interval(value)) return sign * infinity;
     const int64 seconds = static_cast<int64>(value->month / MONTHS_PER_YEAR) * (SECS_PER_DAY / 4) * 1461 +
@@ -206,17 +197,7 @@ double interval_number(const Interval* value) {
 } // namespace
 
 bool is_plain_number(NumberKind kind) {
-    switch (kind) {
-    case NumberKind::int2:
-    case NumberKind::int4:
-    case NumberKind::int8:
-    case NumberKind::float4:
-    case NumberKind::float8:
-    case NumberKind::numeric:
-        return true;
-    default:
-        return false;
-    }
+    return kind <= NumberKind::numeric;
 }
 
 double to_number_slowly(Datum value, NumberKind kind) {

@@ -7,6 +7,7 @@
 namespace btml::pg {
 
 // How a value of some SQL type becomes a float8.
+// Plain numbers are the first.
 enum class NumberKind { int2, int4, int8, float4, float8, numeric, boolean, date, time, timestamp, interval, none };
 
 NumberKind number_kind(Oid type); // of the type or, for a domain, of its base type; none: not numeric-like

@@ -1,6 +1,9 @@
-#include "pg/exemplar_json.hpp"
-
+// btml.nearest_exemplar: exemplars as JSON, [{"id": …, "x": […]}, …], and which of them is nearest to a point.
+#include "core/base/buffer.hpp"
+#include "pg/bridge/arguments.hpp"
+#include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
+#include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
 #include "pg/exemplar_options.hpp"
 
@@ -18,6 +21,15 @@ namespace btml::pg {
 using exemplar::Metric;
 
 namespace {
+
+struct ExemplarList {
+    explicit ExemplarList(MemoryBudget& budget) : x(budget, "exemplars"), held(budget, "exemplars") {}
+
+    std::vector<std::optional<std::string>> ids; // nothing for null
+    Buffer<double> x;                            // exemplar by exemplar
+    size_t width = 0;
+    Reservation held; // counts the ids
+};
 
 [[noreturn]] void invalid(const std::string& detail) {
     throw Error(ErrorCode::invalid_argument, "exemplars must be a JSON array of objects with \"id\" and \"x\"", detail,
@@ -139,8 +151,7 @@ double dissimilarity_of(Metric metric, std::span<const double> a, const double* 
     return sum; // the nearest is the same for Euclidean distances and their squares
 }
 
-} // namespace
-
+// The exemplars of a call site's jsonb, parsed once as long as the value stays the same.
 const ExemplarList& cached_exemplars(FunctionCallInfo fcinfo, Datum jsonb, RunContext& context) {
     CachedExemplars& cached =
         kept_at_call_site<CachedExemplars>(fcinfo, [] { return std::make_unique<CachedExemplars>(); });
@@ -157,6 +168,7 @@ const ExemplarList& cached_exemplars(FunctionCallInfo fcinfo, Datum jsonb, RunCo
     return cached.list;
 }
 
+// The nearest one, of several the first; nothing where there is none.
 std::optional<size_t> find_nearest(const ExemplarList& exemplars, std::span<const double> x,
                                    const std::string& dissimilarity) {
     const std::optional<Metric> metric = metric_of(dissimilarity);
@@ -181,6 +193,21 @@ std::optional<size_t> find_nearest(const ExemplarList& exemplars, std::span<cons
         throw Error(ErrorCode::out_of_range, "x is too far from the exemplars to tell which is nearest", "",
                     "Scale them.");
     return nearest;
+}
+
+} // namespace
+
+// btml.nearest_exemplar(x float8[], exemplars jsonb, dissimilarity text) → text
+BTML_FUNCTION(btml_nearest_exemplar) {
+    const Arguments arguments(fcinfo);
+    const std::string dissimilarity = arguments.string(2, "dissimilarity");
+    if (arguments.is_null(0) || arguments.is_null(1)) PG_RETURN_NULL();
+    const std::vector<double> x = arguments.numbers(0, "x");
+    BackendContext context;
+    const ExemplarList& exemplars = cached_exemplars(fcinfo, arguments.datum(1, "exemplars"), context);
+    const std::optional<size_t> nearest = find_nearest(exemplars, x, dissimilarity);
+    if (!nearest || !exemplars.ids[*nearest]) PG_RETURN_NULL();
+    return text_datum(*exemplars.ids[*nearest]);
 }
 
 } // namespace btml::pg
