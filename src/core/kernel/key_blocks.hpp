@@ -4,7 +4,7 @@
 
 #include "core/base/threads.hpp"
 #include "core/kernel/frame.hpp"
-#include "core/kernel/tiles.hpp"
+#include "core/pairwise/tiles.hpp"
 
 #include <functional>
 

@@ -1,14 +1,14 @@
 #include "core/monte_carlo/square_integral.hpp"
 
-#include "core/monte_carlo/normal_cells.hpp"
 #include "core/pairwise/exponential.hpp"
+#include "core/pairwise/normal_cells.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace btml::monte_carlo {
 
-using pairwise::exponential;
+using namespace pairwise;
 
 namespace {
 

@@ -1,6 +1,7 @@
 // Finds the weights exp(−c·(|x_i − x_j|² − origin)) of a point with all others, which lie column by column.
 #pragma once
 
+#include "core/base/levels.hpp"
 #include "core/pairwise/exponential.hpp"
 
 #include <cstddef>
@@ -25,14 +26,19 @@ struct LaneTotals {
 };
 
 // Add to the totals over the points begin ≤ j < end but i: Σ weight with Σ weight·target, or with Σ weight².
-void add_regression(const PointColumns& points, size_t i, size_t begin, size_t end, double coefficient, double origin,
-                    LaneTotals& totals);
-void add_density(const PointColumns& points, size_t i, size_t begin, size_t end, double coefficient, double origin,
-                 LaneTotals& totals);
+BTML_DISPATCH(void, add_regression,
+              (const PointColumns& points, size_t i, size_t begin, size_t end, double coefficient, double origin,
+               LaneTotals& totals),
+              (points, i, begin, end, coefficient, origin, totals));
+BTML_DISPATCH(void, add_density,
+              (const PointColumns& points, size_t i, size_t begin, size_t end, double coefficient, double origin,
+               LaneTotals& totals),
+              (points, i, begin, end, coefficient, origin, totals));
 // Writes the weights of i with all points, and adds them to totals.first.
-void store_weights(const PointColumns& points, size_t i, double coefficient, double origin, double* to,
-                   LaneTotals& totals);
+BTML_DISPATCH(void, store_weights,
+              (const PointColumns& points, size_t i, double coefficient, double origin, double* to, LaneTotals& totals),
+              (points, i, coefficient, origin, to, totals));
 // Returns the squared distance of i from the nearest other point.
-double nearest_distance(const PointColumns& points, size_t i);
+BTML_DISPATCH(double, nearest_distance, (const PointColumns& points, size_t i), (points, i));
 
 } // namespace btml::pairwise

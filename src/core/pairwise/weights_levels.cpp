@@ -1,7 +1,5 @@
 #include "core/pairwise/weights.hpp"
 
-#include "core/base/levels.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -113,18 +111,5 @@ double nearest_distance(const PointColumns& points, size_t i) {
 }
 
 } // namespace BTML_LEVEL
-
-BTML_DISPATCH(void, add_regression,
-              (const PointColumns& points, size_t i, size_t begin, size_t end, double coefficient, double origin,
-               LaneTotals& totals),
-              (points, i, begin, end, coefficient, origin, totals));
-BTML_DISPATCH(void, add_density,
-              (const PointColumns& points, size_t i, size_t begin, size_t end, double coefficient, double origin,
-               LaneTotals& totals),
-              (points, i, begin, end, coefficient, origin, totals));
-BTML_DISPATCH(void, store_weights,
-              (const PointColumns& points, size_t i, double coefficient, double origin, double* to, LaneTotals& totals),
-              (points, i, coefficient, origin, to, totals));
-BTML_DISPATCH(double, nearest_distance, (const PointColumns& points, size_t i), (points, i));
 
 } // namespace btml::pairwise

@@ -2,18 +2,18 @@
 // line here and in the list.
 #pragma once
 
-#include "core/kernel/kernels/epanechnikov.hpp"
-#include "core/kernel/kernels/gaussian.hpp"
-#include "core/kernel/kernels/laplacian.hpp"
-#include "core/kernel/kernels/matern32.hpp"
-#include "core/kernel/kernels/matern52.hpp"
+#include "core/pairwise/kernels/epanechnikov.hpp"
+#include "core/pairwise/kernels/gaussian.hpp"
+#include "core/pairwise/kernels/laplacian.hpp"
+#include "core/pairwise/kernels/matern32.hpp"
+#include "core/pairwise/kernels/matern52.hpp"
 
 #include <array>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
 
-namespace btml::kernel {
+namespace btml::pairwise {
 
 // Calculates in double.
 struct DoubleArithmetic {
@@ -94,4 +94,4 @@ struct KernelFacts {
 
 const KernelFacts& facts_of(Kernel kernel) noexcept;
 
-} // namespace btml::kernel
+} // namespace btml::pairwise

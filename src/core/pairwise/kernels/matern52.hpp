@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/kernel/kernels/metrics.hpp"
+#include "core/pairwise/kernels/metrics.hpp"
 
-namespace btml::kernel {
+namespace btml::pairwise {
 
 // (1 + a + a²/3)·e^−a with a = √5·‖u‖₂ (Matérn: Spatial Variation, 1960; ν = 5/2).
 struct Matern52 {
@@ -27,4 +27,4 @@ struct Matern52 {
     }
 };
 
-} // namespace btml::kernel
+} // namespace btml::pairwise

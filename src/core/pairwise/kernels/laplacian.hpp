@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/kernel/kernels/metrics.hpp"
+#include "core/pairwise/kernels/metrics.hpp"
 
-namespace btml::kernel {
+namespace btml::pairwise {
 
 // exp(−‖u‖₁)
 struct Laplacian {
@@ -19,4 +19,4 @@ struct Laplacian {
     static double log_integral(double d) { return d * std::numbers::ln2; }
 };
 
-} // namespace btml::kernel
+} // namespace btml::pairwise

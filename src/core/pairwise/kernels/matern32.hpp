@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/kernel/kernels/metrics.hpp"
+#include "core/pairwise/kernels/metrics.hpp"
 
-namespace btml::kernel {
+namespace btml::pairwise {
 
 // (1 + a)·e^−a with a = √3·‖u‖₂ (Matérn: Spatial Variation, 1960; ν = 3/2).
 struct Matern32 {
@@ -26,4 +26,4 @@ struct Matern32 {
     }
 };
 
-} // namespace btml::kernel
+} // namespace btml::pairwise

@@ -1,6 +1,6 @@
-#include "core/kernel/kernels/kernels.hpp"
+#include "core/pairwise/kernels/kernels.hpp"
 
-namespace btml::kernel {
+namespace btml::pairwise {
 
 namespace {
 
@@ -25,4 +25,4 @@ const KernelFacts& facts_of(Kernel kernel) noexcept {
     return facts[static_cast<size_t>(kernel)];
 }
 
-} // namespace btml::kernel
+} // namespace btml::pairwise

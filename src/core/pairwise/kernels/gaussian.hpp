@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/kernel/kernels/metrics.hpp"
+#include "core/pairwise/kernels/metrics.hpp"
 
-namespace btml::kernel {
+namespace btml::pairwise {
 
 // exp(−‖u‖₂²/2)
 struct Gaussian {
@@ -19,4 +19,4 @@ struct Gaussian {
     static double log_integral(double d) { return d / 2 * std::log(2 * std::numbers::pi); }
 };
 
-} // namespace btml::kernel
+} // namespace btml::pairwise

@@ -1,6 +1,4 @@
-#include "core/kernel/tiles.hpp"
-
-#include "core/base/levels.hpp"
+#include "core/pairwise/tiles.hpp"
 
 #include <bit>
 
@@ -8,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-namespace btml::kernel::tiles {
+namespace btml::pairwise::tiles {
 
 namespace BTML_LEVEL {
 
@@ -297,19 +295,4 @@ void evaluate(Kernel kernel, Form form, const TileQueries& queries, const BlockK
 
 } // namespace BTML_LEVEL
 
-BTML_DISPATCH(void, centre,
-              (const double* queries, const double* centre_of_block, size_t dimensions, float* high, float* low,
-               float* norms),
-              (queries, centre_of_block, dimensions, high, low, norms));
-BTML_DISPATCH(void, evaluate,
-              (Kernel kernel, Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions,
-               float* tile),
-              (kernel, form, queries, keys, dimensions, tile));
-BTML_DISPATCH(void, square, (float* tile, size_t vectors), (tile, vectors));
-BTML_DISPATCH(void, multiply, (float* tile, const float* mask, size_t vectors), (tile, mask, vectors));
-BTML_DISPATCH(void, exclude, (float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors),
-              (tile, of_keys, of_queries, vectors));
-BTML_DISPATCH(void, weigh, (const float* tile, const float* weights, size_t vectors, double* sums),
-              (tile, weights, vectors, sums));
-
-} // namespace btml::kernel::tiles
+} // namespace btml::pairwise::tiles

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/kernel/kernels/metrics.hpp"
+#include "core/pairwise/kernels/metrics.hpp"
 
-namespace btml::kernel {
+namespace btml::pairwise {
 
 // max(0, 1 − ‖u‖₂²)
 struct Epanechnikov {
@@ -22,4 +22,4 @@ struct Epanechnikov {
     }
 };
 
-} // namespace btml::kernel
+} // namespace btml::pairwise

@@ -14,7 +14,7 @@
 #define BTML_INLINE [[gnu::always_inline]]
 #endif
 
-namespace btml::kernel {
+namespace btml::pairwise {
 
 // ‖u‖₂²
 struct Squares {
@@ -50,4 +50,4 @@ inline double log_integral_of_exponential(double d) {
     return std::numbers::ln2 + d / 2 * std::log(std::numbers::pi) - std::lgamma(d / 2) + std::lgamma(d);
 }
 
-} // namespace btml::kernel
+} // namespace btml::pairwise
