@@ -88,7 +88,7 @@ Datum score(FunctionCallInfo fcinfo, ScoreKind kind, const char* function) {
 } // namespace
 
 // btml.kde_score(source text, bandwidth float8, epsilon float8, confidence float8, method text, strata int,
-//     min_samples int, tolerance float8, seed bigint, scale text) → btml.estimate
+//     min_samples int, tolerance float8, seed bigint, scale text, kernel text) → btml.estimate
 BTML_FUNCTION(btml_kde_score) {
     return score(fcinfo, ScoreKind::kde, "kde_score");
 }

@@ -27,8 +27,8 @@ Range x_range(const VarianceTree& tree, const SelectionOptions& options, RunCont
     for (size_t i = 0; i < std::min(tree.size(), rows_measured); i++) {
         context.poll();
         const size_t row = i * tree.size() / std::min(tree.size(), rows_measured);
-        const double distance =
-            std::sqrt(squared_distance(tree.row(row), tree.row(tree.nearest(row)), tree.rows().dimensions));
+        const double distance = std::sqrt(pairwise::sum_of<pairwise::Squares>(
+            tree.row(row), tree.row(tree.nearest<pairwise::Squares>(row)), tree.rows().dimensions));
         if (distance > 0) distances.push_back(distance);
     }
     const std::vector<double> deviations = standard_deviations(tree.rows(), context);
@@ -81,7 +81,7 @@ std::vector<double> refinement(const std::vector<double>& coarse, double best, i
     return points;
 }
 
-// Terms of one kind of score at several bandwidths. What is sampled for a row depends on the bandwidth of x alone, so
+// Terms of one class of scores at several bandwidths. What is sampled for a row depends on the bandwidth of x alone, so
 // that neighbours with the same one share it.
 template <class Score>
 class Evaluator : public TermEvaluator {
@@ -114,10 +114,11 @@ class Evaluator : public TermEvaluator {
     std::vector<DrawWorkspace<Score>> work_;
 };
 
-std::unique_ptr<TermEvaluator> evaluator(const Scores& scores, ScoreKind kind, int workers) {
-    return with_score_class(kind, [&]<class Score>(std::type_identity<Score>) -> std::unique_ptr<TermEvaluator> {
-        return std::make_unique<Evaluator<Score>>(scores, workers);
-    });
+std::unique_ptr<TermEvaluator> evaluator(const Scores& scores, int workers) {
+    return with_score_class(scores.form(),
+                            [&]<class Score>(std::type_identity<Score>) -> std::unique_ptr<TermEvaluator> {
+                                return std::make_unique<Evaluator<Score>>(scores, workers);
+                            });
 }
 
 // Where scores come from: all pairs, or a race.
@@ -199,7 +200,7 @@ std::vector<ScoredBandwidth> select_bandwidth(ScoreRows rows, ScoreKind kind, co
     std::unique_ptr<TermEvaluator> terms;
     std::unique_ptr<BandwidthRace> race;
     if (!exact) {
-        terms = evaluator(scores, kind, team.size());
+        terms = evaluator(scores, team.size());
         race = std::make_unique<BandwidthRace>(scores.strata(), scores.sampling(), *terms, team);
     }
     Curve curve(scores, race.get(), team);

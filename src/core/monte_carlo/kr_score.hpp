@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/monte_carlo/leave_one_out_sum.hpp"
+#include "core/monte_carlo/score_form.hpp"
 
 namespace btml::monte_carlo {
 
@@ -24,19 +25,17 @@ struct RegressionTerms {
     }
 };
 
-class KrScore : public RatioScore<RegressionTerms> {
+template <class Shape>
+class KrScore : public RatioScore<RegressionTerms, Shape> {
   public:
     KrScore(const VarianceTree& tree, const Bandwidths& bandwidths)
-        : RatioScore(tree, 1 / (2 * bandwidths.x * bandwidths.x), {128, true, 192}), tree_(tree) {}
+        : RatioScore<RegressionTerms, Shape>(tree, bandwidths.x, {128, true, 192}), tree_(tree) {}
 
-    double term(const LeaveOneOut& at, const Total& total) const {
+    double term(const LeaveOneOut& at, const RegressionTerms::Total& total) const {
         const double residual = tree_.target(at.position) - total.products / total.weights;
         return residual * residual;
     }
-    bool remarkable(const LeaveOneOut& at, const Total&) const { return sum_.underflows(at); }
-
-    // Exact sums below it are made anew, relative to the nearest row.
-    static constexpr double min_weight = 1e-250;
+    bool remarkable(const LeaveOneOut& at, const RegressionTerms::Total&) const { return this->sum_.underflows(at); }
 
   private:
     const VarianceTree& tree_;

@@ -66,7 +66,7 @@ std::vector<uint32_t> extreme_rows(const VarianceTree& tree, ScoreKind kind, con
     const size_t neighbours = kind == ScoreKind::kr ? std::min(max_neighbours, max_rows / rows.size() - 1) : 0;
     for (size_t i = 0, extremes = rows.size(); neighbours > 0 && i < extremes; i++) {
         context.poll();
-        const std::vector<uint32_t> near = tree.nearest(rows[i], neighbours);
+        const std::vector<uint32_t> near = tree.nearest<pairwise::Squares>(rows[i], neighbours);
         rows.insert(rows.end(), near.begin(), near.end());
     }
     std::sort(rows.begin(), rows.end());
@@ -80,11 +80,13 @@ void add_distances(const VarianceTree& tree, const VarianceTree::Node& leaf, Pro
     std::fill_n(least, leaf.size(), std::numeric_limits<double>::max());
     for (size_t i = leaf.begin; i < leaf.end; i++)
         for (size_t j = leaf.begin; j < i; j++) {
-            const double distance = squared_distance(tree.row(i), tree.row(j), d);
+            const double distance = pairwise::sum_of<pairwise::Squares>(tree.row(i), tree.row(j), d);
             least[i - leaf.begin] = std::min(least[i - leaf.begin], distance);
             least[j - leaf.begin] = std::min(least[j - leaf.begin], distance);
         }
-    if (leaf.size() == 1) least[0] = squared_distance(tree.row(leaf.begin), tree.row(tree.nearest(leaf.begin)), d);
+    if (leaf.size() == 1)
+        least[0] = pairwise::sum_of<pairwise::Squares>(tree.row(leaf.begin),
+                                                       tree.row(tree.nearest<pairwise::Squares>(leaf.begin)), d);
     for (size_t i = leaf.begin; i < leaf.end; i++) {
         float* const to = profile.row(i) + d;
         to[0] = static_cast<float>(std::log(std::max(least[i - leaf.begin], 1e-300)));

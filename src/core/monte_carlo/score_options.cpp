@@ -41,14 +41,12 @@ constexpr Option<ScoreRequest> rows[] = {
     option<&ScoreRequest::scaled>("scale", scales,
                                   "`sd` divides each coordinate by its standard deviation, unless that is 0"),
     option<selection, score, sampling, &SamplingOptions::seed>("seed", any_number(), "of the samples"),
+    option<selection, score, &ScoreOptions::kernel>("kernel", pairwise::kernel_names,
+                                                    "of the points, one of those [below](#kernels)"),
 };
 
 } // namespace
 
 constinit const OptionsTable<ScoreRequest> score_options_table{rows};
-
-const char* name_of(ScoreKind kind) {
-    return kinds[static_cast<size_t>(kind)];
-}
 
 } // namespace btml::monte_carlo

@@ -176,26 +176,9 @@ VarianceTree::VarianceTree(ScoreRows rows, ThreadTeam& team, RunContext& context
     }
 }
 
-VarianceTree::Distances VarianceTree::distances(uint32_t node, const double* point) const {
-    const size_t d = rows_.dimensions;
-    const double* const least = boxes_.data() + size_t{node} * 2 * d;
-    const double* const most = least + d;
-    Distances result{0, 0};
-    for (size_t k = 0; k < d; k++) {
-        const double above = point[k] - least[k], below = most[k] - point[k];
-        const double outside = std::max(0.0, std::max(-above, -below)), far = std::max(above, below);
-        result.least += outside * outside;
-        result.most += far * far;
-    }
-    return result;
-}
-
-size_t VarianceTree::nearest(size_t position) const {
-    return nearest(position, 1).front();
-}
-
+template <class Metric>
 std::vector<uint32_t> VarianceTree::nearest(size_t position, size_t count) const {
-    using Found = std::pair<double, uint32_t>; // has the squared distance of a row or a node
+    using Found = std::pair<double, uint32_t>; // has the sum over the coordinates for a row or a node
     const double* const point = row(position);
     std::priority_queue<Found> found;
     std::priority_queue<Found, std::vector<Found>, std::greater<>> open;
@@ -205,9 +188,9 @@ std::vector<uint32_t> VarianceTree::nearest(size_t position, size_t count) const
         const Node& at = nodes_[open.top().second];
         open.pop();
         for (uint32_t child = at.children; at.children != 0 && child < at.children + 2; child++)
-            open.emplace(distances(child, point).least, child);
+            open.emplace(sums<Metric>(child, point).least, child);
         for (uint32_t j = at.begin; at.children == 0 && j < at.end; j++) {
-            const double distance = squared_distance(point, row(j), rows_.dimensions);
+            const double distance = pairwise::sum_of<Metric>(point, row(j), rows_.dimensions);
             if (j == position || !is_nearer(distance)) continue;
             if (found.size() == count) found.pop();
             found.emplace(distance, j);
@@ -217,5 +200,8 @@ std::vector<uint32_t> VarianceTree::nearest(size_t position, size_t count) const
     for (; !found.empty(); found.pop()) rows.push_back(found.top().second);
     return rows;
 }
+
+template std::vector<uint32_t> VarianceTree::nearest<pairwise::Squares>(size_t, size_t) const;
+template std::vector<uint32_t> VarianceTree::nearest<pairwise::Absolutes>(size_t, size_t) const;
 
 } // namespace btml::monte_carlo

@@ -1,8 +1,8 @@
-// Finds the weights exp(−c·(|x_i − x_j|² − origin)) of a point with all others, which lie column by column.
+// Finds a kernel's weights of a point with all others, which lie column by column.
 #pragma once
 
 #include "core/base/levels.hpp"
-#include "core/pairwise/exponential.hpp"
+#include "core/pairwise/kernels/convolution.hpp"
 
 #include <cstddef>
 
@@ -25,20 +25,27 @@ struct LaneTotals {
     Lanes first{}, second{};
 };
 
-// Add to the totals over the points begin ≤ j < end but i: Σ weight with Σ weight·target, or with Σ weight².
-BTML_DISPATCH(void, add_regression,
-              (const PointColumns& points, size_t i, size_t begin, size_t end, double coefficient, double origin,
-               LaneTotals& totals),
-              (points, i, begin, end, coefficient, origin, totals));
-BTML_DISPATCH(void, add_density,
-              (const PointColumns& points, size_t i, size_t begin, size_t end, double coefficient, double origin,
-               LaneTotals& totals),
-              (points, i, begin, end, coefficient, origin, totals));
+// What the weights of point i are.
+struct WeightsOf {
+    Kernel kernel;
+    double coefficient, origin; // are as in kernel_weight.hpp
+};
+
+// Adds to the totals over the points begin ≤ j < end but i: Σ weight, and Σ weight·target.
+BTML_DISPATCH(void, add_weights,
+              (const PointColumns& points, size_t i, size_t begin, size_t end, const WeightsOf& of, LaneTotals& totals),
+              (points, i, begin, end, of, totals));
+// Adds Σ of the kernel's convolution with itself, as a multiple of its peak, and Σ of the kernel; it is a Gaussian or
+// a Matérn kernel.
+BTML_DISPATCH(void, add_densities,
+              (const PointColumns& points, size_t i, size_t begin, size_t end, const WeightsOf& of,
+               const Convolution& convolution, LaneTotals& totals),
+              (points, i, begin, end, of, convolution, totals));
 // Writes the weights of i with all points, and adds them to totals.first.
 BTML_DISPATCH(void, store_weights,
-              (const PointColumns& points, size_t i, double coefficient, double origin, double* to, LaneTotals& totals),
-              (points, i, coefficient, origin, to, totals));
-// Returns the squared distance of i from the nearest other point.
-BTML_DISPATCH(double, nearest_distance, (const PointColumns& points, size_t i), (points, i));
+              (const PointColumns& points, size_t i, const WeightsOf& of, double* to, LaneTotals& totals),
+              (points, i, of, to, totals));
+// Returns the sum over the coordinates, in the kernel's metric, for i and the nearest other point.
+BTML_DISPATCH(double, nearest_sum, (const PointColumns& points, size_t i, Kernel kernel), (points, i, kernel));
 
 } // namespace btml::pairwise

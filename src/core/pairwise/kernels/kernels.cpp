@@ -1,22 +1,30 @@
 #include "core/pairwise/kernels/kernels.hpp"
 
+#include "core/pairwise/kernels/kernel_weight.hpp"
+
 namespace btml::pairwise {
 
 namespace {
 
-template <class Metric>
-double sum(const double* a, const double* b, size_t dimensions) {
-    double sum = 0;
-    for (size_t k = 0; k < dimensions; k++) sum = Metric::template add<DoubleArithmetic>(sum, a[k] - b[k]);
-    return sum;
-}
-
 constexpr auto facts = Kernels::map([]<class Shape>(std::type_identity<Shape>) {
     using Metric = typename Shape::Metric;
-    return KernelFacts{kernel_of<Shape>,   Shape::name,      Shape::is_compact, Shape::takes_products,
-                       Shape::least,       Shape::unit,      sum<Metric>,       Metric::distance,
-                       Metric::sum_at,     Metric::approach, Shape::exponent,   Shape::template value<DoubleArithmetic>,
-                       Shape::log_integral};
+    return KernelFacts{kernel_of<Shape>,
+                       Shape::name,
+                       Shape::is_compact,
+                       Shape::takes_products,
+                       Shape::least,
+                       Shape::order,
+                       Shape::unit,
+                       sum_of<Metric>,
+                       Metric::distance,
+                       Metric::sum_at,
+                       Metric::approach,
+                       Shape::exponent,
+                       Shape::template value<DoubleArithmetic>,
+                       Shape::log_integral,
+                       Shape::log_volume,
+                       coefficient<Shape>,
+                       decay<Shape>};
 });
 
 } // namespace
