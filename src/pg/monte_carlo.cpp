@@ -40,12 +40,13 @@ ScoreRows read_score_rows(const std::string& source, const std::optional<std::st
         [&](const PointRow& point) {
             if (target && point.values.empty()) {
                 skipped++;
-                return;
+                return true;
             }
             rows.dimensions = point.x.size();
             rows.values.reserve(rows.values.size() + rows.width());
             for (const double x : point.x) rows.values.append_reserved(x);
             if (target) rows.values.append_reserved(point.values[0]);
+            return true;
         },
         context);
     if (skipped)
