@@ -1,6 +1,6 @@
 #include "core/kernel/attention.hpp"
 
-#include "core/kernel/distinct_keys.hpp"
+#include "core/kernel/key_set.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -158,11 +158,12 @@ Estimates KernelSums::State::evaluate(const Points& queries, uint64_t all) {
     const bool relative = quantity != Quantity::sum;
     const double norm = set->distinct.norm / set->values.scale(0), share = norm * norm / static_cast<double>(all);
     const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : share), relative, options.confidence};
-    const Plan plan = plan_sample(*set, estimand, groups, queries, strata, demand, options.seed, team, context);
+    const SampleTask task{*set, estimand, strata, groups, queries, options.seed, team, context};
+    const Plan plan = plan_sample(task, demand);
     if (options.method == Method::automatic && plan.cost > min_gain)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
-    return sampled(queries, sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed, team, context),
-                   estimand, plan, std::sqrt(rows * (relative ? plan.magnitude : share)));
+    return sampled(queries, sampled_sums(task, plan), estimand, plan,
+                   std::sqrt(rows * (relative ? plan.magnitude : share)));
 }
 
 // norm: of the errors, relative to which epsilon is.

@@ -123,18 +123,18 @@ ExactScore exact_kcde(const ScoreForm& form, const ExactRows& rows, const Bandwi
 ExactRows::ExactRows(const ScoreRows& rows, RunContext& context)
     : size_(rows.size()),
       dimensions_(rows.dimensions),
-      padded_((size_ + pairwise::PointColumns::group - 1) / pairwise::PointColumns::group *
-              pairwise::PointColumns::group),
-      columns_(context.memory(), "columns of a score's points", padded_ * (dimensions_ + 1)) {
+      padded_((size_ + PointColumns::group - 1) / PointColumns::group * PointColumns::group),
+      has_targets_(rows.target),
+      columns_(context.memory(), "columns of a score's points", padded_ * rows.width()) {
     std::vector<uint32_t> order(size_);
     std::iota(order.begin(), order.end(), 0U);
     if (rows.target)
         std::stable_sort(order.begin(), order.end(),
                          [&](uint32_t a, uint32_t b) { return rows.row(a)[dimensions_] < rows.row(b)[dimensions_]; });
-    for (size_t k = 0; k <= dimensions_; k++) {
+    for (size_t k = 0; k < rows.width(); k++) {
         double* const to = columns_.data() + k * padded_;
-        std::fill(to, to + padded_, k < dimensions_ ? std::numeric_limits<double>::infinity() : 0);
-        for (size_t i = 0; i < size_ && k < rows.width(); i++) to[i] = rows.row(order[i])[k];
+        for (size_t i = 0; i < size_; i++) to[i] = rows.row(order[i])[k];
+        std::fill(to + size_, to + padded_, k < dimensions_ ? std::numeric_limits<double>::infinity() : 0);
     }
 }
 

@@ -22,11 +22,12 @@ class ExactRows {
 
     size_t size() const { return size_; }
     size_t padded() const { return padded_; }
-    pairwise::PointColumns points() const { return {columns_.data(), padded_, dimensions_}; }
+    pairwise::PointColumns points() const { return {columns_.data(), padded_, dimensions_, has_targets_}; }
 
   private:
     size_t size_, dimensions_, padded_;
-    Buffer<double> columns_; // ends with the targets; padding is infinite, targets there are 0
+    bool has_targets_;
+    Buffer<double> columns_;
 };
 
 ExactScore exact_score(const ScoreForm& form, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,

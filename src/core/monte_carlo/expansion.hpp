@@ -139,12 +139,4 @@ class Expansion {
     std::vector<Open> open_;
 };
 
-template <class Weight>
-void expand(const VarianceTree& tree, const Weight& weight, const ExpansionRule& rule, int effort, LeaveOneOut& at,
-            std::vector<Stratum>& strata) {
-    ExpansionRule adapted = rule;
-    if (at.nearest != LeaveOneOut::no_row) adapted.min_sum = weight(at.origin, at.origin); // what the nearest row adds
-    Expansion<Weight>(tree, weight, adapted, at, effort).run(strata);
-}
-
 } // namespace btml::monte_carlo

@@ -12,25 +12,7 @@
 
 namespace btml::monte_carlo {
 
-struct DensityTerms {
-    struct Total {
-        double wide = 0, narrow = 0; // sum φ/φ(0) and k
-
-        void clear() { wide = narrow = 0; }
-        void add(const Total& other, double factor) {
-            wide += factor * other.wide;
-            narrow += factor * other.narrow;
-        }
-    };
-
-    // ratio: that of k to φ/φ(0).
-    static void add(Total& total, double wide, double factor, double ratio) {
-        total.wide += factor * wide;
-        total.narrow += factor * wide * ratio;
-    }
-};
-
-// Gives φ/φ(0), with the ratio of k to it.
+// Gives φ/φ(0), with the ratio of k to it, which stands in the place of a target.
 template <class Shape>
 struct ConvolvedWeight {
     using Metric = typename Shape::Metric;
@@ -67,19 +49,19 @@ struct DensityWeights {
 };
 
 template <class Shape>
-class KdeScore : public LeaveOneOutScore<DensityTerms, ConvolvedWeight<Shape>> {
+class KdeScore : public LeaveOneOutScore<WeightedTargets, ConvolvedWeight<Shape>> {
   public:
     // `typical_sum` is about the mean over the rows of the sums of φ/φ(0), or 0. What a row with fewer neighbours adds
     // to the score need not be known as well.
     KdeScore(const VarianceTree& tree, const ScoreForm& form, const Bandwidths& bandwidths, double typical_sum)
-        : LeaveOneOutScore<DensityTerms, ConvolvedWeight<Shape>>(
+        : LeaveOneOutScore<WeightedTargets, ConvolvedWeight<Shape>>(
               tree, {pairwise::coefficient<Shape>(bandwidths.x), *form.convolution}, {1024, true, 192, typical_sum}),
           weights_(form, bandwidths.x, tree.rows().dimensions, tree.size()) {}
 
-    double term(const LeaveOneOut&, const DensityTerms::Total& total) const {
-        return weights_.constant + weights_.wide * total.wide + weights_.narrow * total.narrow;
+    double term(const LeaveOneOut&, const WeightedTargets::Total& total) const {
+        return weights_.constant + weights_.wide * total.weights + weights_.narrow * total.products;
     }
-    bool remarkable(const LeaveOneOut&, const DensityTerms::Total& total) const { return total.wide == 0; }
+    bool remarkable(const LeaveOneOut&, const WeightedTargets::Total& total) const { return total.weights == 0; }
 
   private:
     DensityWeights weights_;

@@ -7,35 +7,17 @@
 
 namespace btml::monte_carlo {
 
-// Adds up weights, and weights times targets.
-struct RegressionTerms {
-    struct Total {
-        double weights = 0, products = 0;
-
-        void clear() { weights = products = 0; }
-        void add(const Total& other, double factor) {
-            weights += factor * other.weights;
-            products += factor * other.products;
-        }
-    };
-
-    static void add(Total& total, double weight, double factor, double target) {
-        total.weights += factor * weight;
-        total.products += factor * weight * target;
-    }
-};
-
 template <class Shape>
-class KrScore : public RatioScore<RegressionTerms, Shape> {
+class KrScore : public RatioScore<WeightedTargets, Shape> {
   public:
     KrScore(const VarianceTree& tree, const Bandwidths& bandwidths)
-        : RatioScore<RegressionTerms, Shape>(tree, bandwidths.x, {128, true, 192}), tree_(tree) {}
+        : RatioScore<WeightedTargets, Shape>(tree, bandwidths.x, {128, true, 192}), tree_(tree) {}
 
-    double term(const LeaveOneOut& at, const RegressionTerms::Total& total) const {
+    double term(const LeaveOneOut& at, const WeightedTargets::Total& total) const {
         const double residual = tree_.target(at.position) - total.products / total.weights;
         return residual * residual;
     }
-    bool remarkable(const LeaveOneOut& at, const RegressionTerms::Total&) const { return this->sum_.underflows(at); }
+    bool remarkable(const LeaveOneOut& at, const WeightedTargets::Total&) const { return this->sum_.underflows(at); }
 
   private:
     const VarianceTree& tree_;

@@ -28,7 +28,9 @@ class LeaveOneOutSum {
         : tree_(tree), weight_(weight), rule_(rule) {}
 
     void index_set(Constants& at, int effort, std::vector<Stratum>& strata) const {
-        expand(tree_, weight_, rule_, effort, at, strata);
+        ExpansionRule rule = rule_;
+        if (at.nearest != LeaveOneOut::no_row) rule.min_sum = weight_(at.origin, at.origin); // what that row adds
+        Expansion<Weight>(tree_, weight_, rule, at, effort).run(strata);
     }
     void add_term(const Constants& at, size_t j, double factor, Total& total) const {
         if (j == at.position) return;
@@ -56,6 +58,24 @@ class LeaveOneOutSum {
     const VarianceTree& tree_;
     const Weight weight_;
     const ExpansionRule rule_;
+};
+
+// Adds up weights, and weights times targets.
+struct WeightedTargets {
+    struct Total {
+        double weights = 0, products = 0;
+
+        void clear() { weights = products = 0; }
+        void add(const Total& other, double factor) {
+            weights += factor * other.weights;
+            products += factor * other.products;
+        }
+    };
+
+    static void add(Total& total, double weight, double factor, double target) {
+        total.weights += factor * weight;
+        total.products += factor * weight * target;
+    }
 };
 
 // What all scores share whose rows are each scored by one such sum.

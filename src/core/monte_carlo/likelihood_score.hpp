@@ -9,17 +9,6 @@
 
 namespace btml::monte_carlo {
 
-struct LikelihoodTerms {
-    struct Total {
-        double weights = 0;
-
-        void clear() { weights = 0; }
-        void add(const Total& other, double factor) { weights += factor * other.weights; }
-    };
-
-    static void add(Total& total, double weight, double factor, double) { total.weights += factor * weight; }
-};
-
 // Gives the term of a row whose weights relative to an origin, at which the kernel has this decay, add up to `weights`.
 struct LikelihoodOfRow {
     LikelihoodOfRow(pairwise::Kernel kernel, double bandwidth, size_t dimensions, size_t rows)
@@ -32,14 +21,14 @@ struct LikelihoodOfRow {
 };
 
 template <class Shape>
-class LikelihoodScore : public RatioScore<LikelihoodTerms, Shape> {
+class LikelihoodScore : public RatioScore<WeightedTargets, Shape> {
   public:
     LikelihoodScore(const VarianceTree& tree, const Bandwidths& bandwidths)
-        : RatioScore<LikelihoodTerms, Shape>(tree, bandwidths.x, {128, true, 192}),
+        : RatioScore<WeightedTargets, Shape>(tree, bandwidths.x, {128, true, 192}),
           coefficient_(pairwise::coefficient<Shape>(bandwidths.x)),
           of_row_(pairwise::kernel_of<Shape>, bandwidths.x, tree.rows().dimensions, tree.size()) {}
 
-    double term(const LeaveOneOut& at, const LikelihoodTerms::Total& total) const {
+    double term(const LeaveOneOut& at, const WeightedTargets::Total& total) const {
         return of_row_.term(total.weights, pairwise::decay<Shape>(at.origin, coefficient_));
     }
 

@@ -4,19 +4,10 @@
 
 namespace btml::monte_carlo {
 
-const char* name_of(ScoreKind kind) {
-    constexpr const char* names[] = {"kde", "kr", "kcde", "likelihood"};
-    return names[static_cast<size_t>(kind)];
-}
-
-namespace {
-
-bool suits(ScoreKind kind, const pairwise::KernelFacts& kernel) {
+static bool suits(ScoreKind kind, const pairwise::KernelFacts& kernel) {
     if (kind == ScoreKind::kde) return kernel.order > 0;
     return kind != ScoreKind::likelihood || !kernel.is_compact;
 }
-
-} // namespace
 
 ScoreForm::ScoreForm(ScoreKind kind_of_score, Kernel kernel_of_points, size_t dimensions)
     : kind(kind_of_score), kernel(kernel_of_points) {

@@ -15,7 +15,11 @@ constexpr bool has_target(ScoreKind kind) {
     return kind == ScoreKind::kr || kind == ScoreKind::kcde;
 }
 
-const char* name_of(ScoreKind kind);
+inline constexpr const char* score_kinds[] = {"kde", "kr", "kcde", "likelihood"};
+
+inline const char* name_of(ScoreKind kind) {
+    return score_kinds[static_cast<size_t>(kind)];
+}
 
 struct ScoreForm {
     // Throws invalid_argument for a kernel that a score of this kind cannot have: for kde one whose convolution with

@@ -58,10 +58,6 @@ double square_integral(double sum_of_squares, double h) {
     return sum_of_squares * peak * peak / (h * steps_per_bandwidth);
 }
 
-} // namespace
-
-namespace {
-
 // The densities of targets at so many places between two steps: to round a target to the nearest of them moves it by
 // h/256 at most, which changes the integral by 1e-5 of itself, far below the error of any sample.
 constexpr size_t fractions = 64;

@@ -47,7 +47,7 @@ BTML_DISPATCH(void, evaluate,
               (Kernel kernel, Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions,
                float* tile),
               (kernel, form, queries, keys, dimensions, tile));
-// Each value of the tile squared (0 below 2^−40), or times the mask of its key.
+// Square each value of the tile (0 below 2^−40), or multiply it by the mask of its key.
 BTML_DISPATCH(void, square, (float* tile, size_t vectors), (tile, vectors));
 BTML_DISPATCH(void, multiply, (float* tile, const float* mask, size_t vectors), (tile, mask, vectors));
 // 0 where a key's mark is the query's.

@@ -8,13 +8,14 @@
 
 namespace btml::pairwise {
 
-// Numbers of points are multiples of `group`: what pads them has infinite coordinates and the target 0. The targets are
-// the column after the coordinates.
+// Numbers of points are multiples of `group`: what pads them has infinite coordinates and the target 0. The targets, if
+// there are any, are the column after the coordinates.
 struct PointColumns {
     static constexpr size_t group = 32;
 
     const double* values;
     size_t padded, dimensions;
+    bool has_targets;
 
     const double* column(size_t k) const { return values + k * padded; }
     const double* targets() const { return column(dimensions); }
@@ -31,7 +32,7 @@ struct WeightsOf {
     double coefficient, origin; // are as in kernel_weight.hpp
 };
 
-// Adds to the totals over the points begin ≤ j < end but i: Σ weight, and Σ weight·target.
+// Adds to the totals over the points begin ≤ j < end but i: Σ weight and, of points with targets, Σ weight·target.
 BTML_DISPATCH(void, add_weights,
               (const PointColumns& points, size_t i, size_t begin, size_t end, const WeightsOf& of, LaneTotals& totals),
               (points, i, begin, end, of, totals));

@@ -63,12 +63,12 @@ void add_weights(const PointColumns& points, size_t i, size_t begin, size_t end,
         for (size_t j = begin; j < end; j += PointColumns::group) {
             Group weight, target;
             find_weights<Shape>(points, i, j, of, weight);
+#pragma GCC unroll 4
+            for (size_t g = 0; g < groups; g++) sums.first += weight.lane[g];
+            if (!points.has_targets) continue;
             target.load(points.targets() + j);
 #pragma GCC unroll 4
-            for (size_t g = 0; g < groups; g++) {
-                sums.first += weight.lane[g];
-                sums.second += weight.lane[g] * target.lane[g];
-            }
+            for (size_t g = 0; g < groups; g++) sums.second += weight.lane[g] * target.lane[g];
         }
         totals = sums;
     });

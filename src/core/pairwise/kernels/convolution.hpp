@@ -16,7 +16,7 @@ namespace btml::pairwise {
 
 class Convolution {
   public:
-    // Of a kernel whose order is not 0.
+    // Takes a kernel whose order is not 0.
     Convolution(Kernel kernel, size_t dimensions);
 
     // Returns ln M_μ.

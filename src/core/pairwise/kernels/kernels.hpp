@@ -27,7 +27,7 @@ concept KernelShape = requires(double x) {
     // What is less may be 0 in tiles, whose power_of_half() is 0 from 100.5 on. Compact: nothing.
     requires std::same_as<decltype(Shape::least), const double>;
     { Shape::unit() } -> std::same_as<double>;
-    // Of a sum, grows with it: −log₂ of the kernel or, where that is compact, 1 − its value and more beyond its edge.
+    // Grows with the sum: it is −log₂ of the kernel or, where that is compact, 1 − its value and more beyond its edge.
     { Shape::exponent(x) } -> std::same_as<double>;
     { Shape::template value<DoubleArithmetic>(x) } -> std::same_as<double>; // of a sum
     { Shape::log_integral(x) } -> std::same_as<double>;                     // ln ∫k(u) du in x dimensions
