@@ -20,7 +20,7 @@ Buffer<double> exact_sums(const KeySet& keys, const Points& queries, ThreadTeam&
             uint32_t of_group[QueryGroup::max_queries];
             const size_t begin = item * QueryGroup::max_queries,
                          count = std::min(rows - begin, QueryGroup::max_queries);
-            std::iota(of_group, of_group + count, static_cast<uint32_t>(begin));
+            std::iota(of_group, of_group + count, begin);
             group.load(queries, {of_group, count});
             group.add_blocks(keys.blocks, keys.values, first, last);
             for (size_t i = 0; i < count; i++)

@@ -24,7 +24,7 @@ class KeyStrata {
     // The share of all keys that is.
     double sampled_share(double fraction) const noexcept;
     // How much less a key's square counts, or more, than in a sample without strata.
-    double inflation_of(size_t stratum) const noexcept { return mean_rate_ * static_cast<double>(1U << stratum); }
+    double inflation_of(size_t stratum) const noexcept { return mean_rate_ * (1U << stratum); }
     double inflation(uint32_t key) const noexcept { return inflation_of(of_key_[key]); }
 
   private:

@@ -137,14 +137,12 @@ DistinctKeys merge_equal_keys(Keys keys, const Options& options, ThreadTeam& tea
 static std::vector<double> largest_magnitudes(const KeySet& keys) {
     std::vector<double> largest(keys.columns(), 0.0);
     for (size_t i = 0; i < keys.rows(); i++)
-        for (size_t c = 0; c < keys.columns(); c++)
-            largest[c] = std::max(largest[c], std::abs(keys.value(static_cast<uint32_t>(i), c)));
+        for (size_t c = 0; c < keys.columns(); c++) largest[c] = std::max(largest[c], std::abs(keys.value(i, c)));
     // Targets share one, so that their errors add up.
     const size_t columns = keys.distinct.columns;
     if (columns > 1) {
-        const double of_targets =
-            *std::max_element(largest.begin() + 1, largest.begin() + static_cast<std::ptrdiff_t>(columns));
-        std::fill(largest.begin() + 1, largest.begin() + static_cast<std::ptrdiff_t>(columns), of_targets);
+        const double of_targets = *std::max_element(largest.begin() + 1, largest.begin() + columns);
+        std::fill(largest.begin() + 1, largest.begin() + columns, of_targets);
     }
     for (double& x : largest)
         if (x == 0) x = 1;

@@ -113,8 +113,7 @@ void QueryGroups::look(size_t group, const Points& queries, QueryGroup& workspac
                 const double value = workspace.values()[i * block_keys + j];
                 squares += value * value;
             }
-        const double mean = squares / static_cast<double>(count * (last - first)),
-                     expected = expected_exponent(group, leaf);
+        const double mean = squares / (count * (last - first)), expected = expected_exponent(group, leaf);
         if (!outlook.squares.empty()) outlook.squares[leaf] = mean;
         outlook.distances[leaf] =
             mean > 0 ? std::min(expected, is_compact ? 1 - std::sqrt(mean) : -std::log2(mean) / 2) : expected;
@@ -126,7 +125,7 @@ double QueryGroups::padding() const noexcept {
     size_t places = 0;
     for (size_t group = 0; group < groups(); group++)
         places += (rows(group).size() + tile_queries - 1) / tile_queries * tile_queries;
-    return static_cast<double>(places) / static_cast<double>(rows().size());
+    return places / static_cast<double>(rows().size());
 }
 
 } // namespace btml::kernel

@@ -30,12 +30,12 @@ double sum_of(const Lanes& values) {
 // Runs body(first row, end) over groups of rows, each some milliseconds of work.
 template <class Body>
 void for_groups(const ExactRows& rows, ThreadTeam& team, RunContext& context, const Body& body) {
-    const double work = static_cast<double>(rows.size()) * static_cast<double>(rows.points().dimensions + 4);
-    const auto group = static_cast<size_t>(std::clamp(work_per_item / work, 1.0, double{rows_at_once}));
+    const double work = static_cast<double>(rows.size()) * (rows.points().dimensions + 4);
+    const size_t group = std::clamp(work_per_item / work, 1.0, double{rows_at_once});
     const size_t items = (rows.size() + group - 1) / group;
     team.for_each(items, [&](size_t item, int worker) {
         if (worker == 0) context.progress("summing all pairs", item, items);
-        body(item * group, std::min(rows.size(), (item + 1) * group), static_cast<size_t>(worker));
+        body(item * group, std::min(rows.size(), (item + 1) * group), worker);
     });
 }
 
@@ -49,7 +49,7 @@ struct RowScores {
             score.score += values[i];
             score.underflows += underflow[i];
         }
-        score.score /= static_cast<double>(values.size());
+        score.score /= values.size();
         return score;
     }
 
@@ -96,8 +96,8 @@ ExactScore exact_kcde(const ScoreForm& form, const ExactRows& rows, const Bandwi
     const double coefficient = kernel.coefficient(bandwidths.x);
     const NormalCells cells({rows.points().targets(), rows.size()}, bandwidths.target, context);
     RowScores scores(rows.size(), context);
-    Buffer<double> weight(context.memory(), "weights of rows", static_cast<size_t>(team.size()) * rows.padded());
-    Buffer<double> density(context.memory(), "conditional densities", static_cast<size_t>(team.size()) * cells.size());
+    Buffer<double> weight(context.memory(), "weights of rows", team.size() * rows.padded());
+    Buffer<double> density(context.memory(), "conditional densities", team.size() * cells.size());
     for_groups(rows, team, context, [&](size_t begin, size_t end, size_t worker) {
         double* const weights_of = weight.data() + worker * rows.padded();
         for (size_t i = begin; i < end; i++) {

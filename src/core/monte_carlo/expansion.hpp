@@ -99,7 +99,7 @@ class Expansion {
     void push(uint32_t number) {
         const VarianceTree::Node& node = tree_.node(number);
         const auto [least, most] = tree_.sums<Metric>(number, tree_.row(at_.position));
-        const double size = static_cast<double>(node.size());
+        const double size = node.size();
         const double nearest = weight_(least, at_.origin), farthest = weight_(most, at_.origin),
                      middle = std::sqrt(nearest * farthest);
         const double spread = rule_.uniform ? node.spread : 1.0;
@@ -123,7 +123,7 @@ class Expansion {
         const double ratio = sum() > 0 ? deviations / (error_ * sum()) : 0;
         const double wanted = std::min(rule_.draws * scale_, ratio * ratio);
         for (const Open& open : open_) {
-            if (open.most <= negligible * sum() / static_cast<double>(open_.size())) continue;
+            if (open.most <= negligible * sum() / open_.size()) continue;
             const VarianceTree::Node& node = tree_.node(open.node);
             const double share = deviations > 0 ? open.deviation / deviations : 0;
             strata.push_back({node.begin, node.end, static_cast<size_t>(std::ceil(share * wanted / 2 + 1e-9))});

@@ -31,7 +31,7 @@ struct ConvolvedWeight {
 // Says what a row's sums contribute.
 struct DensityWeights {
     DensityWeights(const ScoreForm& form, double bandwidth, size_t dimensions, size_t rows) {
-        const double others = static_cast<double>(rows) - 1, d = static_cast<double>(dimensions);
+        const double others = rows - 1, d = dimensions;
         double peak, peak_of_wide;
         if (form.kernel == pairwise::kernel_of<pairwise::Gaussian>) {
             const double variance = bandwidth * bandwidth;

@@ -12,8 +12,7 @@ namespace btml::monte_carlo {
 // Gives the term of a row whose weights relative to an origin, at which the kernel has this decay, add up to `weights`.
 struct LikelihoodOfRow {
     LikelihoodOfRow(pairwise::Kernel kernel, double bandwidth, size_t dimensions, size_t rows)
-        : constant(facts_of(kernel).log_volume(bandwidth, static_cast<double>(dimensions)) +
-                   std::log(static_cast<double>(rows) - 1)) {}
+        : constant(facts_of(kernel).log_volume(bandwidth, dimensions) + std::log(rows - 1.0)) {}
 
     double term(double weights, double decay) const { return constant + decay - std::log(weights); }
 

@@ -113,10 +113,10 @@ void sample(const Sum& sum, typename Sum::Constants& constants, int effort, Rand
             }
             continue;
         }
-        const double share = static_cast<double>(stratum.size()) / static_cast<double>(stratum.half_draws);
+        const double share = stratum.size() / static_cast<double>(stratum.half_draws);
         for (auto* half : {&first, &second})
             for (size_t draw = 0; draw < stratum.half_draws; draw++) {
-                const auto place = static_cast<size_t>((static_cast<double>(draw) + random.unit()) * share);
+                const auto place = static_cast<size_t>((draw + random.unit()) * share);
                 add_term(sum, constants, stratum.begin + std::min(place, stratum.size() - 1), share, effort, random,
                          work, *half);
             }
@@ -258,7 +258,7 @@ class MeanSampler {
           options_(options),
           team_(team),
           mean_(strata.sizes(), options),
-          work_(static_cast<size_t>(team.size())) {}
+          work_(team.size()) {}
 
     // Gives up, with false, once max_terms were visited, or as soon as the draws so far say that more will be: the
     // first of them are the pilot.
@@ -273,7 +273,7 @@ class MeanSampler {
                 restart();
             else if (mean_.exhausted())
                 return true;
-            else if (expected_terms() > static_cast<double>(max_terms))
+            else if (expected_terms() > max_terms)
                 return false;
         }
     }
@@ -296,8 +296,8 @@ class MeanSampler {
     static constexpr size_t rows_per_item = 8;
 
     double expected_terms() const {
-        const double each = static_cast<double>(result_.terms) / static_cast<double>(evaluated_);
-        return static_cast<double>(mean_.needed()) * each;
+        const double each = result_.terms / static_cast<double>(evaluated_);
+        return mean_.needed() * each;
     }
 
     void restart() {
@@ -317,7 +317,7 @@ class MeanSampler {
         evaluated_ += evaluations.size();
         const size_t items = (evaluations.size() + rows_per_item - 1) / rows_per_item;
         team_.for_each(items, [&](size_t item, int worker) {
-            DrawWorkspace<Score>& work = work_[static_cast<size_t>(worker)];
+            DrawWorkspace<Score>& work = work_[worker];
             const size_t end = std::min(evaluations.size(), (item + 1) * rows_per_item);
             for (size_t i = item * rows_per_item; i < end; i++) {
                 Evaluation& evaluation = evaluations[i];

@@ -31,9 +31,9 @@ double typical_sum(const Score& score, const OuterStrata& strata, uint64_t seed)
         LeaveOneOut at = score.constants(strata.rows[strata.borders[s]]);
         RandomStream random(seed, at.position);
         sample(score.inner(), at, 0, random, work);
-        sum += work.totals.both.weights * static_cast<double>(strata.borders[s + 1] - strata.borders[s]);
+        sum += work.totals.both.weights * (strata.borders[s + 1] - strata.borders[s]);
     }
-    return sum / static_cast<double>(strata.rows.size());
+    return sum / strata.rows.size();
 }
 
 // Makes a score of `scores`, whose tree is there, at these bandwidths.

@@ -16,10 +16,10 @@ constexpr size_t exact_rows = 10'000; // up to which all pairs are summed unless
 constexpr double pairs_per_term = 40;
 
 void require_memory(const ScoreRows& rows, RunContext& context) {
-    const double n = static_cast<double>(rows.size()), d = static_cast<double>(rows.dimensions);
-    const double sorted = n * 16 + n * static_cast<double>(rows.width()) * 8;
+    const double n = rows.size(), d = rows.dimensions;
+    const double sorted = n * 16 + n * rows.width() * 8;
     const double tree = n / 12 * (16 + 16 * d), strata = n * (4 * (d + 2) + 4);
-    context.memory().require(static_cast<uint64_t>(std::max(sorted, tree + strata)), "a score's points and kd-tree");
+    context.memory().require(std::max(sorted, tree + strata), "a score's points and kd-tree");
 }
 
 // The units of the columns add to a likelihood, and make it 0 or large: no error is relative to it.
@@ -89,9 +89,9 @@ ScoreEstimate Scores::exact(const Bandwidths& bandwidths, ThreadTeam& team) {
 template <class Score>
 ScoreEstimate Scores::sampled(const Score& score, const Bandwidths& bandwidths, ThreadTeam& team) {
     MeanSampler<Score> sampler(score, *strata_, options_.sampling, team);
-    const double pairs = static_cast<double>(rows()) * static_cast<double>(rows() - 1);
+    const double pairs = static_cast<double>(rows()) * (rows() - 1);
     const double most = pairs / pairs_per_term / (options_.method == ScoreMethod::automatic ? 2 : 1);
-    if (!sampler.run(static_cast<uint64_t>(most))) return exact(bandwidths, team);
+    if (!sampler.run(most)) return exact(bandwidths, team);
     const MeanEstimate mean = sampler.result();
     const double half = normal_quantile((1 + options_.sampling.confidence) / 2) * mean.standard_error;
     return {mean.mean,  mean.standard_error, mean.mean - half, mean.mean + half,

@@ -40,8 +40,8 @@ class Places {
   public:
     // The first place that the target reaches.
     size_t first(double whole) {
-        if (end_ == 0 || whole - base_ > static_cast<double>(end_)) base_ = whole - static_cast<double>(end_);
-        const auto place = static_cast<size_t>(whole - base_);
+        if (end_ == 0 || whole - base_ > end_) base_ = whole - end_;
+        const size_t place = whole - base_;
         end_ = std::max(end_, place + cells);
         return place;
     }
@@ -66,7 +66,7 @@ struct RoundedNormals {
     RoundedNormals() {
         for (size_t f = 0; f < fractions; f++) {
             std::fill_n(values[f], cells, 0.0);
-            add_normal(values[f], (static_cast<double>(f) + 0.5) / fractions, 1);
+            add_normal(values[f], (f + 0.5) / fractions, 1);
         }
     }
     double values[fractions][cells];
