@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/monte_carlo/expansion.hpp"
-#include "core/pairwise/kernels/kernel_weight.hpp"
+#include "core/pairwise/kernel_weight.hpp"
 
 namespace btml::monte_carlo {
 

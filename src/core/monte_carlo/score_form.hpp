@@ -1,7 +1,7 @@
 // What a cross-validation score is of: its kind, its kernel and their bandwidths.
 #pragma once
 
-#include "core/pairwise/kernels/convolution.hpp"
+#include "core/pairwise/convolution.hpp"
 
 #include <optional>
 

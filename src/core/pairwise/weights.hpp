@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/levels.hpp"
-#include "core/pairwise/kernels/convolution.hpp"
+#include "core/pairwise/convolution.hpp"
 
 #include <cstddef>
 

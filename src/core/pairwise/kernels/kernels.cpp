@@ -1,7 +1,5 @@
 #include "core/pairwise/kernels/kernels.hpp"
 
-#include "core/pairwise/kernels/kernel_weight.hpp"
-
 namespace btml::pairwise {
 
 namespace {

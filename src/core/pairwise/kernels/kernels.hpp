@@ -84,6 +84,24 @@ auto with_shape(Kernel kernel, const Body& body) {
     return Kernels::visit(static_cast<size_t>(kernel), body);
 }
 
+// Returns c of a bandwidth, with which the kernel is a function of c·s, s the sum over the coordinates of a difference
+// as it is.
+template <class Shape>
+double coefficient(double bandwidth) {
+    return Shape::rate / Shape::Metric::sum_at(bandwidth);
+}
+
+// Returns a, of which e^−a is what falls of the kernel; 0 or infinity for a compact one.
+template <class Shape>
+double decay(double sum, double coefficient) {
+    if constexpr (Shape::is_compact)
+        return sum * coefficient < 1 ? 0 : std::numeric_limits<double>::infinity();
+    else if constexpr (Shape::is_rooted)
+        return std::sqrt(sum * coefficient);
+    else
+        return sum * coefficient;
+}
+
 // What is known of a kernel at run time, for all but inner loops.
 struct KernelFacts {
     Kernel id;
@@ -99,7 +117,7 @@ struct KernelFacts {
     double (*value)(double sum);
     double (*log_integral)(double dimensions);
     double (*log_volume)(double bandwidth, double dimensions);
-    double (*coefficient)(double bandwidth); // these two: see kernel_weight.hpp
+    double (*coefficient)(double bandwidth);
     double (*decay)(double sum, double coefficient);
 };
 

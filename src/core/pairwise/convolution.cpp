@@ -1,4 +1,4 @@
-#include "core/pairwise/kernels/convolution.hpp"
+#include "core/pairwise/convolution.hpp"
 
 namespace btml::pairwise {
 

@@ -6,10 +6,9 @@
 // of 1 + a. It is off by less than 1e-12.
 #pragma once
 
-#include "core/pairwise/kernels/kernel_weight.hpp"
+#include "core/pairwise/kernel_weight.hpp"
 
 #include <array>
-#include <string>
 #include <vector>
 
 namespace btml::pairwise {

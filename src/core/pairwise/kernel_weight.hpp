@@ -7,22 +7,6 @@
 
 namespace btml::pairwise {
 
-template <class Shape>
-double coefficient(double bandwidth) {
-    return Shape::rate / Shape::Metric::sum_at(bandwidth);
-}
-
-// Returns a, of which e^−a is what falls of the kernel; 0 or infinity for a compact one.
-template <class Shape>
-double decay(double sum, double coefficient) {
-    if constexpr (Shape::is_compact)
-        return sum * coefficient < 1 ? 0 : std::numeric_limits<double>::infinity();
-    else if constexpr (Shape::is_rooted)
-        return std::sqrt(sum * coefficient);
-    else
-        return sum * coefficient;
-}
-
 // Lanes are multiplied by numbers as they are.
 struct PlainArithmetic {
     static double number(double x) { return x; }
