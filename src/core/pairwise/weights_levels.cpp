@@ -46,12 +46,50 @@ template <class Metric>
 
 // The weights of row i with those; that of row i itself is 0.
 template <class Shape>
-[[gnu::always_inline]] inline void find_weights(const PointColumns& points, size_t i, size_t j, const WeightsOf& of,
-                                                Group& result) {
+[[gnu::always_inline]] inline void find_weights(const PointColumns& points, size_t i, size_t j, double coefficient,
+                                                double origin, Group& result) {
     find_sums<typename Shape::Metric>(points, i, j, result);
 #pragma GCC unroll 4
-    for (size_t g = 0; g < groups; g++) weigh<Shape, Lanes, LaneBits>(result.lane[g], of.coefficient, of.origin);
+    for (size_t g = 0; g < groups; g++) weigh<Shape, Lanes, LaneBits>(result.lane[g], coefficient, origin);
     if (i - j < PointColumns::group) result.set(i - j, 0);
+}
+
+// What is constant in these loops is given by value, so that it stays in registers.
+template <class Shape, bool with_targets>
+void add_some(PointColumns points, size_t i, size_t begin, size_t end, double coefficient, double origin,
+              LaneTotals& totals) {
+    LaneTotals sums = totals;
+    for (size_t j = begin; j < end; j += PointColumns::group) {
+        Group weight, target;
+        find_weights<Shape>(points, i, j, coefficient, origin, weight);
+        if constexpr (with_targets) target.load(points.targets() + j);
+#pragma GCC unroll 4
+        for (size_t g = 0; g < groups; g++) {
+            sums.first += weight.lane[g];
+            if constexpr (with_targets) sums.second += weight.lane[g] * target.lane[g];
+        }
+    }
+    totals = sums;
+}
+
+template <class Shape>
+void add_some(PointColumns points, size_t i, size_t begin, size_t end, double coefficient,
+              const Convolution& convolution, LaneTotals& totals) {
+    LaneTotals sums = totals;
+    for (size_t j = begin; j < end; j += PointColumns::group) {
+        Group wide, ratio;
+        find_sums<Squares>(points, i, j, wide);
+#pragma GCC unroll 4
+        for (size_t g = 0; g < groups; g++)
+            convolve<Shape, Lanes, LaneBits>(wide.lane[g], ratio.lane[g], coefficient, convolution);
+        if (i - j < PointColumns::group) wide.set(i - j, 0);
+#pragma GCC unroll 4
+        for (size_t g = 0; g < groups; g++) {
+            sums.first += wide.lane[g];
+            sums.second += wide.lane[g] * ratio.lane[g];
+        }
+    }
+    totals = sums;
 }
 
 } // namespace
@@ -59,41 +97,15 @@ template <class Shape>
 void add_weights(const PointColumns& points, size_t i, size_t begin, size_t end, const WeightsOf& of,
                  LaneTotals& totals) {
     with_shape(of.kernel, [&]<class Shape>(std::type_identity<Shape>) {
-        LaneTotals sums = totals;
-        for (size_t j = begin; j < end; j += PointColumns::group) {
-            Group weight, target;
-            find_weights<Shape>(points, i, j, of, weight);
-#pragma GCC unroll 4
-            for (size_t g = 0; g < groups; g++) sums.first += weight.lane[g];
-            if (!points.has_targets) continue;
-            target.load(points.targets() + j);
-#pragma GCC unroll 4
-            for (size_t g = 0; g < groups; g++) sums.second += weight.lane[g] * target.lane[g];
-        }
-        totals = sums;
+        const auto add = points.has_targets ? &add_some<Shape, true> : &add_some<Shape, false>;
+        add(points, i, begin, end, of.coefficient, of.origin, totals);
     });
 }
 
 void add_densities(const PointColumns& points, size_t i, size_t begin, size_t end, const WeightsOf& of,
                    const Convolution& convolution, LaneTotals& totals) {
     with_shape(of.kernel, [&]<class Shape>(std::type_identity<Shape>) {
-        if constexpr (Shape::order > 0) {
-            LaneTotals sums = totals;
-            for (size_t j = begin; j < end; j += PointColumns::group) {
-                Group wide, ratio;
-                find_sums<Squares>(points, i, j, wide);
-#pragma GCC unroll 4
-                for (size_t g = 0; g < groups; g++)
-                    convolve<Shape, Lanes, LaneBits>(wide.lane[g], ratio.lane[g], of.coefficient, convolution);
-                if (i - j < PointColumns::group) wide.set(i - j, 0);
-#pragma GCC unroll 4
-                for (size_t g = 0; g < groups; g++) {
-                    sums.first += wide.lane[g];
-                    sums.second += wide.lane[g] * ratio.lane[g];
-                }
-            }
-            totals = sums;
-        }
+        if constexpr (Shape::order > 0) add_some<Shape>(points, i, begin, end, of.coefficient, convolution, totals);
     });
 }
 
@@ -101,7 +113,7 @@ void store_weights(const PointColumns& points, size_t i, const WeightsOf& of, do
     with_shape(of.kernel, [&]<class Shape>(std::type_identity<Shape>) {
         for (size_t j = 0; j < points.padded; j += PointColumns::group) {
             Group weight;
-            find_weights<Shape>(points, i, j, of, weight);
+            find_weights<Shape>(points, i, j, of.coefficient, of.origin, weight);
             std::memcpy(to + j, weight.lane, sizeof(weight.lane));
             for (const Lanes& lane : weight.lane) totals.first += lane;
         }
