@@ -59,7 +59,7 @@ template <class Shape, class T, class Bits>
         exponential<T, Bits>(sum);
         ratio = sum > 0 ? ratio : T{}; // where coordinates are infinite, it is no number
     } else {
-        sum = -sum * (coefficient / 2);
+        sum *= -coefficient / 2;
         exponential<T, Bits>(sum);
         ratio = sum;
     }

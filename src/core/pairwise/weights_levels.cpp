@@ -86,7 +86,7 @@ void add_some(PointColumns points, size_t i, size_t begin, size_t end, double co
 #pragma GCC unroll 4
         for (size_t g = 0; g < groups; g++) {
             sums.first += wide.lane[g];
-            sums.second += wide.lane[g] * ratio.lane[g];
+            sums.second += wide.lane[g] * (Shape::is_rooted ? ratio.lane[g] : wide.lane[g]); // see convolve()
         }
     }
     totals = sums;
