@@ -116,7 +116,7 @@ $(MODULE_big)$(DLSUFFIX): src/btml.map
 # Loaded by btml.so when btml.device asks for it.
 NVCC = nvcc
 btml_cuda$(DLSUFFIX): src/core/kernel/cuda/kernel_sums.cu src/core/kernel/cuda/device_abi.h \
-    $(wildcard src/core/kernel/kernels/*.hpp)
+    $(wildcard src/core/pairwise/kernels/*.hpp)
 	$(NVCC) -std=c++20 -O3 -arch=all-major $(if $(filter 1,$(WERROR)),-Werror=all-warnings) -Isrc \
 	    -Xcompiler -fPIC,-Wall,-Wextra --shared -cudart static $< -o $@
 ifeq ($(WITH_CUDA),1)

@@ -24,6 +24,10 @@ FROM btml.select_bandwidth('sensor', 'kr', 'y') s,
      btml.kernel_regression('sensor', 'y', 'SELECT i AS id, i / 2.0 AS x FROM generate_series(1, 3) i', s.bandwidth) r
 WHERE s.best;
 
+SELECT round(exact.value::numeric, 4) AS score, abs(sampled.value / exact.value - 1) < 0.1 AS sampled_is_near
+FROM btml.kr_score('sensor', 'y', bandwidth => 0.05, kernel => 'matern32', method => 'exact') exact,
+     btml.kr_score('sensor', 'y', bandwidth => 0.05, kernel => 'matern32', method => 'sampled') sampled;
+
 CREATE VIEW plot AS
 SELECT 40 + 520 * (log(bandwidth) - min(log(bandwidth)) OVER ()) / (max(log(bandwidth)) OVER () - min(log(bandwidth)) OVER ()) AS x,
        280 - 260 * score / max(score + 2 * std_error) OVER () AS y,

@@ -20,6 +20,21 @@ CREATE VIEW kcde AS SELECT avg(
     - 2 * (SELECT sum(exp(-d / 0.18) * exp(-((yi - yj) ^ 2) / 0.08) / sqrt(0.08 * pi())) / sum(exp(-d / 0.18)) FROM pair WHERE i = s.id)) AS score FROM small s;
 SELECT near((e).value, score) AS value, (e).std_error, (e).evaluations FROM kcde, btml.kcde_score('score.small', 'y', 0.3, 0.2) e;
 
+-- Of other kernels as well.
+CREATE VIEW other_kernel AS SELECT 'laplacian' AS kernel, p.*, exp(-(abs(i.a - j.a) + abs(i.b - j.b)) / 0.3) AS k, (2 * 0.3::float8) ^ 2 AS volume FROM pair p JOIN small i ON i.id = p.i JOIN small j ON j.id = p.j
+    UNION ALL SELECT 'epanechnikov', p.*, greatest(0, 1 - d / 0.09), pi() / 2 * 0.09 FROM pair p
+    UNION ALL SELECT 'matern32', p.*, (1 + sqrt(3 * d) / 0.3) * exp(-sqrt(3 * d) / 0.3), 2 * pi() * 0.09 FROM pair p
+    UNION ALL SELECT 'matern52', p.*, (1 + sqrt(5 * d) / 0.3 + 5 * d / 0.27) * exp(-sqrt(5 * d) / 0.3), 2 * pi() * 0.09 FROM pair p;
+SELECT kernel, near((btml.kr_score('score.small', 'y', 0.3, kernel => kernel)).value, score) AS kr FROM (SELECT kernel, avg((yi - r) ^ 2) AS score FROM (SELECT kernel, yi, coalesce(sum(k * yj) / nullif(sum(k), 0), (array_agg(yj ORDER BY d))[1]) AS r FROM other_kernel GROUP BY kernel, i, yi) s GROUP BY kernel) s ORDER BY kernel;
+SELECT kernel, near((btml.likelihood_score('SELECT a, b FROM score.small', 0.3, kernel => kernel)).value, score) AS likelihood FROM (SELECT kernel, -avg(ln(density)) AS score FROM (SELECT kernel, sum(k) / min(volume) / 59 AS density FROM other_kernel WHERE kernel <> 'epanechnikov' GROUP BY kernel, i) s GROUP BY kernel) s ORDER BY kernel;
+-- On a line the convolution of Matérn kernels of order 3/2 is 5·√3/32h·(1 + a + 2a²/5 + a³/15)·exp(-a), a = √3·|u|/h.
+SELECT near((btml.kde_score('SELECT a FROM score.small', 0.3, kernel => 'matern32')).value, (59 * 60 + 58 * convolution) * 5 * sqrt(3) / 32 / 0.3 / (60 * 59 ^ 2) - 2 * density * sqrt(3) / 4 / 0.3 / (60 * 59)) AS kde
+FROM (SELECT sum((1 + a + 2 * a ^ 2 / 5 + a ^ 3 / 15) * exp(-a)) AS convolution, sum((1 + a) * exp(-a)) AS density FROM (SELECT sqrt(3) * abs(i.a - j.a) / 0.3 AS a FROM small i JOIN small j ON i.id <> j.id) s) t;
+CREATE VIEW wave AS SELECT (i::bigint * 7919 % 10007 / 10007.0 * 3)::float8 AS x, sin(i::bigint * 7919 % 10007 / 2000.0) + i::bigint * 611953 % 3001 / 3001.0 AS y FROM generate_series(1, 6000) i;
+SELECT kernel, abs(sampled.value / exact.value - 1) < 0.1 AS near, sampled.std_error > 0 AS sampled FROM unnest(ARRAY['gaussian', 'laplacian', 'epanechnikov', 'matern32', 'matern52']) kernel, btml.kr_score('score.wave', 'y', 0.2, method => 'sampled', kernel => kernel) sampled, btml.kr_score('score.wave', 'y', 0.2, kernel => kernel) exact ORDER BY kernel;
+SELECT count(*), count(*) FILTER (WHERE best) AS best FROM btml.select_bandwidth('score.small', 'kcde', 'y', lower => 0.1, upper => 0.9, steps => 5, kernel => 'matern52');
+SELECT caught(format('SELECT btml.%s, kernel => %s)', f, k)) FROM (VALUES ('kr_score(''score.small'', ''y'', 1', '''box'''), ('kr_score(''score.small'', ''y'', 1', 'NULL'), ('kde_score(''score.small'', 1', '''laplacian'''), ('likelihood_score(''score.small'', 1', '''epanechnikov'''), ('select_bandwidth(''score.small'', ''kde''', '''epanechnikov''')) v (f, k);
+
 -- An array of coordinates; the order of rows, the number of threads and a shift of the target leave no trace.
 SELECT near((btml.kr_score('SELECT ARRAY[a, b] AS x, y + 100 AS y FROM score.small ORDER BY b', 'y', 0.3)).value, score) FROM kr;
 SET btml.threads = 1;

@@ -29,9 +29,6 @@ using exemplar::StreamGreedy;
 
 namespace {
 
-// Ends a pass: the rest of its rows would change nothing.
-struct EnoughRows {};
-
 // The rows of a source as the core takes them.
 class ExemplarSource {
   public:
@@ -51,19 +48,16 @@ class ExemplarSource {
             point.id = row.id;
             point.has_id = row.has_id;
             if (request_.options.needs_target()) {
-                if (row.values.empty()) return;
+                if (row.values.empty()) return true;
                 point.target = row.values[0];
             }
             if (function_) point.value = function_->bytes(takes_array_ ? number_array(row.x) : row.plain_x);
-            if (!take(point)) throw EnoughRows{};
+            return take(point);
         };
-        try {
-            if (request_.options.scan_order == exemplar::ScanOrder::random_blocks)
-                points_.read_blocks(take_row, request_.options.seed, context);
-            else
-                points_.read(take_row, context);
-        } catch (const EnoughRows&) {
-        }
+        if (request_.options.scan_order == exemplar::ScanOrder::random_blocks)
+            points_.read_blocks(take_row, request_.options.seed, context);
+        else
+            points_.read(take_row, context);
     }
 
   private:

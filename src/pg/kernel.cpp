@@ -79,7 +79,7 @@ std::optional<Keys> read_keys(const PointSource& source, const Request& request,
     source.read(
         [&](const PointRow& row) {
             if (request.values && row.values.empty()) {
-                if (!request.arrays) return;
+                if (!request.arrays) return true;
                 throw Error(ErrorCode::null_value,
                             format("row %" PRIu64 " of the keys has NULL in column \"%s\"", row.number + 1,
                                    request.values->c_str()),
@@ -87,6 +87,7 @@ std::optional<Keys> read_keys(const PointSource& source, const Request& request,
             }
             if (!keys) keys.emplace(row.x.size(), row.values.size() + (request.arrays ? 0 : 1), context.memory());
             append_key(row, request, scratch, *keys);
+            return true;
         },
         context);
     return keys;
@@ -133,6 +134,7 @@ class Stream {
         const uint64_t all = queries_.read(
             [&](const PointRow& row) {
                 if (ids_.size() < at_once_) add(row);
+                return true;
             },
             context_);
         if (all <= at_once_) {
@@ -166,6 +168,7 @@ class Stream {
             [&](const PointRow& row) {
                 add(row);
                 if (ids_.size() == at_once_) answer_part(all);
+                return true;
             },
             context_);
         answer_part(all);

@@ -22,6 +22,7 @@ std::optional<Points> read_points(const PointSource& source, const char* what, R
         [&](const PointRow& row) {
             if (!points) points.emplace(row.x.size(), context.memory(), what);
             points->append(row.x);
+            return true;
         },
         context);
     if (!points) throw Error(ErrorCode::invalid_argument, format("there are no %s", what));

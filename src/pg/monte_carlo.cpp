@@ -40,12 +40,13 @@ ScoreRows read_score_rows(const std::string& source, const std::optional<std::st
         [&](const PointRow& point) {
             if (target && point.values.empty()) {
                 skipped++;
-                return;
+                return true;
             }
             rows.dimensions = point.x.size();
             rows.values.reserve(rows.values.size() + rows.width());
             for (const double x : point.x) rows.values.append_reserved(x);
             if (target) rows.values.append_reserved(point.values[0]);
+            return true;
         },
         context);
     if (skipped) notice(std::to_string(skipped) + " rows with a NULL target are left out");
@@ -81,7 +82,7 @@ Datum score(FunctionCallInfo fcinfo, ScoreKind kind, const char* function) {
 } // namespace
 
 // btml.kde_score(source text, bandwidth float8, epsilon float8, confidence float8, method text, strata int,
-//     min_samples int, tolerance float8, seed bigint, scale text) → btml.estimate
+//     min_samples int, tolerance float8, seed bigint, scale text, kernel text) → btml.estimate
 BTML_FUNCTION(btml_kde_score) {
     return score(fcinfo, ScoreKind::kde, "kde_score");
 }

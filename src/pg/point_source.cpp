@@ -136,9 +136,9 @@ std::optional<size_t> PointSource::dimensions() const {
     return coordinates_.size();
 }
 
-class PointSource::Reader : public RowSink {
+class PointSource::PointSink : public RowSink {
   public:
-    Reader(const PointSource& source, const std::function<void(const PointRow&)>& take)
+    PointSink(const PointSource& source, const Take& take)
         : source_(source), take_(take), dimensions_(source.dimensions().value_or(0)) {
         point_.x = {x_.data(), 0};
         x_.resize(dimensions_);
@@ -150,7 +150,7 @@ class PointSource::Reader : public RowSink {
         read_values(values, nulls);
         point_.weight = source_.weight_.position < 0 ? 1 : number(source_.weight_, values, nulls);
         if (source_.parts_.ids) read_id(values, nulls);
-        take_(point_);
+        if (!take_(point_)) stop();
     }
 
   private:
@@ -243,7 +243,7 @@ class PointSource::Reader : public RowSink {
     }
 
     const PointSource& source_;
-    const std::function<void(const PointRow&)>& take_;
+    const Take& take_;
     uint64_t rows_ = 0;
     size_t dimensions_, length_ = 0;
     std::vector<double> x_, values_;
@@ -251,15 +251,14 @@ class PointSource::Reader : public RowSink {
     PointRow point_{};
 };
 
-uint64_t PointSource::read(const std::function<void(const PointRow&)>& take, RunContext& context) const {
-    Reader reader(*this, take);
-    return source_.read_rows(reader, "reading points", context);
+uint64_t PointSource::read(const Take& take, RunContext& context) const {
+    PointSink sink(*this, take);
+    return source_.read_rows(sink, "reading points", context);
 }
 
-uint64_t PointSource::read_blocks(const std::function<void(const PointRow&)>& take, uint64_t seed,
-                                  RunContext& context) const {
-    Reader reader(*this, take);
-    return source_.read_blocks(reader, "reading points", seed, context);
+uint64_t PointSource::read_blocks(const Take& take, uint64_t seed, RunContext& context) const {
+    PointSink sink(*this, take);
+    return source_.read_blocks(sink, "reading points", seed, context);
 }
 
 } // namespace btml::pg

@@ -40,15 +40,18 @@ class PointSource {
     // Number of coordinates; nothing for arrays, whose first row says it, and for plain_x.
     std::optional<size_t> dimensions() const;
 
+    // Says whether it wants more rows.
+    using Take = std::function<bool(const PointRow&)>;
+
     // Gives each row to `take`; returns their number. Can be called again, to read anew. Errors: null_value and
     // out_of_range for a NULL, NaN or infinite number, wrong_type for arrays of more than one dimension,
     // invalid_argument for an empty array and for arrays of different lengths, naming row and column.
-    uint64_t read(const std::function<void(const PointRow&)>& take, RunContext& context) const;
+    uint64_t read(const Take& take, RunContext& context) const;
     // The same in a random order of the table's blocks; errors as block_queries.
-    uint64_t read_blocks(const std::function<void(const PointRow&)>& take, uint64_t seed, RunContext& context) const;
+    uint64_t read_blocks(const Take& take, uint64_t seed, RunContext& context) const;
 
   private:
-    class Reader;
+    class PointSink;
 
     // A column of numbers, or of arrays of them.
     struct Column {

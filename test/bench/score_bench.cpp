@@ -38,27 +38,22 @@ ScoreRows rows_of(size_t count, RunContext& context, size_t dimensions = 4) {
 }
 
 // Pairs a second.
-template <class Score>
-void exact(benchmark::State& state, Score score) {
+void exact(benchmark::State& state, ScoreKind kind, const Bandwidths& bandwidths) {
     QuietContext context;
     ThreadTeam team(context);
     const ExactRows rows(rows_of(10'000, context), context);
-    for (auto _ : state) benchmark::DoNotOptimize(score(rows, team, context).score);
+    const ScoreForm form(kind, {}, rows.points().dimensions);
+    for (auto _ : state) benchmark::DoNotOptimize(exact_score(form, rows, bandwidths, team, context).score);
     state.SetItemsProcessed(state.iterations() * 10'000 * 9'999);
 }
 void exact_kr(benchmark::State& state) {
-    exact(state,
-          [](const auto& rows, auto& team, auto& context) { return exact_score<KrScore>(rows, {0.2}, team, context); });
+    exact(state, ScoreKind::kr, {0.2});
 }
 void exact_kde(benchmark::State& state) {
-    exact(state, [](const auto& rows, auto& team, auto& context) {
-        return exact_score<KdeScore>(rows, {0.2}, team, context);
-    });
+    exact(state, ScoreKind::kde, {0.2});
 }
 void exact_kcde(benchmark::State& state) {
-    exact(state, [](const auto& rows, auto& team, auto& context) {
-        return exact_score<KcdeScore>(rows, {0.2, 0.3}, team, context);
-    });
+    exact(state, ScoreKind::kcde, {0.2, 0.3});
 }
 
 void tree_and_strata(benchmark::State& state) {

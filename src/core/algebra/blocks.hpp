@@ -2,6 +2,8 @@
 // rows and columns where all of the other two are at most that.
 #pragma once
 
+#include "core/base/levels.hpp"
+
 #include <cstddef>
 
 namespace btml::algebra {
@@ -13,17 +15,17 @@ struct Block {
 };
 
 // Puts the Cholesky factor into the lower triangle. False: the matrix is not positive definite.
-bool factorise(const Block& matrix);
+BTML_DISPATCH(bool, factorise, (const Block& matrix), (matrix));
 
 // Multiplies by the inverse of a lower triangular matrix L: x becomes L⁻¹x, L'⁻¹x or xL'⁻¹. Of a row whose diagonal
 // element is infinite, the solution is 0.
-void solve_lower(const Block& lower, const Block& x);
-void solve_upper(const Block& lower, const Block& x);
-void solve_rows(const Block& lower, const Block& x);
+BTML_DISPATCH(void, solve_lower, (const Block& lower, const Block& x), (lower, x));
+BTML_DISPATCH(void, solve_upper, (const Block& lower, const Block& x), (lower, x));
+BTML_DISPATCH(void, solve_rows, (const Block& lower, const Block& x), (lower, x));
 
 // c −= ab, ab' or a'b.
-void subtract_product(const Block& a, const Block& b, const Block& c);
-void subtract_product_of_rows(const Block& a, const Block& b, const Block& c);
-void subtract_product_of_columns(const Block& a, const Block& b, const Block& c);
+BTML_DISPATCH(void, subtract_product, (const Block& a, const Block& b, const Block& c), (a, b, c));
+BTML_DISPATCH(void, subtract_product_of_rows, (const Block& a, const Block& b, const Block& c), (a, b, c));
+BTML_DISPATCH(void, subtract_product_of_columns, (const Block& a, const Block& b, const Block& c), (a, b, c));
 
 } // namespace btml::algebra

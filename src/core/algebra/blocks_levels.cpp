@@ -51,12 +51,4 @@ void subtract_product_of_columns(const Block& a, const Block& b, const Block& c)
 
 } // namespace BTML_LEVEL
 
-BTML_DISPATCH(bool, factorise, (const Block& matrix), (matrix));
-BTML_DISPATCH(void, solve_lower, (const Block& lower, const Block& x), (lower, x));
-BTML_DISPATCH(void, solve_upper, (const Block& lower, const Block& x), (lower, x));
-BTML_DISPATCH(void, solve_rows, (const Block& lower, const Block& x), (lower, x));
-BTML_DISPATCH(void, subtract_product, (const Block& a, const Block& b, const Block& c), (a, b, c));
-BTML_DISPATCH(void, subtract_product_of_rows, (const Block& a, const Block& b, const Block& c), (a, b, c));
-BTML_DISPATCH(void, subtract_product_of_columns, (const Block& a, const Block& b, const Block& c), (a, b, c));
-
 } // namespace btml::algebra

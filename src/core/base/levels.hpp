@@ -1,12 +1,13 @@
 // Compiles code for several kinds of x86 processors, and calls what is for the best that the processor at hand has.
 //
-// Both builds compile a file *_levels.cpp once for each level, with that level's instructions and BTML_LEVEL as its
-// name. Such a file has its functions in a namespace BTML_LEVEL within that of the header which declares them, and ends
-// with a BTML_DISPATCH line for each: that defines the function which the header declares. Its templates and inline
-// functions stay in its own object (-fno-weak), since the linker would otherwise let the whole library use one that not
-// every processor can run. Warnings of the higher levels are off (-w), because the baseline's compilation gives the
-// same ones. Multiplications and additions are fused only where a file says so, so that a loop gives the same bits at
-// every level. A build without levels (clang, other processors) has the baseline alone.
+// A header declares such a function by BTML_DISPATCH, with its result, name, parameters and the parameters' names: that
+// declares it for each level, in a namespace of the level's name, and defines the function that calls the best. Both
+// builds compile the header's file *_levels.cpp once for each level, with that level's instructions and BTML_LEVEL as
+// its name, and it has the functions in a namespace BTML_LEVEL. Its templates and inline functions stay in its own
+// object (-fno-weak), since the linker would otherwise let the whole library use one that not every processor can run.
+// Warnings of the higher levels are off (-w), because the baseline's compilation gives the same ones. Multiplications
+// and additions are fused only where a file says so, so that a loop gives the same bits at every level. A build without
+// levels (clang, other processors) has the baseline alone.
 #pragma once
 
 #include <atomic>
@@ -31,19 +32,22 @@ inline Level current_level() noexcept {
 
 } // namespace btml
 
-#ifdef BTML_LEVEL
-#define BTML_DISPATCH(result, function, parameters, arguments) static_assert(true)
-#else
+#ifndef BTML_LEVEL
 #define BTML_LEVEL baseline
+#endif
+
 #ifdef BTML_ALL_LEVELS
 #define BTML_DISPATCH(result, function, parameters, arguments)                                                         \
+    namespace baseline {                                                                                               \
+    result function parameters;                                                                                        \
+    }                                                                                                                  \
     namespace avx2 {                                                                                                   \
     result function parameters;                                                                                        \
     }                                                                                                                  \
     namespace avx512 {                                                                                                 \
     result function parameters;                                                                                        \
     }                                                                                                                  \
-    result function parameters {                                                                                       \
+    inline result function parameters {                                                                                \
         switch (btml::current_level()) {                                                                               \
         case btml::Level::avx512:                                                                                      \
             return avx512::function arguments;                                                                         \
@@ -56,9 +60,11 @@ inline Level current_level() noexcept {
     static_assert(true)
 #else
 #define BTML_DISPATCH(result, function, parameters, arguments)                                                         \
-    result function parameters {                                                                                       \
+    namespace baseline {                                                                                               \
+    result function parameters;                                                                                        \
+    }                                                                                                                  \
+    inline result function parameters {                                                                                \
         return baseline::function arguments;                                                                           \
     }                                                                                                                  \
     static_assert(true)
-#endif
 #endif

@@ -1,7 +1,5 @@
 #include "core/exemplar/near_rows.hpp"
 
-#include "core/base/levels.hpp"
-
 namespace btml::exemplar {
 
 namespace BTML_LEVEL {
@@ -29,8 +27,5 @@ size_t find_near(const float* distances, const float* second, size_t rows, uint3
 }
 
 } // namespace BTML_LEVEL
-
-BTML_DISPATCH(size_t, find_near, (const float* distances, const float* second, size_t rows, uint32_t* to),
-              (distances, second, rows, to));
 
 } // namespace btml::exemplar

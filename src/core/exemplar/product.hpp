@@ -1,6 +1,7 @@
 // Multiplies a matrix by eight vectors at a time, and adds outer products.
 #pragma once
 
+#include "core/base/levels.hpp"
 #include "core/pairwise/distances.hpp"
 
 namespace btml::exemplar {
@@ -14,7 +15,7 @@ struct Product {
     const double* x;
     double* to;
 };
-void multiply(const Product& product);
+BTML_DISPATCH(void, multiply, (const Product& product), (product));
 
 // Computes m[i * stride + j] += factor a[i] b[j].
 struct OuterProduct {
@@ -23,6 +24,6 @@ struct OuterProduct {
     double factor;
     const double *a, *b;
 };
-void add_outer_product(const OuterProduct& outer);
+BTML_DISPATCH(void, add_outer_product, (const OuterProduct& outer), (outer));
 
 } // namespace btml::exemplar

@@ -1,7 +1,5 @@
 #include "core/exemplar/product.hpp"
 
-#include "core/base/levels.hpp"
-
 namespace btml::exemplar {
 
 namespace BTML_LEVEL {
@@ -43,8 +41,5 @@ void add_outer_product(const OuterProduct& o) {
 }
 
 } // namespace BTML_LEVEL
-
-BTML_DISPATCH(void, multiply, (const Product& p), (p));
-BTML_DISPATCH(void, add_outer_product, (const OuterProduct& o), (o));
 
 } // namespace btml::exemplar

@@ -1,6 +1,6 @@
 #include "core/kernel/attention.hpp"
 
-#include "core/kernel/distinct_keys.hpp"
+#include "core/kernel/key_set.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +49,7 @@ Keys with_equal_norms(Keys given, const Coordinates& coordinates, RunContext& co
 }
 
 Options with_bandwidth(Options options, size_t dimensions) {
-    options.bandwidth = std::pow(static_cast<double>(dimensions), 0.25); // σ² = √d
+    options.bandwidth = std::pow(dimensions, 0.25); // σ² = √d
     options.kernel = kernel_of<Gaussian>;
     options.scale = Scale::none;
     return options;

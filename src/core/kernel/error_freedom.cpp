@@ -1,6 +1,5 @@
 #include "core/kernel/error_freedom.hpp"
 
-#include "core/kernel/exact_sums.hpp"
 #include "core/monte_carlo/stratified_mean.hpp"
 
 #include <algorithm>
@@ -26,7 +25,7 @@ class Deviations {
     double product(size_t a, size_t b, size_t first) const noexcept {
         double sum = 0;
         for (size_t j = first; j < places_; j += 2)
-            sum += static_cast<double>(values_[a * places_ + j]) * static_cast<double>(values_[b * places_ + j]);
+            sum += values_[a * places_ + j] * static_cast<double>(values_[b * places_ + j]);
         return sum;
     }
 
@@ -34,11 +33,11 @@ class Deviations {
     // Of a mean one target, which is the query's turn.
     double deviation(size_t query, const double* sums, size_t block, size_t place) const noexcept {
         const BlockValues& values = of_.sample.values();
-        const auto weight = static_cast<double>(values.of(block, 0)[place]);
+        const double weight = values.of(block, 0)[place];
         if (!of_.estimand.is_mean()) return weight;
         if (!(sums[0] > 0)) return 0;
         const size_t c = 1 + query % of_.estimand.targets();
-        return (static_cast<double>(values.of(block, c)[place]) - sums[c] / sums[0] * weight) / sums[0];
+        return (values.of(block, c)[place] - sums[c] / sums[0] * weight) / sums[0];
     }
     void centre(size_t query, size_t stratum, size_t count) noexcept;
 
@@ -50,10 +49,9 @@ class Deviations {
 void Deviations::find(const Points& queries, size_t count, const double* sums, MemoryBudget& budget) {
     const Frame& frame = of_.keys.distinct.frame;
     QueryGroup group(frame, 0, budget);
-    FramedQueries framed(frame, budget);
     std::vector<uint32_t> rows(count);
     std::iota(rows.begin(), rows.end(), 0U);
-    group.load(framed.load(queries, rows));
+    group.load(queries, rows);
     const KeyStrata& strata = of_.sample.strata();
     for (size_t stratum = 0; stratum < strata.strata(); stratum++) {
         const size_t keys = strata.sampled(stratum, of_.fraction), begin = of_.sample.first_block(stratum);
@@ -63,9 +61,9 @@ void Deviations::find(const Points& queries, size_t count, const double* sums, M
                 if (place == 0) group.evaluate(tile, of_.sample.blocks(), block);
                 for (size_t i = tile * tile_queries; i < std::min(count, (tile + 1) * tile_queries); i++)
                     if (!of_.is_exact(i, block, place))
-                        values_[i * places_ + block * block_keys + place] = static_cast<float>(
-                            static_cast<double>(group.values()[i % tile_queries * block_keys + place]) *
-                            deviation(i, sums + i * of_.estimand.columns(), block, place));
+                        values_[i * places_ + block * block_keys + place] =
+                            static_cast<float>(group.values()[i % tile_queries * block_keys + place] *
+                                               deviation(i, sums + i * of_.estimand.columns(), block, place));
             }
         for (size_t i = 0; i < count; i++) centre(i, stratum, keys);
     }
@@ -76,10 +74,9 @@ void Deviations::centre(size_t query, size_t stratum, size_t count) noexcept {
     if (count == 0) return;
     const KeyStrata& strata = of_.sample.strata();
     float* const first = values_.data() + query * places_ + of_.sample.first_block(stratum) * block_keys;
-    const double mean = std::accumulate(first, first + count, 0.0) / static_cast<double>(count),
-                 unit = std::sqrt(strata.inflation_of(stratum) * static_cast<double>(strata.keys(stratum)) /
-                                  static_cast<double>(count));
-    for (size_t k = 0; k < count; k++) first[k] = static_cast<float>(unit * (static_cast<double>(first[k]) - mean));
+    const double mean = std::accumulate(first, first + count, 0.0) / count,
+                 unit = std::sqrt(strata.inflation_of(stratum) * strata.keys(stratum) / count);
+    for (size_t k = 0; k < count; k++) first[k] = static_cast<float>(unit * (first[k] - mean));
 }
 
 } // namespace
@@ -91,10 +88,10 @@ double ErrorFreedom::estimate(const Points& queries, const double* sums, RunCont
     double variance = 0, covariances = 0; // the squares' mean: halves of the sample err independently of each other
     for (size_t i = 0; i < count; i++) {
         context.poll();
-        variance += (deviations.product(i, i, 0) + deviations.product(i, i, 1)) / static_cast<double>(count);
+        variance += (deviations.product(i, i, 0) + deviations.product(i, i, 1)) / count;
         for (size_t j = 0; j < i; j++) covariances += 4 * deviations.product(i, j, 0) * deviations.product(i, j, 1);
     }
-    covariances /= static_cast<double>(count * (count - 1) / 2);
+    covariances /= count * (count - 1) / 2;
     if (!(variance > 0) || !(covariances > 0)) return std::numeric_limits<double>::infinity();
     return std::max(1.0, variance * variance / covariances);
 }

@@ -7,9 +7,9 @@
 
 namespace btml::kernel {
 
-// Of the distribution of ‖e‖², e the errors at all queries and targets with covariance C: (tr C)²/tr C², by which it is
-// about tr C·χ²_ν/ν (Satterthwaite). 1 where a sample's key moves all results alike, the number of results where each
-// key moves its own.
+// Tells the degrees of freedom of ‖e‖², e the errors at all queries and targets with covariance C: (tr C)²/tr C². It is
+// about tr C·χ²_ν/ν (Satterthwaite). They are 1 where a sample's key moves all results alike, the number of results
+// where each key moves its own.
 struct ErrorFreedom {
     const KeySet& keys;
     const Estimand& estimand;

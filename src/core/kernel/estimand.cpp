@@ -10,7 +10,7 @@ Estimand::Estimand(Quantity quantity, const KeySet& keys) : quantity_(quantity),
     std::vector<double> sums(columns(), 0.0);
     double squares = 0;
     for (size_t i = 0; i < keys.rows(); i++) {
-        const auto key = static_cast<uint32_t>(i);
+        const uint32_t key = i;
         const double weight = value(key, 0);
         if (!(weight > 0)) continue;
         for (size_t c = 0; c < columns(); c++) sums[c] += value(key, c);

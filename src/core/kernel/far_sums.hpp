@@ -11,7 +11,7 @@ class FarSums {
     explicit FarSums(const KeySet& keys)
         : keys_(keys), query_(keys.distinct.points.dimensions()), sums_(keys.distinct.columns) {}
 
-    // At a query in the frame's coordinates. Afterwards column c sums to sum(c)·2^−exponent(); under a compact
+    // Sums at a query in the frame's coordinates. Afterwards column c sums to sum(c)·2^−exponent(); under a compact
     // kernel sum(c) is over the nearest keys, each as much as it weighs.
     void find(const double* query);
     double exponent() const noexcept { return exponent_; }

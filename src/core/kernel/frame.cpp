@@ -33,14 +33,12 @@ Moments moments_of(const Points& keys, const Buffer<uint32_t>& order, size_t k, 
 
 Coordinates::Coordinates(const Points& keys, const Buffer<uint32_t>& order, double bandwidth, Scale scale, double unit,
                          RunContext& context)
-    : centre(keys.dimensions()),
-      factor(keys.dimensions()),
-      log_volume(static_cast<double>(keys.dimensions()) * std::log(bandwidth)) {
+    : centre(keys.dimensions()), factor(keys.dimensions()), log_volume(keys.dimensions() * std::log(bandwidth)) {
     for (size_t k = 0; k < keys.dimensions(); k++) {
         const Moments moments = moments_of(keys, order, k, context);
         double width = bandwidth;
         if (scale == Scale::sd && moments.squares > 0) {
-            const double sd = std::sqrt(moments.squares / static_cast<double>(order.size() - 1));
+            const double sd = std::sqrt(moments.squares / (order.size() - 1));
             width *= sd;
             log_volume += std::log(sd);
         }

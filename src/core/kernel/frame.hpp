@@ -36,7 +36,7 @@ struct Frame : Coordinates {
     double exponent(const double* a, const double* b) const noexcept { return kernel.exponent(sum(a, b)); }
     double value(const double* a, const double* b) const noexcept { return kernel.value(sum(a, b)); }
     // Returns ln ∫k(u) du.
-    double log_integral() const noexcept { return kernel.log_integral(static_cast<double>(centre.size())); }
+    double log_integral() const noexcept { return kernel.log_integral(centre.size()); }
 };
 
 } // namespace btml::kernel

@@ -106,7 +106,7 @@ struct KernelSums::State {
         const KernelFacts& kernel = set->distinct.frame.kernel;
         if (kernel.is_compact) return quantity == Quantity::mean && scaled <= 0;
         constexpr double digits = 0x1p20;
-        return std::abs(scaled) < static_cast<double>(set->rows()) * (digits * kernel.least);
+        return std::abs(scaled) < set->rows() * (digits * kernel.least);
     }
     // What the quantity makes of sums that are to be multiplied by 2^−exponent.
     template <class Sum>
@@ -144,7 +144,7 @@ struct KernelSums::State {
 
 // all: the queries that these are a part of.
 Estimates KernelSums::State::evaluate(const Points& queries, uint64_t all) {
-    const double rows = static_cast<double>(queries.rows()), pairs = rows * static_cast<double>(set->rows());
+    const double rows = queries.rows(), pairs = rows * set->rows();
     if (options.method == Method::exact) return exact(queries, "exact sums were asked for");
     if (options.method == Method::automatic && device) return exact(queries, "a CUDA device evaluates them");
     if (options.method == Method::automatic && pairs < few_pairs) return exact(queries, "there are few pairs");
@@ -156,13 +156,14 @@ Estimates KernelSums::State::evaluate(const Points& queries, uint64_t all) {
     const QueryGroups groups(*set, queries, team, context);
     const KeyStrata strata(*set, estimand, context);
     const bool relative = quantity != Quantity::sum;
-    const double norm = set->distinct.norm / set->values.scale(0), share = norm * norm / static_cast<double>(all);
+    const double norm = set->distinct.norm / set->values.scale(0), share = norm * norm / all;
     const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : share), relative, options.confidence};
-    const Plan plan = plan_sample(*set, estimand, groups, queries, strata, demand, options.seed, team, context);
+    const SampleTask task{*set, estimand, strata, groups, queries, options.seed, team, context};
+    const Plan plan = plan_sample(task, demand);
     if (options.method == Method::automatic && plan.cost > min_gain)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
-    return sampled(queries, sampled_sums(*set, estimand, strata, groups, queries, plan, options.seed, team, context),
-                   estimand, plan, std::sqrt(rows * (relative ? plan.magnitude : share)));
+    return sampled(queries, sampled_sums(task, plan), estimand, plan,
+                   std::sqrt(rows * (relative ? plan.magnitude : share)));
 }
 
 // norm: of the errors, relative to which epsilon is.
@@ -179,15 +180,15 @@ Estimates KernelSums::State::sampled(const Points& queries, const SampledSums& s
         // Of a ratio whose denominator is hardly known neither the value nor the error is.
         if (quantity == Quantity::mean &&
             (is_far_mass(sums[0]) || variances[0] > max_relative_variance * sums[0] * sums[0])) {
-            unsure.push_back(static_cast<uint32_t>(i));
+            unsure.push_back(i);
             continue;
         }
         finish([&](size_t c) { return sums[c] * set->values.scale(c); }, 0, &estimates.values[i * results]);
-        estimates.std_errors[i] = unit * std::sqrt(sampled.errors[i] / static_cast<double>(results));
+        estimates.std_errors[i] = unit * std::sqrt(sampled.errors[i] / results);
     }
     sum_exactly(queries, unsure, estimates);
     estimates.report = {Method::sampled, format("sampling costs about %.2g of exact sums", plan.cost), set->rows(),
-                        sampled.evaluated + static_cast<double>(unsure.size()) / static_cast<double>(queries.rows()),
+                        sampled.evaluated + unsure.size() / static_cast<double>(queries.rows()),
                         std::sqrt(sampled.error) / norm};
     return estimates;
 }
@@ -210,7 +211,7 @@ Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
     for (size_t i = 0; i < queries.rows(); i++) {
         const double* const of_row = &sums[i * set->columns()];
         if (is_far(of_row))
-            far.push_back(static_cast<uint32_t>(i));
+            far.push_back(i);
         else
             finish([&](size_t c) { return of_row[c]; }, 0, &estimates.values[i * results]);
     }
@@ -220,9 +221,9 @@ Estimates KernelSums::State::exact(const Points& queries, std::string reason) {
 }
 
 void KernelSums::State::find_far(const Points& queries, const Buffer<uint32_t>& rows, Estimates& estimates) {
-    std::vector<FarSums> finders(static_cast<size_t>(team.size()), FarSums(*set));
+    std::vector<FarSums> finders(team.size(), FarSums(*set));
     team.for_each(rows.size(), [&](size_t item, int thread) {
-        FarSums& finder = finders[static_cast<size_t>(thread)];
+        FarSums& finder = finders[thread];
         std::vector<double> query(dimensions);
         set->distinct.frame.apply(queries.row(rows[item]), query.data());
         finder.find(query.data());

@@ -8,7 +8,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <numeric>
 
 namespace btml::kernel {
@@ -46,9 +45,9 @@ class Matrix {
                   const size_t first = block * block_keys;
                   return order_.span().subspan(first, std::min(block_keys, order_.size() - first));
               },
-              Precision::full, team_, context.memory()) {
+              Precision::full, team_, context.memory()),
+          workers_(QueryGroup::of_team(team_, frame_, 0, context.memory())) {
         framed_.clear();
-        for (int i = 0; i < team_.size(); i++) workers_.push_back(std::make_unique<Worker>(frame_, context.memory()));
     }
 
     int workers() const noexcept { return team_.size(); }
@@ -59,28 +58,22 @@ class Matrix {
     template <class Visit>
     void scan(std::span<const uint32_t> rows, size_t keys, const Visit& visit) {
         team_.for_each(items(rows.size()), [&](size_t item, int thread) {
-            Worker& worker = *workers_[static_cast<size_t>(thread)];
+            QueryGroup& group = workers_[thread];
             const size_t first = item * rows_of_item, count = std::min(rows_of_item, rows.size() - first);
-            worker.group.load(worker.queries.load(queries_, rows.subspan(first, count)));
-            for (size_t tile = 0; tile < worker.group.tiles(); tile++) {
+            group.load(queries_, rows.subspan(first, count));
+            for (size_t tile = 0; tile < group.tiles(); tile++) {
                 if (thread == 0) context_.poll();
                 for (size_t block = 0; block * block_keys < keys; block++) {
                     const size_t width = std::min(blocks_.keys(block), keys - block * block_keys);
-                    const float* const values = worker.group.evaluate(tile, blocks_, block, width);
+                    const float* const values = group.evaluate(tile, blocks_, block, width);
                     for (size_t i = tile * tile_queries; i < std::min(count, (tile + 1) * tile_queries); i++)
-                        visit(item, static_cast<size_t>(thread), first + i,
-                              std::span(values + i % tile_queries * block_keys, width));
+                        visit(item, thread, first + i, std::span(values + i % tile_queries * block_keys, width));
                 }
             }
         });
     }
 
   private:
-    struct Worker {
-        Worker(const Frame& frame, MemoryBudget& budget) : group(frame, 0, budget), queries(frame, budget) {}
-        QueryGroup group;
-        FramedQueries queries;
-    };
     static Buffer<uint32_t> in_order(size_t rows, RunContext& context) {
         Buffer<uint32_t> order(context.memory(), "keys in order", rows);
         std::iota(order.begin(), order.end(), 0U);
@@ -104,7 +97,7 @@ class Matrix {
     Frame frame_;
     Points framed_;
     KeyBlocks blocks_;
-    std::vector<std::unique_ptr<Worker>> workers_;
+    std::vector<QueryGroup> workers_;
 };
 
 // Entries of some ranks (1: the largest), and the sum of the first `top` of them, by counting.
@@ -116,8 +109,7 @@ class RankedEntries {
           keys_(keys),
           context_(context),
           counts_(context.memory(), "a histogram", bins, uint64_t{0}) {
-        Buffer<uint64_t> of_workers(context.memory(), "a histogram", bins * static_cast<size_t>(matrix.workers()),
-                                    uint64_t{0});
+        Buffer<uint64_t> of_workers(context.memory(), "a histogram", bins * matrix.workers(), uint64_t{0});
         matrix.scan(rows, keys, [&](size_t, size_t worker, size_t, std::span<const float> entries) {
             uint64_t* const counts = &of_workers[worker * bins];
             for (const float entry : entries) counts[bin_of(entry)]++;
@@ -125,7 +117,7 @@ class RankedEntries {
         for (size_t i = 0; i < of_workers.size(); i++) counts_[i % bins] += of_workers[i];
     }
 
-    uint64_t entries() const noexcept { return static_cast<uint64_t>(rows_.size()) * keys_; }
+    uint64_t entries() const noexcept { return rows_.size() * keys_; }
     // Of each rank; 0 for one beyond the last entry.
     std::vector<double> of_ranks(const std::vector<uint64_t>& ranks);
     // By row: Σ of all, Σ of those above `threshold` and how many they are.
@@ -160,8 +152,7 @@ std::vector<double> RankedEntries::of_ranks(const std::vector<uint64_t>& ranks) 
         if (std::find(wanted.begin(), wanted.end(), bin) == wanted.end()) wanted.push_back(bin);
     }
     const size_t size = wanted.size() * parts;
-    Buffer<uint64_t> counts(context_.memory(), "a histogram", size * static_cast<size_t>(matrix_.workers()),
-                            uint64_t{0});
+    Buffer<uint64_t> counts(context_.memory(), "a histogram", size * matrix_.workers(), uint64_t{0});
     matrix_.scan(rows_, keys_, [&](size_t, size_t worker, size_t, std::span<const float> entries) {
         for (const float entry : entries)
             for (size_t i = 0; i < wanted.size(); i++)
@@ -174,7 +165,7 @@ std::vector<double> RankedEntries::of_ranks(const std::vector<uint64_t>& ranks) 
             values.push_back(0);
             continue;
         }
-        const auto at = static_cast<size_t>(std::find(wanted.begin(), wanted.end(), places[i].bin) - wanted.begin());
+        const auto at = std::find(wanted.begin(), wanted.end(), places[i].bin) - wanted.begin();
         size_t part = parts;
         uint64_t left = places[i].left;
         while (part > 0) {
@@ -218,7 +209,7 @@ void check(const Points& keys, const Points& queries, const Options& options) {
 
 // The top n of the whole matrix are estimated by as large a share of the rows' own entries.
 TailRatio ratio_from(RankedEntries& entries, double share_of_rows, uint64_t n) {
-    const auto top = static_cast<double>(n) * share_of_rows;
+    const auto top = n * share_of_rows;
     const auto rank = std::max<uint64_t>(1, std::min(entries.entries(), static_cast<uint64_t>(std::llround(top))));
     const double threshold = entries.of_ranks({rank})[0];
     const std::vector<RankedEntries::RowSums> rows = entries.above(threshold);
@@ -228,7 +219,7 @@ TailRatio ratio_from(RankedEntries& entries, double share_of_rows, uint64_t n) {
         sum += row.top;
         count += row.count;
     }
-    sum += (static_cast<double>(rank) - count) * threshold; // of equal entries
+    sum += (rank - count) * threshold; // of equal entries
     TailRatio result{ratio_of(std::max(0.0, all - sum), sum), 0, entries.entries()};
     if (share_of_rows >= 1 || !(sum > 0)) return result;
     // Linearised: the top's sum changes with a row by the row's own part of it, and by the threshold as often as the
@@ -236,8 +227,7 @@ TailRatio ratio_from(RankedEntries& entries, double share_of_rows, uint64_t n) {
     double squares = 0;
     const auto size = static_cast<double>(rows.size());
     for (const auto& row : rows) {
-        const double own = row.top + (static_cast<double>(rank) / size - row.count) * threshold,
-                     residual = row.all - (all / sum) * own;
+        const double own = row.top + (rank / size - row.count) * threshold, residual = row.all - (all / sum) * own;
         squares += residual * residual;
     }
     result.std_error = std::sqrt((1 - share_of_rows) * size / (size - 1) * squares) / sum;
@@ -249,13 +239,13 @@ TailRatio ratio_from(RankedEntries& entries, double share_of_rows, uint64_t n) {
 TailRatio kernel_tail_ratio(const Points& keys, const Points& queries, const Options& options, RunContext& context) {
     check(keys, queries, options);
     const size_t rows = queries.rows();
-    const double entries = static_cast<double>(rows) * static_cast<double>(keys.rows());
+    const double entries = rows * static_cast<double>(keys.rows());
     const bool exact =
         options.method == Method::exact || (options.method == Method::automatic && entries <= max_entries);
     std::vector<uint32_t> chosen(rows);
     std::iota(chosen.begin(), chosen.end(), 0U);
     if (!exact) {
-        const auto wanted = static_cast<size_t>(sampled_entries / static_cast<double>(keys.rows()));
+        const auto wanted = static_cast<size_t>(sampled_entries / keys.rows());
         const size_t size = std::min(rows, std::max(min_rows, wanted));
         RandomStream random(options.seed, 0);
         for (size_t i = 0; i < size; i++) std::swap(chosen[i], chosen[i + random.below(rows - i)]);
@@ -263,8 +253,7 @@ TailRatio kernel_tail_ratio(const Points& keys, const Points& queries, const Opt
     }
     Matrix matrix(keys, queries, options, context);
     RankedEntries ranked(matrix, chosen, keys.rows(), context);
-    return ratio_from(ranked, static_cast<double>(chosen.size()) / static_cast<double>(rows),
-                      std::max(keys.rows(), rows));
+    return ratio_from(ranked, chosen.size() / static_cast<double>(rows), std::max(keys.rows(), rows));
 }
 
 std::vector<TailOfPrefix> kernel_tail_profile(const Points& keys, const Points& queries, const Options& options,

@@ -27,8 +27,7 @@ double extent_from(const double* centre, const Points& points, std::span<const u
 void mean_of(const Points& points, std::span<const uint32_t> keys, double* centre) {
     std::fill(centre, centre + points.dimensions(), 0.0);
     for (const uint32_t key : keys)
-        for (size_t k = 0; k < points.dimensions(); k++)
-            centre[k] += points.row(key)[k] / static_cast<double>(keys.size());
+        for (size_t k = 0; k < points.dimensions(); k++) centre[k] += points.row(key)[k] / keys.size();
 }
 
 // By coordinate: a few keys far off do not move it.
@@ -36,7 +35,7 @@ void median_of(const Points& points, std::span<const uint32_t> keys, double* cen
     std::vector<double> column(keys.size());
     for (size_t k = 0; k < points.dimensions(); k++) {
         for (size_t i = 0; i < keys.size(); i++) column[i] = points.row(keys[i])[k];
-        const auto middle = column.begin() + static_cast<std::ptrdiff_t>(column.size() / 2);
+        const auto middle = column.begin() + (column.size() / 2);
         std::nth_element(column.begin(), middle, column.end());
         centre[k] = *middle;
     }
@@ -86,8 +85,8 @@ void KeyBlocks::measure(size_t block, const Points& points, std::span<const uint
         sum += of_key;
     }
     info.radius = frame_.kernel.distance(greatest);
-    info.spread = sum / static_cast<double>(keys.size());
-    const auto p = static_cast<size_t>(precision);
+    info.spread = sum / keys.size();
+    const size_t p = static_cast<size_t>(precision);
     const bool near = greatest * std::sqrt(static_cast<double>(dimensions_)) <= max_square[p];
     info.form = extent > max_extent[p]                 ? Form::wide
                 : frame_.kernel.takes_products && near ? Form::products
@@ -107,7 +106,7 @@ void KeyBlocks::pack(size_t block, const Points& points, std::span<const uint32_
             const size_t at = (i / keys_per_vector * dimensions_ + k) * keys_per_vector + i % keys_per_vector;
             const double x = key[k] - centre[k];
             high[at] = static_cast<float>(x);
-            if (low) low[at] = static_cast<float>(x - static_cast<double>(high[at]));
+            if (low) low[at] = static_cast<float>(x - high[at]);
             if (norms) norm = std::fma(high[at], high[at], norm); // the steps of tiles::centre
         }
         if (norms) norms[i] = norm;

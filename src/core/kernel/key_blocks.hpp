@@ -4,7 +4,7 @@
 
 #include "core/base/threads.hpp"
 #include "core/kernel/frame.hpp"
-#include "core/kernel/tiles.hpp"
+#include "core/pairwise/tiles.hpp"
 
 #include <functional>
 
@@ -27,12 +27,12 @@ class KeyBlocks {
     size_t keys(size_t block) const noexcept { return infos_[block].keys; }
     Form form(size_t block) const noexcept { return infos_[block].form; }
     const double* centre(size_t block) const noexcept { return centres_.data() + block * dimensions_; }
-    // No key is farther from the centre; and the mean of Frame::sum of the keys and the centre.
+    // No key is farther from the centre than the radius; the spread is the mean of Frame::sum of the keys and it.
     double radius(size_t block) const noexcept { return infos_[block].radius; }
     double spread(size_t block) const noexcept { return infos_[block].spread; }
     BlockKeys packed(size_t block) const noexcept;
 
-    // At most, in full blocks.
+    // Returns how many they are at most, in full blocks.
     static uint64_t bytes(size_t keys, size_t dimensions);
 
   private:

@@ -17,9 +17,9 @@ Buffer<double> magnitudes_of(const KeySet& keys, const Estimand& estimand, Memor
     const size_t columns = estimand.columns();
     std::vector<double> totals(columns, 0.0);
     for (size_t i = 0; i < keys.rows(); i++)
-        for (size_t c = 0; c < columns; c++) totals[c] += estimand.value(static_cast<uint32_t>(i), c);
+        for (size_t c = 0; c < columns; c++) totals[c] += estimand.value(i, c);
     for (size_t i = 0; i < keys.rows(); i++) {
-        const auto key = static_cast<uint32_t>(i);
+        const uint32_t key = i;
         const double weight = estimand.value(key, 0);
         double square = estimand.is_mean() ? 0 : weight * weight;
         for (size_t c = 1; c < columns; c++) {
@@ -33,10 +33,10 @@ Buffer<double> magnitudes_of(const KeySet& keys, const Estimand& estimand, Memor
     double deviations = 0, weights = 0;
     for (size_t i = 0; i < keys.rows(); i++) {
         deviations += magnitudes[i];
-        weights += estimand.value(static_cast<uint32_t>(i), 0);
+        weights += estimand.value(i, 0);
     }
     for (size_t i = 0; i < keys.rows(); i++)
-        magnitudes[i] = std::max(magnitudes[i], deviations / weights * estimand.value(static_cast<uint32_t>(i), 0));
+        magnitudes[i] = std::max(magnitudes[i], deviations / weights * estimand.value(i, 0));
     return magnitudes;
 }
 
@@ -56,11 +56,11 @@ KeyStrata::KeyStrata(const KeySet& keys, const Estimand& estimand, RunContext& c
     double sum = 0;
     for (size_t s = 0; s < counts_.size(); s++)
         sum += std::ldexp(static_cast<double>(counts_[s]), -static_cast<int>(s));
-    mean_rate_ = sum / static_cast<double>(keys.rows());
+    mean_rate_ = sum / keys.rows();
 }
 
 size_t KeyStrata::sampled(size_t stratum, double fraction) const noexcept {
-    const auto count = static_cast<double>(counts_[stratum]);
+    const double count = counts_[stratum];
     const double wanted = std::ldexp(fraction / mean_rate_, -static_cast<int>(stratum)) * count;
     if (!(wanted < count)) return counts_[stratum];
     return std::min(counts_[stratum], (static_cast<size_t>(wanted) / vector_pair + 1) * vector_pair);
@@ -69,7 +69,7 @@ size_t KeyStrata::sampled(size_t stratum, double fraction) const noexcept {
 double KeyStrata::sampled_share(double fraction) const noexcept {
     size_t all = 0;
     for (size_t s = 0; s < counts_.size(); s++) all += sampled(s, fraction);
-    return static_cast<double>(all) / static_cast<double>(of_key_.size());
+    return all / static_cast<double>(of_key_.size());
 }
 
 Buffer<uint32_t> KeySample::draw(const KeySet& keys, double fraction, uint64_t seed, RunContext& context) {
@@ -86,7 +86,7 @@ Buffer<uint32_t> KeySample::draw(const KeySet& keys, double fraction, uint64_t s
     std::vector<size_t> next(ends.size());
     for (size_t s = 0; s < ends.size(); s++) next[s] = ends[s] - strata_.keys(s);
     for (size_t i = 0; i < keys.rows(); i++) {
-        const auto key = static_cast<uint32_t>(i);
+        const uint32_t key = i;
         drawn[next[strata_.stratum_of(key)]++] = {random_bits(seed, 0, i), key};
     }
     Buffer<uint32_t> sample(context.memory(), "a sample of the keys");
@@ -137,7 +137,7 @@ KeySample::KeySample(const KeySet& keys, const Estimand& estimand, const KeyStra
       marks_(context.memory(), "a sample of the keys") {
     Buffer<uint32_t> leaf_of(context.memory(), "a sample of the keys", keys.rows());
     for (size_t leaf = 0; leaf < keys.tree.leaves(); leaf++)
-        for (const uint32_t key : keys.tree.keys(leaf)) leaf_of[key] = static_cast<uint32_t>(leaf);
+        for (const uint32_t key : keys.tree.keys(leaf)) leaf_of[key] = leaf;
     for (size_t block = 0; block < blocks_.blocks(); block++)
         for (size_t i = 0; i < keys_of(block).size(); i++) leaves_[block * block_keys + i] = leaf_of[keys_of(block)[i]];
     marks_.resize(blocks_.blocks() * trees_ * block_keys);

@@ -24,22 +24,19 @@ class KeyStrata {
     // The share of all keys that is.
     double sampled_share(double fraction) const noexcept;
     // How much less a key's square counts, or more, than in a sample without strata.
-    double inflation_of(size_t stratum) const noexcept { return mean_rate_ * static_cast<double>(1U << stratum); }
+    double inflation_of(size_t stratum) const noexcept { return mean_rate_ * (1U << stratum); }
     double inflation(uint32_t key) const noexcept { return inflation_of(of_key_[key]); }
-
-    // The rate at which all keys are sampled when that of the first stratum is 1.
-    double mean_rate() const noexcept { return mean_rate_; }
 
   private:
     std::vector<size_t> counts_;
     Buffer<uint8_t> of_key_;
-    double mean_rate_ = 1;
+    double mean_rate_ = 1; // at which all keys are sampled when that of the first stratum is 1
 };
 
 class KeySample {
   public:
-    // Room for samples of up to `fraction`; its order is a function of the seed and the set of keys. trees: null, or
-    // those whose pairs are left out.
+    // Makes room for samples of up to `fraction`; its order is a function of the seed and the set of keys. trees: null,
+    // or those whose pairs are left out.
     KeySample(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata, const RandomTrees* trees,
               double fraction, uint64_t seed, ThreadTeam& team, RunContext& context);
 
@@ -50,7 +47,7 @@ class KeySample {
     const BlockValues& squares() const noexcept { return squares_; }
     // The leaf that each key of a block is in.
     const uint32_t* leaves(size_t block) const noexcept { return leaves_.data() + block * block_keys; }
-    // And in a random tree.
+    // The leaf that each is in of a random tree.
     const uint32_t* marks(size_t tree, size_t block) const noexcept {
         return marks_.data() + (block * trees_ + tree) * block_keys;
     }

@@ -1,21 +1,148 @@
 #include "core/kernel/key_set.hpp"
 
+#include "core/base/rng.hpp"
+
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 
 namespace btml::kernel {
+
+namespace {
+
+constexpr size_t rows_of_item = 16384;
+constexpr uint64_t units_of_visit = 4; // of work: a row in an order that is not memory's
+
+struct HashedRow {
+    uint64_t hash;
+    uint32_t row;
+};
+
+uint64_t hash_of(const double* row, size_t dimensions) {
+    uint64_t hash = 0;
+    for (size_t k = 0; k < dimensions; k++) hash = mix64(hash ^ std::bit_cast<uint64_t>(row[k]));
+    return hash;
+}
+
+// √Σx² without overflow.
+double norm_of_weights(const Keys& keys, const Buffer<uint32_t>& order, RunContext& context) {
+    double largest = 0, sum = 0;
+    for (const uint32_t row : order) {
+        largest = std::max(largest, std::abs(keys.values[row * keys.columns]));
+        context.worked(units_of_visit);
+    }
+    if (largest == 0) return 0;
+    for (const uint32_t row : order) {
+        const double x = keys.values[row * keys.columns] / largest;
+        sum += x * x;
+        context.worked(units_of_visit);
+    }
+    return largest * std::sqrt(sum);
+}
+
+// By hash, then by coordinates and values: the order of the rows as they came plays no part.
+class Order {
+  public:
+    explicit Order(const Keys& keys) : keys_(keys) {}
+
+    bool operator()(const HashedRow& a, const HashedRow& b) const {
+        if (a.hash != b.hash) return a.hash < b.hash;
+        const int points = compare(keys_.points.row(a.row), keys_.points.row(b.row), keys_.points.dimensions());
+        if (points != 0) return points < 0;
+        const size_t columns = keys_.columns;
+        return compare(&keys_.values[a.row * columns], &keys_.values[b.row * columns], columns) < 0;
+    }
+    bool same_point(const HashedRow& a, const HashedRow& b) const {
+        return a.hash == b.hash &&
+               compare(keys_.points.row(a.row), keys_.points.row(b.row), keys_.points.dimensions()) == 0;
+    }
+
+  private:
+    static int compare(const double* a, const double* b, size_t count) {
+        return std::memcmp(a, b, count * sizeof(double));
+    }
+    const Keys& keys_;
+};
+
+Buffer<HashedRow> hashed_order(const Keys& keys, ThreadTeam& team, RunContext& context) {
+    const size_t rows = keys.rows();
+    Buffer<HashedRow> hashed(context.memory(), "hashes of the keys", rows);
+    team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int) {
+        for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++)
+            hashed[i] = {hash_of(keys.points.row(i), keys.points.dimensions()), static_cast<uint32_t>(i)};
+    });
+    // Parts of about rows_of_item by the hashes' first bits, then each part by itself.
+    const int bits = static_cast<int>(std::bit_width(rows / rows_of_item));
+    const auto part_of = [&](const HashedRow& row) { return bits == 0 ? 0 : row.hash >> (64 - bits); };
+    std::vector<size_t> starts((size_t{1} << bits) + 1, 0);
+    for (const HashedRow& row : hashed) {
+        starts[part_of(row) + 1]++;
+        context.worked(1);
+    }
+    for (size_t part = 1; part < starts.size(); part++) starts[part] += starts[part - 1];
+    Buffer<HashedRow> sorted(context.memory(), "hashes of the keys", rows);
+    std::vector<size_t> next(starts.begin(), starts.end() - 1);
+    for (const HashedRow& row : hashed) {
+        sorted[next[part_of(row)]++] = row;
+        context.worked(units_of_visit);
+    }
+    const Order order(keys);
+    team.for_each(next.size(), [&](size_t part, int) {
+        std::sort(sorted.begin() + starts[part], sorted.begin() + starts[part + 1], order);
+    });
+    return sorted;
+}
+
+Buffer<uint32_t> rows_of(const Buffer<HashedRow>& hashed, RunContext& context) {
+    Buffer<uint32_t> rows(context.memory(), "hashes of the keys", hashed.size());
+    for (size_t i = 0; i < hashed.size(); i++) {
+        rows[i] = hashed[i].row;
+        context.worked(1);
+    }
+    return rows;
+}
+
+} // namespace
+
+Buffer<uint32_t> canonical_order(const Keys& keys, ThreadTeam& team, RunContext& context) {
+    return rows_of(hashed_order(keys, team, context), context);
+}
+
+DistinctKeys merge_equal_keys(Keys keys, const Options& options, ThreadTeam& team, RunContext& context) {
+    const size_t dimensions = keys.points.dimensions(), columns = keys.columns;
+    const Buffer<HashedRow> sorted = hashed_order(keys, team, context);
+    const Buffer<uint32_t> rows = rows_of(sorted, context);
+    DistinctKeys distinct{Frame(keys.points, rows, options, context), Points(dimensions, context.memory(), "keys"),
+                          columns, Buffer<double>(context.memory(), "values of the keys"),
+                          norm_of_weights(keys, rows, context)};
+    distinct.points.reserve(sorted.size());
+    distinct.values.reserve(sorted.size() * columns);
+    const Order order(keys);
+    std::vector<double> point(dimensions), sums(columns);
+    for (size_t i = 0, end = 0; i < sorted.size(); i = end) {
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for (end = i; end < sorted.size() && order.same_point(sorted[i], sorted[end]); end++) {
+            for (size_t c = 0; c < columns; c++) sums[c] += keys.values[sorted[end].row * columns + c];
+            context.worked(dimensions + columns);
+        }
+        if (std::all_of(sums.begin(), sums.end(), [](double x) { return x == 0; })) continue;
+        distinct.frame.apply(keys.points.row(sorted[i].row), point.data());
+        distinct.points.append(point);
+        for (const double x : sums) distinct.values.push_back(x);
+    }
+    return distinct;
+}
 
 static std::vector<double> largest_magnitudes(const KeySet& keys) {
     std::vector<double> largest(keys.columns(), 0.0);
     for (size_t i = 0; i < keys.rows(); i++)
-        for (size_t c = 0; c < keys.columns(); c++)
-            largest[c] = std::max(largest[c], std::abs(keys.value(static_cast<uint32_t>(i), c)));
+        for (size_t c = 0; c < keys.columns(); c++) largest[c] = std::max(largest[c], std::abs(keys.value(i, c)));
     // Targets share one, so that their errors add up.
     const size_t columns = keys.distinct.columns;
     if (columns > 1) {
-        const double of_targets =
-            *std::max_element(largest.begin() + 1, largest.begin() + static_cast<std::ptrdiff_t>(columns));
-        std::fill(largest.begin() + 1, largest.begin() + static_cast<std::ptrdiff_t>(columns), of_targets);
+        const double of_targets = *std::max_element(largest.begin() + 1, largest.begin() + columns);
+        std::fill(largest.begin() + 1, largest.begin() + columns, of_targets);
     }
     for (double& x : largest)
         if (x == 0) x = 1;

@@ -1,7 +1,6 @@
-// All that sums need of the keys.
+// The keys of sums: equal ones merged, in the leaves of a tree, packed.
 #pragma once
 
-#include "core/kernel/distinct_keys.hpp"
 #include "core/kernel/key_blocks.hpp"
 #include "core/kernel/key_tree.hpp"
 
@@ -9,8 +8,26 @@
 
 namespace btml::kernel {
 
+// Keys as the sums see them: in their frame, equal ones merged.
+struct DistinctKeys {
+    Frame frame;
+    Points points; // in the frame's coordinates, in an order that depends on the set of keys alone
+    size_t columns;
+    Buffer<double> values; // row by row, summed over equal keys; no row is all 0
+    double norm;           // √Σ of the squares of column 0 before equal keys were merged
+
+    size_t rows() const noexcept { return points.rows(); }
+};
+
+// The keys' rows in an order that depends on the set of keys alone.
+Buffer<uint32_t> canonical_order(const Keys& keys, ThreadTeam& team, RunContext& context);
+
+// Takes the keys, at least one. Errors as of Frame.
+DistinctKeys merge_equal_keys(Keys keys, const Options& options, ThreadTeam& team, RunContext& context);
+
+// The distinct keys, ready for sums.
 struct KeySet {
-    // At least one distinct key. With `magnitudes`, the magnitudes of column 0 are a further column.
+    // Takes at least one distinct key. With `magnitudes`, the magnitudes of column 0 are a further column.
     KeySet(DistinctKeys distinct_keys, bool magnitudes, ThreadTeam& team, RunContext& context);
     KeySet(const KeySet&) = delete;
     KeySet& operator=(const KeySet&) = delete;

@@ -34,7 +34,7 @@ double product(const double* a, const double* b, size_t count) {
 void principal_direction(const std::vector<const double*>& keys, size_t dimensions, double* direction) {
     std::vector<double> mean(dimensions, 0.0), variance(dimensions, 0.0), next(dimensions);
     for (const double* key : keys)
-        for (size_t k = 0; k < dimensions; k++) mean[k] += key[k] / static_cast<double>(keys.size());
+        for (size_t k = 0; k < dimensions; k++) mean[k] += key[k] / keys.size();
     for (const double* key : keys)
         for (size_t k = 0; k < dimensions; k++) variance[k] += (key[k] - mean[k]) * (key[k] - mean[k]);
     std::fill(direction, direction + dimensions, 0.0);
@@ -62,7 +62,7 @@ KeyTree::KeyTree(const Points& keys, size_t leaf_keys, std::optional<uint64_t> s
       directions_(context.memory(), "a tree of the keys"),
       order_(context.memory(), "a tree of the keys", keys.rows()) {
     Buffer<Projected> projected(context.memory(), "a tree of the keys", keys.rows());
-    for (size_t i = 0; i < keys.rows(); i++) projected[i].key = static_cast<uint32_t>(i);
+    for (size_t i = 0; i < keys.rows(); i++) projected[i].key = i;
     nodes_.push_back({0, leaves(), 0, 0});
     for (size_t first = 0; first < nodes_.size();) { // level by level
         const size_t last = nodes_.size();
@@ -72,7 +72,7 @@ KeyTree::KeyTree(const Points& keys, size_t leaf_keys, std::optional<uint64_t> s
         for (size_t node = first; node < last; node++) {
             const Node parent = nodes_[node];
             if (parent.last - parent.first < 2) continue;
-            nodes_[node].left = static_cast<uint32_t>(nodes_.size());
+            nodes_[node].left = nodes_.size();
             nodes_.push_back({parent.first, middles[node - first], 0, 0});
             nodes_.push_back({middles[node - first], parent.last, 0, 0});
         }

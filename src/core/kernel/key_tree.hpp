@@ -11,9 +11,9 @@ namespace btml::kernel {
 
 class KeyTree {
   public:
-    // At least one key; up to leaf_keys in a leaf. Each part is cut across the direction in which its keys vary most
-    // or, given a seed, across a random one (Dasgupta, Freund: Random projection trees and low dimensional manifolds,
-    // STOC 2008).
+    // Takes at least one key; a leaf has leaf_keys, but the last. Each part is cut across the direction in which its
+    // keys vary most or, given a seed, across a random one (Dasgupta, Freund: Random projection trees and low
+    // dimensional manifolds, STOC 2008).
     KeyTree(const Points& keys, size_t leaf_keys, std::optional<uint64_t> seed, ThreadTeam& team, RunContext& context);
 
     size_t leaves() const noexcept { return (order_.size() + leaf_keys_ - 1) / leaf_keys_; }
@@ -22,7 +22,7 @@ class KeyTree {
         const size_t first = leaf * leaf_keys_;
         return order_.span().subspan(first, std::min(leaf_keys_, order_.size() - first));
     }
-    // Where a point equal to a key leads to the key's leaf.
+    // Returns the leaf that a point leads to; one that is equal to a key leads to the key's.
     size_t leaf_of(const double* point) const noexcept;
 
   private:

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "core/base/options_table.hpp"
-#include "core/kernel/kernels/kernels.hpp"
+#include "core/pairwise/kernels/kernels.hpp"
 
 namespace btml::kernel {
+
+using namespace pairwise; // which has the kernels, and the tiles that evaluate them
 
 enum class Scale : uint8_t {
     none,

@@ -8,6 +8,18 @@
 
 namespace btml::kernel {
 
+// What sums are sampled of.
+struct SampleTask {
+    const KeySet& keys;
+    const Estimand& estimand;
+    const KeyStrata& strata;
+    const QueryGroups& groups;
+    const Points& queries;
+    uint64_t seed;
+    ThreadTeam& team;
+    RunContext& context;
+};
+
 // What is asked of the estimates.
 struct Demand {
     double budget;     // mean over the queries of the squared error of the result that is not to be exceeded
@@ -25,7 +37,6 @@ struct Plan {
     double allowed = 0;   // Σ over the queries of expected squared errors (Estimand::error) that keeps the budget
 };
 
-Plan plan_sample(const KeySet& keys, const Estimand& estimand, const QueryGroups& groups, const Points& queries,
-                 const KeyStrata& strata, const Demand& demand, uint64_t seed, ThreadTeam& team, RunContext& context);
+Plan plan_sample(const SampleTask& task, const Demand& demand);
 
 } // namespace btml::kernel

@@ -8,20 +8,28 @@ static constexpr size_t parts = 8;
 static constexpr double farthest = 1e16; // as far as any: squares of float32 stay finite
 
 QueryGroup::QueryGroup(const Frame& frame, size_t columns, MemoryBudget& budget)
-    : kernel_(frame.kernel.id),
+    : frame_(&frame),
       dimensions_(frame.centre.size()),
       columns_(columns),
       coordinates_(budget, "queries", max_queries * dimensions_),
+      framed_(dimensions_),
       high_(budget, "queries", (dimensions_ + 1) * tile_queries),
       low_(budget, "queries", dimensions_ * tile_queries),
       sums_(budget, "sums of queries", max_queries * columns * parts) {}
 
-void QueryGroup::load(std::span<const double* const> queries) {
-    queries_ = queries.size();
+std::vector<QueryGroup> QueryGroup::of_team(const ThreadTeam& team, const Frame& frame, size_t columns,
+                                            MemoryBudget& budget) {
+    std::vector<QueryGroup> groups;
+    for (int i = 0; i < team.size(); i++) groups.emplace_back(frame, columns, budget);
+    return groups;
+}
+
+void QueryGroup::load(const Points& queries, std::span<const uint32_t> rows) {
+    queries_ = rows.size();
     for (size_t i = 0; i < tiles() * tile_queries; i++) {
-        const double* const query = queries[std::min(i, queries_ - 1)];
+        if (i < queries_) frame_->apply(queries.row(rows[i]), framed_.data()); // the last one pads its tile
         double* const to = coordinates_.data() + i / tile_queries * tile_queries * dimensions_ + i % tile_queries;
-        for (size_t k = 0; k < dimensions_; k++) to[k * tile_queries] = std::clamp(query[k], -farthest, farthest);
+        for (size_t k = 0; k < dimensions_; k++) to[k * tile_queries] = std::clamp(framed_[k], -farthest, farthest);
     }
     clear_sums();
 }
@@ -36,7 +44,7 @@ const float* QueryGroup::evaluate(size_t tile, const KeyBlocks& keys, size_t blo
     vectors_ = packed.vectors = std::min(packed.vectors, (count + 2 * keys_per_vector - 1) / (2 * keys_per_vector) * 2);
     tiles::centre(coordinates_.data() + tile * tile_queries * dimensions_, keys.centre(block), dimensions_,
                   high_.data(), form == Form::wide ? low_.data() : nullptr, form == Form::products ? norms_ : nullptr);
-    tiles::evaluate(kernel_, form, {high_.data(), low_.data(), norms_}, packed, dimensions_, values_);
+    tiles::evaluate(frame_->kernel.id, form, {high_.data(), low_.data(), norms_}, packed, dimensions_, values_);
     return values_;
 }
 

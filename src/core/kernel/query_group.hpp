@@ -1,4 +1,4 @@
-// Up to 256 queries that go through blocks of keys together: one thread's workspace.
+// Takes up to 256 queries through blocks of keys together: the workspace of one thread.
 #pragma once
 
 #include "core/kernel/key_blocks.hpp"
@@ -9,11 +9,14 @@ class QueryGroup {
   public:
     static constexpr size_t max_queries = 256;
 
-    // Of queries of the frame's dimensions, with so many columns of sums each.
+    // Is for queries of the frame's dimensions, with so many columns of sums each.
     QueryGroup(const Frame& frame, size_t columns, MemoryBudget& budget);
+    // Makes one for each thread.
+    static std::vector<QueryGroup> of_team(const ThreadTeam& team, const Frame& frame, size_t columns,
+                                           MemoryBudget& budget);
 
-    // The queries' coordinates, in the frame; sums start at 0.
-    void load(std::span<const double* const> queries);
+    // Takes some rows of queries as they came, into the frame; sums start at 0.
+    void load(const Points& queries, std::span<const uint32_t> rows);
     size_t queries() const noexcept { return queries_; }
     size_t tiles() const noexcept { return (queries_ + tile_queries - 1) / tile_queries; }
 
@@ -30,7 +33,7 @@ class QueryGroup {
     // Adds Σ of what was evaluated last times each column of the block's to columns first, first + 1, …
     void add(size_t tile, size_t block, const BlockValues& values, size_t first = 0);
 
-    // All that over blocks first to last − 1, without squares and masks.
+    // Does all that over blocks first to last − 1, without squares and masks.
     void add_blocks(const KeyBlocks& keys, const BlockValues& values, size_t first, size_t last);
 
     double sum(size_t query, size_t column) const noexcept; // in units of the values' scale
@@ -39,9 +42,10 @@ class QueryGroup {
     static uint64_t bytes(size_t dimensions, size_t columns);
 
   private:
-    Kernel kernel_;
+    const Frame* frame_;
     size_t dimensions_, columns_, queries_ = 0, vectors_ = 0;
     Buffer<double> coordinates_; // [tile][dimension][query]
+    std::vector<double> framed_; // one query
     Buffer<float> high_, low_;   // of one tile, relative to a block's centre
     Buffer<double> sums_;        // [tile][column][query][part of the keys side by side]
     alignas(64) float norms_[keys_per_vector];

@@ -9,6 +9,14 @@ static constexpr size_t rows_of_item = 1024;
 static constexpr size_t sampled_keys = 16; // of each leaf
 static constexpr size_t leaves_of_block = block_keys / sampled_keys;
 
+QueriesOfLeaves::QueriesOfLeaves(std::span<const uint32_t> leaf_of_queries, size_t leaves, MemoryBudget& budget)
+    : first(leaves + 1, 0), rows(budget, "queries of leaves", leaf_of_queries.size()) {
+    for (const uint32_t leaf : leaf_of_queries) first[leaf + 1]++;
+    for (size_t leaf = 0; leaf < leaves; leaf++) first[leaf + 1] += first[leaf];
+    std::vector<size_t> next(first.begin(), first.end() - 1);
+    for (uint32_t i = 0; i < leaf_of_queries.size(); i++) rows[next[leaf_of_queries[i]]++] = i;
+}
+
 // As many of each leaf, but of the last one, which may have fewer.
 Buffer<uint32_t> QueryGroups::some_of_each_leaf(MemoryBudget& budget) const {
     Buffer<uint32_t> sample(budget, "groups of queries");
@@ -30,39 +38,41 @@ QueryGroups::QueryGroups(const KeySet& keys, const Points& queries, ThreadTeam& 
               return sample_.span().subspan(first, std::min(block_keys, sample_.size() - first));
           },
           Precision::sampling, team, context.memory()),
-      rows_(context.memory(), "groups of queries", queries.rows()),
+      of_leaves_(leaves_of(queries, keys, team, context.memory()).span(), keys.tree.leaves(), context.memory()),
       centres_(context.memory(), "groups of queries") {
-    const size_t rows = queries.rows(), dimensions = queries.dimensions(), leaves = keys.tree.leaves();
-    Buffer<uint32_t> leaf(context.memory(), "groups of queries", rows);
-    team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int) {
-        std::vector<double> framed(dimensions);
-        for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++) {
-            keys.distinct.frame.apply(queries.row(i), framed.data());
-            leaf[i] = static_cast<uint32_t>(keys.tree.leaf_of(framed.data()));
-        }
-    });
-    std::vector<size_t> first(leaves + 1, 0);
-    for (const uint32_t of_row : leaf) first[of_row + 1]++;
-    for (size_t i = 0; i < leaves; i++) first[i + 1] += first[i];
-    std::vector<size_t> next(first.begin(), first.end() - 1);
-    for (size_t i = 0; i < rows; i++) rows_[next[leaf[i]]++] = static_cast<uint32_t>(i);
+    const size_t dimensions = queries.dimensions(), leaves = keys.tree.leaves();
     team.for_each(leaves, [&](size_t i, int) {
-        std::sort(rows_.begin() + first[i], rows_.begin() + first[i + 1], [&](uint32_t a, uint32_t b) {
+        const std::span<uint32_t> of_leaf = of_leaves_.of(i);
+        std::sort(of_leaf.begin(), of_leaf.end(), [&](uint32_t a, uint32_t b) {
             return std::lexicographical_compare(queries.row(a), queries.row(a) + dimensions, queries.row(b),
                                                 queries.row(b) + dimensions);
         });
     });
     for (size_t i = 0; i < leaves; i++) {
-        const size_t count = first[i + 1] - first[i],
+        const size_t count = of_leaves_.of(i).size(),
                      parts = (count + QueryGroup::max_queries - 1) / QueryGroup::max_queries;
         for (size_t part = 0; part < parts; part++) {
-            starts_.push_back(first[i] + part * count / parts);
-            leaves_.push_back(static_cast<uint32_t>(i));
+            starts_.push_back(of_leaves_.first[i] + part * count / parts);
+            leaves_.push_back(i);
         }
     }
-    starts_.push_back(rows);
+    starts_.push_back(queries.rows());
     centres_.resize(groups() * dimensions);
     team.for_each(groups(), [&](size_t group, int) { find_centre(group, queries); });
+}
+
+Buffer<uint32_t> QueryGroups::leaves_of(const Points& queries, const KeySet& keys, ThreadTeam& team,
+                                        MemoryBudget& budget) {
+    const size_t rows = queries.rows();
+    Buffer<uint32_t> leaf(budget, "groups of queries", rows);
+    team.for_each((rows + rows_of_item - 1) / rows_of_item, [&](size_t item, int) {
+        std::vector<double> framed(queries.dimensions());
+        for (size_t i = item * rows_of_item; i < std::min(rows, (item + 1) * rows_of_item); i++) {
+            keys.distinct.frame.apply(queries.row(i), framed.data());
+            leaf[i] = keys.tree.leaf_of(framed.data());
+        }
+    });
+    return leaf;
 }
 
 void QueryGroups::find_centre(size_t group, const Points& queries) {
@@ -72,12 +82,12 @@ void QueryGroups::find_centre(size_t group, const Points& queries) {
     std::vector<double> framed(dimensions);
     for (const uint32_t row : rows(group)) {
         keys_.distinct.frame.apply(queries.row(row), framed.data());
-        for (size_t k = 0; k < dimensions; k++) centre[k] += framed[k] / static_cast<double>(rows(group).size());
+        for (size_t k = 0; k < dimensions; k++) centre[k] += framed[k] / rows(group).size();
     }
 }
 
 size_t QueryGroups::group_of(size_t position) const noexcept {
-    return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), position) - starts_.begin()) - 1;
+    return std::upper_bound(starts_.begin(), starts_.end(), position) - starts_.begin() - 1;
 }
 
 double QueryGroups::expected_exponent(size_t group, size_t leaf) const noexcept {
@@ -86,13 +96,12 @@ double QueryGroups::expected_exponent(size_t group, size_t leaf) const noexcept 
     return frame.kernel.exponent(frame.sum(centre, keys_.blocks.centre(leaf)) + keys_.blocks.spread(leaf));
 }
 
-void QueryGroups::look(size_t group, const Points& queries, FramedQueries& framed, QueryGroup& workspace,
-                       Outlook outlook) const {
+void QueryGroups::look(size_t group, const Points& queries, QueryGroup& workspace, Outlook outlook) const {
     const std::span<const uint32_t> all = rows(group);
     const size_t count = std::min(tile_queries, all.size()), leaves = outlook.distances.size();
     uint32_t some[tile_queries];
     for (size_t i = 0; i < count; i++) some[i] = all[i * all.size() / count];
-    workspace.load(framed.load(queries, {some, count}));
+    workspace.load(queries, {some, count});
     const bool is_compact = keys_.distinct.frame.kernel.is_compact;
     for (size_t leaf = 0; leaf < leaves; leaf++) {
         const size_t block = leaf / leaves_of_block, first = leaf % leaves_of_block * sampled_keys,
@@ -101,12 +110,11 @@ void QueryGroups::look(size_t group, const Points& queries, FramedQueries& frame
         double squares = 0;
         for (size_t i = 0; i < count; i++)
             for (size_t j = first; j < last; j++) {
-                const double value = static_cast<double>(workspace.values()[i * block_keys + j]);
+                const double value = workspace.values()[i * block_keys + j];
                 squares += value * value;
             }
-        const double mean = squares / static_cast<double>(count * (last - first)),
-                     expected = expected_exponent(group, leaf);
-        outlook.squares[leaf] = mean;
+        const double mean = squares / (count * (last - first)), expected = expected_exponent(group, leaf);
+        if (!outlook.squares.empty()) outlook.squares[leaf] = mean;
         outlook.distances[leaf] =
             mean > 0 ? std::min(expected, is_compact ? 1 - std::sqrt(mean) : -std::log2(mean) / 2) : expected;
     }
@@ -117,7 +125,7 @@ double QueryGroups::padding() const noexcept {
     size_t places = 0;
     for (size_t group = 0; group < groups(); group++)
         places += (rows(group).size() + tile_queries - 1) / tile_queries * tile_queries;
-    return static_cast<double>(places) / static_cast<double>(rows_.size());
+    return places / static_cast<double>(rows().size());
 }
 
 } // namespace btml::kernel

@@ -1,9 +1,20 @@
 // Queries in groups that lie together: those of one leaf of the keys' tree, up to QueryGroup::max_queries.
 #pragma once
 
-#include "core/kernel/exact_sums.hpp"
+#include "core/kernel/key_set.hpp"
+#include "core/kernel/query_group.hpp"
 
 namespace btml::kernel {
+
+// The rows of queries by the leaves of a tree that they lead to.
+struct QueriesOfLeaves {
+    QueriesOfLeaves(std::span<const uint32_t> leaf_of_queries, size_t leaves, MemoryBudget& budget);
+
+    std::span<uint32_t> of(size_t leaf) { return {rows.data() + first[leaf], first[leaf + 1] - first[leaf]}; }
+
+    std::vector<size_t> first; // by leaf, and the end
+    Buffer<uint32_t> rows;
+};
 
 class QueryGroups {
   public:
@@ -12,24 +23,27 @@ class QueryGroups {
 
     size_t groups() const noexcept { return starts_.size() - 1; }
     // All queries, group by group.
-    std::span<const uint32_t> rows() const noexcept { return rows_.span(); }
+    std::span<const uint32_t> rows() const noexcept { return of_leaves_.rows.span(); }
     std::span<const uint32_t> rows(size_t group) const noexcept {
-        return rows_.span().subspan(starts_[group], starts_[group + 1] - starts_[group]);
+        return rows().subspan(starts_[group], starts_[group + 1] - starts_[group]);
     }
     size_t group_of(size_t position) const noexcept; // of rows()[position]
     size_t leaf(size_t group) const noexcept { return leaves_[group]; }
-    // By leaf: the mean square of the kernel's values between some of the group's queries and some of the leaf's keys,
-    // and a distance, about the exponent of the kernel: the smaller, the more there is to expect of the leaf. It is
-    // that of the mean square or, where that is smaller, the expected exponent but for a part that is the group's own;
-    // −1 for the group's own leaf. The queries are those of the constructor; what the workspace held is lost.
+    // Finds for each leaf the mean square of the kernel's values between some of the group's queries and some of the
+    // leaf's keys, and a distance, about the exponent of the kernel: the smaller, the more there is to expect of the
+    // leaf. It is that of the mean square or, where that is smaller, the expected exponent but for a part that is the
+    // group's own; −1 for the group's own leaf. Squares may be empty, where they are not asked for. The queries are
+    // those of the constructor; what the workspace held is lost.
     struct Outlook {
         std::span<double> distances, squares;
     };
-    void look(size_t group, const Points& queries, FramedQueries& framed, QueryGroup& workspace, Outlook outlook) const;
+    void look(size_t group, const Points& queries, QueryGroup& workspace, Outlook outlook) const;
     // Tiles' places per query, a few of them empty.
     double padding() const noexcept;
 
   private:
+    static Buffer<uint32_t> leaves_of(const Points& queries, const KeySet& keys, ThreadTeam& team,
+                                      MemoryBudget& budget);
     void find_centre(size_t group, const Points& queries);
     Buffer<uint32_t> some_of_each_leaf(MemoryBudget& budget) const;
     double expected_exponent(size_t group, size_t leaf) const noexcept;
@@ -37,7 +51,7 @@ class QueryGroups {
     const KeySet& keys_;
     Buffer<uint32_t> sample_; // of the keys, leaf by leaf
     KeyBlocks sample_blocks_;
-    Buffer<uint32_t> rows_;
+    QueriesOfLeaves of_leaves_;
     std::vector<size_t> starts_;
     std::vector<uint32_t> leaves_;
     Buffer<double> centres_; // by group, in the frame

@@ -17,7 +17,7 @@ class RandomTrees {
                 RunContext& context);
 
     size_t trees() const noexcept { return trees_.size(); }
-    // Of the keys' own tree.
+    // Returns the leaf of the keys' own tree.
     uint32_t leaf(uint32_t key) const noexcept { return leaves_[key]; }
     uint32_t of_key(size_t tree, uint32_t key) const noexcept { return of_keys_[tree * keys_.rows() + key]; }
     uint32_t of_query(size_t tree, uint32_t query) const noexcept {
@@ -37,8 +37,6 @@ class RandomTrees {
                   ThreadTeam& team, RunContext& context) const;
 
   private:
-    struct QueriesOfLeaves;
-
     const KeySet& keys_;
     const Points& queries_;
     std::vector<KeyTree> trees_;

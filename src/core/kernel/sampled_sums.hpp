@@ -16,8 +16,6 @@ struct SampledSums {
 
 // Draws until the error is estimated to be at most what the plan allows, for all queries together. A group whose sample
 // would be most of the keys is summed exactly.
-SampledSums sampled_sums(const KeySet& keys, const Estimand& estimand, const KeyStrata& strata,
-                         const QueryGroups& groups, const Points& queries, const Plan& plan, uint64_t seed,
-                         ThreadTeam& team, RunContext& context);
+SampledSums sampled_sums(const SampleTask& task, const Plan& plan);
 
 } // namespace btml::kernel

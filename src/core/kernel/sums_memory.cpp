@@ -31,8 +31,7 @@ uint64_t squares_of(const SumSizes& sizes) {
 }
 
 uint64_t bytes_of_workers(const SumSizes& sizes, uint64_t columns) {
-    return static_cast<uint64_t>(sizes.threads) *
-           (QueryGroup::bytes(sizes.dimensions, columns) + QueryGroup::max_queries * number * sizes.dimensions);
+    return sizes.threads * QueryGroup::bytes(sizes.dimensions, columns);
 }
 
 uint64_t bytes_of_results(const SumSizes& sizes) {

@@ -33,7 +33,7 @@ double fewest_drawn(const PageSampling& options) {
 
 PageEstimate estimate_sum(std::span<const double> totals, uint64_t pages, double largest_known,
                           const PageSampling& options) {
-    const double drawn = static_cast<double>(totals.size()), all = static_cast<double>(pages);
+    const double drawn = totals.size(), all = pages;
     double mean = 0, second = 0, third = 0, largest = largest_known;
     for (const double total : totals) mean += total / drawn;
     for (const double total : totals) {

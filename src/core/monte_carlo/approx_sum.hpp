@@ -36,7 +36,7 @@ inline constexpr uint64_t min_pages = 4'000; // make a table worth sampling: few
 double fewest_drawn(const PageSampling& options);
 
 inline double first_fraction(uint64_t pages, const PageSampling& options) {
-    return std::max(0.02, 1.1 * std::max(200.0, fewest_drawn(options)) / static_cast<double>(pages));
+    return std::max(0.02, 1.1 * std::max(200.0, fewest_drawn(options)) / pages);
 }
 
 // `totals` are those of the pages drawn, of `pages` in all. `largest_known` is a magnitude that some value of the table

@@ -17,7 +17,7 @@ struct Range {
 };
 
 double quantile(std::vector<double>& values, double p) {
-    const auto at = values.begin() + static_cast<std::ptrdiff_t>(p * static_cast<double>(values.size() - 1));
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(p * (values.size() - 1));
     std::nth_element(values.begin(), at, values.end());
     return *at;
 }
@@ -27,14 +27,14 @@ Range x_range(const VarianceTree& tree, const SelectionOptions& options, RunCont
     for (size_t i = 0; i < std::min(tree.size(), rows_measured); i++) {
         context.poll();
         const size_t row = i * tree.size() / std::min(tree.size(), rows_measured);
-        const double distance =
-            std::sqrt(squared_distance(tree.row(row), tree.row(tree.nearest(row)), tree.rows().dimensions));
+        const double distance = std::sqrt(pairwise::sum_of<pairwise::Squares>(
+            tree.row(row), tree.row(tree.nearest<pairwise::Squares>(row)), tree.rows().dimensions));
         if (distance > 0) distances.push_back(distance);
     }
     const std::vector<double> deviations = standard_deviations(tree.rows(), context);
     double squares = 0;
     for (size_t k = 0; k < tree.rows().dimensions; k++) squares += deviations[k] * deviations[k];
-    const double spread = std::sqrt(squares / static_cast<double>(tree.rows().dimensions));
+    const double spread = std::sqrt(squares / tree.rows().dimensions);
     if (spread == 0 && !(options.lower && options.upper))
         throw Error(ErrorCode::invalid_argument, "all points are the same: there is no range of bandwidths to search",
                     "", "Give both \"lower\" and \"upper\".");
@@ -57,10 +57,10 @@ Range target_range(const VarianceTree& tree) {
     const size_t stride = std::max<size_t>(1, tree.size() / 10'000);
     for (size_t i = 0; i < tree.size(); i += stride) targets.push_back(tree.target(i));
     double squares = 0;
-    for (const double y : targets) squares += y * y / static_cast<double>(targets.size());
+    for (const double y : targets) squares += y * y / targets.size();
     const double sd = std::sqrt(squares), middle = (quantile(targets, 0.75) - quantile(targets, 0.25)) / 1.349;
     const double scale = middle > 0 ? std::min(sd, middle) : sd > 0 ? sd : 1;
-    const double usual = scale * std::pow(static_cast<double>(tree.size()), -0.2);
+    const double usual = scale * std::pow(tree.size(), -0.2);
     return {usual / 10, std::max(scale, usual * 4)};
 }
 
@@ -73,7 +73,7 @@ std::vector<double> grid(const Range& range, int steps) {
 
 // `steps` points between the neighbours of the best of a grid, none of them on it; at an end, all on the one side.
 std::vector<double> refinement(const std::vector<double>& coarse, double best, int steps) {
-    const double ratio = std::pow(coarse.back() / coarse.front(), 1.0 / static_cast<double>(coarse.size() - 1));
+    const double ratio = std::pow(coarse.back() / coarse.front(), 1.0 / (coarse.size() - 1));
     const int below = best == coarse.front() ? 0 : best == coarse.back() ? steps : steps / 2, above = steps - below;
     std::vector<double> points;
     for (int i = 1; i <= below; i++) points.push_back(best / std::pow(ratio, i / (below + 1.0)));
@@ -81,19 +81,19 @@ std::vector<double> refinement(const std::vector<double>& coarse, double best, i
     return points;
 }
 
-// Terms of one kind of score at several bandwidths. What is sampled for a row depends on the bandwidth of x alone, so
+// Terms of one class of scores at several bandwidths. What is sampled for a row depends on the bandwidth of x alone, so
 // that neighbours with the same one share it.
 template <class Score>
 class Evaluator : public TermEvaluator {
   public:
-    Evaluator(const Scores& source, int workers) : source_(source), work_(static_cast<size_t>(workers)) {}
+    Evaluator(const Scores& source, int workers) : source_(source), work_(workers) {}
 
     void prepare(const Bandwidths& bandwidths) override {
         scores_.push_back({bandwidths.x, make_score<Score>(source_, bandwidths)});
     }
     void draw(std::span<const size_t> bandwidths, uint32_t row, uint64_t seed, int worker,
               std::span<Draw> draws) override {
-        DrawWorkspace<Score>& work = work_[static_cast<size_t>(worker)];
+        DrawWorkspace<Score>& work = work_[worker];
         double sampled = 0;
         for (size_t i = 0; i < bandwidths.size(); i++) {
             const auto& [x, score] = scores_[bandwidths[i]];
@@ -114,10 +114,11 @@ class Evaluator : public TermEvaluator {
     std::vector<DrawWorkspace<Score>> work_;
 };
 
-std::unique_ptr<TermEvaluator> evaluator(const Scores& scores, ScoreKind kind, int workers) {
-    return with_score_class(kind, [&]<class Score>(std::type_identity<Score>) -> std::unique_ptr<TermEvaluator> {
-        return std::make_unique<Evaluator<Score>>(scores, workers);
-    });
+std::unique_ptr<TermEvaluator> evaluator(const Scores& scores, int workers) {
+    return with_score_class(scores.form(),
+                            [&]<class Score>(std::type_identity<Score>) -> std::unique_ptr<TermEvaluator> {
+                                return std::make_unique<Evaluator<Score>>(scores, workers);
+                            });
 }
 
 // Where scores come from: all pairs, or a race.
@@ -199,7 +200,7 @@ std::vector<ScoredBandwidth> select_bandwidth(ScoreRows rows, ScoreKind kind, co
     std::unique_ptr<TermEvaluator> terms;
     std::unique_ptr<BandwidthRace> race;
     if (!exact) {
-        terms = evaluator(scores, kind, team.size());
+        terms = evaluator(scores, team.size());
         race = std::make_unique<BandwidthRace>(scores.strata(), scores.sampling(), *terms, team);
     }
     Curve curve(scores, race.get(), team);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/threads.hpp"
+#include "core/monte_carlo/score_form.hpp"
 #include "core/monte_carlo/score_rows.hpp"
 #include "core/pairwise/weights.hpp"
 
@@ -20,32 +21,16 @@ class ExactRows {
     ExactRows(const ScoreRows& rows, RunContext& context);
 
     size_t size() const { return size_; }
-    size_t dimensions() const { return dimensions_; }
     size_t padded() const { return padded_; }
-    const double* targets() const { return points().targets(); }
-    pairwise::PointColumns points() const { return {columns_.data(), padded_, dimensions_}; }
+    pairwise::PointColumns points() const { return {columns_.data(), padded_, dimensions_, has_targets_}; }
 
   private:
     size_t size_, dimensions_, padded_;
-    Buffer<double> columns_; // ends with the targets; padding is infinite, targets there are 0
+    bool has_targets_;
+    Buffer<double> columns_;
 };
 
-// Sums the score of this class: KrScore, KdeScore, LikelihoodScore or KcdeScore.
-template <class Score>
-ExactScore exact_score(const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team, RunContext& context);
-
-class KrScore;
-class KdeScore;
-class LikelihoodScore;
-class KcdeScore;
-
-template <>
-ExactScore exact_score<KrScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
-template <>
-ExactScore exact_score<KdeScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
-template <>
-ExactScore exact_score<LikelihoodScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
-template <>
-ExactScore exact_score<KcdeScore>(const ExactRows&, const Bandwidths&, ThreadTeam&, RunContext&);
+ExactScore exact_score(const ScoreForm& form, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
+                       RunContext& context);
 
 } // namespace btml::monte_carlo

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/monte_carlo/leave_one_out_sum.hpp"
+#include "core/monte_carlo/score_form.hpp"
 #include "core/monte_carlo/square_integral.hpp"
 
 namespace btml::monte_carlo {
@@ -32,22 +33,20 @@ struct ConditionalTerms {
     }
 };
 
-class KcdeScore : public RatioScore<ConditionalTerms> {
+template <class Shape>
+class KcdeScore : public RatioScore<ConditionalTerms, Shape> {
   public:
     KcdeScore(const VarianceTree& tree, const Bandwidths& bandwidths)
-        : RatioScore(tree, 1 / (2 * bandwidths.x * bandwidths.x), {128, false, 384}),
+        : RatioScore<ConditionalTerms, Shape>(tree, bandwidths.x, {128, false, 384}),
           tree_(tree),
           target_bandwidth_(bandwidths.target) {}
 
-    double term(const LeaveOneOut& at, const Total& total) const {
+    double term(const LeaveOneOut& at, const ConditionalTerms::Total& total) const {
         const MixtureIntegrals integrals =
             mixture_integrals(total.targets, tree_.target(at.position), target_bandwidth_);
         return (integrals.square / total.weights - 2 * integrals.value) / total.weights;
     }
-    bool remarkable(const LeaveOneOut& at, const Total&) const { return sum_.underflows(at); }
-
-    // Exact sums below it are made anew, relative to the nearest row.
-    static constexpr double min_weight = 1e-120;
+    bool remarkable(const LeaveOneOut& at, const ConditionalTerms::Total&) const { return this->sum_.underflows(at); }
 
   private:
     const VarianceTree& tree_;

@@ -3,40 +3,21 @@
 #pragma once
 
 #include "core/monte_carlo/leave_one_out_sum.hpp"
+#include "core/monte_carlo/score_form.hpp"
 
 namespace btml::monte_carlo {
 
-// Adds up weights, and weights times targets.
-struct RegressionTerms {
-    struct Total {
-        double weights = 0, products = 0;
-
-        void clear() { weights = products = 0; }
-        void add(const Total& other, double factor) {
-            weights += factor * other.weights;
-            products += factor * other.products;
-        }
-    };
-
-    static void add(Total& total, double weight, double factor, double target) {
-        total.weights += factor * weight;
-        total.products += factor * weight * target;
-    }
-};
-
-class KrScore : public RatioScore<RegressionTerms> {
+template <class Shape>
+class KrScore : public RatioScore<WeightedTargets, Shape> {
   public:
     KrScore(const VarianceTree& tree, const Bandwidths& bandwidths)
-        : RatioScore(tree, 1 / (2 * bandwidths.x * bandwidths.x), {128, true, 192}), tree_(tree) {}
+        : RatioScore<WeightedTargets, Shape>(tree, bandwidths.x, {128, true, 192}), tree_(tree) {}
 
-    double term(const LeaveOneOut& at, const Total& total) const {
+    double term(const LeaveOneOut& at, const WeightedTargets::Total& total) const {
         const double residual = tree_.target(at.position) - total.products / total.weights;
         return residual * residual;
     }
-    bool remarkable(const LeaveOneOut& at, const Total&) const { return sum_.underflows(at); }
-
-    // Exact sums below it are made anew, relative to the nearest row.
-    static constexpr double min_weight = 1e-250;
+    bool remarkable(const LeaveOneOut& at, const WeightedTargets::Total&) const { return this->sum_.underflows(at); }
 
   private:
     const VarianceTree& tree_;

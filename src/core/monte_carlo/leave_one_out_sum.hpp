@@ -1,39 +1,10 @@
-// Sums Σ_{j ≠ i} of a Gaussian kernel k_ij = exp(−c·‖x_i − x_j‖²) times something of row j, for one row i of a kd-tree.
-// The index set is stratified for each row anew: the node whose terms may differ most is split first, so that near
-// leaves are summed exactly and far nodes are sampled.
+// Sums Σ_{j ≠ i} of a kernel's weight of rows i and j times something of row j, for one row i of a kd-tree.
 #pragma once
 
-#include "core/monte_carlo/nested_sum.hpp"
-#include "core/monte_carlo/variance_tree.hpp"
-#include "core/pairwise/exponential.hpp"
-
-#include <cmath>
+#include "core/monte_carlo/expansion.hpp"
+#include "core/pairwise/kernel_weight.hpp"
 
 namespace btml::monte_carlo {
-
-struct LeaveOneOut {
-    size_t position;         // i
-    double origin = 0;       // is a squared distance: weights are relative to a point so far away, against underflow
-    size_t nearest = no_row; // is a row whose leaf is summed exactly as well
-
-    static constexpr size_t no_row = ~size_t{0};
-
-    bool holds(const VarianceTree::Node& node) const {
-        return (node.begin <= position && position < node.end) || (node.begin <= nearest && nearest < node.end);
-    }
-};
-
-// Says how finely I(i) is stratified.
-struct ExpansionRule {
-    double splits;      // so many nodes are split at effort 0, at most; each effort more doubles them
-    bool uniform;       // says that terms of a node differ by nothing but the kernel and the targets' spread; else they
-                        // differ whatever the kernel, as where what counts is how near targets are to each other
-    double draws;       // about so many are taken at effort 0; each effort more doubles them
-    double min_sum = 0; // errors are relative to the sum of the weights, or to this where it is more
-};
-
-void expand(const VarianceTree& tree, double coefficient, const ExpansionRule& rule, int effort, LeaveOneOut& at,
-            std::vector<Stratum>& strata);
 
 // A row whose weights add up to less has few neighbours that count, or one. A sample may lack them without a trace of
 // it, so such rows are sampled anew, relative to the nearest row and with it.
@@ -45,58 +16,85 @@ inline bool ratio_settled(double first, double second) {
     return std::abs(first - second) <= most * (first + second);
 }
 
-// Terms is a struct { struct Total; static void add(Total&, double weight, double factor, double target); } where the
-// weight is that of the kernel.
-template <class Terms>
+// Weight is as in expansion.hpp. Terms is a struct { struct Total; static void add(Total&, double weight, double
+// factor, double target); }. A weight that has values() gives the weight and what stands in the target's place.
+template <class Terms, class Weight>
 class LeaveOneOutSum {
   public:
     using Constants = LeaveOneOut;
     using Total = typename Terms::Total;
 
-    LeaveOneOutSum(const VarianceTree& tree, double coefficient, const ExpansionRule& rule)
-        : tree_(tree), coefficient_(coefficient), rule_(rule) {}
+    LeaveOneOutSum(const VarianceTree& tree, const Weight& weight, const ExpansionRule& rule)
+        : tree_(tree), weight_(weight), rule_(rule) {}
 
     void index_set(Constants& at, int effort, std::vector<Stratum>& strata) const {
-        expand(tree_, coefficient_, rule_, effort, at, strata);
+        ExpansionRule rule = rule_;
+        if (at.nearest != LeaveOneOut::no_row) rule.min_sum = weight_(at.origin, at.origin); // what that row adds
+        Expansion<Weight>(tree_, weight_, rule, at, effort).run(strata);
     }
     void add_term(const Constants& at, size_t j, double factor, Total& total) const {
         if (j == at.position) return;
-        const double* const row = tree_.row(j);
-        const double distance = squared_distance(tree_.row(at.position), row, tree_.rows().dimensions);
-        const double weight = pairwise::exponential(std::min(0.0, (at.origin - distance) * coefficient_));
-        Terms::add(total, weight, factor, tree_.rows().target ? row[tree_.rows().dimensions] : 0);
+        const double sum = sum_to(at.position, j);
+        if constexpr (requires { weight_.values(sum); }) {
+            const auto [weight, ratio] = weight_.values(sum);
+            Terms::add(total, weight, factor, ratio);
+        } else {
+            Terms::add(total, weight_(sum, at.origin), factor, tree_.rows().target ? tree_.target(j) : 0);
+        }
     }
     // Makes weights relative to the nearest row, whose leaf is in every sample.
     void widen(Constants& at) const {
-        at.nearest = tree_.nearest(at.position);
-        at.origin = squared_distance(tree_.row(at.position), tree_.row(at.nearest), tree_.rows().dimensions);
+        at.nearest = tree_.nearest<typename Weight::Metric>(at.position);
+        at.origin = sum_to(at.position, at.nearest);
     }
-    // Says whether exp() of the nearest row underflows.
-    bool underflows(const Constants& at) const { return -at.origin * coefficient_ <= pairwise::min_exponent; }
+    // Says whether the kernel of the nearest row underflows.
+    bool underflows(const Constants& at) const { return weight_.underflows(at.origin); }
 
   private:
+    double sum_to(size_t i, size_t j) const {
+        return pairwise::sum_of<typename Weight::Metric>(tree_.row(i), tree_.row(j), tree_.rows().dimensions);
+    }
+
     const VarianceTree& tree_;
-    const double coefficient_;
+    const Weight weight_;
     const ExpansionRule rule_;
 };
 
+// Adds up weights, and weights times targets.
+struct WeightedTargets {
+    struct Total {
+        double weights = 0, products = 0;
+
+        void clear() { weights = products = 0; }
+        void add(const Total& other, double factor) {
+            weights += factor * other.weights;
+            products += factor * other.products;
+        }
+    };
+
+    static void add(Total& total, double weight, double factor, double target) {
+        total.weights += factor * weight;
+        total.products += factor * weight * target;
+    }
+};
+
 // What all scores share whose rows are each scored by one such sum.
-template <class Terms>
+template <class Terms, class Weight>
 class LeaveOneOutScore {
   public:
-    const LeaveOneOutSum<Terms>& inner() const { return sum_; }
+    const LeaveOneOutSum<Terms, Weight>& inner() const { return sum_; }
     LeaveOneOut constants(size_t i) const { return {i}; }
 
   protected:
-    LeaveOneOutScore(const VarianceTree& tree, double coefficient, const ExpansionRule& rule)
-        : sum_(tree, coefficient, rule) {}
+    LeaveOneOutScore(const VarianceTree& tree, const Weight& weight, const ExpansionRule& rule)
+        : sum_(tree, weight, rule) {}
 
-    const LeaveOneOutSum<Terms> sum_;
+    const LeaveOneOutSum<Terms, Weight> sum_;
 };
 
 // What scores share that divide by the sum of a row's weights, or take its logarithm; Total has it as `weights`.
-template <class Terms>
-class RatioScore : public LeaveOneOutScore<Terms> {
+template <class Terms, class Shape>
+class RatioScore : public LeaveOneOutScore<Terms, pairwise::KernelWeight<Shape>> {
   public:
     using Total = typename Terms::Total;
 
@@ -107,7 +105,9 @@ class RatioScore : public LeaveOneOutScore<Terms> {
     void widen(LeaveOneOut& at) const { this->sum_.widen(at); }
 
   protected:
-    using LeaveOneOutScore<Terms>::LeaveOneOutScore;
+    RatioScore(const VarianceTree& tree, double bandwidth, const ExpansionRule& rule)
+        : LeaveOneOutScore<Terms, pairwise::KernelWeight<Shape>>(tree, pairwise::KernelWeight<Shape>(bandwidth), rule) {
+    }
 };
 
 } // namespace btml::monte_carlo

@@ -4,47 +4,35 @@
 // Density Estimation for Statistics and Data Analysis, section 3.4.4).
 #pragma once
 
-#include "core/monte_carlo/kde_score.hpp"
+#include "core/monte_carlo/leave_one_out_sum.hpp"
+#include "core/monte_carlo/score_form.hpp"
 
 namespace btml::monte_carlo {
 
-struct LikelihoodTerms {
-    struct Total {
-        double weights = 0;
-
-        void clear() { weights = 0; }
-        void add(const Total& other, double factor) { weights += factor * other.weights; }
-    };
-
-    static void add(Total& total, double weight, double factor, double) { total.weights += factor * weight; }
-};
-
-// Gives the term of a row whose weights exp(−c·(d² − origin)) add up to `weights`.
+// Gives the term of a row whose weights relative to an origin, at which the kernel has this decay, add up to `weights`.
 struct LikelihoodOfRow {
-    LikelihoodOfRow(double bandwidth, size_t dimensions, size_t rows)
-        : coefficient(1 / (2 * bandwidth * bandwidth)),
-          constant(0.5 * static_cast<double>(dimensions) * std::log(std::numbers::pi / coefficient) +
-                   std::log(static_cast<double>(rows) - 1)) {}
+    LikelihoodOfRow(pairwise::Kernel kernel, double bandwidth, size_t dimensions, size_t rows)
+        : constant(facts_of(kernel).log_volume(bandwidth, dimensions) + std::log(rows - 1.0)) {}
 
-    double term(double weights, double origin) const { return constant + origin * coefficient - std::log(weights); }
+    double term(double weights, double decay) const { return constant + decay - std::log(weights); }
 
-    double coefficient, constant;
+    double constant;
 };
 
-class LikelihoodScore : public RatioScore<LikelihoodTerms> {
+template <class Shape>
+class LikelihoodScore : public RatioScore<WeightedTargets, Shape> {
   public:
     LikelihoodScore(const VarianceTree& tree, const Bandwidths& bandwidths)
-        : LikelihoodScore(tree, LikelihoodOfRow(bandwidths.x, tree.rows().dimensions, tree.size())) {}
+        : RatioScore<WeightedTargets, Shape>(tree, bandwidths.x, {128, true, 192}),
+          coefficient_(pairwise::coefficient<Shape>(bandwidths.x)),
+          of_row_(pairwise::kernel_of<Shape>, bandwidths.x, tree.rows().dimensions, tree.size()) {}
 
-    double term(const LeaveOneOut& at, const Total& total) const { return of_row_.term(total.weights, at.origin); }
-
-    // Exact sums below it are made anew, relative to the nearest row.
-    static constexpr double min_weight = 1e-250;
+    double term(const LeaveOneOut& at, const WeightedTargets::Total& total) const {
+        return of_row_.term(total.weights, pairwise::decay<Shape>(at.origin, coefficient_));
+    }
 
   private:
-    LikelihoodScore(const VarianceTree& tree, const LikelihoodOfRow& of_row)
-        : RatioScore(tree, of_row.coefficient, {128, true, 192}), of_row_(of_row) {}
-
+    double coefficient_;
     LikelihoodOfRow of_row_;
 };
 

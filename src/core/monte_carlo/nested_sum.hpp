@@ -113,10 +113,10 @@ void sample(const Sum& sum, typename Sum::Constants& constants, int effort, Rand
             }
             continue;
         }
-        const double share = static_cast<double>(stratum.size()) / static_cast<double>(stratum.half_draws);
+        const double share = stratum.size() / static_cast<double>(stratum.half_draws);
         for (auto* half : {&first, &second})
             for (size_t draw = 0; draw < stratum.half_draws; draw++) {
-                const auto place = static_cast<size_t>((static_cast<double>(draw) + random.unit()) * share);
+                const auto place = static_cast<size_t>((draw + random.unit()) * share);
                 add_term(sum, constants, stratum.begin + std::min(place, stratum.size() - 1), share, effort, random,
                          work, *half);
             }
@@ -125,47 +125,6 @@ void sample(const Sum& sum, typename Sum::Constants& constants, int effort, Rand
     both.add(second, 0.5);
     for (auto* total : {&first, &second, &both}) total->add(work.exact, 1);
 }
-
-// Makes one sum of two base sums, over the disjoint union of their index sets, so that each has samples of its own:
-// where a covariance of the two would not help.
-template <class First, class Second>
-class Independent {
-  public:
-    struct Constants {
-        typename First::Constants first;
-        typename Second::Constants second;
-    };
-    struct Total {
-        typename First::Total first;
-        typename Second::Total second;
-
-        void clear() { first.clear(), second.clear(); }
-        void add(const Total& other, double factor) {
-            first.add(other.first, factor), second.add(other.second, factor);
-        }
-    };
-
-    Independent(First first, Second second) : first_(std::move(first)), second_(std::move(second)) {}
-
-    void index_set(Constants& c, int effort, std::vector<Stratum>& strata) const {
-        first_.index_set(c.first, effort, strata);
-        const size_t firsts = strata.size();
-        second_.index_set(c.second, effort, strata);
-        for (size_t s = firsts; s < strata.size(); s++) strata[s].begin += offset, strata[s].end += offset;
-    }
-    void add_term(const Constants& c, size_t index, double factor, Total& total) const {
-        if (index < offset)
-            first_.add_term(c.first, index, factor, total.first);
-        else
-            second_.add_term(c.second, index - offset, factor, total.second);
-    }
-
-  private:
-    static constexpr size_t offset = size_t{1} << 48;
-
-    First first_;
-    Second second_;
-};
 
 // The outermost sum, whose terms are numbers, is a score. Its index set is given in strata of row numbers.
 //
@@ -299,7 +258,7 @@ class MeanSampler {
           options_(options),
           team_(team),
           mean_(strata.sizes(), options),
-          work_(static_cast<size_t>(team.size())) {}
+          work_(team.size()) {}
 
     // Gives up, with false, once max_terms were visited, or as soon as the draws so far say that more will be: the
     // first of them are the pilot.
@@ -314,7 +273,7 @@ class MeanSampler {
                 restart();
             else if (mean_.exhausted())
                 return true;
-            else if (expected_terms() > static_cast<double>(max_terms))
+            else if (expected_terms() > max_terms)
                 return false;
         }
     }
@@ -337,8 +296,8 @@ class MeanSampler {
     static constexpr size_t rows_per_item = 8;
 
     double expected_terms() const {
-        const double each = static_cast<double>(result_.terms) / static_cast<double>(evaluated_);
-        return static_cast<double>(mean_.needed()) * each;
+        const double each = result_.terms / static_cast<double>(evaluated_);
+        return mean_.needed() * each;
     }
 
     void restart() {
@@ -358,7 +317,7 @@ class MeanSampler {
         evaluated_ += evaluations.size();
         const size_t items = (evaluations.size() + rows_per_item - 1) / rows_per_item;
         team_.for_each(items, [&](size_t item, int worker) {
-            DrawWorkspace<Score>& work = work_[static_cast<size_t>(worker)];
+            DrawWorkspace<Score>& work = work_[worker];
             const size_t end = std::min(evaluations.size(), (item + 1) * rows_per_item);
             for (size_t i = item * rows_per_item; i < end; i++) {
                 Evaluation& evaluation = evaluations[i];

@@ -59,14 +59,14 @@ std::vector<uint32_t> extreme_rows(const VarianceTree& tree, ScoreKind kind, con
     }
     std::vector<uint32_t> rows;
     for (size_t i = 0; i < n && sum > 0; i++) {
-        if (size(i) >= large_share * sum) rows.push_back(static_cast<uint32_t>(i));
+        if (size(i) >= large_share * sum) rows.push_back(i);
         context.worked(1);
     }
     if (rows.empty() || rows.size() > max_rows) return {};
     const size_t neighbours = kind == ScoreKind::kr ? std::min(max_neighbours, max_rows / rows.size() - 1) : 0;
     for (size_t i = 0, extremes = rows.size(); neighbours > 0 && i < extremes; i++) {
         context.poll();
-        const std::vector<uint32_t> near = tree.nearest(rows[i], neighbours);
+        const std::vector<uint32_t> near = tree.nearest<pairwise::Squares>(rows[i], neighbours);
         rows.insert(rows.end(), near.begin(), near.end());
     }
     std::sort(rows.begin(), rows.end());
@@ -80,11 +80,13 @@ void add_distances(const VarianceTree& tree, const VarianceTree::Node& leaf, Pro
     std::fill_n(least, leaf.size(), std::numeric_limits<double>::max());
     for (size_t i = leaf.begin; i < leaf.end; i++)
         for (size_t j = leaf.begin; j < i; j++) {
-            const double distance = squared_distance(tree.row(i), tree.row(j), d);
+            const double distance = pairwise::sum_of<pairwise::Squares>(tree.row(i), tree.row(j), d);
             least[i - leaf.begin] = std::min(least[i - leaf.begin], distance);
             least[j - leaf.begin] = std::min(least[j - leaf.begin], distance);
         }
-    if (leaf.size() == 1) least[0] = squared_distance(tree.row(leaf.begin), tree.row(tree.nearest(leaf.begin)), d);
+    if (leaf.size() == 1)
+        least[0] = pairwise::sum_of<pairwise::Squares>(tree.row(leaf.begin),
+                                                       tree.row(tree.nearest<pairwise::Squares>(leaf.begin)), d);
     for (size_t i = leaf.begin; i < leaf.end; i++) {
         float* const to = profile.row(i) + d;
         to[0] = static_cast<float>(std::log(std::max(least[i - leaf.begin], 1e-300)));
@@ -102,7 +104,7 @@ void standardise(const VarianceTree& tree, Profile& profile, ThreadTeam& team) {
         double* const square = squares.data() + piece * width;
         for (size_t i = piece * rows_per_poll; i < std::min(n, (piece + 1) * rows_per_poll); i++)
             for (size_t k = 0; k < width; k++) {
-                const double x = static_cast<double>(profile.row(i)[k]) - static_cast<double>(profile.row(0)[k]);
+                const double x = profile.row(i)[k] - static_cast<double>(profile.row(0)[k]);
                 sum[k] += x;
                 square[k] += x * x;
             }
@@ -114,7 +116,7 @@ void standardise(const VarianceTree& tree, Profile& profile, ThreadTeam& team) {
             sum += sums[piece * width + k];
             square += squares[piece * width + k];
         }
-        const double count = static_cast<double>(n), variance = (square - sum * sum / count) / count;
+        const double count = n, variance = (square - sum * sum / count) / count;
         const double weight = k < d ? feature_weight / std::sqrt(static_cast<double>(d)) : 1;
         factor[k] = variance > 0 && std::isfinite(variance) ? static_cast<float>(weight / std::sqrt(variance)) : 0;
     }
@@ -132,7 +134,7 @@ Profile make_profile(const VarianceTree& tree, ScoreKind kind, ThreadTeam& team,
     team.for_each(items, [&](size_t item, int) {
         for (size_t number = item * nodes_per_item; number < std::min(tree.nodes(), (item + 1) * nodes_per_item);
              number++) {
-            const VarianceTree::Node& leaf = tree.node(static_cast<uint32_t>(number));
+            const VarianceTree::Node& leaf = tree.node(number);
             if (leaf.children != 0) continue;
             for (size_t i = leaf.begin; i < leaf.end; i++)
                 for (size_t k = 0; k < d; k++) profile.row(i)[k] = static_cast<float>(tree.row(i)[k]);
@@ -174,10 +176,10 @@ class Splitting {
             const auto first = order_.begin() + node.begin, last = order_.begin() + node.end;
             const auto is_below = [&](uint32_t i) {
                 context_.worked(units_of_visit);
-                return static_cast<double>(profile_.row(i)[node.axis]) < node.border;
+                return profile_.row(i)[node.axis] < node.border;
             };
             const auto middle = node.priority > 0 ? std::partition(first, last, is_below) : first;
-            const auto border = static_cast<size_t>(middle - order_.begin());
+            const size_t border = middle - order_.begin();
             if (border == node.begin || border == node.end) {
                 done.push_back(node);
                 continue;
@@ -200,12 +202,12 @@ class Splitting {
             const size_t stop = std::min(end, begin + (piece + 1) * rows_per_poll);
             for (size_t i = begin + piece * rows_per_poll; i < stop; i++)
                 for (size_t k = 0; k < width; k++) {
-                    const double x = static_cast<double>(profile_.row(order_[i])[k] - origin[k]);
+                    const double x = profile_.row(order_[i])[k] - origin[k];
                     sum[k] += x;
                     sum[width + k] += x * x;
                 }
         });
-        const double count = static_cast<double>(end - begin);
+        const double count = end - begin;
         Open node{begin, end, 0, 0, 0, made_++};
         double total = 0, most = -1;
         for (size_t k = 0; k < width; k++) {
@@ -219,7 +221,7 @@ class Splitting {
             if (variance > most) {
                 most = variance;
                 node.axis = k;
-                node.border = static_cast<double>(origin[k]) + mean;
+                node.border = origin[k] + mean;
             }
         }
         node.priority = count * std::sqrt(total);
@@ -239,9 +241,9 @@ OuterStrata outer_strata(const VarianceTree& tree, ScoreKind kind, int count, ui
                          RunContext& context) {
     OuterStrata strata(context.memory());
     strata.rows.resize(tree.size());
-    for (size_t i = 0; i < tree.size(); i++) strata.rows[i] = static_cast<uint32_t>(i);
+    for (size_t i = 0; i < tree.size(); i++) strata.rows[i] = i;
     Profile profile = make_profile(tree, kind, team, context);
-    const size_t max_strata = static_cast<size_t>(count), of_extremes = max_strata / 2;
+    const size_t max_strata = count, of_extremes = max_strata / 2;
     const std::vector<uint32_t> extremes =
         extreme_rows(tree, kind, profile, of_extremes * StratifiedMean::min_draws, context);
     standardise(tree, profile, team);

@@ -3,15 +3,10 @@
 #pragma once
 
 #include "core/monte_carlo/nested_sum.hpp"
+#include "core/monte_carlo/score_form.hpp"
 #include "core/monte_carlo/variance_tree.hpp"
 
 namespace btml::monte_carlo {
-
-enum class ScoreKind { kde, kr, kcde, likelihood };
-
-constexpr bool has_target(ScoreKind kind) {
-    return kind == ScoreKind::kr || kind == ScoreKind::kcde;
-}
 
 // Makes at most `count` strata for all bandwidths of a score; in each, the rows are in an order drawn from the seed.
 // What tells of a row: for kr the squares of its target and of its difference from the mean target of its leaf, about

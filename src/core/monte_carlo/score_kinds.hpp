@@ -5,35 +5,47 @@
 #include "core/monte_carlo/kde_score.hpp"
 #include "core/monte_carlo/kr_score.hpp"
 #include "core/monte_carlo/likelihood_score.hpp"
-#include "core/monte_carlo/outer_strata.hpp"
-
-#include <type_traits>
+#include "core/monte_carlo/scores.hpp"
 
 namespace btml::monte_carlo {
 
-// Calls body(std::type_identity<Score>()) with the class of the scores of this kind.
+// Calls body(std::type_identity<Score>()) with the class of the scores of this form.
 template <class Body>
-auto with_score_class(ScoreKind kind, const Body& body) {
-    switch (kind) {
-    case ScoreKind::kr:
-        return body(std::type_identity<KrScore>());
-    case ScoreKind::kde:
-        return body(std::type_identity<KdeScore>());
-    case ScoreKind::likelihood:
-        return body(std::type_identity<LikelihoodScore>());
-    case ScoreKind::kcde:
-        break;
+auto with_score_class(const ScoreForm& form, const Body& body) {
+    return with_shape(form.kernel, [&]<class Shape>(std::type_identity<Shape>) {
+        if constexpr (Shape::order > 0)
+            if (form.kind == ScoreKind::kde) return body(std::type_identity<KdeScore<Shape>>());
+        if constexpr (!Shape::is_compact)
+            if (form.kind == ScoreKind::likelihood) return body(std::type_identity<LikelihoodScore<Shape>>());
+        if (form.kind == ScoreKind::kcde) return body(std::type_identity<KcdeScore<Shape>>());
+        return body(std::type_identity<KrScore<Shape>>());
+    });
+}
+
+// Returns the mean over the rows of a density score's sum, from one row of each stratum.
+template <class Score>
+double typical_sum(const Score& score, const OuterStrata& strata, uint64_t seed) {
+    Workspace<std::remove_cvref_t<decltype(score.inner())>> work;
+    double sum = 0;
+    for (size_t s = 0; s < strata.count(); s++) {
+        LeaveOneOut at = score.constants(strata.rows[strata.borders[s]]);
+        RandomStream random(seed, at.position);
+        sample(score.inner(), at, 0, random, work);
+        sum += work.totals.both.weights * (strata.borders[s + 1] - strata.borders[s]);
     }
-    return body(std::type_identity<KcdeScore>());
+    return sum / strata.rows.size();
 }
 
 // Makes a score of `scores`, whose tree is there, at these bandwidths.
-template <class Score, class Scores>
+template <class Score>
 Score make_score(const Scores& scores, const Bandwidths& bandwidths) {
-    if constexpr (std::is_constructible_v<Score, const VarianceTree&, const Bandwidths&>)
+    if constexpr (std::is_constructible_v<Score, const VarianceTree&, const Bandwidths&>) {
         return Score(scores.tree(), bandwidths);
-    else
-        return Score(scores.tree(), bandwidths, scores.typical_sum(bandwidths.x));
+    } else {
+        const Score score(scores.tree(), scores.form(), bandwidths, 0);
+        return Score(scores.tree(), scores.form(), bandwidths,
+                     typical_sum(score, scores.strata(), scores.sampling().seed));
+    }
 }
 
 } // namespace btml::monte_carlo

@@ -6,7 +6,6 @@ namespace {
 
 constexpr const char* methods[] = {"auto", "exact", "sampled"};
 constexpr const char* scales[] = {"none", "sd"};
-constexpr const char* kinds[] = {"kde", "kr", "kcde", "likelihood"};
 constexpr auto selection = &ScoreRequest::selection;
 constexpr auto score = &SelectionOptions::score;
 constexpr auto sampling = &ScoreOptions::sampling;
@@ -18,7 +17,7 @@ constexpr Option<ScoreRequest> rows[] = {
     option<&ScoreRequest::bandwidths, &Bandwidths::target>("target_bandwidth", bandwidths,
                                                            "of the target, for `btml.kcde_score`")
         .is_required(),
-    option<&ScoreRequest::kind>("score", kinds, "what `btml.select_bandwidth` makes least").is_required(),
+    option<&ScoreRequest::kind>("score", score_kinds, "what `btml.select_bandwidth` makes least").is_required(),
     argument<ScoreRequest>("target", "a column of numbers", "for `kr` and `kcde`").null_means(""),
     option<selection, &SelectionOptions::lower>("lower", bandwidths, "the range that `btml.select_bandwidth` searches")
         .null_means("from the data"),
@@ -41,14 +40,12 @@ constexpr Option<ScoreRequest> rows[] = {
     option<&ScoreRequest::scaled>("scale", scales,
                                   "`sd` divides each coordinate by its standard deviation, unless that is 0"),
     option<selection, score, sampling, &SamplingOptions::seed>("seed", any_number(), "of the samples"),
+    option<selection, score, &ScoreOptions::kernel>("kernel", pairwise::kernel_names,
+                                                    "of the points, one of those [below](#kernels)"),
 };
 
 } // namespace
 
 constinit const OptionsTable<ScoreRequest> score_options_table{rows};
-
-const char* name_of(ScoreKind kind) {
-    return kinds[static_cast<size_t>(kind)];
-}
 
 } // namespace btml::monte_carlo

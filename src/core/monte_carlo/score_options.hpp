@@ -15,6 +15,4 @@ struct ScoreRequest {
 
 extern const OptionsTable<ScoreRequest> score_options_table;
 
-const char* name_of(ScoreKind kind);
-
 } // namespace btml::monte_carlo

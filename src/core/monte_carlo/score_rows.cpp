@@ -45,7 +45,7 @@ double canonicalise(ScoreRows& rows, RunContext& context) {
     }
     if (!rows.target || count == 0) return 0;
     double mean = 0; // that of equal targets is what they are, so that nothing remains of them
-    for (size_t i = 0; i < count; i++) mean += (rows.values[i * width + width - 1] - mean) / static_cast<double>(i + 1);
+    for (size_t i = 0; i < count; i++) mean += (rows.values[i * width + width - 1] - mean) / (i + 1);
     for (size_t i = 0; i < count; i++) rows.values[i * width + width - 1] -= mean;
     return mean;
 }
@@ -56,11 +56,11 @@ std::vector<double> standard_deviations(const ScoreRows& rows, RunContext& conte
     context.for_each(count, 4, [&](size_t i) {
         for (size_t k = 0; k < width; k++) {
             const double difference = rows.row(i)[k] - mean[k];
-            mean[k] += difference / static_cast<double>(i + 1);
+            mean[k] += difference / (i + 1);
             squares[k] += difference * (rows.row(i)[k] - mean[k]);
         }
     });
-    for (double& square : squares) square = std::sqrt(square / static_cast<double>(std::max<size_t>(count, 1)));
+    for (double& square : squares) square = std::sqrt(square / std::max<size_t>(count, 1));
     return squares;
 }
 

@@ -20,21 +20,6 @@ struct ScoreRows {
     Buffer<double> values; // has rows × width() numbers: the coordinates, then the target
 };
 
-// `target` is for S_KCDE alone.
-struct Bandwidths {
-    double x, target = 0;
-};
-
-// Returns the squared Euclidean distance.
-inline double squared_distance(const double* a, const double* b, size_t dimensions) {
-    double sum = 0;
-    for (size_t k = 0; k < dimensions; k++) {
-        const double difference = a[k] - b[k];
-        sum += difference * difference;
-    }
-    return sum;
-}
-
 // Sorts the rows by a hash of their content, so that nothing computed from them depends on the order they came in, and
 // subtracts the target's mean from each target; returns that mean.
 double canonicalise(ScoreRows& rows, RunContext& context);

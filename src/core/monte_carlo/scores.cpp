@@ -16,10 +16,10 @@ constexpr size_t exact_rows = 10'000; // up to which all pairs are summed unless
 constexpr double pairs_per_term = 40;
 
 void require_memory(const ScoreRows& rows, RunContext& context) {
-    const double n = static_cast<double>(rows.size()), d = static_cast<double>(rows.dimensions);
-    const double sorted = n * 16 + n * static_cast<double>(rows.width()) * 8;
+    const double n = rows.size(), d = rows.dimensions;
+    const double sorted = n * 16 + n * rows.width() * 8;
     const double tree = n / 12 * (16 + 16 * d), strata = n * (4 * (d + 2) + 4);
-    context.memory().require(static_cast<uint64_t>(std::max(sorted, tree + strata)), "a score's points and kd-tree");
+    context.memory().require(std::max(sorted, tree + strata), "a score's points and kd-tree");
 }
 
 // The units of the columns add to a likelihood, and make it 0 or large: no error is relative to it.
@@ -31,7 +31,10 @@ ScoreOptions options_for(ScoreKind kind, ScoreOptions options) {
 } // namespace
 
 Scores::Scores(ScoreRows rows, ScoreKind kind, const ScoreOptions& options, RunContext& context)
-    : kind_(kind), options_(options_for(kind, options)), context_(context), rows_(std::move(rows)) {
+    : form_(kind, options.kernel, rows.dimensions),
+      options_(options_for(kind, options)),
+      context_(context),
+      rows_(std::move(rows)) {
     if (rows_.size() < 2)
         throw Error(ErrorCode::invalid_argument,
                     format("a score needs two rows or more, the source has %zu", rows_.size()), "",
@@ -56,7 +59,7 @@ void Scores::prepare(ThreadTeam& team) {
     if (tree_) return;
     tree_ = std::make_unique<VarianceTree>(std::move(rows_), team, context_);
     strata_ = std::make_unique<OuterStrata>(
-        outer_strata(*tree_, kind_, options_.sampling.strata, options_.sampling.seed, team, context_));
+        outer_strata(*tree_, form_.kind, options_.sampling.strata, options_.sampling.seed, team, context_));
 }
 
 ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
@@ -65,7 +68,7 @@ ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
         estimate = exact(bandwidths, team);
     } else {
         prepare(team);
-        estimate = with_score_class(kind_, [&]<class Score>(std::type_identity<Score>) {
+        estimate = with_score_class(form_, [&]<class Score>(std::type_identity<Score>) {
             return sampled(make_score<Score>(*this, bandwidths), bandwidths, team);
         });
     }
@@ -76,24 +79,9 @@ ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
     return estimate;
 }
 
-double Scores::typical_sum(double bandwidth) const {
-    const KdeScore score(*tree_, {bandwidth}, 0);
-    Workspace<LeaveOneOutSum<DensityTerms>> work;
-    double sum = 0;
-    for (size_t s = 0; s < strata_->count(); s++) {
-        LeaveOneOut at = score.constants(strata_->rows[strata_->borders[s]]);
-        RandomStream random(options_.sampling.seed, at.position);
-        sample(score.inner(), at, 0, random, work);
-        sum += work.totals.both.wide * static_cast<double>(strata_->borders[s + 1] - strata_->borders[s]);
-    }
-    return sum / static_cast<double>(rows());
-}
-
 ScoreEstimate Scores::exact(const Bandwidths& bandwidths, ThreadTeam& team) {
     if (!exact_) exact_ = std::make_unique<ExactRows>(tree_ ? tree_->rows() : rows_, context_);
-    const ExactScore score = with_score_class(kind_, [&]<class Score>(std::type_identity<Score>) {
-        return exact_score<Score>(*exact_, bandwidths, team, context_);
-    });
+    const ExactScore score = exact_score(form_, *exact_, bandwidths, team, context_);
     const uint64_t n = rows();
     return {score.score, 0, score.score, score.score, n * (n - 1), n, score.underflows};
 }
@@ -101,9 +89,9 @@ ScoreEstimate Scores::exact(const Bandwidths& bandwidths, ThreadTeam& team) {
 template <class Score>
 ScoreEstimate Scores::sampled(const Score& score, const Bandwidths& bandwidths, ThreadTeam& team) {
     MeanSampler<Score> sampler(score, *strata_, options_.sampling, team);
-    const double pairs = static_cast<double>(rows()) * static_cast<double>(rows() - 1);
+    const double pairs = static_cast<double>(rows()) * (rows() - 1);
     const double most = pairs / pairs_per_term / (options_.method == ScoreMethod::automatic ? 2 : 1);
-    if (!sampler.run(static_cast<uint64_t>(most))) return exact(bandwidths, team);
+    if (!sampler.run(most)) return exact(bandwidths, team);
     const MeanEstimate mean = sampler.result();
     const double half = normal_quantile((1 + options_.sampling.confidence) / 2) * mean.standard_error;
     return {mean.mean,  mean.standard_error, mean.mean - half, mean.mean + half,

@@ -13,6 +13,7 @@ enum class ScoreMethod { automatic, exact, sampled };
 struct ScoreOptions {
     SamplingOptions sampling;
     ScoreMethod method = ScoreMethod::automatic;
+    Kernel kernel{}; // is that of the points
 };
 
 // Between these, squares of bandwidths, coordinates and targets are numbers.
@@ -32,13 +33,14 @@ class ExactRows;
 class Scores {
   public:
     // Takes rows as read. Throws invalid_argument for fewer than 2 rows, out_of_range for a number beyond ±1e150,
-    // limit_exceeded for more than 2^32 − 2 rows, and memory_limit.
+    // limit_exceeded for more than 2^32 − 2 rows, and memory_limit; and as ScoreForm does.
     Scores(ScoreRows rows, ScoreKind kind, const ScoreOptions& options, RunContext& context);
     ~Scores();
 
     // Throws out_of_range where the score is no finite number.
     ScoreEstimate estimate(const Bandwidths& bandwidths, ThreadTeam& team);
 
+    const ScoreForm& form() const { return form_; }
     const SamplingOptions& sampling() const { return options_.sampling; }
     size_t rows() const { return tree_ ? tree_->size() : rows_.size(); }
 
@@ -46,15 +48,13 @@ class Scores {
     void prepare(ThreadTeam& team);
     const VarianceTree& tree() const { return *tree_; }
     const OuterStrata& strata() const { return *strata_; }
-    // Returns the mean over the rows of a density score's sum, from one row of each stratum.
-    double typical_sum(double bandwidth) const;
 
   private:
     ScoreEstimate exact(const Bandwidths& bandwidths, ThreadTeam& team);
     template <class Score>
     ScoreEstimate sampled(const Score& score, const Bandwidths& bandwidths, ThreadTeam& team);
 
-    const ScoreKind kind_;
+    const ScoreForm form_;
     const ScoreOptions options_;
     RunContext& context_;
     ScoreRows rows_; // are here until the tree takes them

@@ -1,14 +1,14 @@
 #include "core/monte_carlo/square_integral.hpp"
 
-#include "core/monte_carlo/normal_cells.hpp"
 #include "core/pairwise/exponential.hpp"
+#include "core/pairwise/normal_cells.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace btml::monte_carlo {
 
-using pairwise::exponential;
+using namespace pairwise;
 
 namespace {
 
@@ -40,8 +40,8 @@ class Places {
   public:
     // The first place that the target reaches.
     size_t first(double whole) {
-        if (end_ == 0 || whole - base_ > static_cast<double>(end_)) base_ = whole - static_cast<double>(end_);
-        const auto place = static_cast<size_t>(whole - base_);
+        if (end_ == 0 || whole - base_ > end_) base_ = whole - end_;
+        const size_t place = whole - base_;
         end_ = std::max(end_, place + cells);
         return place;
     }
@@ -58,10 +58,6 @@ double square_integral(double sum_of_squares, double h) {
     return sum_of_squares * peak * peak / (h * steps_per_bandwidth);
 }
 
-} // namespace
-
-namespace {
-
 // The densities of targets at so many places between two steps: to round a target to the nearest of them moves it by
 // h/256 at most, which changes the integral by 1e-5 of itself, far below the error of any sample.
 constexpr size_t fractions = 64;
@@ -70,7 +66,7 @@ struct RoundedNormals {
     RoundedNormals() {
         for (size_t f = 0; f < fractions; f++) {
             std::fill_n(values[f], cells, 0.0);
-            add_normal(values[f], (static_cast<double>(f) + 0.5) / fractions, 1);
+            add_normal(values[f], (f + 0.5) / fractions, 1);
         }
     }
     double values[fractions][cells];

@@ -46,7 +46,7 @@ StratifiedMean::StratifiedMean(std::vector<uint64_t> sizes, const SamplingOption
     : options_(options), quantile_(normal_quantile((1 + options.confidence) / 2)) {
     for (const uint64_t size : sizes) {
         strata_.push_back({size});
-        population_ += static_cast<double>(size);
+        population_ += size;
     }
 }
 
@@ -54,7 +54,7 @@ void StratifiedMean::add(size_t number, const Draw& draw) {
     Stratum& stratum = strata_[number];
     stratum.draws++;
     const double difference = draw.value - stratum.mean;
-    stratum.mean += difference / static_cast<double>(stratum.draws);
+    stratum.mean += difference / stratum.draws;
     stratum.squares += difference * (draw.value - stratum.mean);
     stratum.noise += draw.noise;
 }
@@ -67,27 +67,27 @@ double StratifiedMean::mean() const {
 
 // Two-stage sampling: with s² the variance of noisy values, w the mean noise, m of N drawn: (1 − m/N)·s²/m + w/N.
 double StratifiedMean::variance(const Stratum& stratum, double draws) const {
-    const double size = static_cast<double>(stratum.size), p = weight(stratum);
-    const double noise = stratum.draws ? stratum.noise / static_cast<double>(stratum.draws) : 0;
+    const double size = stratum.size, p = weight(stratum);
+    const double noise = stratum.draws ? stratum.noise / stratum.draws : 0;
     return p * p * ((1 - draws / size) * stratum.variance() / draws + noise / size);
 }
 
 double StratifiedMean::standard_error() const {
     double sum = 0;
-    for (const Stratum& stratum : strata_) sum += variance(stratum, static_cast<double>(stratum.draws));
+    for (const Stratum& stratum : strata_) sum += variance(stratum, stratum.draws);
     return std::sqrt(sum);
 }
 
 double StratifiedMean::noise_variance() const {
     double sum = 0;
-    for (const Stratum& stratum : strata_) sum += variance(stratum, static_cast<double>(stratum.size));
+    for (const Stratum& stratum : strata_) sum += variance(stratum, stratum.size);
     return sum;
 }
 
 double StratifiedMean::noise_share() const {
     double sum = 0;
     for (const Stratum& stratum : strata_) {
-        const double draws = static_cast<double>(stratum.draws), p = weight(stratum);
+        const double draws = stratum.draws, p = weight(stratum);
         sum += p * p * stratum.noise / draws / draws;
     }
     return sum;
@@ -116,7 +116,7 @@ uint64_t StratifiedMean::draws() const {
 }
 
 uint64_t StratifiedMean::wanted(const Stratum& stratum, double scale) const {
-    const double size = static_cast<double>(stratum.size);
+    const double size = stratum.size;
     const double draws = std::max({scale * size, static_cast<double>(min_draws), static_cast<double>(stratum.draws)});
     return draws >= worth_exhausting * size ? stratum.size : static_cast<uint64_t>(std::ceil(draws));
 }
@@ -133,11 +133,11 @@ std::vector<double> StratifiedMean::deviations() const {
         const size_t end = std::min(strata_.size(), s + neighbours + 1);
         for (size_t t = s - std::min(s, neighbours); t < end; t++) {
             if (t == s || strata_[t].size <= min_draws) continue;
-            const double size = static_cast<double>(strata_[t].size);
+            const double size = strata_[t].size;
             sum += size * strata_[t].variance();
             rows += size;
         }
-        const double own = strata_[s].variance(), draws = static_cast<double>(strata_[s].draws);
+        const double own = strata_[s].variance(), draws = strata_[s].draws;
         if (!(rows > 0)) {
             deviations.push_back(std::sqrt(own));
             continue;
@@ -164,10 +164,10 @@ std::vector<uint64_t> StratifiedMean::allocate(double total) const {
 double StratifiedMean::total_needed() const {
     const auto variance_with = [&](const std::vector<uint64_t>& draws) {
         double sum = 0;
-        for (size_t s = 0; s < strata_.size(); s++) sum += variance(strata_[s], static_cast<double>(draws[s]));
+        for (size_t s = 0; s < strata_.size(); s++) sum += variance(strata_[s], draws[s]);
         return sum;
     };
-    double total = static_cast<double>(std::max(draws(), options_.min_samples));
+    double total = std::max(draws(), options_.min_samples);
     const double target = target_variance();
     while (variance_with(allocate(total)) > target && total < 4 * population_) total *= 1.1;
     return total;
@@ -181,8 +181,8 @@ uint64_t StratifiedMean::needed() const {
 
 std::vector<uint64_t> StratifiedMean::plan() const {
     const uint64_t drawn = draws();
-    if (drawn == 0) return allocate(static_cast<double>(options_.min_samples));
-    const double least = static_cast<double>(std::max(drawn, options_.min_samples));
+    if (drawn == 0) return allocate(options_.min_samples);
+    const double least = std::max(drawn, options_.min_samples);
     double total = std::max(least * 1.02, std::min(total_needed() * margin, max_growth * least));
     std::vector<uint64_t> draws = allocate(total);
     // Where the allocation only moves draws about, something must still be drawn.

@@ -65,10 +65,10 @@ class StratifiedMean {
         double mean = 0;               // is that of the values
         double squares = 0, noise = 0; // add up their squared deviations, and their noise
 
-        double variance() const { return draws > 1 ? squares / static_cast<double>(draws - 1) : 0; }
+        double variance() const { return draws > 1 ? squares / (draws - 1) : 0; }
     };
 
-    double weight(const Stratum& stratum) const { return static_cast<double>(stratum.size) / population_; }
+    double weight(const Stratum& stratum) const { return stratum.size / population_; }
     double variance(const Stratum& stratum, double draws) const;
     double target_variance() const;
     uint64_t wanted(const Stratum& stratum, double scale) const;

@@ -23,15 +23,13 @@ class VarianceTree::Builder {
     Node make(uint32_t begin, uint32_t end) {
         measure(begin, end);
         const size_t d = rows_.dimensions;
-        const auto axis = static_cast<size_t>(
-            std::max_element(variance_.begin(), variance_.begin() + static_cast<std::ptrdiff_t>(d)) -
-            variance_.begin());
+        const size_t axis = std::max_element(variance_.begin(), variance_.begin() + d) - variance_.begin();
         plans_.push_back({axis, mean_[axis], min_[axis], max_[axis]});
-        boxes_.insert(boxes_.end(), min_.begin(), min_.begin() + static_cast<std::ptrdiff_t>(d));
-        boxes_.insert(boxes_.end(), max_.begin(), max_.begin() + static_cast<std::ptrdiff_t>(d));
+        boxes_.insert(boxes_.end(), min_.begin(), min_.begin() + d);
+        boxes_.insert(boxes_.end(), max_.begin(), max_.begin() + d);
         double spread = 0;
         if (rows_.target && target_sd_ > 0)
-            spread = std::min(1.0, std::sqrt(variance_[d] / static_cast<double>(end - begin)) / target_sd_);
+            spread = std::min(1.0, std::sqrt(variance_[d] / (end - begin)) / target_sd_);
         return {begin, end, 0, static_cast<float>(spread)};
     }
 
@@ -41,7 +39,7 @@ class VarianceTree::Builder {
             const auto [begin, end, children, spread] = nodes[at];
             if (end - begin <= smallest) continue;
             const uint32_t middle = split(begin, end, plans_[at]);
-            nodes[at].children = static_cast<uint32_t>(nodes.size());
+            nodes[at].children = nodes.size();
             nodes.push_back(make(begin, middle));
             nodes.push_back(make(middle, end));
         }
@@ -103,7 +101,7 @@ class VarianceTree::Builder {
                 std::swap_ranges(low, low + width_, high);
             }
         }
-        return static_cast<uint32_t>(static_cast<size_t>(low - rows_.values.data()) / width_);
+        return (low - rows_.values.data()) / width_;
     }
 
     // A border that leaves about half of the rows below it, and at least one on each side.
@@ -111,7 +109,7 @@ class VarianceTree::Builder {
         column_.clear();
         const size_t stride = std::max<size_t>(1, (end - begin) / 1024);
         for (size_t i = begin; i < end; i += stride) column_.push_back(rows_.row(i)[plan.axis]);
-        const auto middle = column_.begin() + static_cast<std::ptrdiff_t>(column_.size() / 2);
+        const auto middle = column_.begin() + (column_.size() / 2);
         std::nth_element(column_.begin(), middle, column_.end());
         if (*middle > plan.least) return *middle;
         // The least value is that of half of the rows: it goes to the left, all others to the right.
@@ -131,7 +129,7 @@ class VarianceTree::Builder {
 
 VarianceTree::VarianceTree(ScoreRows rows, ThreadTeam& team, RunContext& context)
     : rows_(std::move(rows)), nodes_(context.memory(), "a kd-tree"), boxes_(context.memory(), "a kd-tree") {
-    const auto n = static_cast<uint32_t>(rows_.size());
+    const uint32_t n = rows_.size();
     if (n == 0) return;
     double squares = 0;
     if (rows_.target)
@@ -164,7 +162,7 @@ VarianceTree::VarianceTree(ScoreRows rows, ThreadTeam& team, RunContext& context
         const Subtree& subtree = subtrees[item];
         const size_t offset = nodes_.size() - 1; // its nodes but the root follow
         const auto moved = [&](Node node) {
-            if (node.children) node.children += static_cast<uint32_t>(offset);
+            if (node.children) node.children += offset;
             return node;
         };
         nodes_[unfinished[item]] = moved(subtree.nodes[0]);
@@ -176,26 +174,9 @@ VarianceTree::VarianceTree(ScoreRows rows, ThreadTeam& team, RunContext& context
     }
 }
 
-VarianceTree::Distances VarianceTree::distances(uint32_t node, const double* point) const {
-    const size_t d = rows_.dimensions;
-    const double* const least = boxes_.data() + size_t{node} * 2 * d;
-    const double* const most = least + d;
-    Distances result{0, 0};
-    for (size_t k = 0; k < d; k++) {
-        const double above = point[k] - least[k], below = most[k] - point[k];
-        const double outside = std::max(0.0, std::max(-above, -below)), far = std::max(above, below);
-        result.least += outside * outside;
-        result.most += far * far;
-    }
-    return result;
-}
-
-size_t VarianceTree::nearest(size_t position) const {
-    return nearest(position, 1).front();
-}
-
+template <class Metric>
 std::vector<uint32_t> VarianceTree::nearest(size_t position, size_t count) const {
-    using Found = std::pair<double, uint32_t>; // has the squared distance of a row or a node
+    using Found = std::pair<double, uint32_t>; // has the sum over the coordinates for a row or a node
     const double* const point = row(position);
     std::priority_queue<Found> found;
     std::priority_queue<Found, std::vector<Found>, std::greater<>> open;
@@ -205,9 +186,9 @@ std::vector<uint32_t> VarianceTree::nearest(size_t position, size_t count) const
         const Node& at = nodes_[open.top().second];
         open.pop();
         for (uint32_t child = at.children; at.children != 0 && child < at.children + 2; child++)
-            open.emplace(distances(child, point).least, child);
+            open.emplace(sums<Metric>(child, point).least, child);
         for (uint32_t j = at.begin; at.children == 0 && j < at.end; j++) {
-            const double distance = squared_distance(point, row(j), rows_.dimensions);
+            const double distance = pairwise::sum_of<Metric>(point, row(j), rows_.dimensions);
             if (j == position || !is_nearer(distance)) continue;
             if (found.size() == count) found.pop();
             found.emplace(distance, j);
@@ -217,5 +198,8 @@ std::vector<uint32_t> VarianceTree::nearest(size_t position, size_t count) const
     for (; !found.empty(); found.pop()) rows.push_back(found.top().second);
     return rows;
 }
+
+template std::vector<uint32_t> VarianceTree::nearest<pairwise::Squares>(size_t, size_t) const;
+template std::vector<uint32_t> VarianceTree::nearest<pairwise::Absolutes>(size_t, size_t) const;
 
 } // namespace btml::monte_carlo

@@ -5,6 +5,7 @@
 
 #include "core/base/threads.hpp"
 #include "core/monte_carlo/score_rows.hpp"
+#include "core/pairwise/kernels/metrics.hpp"
 
 namespace btml::monte_carlo {
 
@@ -19,8 +20,8 @@ class VarianceTree {
 
         size_t size() const { return end - begin; }
     };
-    // Holds squared distances of a point to the nearest and farthest place of a node's box.
-    struct Distances {
+    // Holds the sums over the coordinates, in a metric, for a point and the nearest and farthest place of a node's box.
+    struct Sums {
         double least, most;
     };
 
@@ -35,10 +36,27 @@ class VarianceTree {
     // Node 0 is the root.
     const Node& node(uint32_t number) const { return nodes_[number]; }
     size_t nodes() const { return nodes_.size(); }
-    Distances distances(uint32_t node, const double* point) const;
+    template <class Metric>
+    Sums sums(uint32_t node, const double* point) const {
+        const size_t d = rows_.dimensions;
+        const double* const least = boxes_.data() + size_t{node} * 2 * d;
+        const double* const most = least + d;
+        Sums result{0, 0};
+        for (size_t k = 0; k < d; k++) {
+            const double above = point[k] - least[k], below = most[k] - point[k];
+            const double outside = std::max(0.0, std::max(-above, -below)), far = std::max(above, below);
+            result.least = Metric::template add<pairwise::DoubleArithmetic>(result.least, outside);
+            result.most = Metric::template add<pairwise::DoubleArithmetic>(result.most, far);
+        }
+        return result;
+    }
     // Finds the other row nearest to that at `position`. There are two rows at least.
-    size_t nearest(size_t position) const;
+    template <class Metric>
+    size_t nearest(size_t position) const {
+        return nearest<Metric>(position, 1).front();
+    }
     // Finds the `count` other rows nearest to it, or all others where they are fewer; in no order.
+    template <class Metric>
     std::vector<uint32_t> nearest(size_t position, size_t count) const;
 
   private:

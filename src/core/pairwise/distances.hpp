@@ -1,6 +1,8 @@
 // Finds distances and covariances of rows and points, several pairs at a time.
 #pragma once
 
+#include "core/base/levels.hpp"
+
 #include <cstddef>
 
 namespace btml::pairwise {
@@ -18,8 +20,8 @@ struct TileSums {
     size_t stride;
 };
 
-void sum_squares(const TileSums& sums);
-void sum_absolutes(const TileSums& sums);
+BTML_DISPATCH(void, sum_squares, (const TileSums& sums), (sums));
+BTML_DISPATCH(void, sum_absolutes, (const TileSums& sums), (sums));
 
 // Computes to[i * 8 + c] = signal · exp(−½ Σ_f (rows[i * width + f] − points[f * 8 + c])²) for i < count.
 struct Covariances {
@@ -29,7 +31,7 @@ struct Covariances {
     double signal;
     double* to;
 };
-void find_covariances(const Covariances& covariances);
+BTML_DISPATCH(void, find_covariances, (const Covariances& covariances), (covariances));
 
 // Computes to[f] = Σ weights[i * 8 + c] (rows[i * width + f] − points[f * 8 + c])² over i < count and c.
 struct WeightedSquares {
@@ -38,6 +40,6 @@ struct WeightedSquares {
     const double *points, *weights;
     double* to;
 };
-void sum_weighted_squares(const WeightedSquares& squares);
+BTML_DISPATCH(void, sum_weighted_squares, (const WeightedSquares& squares), (squares));
 
 } // namespace btml::pairwise

@@ -1,6 +1,5 @@
 #include "core/pairwise/distances.hpp"
 
-#include "core/base/levels.hpp"
 #include "core/pairwise/exponential.hpp"
 
 namespace btml::pairwise {
@@ -88,10 +87,5 @@ void sum_weighted_squares(const WeightedSquares& s) {
 }
 
 } // namespace BTML_LEVEL
-
-BTML_DISPATCH(void, sum_squares, (const TileSums& sums), (sums));
-BTML_DISPATCH(void, sum_absolutes, (const TileSums& sums), (sums));
-BTML_DISPATCH(void, sum_weighted_squares, (const WeightedSquares& squares), (squares));
-BTML_DISPATCH(void, find_covariances, (const Covariances& covariances), (covariances));
 
 } // namespace btml::pairwise

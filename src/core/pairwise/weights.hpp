@@ -1,19 +1,21 @@
-// Finds the weights exp(−c·(|x_i − x_j|² − origin)) of a point with all others, which lie column by column.
+// Finds a kernel's weights of a point with all others, which lie column by column.
 #pragma once
 
-#include "core/pairwise/exponential.hpp"
+#include "core/base/levels.hpp"
+#include "core/pairwise/convolution.hpp"
 
 #include <cstddef>
 
 namespace btml::pairwise {
 
-// Numbers of points are multiples of `group`: what pads them has infinite coordinates and the target 0. The targets are
-// the column after the coordinates.
+// Numbers of points are multiples of `group`: what pads them has infinite coordinates and the target 0. The targets, if
+// there are any, are the column after the coordinates.
 struct PointColumns {
     static constexpr size_t group = 32;
 
     const double* values;
     size_t padded, dimensions;
+    bool has_targets;
 
     const double* column(size_t k) const { return values + k * padded; }
     const double* targets() const { return column(dimensions); }
@@ -24,15 +26,27 @@ struct LaneTotals {
     Lanes first{}, second{};
 };
 
-// Add to the totals over the points begin ≤ j < end but i: Σ weight with Σ weight·target, or with Σ weight².
-void add_regression(const PointColumns& points, size_t i, size_t begin, size_t end, double coefficient, double origin,
-                    LaneTotals& totals);
-void add_density(const PointColumns& points, size_t i, size_t begin, size_t end, double coefficient, double origin,
-                 LaneTotals& totals);
+// What the weights of point i are.
+struct WeightsOf {
+    Kernel kernel;
+    double coefficient, origin; // are as in kernel_weight.hpp
+};
+
+// Adds to the totals over the points begin ≤ j < end but i: Σ weight and, of points with targets, Σ weight·target.
+BTML_DISPATCH(void, add_weights,
+              (const PointColumns& points, size_t i, size_t begin, size_t end, const WeightsOf& of, LaneTotals& totals),
+              (points, i, begin, end, of, totals));
+// Adds Σ of the kernel's convolution with itself, as a multiple of its peak, and Σ of the kernel; it is a Gaussian or
+// a Matérn kernel.
+BTML_DISPATCH(void, add_densities,
+              (const PointColumns& points, size_t i, size_t begin, size_t end, const WeightsOf& of,
+               const Convolution& convolution, LaneTotals& totals),
+              (points, i, begin, end, of, convolution, totals));
 // Writes the weights of i with all points, and adds them to totals.first.
-void store_weights(const PointColumns& points, size_t i, double coefficient, double origin, double* to,
-                   LaneTotals& totals);
-// Returns the squared distance of i from the nearest other point.
-double nearest_distance(const PointColumns& points, size_t i);
+BTML_DISPATCH(void, store_weights,
+              (const PointColumns& points, size_t i, const WeightsOf& of, double* to, LaneTotals& totals),
+              (points, i, of, to, totals));
+// Returns the sum over the coordinates, in the kernel's metric, for i and the nearest other point.
+BTML_DISPATCH(double, nearest_sum, (const PointColumns& points, size_t i, Kernel kernel), (points, i, kernel));
 
 } // namespace btml::pairwise

@@ -1,7 +1,5 @@
 #include "core/relational/filtered_kernels.hpp"
 
-#include "core/base/levels.hpp"
-
 #include <array>
 #include <bit>
 #include <cmath>
@@ -323,53 +321,5 @@ void add_norms(const GroupRows& rows, std::span<const SpectrumFilters> filters, 
 }
 
 } // namespace BTML_LEVEL
-
-BTML_DISPATCH(void, add_local_sums,
-              (const GroupRows& rows, const FilterBits* filters, size_t count, const int* plain, double* sums),
-              (rows, filters, count, plain, sums));
-BTML_DISPATCH(void, add_row_sums,
-              (const GroupRows& rows, const FilterBits* filters, size_t count, const int* plain, const double* factors,
-               double* sums),
-              (rows, filters, count, plain, factors, sums));
-BTML_DISPATCH(void, intersect,
-              (const uint64_t* a, unsigned bit_a, const uint64_t* b, unsigned bit_b, size_t count, unsigned bit,
-               uint64_t* out),
-              (a, bit_a, b, bit_b, count, bit, out));
-BTML_DISPATCH(void, multiply, (double* out, const double* scale, std::span<const Factor<double>> factors, size_t width),
-              (out, scale, factors, width));
-BTML_DISPATCH(void, multiply_add,
-              (double* out, const double* scale, std::span<const Factor<double>> factors, size_t width),
-              (out, scale, factors, width));
-BTML_DISPATCH(void, multiply,
-              (Spectrum::Value * out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
-               size_t width),
-              (out, scale, factors, width));
-BTML_DISPATCH(void, multiply_add,
-              (Spectrum::Value * out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
-               size_t width),
-              (out, scale, factors, width));
-BTML_DISPATCH(void, multiply_without_each,
-              (double* out, const double* scale, std::span<const Factor<double>> factors,
-               std::span<const Factor<double>> left_out, size_t width, bool add),
-              (out, scale, factors, left_out, width, add));
-BTML_DISPATCH(void, multiply_without_each,
-              (Spectrum::Value * out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
-               std::span<const Factor<Spectrum::Value>> left_out, size_t width, bool add),
-              (out, scale, factors, left_out, width, add));
-BTML_DISPATCH(void, add_up,
-              (double* out, const double* values, const uint32_t* order, const uint32_t* first, size_t size),
-              (out, values, order, first, size));
-BTML_DISPATCH(void, add_up,
-              (Spectrum::Value * out, const Spectrum::Value* values, const uint32_t* order, const uint32_t* first,
-               size_t size),
-              (out, values, order, first, size));
-BTML_DISPATCH(void, add_spectra,
-              (const GroupRows& rows, const RowSpectra& hashed, std::span<const SpectrumFilters> filters,
-               Spectrum::Value* sums),
-              (rows, hashed, filters, sums));
-BTML_DISPATCH(void, add_norms,
-              (const GroupRows& rows, std::span<const SpectrumFilters> filters, const Spectrum::Value* factors,
-               const SpectrumNorms& out),
-              (rows, filters, factors, out));
 
 } // namespace btml::relational::kernels

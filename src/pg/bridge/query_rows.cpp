@@ -27,13 +27,13 @@ bool receive(TupleTableSlot* slot, DestReceiver* self) {
     auto* const receiver = reinterpret_cast<Receiver*>(self);
     slot_getallattrs(slot);
     const MemoryContext before = MemoryContextSwitchTo(receiver->scratch);
-    bool more = true;
+    bool more = false;
     try {
         receiver->sink->add(slot->tts_values, slot->tts_isnull);
+        more = !receiver->sink->has_enough();
         if (++receiver->rows % rows_per_progress == 0) receiver->context->progress(receiver->phase, receiver->rows, 0);
     } catch (...) {
         *receiver->failure = std::current_exception();
-        more = false;
     }
     MemoryContextSwitchTo(before);
     if (more && receiver->rows % rows_per_batch == 0) MemoryContextReset(receiver->scratch);

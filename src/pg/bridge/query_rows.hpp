@@ -15,6 +15,15 @@ class RowSink {
     // The current memory context is emptied now and then between rows. An exception stops the query. A PostgreSQL error
     // may leave by longjmp, so no object with a destructor is alive where one can come up.
     virtual void add(const Datum* values, const bool* nulls) = 0;
+
+    bool has_enough() const { return has_enough_; }
+
+  protected:
+    // Ends the query after this row: the rest of its rows would change nothing.
+    void stop() { has_enough_ = true; }
+
+  private:
+    bool has_enough_ = false;
 };
 
 // Plans and runs the query in the active snapshot; returns the number of rows. Cancellable between rows; `phase` names

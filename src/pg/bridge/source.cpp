@@ -348,7 +348,7 @@ uint64_t Source::read_blocks(RowSink& sink, const char* phase, uint64_t seed, Ru
     const auto* const relation = static_cast<const SourceRelation*>(linitial(analysis_->relations));
     uint64_t rows = 0;
     for (const Query* query : block_queries(relation->query, seed))
-        rows += run_query(query, analysis_->text, sink, phase, context);
+        if (!sink.has_enough()) rows += run_query(query, analysis_->text, sink, phase, context);
     return rows;
 }
 

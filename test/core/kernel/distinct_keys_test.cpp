@@ -1,5 +1,5 @@
 // Keys in their frame, equal ones merged: how soon a cancelled call stops.
-#include "core/kernel/distinct_keys.hpp"
+#include "core/kernel/key_set.hpp"
 
 #include "caught.hpp"
 #include "kernel_data.hpp"

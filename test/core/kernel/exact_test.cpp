@@ -2,7 +2,7 @@
 #include "kernel_data.hpp"
 
 #include "core/base/levels.hpp"
-#include "core/kernel/tiles.hpp"
+#include "core/pairwise/tiles.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,8 @@
 #include "core/base/rng.hpp"
 #include "core/kernel/kernel_sums.hpp"
 
+#include "kernel_values.hpp"
+
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
@@ -61,28 +63,6 @@ inline kernel::Keys keys_of(const Rows& rows, const Rows& values, RunContext& co
     kernel::Keys keys(rows.at(0).size(), values.at(0).size(), context.memory());
     for (size_t i = 0; i < rows.size(); i++) keys.append(rows[i], values[i]);
     return keys;
-}
-
-inline constexpr auto all_kernels =
-    kernel::Kernels::map([]<class Shape>(std::type_identity<Shape>) { return kernel::kernel_of<Shape>; });
-
-// Kernels written down a second time.
-inline double kernel_value(kernel::Kernel kernel, const std::vector<double>& a, const std::vector<double>& b,
-                           double bandwidth) {
-    double squares = 0, magnitudes = 0;
-    for (size_t k = 0; k < a.size(); k++) {
-        const double u = (a[k] - b[k]) / bandwidth;
-        squares += u * u;
-        magnitudes += std::abs(u);
-    }
-    const std::string name = kernel::facts_of(kernel).name;
-    const double root = std::sqrt(squares);
-    if (name == "gaussian") return std::exp(-squares / 2);
-    if (name == "laplacian") return std::exp(-magnitudes);
-    if (name == "epanechnikov") return std::max(0.0, 1 - squares);
-    if (name == "matern32") return (1 + std::sqrt(3) * root) * std::exp(-std::sqrt(3) * root);
-    if (name == "matern52") return (1 + std::sqrt(5) * root + 5 * squares / 3) * std::exp(-std::sqrt(5) * root);
-    throw std::invalid_argument("write down here as well what the kernel " + name + " is");
 }
 
 // Σ_j value_jc·k and Σ_j |value_jc|·k.

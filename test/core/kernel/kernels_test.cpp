@@ -1,4 +1,4 @@
-// What core/kernel/kernels/kernels.hpp asks of every kernel.
+// What core/pairwise/kernels/kernels.hpp asks of every kernel.
 #include "kernel_data.hpp"
 
 #include <gtest/gtest.h>

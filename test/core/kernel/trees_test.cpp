@@ -1,5 +1,6 @@
 #include "kernel_data.hpp"
 
+#include "core/kernel/exact_sums.hpp"
 #include "core/kernel/sampled_sums.hpp"
 
 #include <gtest/gtest.h>
@@ -92,13 +93,12 @@ TEST(QueryGroups, AreNearLeavesThatShareClusters) {
     Prepared p(points, constant_values(4000), points, 8);
     const Frame& frame = p.set.distinct.frame;
     QueryGroup workspace(frame, 1, p.context.memory());
-    FramedQueries framed(frame, p.context.memory());
     const size_t leaves = p.set.tree.leaves();
     std::vector<double> distances(leaves), squares(leaves);
     size_t heavy = 0, found = 0;
     double mean_squares = 0, expected = 0;
     for (size_t group = 0; group < p.groups.groups(); group += 4) {
-        p.groups.look(group, p.queries, framed, workspace, {distances, squares});
+        p.groups.look(group, p.queries, workspace, {distances, squares});
         EXPECT_EQ(distances[p.groups.leaf(group)], -1);
         for (size_t leaf = 0; leaf < leaves; leaf++) {
             const size_t pairs = p.groups.rows(group).size() * p.set.tree.keys(leaf).size();
@@ -158,7 +158,7 @@ TEST(SampledSums, AreUnbiasedWithTrees) {
         plan.allowed = 1e9; // one sample
         if (with_trees)
             plan.trees = std::make_unique<RandomTrees>(p.set, p.queries, RandomTrees::max_trees, 11, p.team, p.context);
-        return sampled_sums(p.set, estimand, strata, p.groups, p.queries, plan, seed, p.team, p.context);
+        return sampled_sums({p.set, estimand, strata, p.groups, p.queries, seed, p.team, p.context}, plan);
     };
     double with = 0, without = 0, stated = 0;
     std::vector<double> mean(1500, 0.0);
@@ -190,14 +190,14 @@ TEST(Pilot, ChoosesTreesWhereTheyPay) {
     const Estimand estimand(Quantity::sum, p.set);
     const KeyStrata strata(p.set, estimand, p.context);
     const Plan plan =
-        plan_sample(p.set, estimand, p.groups, p.queries, strata, {0.02, false, 0.99}, 1, p.team, p.context);
+        plan_sample({p.set, estimand, strata, p.groups, p.queries, 1, p.team, p.context}, {0.02, false, 0.99});
     EXPECT_NE(plan.trees, nullptr);
     EXPECT_LT(plan.cost, 0.8);
     Prepared spread(normal_rows(3000, 16, 3, 1), constant_values(3000), normal_rows(3000, 16, 3, 1), 1);
     const Estimand other(Quantity::sum, spread.set);
     const KeyStrata others(spread.set, other, spread.context);
-    EXPECT_EQ(plan_sample(spread.set, other, spread.groups, spread.queries, others, {0.02, false, 0.99}, 1, spread.team,
-                          spread.context)
+    EXPECT_EQ(plan_sample({spread.set, other, others, spread.groups, spread.queries, 1, spread.team, spread.context},
+                          {0.02, false, 0.99})
                   .trees,
               nullptr);
 }

@@ -249,6 +249,47 @@ double mean_noise(const Score& score) {
     return noise;
 }
 
+// Makes one sum of two base sums, over the disjoint union of their index sets, so that each has samples of its own:
+// where a covariance of the two would not help.
+template <class First, class Second>
+class Independent {
+  public:
+    struct Constants {
+        typename First::Constants first;
+        typename Second::Constants second;
+    };
+    struct Total {
+        typename First::Total first;
+        typename Second::Total second;
+
+        void clear() { first.clear(), second.clear(); }
+        void add(const Total& other, double factor) {
+            first.add(other.first, factor), second.add(other.second, factor);
+        }
+    };
+
+    Independent(First first, Second second) : first_(std::move(first)), second_(std::move(second)) {}
+
+    void index_set(Constants& c, int effort, std::vector<Stratum>& strata) const {
+        first_.index_set(c.first, effort, strata);
+        const size_t firsts = strata.size();
+        second_.index_set(c.second, effort, strata);
+        for (size_t s = firsts; s < strata.size(); s++) strata[s].begin += offset, strata[s].end += offset;
+    }
+    void add_term(const Constants& c, size_t index, double factor, Total& total) const {
+        if (index < offset)
+            first_.add_term(c.first, index, factor, total.first);
+        else
+            second_.add_term(c.second, index - offset, factor, total.second);
+    }
+
+  private:
+    static constexpr size_t offset = size_t{1} << 48;
+
+    First first_;
+    Second second_;
+};
+
 TEST(NestedSum, CorrelatedSamplesLowerTheVarianceOfARatio) {
     const RatioScore<Both> correlated;
     const RatioScore<Independent<Ratio<0>, Ratio<1>>> independent{{{}, {}}};

@@ -2,7 +2,10 @@
 #pragma once
 
 #include "core/base/rng.hpp"
+#include "core/monte_carlo/score_form.hpp"
 #include "core/monte_carlo/score_rows.hpp"
+
+#include "kernel_values.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -68,15 +71,41 @@ inline double normal_density(double square, double variance, size_t dimensions) 
            std::pow(2 * std::numbers::pi * variance, -0.5 * static_cast<double>(dimensions));
 }
 
+// k(x_i − x_j) of the bandwidth h.
+inline double weight_of(const ScoreRows& rows, size_t i, size_t j, double h, pairwise::Kernel kernel) {
+    const auto point = [&](size_t row) { return std::vector<double>(rows.row(row), rows.row(row) + rows.dimensions); };
+    return kernel_value(kernel, point(i), point(j), h);
+}
+
+// The same with an integral of 1.
+inline double density_of(const ScoreRows& rows, size_t i, size_t j, double h, pairwise::Kernel kernel) {
+    const auto d = static_cast<double>(rows.dimensions);
+    return weight_of(rows, i, j, h, kernel) * std::exp(-facts_of(kernel).log_integral(d) - d * std::log(h));
+}
+
+// The convolution of that with itself: of Matérn kernels of order ν in d dimensions one of order μ = 2ν + d/2, whose
+// spectral density is the square.
+inline double convolution_of(const ScoreRows& rows, size_t i, size_t j, double h, pairwise::Kernel kernel) {
+    const double square = square_distance(rows, i, j), nu = facts_of(kernel).order;
+    if (std::isinf(nu)) return normal_density(square, 2 * h * h, rows.dimensions);
+    const auto d = static_cast<double>(rows.dimensions);
+    const double mu = 2 * nu + d / 2, scale = std::sqrt(2 * nu) / h, a = scale * std::sqrt(square),
+                 log_peak = d * std::log(scale / (2 * std::sqrt(std::numbers::pi))) + std::lgamma(mu) -
+                            std::lgamma(mu + d / 2);
+    if (a < 1e-6) return std::exp(log_peak);
+    return std::exp(log_peak + (1 - mu) * std::numbers::ln2 - std::lgamma(mu) + mu * std::log(a)) *
+           (a < 690 ? std::cyl_bessel_k(mu, a) : 0);
+}
+
 // The scores as they are defined.
-inline double reference_kr(const ScoreRows& rows, double h) {
+inline double reference_kr(const ScoreRows& rows, double h, pairwise::Kernel kernel = {}) {
     const size_t n = rows.size(), d = rows.dimensions;
     double score = 0;
     for (size_t i = 0; i < n; i++) {
         double weights = 0, products = 0;
         for (size_t j = 0; j < n; j++) {
             if (j == i) continue;
-            const double weight = normal_density(square_distance(rows, i, j), h * h, d);
+            const double weight = weight_of(rows, i, j, h, kernel);
             weights += weight;
             products += weight * rows.row(j)[d];
         }
@@ -86,51 +115,51 @@ inline double reference_kr(const ScoreRows& rows, double h) {
     return score;
 }
 
-inline double reference_kde(const ScoreRows& rows, double h) {
-    const size_t n = rows.size(), d = rows.dimensions;
+inline double reference_kde(const ScoreRows& rows, double h, pairwise::Kernel kernel = {}) {
+    const size_t n = rows.size();
     const double others = static_cast<double>(n - 1);
     double score = 0;
     for (size_t i = 0; i < n; i++) {
         double square = 0, value = 0;
         for (size_t j = 0; j < n; j++) {
             if (j == i) continue;
-            value += normal_density(square_distance(rows, i, j), h * h, d);
+            value += density_of(rows, i, j, h, kernel);
             for (size_t k = 0; k < n; k++)
-                if (k != i) square += normal_density(square_distance(rows, j, k), 2 * h * h, d);
+                if (k != i) square += convolution_of(rows, j, k, h, kernel);
         }
         score += (square / (others * others) - 2 / others * value) / static_cast<double>(n);
     }
     return score;
 }
 
-inline double reference_likelihood(const ScoreRows& rows, double h) {
+inline double reference_likelihood(const ScoreRows& rows, double h, pairwise::Kernel kernel = {}) {
     const size_t n = rows.size();
     double score = 0;
     for (size_t i = 0; i < n; i++) {
         double density = 0;
         for (size_t j = 0; j < n; j++)
-            if (j != i) density += normal_density(square_distance(rows, i, j), h * h, rows.dimensions);
+            if (j != i) density += density_of(rows, i, j, h, kernel);
         score -= std::log(density / static_cast<double>(n - 1)) / static_cast<double>(n);
     }
     return score;
 }
 
-inline double reference_kcde(const ScoreRows& rows, double h2, double h1) {
+inline double reference_kcde(const ScoreRows& rows, double h2, double h1, pairwise::Kernel kernel = {}) {
     const size_t n = rows.size(), d = rows.dimensions;
     double score = 0;
     for (size_t i = 0; i < n; i++) {
         double weights = 0, value = 0, square = 0;
         for (size_t j = 0; j < n; j++) {
             if (j == i) continue;
-            const double weight = normal_density(square_distance(rows, i, j), h2 * h2, d);
+            const double weight = weight_of(rows, i, j, h2, kernel);
             const double off = rows.row(i)[d] - rows.row(j)[d];
             weights += weight;
             value += weight * normal_density(off * off, h1 * h1, 1);
             for (size_t k = 0; k < n; k++) {
                 const double between = rows.row(j)[d] - rows.row(k)[d];
                 if (k != i)
-                    square += weight * normal_density(square_distance(rows, i, k), h2 * h2, d) *
-                              normal_density(between * between, 2 * h1 * h1, 1);
+                    square +=
+                        weight * weight_of(rows, i, k, h2, kernel) * normal_density(between * between, 2 * h1 * h1, 1);
             }
         }
         score += (square / (weights * weights) - 2 * value / weights) / static_cast<double>(n);

@@ -30,6 +30,11 @@ TEST(Exponential, AsTheLibrarysToRounding) {
     EXPECT_EQ(exponential(-std::numeric_limits<double>::infinity()), 0);
 }
 
+ExactScore score_of(ScoreKind kind, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
+                    RunContext& context, Kernel kernel = {}) {
+    return exact_score(ScoreForm(kind, kernel, rows.points().dimensions), rows, bandwidths, team, context);
+}
+
 TEST(ExactScores, AreTheirDefinitions) {
     QuietContext context(2);
     ThreadTeam team(context);
@@ -40,30 +45,125 @@ TEST(ExactScores, AreTheirDefinitions) {
                 const ExactRows exact(rows, context);
                 const double kr = reference_kr(rows, h), kde = reference_kde(rows, h);
                 if (std::isfinite(kr)) { // the definition underflows
-                    EXPECT_NEAR(exact_score<KrScore>(exact, {h}, team, context).score, kr, 1e-10 * (1 + kr));
+                    EXPECT_NEAR(score_of(ScoreKind::kr, exact, {h}, team, context).score, kr, 1e-10 * (1 + kr));
                 }
                 const double peak = test::normal_density(0, h * h, dimensions);
-                EXPECT_NEAR(exact_score<KdeScore>(exact, {h}, team, context).score, kde, 1e-12 * peak);
+                EXPECT_NEAR(score_of(ScoreKind::kde, exact, {h}, team, context).score, kde, 1e-12 * peak);
                 const double likelihood = reference_likelihood(rows, h);
                 if (std::isfinite(likelihood)) {
-                    EXPECT_NEAR(exact_score<LikelihoodScore>(exact, {h}, team, context).score, likelihood,
+                    EXPECT_NEAR(score_of(ScoreKind::likelihood, exact, {h}, team, context).score, likelihood,
                                 1e-10 * (1 + std::abs(likelihood)));
                 }
                 for (const double h1 : {0.02, 0.5, 30.0}) {
                     const double kcde = reference_kcde(rows, h, h1);
                     if (std::isfinite(kcde)) {
-                        EXPECT_NEAR(exact_score<KcdeScore>(exact, {h, h1}, team, context).score, kcde, 1e-11 / h1);
+                        EXPECT_NEAR(score_of(ScoreKind::kcde, exact, {h, h1}, team, context).score, kcde, 1e-11 / h1);
                     }
                 }
             }
+}
+
+// Those that a score of the kind can have.
+std::vector<Kernel> kernels_of(ScoreKind kind) {
+    std::vector<Kernel> kernels;
+    for (const Kernel kernel : test::all_kernels)
+        if (caught([&] { ScoreForm(kind, kernel, 1); }).message.empty()) kernels.push_back(kernel);
+    return kernels;
+}
+
+TEST(ExactScores, AreTheirDefinitionsForEveryKernel) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        RandomStream random(seed, 5);
+        const size_t n = 2 + random.below(60), dimensions = 1 + random.below(4);
+        const double h = std::exp(6 * random.unit() - 4);
+        const ScoreRows rows = score_rows(n, dimensions, seed, context.memory(), {true, false, 0.1});
+        const ExactRows exact(rows, context);
+        const auto expect = [&](ScoreKind kind, Kernel kernel, double reference, double error) {
+            if (!std::isfinite(reference)) return; // the definition underflows
+            const ExactScore score = score_of(kind, exact, {h, 0.5}, team, context, kernel);
+            EXPECT_NEAR(score.score, reference, error)
+                << pairwise::facts_of(kernel).name << ' ' << name_of(kind) << ' ' << n << ' ' << dimensions << ' ' << h;
+        };
+        for (const Kernel kernel : kernels_of(ScoreKind::kr)) {
+            const double kr = reference_kr(rows, h, kernel);
+            expect(ScoreKind::kr, kernel, kr, 1e-9 * (1 + kr));
+            expect(ScoreKind::kcde, kernel, reference_kcde(rows, h, 0.5, kernel), 1e-10);
+        }
+        for (const Kernel kernel : kernels_of(ScoreKind::likelihood)) {
+            const double likelihood = reference_likelihood(rows, h, kernel);
+            expect(ScoreKind::likelihood, kernel, likelihood, 1e-10 * (1 + std::abs(likelihood)));
+        }
+        for (const Kernel kernel : kernels_of(ScoreKind::kde))
+            expect(ScoreKind::kde, kernel, reference_kde(rows, h, kernel),
+                   1e-11 * test::convolution_of(rows, 0, 0, h, kernel));
+    }
+}
+
+// Of Matérn kernels, against sums over a grid, in one to three dimensions.
+TEST(Convolution, IsThatOfTheKernelWithItself) {
+    for (const Kernel kernel : {pairwise::kernel_of<pairwise::Matern32>, pairwise::kernel_of<pairwise::Matern52>})
+        for (const size_t d : {1, 2, 3}) {
+            const pairwise::KernelFacts& facts = facts_of(kernel);
+            const pairwise::Convolution convolution(kernel, d);
+            const auto value = [&](double square) {
+                return test::kernel_value(kernel, {std::sqrt(square)}, {0}, 1) /
+                       std::exp(facts.log_integral(static_cast<double>(d)));
+            };
+            for (const double distance : {0.0, 1.0, 5.0}) {
+                constexpr double step = 0.05, farthest = 22;
+                double sum = 0; // over a plane: the distance along the line of both centres, and that from it
+                for (double x = -farthest; x < farthest + distance; x += step)
+                    for (double y = step / 2; y < (d == 1 ? step : farthest); y += step) {
+                        const double across = d == 1 ? 0 : y * y, area = d == 1   ? 1
+                                                                         : d == 2 ? 2
+                                                                                  : 2 * std::numbers::pi * y;
+                        sum += value(x * x + across) * value((x - distance) * (x - distance) + across) * area * step *
+                               (d == 1 ? 1 : step);
+                    }
+                const double a = distance * std::sqrt(2 * facts.order);
+                EXPECT_NEAR(std::exp(convolution.log_peak() + convolution.logarithm(a)) / sum, 1, 2e-3)
+                    << facts.name << ' ' << d << ' ' << distance;
+            }
+        }
+}
+
+TEST(ScoreForm, NamesTheKernelsThatAScoreCanHave) {
+    const auto squares = caught([] { ScoreForm(ScoreKind::kde, pairwise::kernel_of<pairwise::Laplacian>, 1); });
+    EXPECT_EQ(squares.code, ErrorCode::invalid_argument);
+    EXPECT_EQ(squares.message, "score \"kde\" cannot have the kernel \"laplacian\"");
+    EXPECT_EQ(squares.hint, "Kernels of this score are: gaussian, matern32, matern52.");
+    const auto likelihood =
+        caught([] { ScoreForm(ScoreKind::likelihood, pairwise::kernel_of<pairwise::Epanechnikov>, 1); });
+    EXPECT_EQ(likelihood.hint, "Kernels of this score are: gaussian, laplacian, matern32, matern52.");
+    EXPECT_EQ(kernels_of(ScoreKind::kr).size(), pairwise::Kernels::size);
+    EXPECT_EQ(kernels_of(ScoreKind::kcde).size(), pairwise::Kernels::size);
+}
+
+// Where no kernel value is a number, the nearest rows count, in the kernel's metric.
+TEST(ExactScores, NearestRowsUnderEveryKernel) {
+    QuietContext context;
+    ThreadTeam team(context);
+    ScoreRows rows(2, true, context.memory());
+    for (const auto& [x, y, target] : {std::tuple{0.0, 0.0, 1.0}, {2.9, 3.0, 5.0}, {0.0, 5.6, 2.0}})
+        for (const double value : {x, y, target}) rows.values.push_back(value);
+    const ExactRows exact(rows, context);
+    for (const Kernel kernel : kernels_of(ScoreKind::kr)) {
+        const ExactScore score = score_of(ScoreKind::kr, exact, {1e-3}, team, context, kernel);
+        // From (0, 0), (0, 5.6) is the nearer one by absolute differences, (2.9, 3) by squares.
+        const bool squares = facts_of(kernel).sum_at(3) == 9;
+        EXPECT_NEAR(score.score, ((squares ? 16 : 1) + 9 + 9) / 3.0, 1e-9) << facts_of(kernel).name;
+        EXPECT_EQ(score.underflows, 3U);
+    }
 }
 
 TEST(ExactScores, OfDensitiesWithoutATarget) {
     QuietContext context;
     ThreadTeam team(context);
     const ScoreRows rows = score_rows(100, 3, 1, context.memory(), {false});
-    EXPECT_NEAR(exact_score<KdeScore>(ExactRows(rows, context), {0.4}, team, context).score, reference_kde(rows, 0.4),
-                1e-12);
+    EXPECT_NEAR(score_of(ScoreKind::kde, ExactRows(rows, context), {0.4}, team, context).score,
+                reference_kde(rows, 0.4), 1e-12);
 }
 
 // Where every weight underflows, the nearest row alone counts: what the score tends to.
@@ -76,18 +176,18 @@ TEST(ExactScores, NearestRowWhereAllWeightsUnderflow) {
         rows.values.push_back(10 * x);
     }
     const ExactRows exact(rows, context);
-    const ExactScore kr = exact_score<KrScore>(exact, {1e-3}, team, context);
+    const ExactScore kr = score_of(ScoreKind::kr, exact, {1e-3}, team, context);
     EXPECT_DOUBLE_EQ(kr.score, (100.0 + 100 + 0 + 0) / 4);
     EXPECT_EQ(kr.underflows, 2U);
-    const ExactScore kcde = exact_score<KcdeScore>(exact, {1e-3, 1}, team, context);
+    const ExactScore kcde = score_of(ScoreKind::kcde, exact, {1e-3, 1}, team, context);
     const double square = 1 / (2 * std::sqrt(std::numbers::pi)), peak = 1 / std::sqrt(2 * std::numbers::pi);
     EXPECT_NEAR(kcde.score, square - 2 * peak * (2 + 2 * std::exp(-50.0)) / 4, 1e-12);
     EXPECT_EQ(kcde.underflows, 2U);
     // The nearest rows are 1, 1, 0 and 0 away.
-    const ExactScore likelihood = exact_score<LikelihoodScore>(exact, {1e-3}, team, context);
+    const ExactScore likelihood = score_of(ScoreKind::likelihood, exact, {1e-3}, team, context);
     EXPECT_NEAR(likelihood.score, (2 * 0.5e6) / 4 + std::log(3e-3 * std::sqrt(2 * std::numbers::pi)), 1e-9);
     EXPECT_EQ(likelihood.underflows, 0U);
-    const ExactScore kde = exact_score<KdeScore>(exact, {1e-3}, team, context);
+    const ExactScore kde = score_of(ScoreKind::kde, exact, {1e-3}, team, context);
     EXPECT_EQ(kde.underflows, 2U);
     EXPECT_NEAR(kde.score, reference_kde(rows, 1e-3), 1e-9);
 }
@@ -118,10 +218,10 @@ TEST(ExactScores, AnyThreadsTheSameBytes) {
     ThreadTeam alone(one), team(three);
     const ScoreRows rows = score_rows(700, 3, 5, one.memory());
     const ExactRows exact(rows, one);
-    EXPECT_EQ(exact_score<KrScore>(exact, {0.2}, alone, one).score,
-              exact_score<KrScore>(exact, {0.2}, team, three).score);
-    EXPECT_EQ(exact_score<KcdeScore>(exact, {0.2, 0.3}, alone, one).score,
-              exact_score<KcdeScore>(exact, {0.2, 0.3}, team, three).score);
+    EXPECT_EQ(score_of(ScoreKind::kr, exact, {0.2}, alone, one).score,
+              score_of(ScoreKind::kr, exact, {0.2}, team, three).score);
+    EXPECT_EQ(score_of(ScoreKind::kcde, exact, {0.2, 0.3}, alone, one).score,
+              score_of(ScoreKind::kcde, exact, {0.2, 0.3}, team, three).score);
 }
 
 ScoreOptions exactly() {

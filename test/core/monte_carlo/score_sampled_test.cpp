@@ -13,7 +13,9 @@ namespace btml::monte_carlo {
 namespace {
 
 using btml::test::ImpatientContext;
+using test::caught;
 using test::score_rows;
+using GaussianScore = KrScore<pairwise::Gaussian>;
 
 TEST(VarianceTree, NodesHoldTheirRowsWithinTheirBoxes) {
     for (const int threads : {1, 3}) {
@@ -27,11 +29,12 @@ TEST(VarianceTree, NodesHoldTheirRowsWithinTheirBoxes) {
             if (node.children == 0) {
                 leaves += node.size();
                 ASSERT_LE(node.size(), VarianceTree::leaf_rows);
-                for (size_t i = node.begin; i < node.end; i++) ASSERT_EQ(tree.distances(number, tree.row(i)).least, 0);
+                for (size_t i = node.begin; i < node.end; i++)
+                    ASSERT_EQ(tree.sums<pairwise::Squares>(number, tree.row(i)).least, 0);
                 const double* const far = tree.row((node.end + 777) % tree.size());
-                const auto [least, most] = tree.distances(number, far);
+                const auto [least, most] = tree.sums<pairwise::Squares>(number, far);
                 for (size_t i = node.begin; i < node.end; i++) {
-                    const double distance = squared_distance(far, tree.row(i), 3);
+                    const double distance = pairwise::sum_of<pairwise::Squares>(far, tree.row(i), 3);
                     ASSERT_LE(least, distance);
                     ASSERT_GE(most, distance);
                 }
@@ -49,12 +52,16 @@ TEST(VarianceTree, NearestRows) {
     QuietContext context;
     ThreadTeam team(context);
     const VarianceTree tree(score_rows(2'000, 3, 2, context.memory(), {true, false, 0.1}), team, context);
-    for (size_t i = 0; i < tree.size(); i += 37) {
-        double least = std::numeric_limits<double>::infinity();
-        for (size_t j = 0; j < tree.size(); j++)
-            if (j != i) least = std::min(least, squared_distance(tree.row(i), tree.row(j), 3));
-        EXPECT_EQ(squared_distance(tree.row(i), tree.row(tree.nearest(i)), 3), least);
-    }
+    const auto compare = [&]<class Metric>(Metric) {
+        for (size_t i = 0; i < tree.size(); i += 37) {
+            double least = std::numeric_limits<double>::infinity();
+            for (size_t j = 0; j < tree.size(); j++)
+                if (j != i) least = std::min(least, pairwise::sum_of<Metric>(tree.row(i), tree.row(j), 3));
+            EXPECT_EQ(pairwise::sum_of<Metric>(tree.row(i), tree.row(tree.nearest<Metric>(i)), 3), least);
+        }
+    };
+    compare(pairwise::Squares());
+    compare(pairwise::Absolutes());
 }
 
 TEST(OuterStrata, ArePartsOfAllRows) {
@@ -112,11 +119,12 @@ struct Coverage {
 };
 
 // How often a sampled score misses the exact one by more than epsilon, over bandwidths and seeds.
-Coverage coverage(ScoreKind kind, bool heavy, uint64_t seeds) {
+Coverage coverage(ScoreKind kind, bool heavy, uint64_t seeds, Kernel kernel = {}) {
     QuietContext context(2);
     ThreadTeam team(context);
     const auto make = [&] { return score_rows(5'000, 2, 31, context.memory(), {true, heavy}); };
     ScoreOptions options;
+    options.kernel = kernel;
     options.method = ScoreMethod::exact;
     Scores exact(make(), kind, options, context);
     options.method = ScoreMethod::sampled;
@@ -141,6 +149,20 @@ TEST(SampledScores, KeepToTheirError) {
             EXPECT_LE(result.missed, 2);
             EXPECT_GE(result.sampled, 2);
         }
+}
+
+// Of up to 20 cases that miss with probability 0.05, more than 4 do with probability 0.003.
+TEST(SampledScores, KeepToTheirErrorUnderEveryKernel) {
+    for (const ScoreKind kind : {ScoreKind::kde, ScoreKind::kr, ScoreKind::kcde, ScoreKind::likelihood}) {
+        Coverage all;
+        for (const Kernel kernel : test::all_kernels) {
+            if (kernel == Kernel{} || caught([&] { ScoreForm(kind, kernel, 2); }).thrown) continue;
+            const Coverage result = coverage(kind, true, kind == ScoreKind::kde ? 9 : 5, kernel);
+            EXPECT_GE(result.sampled, 1) << name_of(kind) << ' ' << facts_of(kernel).name;
+            all.missed += result.missed;
+        }
+        EXPECT_LE(all.missed, 4) << name_of(kind);
+    }
 }
 
 // A cancel does not wait for all rows to be divided, one split after another.
@@ -210,14 +232,14 @@ TEST(SampledScores, IsolatedRowsHaveTheirNearest) {
     }
     const VarianceTree tree(std::move(rows), team, context);
     constexpr double bandwidth = 0.4;
-    const KrScore score(tree, {bandwidth});
-    DrawWorkspace<KrScore> work;
+    const GaussianScore score(tree, {bandwidth});
+    DrawWorkspace<GaussianScore> work;
     double error = 0, sum = 0;
     size_t isolated = 0;
     for (size_t i = 0; i < tree.size(); i++) {
         double weights = 0, products = 0;
         for (size_t j = 0; j < tree.size(); j++) {
-            const double distance = squared_distance(tree.row(i), tree.row(j), dimensions);
+            const double distance = pairwise::sum_of<pairwise::Squares>(tree.row(i), tree.row(j), dimensions);
             const double weight = j == i ? 0 : std::exp(-distance / (2 * bandwidth * bandwidth));
             weights += weight, products += weight * tree.target(j);
         }
@@ -252,12 +274,12 @@ TEST(SampledScores, GiveUpAsSoonAsThePilotForetellsTheCost) {
     ThreadTeam team(context);
     const VarianceTree tree(score_rows(11'000, 2, 6, context.memory()), team, context);
     const OuterStrata strata = outer_strata(tree, ScoreKind::kr, 64, 1, team, context);
-    const KrScore score(tree, {0.2});
-    MeanSampler<KrScore> loose(score, strata, {}, team);
+    const GaussianScore score(tree, {0.2});
+    MeanSampler<GaussianScore> loose(score, strata, {}, team);
     ASSERT_TRUE(loose.run());
     SamplingOptions options;
     options.epsilon = 0.001;
-    MeanSampler<KrScore> strict(score, strata, options, team);
+    MeanSampler<GaussianScore> strict(score, strata, options, team);
     const uint64_t pilot = loose.result().terms;
     EXPECT_FALSE(strict.run(4 * pilot));
     EXPECT_LE(strict.result().terms, pilot);

@@ -101,9 +101,15 @@ TEST(SelectBandwidth, SampledCurvesAreTheExactOnes) {
     ThreadTeam team(context);
     SelectionOptions options;
     options.steps = 3;
-    for (const ScoreKind kind : {ScoreKind::kr, ScoreKind::kcde, ScoreKind::likelihood}) {
+    for (const auto& [kind, kernel] : {std::pair{ScoreKind::kr, Kernel{}},
+                                       {ScoreKind::kcde, Kernel{}},
+                                       {ScoreKind::likelihood, Kernel{}},
+                                       {ScoreKind::kr, pairwise::kernel_of<pairwise::Epanechnikov>},
+                                       {ScoreKind::likelihood, pairwise::kernel_of<pairwise::Laplacian>},
+                                       {ScoreKind::kde, pairwise::kernel_of<pairwise::Matern32>}}) {
         ScoreOptions exactly;
         exactly.method = ScoreMethod::exact;
+        exactly.kernel = options.score.kernel = kernel;
         Scores exact(score_rows(1'600, 2, 3, context.memory(), {has_target(kind)}), kind, exactly, context);
         for (const ScoredBandwidth& row : select(1'600, kind, ScoreMethod::sampled, context, options))
             EXPECT_NEAR(row.score, exact.estimate(row.bandwidths, team).value, 4 * row.std_error + 1e-9)

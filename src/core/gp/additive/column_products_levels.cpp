@@ -1,7 +1,5 @@
 #include "core/gp/additive/column_products.hpp"
 
-#include "core/base/levels.hpp"
-
 #include <algorithm>
 
 namespace btml::gp {
@@ -81,12 +79,5 @@ void add_combination(const Columns* x, const Columns* coefficients, size_t rows,
 }
 
 } // namespace BTML_LEVEL
-
-BTML_DISPATCH(void, sum_roughly, (const Columns* left, const Columns* right, size_t rows, double* sums),
-              (left, right, rows, sums));
-BTML_DISPATCH(void, sum_exactly, (const Columns* left, const Columns* right, size_t rows, double* sums),
-              (left, right, rows, sums));
-BTML_DISPATCH(void, add_combination, (const Columns* x, const Columns* coefficients, size_t rows, Columns* y),
-              (x, coefficients, rows, y));
 
 } // namespace btml::gp

@@ -1,4 +1,3 @@
-#include "core/base/levels.hpp"
 #include "core/base/rng.hpp"
 #include "core/gp/additive/member_tree.hpp"
 
@@ -232,29 +231,5 @@ void node_values(const MemberTree& tree, const Covariances& c, const Signs& sign
 }
 
 } // namespace BTML_LEVEL
-
-BTML_DISPATCH(void, sum_below, (const MemberTree& tree, const Columns* x, Columns* sums), (tree, x, sums));
-BTML_DISPATCH(void, add_product,
-              (const MemberTree& tree, const Covariances& c, const Columns* x, Columns* sums, Columns* y),
-              (tree, c, x, sums, y));
-BTML_DISPATCH(void, add_product,
-              (const MemberTree& tree, const Covariances& c, const DoubleColumns* x, DoubleColumns* sums,
-               DoubleColumns* y),
-              (tree, c, x, sums, y));
-BTML_DISPATCH(void, add_solution,
-              (const MemberTree& tree, const Covariances& c, double scale, const float* precision, const float* factors,
-               float share, const Columns* x, Columns* sums, Columns* y),
-              (tree, c, scale, precision, factors, share, x, sums, y));
-BTML_DISPATCH(void, add_samples,
-              (const MemberTree& tree, const Covariances& c, const Signs& signs, Columns* values, Columns* y),
-              (tree, c, signs, values, y));
-BTML_DISPATCH(void, node_values,
-              (const MemberTree& tree, const Covariances& c, const Signs& signs, size_t samples, const Columns* x,
-               Columns* values),
-              (tree, c, signs, samples, x, values));
-BTML_DISPATCH(void, solve_factors,
-              (const MemberTree& tree, const Covariances& c, double scale, const float* precision, float* factors),
-              (tree, c, scale, precision, factors));
-BTML_DISPATCH(LevelSquares, level_squares, (const MemberTree& tree, const Columns* x, Columns* sums), (tree, x, sums));
 
 } // namespace btml::gp

@@ -7,6 +7,7 @@
 // node is the next node.
 #pragma once
 
+#include "core/base/levels.hpp"
 #include "core/gp/additive/columns.hpp"
 #include "core/gp/tree/row_sorter.hpp"
 
@@ -50,25 +51,33 @@ using Covariances = std::vector<double>;
 // All below take arrays of one entry per row of the data, by row number, or per node.
 
 // sums[node] = Σ of x over the rows below.
-void sum_below(const MemberTree& tree, const Columns* x, Columns* sums);
+BTML_DISPATCH(void, sum_below, (const MemberTree& tree, const Columns* x, Columns* sums), (tree, x, sums));
 // y += K_m·x. `sums` is scratch space, per node.
-void add_product(const MemberTree& tree, const Covariances& c, const Columns* x, Columns* sums, Columns* y);
-void add_product(const MemberTree& tree, const Covariances& c, const DoubleColumns* x, DoubleColumns* sums,
-                 DoubleColumns* y);
+BTML_DISPATCH(void, add_product,
+              (const MemberTree& tree, const Covariances& c, const Columns* x, Columns* sums, Columns* y),
+              (tree, c, x, sums, y));
+BTML_DISPATCH(void, add_product,
+              (const MemberTree& tree, const Covariances& c, const DoubleColumns* x, DoubleColumns* sums,
+               DoubleColumns* y),
+              (tree, c, x, sums, y));
 
 // For (scale·K_m + Λ)⁻¹ with the rows' precisions, 1 over the diagonal of Λ: 1/(1 + v·a) per node, where v is its edge
 // and a what the rows below know of it.
-void solve_factors(const MemberTree& tree, const Covariances& c, double scale, const float* precision, float* factors);
+BTML_DISPATCH(void, solve_factors,
+              (const MemberTree& tree, const Covariances& c, double scale, const float* precision, float* factors),
+              (tree, c, scale, precision, factors));
 // y += share·(scale·K_m + Λ)⁻¹·x.
-void add_solution(const MemberTree& tree, const Covariances& c, double scale, const float* precision,
-                  const float* factors, float share, const Columns* x, Columns* sums, Columns* y);
+BTML_DISPATCH(void, add_solution,
+              (const MemberTree& tree, const Covariances& c, double scale, const float* precision, const float* factors,
+               float share, const Columns* x, Columns* sums, Columns* y),
+              (tree, c, scale, precision, factors, share, x, sums, y));
 
 // Σ over the nodes of each level of the squared sums below them, by level from 1 to q: of column 0, and of all others
 // together. An edge over several levels is a node of each.
 struct LevelSquares {
     std::vector<double> first, others;
 };
-LevelSquares level_squares(const MemberTree& tree, const Columns* x, Columns* sums);
+BTML_DISPATCH(LevelSquares, level_squares, (const MemberTree& tree, const Columns* x, Columns* sums), (tree, x, sums));
 
 // Random signs by node: columns of independent samples of the member's process are sums of √edge·sign over the nodes
 // above a row. Only the samples' second moments matter for what they are used for, and signs have the least variance.
@@ -76,10 +85,14 @@ struct Signs {
     uint64_t seed, stream;
 };
 // y += the samples.
-void add_samples(const MemberTree& tree, const Covariances& c, const Signs& signs, Columns* values, Columns* y);
+BTML_DISPATCH(void, add_samples,
+              (const MemberTree& tree, const Covariances& c, const Signs& signs, Columns* values, Columns* y),
+              (tree, c, signs, values, y));
 // values[node] = what the node adds up to from the root: the product with x in the columns before `samples`, and in the
 // others the sample less its product with x.
-void node_values(const MemberTree& tree, const Covariances& c, const Signs& signs, size_t samples, const Columns* x,
-                 Columns* values);
+BTML_DISPATCH(void, node_values,
+              (const MemberTree& tree, const Covariances& c, const Signs& signs, size_t samples, const Columns* x,
+               Columns* values),
+              (tree, c, signs, samples, x, values));
 
 } // namespace btml::gp

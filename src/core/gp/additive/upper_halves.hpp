@@ -1,6 +1,8 @@
 // Keeps a number in the upper half of its bits: as a bfloat16.
 #pragma once
 
+#include "core/base/levels.hpp"
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +20,8 @@ inline float from_upper_half(uint16_t half) {
 }
 
 // Adds near · upper[s] + far · lower[s] to each of the sums.
-void add_deviations(const uint16_t* upper, const uint16_t* lower, float near, float far, size_t count, float* sums);
+BTML_DISPATCH(void, add_deviations,
+              (const uint16_t* upper, const uint16_t* lower, float near, float far, size_t count, float* sums),
+              (upper, lower, near, far, count, sums));
 
 } // namespace btml::gp

@@ -1,7 +1,5 @@
 #include "core/gp/additive/upper_halves.hpp"
 
-#include "core/base/levels.hpp"
-
 namespace btml::gp {
 
 namespace BTML_LEVEL {
@@ -11,9 +9,5 @@ void add_deviations(const uint16_t* upper, const uint16_t* lower, float near, fl
 }
 
 } // namespace BTML_LEVEL
-
-BTML_DISPATCH(void, add_deviations,
-              (const uint16_t* upper, const uint16_t* lower, float near, float far, size_t count, float* sums),
-              (upper, lower, near, far, count, sums));
 
 } // namespace btml::gp

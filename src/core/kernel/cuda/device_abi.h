@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct btml_cuda_keys {
-    const char *kernel; /* its name in core/kernel/kernels/kernels.hpp */
+    const char *kernel; /* its name in core/pairwise/kernels/kernels.hpp */
     uint64_t keys, dimensions, columns;
     const double *points; /* [key][dimension] */
     const double *values; /* [key][column], of magnitude 1 at most */

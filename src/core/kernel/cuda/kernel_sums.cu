@@ -1,7 +1,7 @@
 // Exact kernel sums on a CUDA device. Coordinates are pairs of float32, a number and what it leaves of the double, so
 // that differences keep their accuracy wherever the points are.
 #include "core/kernel/cuda/device_abi.h"
-#include "core/kernel/kernels/kernels.hpp"
+#include "core/pairwise/kernels/kernels.hpp"
 
 #include <cuda_runtime.h>
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-namespace kernel = btml::kernel;
+namespace pairwise = btml::pairwise;
 
 constexpr int threads = 128;       // of a block: a query each
 constexpr int tile_keys = 16;      // at a time for each query
@@ -82,7 +82,7 @@ __global__ void add_sums(Layout layout, uint64_t queries, const float2* points, 
 using Run = void (*)(Layout, uint64_t, const float2*, uint64_t, double*);
 
 template <class... Shapes>
-Run run_of(const std::string& kernel, kernel::KernelList<Shapes...>) {
+Run run_of(const std::string& kernel, pairwise::KernelList<Shapes...>) {
     Run run = nullptr;
     ((kernel == Shapes::name ? run = add_sums<Shapes> : nullptr), ...);
     if (!run) throw std::invalid_argument("there is no kernel " + kernel);
@@ -141,7 +141,7 @@ std::vector<float> columns_of(const btml_cuda_keys& keys, uint64_t tiles) {
 class Sums {
   public:
     explicit Sums(const btml_cuda_keys& keys)
-        : run_(run_of(keys.kernel, kernel::Kernels())),
+        : run_(run_of(keys.kernel, pairwise::Kernels())),
           tiles_((keys.keys + tile_keys - 1) / tile_keys),
           dimensions_(keys.dimensions),
           columns_(keys.columns),

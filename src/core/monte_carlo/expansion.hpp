@@ -1,31 +1,44 @@
-#include "core/monte_carlo/leave_one_out_sum.hpp"
+// Stratifies the sum over the other rows of a kd-tree for one row: the node whose terms may differ most is split first,
+// so that near leaves are summed exactly and far nodes are sampled.
+#pragma once
+
+#include "core/monte_carlo/nested_sum.hpp"
+#include "core/monte_carlo/variance_tree.hpp"
 
 #include <cmath>
 
 namespace btml::monte_carlo {
 
-namespace {
+struct LeaveOneOut {
+    size_t position;         // i
+    double origin = 0;       // is what kernel_weight.hpp says
+    size_t nearest = no_row; // is a row whose leaf is summed exactly as well
 
-constexpr double relative_error = 0.07; // of the sum, at effort 0: less is not aimed at
-constexpr double negligible = 1e-13;    // of the sum
-constexpr double typical_spread = 0.3;  // the standard deviation of a node's weights over their range
+    static constexpr size_t no_row = ~size_t{0};
 
-struct Open {
-    uint32_t node;
-    double most;      // bound on the sum of its weights
-    double deviation; // about the standard deviation of one draw from it, times its size
-    double typical;   // about the sum of its weights
-    bool holds;       // must be split, down to the leaf
-
-    bool operator<(const Open& other) const { return holds != other.holds ? other.holds : deviation < other.deviation; }
+    bool holds(const VarianceTree::Node& node) const {
+        return (node.begin <= position && position < node.end) || (node.begin <= nearest && nearest < node.end);
+    }
 };
 
+// Says how finely I(i) is stratified.
+struct ExpansionRule {
+    double splits;      // so many nodes are split at effort 0, at most; each effort more doubles them
+    bool uniform;       // says that terms of a node differ by nothing but the kernel and the targets' spread; else they
+                        // differ whatever the kernel, as where what counts is how near targets are to each other
+    double draws;       // about so many are taken at effort 0; each effort more doubles them
+    double min_sum = 0; // errors are relative to the sum of the weights, or to this where it is more
+};
+
+// Weight is a struct { using Metric; double operator()(double sum, double origin) const; }, as pairwise::KernelWeight
+// is.
+template <class Weight>
 class Expansion {
   public:
-    Expansion(const VarianceTree& tree, double coefficient, const ExpansionRule& rule, const LeaveOneOut& at,
+    Expansion(const VarianceTree& tree, const Weight& weight, const ExpansionRule& rule, const LeaveOneOut& at,
               int effort)
         : tree_(tree),
-          coefficient_(coefficient),
+          weight_(weight),
           rule_(rule),
           at_(at),
           scale_(std::ldexp(1.0, effort)),
@@ -56,23 +69,39 @@ class Expansion {
     }
 
   private:
-    double weight(double distance) const {
-        return pairwise::exponential(std::min(0.0, (at_.origin - distance) * coefficient_));
-    }
+    using Metric = typename Weight::Metric;
+
+    static constexpr double relative_error = 0.07; // of the sum, at effort 0: less is not aimed at
+    static constexpr double negligible = 1e-13;    // of the sum
+    static constexpr double typical_spread = 0.3;  // the standard deviation of a node's weights over their range
+
+    struct Open {
+        uint32_t node;
+        double most;      // bound on the sum of its weights
+        double deviation; // about the standard deviation of one draw from it, times its size
+        double typical;   // about the sum of its weights
+        bool holds;       // must be split, down to the leaf
+
+        bool operator<(const Open& other) const {
+            return holds != other.holds ? other.holds : deviation < other.deviation;
+        }
+    };
 
     double sum_of_leaf(const VarianceTree::Node& leaf) const {
         double sum = 0;
         for (size_t j = leaf.begin; j < leaf.end; j++)
             if (j != at_.position)
-                sum += weight(squared_distance(tree_.row(at_.position), tree_.row(j), tree_.rows().dimensions));
+                sum += weight_(pairwise::sum_of<Metric>(tree_.row(at_.position), tree_.row(j), tree_.rows().dimensions),
+                               at_.origin);
         return sum;
     }
 
     void push(uint32_t number) {
         const VarianceTree::Node& node = tree_.node(number);
-        const auto [least, most] = tree_.distances(number, tree_.row(at_.position));
-        const double size = static_cast<double>(node.size());
-        const double nearest = weight(least), farthest = weight(most), middle = std::sqrt(nearest * farthest);
+        const auto [least, most] = tree_.sums<Metric>(number, tree_.row(at_.position));
+        const double size = node.size();
+        const double nearest = weight_(least, at_.origin), farthest = weight_(most, at_.origin),
+                     middle = std::sqrt(nearest * farthest);
         const double spread = rule_.uniform ? node.spread : 1.0;
         const Open open{number, size * nearest, size * (typical_spread * (nearest - farthest) + spread * middle),
                         size * middle, at_.holds(node)};
@@ -94,7 +123,7 @@ class Expansion {
         const double ratio = sum() > 0 ? deviations / (error_ * sum()) : 0;
         const double wanted = std::min(rule_.draws * scale_, ratio * ratio);
         for (const Open& open : open_) {
-            if (open.most <= negligible * sum() / static_cast<double>(open_.size())) continue;
+            if (open.most <= negligible * sum() / open_.size()) continue;
             const VarianceTree::Node& node = tree_.node(open.node);
             const double share = deviations > 0 ? open.deviation / deviations : 0;
             strata.push_back({node.begin, node.end, static_cast<size_t>(std::ceil(share * wanted / 2 + 1e-9))});
@@ -102,21 +131,12 @@ class Expansion {
     }
 
     const VarianceTree& tree_;
-    const double coefficient_;
+    const Weight& weight_;
     const ExpansionRule rule_;
     const LeaveOneOut& at_;
     const double scale_, error_;
     double typical_ = 0, deviation_ = 0;
     std::vector<Open> open_;
 };
-
-} // namespace
-
-void expand(const VarianceTree& tree, double coefficient, const ExpansionRule& rule, int effort, LeaveOneOut& at,
-            std::vector<Stratum>& strata) {
-    ExpansionRule adapted = rule;
-    if (at.nearest != LeaveOneOut::no_row) adapted.min_sum = 1; // what the nearest row adds
-    Expansion(tree, coefficient, adapted, at, effort).run(strata);
-}
 
 } // namespace btml::monte_carlo

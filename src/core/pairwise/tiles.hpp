@@ -4,9 +4,10 @@
 // Coordinates are in the frame, relative to the block's centre (see KeyBlocks). What is below KernelFacts::least is 0.
 #pragma once
 
-#include "core/kernel/kernels/kernels.hpp"
+#include "core/base/levels.hpp"
+#include "core/pairwise/kernels/kernels.hpp"
 
-namespace btml::kernel {
+namespace btml::pairwise {
 
 inline constexpr size_t tile_queries = 8;
 inline constexpr size_t keys_per_vector = 16; // keys side by side
@@ -37,19 +38,25 @@ namespace tiles {
 
 // Eight queries ([dimension][query]) minus the centre; low or norms may be null, see TileQueries. `high` has room
 // for tile_queries numbers more, norms is `keys_per_vector` numbers.
-void centre(const double* queries, const double* centre_of_block, size_t dimensions, float* high, float* low,
-            float* norms);
+BTML_DISPATCH(void, centre,
+              (const double* queries, const double* centre_of_block, size_t dimensions, float* high, float* low,
+               float* norms),
+              (queries, centre_of_block, dimensions, high, low, norms));
 // tile[query·256 + key] = k, for 16·vectors keys.
-void evaluate(Kernel kernel, Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions,
-              float* tile);
-// Each value of the tile squared (0 below 2^−40), or times the mask of its key.
-void square(float* tile, size_t vectors);
-void multiply(float* tile, const float* mask, size_t vectors);
+BTML_DISPATCH(void, evaluate,
+              (Kernel kernel, Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions,
+               float* tile),
+              (kernel, form, queries, keys, dimensions, tile));
+// Square each value of the tile (0 below 2^−40), or multiply it by the mask of its key.
+BTML_DISPATCH(void, square, (float* tile, size_t vectors), (tile, vectors));
+BTML_DISPATCH(void, multiply, (float* tile, const float* mask, size_t vectors), (tile, mask, vectors));
 // 0 where a key's mark is the query's.
-void exclude(float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors);
+BTML_DISPATCH(void, exclude, (float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors),
+              (tile, of_keys, of_queries, vectors));
 // sums[query·8 + i] += Σ tile·weight over keys i, i + 8, i + 16 …
-void weigh(const float* tile, const float* weights, size_t vectors, double* sums);
+BTML_DISPATCH(void, weigh, (const float* tile, const float* weights, size_t vectors, double* sums),
+              (tile, weights, vectors, sums));
 
 } // namespace tiles
 
-} // namespace btml::kernel
+} // namespace btml::pairwise

@@ -1,6 +1,4 @@
-#include "core/kernel/tiles.hpp"
-
-#include "core/base/levels.hpp"
+#include "core/pairwise/tiles.hpp"
 
 #include <bit>
 
@@ -8,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-namespace btml::kernel::tiles {
+namespace btml::pairwise::tiles {
 
 namespace BTML_LEVEL {
 
@@ -22,17 +20,14 @@ using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
     return (Floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 }
 // The masked form, because GCC 12 warns of an uninitialised variable within the plain one.
-[[gnu::always_inline]] inline Floats larger(Floats a, Floats b) {
+[[gnu::always_inline]] inline Floats larger_of(Floats a, Floats b) {
     return (Floats)_mm512_mask_max_ps((__m512)a, 0xffff, (__m512)a, (__m512)b);
 }
-[[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) {
+[[gnu::always_inline]] inline Floats smaller_of(Floats a, Floats b) {
     return (Floats)_mm512_mask_min_ps((__m512)a, 0xffff, (__m512)a, (__m512)b);
 }
 [[gnu::always_inline]] inline Floats square_root(Floats x) {
     return (Floats)_mm512_mask_sqrt_ps((__m512)x, 0xffff, (__m512)x);
-}
-[[gnu::always_inline]] inline Floats all(float x) {
-    return (Floats)_mm512_set1_ps(x);
 }
 #elif defined(__AVX2__) && defined(__FMA__)
 constexpr size_t vector_floats = 8, queries_at_once = 4;
@@ -41,17 +36,14 @@ using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
 [[gnu::always_inline]] inline Floats fused(Floats a, Floats b, Floats c) {
     return (Floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 }
-[[gnu::always_inline]] inline Floats larger(Floats a, Floats b) {
+[[gnu::always_inline]] inline Floats larger_of(Floats a, Floats b) {
     return (Floats)_mm256_max_ps((__m256)a, (__m256)b);
 }
-[[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) {
+[[gnu::always_inline]] inline Floats smaller_of(Floats a, Floats b) {
     return (Floats)_mm256_min_ps((__m256)a, (__m256)b);
 }
 [[gnu::always_inline]] inline Floats square_root(Floats x) {
     return (Floats)_mm256_sqrt_ps((__m256)x);
-}
-[[gnu::always_inline]] inline Floats all(float x) {
-    return (Floats)_mm256_set1_ps(x);
 }
 #else
 constexpr size_t vector_floats = 4, queries_at_once = 2;
@@ -76,23 +68,23 @@ using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
     return Floats{fused_one(a[0], b[0], c[0]), fused_one(a[1], b[1], c[1]), fused_one(a[2], b[2], c[2]),
                   fused_one(a[3], b[3], c[3])};
 }
-[[gnu::always_inline]] inline Floats larger(Floats a, Floats b) {
+[[gnu::always_inline]] inline Floats larger_of(Floats a, Floats b) {
     return a > b ? a : b;
 }
-[[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) {
+[[gnu::always_inline]] inline Floats smaller_of(Floats a, Floats b) {
     return a < b ? a : b;
 }
 [[gnu::always_inline]] inline Floats square_root(Floats x) {
     return Floats{__builtin_sqrtf(x[0]), __builtin_sqrtf(x[1]), __builtin_sqrtf(x[2]), __builtin_sqrtf(x[3])};
-}
-[[gnu::always_inline]] inline Floats all(float x) {
-    return Floats{x, x, x, x};
 }
 #endif
 
 constexpr size_t vectors_at_once = 2;
 using Bits [[gnu::vector_size(vector_floats * sizeof(uint32_t))]] = uint32_t;
 
+[[gnu::always_inline]] inline Floats all(float x) {
+    return x - Floats{};
+}
 [[gnu::always_inline]] inline Floats load(const float* from) {
     Floats to;
     __builtin_memcpy(&to, from, sizeof(Floats));
@@ -101,16 +93,13 @@ using Bits [[gnu::vector_size(vector_floats * sizeof(uint32_t))]] = uint32_t;
 [[gnu::always_inline]] inline void store(Floats from, float* to) {
     __builtin_memcpy(to, &from, sizeof(Floats));
 }
-[[gnu::always_inline]] inline Floats magnitude(Floats x) {
-    return (Floats)((Bits)x & 0x7fffffffU);
-}
 
 // 2^−x for x ≥ 0, 0 below 2^−100. The fraction's polynomial is minimax with p(0) = 1: relative error 1.1e-7. It is
 // 2^26 times too large, and the power so much too small, so that no product is a denormal number, which would be slow.
-[[gnu::always_inline]] inline Floats power_of_half(Floats x) {
+[[gnu::always_inline]] inline Floats two_to_minus(Floats x) {
     constexpr float to_integer = 12582912 + 101; // 1.5·2^23: the sum's last bits are those of 101 − ⌊x⌉
     constexpr float scale = 0x1p26F;
-    x = smaller(x, all(101));
+    x = smaller_of(x, all(101));
     const Floats shifted = all(to_integer) - x;
     const Floats fraction = (all(to_integer) - shifted) - x;
     Floats p = all(0x1.5bba14p-10F * scale);
@@ -125,13 +114,13 @@ using Bits [[gnu::vector_size(vector_floats * sizeof(uint32_t))]] = uint32_t;
 // Calculates for kernels, in vectors of float32, with the same bits at every level.
 struct TileArithmetic {
     using Number = Floats;
-    [[gnu::always_inline]] static Floats number(double x) { return all(static_cast<float>(x)); }
+    [[gnu::always_inline]] static Floats number(double x) { return all(x); }
     [[gnu::always_inline]] static Floats multiply_add(Floats a, Floats b, Floats c) { return fused(a, b, c); }
-    [[gnu::always_inline]] static Floats magnitude(Floats x) { return tiles::BTML_LEVEL::magnitude(x); }
-    [[gnu::always_inline]] static Floats larger(Floats a, Floats b) { return tiles::BTML_LEVEL::larger(a, b); }
-    [[gnu::always_inline]] static Floats smaller(Floats a, Floats b) { return tiles::BTML_LEVEL::smaller(a, b); }
+    [[gnu::always_inline]] static Floats magnitude(Floats x) { return (Floats)((Bits)x & 0x7fffffffU); }
+    [[gnu::always_inline]] static Floats larger(Floats a, Floats b) { return larger_of(a, b); }
+    [[gnu::always_inline]] static Floats smaller(Floats a, Floats b) { return smaller_of(a, b); }
     [[gnu::always_inline]] static Floats root(Floats x) { return square_root(x); }
-    [[gnu::always_inline]] static Floats power_of_half(Floats x) { return tiles::BTML_LEVEL::power_of_half(x); }
+    [[gnu::always_inline]] static Floats power_of_half(Floats x) { return two_to_minus(x); }
 };
 
 // Some queries against some vectors of keys.
@@ -178,7 +167,7 @@ template <class Shape, Form form>
             Floats sum = sums[i][v];
             // Equal points: their product is their norm, formed in the same steps, and the difference is 0 exactly.
             if constexpr (form == Form::products)
-                sum = larger(fused(all(-2), sum, norms + all(queries.norms[first_query + i])), Floats{});
+                sum = larger_of(fused(all(-2), sum, norms + all(queries.norms[first_query + i])), Floats{});
             store(Shape::template value<TileArithmetic>(sum), tile + (first_query + i) * block_keys + key);
         }
     }
@@ -297,19 +286,4 @@ void evaluate(Kernel kernel, Form form, const TileQueries& queries, const BlockK
 
 } // namespace BTML_LEVEL
 
-BTML_DISPATCH(void, centre,
-              (const double* queries, const double* centre_of_block, size_t dimensions, float* high, float* low,
-               float* norms),
-              (queries, centre_of_block, dimensions, high, low, norms));
-BTML_DISPATCH(void, evaluate,
-              (Kernel kernel, Form form, const TileQueries& queries, const BlockKeys& keys, size_t dimensions,
-               float* tile),
-              (kernel, form, queries, keys, dimensions, tile));
-BTML_DISPATCH(void, square, (float* tile, size_t vectors), (tile, vectors));
-BTML_DISPATCH(void, multiply, (float* tile, const float* mask, size_t vectors), (tile, mask, vectors));
-BTML_DISPATCH(void, exclude, (float* tile, const uint32_t* of_keys, const uint32_t* of_queries, size_t vectors),
-              (tile, of_keys, of_queries, vectors));
-BTML_DISPATCH(void, weigh, (const float* tile, const float* weights, size_t vectors, double* sums),
-              (tile, weights, vectors, sums));
-
-} // namespace btml::kernel::tiles
+} // namespace btml::pairwise::tiles

@@ -1,13 +1,10 @@
-#include "core/monte_carlo/normal_cells.hpp"
+#include "core/pairwise/normal_cells.hpp"
 
-#include "core/base/levels.hpp"
 #include "core/pairwise/exponential.hpp"
 
 #include <cstring>
 
-namespace btml::monte_carlo {
-
-using pairwise::Lanes, pairwise::LaneBits, pairwise::lanes, pairwise::exponential;
+namespace btml::pairwise {
 
 namespace BTML_LEVEL {
 
@@ -61,12 +58,4 @@ double weighted_normals(std::span<const double> weights, std::span<const double>
 
 } // namespace BTML_LEVEL
 
-BTML_DISPATCH(void, add_scaled, (const double* values, double weight, double* to), (values, weight, to));
-BTML_DISPATCH(void, add_cells,
-              (std::span<const double> weights, const uint32_t* first, const double* values, double* density),
-              (weights, first, values, density));
-BTML_DISPATCH(double, weighted_normals,
-              (std::span<const double> weights, std::span<const double> targets, double at, double h),
-              (weights, targets, at, h));
-
-} // namespace btml::monte_carlo
+} // namespace btml::pairwise

@@ -2,30 +2,18 @@
 // line here and in the list.
 #pragma once
 
-#include "core/kernel/kernels/epanechnikov.hpp"
-#include "core/kernel/kernels/gaussian.hpp"
-#include "core/kernel/kernels/laplacian.hpp"
-#include "core/kernel/kernels/matern32.hpp"
-#include "core/kernel/kernels/matern52.hpp"
+#include "core/pairwise/kernels/epanechnikov.hpp"
+#include "core/pairwise/kernels/gaussian.hpp"
+#include "core/pairwise/kernels/laplacian.hpp"
+#include "core/pairwise/kernels/matern32.hpp"
+#include "core/pairwise/kernels/matern52.hpp"
 
 #include <array>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
 
-namespace btml::kernel {
-
-// Calculates in double.
-struct DoubleArithmetic {
-    using Number = double;
-    static double number(double x) { return x; }
-    static double multiply_add(double a, double b, double c) { return a * b + c; }
-    static double magnitude(double x) { return std::abs(x); }
-    static double larger(double a, double b) { return std::max(a, b); }
-    static double smaller(double a, double b) { return std::min(a, b); }
-    static double root(double x) { return std::sqrt(x); }
-    static double power_of_half(double x) { return std::exp2(-x); }
-};
+namespace btml::pairwise {
 
 // A kernel is a function of a sum over the coordinates, from 1 at 0 down to 0, which is to be taken of coordinates in
 // bandwidths times unit().
@@ -39,10 +27,15 @@ concept KernelShape = requires(double x) {
     // What is less may be 0 in tiles, whose power_of_half() is 0 from 100.5 on. Compact: nothing.
     requires std::same_as<decltype(Shape::least), const double>;
     { Shape::unit() } -> std::same_as<double>;
-    // Of a sum, grows with it: −log₂ of the kernel or, where that is compact, 1 − its value and more beyond its edge.
+    // Grows with the sum: it is −log₂ of the kernel or, where that is compact, 1 − its value and more beyond its edge.
     { Shape::exponent(x) } -> std::same_as<double>;
     { Shape::template value<DoubleArithmetic>(x) } -> std::same_as<double>; // of a sum
     { Shape::log_integral(x) } -> std::same_as<double>;                     // ln ∫k(u) du in x dimensions
+    { Shape::log_volume(x, x) } -> std::same_as<double>; // the same for a bandwidth, which comes first
+    // k is a function of rate·‖u‖, ‖·‖ being the metric's sum. See Decaying, and Epanechnikov for one that is compact.
+    requires std::same_as<decltype(Shape::rate), const double>;
+    // The order of a Matérn kernel, infinite for the Gaussian one, 0 for others: the convolution with itself is known.
+    requires std::same_as<decltype(Shape::order), const double>;
 };
 
 template <KernelShape... Shapes>
@@ -60,6 +53,13 @@ struct KernelList {
     static constexpr auto map(const Body& body) {
         return std::array{body(std::type_identity<Shapes>())...};
     }
+    // Returns body(std::type_identity<Shape>()) for the one at a place.
+    template <class Body>
+    static auto visit(size_t place, const Body& body) {
+        using Result = std::common_type_t<decltype(body(std::type_identity<Shapes>()))...>;
+        constexpr std::array calls{+[](const Body& of) -> Result { return of(std::type_identity<Shapes>()); }...};
+        return calls[place](body);
+    }
 };
 
 // clang-format off
@@ -76,12 +76,38 @@ enum class Kernel : uint8_t {}; // is a place in the list
 template <class Shape>
 inline constexpr Kernel kernel_of{Kernels::place<Shape>()};
 
+inline constexpr auto kernel_names = Kernels::map([]<class Shape>(std::type_identity<Shape>) { return Shape::name; });
+
+// Calls body(std::type_identity<Shape>()) with the kernel's class.
+template <class Body>
+auto with_shape(Kernel kernel, const Body& body) {
+    return Kernels::visit(static_cast<size_t>(kernel), body);
+}
+
+// Returns c of a bandwidth, with which the kernel is a function of c·s, s the sum over the coordinates of a difference
+// as it is.
+template <class Shape>
+double coefficient(double bandwidth) {
+    return Shape::rate / Shape::Metric::sum_at(bandwidth);
+}
+
+// Returns a, of which e^−a is what falls of the kernel; 0 or infinity for a compact one.
+template <class Shape>
+double decay(double sum, double coefficient) {
+    if constexpr (Shape::is_compact)
+        return sum * coefficient < 1 ? 0 : std::numeric_limits<double>::infinity();
+    else if constexpr (Shape::is_rooted)
+        return std::sqrt(sum * coefficient);
+    else
+        return sum * coefficient;
+}
+
 // What is known of a kernel at run time, for all but inner loops.
 struct KernelFacts {
     Kernel id;
     const char* name;
     bool is_compact, takes_products;
-    double least;
+    double least, order;
     double (*unit)();
     double (*sum)(const double* a, const double* b, size_t dimensions);
     double (*distance)(double sum); // these three: see Squares
@@ -90,8 +116,11 @@ struct KernelFacts {
     double (*exponent)(double sum);
     double (*value)(double sum);
     double (*log_integral)(double dimensions);
+    double (*log_volume)(double bandwidth, double dimensions);
+    double (*coefficient)(double bandwidth);
+    double (*decay)(double sum, double coefficient);
 };
 
 const KernelFacts& facts_of(Kernel kernel) noexcept;
 
-} // namespace btml::kernel
+} // namespace btml::pairwise

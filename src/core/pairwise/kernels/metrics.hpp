@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numbers>
 
 #ifdef __CUDACC__
@@ -14,7 +15,19 @@
 #define BTML_INLINE [[gnu::always_inline]]
 #endif
 
-namespace btml::kernel {
+namespace btml::pairwise {
+
+// Calculates in double.
+struct DoubleArithmetic {
+    using Number = double;
+    static double number(double x) { return x; }
+    static double multiply_add(double a, double b, double c) { return a * b + c; }
+    static double magnitude(double x) { return std::abs(x); }
+    static double larger(double a, double b) { return std::max(a, b); }
+    static double smaller(double a, double b) { return std::min(a, b); }
+    static double root(double x) { return std::sqrt(x); }
+    static double power_of_half(double x) { return std::exp2(-x); }
+};
 
 // ‖u‖₂²
 struct Squares {
@@ -45,9 +58,17 @@ struct Absolutes {
     }
 };
 
+// Returns the sum for the difference of two points.
+template <class Metric>
+double sum_of(const double* a, const double* b, size_t dimensions) {
+    double sum = 0;
+    for (size_t k = 0; k < dimensions; k++) sum = Metric::template add<DoubleArithmetic>(sum, a[k] - b[k]);
+    return sum;
+}
+
 // Returns ln ∫exp(−‖u‖₂) du in d dimensions: the unit sphere's area times Γ(d).
 inline double log_integral_of_exponential(double d) {
     return std::numbers::ln2 + d / 2 * std::log(std::numbers::pi) - std::lgamma(d / 2) + std::lgamma(d);
 }
 
-} // namespace btml::kernel
+} // namespace btml::pairwise

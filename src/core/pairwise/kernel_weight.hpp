@@ -1,0 +1,66 @@
+// A kernel as scores take it: of the sum s over the coordinates of a difference as it is, with a coefficient c that
+// stands for the bandwidth, and relative to an origin, a sum at which the weight is no number that underflows.
+#pragma once
+
+#include "core/pairwise/exponential.hpp"
+#include "core/pairwise/kernels/kernels.hpp"
+
+namespace btml::pairwise {
+
+// Lanes are multiplied by numbers as they are.
+struct PlainArithmetic {
+    static double number(double x) { return x; }
+};
+
+inline void take_root(double& x) {
+    x = std::sqrt(x);
+}
+[[gnu::always_inline]] inline void take_root(Lanes& x) {
+    for (size_t lane = 0; lane < lanes; lane++) x[lane] = std::sqrt(x[lane]);
+}
+
+// Turns sums into k·e^a, a being the decay at the origin. A compact kernel is relative to its value at the origin or,
+// where that is 0, 1 at points no farther away. T is double with uint64_t, or Lanes with LaneBits.
+template <class Shape, class T, class Bits>
+[[gnu::always_inline]] inline void weigh(T& sum, double coefficient, double origin) {
+    if constexpr (Shape::is_compact) {
+        const double at_origin = 1 - origin * coefficient;
+        const T value = 1 - sum * coefficient;
+        if (at_origin > 0)
+            sum = value > 0 ? value / at_origin : T{};
+        else
+            sum = sum <= origin ? T{} + 1 : T{};
+    } else if constexpr (Shape::is_rooted) {
+        T a = sum * coefficient;
+        take_root(a);
+        sum = decay<Shape>(origin, coefficient) - a;
+        exponential<T, Bits>(sum);
+        T weight = sum;
+        Shape::template multiply<PlainArithmetic>(weight, a);
+        sum = sum > 0 ? weight : T{}; // not 0 times infinity, where coordinates are infinite
+    } else {
+        sum = (origin - sum) * coefficient;
+        exponential<T, Bits>(sum);
+    }
+}
+
+// The weight of one difference.
+template <class Shape>
+struct KernelWeight {
+    using Metric = typename Shape::Metric;
+
+    explicit KernelWeight(double bandwidth) : coefficient(pairwise::coefficient<Shape>(bandwidth)) {}
+
+    // A sum less than the origin counts as that.
+    double operator()(double sum, double origin) const {
+        double weight = std::max(sum, origin);
+        weigh<Shape, double, uint64_t>(weight, coefficient, origin);
+        return weight;
+    }
+    // Says whether exp() underflows at a sum.
+    bool underflows(double sum) const { return -decay<Shape>(sum, coefficient) <= min_exponent; }
+
+    double coefficient;
+};
+
+} // namespace btml::pairwise

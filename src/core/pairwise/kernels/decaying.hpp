@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/pairwise/kernels/metrics.hpp"
+
+namespace btml::pairwise {
+
+// What kernels share that are a polynomial times e^−a. In bandwidths, a is `rate` times the sum over the coordinates
+// or, where `is_rooted`, the square root of that. The polynomial is 1 where it is not: multiply(x, a) multiplies by it.
+template <class Shape>
+struct Decaying {
+    static constexpr bool is_compact = false;
+
+    static double unit() {
+        if constexpr (Shape::is_rooted)
+            return std::sqrt(Shape::rate) * std::numbers::log2e;
+        else
+            return Shape::Metric::distance(Shape::rate * std::numbers::log2e);
+    }
+    static double exponent(double sum) {
+        if constexpr (Shape::is_rooted) {
+            const double distance = std::sqrt(sum);
+            double polynomial = 1;
+            Shape::template multiply<DoubleArithmetic>(polynomial, std::numbers::ln2 * distance);
+            return distance - std::log2(polynomial);
+        } else {
+            return sum;
+        }
+    }
+    template <class Arithmetic, class Number = typename Arithmetic::Number>
+    BTML_INLINE static Number value(Number sum) {
+        if constexpr (Shape::is_rooted) {
+            const Number distance = Arithmetic::root(sum);
+            Number value = Arithmetic::power_of_half(distance);
+            Shape::template multiply<Arithmetic>(value, Arithmetic::number(std::numbers::ln2) * distance);
+            return Arithmetic::smaller(value, Arithmetic::number(1));
+        } else {
+            return Arithmetic::power_of_half(sum);
+        }
+    }
+    // Returns ln ∫k(x/bandwidth) dx in d dimensions.
+    static double log_volume(double bandwidth, double d) { return Shape::log_integral(d) + d * std::log(bandwidth); }
+};
+
+} // namespace btml::pairwise

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "core/pairwise/kernels/decaying.hpp"
+
+namespace btml::pairwise {
+
+// exp(−‖u‖₂²/2)
+struct Gaussian : Decaying<Gaussian> {
+    static constexpr const char* name = "gaussian";
+    using Metric = Squares;
+    static constexpr bool takes_products = true, is_rooted = false;
+    static constexpr double rate = 0.5, order = std::numeric_limits<double>::infinity(), least = 0x1p-100;
+    static double log_integral(double d) { return d / 2 * std::log(2 * std::numbers::pi); }
+    static double log_volume(double bandwidth, double d) {
+        return 0.5 * d * std::log(std::numbers::pi / (rate / (bandwidth * bandwidth)));
+    }
+};
+
+} // namespace btml::pairwise

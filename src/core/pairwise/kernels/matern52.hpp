@@ -1,0 +1,23 @@
+#pragma once
+
+#include "core/pairwise/kernels/decaying.hpp"
+
+namespace btml::pairwise {
+
+// (1 + a + a²/3)·e^−a with a = √5·‖u‖₂ (Matérn: Spatial Variation, 1960; ν = 5/2).
+struct Matern52 : Decaying<Matern52> {
+    static constexpr const char* name = "matern52";
+    using Metric = Squares;
+    static constexpr bool takes_products = true, is_rooted = true;
+    static constexpr double rate = 5, order = 2.5, least = 0x1p-89; // 1,700·2^−100
+    template <class Arithmetic, class Number>
+    BTML_INLINE static void multiply(Number& by_polynomial, const Number& a) {
+        by_polynomial =
+            (Arithmetic::number(1) + a * (Arithmetic::number(1) + a * Arithmetic::number(1.0 / 3))) * by_polynomial;
+    }
+    static double log_integral(double d) {
+        return log_integral_of_exponential(d) - d / 2 * std::log(5.0) + std::log((d + 1) * (d + 3) / 3);
+    }
+};
+
+} // namespace btml::pairwise
