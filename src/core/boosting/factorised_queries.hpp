@@ -2,11 +2,42 @@
 // target's values less, for every leaf of every earlier tree, its value where a row lies in it.
 #pragma once
 
-#include "core/boosting/factorised_nodes.hpp"
-#include "core/boosting/factorised_weights.hpp"
+#include "core/boosting/factorised_rows.hpp"
+#include "core/boosting/split.hpp"
 #include "core/relational/filtered_sums.hpp"
 
+#include <memory>
+
 namespace btml::boosting::factorised {
+
+// The rows of the join's tables, by node of the tree under construction.
+class TreeNodes {
+  public:
+    // A node's rows, by table. Nodes share the rows of tables that no split between them tests.
+    using Rows = std::vector<std::shared_ptr<const relational::RowSubset>>;
+
+    TreeNodes(const relational::GroupedJoin& join, RunContext& context)
+        : join_(join), context_(context), sides_(context) {
+        start();
+    }
+
+    // The root, number 0, is the only node.
+    void start();
+    std::pair<int, int> split(int node, const BinnedData& data, const Split& split);
+
+    const Rows& operator[](int node) const { return nodes_[node]; }
+    // Of all tables together.
+    uint64_t rows(int node) const;
+    relational::Selection selection(int node, const RowWeights& population) const;
+
+  private:
+    relational::RowSubset subset(bool all) const;
+
+    const relational::GroupedJoin& join_;
+    RunContext& context_;
+    BinSides sides_;
+    std::vector<Rows> nodes_;
+};
 
 // By row of each table; of tables that are not asked for, empty.
 struct RowSums {
@@ -17,7 +48,7 @@ class ResidualQueries {
   public:
     static constexpr uint64_t pairs_at_once = 256; // of queries, for squares
 
-    ResidualQueries(const relational::GroupedJoin& join, int target_table, ThreadTeam& team, RunContext& context);
+    ResidualQueries(const relational::GroupedJoin& join, size_t target_table, ThreadTeam& team, RunContext& context);
 
     // Of the target table's rows, before any leaf.
     Buffer<double>& values() { return values_; }

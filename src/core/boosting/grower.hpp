@@ -47,7 +47,7 @@ class TreeGrower {
         Candidates found;
         std::vector<BinSums> order; // of a category, as in SplitSearch::scan_categories
     };
-    const FeatureBins& feature(int f) const { return training_.features()[static_cast<size_t>(f)]; }
+    const FeatureBins& feature(int f) const { return training_.features()[f]; }
     NodeSums sum_up(int node, int histogram);
     const HistogramLayout& layout() const { return training_.layout(); }
     bool may_split(const Leaf& leaf) const;

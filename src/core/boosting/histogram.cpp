@@ -116,14 +116,14 @@ uint64_t HistogramBuilder::scratch_bytes(const BinnedData& data, int threads) {
     }
     for (const BinGroup& group : data.groups)
         elements += group.width * slot_stride + (group.bytes > 1 ? max_histogram_bins : 0);
-    return elements * sizeof(Stats) * static_cast<uint64_t>(threads);
+    return elements * sizeof(Stats) * threads;
 }
 
 // Row by row costs one addition per feature. Through sums it is one per row, then for each table row one per feature,
 // one per thread to merge and one to clear.
 bool HistogramBuilder::may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads) {
     if (table.row_ids.empty() || features < 2) return false;
-    return rows * (features - 1) > table.rows * (features + static_cast<size_t>(threads) + 1);
+    return rows * (features - 1) > table.rows * (features + threads + 1);
 }
 
 size_t HistogramBuilder::slot_size(const ActiveGroup& group, size_t slot) const {
@@ -133,7 +133,7 @@ size_t HistogramBuilder::slot_size(const ActiveGroup& group, size_t slot) const 
 void HistogramBuilder::select(const std::vector<int>& features) {
     layout_.select(features);
     std::vector<bool> chosen(data_.features.size(), false);
-    for (const int f : layout_.selected()) chosen[static_cast<size_t>(f)] = true;
+    for (const int f : layout_.selected()) chosen[f] = true;
     tables_.clear();
     accumulator_size_ = 0;
     for (size_t t = 0; t < data_.tables.size(); t++) {
@@ -261,7 +261,7 @@ void HistogramBuilder::build(const RowSet& rows, const Gather& gather, Pair* out
         table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
 
     index_.for_each_list(rows, [&](const RowList& list, int w) {
-        Worker& worker = workers_[static_cast<size_t>(w)];
+        Worker& worker = workers_[w];
         if (!worker.used) {
             worker.summed = true;
             start(worker);
@@ -272,7 +272,7 @@ void HistogramBuilder::build(const RowSet& rows, const Gather& gather, Pair* out
     for (const ActiveTable& table : tables_) {
         if (!table.aggregate) continue;
         for_pieces(team_, data_.tables[table.table].rows, [&](size_t begin, size_t end, int w) {
-            Worker& worker = workers_[static_cast<size_t>(w)];
+            Worker& worker = workers_[w];
             if (!worker.used) start(worker);
             add_table_rows(worker, table, begin, end);
         });

@@ -1,10 +1,7 @@
 // Sums of the residuals of a node's rows by bin, for all features with a moderate number of bins at once.
 #pragma once
 
-#include "core/boosting/binning.hpp"
-#include "core/boosting/histogram_layout.hpp"
-#include "core/boosting/objectives/objective.hpp"
-#include "core/boosting/split.hpp"
+#include "core/boosting/training_set.hpp"
 
 namespace btml::boosting {
 

@@ -25,13 +25,12 @@ SplitRules::SplitRules(const Options& options, const SumUnits& units)
     min_count = count_of(options.min_leaf_rows);
     min_category_count = count_of(options.min_category_rows);
     slack = units.slack;
-    max_split_categories =
-        options.max_split_categories > 0 ? static_cast<size_t>(options.max_split_categories) : SIZE_MAX;
+    max_split_categories = options.max_split_categories > 0 ? options.max_split_categories : SIZE_MAX;
 }
 
 // The difference of the three terms, written so that nothing cancels.
 double SplitRules::gain(Stats left, Stats right) const {
-    const auto s_left = static_cast<double>(left.sum), s_right = static_cast<double>(right.sum);
+    const double s_left = left.sum, s_right = right.sum;
     const double a = hessian(left) + l2, b = hessian(right) + l2;
     const double difference = s_left * b - s_right * a;
     const double gain = difference * difference / (a * b * (a + b));
@@ -47,7 +46,7 @@ double SplitRules::mean_square_error(const NodeSums& sums) const {
 }
 
 double SplitRules::min_gain_of(Stats total) const {
-    const auto s = static_cast<double>(total.sum);
+    const double s = total.sum;
     const double h = hessian(total);
     return std::max({min_gain, noise * s * s / (h + l2), h * rounding});
 }

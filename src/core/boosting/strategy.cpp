@@ -36,17 +36,15 @@ double enumerated_nanoseconds(double join_rows, double tables, const Options& op
 // Groups of a table's rows by their keys. Rows whose neighbours are all met on the same keys make a group for each key;
 // otherwise there may be one for each row.
 double groups_of(const Join& join, size_t t) {
-    const JoinTree::Node& node = join.tree().nodes[t];
-    std::vector<std::pair<int, const std::vector<int>*>> neighbours;
-    if (node.parent >= 0) neighbours.emplace_back(node.parent, &node.separator);
-    for (const int child : node.children)
-        neighbours.emplace_back(child, &join.tree().nodes[static_cast<size_t>(child)].separator);
-    const bool one_key = std::all_of(neighbours.begin(), neighbours.end(), [&](const auto& neighbour) {
-        return *neighbour.second == *neighbours.front().second;
-    });
-    return neighbours.empty() ? 1
-           : one_key          ? static_cast<double>(join.key_count(static_cast<int>(t), neighbours[0].first))
-                              : static_cast<double>(join.tables()[t].rows);
+    const JoinTree& tree = join.tree();
+    const std::vector<int> neighbours = tree.neighbours(t);
+    const auto separator = [&](int neighbour) -> const std::vector<int>& {
+        return tree.nodes[neighbour == tree.nodes[t].parent ? t : neighbour].separator;
+    };
+    if (neighbours.empty()) return 1;
+    const bool one_key = std::all_of(neighbours.begin(), neighbours.end(),
+                                     [&](int other) { return separator(other) == separator(neighbours[0]); });
+    return one_key ? join.key_count(t, neighbours[0]) : join.tables()[t].rows;
 }
 
 // What evaluating some queries at one node takes. Leaves with conditions on few tables ask the same of the others.
@@ -56,16 +54,15 @@ class QueryCost {
         std::vector<double> columns_below(join.tables().size(), 0);
         const std::vector<int>& order = join.tree().order;
         for (size_t i = order.size(); i-- > 0;) {
-            const auto t = static_cast<size_t>(order[i]);
+            const size_t t = order[i];
             const JoinTree::Node& node = join.tree().nodes[t];
             columns_below[t] += static_cast<double>(join.tables()[t].columns.size());
-            if (node.parent >= 0) columns_below[static_cast<size_t>(node.parent)] += columns_below[t];
+            if (node.parent >= 0) columns_below[node.parent] += columns_below[t];
         }
-        const double columns = columns_below[static_cast<size_t>(order[0])];
+        const double columns = columns_below[order[0]];
         const auto part = [&](double some) { return columns == 0 ? 1 : some / columns; }; // none: it may be any
         for (size_t t = 0; t < join.tables().size(); t++) {
-            const JoinTree::Node& node = join.tree().nodes[t];
-            const auto neighbours = static_cast<double>(node.children.size() + (node.parent >= 0 ? 1 : 0));
+            const size_t neighbours = join.tree().neighbours(t).size();
             tables_.push_back({static_cast<double>(join.tables()[t].rows), groups_of(join, t) * (1 + neighbours),
                                part(static_cast<double>(join.tables()[t].columns.size())), part(columns_below[t])});
             rows_ += tables_.back().rows;
@@ -113,7 +110,7 @@ double sketching_nanoseconds(const Join& join, const Options& options) {
     if (!sketches_squares(options)) return 0;
     double bins = 0;
     for (const Table& table : join.tables()) {
-        const auto rows = static_cast<double>(table.rows);
+        const double rows = table.rows;
         const double max_bins = 1 + (options.max_bins > 0 ? std::min<double>(options.max_bins, rows) : rows);
         bins += max_bins * static_cast<double>(table.columns.size());
     }
@@ -144,7 +141,7 @@ double factorised_bytes(const Join& join, const Options& options) {
     const double queries = options.trees * leaves_of(options);
     double sums = 0, filters = 0, messages = 0;
     for (size_t t = 0; t < join.tables().size(); t++) {
-        const auto rows = static_cast<double>(join.tables()[t].rows);
+        const double rows = join.tables()[t].rows;
         sums += rows * sizeof(double) * (squares ? 7 : 5);
         if (!join.tables()[t].columns.empty()) filters += rows * queries / 8;
         messages += groups_of(join, t) * sizeof(double);

@@ -24,6 +24,7 @@ class WideFeatures {
 
     template <class Body>
     void for_each_list(const RowSet& rows, const FeatureBins& feature, const Body& body);
+    void clear(size_t bins);
     void add_rows(const RowSet& rows, const FeatureBins& feature);
     void merge(size_t bins);
     void scan_dense(int feature, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,

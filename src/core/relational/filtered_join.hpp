@@ -5,9 +5,45 @@
 #include "core/base/threads.hpp"
 #include "core/relational/filtered_kernels.hpp"
 #include "core/relational/grouped_join.hpp"
-#include "core/relational/row_filters.hpp"
+
+#include <map>
+#include <unordered_map>
 
 namespace btml::relational {
+
+// Some of a grouped table's rows, ascending, and where each group's begin among them.
+struct RowSubset {
+    bool all = true; // every row: the buffers are empty
+    Buffer<RowId> rows;
+    Buffer<RowId> first; // by group, and one more
+};
+
+// Filters of one table's rows as bits: filter f of row ρ is bit f % 64 of word f / 64.
+class RowFilters {
+  public:
+    RowFilters(uint64_t rows, MemoryBudget& memory) : rows_(rows), memory_(memory) {}
+
+    // The filter that lets a proper subset's rows pass; the one added before where there is one of the same rows.
+    int add(const RowSubset& subset, RunContext& context);
+    // The filter that passes what two filters of other filters of this table pass both; −1: all rows.
+    int add_both(const RowFilters& other, int a, int b, RunContext& context);
+    int count() const { return count_; }
+    uint64_t rows() const { return rows_; }
+    size_t words() const { return words_.size(); }
+    const uint64_t* word(size_t i) const { return words_[i].data(); } // by row
+
+  private:
+    bool equals(int filter, const RowSubset& subset) const;
+    int add_empty();
+
+    uint64_t rows_;
+    MemoryBudget& memory_;
+    int count_ = 0;
+    std::vector<Buffer<uint64_t>> words_;
+    std::vector<uint64_t> sizes_;                      // by filter: rows that pass
+    std::unordered_multimap<uint64_t, int> by_digest_; // of the rows
+    std::map<std::pair<int, int>, int> by_pair_;
+};
 
 // Σ over the join's rows that pass of weight · value^power, where weight is the product of the tables' row weights and
 // value a number of one table's rows.
@@ -32,15 +68,15 @@ using AliveGroups = std::vector<Buffer<uint8_t>>;
 struct FilteredJoin {
     const GroupedJoin& join;
     const std::vector<RowFilters>& filters; // by table
-    int value_table;
+    size_t value_table;
     const Buffer<double>& values;
     ThreadTeam& team;
     RunContext& context;
 
-    const GroupedTable& table(int t) const { return join.tables()[static_cast<size_t>(t)]; }
-    int tables() const { return static_cast<int>(join.tables().size()); }
+    const GroupedTable& table(size_t t) const { return join.tables()[t]; }
+    size_t tables() const { return join.tables().size(); }
     // The selected rows of one group.
-    kernels::GroupRows selected(const Selection& selection, int table, uint64_t group) const;
+    kernels::GroupRows selected(const Selection& selection, size_t table, uint64_t group) const;
 
     AliveGroups find_alive(const Selection& selection) const;
     // The queries without those that some table's selection contradicts, and without filters that all its rows pass;
@@ -59,7 +95,7 @@ void for_each_row(const kernels::GroupRows& rows, const Body& body) {
 template <class Body>
 void for_ranges(ThreadTeam& team, uint64_t count, uint64_t steps, const Body& body) {
     constexpr uint64_t max_steps = uint64_t{1} << 20, min_steps = uint64_t{1} << 14; // of a range
-    const auto threads = static_cast<uint64_t>(team.size());
+    const uint64_t threads = team.size();
     const uint64_t ranges = std::max(std::min(threads, steps / min_steps), steps / max_steps) + 1;
     const uint64_t size = (count + ranges - 1) / ranges;
     if (count == 0) return;

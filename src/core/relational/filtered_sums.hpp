@@ -43,8 +43,8 @@ class FilteredSums {
     template <class Body>
     void for_each_block(const Selection& selection, const AliveGroups& alive, const std::vector<FilterQuery>& queries,
                         bool with_count, const Body& body);
-    void add_rows(const Selection& selection, const AliveGroups& alive, const Local& local, int table, bool has_count,
-                  double* sums, double* counts);
+    void add_rows(const Selection& selection, const AliveGroups& alive, const Local& local, size_t table,
+                  bool has_count, double* sums, double* counts);
 
     const FilteredJoin filtered_;
     std::unique_ptr<SubQueryMessages<double>> messages_;

@@ -29,6 +29,14 @@ class RowBlocks {
         }
     }
 
+    // body(row) for each 0 ≤ row < rows.
+    template <class Body>
+    void for_each(uint64_t rows, Body&& body) {
+        run(rows, [&](uint64_t begin, uint64_t end) {
+            for (uint64_t row = begin; row < end; row++) body(row);
+        });
+    }
+
     // For loops of another shape: `rows` more are done.
     void advance(uint64_t rows) {
         unreported_ += rows;

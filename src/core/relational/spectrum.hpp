@@ -93,11 +93,9 @@ class RootsOfUnity {
     RootsOfUnity(uint32_t size, RunContext& context)
         : size_(size), inverse_(1.0 / size), roots_(context.memory(), "the roots of unity of a sketch", size) {
         RowBlocks blocks(context, "preparing a sketch", size);
-        blocks.run(size, [&](uint64_t begin, uint64_t end) {
-            for (uint64_t j = begin; j < end; j++) {
-                const double angle = -2 * std::numbers::pi * static_cast<double>(j) / size;
-                roots_[j] = {std::cos(angle), std::sin(angle)};
-            }
+        blocks.for_each(size, [&](uint64_t j) {
+            const double angle = -2 * std::numbers::pi * static_cast<double>(j) / size;
+            roots_[j] = {std::cos(angle), std::sin(angle)};
         });
     }
 
@@ -105,8 +103,7 @@ class RootsOfUnity {
     Spectrum::Value powers(uint32_t bucket, uint64_t block, double factor) const {
         const int64_t twice = wrapped(2 * int64_t{bucket});
         const Complex start = roots_[modulo(bucket * Frequencies::first(block))], step = roots_[bucket],
-                      step2 = roots_[static_cast<size_t>(twice)],
-                      step4 = roots_[static_cast<size_t>(wrapped(2 * twice))];
+                      step2 = roots_[twice], step4 = roots_[wrapped(2 * twice)];
         Spectrum::Value value;
         static_assert(Spectrum::width == 8);
         value.re[0] = factor * start.re;

@@ -61,7 +61,7 @@ struct ColumnFactors {
 
     template <class Body>
     void visit(int table, Body&& body) const {
-        const auto t = static_cast<size_t>(table);
+        const size_t t = table;
         if (t >= factors.size() || factors[t].empty()) { // bags have no factors
             body([](RowId) { return S::one(); });
         } else {
@@ -97,7 +97,7 @@ void check_factors(const Join& join, const Factors& factors, SemiringName semiri
 const DataColumn& factor_column(const Table& table, int column) {
     if (column < 0 || static_cast<size_t>(column) >= table.columns.size())
         throw Error(ErrorCode::internal, format("table \"%s\" has no column number %d", table.name.c_str(), column));
-    const DataColumn& values = table.columns[static_cast<size_t>(column)];
+    const DataColumn& values = table.columns[column];
     if (values.kind != DataColumn::Kind::number)
         throw Error(ErrorCode::wrong_type, format("factor \"%s\" is not a number", values.name.c_str()));
     return values;
@@ -122,15 +122,13 @@ Buffer<double> table_factor(const Table& table, const std::vector<int>& columns,
         RowBlocks blocks(context, "multiplying factors", table.rows * columns.size());
         for (int number : columns) {
             const DataColumn& column = factor_column(table, number);
-            blocks.run(table.rows, [&](uint64_t begin, uint64_t end) {
-                for (uint64_t row = begin; row < end; row++) {
-                    const double factor = column.numbers[row];
-                    if (is_null(factor))
-                        throw Error(ErrorCode::null_value, format("factor \"%s\" is NULL", column.name.c_str()));
-                    if (std::is_same_v<S, MaxProduct> && factor < 0)
-                        report_negative(format("factor \"%s\"", column.name.c_str()), factor);
-                    product[row] = multiply_checked<S>(product[row], S::of_factor(factor));
-                }
+            blocks.for_each(table.rows, [&](uint64_t row) {
+                const double factor = column.numbers[row];
+                if (is_null(factor))
+                    throw Error(ErrorCode::null_value, format("factor \"%s\" is NULL", column.name.c_str()));
+                if (std::is_same_v<S, MaxProduct> && factor < 0)
+                    report_negative(format("factor \"%s\"", column.name.c_str()), factor);
+                product[row] = multiply_checked<S>(product[row], S::of_factor(factor));
             });
         }
         return product;
@@ -173,7 +171,7 @@ struct LargestOf<MaxPlus> {
 // No product of one factor of each of these tables overflows where all finite ones are at most so large.
 template <Semiring S>
 double safe_factor(size_t tables) {
-    const auto count = static_cast<double>(std::max<size_t>(tables, 1));
+    const double count = std::max<size_t>(tables, 1);
     constexpr int exponent = std::numeric_limits<double>::max_exponent - 1;
     return std::is_same_v<S, SumProduct> ? std::exp2(exponent / count) : std::exp2(exponent) / count;
 }

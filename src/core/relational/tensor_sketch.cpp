@@ -103,9 +103,8 @@ double TensorSketch::estimated_seconds(size_t terms) const {
     double for_rows = 0;
     for (size_t t = 0; t < tables_.size(); t++) {
         const RowGroups& groups = tables_[t].groups();
-        const JoinTree::Node& node = grouped_.tree().nodes[t];
-        const auto neighbours = static_cast<double>(node.children.size() + (node.parent >= 0 ? 1 : 0));
-        for_rows += seconds_per_message * neighbours * static_cast<double>(groups.count());
+        for_rows += seconds_per_message * static_cast<double>(grouped_.tree().neighbours(t).size()) *
+                    static_cast<double>(groups.count());
         for (uint64_t group = 0; group < groups.count(); group++)
             if (groups.size(group) < least) for_rows += seconds_per_row * static_cast<double>(groups.size(group));
     }

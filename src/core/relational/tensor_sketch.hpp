@@ -6,7 +6,8 @@
 #pragma once
 
 #include "core/base/threads.hpp"
-#include "core/relational/group_spectra.hpp"
+#include "core/base/worker_contexts.hpp"
+#include "core/relational/hashed_rows.hpp"
 #include "core/relational/inside_out.hpp"
 #include "core/relational/sum_product.hpp"
 
@@ -26,7 +27,7 @@ class ProductVector {
     double coefficient(size_t) const { return 1; }
     template <class Body>
     void visit(size_t, int table, Body&& body) const {
-        const auto t = static_cast<size_t>(table);
+        const size_t t = table;
         if (t >= factors_.size() || factors_[t].empty()) {
             body([](RowId) { return 1.0; });
         } else {
@@ -85,7 +86,7 @@ class TensorSketch {
 
         template <class Body>
         void visit(int table, Body&& body) const {
-            const auto t = static_cast<size_t>(table);
+            const size_t t = table;
             const HashedRows& hashed = sketch.tables_[t];
             const RootsOfUnity& roots = sketch.roots_;
             const uint32_t* const numbers = transforms.groups[t].numbers.data();
@@ -143,8 +144,8 @@ TensorSketch::Transforms TensorSketch::transform_groups(const Vector& vector) {
             vector.visit(q, static_cast<int>(t), [&](auto&& phi) {
                 team.for_each(groups.size(), [&](size_t number, int worker) {
                     contexts.run(worker, [&](RunContext& context) {
-                        transform_group(tables_[t], groups[number], frequencies_, fourier[static_cast<size_t>(worker)],
-                                        phi, spectra.data() + number * frequencies_.blocks(), context);
+                        transform_group(tables_[t], groups[number], frequencies_, fourier[worker], phi,
+                                        spectra.data() + number * frequencies_.blocks(), context);
                     });
                 });
             });

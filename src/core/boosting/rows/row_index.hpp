@@ -91,7 +91,7 @@ void RowIndex::for_each_list(const RowSet& set, size_t begin, size_t end, const 
     }
     const auto after = std::upper_bound(set.segments.begin(), set.segments.end(), begin,
                                         [](size_t row, const Segment& segment) { return row < segment.before; });
-    auto segment = static_cast<size_t>(after - set.segments.begin()) - 1;
+    auto segment = (after - set.segments.begin()) - 1;
     uint32_t rows[list_rows];
     while (begin < end) {
         const size_t count = std::min(list_rows, end - begin);
@@ -142,11 +142,10 @@ template <class GoLeft>
 std::pair<RowSet, RowSet> RowIndex::partition(const RowSet& set, const GoLeft& go_left) {
     std::vector<uint32_t> lefts(set.segments.size());
     for_pieces(team_, set.size(), [&](size_t begin, size_t end, int worker) {
-        Number* const scratch = scratch_.data() + static_cast<size_t>(worker) * block_rows_;
+        Number* const scratch = scratch_.data() + worker * block_rows_;
         const auto first = std::lower_bound(set.segments.begin(), set.segments.end(), begin,
                                             [](const Segment& segment, size_t row) { return segment.before < row; });
-        for (auto s = static_cast<size_t>(first - set.segments.begin());
-             s < set.segments.size() && set.segments[s].before < end; s++)
+        for (size_t s = first - set.segments.begin(); s < set.segments.size() && set.segments[s].before < end; s++)
             lefts[s] = static_cast<uint32_t>(set.identity
                                                  ? partition<true>(set.segments[s], set.rows_of(s), scratch, go_left)
                                                  : partition<false>(set.segments[s], set.rows_of(s), scratch, go_left));
