@@ -1,8 +1,6 @@
 #include "core/relational/sum_product.hpp"
 
 #include "core/relational/by_kind.hpp"
-#include "core/relational/inside_out.hpp"
-#include "core/relational/row_blocks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,16 +10,8 @@ namespace btml::relational {
 
 namespace {
 
-struct NamedSemiring {
-    SemiringName semiring;
-    const char* name;
-};
-
-constexpr std::array<NamedSemiring, 5> semirings{{{SemiringName::sum_product, "sum_product"},
-                                                  {SemiringName::max_product, "max_product"},
-                                                  {SemiringName::min_plus, "min_plus"},
-                                                  {SemiringName::max_plus, "max_plus"},
-                                                  {SemiringName::or_and, "or_and"}}};
+// In the order of SemiringName.
+constexpr const char* semirings[] = {"sum_product", "max_product", "min_plus", "max_plus", "or_and"};
 
 // body(S{}) for the semiring type that a name stands for.
 template <class Body>
@@ -54,22 +44,6 @@ template <Semiring S>
 double multiply_checked(double a, double b) {
     return are_finite({a, b}) ? checked(S::multiply(a, b)) : S::multiply(a, b);
 }
-
-template <Semiring S>
-struct ColumnFactors {
-    const Factors& factors;
-
-    template <class Body>
-    void visit(int table, Body&& body) const {
-        const size_t t = table;
-        if (t >= factors.size() || factors[t].empty()) { // bags have no factors
-            body([](RowId) { return S::one(); });
-        } else {
-            const double* const numbers = factors[t].data();
-            body([numbers](RowId row) { return S::of_factor(numbers[row]); });
-        }
-    }
-};
 
 [[noreturn]] void report_negative(const std::string& what, double value) {
     throw Error(ErrorCode::invalid_argument,
@@ -106,13 +80,10 @@ const DataColumn& factor_column(const Table& table, int column) {
 } // namespace
 
 SemiringName parse_semiring(std::string_view name) {
-    std::vector<std::string> choices;
-    for (const NamedSemiring& known : semirings) {
-        if (known.name == name) return known.semiring;
-        choices.emplace_back(known.name);
-    }
+    const auto* const known = std::find(std::begin(semirings), std::end(semirings), name);
+    if (known != std::end(semirings)) return static_cast<SemiringName>(known - semirings);
     throw Error(ErrorCode::invalid_argument, format("unknown semiring \"%s\"", std::string(name).c_str()), {},
-                format("Valid semirings are %s.", quoted_list(choices).c_str()));
+                format("Valid semirings are %s.", quoted_list({std::begin(semirings), std::end(semirings)}).c_str()));
 }
 
 Buffer<double> table_factor(const Table& table, const std::vector<int>& columns, SemiringName semiring,

@@ -2,7 +2,7 @@
 // Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2; semirings as in FAQ (Abo Khamis, Ngo, Rudra 2016).
 #pragma once
 
-#include "core/relational/join.hpp"
+#include "core/relational/inside_out.hpp"
 
 #include <string_view>
 
@@ -16,6 +16,21 @@ SemiringName parse_semiring(std::string_view name);
 // One value per row of each table, the bags of a cyclic join not counted: φ_t(ρ), the ⊗ of the factors that belong to
 // table t. An empty buffer means the identity of ⊗ for every row.
 using Factors = std::vector<Buffer<double>>;
+
+// The same as the factors of a query by inside-out. Bags have none.
+template <Semiring S>
+struct ColumnFactors {
+    const Factors& factors;
+
+    template <class Body>
+    void visit(int table, Body&& body) const {
+        const size_t t = table;
+        if (t >= factors.size() || factors[t].empty())
+            body([](RowId) { return S::one(); });
+        else
+            body([numbers = factors[t].data()](RowId row) { return S::of_factor(numbers[row]); });
+    }
+};
 
 // ⊗ of one table's factor columns, row by row; with no columns its identity. Error wrong_type for a column that is not
 // a number, null_value for a NULL in it (filter the join first), invalid_argument for a negative factor under
