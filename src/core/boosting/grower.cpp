@@ -89,13 +89,9 @@ void TreeGrower::search_histogram(NodeSums node, const Histogram& histogram, int
     const uint32_t values = feature(f).values;
     node.tally.squares = 0;
     for (size_t bin = 0; tallies && bin <= values; bin++) node.tally.squares += tallies[bin].squares;
-    const SplitSearch search(*rules_, node);
     const DenseBins bins{sums, tallies, 0, values};
-    const NodeSums null = bins.sums(values);
-    if (feature(f).categorical)
-        search.scan_categories(f, bins, null, result.order, result.found, context_);
-    else
-        search.scan_numbers(f, bins, {}, null, result.found);
+    SplitSearch(*rules_, node)
+        .scan(f, feature(f).categorical, bins, bins.sums(values), result.order, result.found, context_);
 }
 
 // Long searches poll, which the main thread alone may do.

@@ -52,6 +52,7 @@ class HistogramBuilder {
         uint32_t ids[block_rows];
     };
 
+    static size_t accumulators_of(const BinnedData& data);
     static bool may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads);
     size_t slot_size(const ActiveGroup& group, size_t slot) const;
     void start(Worker& worker);

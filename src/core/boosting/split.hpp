@@ -156,6 +156,16 @@ class SplitSearch {
     void scan_categories(int feature, const Bins& bins, NodeSums null, std::vector<BinSums>& order, Candidates& found,
                          RunContext& context) const;
 
+    // Either, over all bins of a feature.
+    template <class Bins>
+    void scan(int feature, bool categorical, const Bins& bins, NodeSums null, std::vector<BinSums>& order,
+              Candidates& found, RunContext& context) const {
+        if (categorical)
+            scan_categories(feature, bins, null, order, found, context);
+        else
+            scan_numbers(feature, bins, {}, null, found);
+    }
+
   private:
     void consider(Candidate candidate, Candidates& found) const;
     void consider_both(Candidate candidate, const NodeSums& left, const NodeSums& null, Candidates& found) const;

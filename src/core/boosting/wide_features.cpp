@@ -151,11 +151,7 @@ void WideFeatures::scan_sparse(int f, const RowSet& rows, const SplitSearch& sea
         NodeSums& sums = bin == feature.null_bin() ? null : cells_[used - 1].sums;
         sums += NodeSums(sum, has_tallies_ ? &tally : nullptr);
     }
-    const SparseBins bins{cells_.span().first(used)};
-    if (feature.categorical)
-        search.scan_categories(f, bins, null, order, found, context_);
-    else
-        search.scan_numbers(f, bins, {}, null, found);
+    search.scan(f, feature.categorical, SparseBins{cells_.span().first(used)}, null, order, found, context_);
 }
 
 } // namespace btml::boosting

@@ -1,6 +1,7 @@
 #include "core/relational/generic_join.hpp"
 
-#include <array>
+#include "core/relational/row_groups.hpp"
+
 #include <set>
 #include <tuple>
 
@@ -9,12 +10,7 @@ namespace btml::relational {
 namespace {
 
 constexpr const char* what = "the sorted keys of a cyclic join";
-constexpr int digit_bits = 11;
-constexpr size_t digits = size_t{1} << digit_bits;
-
-using Columns = std::vector<const Buffer<Key>*>;
-
-Buffer<RowId> complete_rows(const Columns& columns, const RowMask& mask, MemoryBudget& memory, RowBlocks& blocks) {
+Buffer<RowId> complete_rows(const KeyColumns& columns, const RowMask& mask, MemoryBudget& memory, RowBlocks& blocks) {
     Buffer<RowId> rows(memory, what);
     rows.reserve(count_kept(mask));
     blocks.for_each(mask.size(), [&](uint64_t row) {
@@ -23,28 +19,6 @@ Buffer<RowId> complete_rows(const Columns& columns, const RowMask& mask, MemoryB
         if (complete) rows.append_reserved(static_cast<RowId>(row));
     });
     return rows;
-}
-
-// One stable pass of a radix sort, by one digit of a column.
-void sort_by_digit(Buffer<RowId>& rows, Buffer<RowId>& spare, const Buffer<Key>& column, int shift, RowBlocks& blocks) {
-    std::array<uint64_t, digits> places{};
-    const auto digit = [&](uint64_t i) { return (column[rows[i]] >> shift) % digits; };
-    blocks.for_each(rows.size(), [&](uint64_t i) { places[digit(i)]++; });
-    uint64_t place = 0;
-    for (uint64_t& next : places) place += std::exchange(next, place);
-    blocks.for_each(rows.size(), [&](uint64_t i) { spare[places[digit(i)]++] = rows[i]; });
-    std::swap(rows, spare);
-}
-
-void sort_rows(Buffer<RowId>& rows, const Columns& columns, MemoryBudget& memory, RowBlocks& blocks) {
-    Buffer<RowId> spare(memory, what, rows.size());
-    for (size_t c = columns.size(); c-- > 0;) {
-        const Buffer<Key>& column = *columns[c];
-        Key varying = 0;
-        blocks.for_each(rows.size(), [&](uint64_t i) { varying |= column[rows[i]] ^ column[rows[0]]; });
-        for (int shift = 0; shift < 32; shift += digit_bits)
-            if ((varying >> shift) % digits != 0) sort_by_digit(rows, spare, column, shift, blocks);
-    }
 }
 
 // The first place from `from` on, at most `end`, whose key is `key` or more: the nearer, the faster found.
@@ -61,10 +35,10 @@ RowId gallop(const Key* column, RowId from, RowId end, Key key) {
 
 SortedRelation project(const Table& table, const RowMask& mask, std::vector<int> attributes, MemoryBudget& memory,
                        RowBlocks& blocks) {
-    Columns columns;
+    KeyColumns columns;
     for (int attribute : attributes) columns.push_back(&key_column(table, attribute));
     Buffer<RowId> rows = complete_rows(columns, mask, memory, blocks);
-    sort_rows(rows, columns, memory, blocks);
+    sort_rows(rows, columns, what, memory, blocks);
     // The first row of each run of equal ones.
     uint64_t distinct = 0;
     blocks.for_each(rows.size(), [&](uint64_t i) {

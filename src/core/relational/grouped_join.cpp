@@ -2,6 +2,8 @@
 
 #include "core/relational/row_groups.hpp"
 
+#include <numeric>
+
 namespace btml::relational {
 
 namespace {
@@ -26,31 +28,14 @@ class Grouper {
         return order.empty() ? static_cast<RowId>(i) : order[i];
     }
 
-    // The rows are left out where they are in this order by themselves.
-    RowGroups group(const Buffer<Key>& keys, uint64_t count) {
-        RowGroups groups = group_rows(keys, count, what, memory_, blocks_);
-        if (std::is_sorted(keys.begin(), keys.end())) groups.rows.clear();
-        return groups;
-    }
-
-    // By one separator after another, the first one last, as a stable sort of tuples.
+    // By one separator after another. Empty where the rows are so by themselves.
     Buffer<RowId> sort(size_t table, const std::vector<int>& neighbours) {
-        Buffer<RowId> order(memory_, what);
-        for (size_t e = neighbours.size(); e-- > 0;) {
-            const Buffer<Key>& keys = join_.keys(table, neighbours[e]);
-            const uint64_t key_count = join_.key_count(table, neighbours[e]);
-            if (order.empty()) {
-                order = group(keys, key_count).rows;
-                continue;
-            }
-            Buffer<Key> sorted(memory_, what, keys.size());
-            blocks_.for_each(keys.size(), [&](uint64_t i) { sorted[i] = keys[order[i]]; });
-            const Buffer<RowId> places = group(sorted, key_count).rows;
-            if (places.empty()) continue;
-            Buffer<RowId> composed(memory_, what, places.size());
-            blocks_.for_each(places.size(), [&](uint64_t i) { composed[i] = order[places[i]]; });
-            order = std::move(composed);
-        }
+        Buffer<RowId> order(memory_, what, join_.tables()[table].rows);
+        std::iota(order.begin(), order.end(), RowId{0});
+        KeyColumns columns;
+        for (const int neighbour : neighbours) columns.push_back(&join_.keys(table, neighbour));
+        sort_rows(order, columns, what, memory_, blocks_);
+        if (std::is_sorted(order.begin(), order.end())) order.clear();
         return order;
     }
 
@@ -73,7 +58,8 @@ class Grouper {
         const Buffer<Key>& keys = join_.keys(table, neighbour);
         Buffer<Key> key(memory_, what, grouped.groups());
         blocks_.for_each(key.size(), [&](uint64_t g) { key[g] = keys[row_at(grouped.order, grouped.first[g])]; });
-        RowGroups groups = group(key, join_.key_count(table, neighbour));
+        RowGroups groups = group_rows(key, join_.key_count(table, neighbour), what, memory_, blocks_);
+        if (std::is_sorted(key.begin(), key.end())) groups.rows.clear();
         return {static_cast<size_t>(neighbour), static_cast<size_t>(reverse), groups.count(), std::move(key),
                 std::move(groups.first),        std::move(groups.rows)};
     }

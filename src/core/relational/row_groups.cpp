@@ -2,6 +2,7 @@
 
 #include "core/base/dictionary.hpp"
 
+#include <array>
 #include <numeric>
 
 namespace btml::relational {
@@ -9,8 +10,33 @@ namespace btml::relational {
 namespace {
 
 constexpr const char* what = "the row groups of a join";
+constexpr int digit_bits = 11;
+constexpr size_t digits = size_t{1} << digit_bits;
+
+// One stable pass of a radix sort, by one digit of a column.
+void sort_by_digit(Buffer<RowId>& rows, Buffer<RowId>& spare, const Buffer<Key>& column, int shift, RowBlocks& blocks) {
+    std::array<uint64_t, digits> places{};
+    const auto digit = [&](uint64_t i) { return (column[rows[i]] >> shift) % digits; };
+    blocks.for_each(rows.size(), [&](uint64_t i) { places[digit(i)]++; });
+    uint64_t place = 0;
+    for (uint64_t& next : places) place += std::exchange(next, place);
+    blocks.for_each(rows.size(), [&](uint64_t i) { spare[places[digit(i)]++] = rows[i]; });
+    std::swap(rows, spare);
+}
 
 } // namespace
+
+void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* what, MemoryBudget& memory,
+               RowBlocks& blocks) {
+    Buffer<RowId> spare(memory, what, rows.size());
+    for (size_t c = columns.size(); c-- > 0;) {
+        const Buffer<Key>& column = *columns[c];
+        Key varying = 0;
+        blocks.for_each(rows.size(), [&](uint64_t i) { varying |= column[rows[i]] ^ column[rows[0]]; });
+        for (int shift = 0; shift < 32; shift += digit_bits)
+            if ((varying >> shift) % digits != 0) sort_by_digit(rows, spare, column, shift, blocks);
+    }
+}
 
 // Counting sort, shifted by one key: placing the rows moves each bound to where the next group begins.
 RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* what, MemoryBudget& memory,

@@ -1,9 +1,16 @@
-// Rows grouped by a key of theirs.
+// Rows ordered and grouped by keys of theirs.
 #pragma once
 
 #include "core/relational/join.hpp"
 
 namespace btml::relational {
+
+using KeyColumns = std::vector<const Buffer<Key>*>;
+
+// Sorts rows by these columns, the first one first; rows that agree in all of them keep their order. `what` is a string
+// literal that names the memory.
+void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* what, MemoryBudget& memory,
+               RowBlocks& blocks);
 
 // The rows of one table by group: those of group g are rows[first[g]] … rows[first[g + 1] − 1], ascending.
 struct RowGroups {
@@ -14,7 +21,7 @@ struct RowGroups {
     uint64_t size(uint64_t group) const { return first[group + 1] - first[group]; }
 };
 
-// The rows with key κ are group κ, for 0 ≤ κ < count. `what` is a string literal that names the memory.
+// The rows with key κ are group κ, for 0 ≤ κ < count.
 RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* what, MemoryBudget& memory,
                      RowBlocks& blocks);
 

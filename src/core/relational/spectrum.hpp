@@ -18,17 +18,17 @@ struct Spectrum {
         double re[width], im[width];
     };
 
-    static constexpr Value real(double x) {
+    static constexpr Value of_factor(double x) {
         Value value{};
 #pragma GCC unroll 8
         for (size_t i = 0; i < width; i++) value.re[i] = x;
         return value;
     }
     static constexpr Value zero() {
-        return real(0);
+        return of_factor(0);
     }
     static constexpr Value one() {
-        return real(1);
+        return of_factor(1);
     }
     static constexpr Value add(const Value& a, const Value& b) {
         Value sum;
@@ -45,15 +45,6 @@ struct Spectrum {
         for (size_t i = 0; i < width; i++) {
             product.re[i] = a.re[i] * b.re[i] - a.im[i] * b.im[i];
             product.im[i] = a.re[i] * b.im[i] + a.im[i] * b.re[i];
-        }
-        return product;
-    }
-    static constexpr Value scale(double c, const Value& a) {
-        Value product;
-#pragma GCC unroll 8
-        for (size_t i = 0; i < width; i++) {
-            product.re[i] = c * a.re[i];
-            product.im[i] = c * a.im[i];
         }
         return product;
     }

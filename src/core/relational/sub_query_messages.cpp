@@ -15,31 +15,8 @@ constexpr size_t filled_up(size_t count) {
     return (count + lanes_of<Value> - 1) / lanes_of<Value> * lanes_of<Value>;
 }
 
-void set_real(double x, double& to) {
-    to = x;
-}
-void set_real(double x, Spectrum::Value& to) {
-    to = Spectrum::real(x);
-}
-double product(double a, double b) {
-    return a * b;
-}
-Spectrum::Value product(const Spectrum::Value& a, const Spectrum::Value& b) {
-    return Spectrum::multiply(a, b);
-}
-void add_to(double& sum, double x) {
-    sum += x;
-}
-void add_to(Spectrum::Value& sum, const Spectrum::Value& x) {
-    sum = Spectrum::add(sum, x);
-}
-
 template <class Value>
-Value zero() {
-    Value value;
-    set_real(0, value);
-    return value;
-}
+using Ring = std::conditional_t<std::is_same_v<Value, double>, SumProduct, Spectrum>;
 
 } // namespace
 
@@ -135,11 +112,12 @@ void SubQueryMessages<Value>::set(const SubQueries& queries, const AliveGroups& 
         max_products = std::max(max_products, table.width);
         for (const Children& twins : table.twins) max_products = std::max(max_products, table.width * twins.size());
     }
-    coefficients_.assign(of(filtered_.join.order()[0]).width, zero<Value>());
-    for (size_t q = 0; q < queries.coefficients().size(); q++) set_real(queries.coefficients()[q], coefficients_[q]);
+    coefficients_.assign(of(filtered_.join.order()[0]).width, Ring<Value>::zero());
+    std::transform(queries.coefficients().begin(), queries.coefficients().end(), coefficients_.begin(),
+                   Ring<Value>::of_factor);
     for (Scratch& scratch : scratch_) {
-        scratch.conditions.assign(max_conditions, zero<Value>());
-        scratch.products.assign(max_products, zero<Value>());
+        scratch.conditions.assign(max_conditions, Ring<Value>::zero());
+        scratch.products.assign(max_products, Ring<Value>::zero());
     }
 }
 
@@ -162,7 +140,7 @@ void SubQueryMessages<Value>::add_factor(Scratch& scratch, const Value* values, 
         scratch.factors.push_back({values, columns.index()});
         return;
     }
-    scratch.scale = scratch.is_scaled ? product(scratch.scale, *values) : *values;
+    scratch.scale = scratch.is_scaled ? Ring<Value>::multiply(scratch.scale, *values) : *values;
     scratch.is_scaled = true;
 }
 
@@ -253,14 +231,15 @@ void SubQueryMessages<Value>::run(const KeyLoop& loop) {
     Buffer<Value> parts(filtered_.context.memory(), what, pieces.size() * width);
     filtered_.team.for_each(pieces.size(), [&](size_t i, int worker) {
         Value* const part = parts.data() + i * width;
-        if (!add_groups(loop, pieces[i], part, worker)) std::fill_n(part, width, zero<Value>());
+        if (!add_groups(loop, pieces[i], part, worker)) std::fill_n(part, width, Ring<Value>::zero());
     });
     const auto add_pieces = [&](Piece whole, Value* sum) {
-        std::fill_n(sum, width, zero<Value>());
+        std::fill_n(sum, width, Ring<Value>::zero());
         auto piece = std::lower_bound(pieces.begin(), pieces.end(), whole.begin,
                                       [](const Piece& other, RowId begin) { return other.begin < begin; });
         for (; piece != pieces.end() && piece->begin < whole.end; ++piece)
-            for (size_t q = 0; q < width; q++) add_to(sum[q], parts[(piece - pieces.begin()) * width + q]);
+            for (size_t q = 0; q < width; q++)
+                sum[q] = Ring<Value>::add(sum[q], parts[(piece - pieces.begin()) * width + q]);
     };
     for_ranges(filtered_.team, first[loop.edge.keys], loop.steps, [&](uint64_t begin, uint64_t end, int worker) {
         const RowId* const of_key = std::lower_bound(first.begin(), first.end() - 1, begin);
@@ -320,7 +299,7 @@ std::vector<Value> SubQueryMessages<Value>::totals() {
         0, 0, 1, Buffer<Key>(memory, what), Buffer<RowId>(memory, what), Buffer<RowId>(memory, what)};
     all.first.push_back(0);
     all.first.push_back(static_cast<RowId>(filtered_.table(root).groups()));
-    std::vector<Value> sums(table.width, zero<Value>());
+    std::vector<Value> sums(table.width, Ring<Value>::zero());
     if (all.first[1] > 0)
         run({root, all, table.width, steps(root), [&](uint64_t, int) { return sums.data(); },
              [&](uint64_t group, int worker) {
@@ -351,7 +330,7 @@ void SubQueryMessages<Value>::send_to_children(size_t t, const Children& twins) 
                  Value* const message = ahead.down.data() + key * ahead.width;
                  const Columns& columns = table.below[twins[i]];
                  columns.add_up(sums + i * table.width, message);
-                 std::fill(message + columns.values(), message + ahead.width, zero<Value>());
+                 std::fill(message + columns.values(), message + ahead.width, Ring<Value>::zero());
              }
          }});
 }
