@@ -120,7 +120,7 @@ void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, size_t
     }
 }
 
-// The same for all of them.
+// Calls body for all of them.
 template <class Body>
 void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body) {
     for (size_t begin = 0; begin < items_.size(); begin += piece_rows) {
@@ -129,7 +129,7 @@ void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, const 
     }
 }
 
-// Those whose weight is accepted.
+// Adds up the values whose weight is accepted.
 template <class Accept>
 NumberBinner::Totals NumberBinner::add_up(const Buffer<int64_t>& multiplicity, const Accept& accept) {
     WorkerSums<Totals> sums(team_.size());

@@ -73,7 +73,7 @@ void with_bins(const BinnedData& data, const FeatureBins& feature, const Body& b
     });
 }
 
-// By table: Σ of weights over the training rows that each row joins to, in any unit; empty when that is 1 for each.
+// Gives for a table Σ of weights over the training rows that each row joins to, in any unit; nothing where that is 1.
 using Multiplicities = std::function<Buffer<int64_t>(size_t table)>;
 
 // Bins every feature, by the values of the training rows: one bin per distinct value when there are at most max_bins

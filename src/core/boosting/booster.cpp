@@ -39,7 +39,7 @@ class Estimate {
         growing_ = (objective_of(options.objective).row_bytes() + 2) * dataset.rows;
     }
 
-    // Before anything is read; `raw_` is held already.
+    // Counts from before anything is read; `raw_` is held already.
     uint64_t peak() const {
         const uint64_t binning = sorting_ + multiplicity_;
         return bins_ + thresholds_ + std::max(binning, growing_ > raw_ ? growing_ - raw_ : 0);

@@ -74,7 +74,7 @@ struct GoLeft {
     Address address;
     size_t operator()(uint32_t row) const { return look(row); }
 };
-// For clang before 17.
+// Clang before 17 asks for it.
 template <class Look, class Address>
 GoLeft(Look, Address) -> GoLeft<Look, Address>;
 

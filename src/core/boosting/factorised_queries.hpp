@@ -26,7 +26,7 @@ class TreeNodes {
     std::pair<int, int> split(int node, const BinnedData& data, const Split& split);
 
     const Rows& operator[](int node) const { return nodes_[node]; }
-    // Of all tables together.
+    // Counts those of all tables together.
     uint64_t rows(int node) const;
     relational::Selection selection(int node, const RowWeights& population) const;
 
@@ -39,7 +39,7 @@ class TreeNodes {
     std::vector<Rows> nodes_;
 };
 
-// By row of each table; of tables that are not asked for, empty.
+// Holds sums by row of each table; those of tables that are not asked for are empty.
 struct RowSums {
     std::vector<Buffer<double>> sums, counts;
 };
@@ -50,21 +50,21 @@ class ResidualQueries {
 
     ResidualQueries(const relational::GroupedJoin& join, size_t target_table, ThreadTeam& team, RunContext& context);
 
-    // Of the target table's rows, before any leaf.
+    // The residuals of the target table's rows before any leaf.
     Buffer<double>& values() { return values_; }
-    // Without leaves, over the join's rows as they are now.
+    // Starts without leaves, over the join's rows as they are now.
     void start();
-    // The value is subtracted from the rows of a node.
+    // Subtracts the value from the rows of a node.
     void subtract(const TreeNodes::Rows& rows, int64_t value);
 
-    // By row of the tables that are asked for, over the selected join rows that it takes part in: the sum of weight ·
-    // residual, and of weights.
+    // Returns for each row of the tables that are asked for, over the selected join rows that it takes part in, the sum
+    // of weight · residual, and of weights.
     RowSums sums(const relational::Selection& selection, const std::vector<bool>& tables);
     // Brings sums of the same selection up to date: `known` of the queries are in them.
     void update(RowSums& sums, const relational::Selection& selection, size_t known);
-    // The sum of weights only.
+    // Returns the sum of weights only.
     RowWeights counts(const relational::Selection& selection, const std::vector<bool>& tables);
-    // The sum of weight · residual².
+    // Returns the sum of weight · residual².
     RowWeights squares(const relational::Selection& selection, const std::vector<bool>& tables);
     relational::FilteredSums::Total total(const relational::Selection& selection);
     double count(const relational::Selection& selection) { return sums_.total(selection, {}).count; }

@@ -23,7 +23,7 @@ struct WeightUnits {
 
     // weight · 2^shift
     double shifted(double weight) const { return std::ldexp(weight, exponent + shift); }
-    // In units of 2^-scale of weight.
+    // Returns a weight in units of 2^-scale.
     int64_t to_count(double weight) const {
         return rounded_sum(weighted ? std::ldexp(weight, exponent + scale) : weight);
     }

@@ -12,9 +12,9 @@ namespace btml::boosting::factorised {
 
 class FactorisedScores : public SquaredLoss<Scores> {
   public:
-    // Of the target table's rows: their targets, and the weight of the join rows that each has in the training set and
-    // in the holdout (empty: none). Writes the first residuals to `values`, as integers on a grid. Error out_of_range
-    // for a target that is too large.
+    // Takes the targets of the target table's rows, and the weight of the join rows that each has in the training set
+    // and in the holdout (empty: none). Writes the first residuals to `values`, as integers on a grid. Error
+    // out_of_range for a target that is too large.
     FactorisedScores(const Buffer<double>& target, const Buffer<double>& train, const Buffer<double>& held_out,
                      const WeightUnits& weights, Buffer<double>& values, RunContext& context);
 

@@ -91,13 +91,13 @@ class WalkScorer : public Predictor::Scorer {
     Buffer<uint32_t> codes_;
 };
 
-// Lines of masks of one feature: one for each interval between thresholds, or for each category that some node names
-// and one for all others; then NULL's.
+// Lines of masks of one feature: one for each interval between thresholds, or for each category that some node names,
+// in the order of their codes, and one for all others; then NULL's.
 struct Lane {
     size_t feature = 0;
     bool used = false, categorical = false;
-    std::vector<double> values;    // one of each line; of a number, the interval begins with it
-    std::vector<uint32_t> line_of; // by code; the last entry is for codes that no node names
+    std::vector<double> thresholds; // ascending in PostgreSQL's order, and distinct
+    std::vector<uint32_t> line_of;  // by code; the last entry is for codes that no node names
     size_t first_line = 0;
 
     Lane(const Model& model, size_t f) : feature(f), categorical(model.features[f].categorical) {
@@ -106,39 +106,36 @@ struct Lane {
     void add(const Node& node) {
         used = true;
         for (const uint32_t code : node.categories) line_of[code] = 0;
-        if (!categorical) values.push_back(node.threshold);
+        if (!categorical) thresholds.push_back(node.threshold);
     }
-    // After the nodes.
+    // Must come after the nodes.
     void number_lines() {
-        std::sort(values.begin(), values.end(), sql_less);
+        std::sort(thresholds.begin(), thresholds.end(), sql_less);
         const auto same = [](double a, double b) { return !sql_less(a, b); };
-        values.erase(std::unique(values.begin(), values.end(), same), values.end());
-        if (!categorical) values.insert(values.begin(), -std::numeric_limits<double>::infinity());
-        for (size_t code = 0; code < line_of.size(); code++)
-            if (line_of[code] == 0 || code + 1 == line_of.size()) {
-                line_of[code] = static_cast<uint32_t>(values.size());
-                values.push_back(static_cast<double>(code));
-            }
-        for (uint32_t& line : line_of) line = std::min(line, line_of.back());
-        values.push_back(null_number);
+        thresholds.erase(std::unique(thresholds.begin(), thresholds.end(), same), thresholds.end());
+        uint32_t next = 0;
+        for (uint32_t& line : line_of)
+            if (line == 0) line = next++;
+        for (uint32_t& line : line_of) line = std::min(line, next);
     }
 
-    size_t lines() const { return values.size(); }
+    size_t null_line() const { return categorical ? line_of.back() + size_t{1} : thresholds.size() + 1; }
+    size_t lines() const { return null_line() + 1; }
     size_t line(double x) const {
-        if (is_null(x)) return lines() - 1;
+        if (is_null(x)) return null_line();
         if (categorical) return line_of[code_of(x, line_of.size() - 1)];
-        if (std::isnan(x)) return lines() - 2;
+        if (std::isnan(x)) return thresholds.size();
         size_t rank = 0;
-        for (size_t left = lines() - 2; left > 0;) { // the number of thresholds ≤ x
+        for (size_t left = thresholds.size(); left > 0;) { // the number of thresholds ≤ x
             const size_t half = (left + 1) / 2;
-            rank = values[rank + half] <= x ? rank + half : rank;
+            rank = thresholds[rank + half - 1] <= x ? rank + half : rank;
             left -= half;
         }
         return rank;
     }
 };
 
-// Of the features that some node splits, one after the other.
+// Holds the lanes of the features that some node splits, one after the other.
 struct Lanes {
     Reservation held;
     std::vector<Lane> lanes;
@@ -148,7 +145,7 @@ struct Lanes {
 Lanes make_lanes(const Model& model, RunContext& context) {
     Lanes made{{context.memory(), what}, {}};
     for (size_t f = 0; f < model.features.size(); f++) {
-        made.held.grow(sizeof(Lane) + (sizeof(uint32_t) + sizeof(double)) * model.features[f].categories.size());
+        made.held.grow(sizeof(Lane) + sizeof(uint32_t) * model.features[f].categories.size());
         made.lanes.emplace_back(model, f);
     }
     for (const Tree& tree : model.trees) {
@@ -161,7 +158,7 @@ Lanes make_lanes(const Model& model, RunContext& context) {
     std::erase_if(made.lanes, [](const Lane& lane) { return !lane.used; });
     for (Lane& lane : made.lanes) {
         lane.number_lines();
-        context.worked(sizeof(Lane) * (lane.values.size() + lane.line_of.size()));
+        context.worked(sizeof(Lane) * (lane.thresholds.size() + lane.line_of.size()));
         lane.first_line = made.lines;
         made.lines += lane.lines();
     }
@@ -221,7 +218,7 @@ class MaskScorer : public Predictor::Scorer {
 
     static size_t padded(size_t trees) { return (trees + step - 1) / step * step; }
 
-    // By node: the leaves on its left.
+    // Returns for each node the leaves on its left.
     std::vector<Word> number_leaves(const Tree& tree, size_t t) {
         // Children come after their parents: count leaves from the back, then hand out numbers from the front.
         std::vector<uint32_t> below(tree.size(), 1), first(tree.size(), 0);
@@ -244,9 +241,18 @@ class MaskScorer : public Predictor::Scorer {
     // Takes the leaves on a node's left from every line whose values go right.
     void deny(const SplitRule& rule, const Lane& lane, size_t t, Word leaves_on_left, RunContext& context) {
         Word* const lines = &masks_[lane.first_line * width_ + t];
-        context.worked(lane.lines());
-        for (size_t line = 0; line < lane.lines(); line++)
-            if (!rule.goes_left(lane.values[line])) lines[line * width_] &= ~leaves_on_left;
+        const auto deny_in = [&](size_t begin, size_t end) {
+            for (size_t line = begin; line < end; line++) lines[line * width_] &= ~leaves_on_left;
+        };
+        const size_t null_line = lane.null_line();
+        context.worked(null_line);
+        size_t next = 0; // the first line after those that go left
+        if (!rule.categorical) next = lane.line(rule.threshold);
+        for (const uint32_t code : rule.categories) {
+            deny_in(next, lane.line_of[code]);
+            next = lane.line_of[code] + size_t{1};
+        }
+        deny_in(next, null_line + !rule.null_left);
     }
 
     const double base_;

@@ -39,7 +39,7 @@ double SplitRules::gain(Stats left, Stats right) const {
     return gain - s * s * l2 / ((c - l2) * c);
 }
 
-// Of squared loss, whose hessian is the weight.
+// Holds for squared loss, whose hessian is the weight.
 double SplitRules::mean_square_error(const NodeSums& sums) const {
     const double n = hessian(sums.total), mean = static_cast<double>(sums.total.sum) / n;
     return std::max(0.0, static_cast<double>(sums.tally.squares) * square_unit / n - mean * mean);
@@ -82,7 +82,7 @@ void SplitSearch::consider(Candidate candidate, Candidates& found) const {
     found.add(candidate);
 }
 
-// With NULL on either side; without any NULL in the node, a NULL to come goes with the majority.
+// Tries NULL on either side; without any NULL in the node, a NULL to come goes with the majority.
 void SplitSearch::consider_both(Candidate candidate, const NodeSums& left, const NodeSums& null,
                                 Candidates& found) const {
     candidate.left = left;
@@ -121,7 +121,7 @@ void SplitSearch::scan_numbers(int feature, const Bins& bins, NodeSums before, N
 
 static constexpr size_t steps_per_poll = 65536;
 
-// By mean residual in steps of a billionth of the largest, then by code: means that differ by rounding are equal.
+// Sorts by mean residual in steps of a billionth of the largest, then by code: means that differ by rounding are equal.
 static void sort_by_mean(std::vector<BinSums>& cells, RunContext& context) {
     const auto mean = [](const BinSums& cell) {
         return static_cast<double>(cell.sums.total.sum) / static_cast<double>(cell.sums.total.hessian);

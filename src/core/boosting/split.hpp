@@ -62,7 +62,7 @@ struct SplitRules {
     double mean_square_error(const NodeSums& sums) const;
     // Gains up to this are none: min_gain, and what rounding could feign, however the join is held.
     double min_gain_of(Stats total) const;
-    // Whether the mean is what rounding could feign of 0.
+    // Says whether the mean is what rounding could feign of 0.
     bool is_centred(Stats total) const;
     // Sums of mean squared errors of a node's two sides that differ by less are a tie.
     double error_tie(const NodeSums& node) const;

@@ -100,7 +100,7 @@ double relevant_part(const Options& options) {
     return 1.5 / std::max(1.5, std::log2(leaves_of(options)));
 }
 
-// Of a node, on average: the leaves of the earlier trees that do not contradict it.
+// Returns how many leaves of the earlier trees do not contradict a node, on average.
 double queries_of_node(const Options& options) {
     return options.trees / 2.0 * leaves_of(options) * relevant_part(options);
 }

@@ -45,7 +45,7 @@ class SqlText {
     }
 
   private:
-    // Those characters twice.
+    // Writes those characters twice.
     void doubling(std::string_view text, std::string_view characters) {
         for (size_t at = text.find_first_of(characters); at != std::string_view::npos;
              at = text.find_first_of(characters)) {

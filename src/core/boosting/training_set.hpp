@@ -6,7 +6,7 @@
 
 namespace btml::boosting {
 
-// Where the bins of a tree's features lie in a histogram, one feature after the other.
+// Says where the bins of a tree's features lie in a histogram, one feature after the other.
 class HistogramLayout {
   public:
     // Features with more bins than `most` have no place.
@@ -27,7 +27,7 @@ class HistogramLayout {
 
     bool holds(int feature) const { return features_[feature].size() <= most_; }
     const std::vector<int>& selected() const { return selected_; }
-    // Where a selected feature's bins begin.
+    // Returns where a selected feature's bins begin.
     size_t offset(int feature) const { return offsets_[feature]; }
     size_t bins() const { return bins_; } // of the selected features
     size_t max_bins() const {             // of any tree's
@@ -45,7 +45,7 @@ class HistogramLayout {
     size_t bins_ = 0;
 };
 
-// For features that histograms leave out, of a set that has such.
+// Searches the features that histograms leave out, of a set that has such.
 class FeatureSearch {
   public:
     virtual ~FeatureSearch() = default;
@@ -82,7 +82,7 @@ class TrainingSet {
     // A histogram holds the sums of a node's rows by bin.
     virtual const HistogramLayout& layout() const = 0;
     virtual void fill(int node, Stats* sums, Tally* tallies) = 0; // tallies may be null
-    // Whether a node's histogram is the sum of its children's. It is not where squares are estimated; then the
+    // Says whether a node's histogram is the sum of its children's. It is not where squares are estimated; then the
     // features' sums over all rows of a node need not be the same either.
     virtual bool adds_up() const { return true; }
     // Null where the layout holds every feature.

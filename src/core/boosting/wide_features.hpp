@@ -19,7 +19,7 @@ class WideFeatures {
     static uint64_t scratch_bytes(const BinnedData& data, bool tallies, int threads);
 
   private:
-    // With fewer rows than bins over this, sorting the rows by bin beats clearing and scanning every bin.
+    // Where there are fewer rows than bins over this, sorting the rows by bin beats clearing and scanning every bin.
     static constexpr size_t sparse_ratio = 8;
 
     template <class Body>

@@ -101,7 +101,7 @@ AliveGroups FilteredJoin::find_alive(const Selection& selection) const {
     return alive;
 }
 
-// By filter: does any, and does every row that is alive pass.
+// Says for each filter whether any, and whether every row that is alive passes.
 static Passing find_passing(const FilteredJoin& filtered, const Selection& selection, const AliveGroups& alive,
                             size_t t) {
     const RowFilters& filters = filtered.filters[t];

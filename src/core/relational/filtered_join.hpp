@@ -59,7 +59,7 @@ struct Selection {
     std::vector<const double*> weights; // by row; nullptr: 1 each
 };
 
-// Whether a group has rows that take part in the join of all selected rows, by table and group.
+// Says by table and group whether the group has rows that take part in the join of all selected rows.
 using AliveGroups = std::vector<Buffer<uint8_t>>;
 
 // `values`, by row of value_table, and the filters are looked at again in every call.

@@ -163,7 +163,7 @@ void FilteredSketch::add_norms(const Selection& selection, const std::vector<Fil
     }
 }
 
-// By row: its bucket, and a value where there are several blocks of queries. By number of the sketch: a root of unity.
+// A row has its bucket, and a value where there are several blocks of queries; a number of the sketch, a root of unity.
 uint64_t FilteredSketch::bytes(const GroupedJoin& join, uint64_t size, uint64_t queries) {
     uint64_t rows = 0;
     for (const GroupedTable& table : join.tables()) rows += table.rows;

@@ -29,7 +29,7 @@ class FilteredSums {
     struct Total {
         double sum, count;
     };
-    // The same over the whole selected join, by upward messages only.
+    // Returns the same over the whole selected join; upward messages suffice.
     Total total(const Selection& selection, const std::vector<FilterQuery>& queries);
 
     // Bytes that one more query evaluated at the same time takes at most, and how many all together take at most (or as

@@ -28,7 +28,7 @@ class Grouper {
         return order.empty() ? static_cast<RowId>(i) : order[i];
     }
 
-    // By one separator after another. Empty where the rows are so by themselves.
+    // Sorts the rows by one separator after another. Returns nothing where they are so by themselves.
     Buffer<RowId> sort(size_t table, const std::vector<int>& neighbours) {
         Buffer<RowId> order(memory_, what, join_.tables()[table].rows);
         std::iota(order.begin(), order.end(), RowId{0});

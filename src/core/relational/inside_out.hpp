@@ -51,8 +51,8 @@ class InsideOut {
         return sum;
     }
 
-    // The same for each row of a table over the join's rows that it takes part in. Tables other than the root have
-    // values after pass_down() only.
+    // Returns the same for each row of a table, over the join's rows that it takes part in. Tables other than the root
+    // have values after pass_down() only.
     Buffer<Value> values(int table) {
         if (table != tree_.root() && !passed_down_)
             throw Error(ErrorCode::internal, "a query by row of a table needs the downward messages");
@@ -114,7 +114,7 @@ class InsideOut {
         });
     }
 
-    // As above with the messages of all children multiplied in.
+    // Does so with the messages of all children multiplied in.
     template <class Body>
     void for_each_block(int table, Body&& body) {
         Buffer<Value> products(context_.memory(), what, block);

@@ -41,7 +41,7 @@ EarRemoval cut_ears(const std::vector<std::vector<int>>& attributes);
 // Error internal for a cyclic join.
 JoinTree build_join_tree(const std::vector<std::vector<int>>& attributes);
 
-// The same tree hung up at another table.
+// Hangs the tree up at another table.
 JoinTree reroot(const JoinTree& tree, int root);
 
 } // namespace btml::relational

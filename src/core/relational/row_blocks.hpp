@@ -37,7 +37,7 @@ class RowBlocks {
         });
     }
 
-    // For loops of another shape: `rows` more are done.
+    // Tells of `rows` more that are done, for loops of another shape.
     void advance(uint64_t rows) {
         unreported_ += rows;
         if (unreported_ >= rows_per_poll) report(0);

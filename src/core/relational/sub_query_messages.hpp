@@ -53,9 +53,9 @@ class SubQueryMessages {
     // The queries to evaluate, and which groups take part; both are looked at until the next call.
     void set(const SubQueries& queries, const AliveGroups& alive);
     void send_up(const Local& local);
-    // After send_up(): by sub-query of the root, its answer.
+    // Returns the answer of each sub-query of the root, after send_up().
     std::vector<Value> totals();
-    // After send_up().
+    // Must come after send_up().
     void send_down();
     // After send_down(), by condition of the table: the queries' sum, times their coefficients, over the rows of the
     // other tables that a row of the group meets, of the queries with that condition. Until the worker's next call.

@@ -10,7 +10,7 @@ namespace btml::relational {
 
 namespace {
 
-// In the order of SemiringName.
+// These are in the order of SemiringName.
 constexpr const char* semirings[] = {"sum_product", "max_product", "min_plus", "max_plus", "or_and"};
 
 // body(S{}) for the semiring type that a name stands for.

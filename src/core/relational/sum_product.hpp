@@ -17,7 +17,7 @@ SemiringName parse_semiring(std::string_view name);
 // table t. An empty buffer means the identity of ⊗ for every row.
 using Factors = std::vector<Buffer<double>>;
 
-// The same as the factors of a query by inside-out. Bags have none.
+// Gives them to a query by inside-out. Bags have no factors.
 template <Semiring S>
 struct ColumnFactors {
     const Factors& factors;
@@ -45,7 +45,7 @@ Buffer<double> table_factor(const Table& table, const std::vector<int>& columns,
 // order of a row's factors whether their product overflows, it may or may not be an error.
 double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context);
 
-// The same for each row ρ of `table`: over the join's rows that ρ takes part in (φ of ρ itself included).
+// Returns the same for each row ρ of `table`, over the join's rows that ρ takes part in (φ of ρ itself included).
 Buffer<double> sum_product_by_row(const Join& join, const Factors& factors, SemiringName semiring, int table,
                                   RunContext& context);
 

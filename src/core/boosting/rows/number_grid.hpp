@@ -32,7 +32,7 @@ int grid_for_sums(int trial, double total_weight, double squares, double largest
 // learning_rate · sum / (weight + l2) rounded, weight and l2 in the same unit.
 int64_t rounded_leaf_value(double sum, double weight, double learning_rate, double l2);
 
-// NaN when either is.
+// Returns the larger number, NaN when either is.
 inline double larger(double a, double b) {
     return std::isnan(a) || b <= a ? a : b;
 }

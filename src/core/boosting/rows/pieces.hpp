@@ -28,7 +28,7 @@ void for_pieces(ThreadTeam& team, size_t rows, Body&& body) {
     });
 }
 
-// body(i, worker) for 0 ≤ i < rows, the rows of a piece in their order.
+// Calls body(i, worker) for 0 ≤ i < rows, the rows of a piece in their order.
 template <class Body>
 void for_each_row(ThreadTeam& team, size_t rows, const Body& body) {
     for_pieces(team, rows, [&](size_t begin, size_t end, int worker) {
