@@ -87,7 +87,7 @@ void check(const Dataset& dataset, const Options& options, bool factorised) {
 std::vector<int> sample_features(size_t count, double fraction, uint64_t seed, uint64_t tree) {
     std::vector<int> features(count);
     std::iota(features.begin(), features.end(), 0);
-    const auto wanted = static_cast<size_t>(std::ceil(fraction * static_cast<double>(count)));
+    const auto wanted = static_cast<size_t>(std::ceil(fraction * count));
     if (wanted >= count) return features;
     static constexpr uint64_t stream = uint64_t{1} << 32; // apart from those that sample rows
     for (size_t i = 0; i < wanted; i++) {

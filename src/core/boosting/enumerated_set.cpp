@@ -67,17 +67,6 @@ NodeSums EnumeratedSet::sum(int node) {
     return has_tallies ? sums : NodeSums(sums.total);
 }
 
-// What RowIndex::partition asks for a row, and where that lies.
-template <class Look, class Address>
-struct GoLeft {
-    Look look;
-    Address address;
-    size_t operator()(uint32_t row) const { return look(row); }
-};
-// Clang before 17 asks for it.
-template <class Look, class Address>
-GoLeft(Look, Address) -> GoLeft<Look, Address>;
-
 template <class Side>
 std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, const FeatureBins& feature,
                                                        const Side& side) {
@@ -85,28 +74,26 @@ std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, con
     const BinnedTable& table = data_.tables[feature.table];
     const uint32_t* ids = table.ids();
     std::pair<NodeRows, NodeRows> result;
-    const auto apply = [&](const auto& go_left) {
+    const auto apply = [&](const auto& go_left, const auto& address) {
         for (size_t part = 0; part < part_count; part++)
-            std::tie(result.first[part], result.second[part]) = index_.partition(rows[part], go_left);
+            std::tie(result.first[part], result.second[part]) = index_.partition(rows[part], go_left, address);
     };
-    const auto dispatch = [&](const auto* bins) {
+    with_bin_type(group.bytes, [&](auto bin) {
+        const auto* const bins = group.bins<decltype(bin)>();
         const size_t width = group.width, slot = feature.slot;
         if (!ids) {
-            apply(GoLeft{[=](uint32_t row) -> size_t { return side(bins[row * width + slot]); },
-                         [=](uint32_t row) { return bins + row * width + slot; }});
+            apply([=](uint32_t row) -> size_t { return side(bins[row * width + slot]); },
+                  [=](uint32_t row) { return bins + row * width + slot; });
         } else if (rows[in_bag].size() < table.rows) {
-            apply(GoLeft{[=](uint32_t row) -> size_t { return side(bins[ids[row] * width + slot]); },
-                         [=](uint32_t row) { return ids + row; }});
+            apply([=](uint32_t row) -> size_t { return side(bins[ids[row] * width + slot]); },
+                  [=](uint32_t row) { return ids + row; });
         } else {
             uint8_t* sides = table_sides_.data();
-            for_pieces(team_, table.rows, [&](size_t begin, size_t end, int) {
-                for (size_t i = begin; i < end; i++) sides[i] = static_cast<uint8_t>(side(bins[i * width + slot]));
-            });
-            apply(GoLeft{[=](uint32_t row) -> size_t { return sides[ids[row]]; },
-                         [=](uint32_t row) { return ids + row; }});
+            for_each_row(team_, table.rows,
+                         [&](size_t i, int) { sides[i] = static_cast<uint8_t>(side(bins[i * width + slot])); });
+            apply([=](uint32_t row) -> size_t { return sides[ids[row]]; }, [=](uint32_t row) { return ids + row; });
         }
-    };
-    with_bin_type(group.bytes, [&](auto bin) { dispatch(group.bins<decltype(bin)>()); });
+    });
     return result;
 }
 

@@ -114,7 +114,7 @@ void FactorisedScores::add(const std::vector<TrainingSet::Leaf>& leaves, const T
     for (const TrainingSet::Leaf& leaf : leaves) {
         const int128 value = leaf.value;
         int128 sum = static_cast<int128>(leaf.sums.total.sum) << sum_shift_;
-        double weight = static_cast<double>(leaf.sums.total.hessian) * hessian_unit;
+        double weight = leaf.sums.total.hessian * hessian_unit;
         if (trained) {
             const FilteredSums::Total total = trained(leaf);
             sum = static_cast<int128>(weights_.shifted(total.sum));
@@ -140,7 +140,7 @@ void FactorisedScores::add(const std::vector<TrainingSet::Leaf>& leaves, const T
 
 // Trees fitted to samples may let the loss grow, and with it the sums.
 void FactorisedScores::refine_sums() {
-    const double bound = std::ldexp(std::sqrt(total_.weight * static_cast<double>(loss_)), -sum_shift_);
+    const double bound = std::ldexp(std::sqrt(total_.weight * loss_), -sum_shift_);
     if (bound >= std::ldexp(1, max_sum_bits)) sum_shift_ += std::ilogb(bound) - sum_bits + 1;
 }
 

@@ -199,7 +199,7 @@ void TreeGrower::expand(Leaf leaf) {
     for (const Leaf* child : {&left, &right}) {
         Node& added = tree_.emplace_back();
         added.parent = leaf.node;
-        added.rows = std::ldexp(static_cast<double>(child->sums.count()), -units_.count_scale);
+        added.rows = std::ldexp(child->sums.count(), -units_.count_scale);
     }
     leaf_count_++;
     if (options_.max_leaves > 0 && leaf_count_ >= options_.max_leaves) {
@@ -266,7 +266,7 @@ Tree TreeGrower::grow(uint64_t tree, const std::vector<int>& features) {
         build_histogram(root.rows, histogram);
     }
     root.sums = sum_up(root.rows, histogram);
-    tree_[0].rows = std::ldexp(static_cast<double>(root.sums.count()), -units_.count_scale);
+    tree_[0].rows = std::ldexp(root.sums.count(), -units_.count_scale);
     if (may_split(root)) {
         find_split(root, histogram);
     } else {

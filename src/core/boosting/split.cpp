@@ -42,7 +42,7 @@ double SplitRules::gain(Stats left, Stats right) const {
 // Holds for squared loss, whose hessian is the weight.
 double SplitRules::mean_square_error(const NodeSums& sums) const {
     const double n = hessian(sums.total), mean = static_cast<double>(sums.total.sum) / n;
-    return std::max(0.0, static_cast<double>(sums.tally.squares) * square_unit / n - mean * mean);
+    return std::max(0.0, sums.tally.squares * square_unit / n - mean * mean);
 }
 
 double SplitRules::min_gain_of(Stats total) const {

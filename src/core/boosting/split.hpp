@@ -57,7 +57,7 @@ class BinSides {
 struct SplitRules {
     SplitRules(const Options& options, const SumUnits& units);
 
-    double hessian(Stats sums) const { return static_cast<double>(sums.hessian) * hessian_unit; }
+    double hessian(Stats sums) const { return sums.hessian * hessian_unit; }
     double gain(Stats left, Stats right) const;
     double mean_square_error(const NodeSums& sums) const;
     // Gains up to this are none: min_gain, and what rounding could feign, however the join is held.

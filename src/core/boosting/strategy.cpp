@@ -56,7 +56,7 @@ class QueryCost {
         for (size_t i = order.size(); i-- > 0;) {
             const size_t t = order[i];
             const JoinTree::Node& node = join.tree().nodes[t];
-            columns_below[t] += static_cast<double>(join.tables()[t].columns.size());
+            columns_below[t] += join.tables()[t].columns.size();
             if (node.parent >= 0) columns_below[node.parent] += columns_below[t];
         }
         const double columns = columns_below[order[0]];
@@ -64,7 +64,7 @@ class QueryCost {
         for (size_t t = 0; t < join.tables().size(); t++) {
             const size_t neighbours = join.tree().neighbours(t).size();
             tables_.push_back({static_cast<double>(join.tables()[t].rows), groups_of(join, t) * (1 + neighbours),
-                               part(static_cast<double>(join.tables()[t].columns.size())), part(columns_below[t])});
+                               part(join.tables()[t].columns.size()), part(columns_below[t])});
             rows_ += tables_.back().rows;
         }
     }
@@ -112,7 +112,7 @@ double sketching_nanoseconds(const Join& join, const Options& options) {
     for (const Table& table : join.tables()) {
         const double rows = table.rows;
         const double max_bins = 1 + (options.max_bins > 0 ? std::min<double>(options.max_bins, rows) : rows);
-        bins += max_bins * static_cast<double>(table.columns.size());
+        bins += max_bins * table.columns.size();
     }
     const SketchPlan plan = plan_sketches(options, static_cast<uint64_t>(bins), join.relations());
     const double blocks = 1 + static_cast<double>(plan.size) / (2 * Spectrum::width);
@@ -174,16 +174,15 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
                    bytes = row_ids + (objective_of(options.objective).row_bytes() + 2) * join_rows;
     const std::string held =
         format("the join is held as row ids (%llu kB)", static_cast<unsigned long long>((row_ids + 1023) / 1024));
-    const double enumerated =
-        enumerated_nanoseconds(static_cast<double>(join_rows), static_cast<double>(join.tables().size()), options);
+    const double enumerated = enumerated_nanoseconds(join_rows, join.tables().size(), options);
     const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already
     const bool fits = join_rows <= max_rows && bytes <= context.memory().left();
     if (asked == Strategy::enumerate || is_bag || (fits && enumerated <= not_worth_a_choice))
         return {Strategy::enumerate, held};
     const double without = factorised_bytes(join, options);
-    const bool fits_without = without <= static_cast<double>(context.memory().left());
+    const bool fits_without = without <= context.memory().left();
     // Where neither fits, the one that needs less is what the error names.
-    if (join_rows > max_rows || (!fits && (fits_without || without <= static_cast<double>(bytes))))
+    if (join_rows > max_rows || (!fits && (fits_without || without <= bytes)))
         return {Strategy::factorize,
                 format("the join's %llu rows would take %llu MB to hold", static_cast<unsigned long long>(join_rows),
                        static_cast<unsigned long long>(bytes >> 20))};

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* what = "a bag of a cyclic join";
 
 double log_size(uint64_t rows) {
-    return std::log(static_cast<double>(std::max<uint64_t>(rows, 1)));
+    return std::log(std::max<uint64_t>(rows, 1));
 }
 
 class BagBuilder {

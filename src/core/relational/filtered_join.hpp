@@ -62,6 +62,19 @@ struct Selection {
 // Says by table and group whether the group has rows that take part in the join of all selected rows.
 using AliveGroups = std::vector<Buffer<uint8_t>>;
 
+// body(begin, end, worker) over ranges of 0 ≤ i < count that take about `steps` steps of a nanosecond in all.
+template <class Body>
+void for_ranges(ThreadTeam& team, uint64_t count, uint64_t steps, const Body& body) {
+    constexpr uint64_t max_steps = uint64_t{1} << 20, min_steps = uint64_t{1} << 14; // of a range
+    const uint64_t threads = team.size();
+    const uint64_t ranges = std::max(std::min(threads, steps / min_steps), steps / max_steps) + 1;
+    const uint64_t size = (count + ranges - 1) / ranges;
+    if (count == 0) return;
+    team.for_each((count + size - 1) / size, [&](size_t range, int worker) {
+        body(range * size, std::min<uint64_t>(count, (range + 1) * size), worker);
+    });
+}
+
 // `values`, by row of value_table, and the filters are looked at again in every call.
 struct FilteredJoin {
     const GroupedJoin& join;
@@ -77,6 +90,14 @@ struct FilteredJoin {
     kernels::GroupRows selected(const Selection& selection, size_t table, uint64_t group) const;
 
     AliveGroups find_alive(const Selection& selection) const;
+    // Calls body(group, worker) for a table's groups that are alive, on all threads, in about so many nanoseconds.
+    template <class Body>
+    void for_each_alive(const AliveGroups& alive, size_t t, uint64_t steps, const Body& body) const {
+        for_ranges(team, alive[t].size(), steps, [&](uint64_t begin, uint64_t end, int worker) {
+            for (uint64_t g = begin; g < end; g++)
+                if (alive[t][g]) body(g, worker);
+        });
+    }
     // The queries without those that some table's selection contradicts, and without filters that all its rows pass;
     // those that are the same then are one.
     std::vector<FilterQuery> relevant(const Selection& selection, const std::vector<FilterQuery>& queries) const;
@@ -87,19 +108,6 @@ struct FilteredJoin {
 template <class Body>
 void for_each_row(const kernels::GroupRows& rows, const Body& body) {
     for (size_t i = 0; i < rows.count; i++) body(rows.row(i));
-}
-
-// body(begin, end, worker) over ranges of 0 ≤ i < count that take about `steps` steps of a nanosecond in all.
-template <class Body>
-void for_ranges(ThreadTeam& team, uint64_t count, uint64_t steps, const Body& body) {
-    constexpr uint64_t max_steps = uint64_t{1} << 20, min_steps = uint64_t{1} << 14; // of a range
-    const uint64_t threads = team.size();
-    const uint64_t ranges = std::max(std::min(threads, steps / min_steps), steps / max_steps) + 1;
-    const uint64_t size = (count + ranges - 1) / ranges;
-    if (count == 0) return;
-    team.for_each((count + size - 1) / size, [&](size_t range, int worker) {
-        body(range * size, std::min<uint64_t>(count, (range + 1) * size), worker);
-    });
 }
 
 } // namespace btml::relational

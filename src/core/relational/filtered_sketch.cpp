@@ -92,12 +92,10 @@ FilteredSketch::Sketch FilteredSketch::hash_rows(const Selection& selection, con
         const SketchHash hash(seed, t);
         Buffer<uint32_t>& buckets = sketch.buckets.emplace_back(memory, what, grouped.rows, uint32_t{0});
         if (t >= filtered_.join.relations()) continue; // a bag's row follows from those of the tables in it
-        for_ranges(filtered_.team, grouped.groups(), 20 * grouped.rows, [&](uint64_t begin, uint64_t end, int) {
-            for (uint64_t g = begin; g < end; g++)
-                if (alive[t][g])
-                    for_each_row(filtered_.selected(selection, t, g), [&](RowId row) {
-                        buckets[row] = hash.bucket(row, k) | (hash.is_negative(row) ? RowSpectra::negative : 0);
-                    });
+        filtered_.for_each_alive(alive, t, 20 * grouped.rows, [&](uint64_t g, int) {
+            for_each_row(filtered_.selected(selection, t, g), [&](RowId row) {
+                buckets[row] = hash.bucket(row, k) | (hash.is_negative(row) ? RowSpectra::negative : 0);
+            });
         });
     }
     if (size <= rows) sketch.powers.resize(size);
@@ -121,13 +119,11 @@ void FilteredSketch::pass_messages(const Selection& selection, const AliveGroups
 
 void FilteredSketch::add_rows(const Selection& selection, const AliveGroups& alive, const Block& block, size_t t,
                               const kernels::SpectrumNorms& out) {
-    const GroupedTable& grouped = filtered_.table(t);
-    const uint64_t steps = grouped.rows * (5 + 2 * block.queries.table(t).conditions.size()) + messages_->steps(t);
-    for_ranges(filtered_.team, grouped.groups(), steps, [&](uint64_t begin, uint64_t end, int worker) {
-        for (uint64_t g = begin; g < end; g++)
-            if (alive[t][g])
-                kernels::add_norms(filtered_.selected(selection, t, g), block.filters[t],
-                                   messages_->factors(t, g, worker), out);
+    const uint64_t steps =
+        filtered_.table(t).rows * (5 + 2 * block.queries.table(t).conditions.size()) + messages_->steps(t);
+    filtered_.for_each_alive(alive, t, steps, [&](uint64_t g, int worker) {
+        kernels::add_norms(filtered_.selected(selection, t, g), block.filters[t], messages_->factors(t, g, worker),
+                           out);
     });
 }
 

@@ -94,20 +94,17 @@ void FilteredSums::add_rows(const Selection& selection, const AliveGroups& alive
     const GroupedTable& grouped = filtered_.table(t);
     std::vector<std::vector<double>> scratch(filtered_.team.size(), std::vector<double>(local.size, 0));
     const uint64_t steps = grouped.rows * (1 + local.bits.size()) + messages_->steps(t);
-    for_ranges(filtered_.team, grouped.groups(), steps, [&](uint64_t begin, uint64_t end, int worker) {
+    filtered_.for_each_alive(alive, t, steps, [&](uint64_t g, int worker) {
         double* const factors = scratch[worker].data();
-        for (uint64_t g = begin; g < end; g++) {
-            if (!alive[t][g]) continue;
-            const double* const conditions = messages_->factors(t, g, worker);
-            if (has_count) factors[local.places[0]] = 0; // unless another condition has that place
-            for (size_t i = has_count ? 1 : 0; i < local.places.size(); i++) factors[local.places[i]] = conditions[i];
-            const kernels::GroupRows rows = filtered_.selected(selection, t, g);
-            kernels::add_row_sums(rows, local.bits.data(), local.bits.size(), local.plain.data(), factors, sums);
-            if (has_count && counts)
-                for_each_row(rows, [&](RowId row) {
-                    counts[row] = rows.weights ? rows.weights[row] * conditions[0] : conditions[0];
-                });
-        }
+        const double* const conditions = messages_->factors(t, g, worker);
+        if (has_count) factors[local.places[0]] = 0; // unless another condition has that place
+        for (size_t i = has_count ? 1 : 0; i < local.places.size(); i++) factors[local.places[i]] = conditions[i];
+        const kernels::GroupRows rows = filtered_.selected(selection, t, g);
+        kernels::add_row_sums(rows, local.bits.data(), local.bits.size(), local.plain.data(), factors, sums);
+        if (has_count && counts)
+            for_each_row(rows, [&](RowId row) {
+                counts[row] = rows.weights ? rows.weights[row] * conditions[0] : conditions[0];
+            });
     });
 }
 

@@ -19,7 +19,7 @@ std::vector<std::vector<int>> attributes_of(const std::vector<Table>& tables) {
 
 KeyCodes encode_separator(const Table& child, const Table& parent, const std::vector<int>& separator,
                           MemoryBudget& memory, RowBlocks& blocks) {
-    KeyRefs child_keys, parent_keys;
+    KeyColumns child_keys, parent_keys;
     for (int attribute : separator) {
         child_keys.push_back(&key_column(child, attribute));
         parent_keys.push_back(&key_column(parent, attribute));

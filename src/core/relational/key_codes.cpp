@@ -81,7 +81,7 @@ Key fold_hashed(Buffer<Key>& few, const Buffer<Key>& few_keys, Buffer<Key>& many
 
 } // namespace
 
-KeyCodes encode_keys(const KeyRefs& left, uint64_t left_rows, const KeyRefs& right, uint64_t right_rows,
+KeyCodes encode_keys(const KeyColumns& left, uint64_t left_rows, const KeyColumns& right, uint64_t right_rows,
                      MemoryBudget& memory, RowBlocks& blocks) {
     static constexpr const char* what = "the separators of a join";
     KeyCodes codes{1, Buffer<Key>(memory, what, left_rows, Key{0}), Buffer<Key>(memory, what, right_rows, Key{0})};

@@ -47,8 +47,8 @@ std::vector<size_t> outer_first(const std::vector<Table>& tables, const std::vec
     return order;
 }
 
-KeyRefs refs(const std::vector<Buffer<Key>>& columns) {
-    KeyRefs list;
+KeyColumns refs(const std::vector<Buffer<Key>>& columns) {
+    KeyColumns list;
     for (const Buffer<Key>& column : columns) list.push_back(&column);
     return list;
 }

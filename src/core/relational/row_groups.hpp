@@ -5,8 +5,6 @@
 
 namespace btml::relational {
 
-using KeyColumns = std::vector<const Buffer<Key>*>;
-
 // Sorts rows by these columns, the first one first; rows that agree in all of them keep their order. `what` is a string
 // literal that names the memory.
 void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* what, MemoryBudget& memory,

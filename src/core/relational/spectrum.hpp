@@ -85,7 +85,7 @@ class RootsOfUnity {
         : size_(size), inverse_(1.0 / size), roots_(context.memory(), "the roots of unity of a sketch", size) {
         RowBlocks blocks(context, "preparing a sketch", size);
         blocks.for_each(size, [&](uint64_t j) {
-            const double angle = -2 * std::numbers::pi * static_cast<double>(j) / size;
+            const double angle = -2 * std::numbers::pi * j / size;
             roots_[j] = {std::cos(angle), std::sin(angle)};
         });
     }

@@ -279,12 +279,9 @@ void SubQueryMessages<Value>::send_up(const Local& local) {
     for (size_t i = order.size(); i-- > 0;) {
         const size_t t = order[i];
         OfTable& table = of(t);
-        const Buffer<uint8_t>& alive = (*alive_)[t];
-        const uint64_t groups = filtered_.table(t).groups();
         if (!is_leaf(t))
-            for_ranges(filtered_.team, groups, local.steps(t), [&](uint64_t begin, uint64_t end, int worker) {
-                for (uint64_t g = begin; g < end; g++)
-                    if (alive[g]) local.fill(t, g, table.sums.data() + g * table.conditions, worker);
+            filtered_.for_each_alive(*alive_, t, local.steps(t), [&](uint64_t g, int worker) {
+                local.fill(t, g, table.sums.data() + g * table.conditions, worker);
             });
         if (i > 0) send_to_parent(t, local);
     }

@@ -24,6 +24,8 @@ struct KeyColumn {
     Buffer<Key> values;
 };
 
+using KeyColumns = std::vector<const Buffer<Key>*>;
+
 // A column that is carried along: a number per row (null_number for NULL), or a code per row into `categories`.
 struct DataColumn {
     static constexpr uint32_t null_code = UINT32_MAX;

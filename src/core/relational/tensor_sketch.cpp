@@ -163,7 +163,7 @@ uint64_t TensorSketch::min_rows() const {
         return std::numeric_limits<uint64_t>::max();
     const auto bytes = static_cast<double>(frequencies_.blocks() * sizeof(Spectrum::Value));
     uint64_t least = 16;
-    while (static_cast<double>(groups_of(least)) * bytes > static_cast<double>(available)) least *= 2;
+    while (groups_of(least) * bytes > available) least *= 2;
     return least;
 }
 
@@ -188,13 +188,12 @@ double TensorSketch::estimated_seconds() const {
     double for_rows = 0;
     for (size_t t = 0; t < tables_.size(); t++) {
         const RowGroups& groups = tables_[t].groups();
-        for_rows += seconds_per_message * static_cast<double>(grouped_.tree().neighbours(t).size()) *
-                    static_cast<double>(groups.count());
+        for_rows += seconds_per_message * grouped_.tree().neighbours(t).size() * groups.count();
         for (uint64_t group = 0; group < groups.count(); group++)
-            if (groups.size(group) < least) for_rows += seconds_per_row * static_cast<double>(groups.size(group));
+            if (groups.size(group) < least) for_rows += seconds_per_row * groups.size(group);
     }
-    const double transforms = seconds_per_bucket * size_ * static_cast<double>(groups_of(least));
-    return (for_rows * static_cast<double>(frequencies_.blocks()) + transforms) / team_.size();
+    const double transforms = seconds_per_bucket * size_ * groups_of(least);
+    return (for_rows * frequencies_.blocks() + transforms) / team_.size();
 }
 
 TensorSketch::Transforms TensorSketch::transform_groups(const Factors& factors) {

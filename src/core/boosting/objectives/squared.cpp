@@ -65,7 +65,7 @@ struct Residuals::Task {
 Residuals::Residuals(const TrainingRows& training, Buffer<double> target, ThreadTeam& team, RunContext& context)
     : SquaredLoss({.shift = training.shift(),
                    .scale = training.scale(),
-                   .weight = static_cast<double>(training.train_count()) * training.count_unit(),
+                   .weight = training.train_count() * training.count_unit(),
                    .slack = training.weighted() ? training.train_count() >> slack_bits : 0,
                    .exact = true}),
       training_(training),
@@ -106,7 +106,7 @@ int64_t Residuals::weigh(uint32_t row, int64_t residual) const {
 
 double Residuals::weigh_square(uint32_t row, double residual) const {
     const double square = residual * residual;
-    return training_.weighted() ? static_cast<double>(training_.weight(row)) * training_.count_unit() * square : square;
+    return training_.weighted() ? training_.weight(row) * training_.count_unit() * square : square;
 }
 
 void Residuals::choose_grid(const Buffer<double>& target) {
@@ -229,12 +229,12 @@ void Residuals::add_up_holdout(const std::vector<Leaf>& leaves, const std::vecto
         });
         sums[worker] += sum;
     });
-    const double total_weight = static_cast<double>(training_.holdout_count()) * training_.count_unit();
+    const double total_weight = training_.holdout_count() * training_.count_unit();
     holdout_loss_ = std::ldexp(static_cast<double>(sums.total()) / total_weight, -scale);
 }
 
 void Residuals::coarsen_if_needed() {
-    const double bound = std::sqrt(total_.weight * static_cast<double>(loss_));
+    const double bound = std::sqrt(total_.weight * loss_);
     if (bound < std::ldexp(1, max_sum_bits) && bit_width(uint128{largest_}) <= max_residual_bits) return;
     const int bits = std::max(bound > 0 ? std::ilogb(bound) : 0, bit_width(uint128{largest_}) - 1) - sum_bits + 1;
     grid_ -= bits;
