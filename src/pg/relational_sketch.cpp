@@ -73,7 +73,7 @@ ValueJoin load_values(const NormRequest& request, RunContext& context) {
 // Names the way out before it works for more than a minute.
 void warn_of_long_work(const TensorSketch& sketch, uint64_t size) {
     constexpr double long_seconds = 60;
-    const double seconds = sketch.estimated_seconds(1);
+    const double seconds = sketch.estimated_seconds();
     if (seconds <= long_seconds) return;
     notice(format("a sketch of %" PRIu64 " numbers over this join will take about %.0f minutes", size,
                   std::ceil(seconds / 60)),
@@ -117,7 +117,7 @@ BTML_FUNCTION(btml_sketch_norm) {
     {
         TensorSketch sketch(values.join, size, options.seed, context);
         warn_of_long_work(sketch, size);
-        norm = sketch.squared_norm(ProductVector(values.factors));
+        norm = sketch.squared_norm(values.factors);
     }
     if (!std::isfinite(norm))
         throw Error(ErrorCode::out_of_range,

@@ -40,4 +40,9 @@ struct Dataset {
     Buffer<uint8_t> holdout; // per row of holdout_table: 1 for rows that are not trained on
 };
 
+// Error invalid_argument where no row of a join with so many rows is left to train on.
+[[noreturn]] void refuse_no_training_rows(uint64_t rows, uint64_t held_out);
+// Error out_of_range for a target of 1e150 or more in magnitude, whose square could overflow a sum.
+void check_targets(double largest);
+
 } // namespace btml

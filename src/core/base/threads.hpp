@@ -52,4 +52,24 @@ class ThreadTeam {
     std::atomic<size_t> next_{0};
 };
 
+// A sum of its own for each worker of a team, apart from each other in memory.
+template <class Sum>
+class WorkerSums {
+  public:
+    explicit WorkerSums(size_t workers) : sums_(workers) {}
+
+    Sum& operator[](int worker) { return sums_[worker].sum; }
+    Sum total() const {
+        Sum total{};
+        for (const Apart& apart : sums_) total += apart.sum;
+        return total;
+    }
+
+  private:
+    struct alignas(64) Apart {
+        Sum sum{};
+    };
+    std::vector<Apart> sums_;
+};
+
 } // namespace btml

@@ -59,6 +59,11 @@ class NumberBinner {
     struct Totals {
         size_t distinct = 0;
         uint128 weight = 0;
+        Totals& operator+=(const Totals& other) {
+            distinct += other.distinct;
+            weight += other.weight;
+            return *this;
+        }
     };
 
     void sort(const Buffer<double>& numbers);
@@ -115,7 +120,7 @@ void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, size_t
     }
 }
 
-// The same for all of them.
+// Calls body for all of them.
 template <class Body>
 void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body) {
     for (size_t begin = 0; begin < items_.size(); begin += piece_rows) {
@@ -124,26 +129,18 @@ void NumberBinner::for_each_distinct(const Buffer<int64_t>& multiplicity, const 
     }
 }
 
-// Those whose weight is accepted.
+// Adds up the values whose weight is accepted.
 template <class Accept>
 NumberBinner::Totals NumberBinner::add_up(const Buffer<int64_t>& multiplicity, const Accept& accept) {
-    std::vector<Totals> partials(static_cast<size_t>(team_.size()));
+    WorkerSums<Totals> sums(team_.size());
     for_pieces(team_, items_.size(), [&](size_t begin, size_t end, int worker) {
-        Totals sums;
+        Totals own;
         for_each_distinct(multiplicity, begin, end, [&](uint64_t, int64_t weight) {
-            if (!accept(weight)) return;
-            sums.distinct++;
-            sums.weight += static_cast<uint64_t>(weight);
+            if (accept(weight)) own += {1, static_cast<uint64_t>(weight)};
         });
-        partials[static_cast<size_t>(worker)].distinct += sums.distinct;
-        partials[static_cast<size_t>(worker)].weight += sums.weight;
+        sums[worker] += own;
     });
-    Totals all;
-    for (const Totals& partial : partials) {
-        all.distinct += partial.distinct;
-        all.weight += partial.weight;
-    }
-    return all;
+    return sums.total();
 }
 
 void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins,
@@ -151,7 +148,7 @@ void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& mul
     sort(numbers);
     const Totals all = add_up(multiplicity, [](int64_t) { return true; });
     if (max_bins > 0 && all.distinct > static_cast<size_t>(max_bins)) {
-        cut_quantiles(multiplicity, all, static_cast<size_t>(max_bins), feature);
+        cut_quantiles(multiplicity, all, max_bins, feature);
     } else {
         feature.thresholds.resize(all.distinct > 0 ? all.distinct - 1 : 0);
         size_t seen = 0;
@@ -204,9 +201,8 @@ void NumberBinner::write(const FeatureBins& feature, Bin* bins) {
     const Buffer<double>& cuts = feature.thresholds;
     for_pieces(team_, items_.size(), [&](size_t begin, size_t end, int) {
         const double first = from_key(items_[begin].key);
-        size_t bin = static_cast<size_t>(
-            std::partition_point(cuts.begin(), cuts.end(), [&](double cut) { return !sql_less(first, cut); }) -
-            cuts.begin());
+        const auto is_below = [&](double cut) { return !sql_less(first, cut); };
+        size_t bin = std::partition_point(cuts.begin(), cuts.end(), is_below) - cuts.begin();
         uint64_t next = bin < cuts.size() ? to_key(cuts[bin]) : 0;
         for (size_t i = begin; i < end; i++) {
             while (bin < cuts.size() && items_[i].key >= next) {
@@ -220,12 +216,10 @@ void NumberBinner::write(const FeatureBins& feature, Bin* bins) {
 
 template <class Bin>
 void write_categories(const Buffer<uint32_t>& codes, uint32_t categories, Bin* bins, ThreadTeam& team) {
-    for_pieces(team, codes.size(), [&](size_t begin, size_t end, int) {
-        for (size_t i = begin; i < end; i++) {
-            if (codes[i] != FeatureColumn::null_code && codes[i] >= categories)
-                throw Error(ErrorCode::internal, format("category code %u of %u", codes[i], categories));
-            bins[i] = static_cast<Bin>(std::min(codes[i], categories));
-        }
+    for_each_row(team, codes.size(), [&](size_t i, int) {
+        if (codes[i] != FeatureColumn::null_code && codes[i] >= categories)
+            throw Error(ErrorCode::internal, format("category code %u of %u", codes[i], categories));
+        bins[i] = static_cast<Bin>(std::min(codes[i], categories));
     });
 }
 
@@ -233,12 +227,7 @@ void write_categories(const Buffer<uint32_t>& codes, uint32_t categories, Bin* b
 template <class Write>
 Buffer<uint8_t> make_column(size_t rows, size_t bytes, RunContext& context, const Write& write) {
     Buffer<uint8_t> column(context.memory(), "binned features", rows * bytes);
-    if (bytes == 1)
-        write(column.data());
-    else if (bytes == 2)
-        write(reinterpret_cast<uint16_t*>(column.data()));
-    else
-        write(reinterpret_cast<uint32_t*>(column.data()));
+    with_bin_type(bytes, [&](auto bin) { write(reinterpret_cast<decltype(bin)*>(column.data())); });
     return column;
 }
 
@@ -269,7 +258,7 @@ class GroupPacker {
             data_.features[features[slot]].group = data_.groups.size();
             data_.features[features[slot]].slot = slot;
         }
-        data_.tables[static_cast<size_t>(table_)].groups.push_back(data_.groups.size());
+        data_.tables[table_].groups.push_back(data_.groups.size());
         const size_t width = features.size();
         data_.groups.push_back(
             {table_, width, bytes, std::move(features), width == 1 ? std::move(columns[0]) : interleave(columns)});

@@ -51,20 +51,29 @@ struct BinnedData {
     std::vector<BinGroup> groups;
 };
 
+// body(bin) with a value of the type that bins of so many bytes have.
+template <class Body>
+void with_bin_type(size_t bytes, const Body& body) {
+    if (bytes == 1)
+        body(uint8_t{});
+    else if (bytes == 2)
+        body(uint16_t{});
+    else
+        body(uint32_t{});
+}
+
 // body(bin_of): bin_of(row) is the bin of a row of a feature's table.
 template <class Body>
 void with_bins(const BinnedData& data, const FeatureBins& feature, const Body& body) {
     const BinGroup& group = data.groups[feature.group];
-    const size_t width = group.width, slot = feature.slot;
-    if (group.bytes == 1)
-        body([bins = group.bins<uint8_t>(), width, slot](size_t row) -> uint32_t { return bins[row * width + slot]; });
-    else if (group.bytes == 2)
-        body([bins = group.bins<uint16_t>()](size_t row) -> uint32_t { return bins[row]; });
-    else
-        body([bins = group.bins<uint32_t>()](size_t row) -> uint32_t { return bins[row]; });
+    with_bin_type(group.bytes, [&](auto bin) {
+        body([bins = group.bins<decltype(bin)>() + feature.slot, width = group.width](size_t row) -> uint32_t {
+            return bins[row * width];
+        });
+    });
 }
 
-// By table: Σ of weights over the training rows that each row joins to, in any unit; empty when that is 1 for each.
+// Gives for a table Σ of weights over the training rows that each row joins to, in any unit; nothing where that is 1.
 using Multiplicities = std::function<Buffer<int64_t>(size_t table)>;
 
 // Bins every feature, by the values of the training rows: one bin per distinct value when there are at most max_bins

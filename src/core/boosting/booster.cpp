@@ -24,9 +24,9 @@ class Estimate {
     Estimate(const Dataset& dataset, const Options& options) {
         std::vector<uint64_t> packing(dataset.tables.size(), 0);
         for (const FeatureColumn& column : dataset.features) {
-            const uint64_t rows = dataset.tables[static_cast<size_t>(column.table)].rows;
+            const uint64_t rows = dataset.tables[column.table].rows;
             const bool number = column.kind == FeatureKind::number;
-            const uint64_t limit = options.max_bins > 0 ? static_cast<uint64_t>(options.max_bins) : rows;
+            const uint64_t limit = options.max_bins > 0 ? options.max_bins : rows;
             const uint64_t values = number ? std::min(limit, rows) : column.categories.size();
             bins_ += rows * bin_bytes(values + 1);
             raw_ += rows * (number ? sizeof(double) : sizeof(uint32_t));
@@ -39,7 +39,7 @@ class Estimate {
         growing_ = (objective_of(options.objective).row_bytes() + 2) * dataset.rows;
     }
 
-    // Before anything is read; `raw_` is held already.
+    // Counts from before anything is read; `raw_` is held already.
     uint64_t peak() const {
         const uint64_t binning = sorting_ + multiplicity_;
         return bins_ + thresholds_ + std::max(binning, growing_ > raw_ ? growing_ - raw_ : 0);
@@ -74,9 +74,9 @@ void check(const Dataset& dataset, const Options& options, bool factorised) {
     for (const FeatureColumn& column : dataset.features) {
         expect(column.table >= 0 && static_cast<size_t>(column.table) < dataset.tables.size(), "table of a feature");
         const size_t size = column.kind == FeatureKind::number ? column.numbers.size() : column.codes.size();
-        expect(size == dataset.tables[static_cast<size_t>(column.table)].rows, "length of a feature");
+        expect(size == dataset.tables[column.table].rows, "length of a feature");
     }
-    const auto rows_of = [&](int table) { return dataset.tables.at(static_cast<size_t>(table)).rows; };
+    const auto rows_of = [&](int table) { return dataset.tables.at(table).rows; };
     expect(dataset.target.size() == rows_of(dataset.target_table), "length of the target");
     expect(dataset.weight.empty() || dataset.weight.size() == dataset.target.size(), "length of the weight");
     expect(dataset.holdout_table < 0 || dataset.holdout.size() == rows_of(dataset.holdout_table),
@@ -87,7 +87,7 @@ void check(const Dataset& dataset, const Options& options, bool factorised) {
 std::vector<int> sample_features(size_t count, double fraction, uint64_t seed, uint64_t tree) {
     std::vector<int> features(count);
     std::iota(features.begin(), features.end(), 0);
-    const auto wanted = static_cast<size_t>(std::ceil(fraction * static_cast<double>(count)));
+    const auto wanted = static_cast<size_t>(std::ceil(fraction * count));
     if (wanted >= count) return features;
     static constexpr uint64_t stream = uint64_t{1} << 32; // apart from those that sample rows
     for (size_t i = 0; i < wanted; i++) {
@@ -188,10 +188,10 @@ void Booster::grow_trees(TrainingSet& training) {
     double updating = 0;
     for (int t = 0; t < options_.trees; t++) {
         context_.poll();
-        context_.progress("growing trees", static_cast<uint64_t>(t), static_cast<uint64_t>(options_.trees));
-        const auto tree = static_cast<uint64_t>(t);
-        Tree grown = grower.grow(tree, sample_features(training.features().size(), options_.feature_fraction,
-                                                       static_cast<uint64_t>(options_.seed), tree));
+        context_.progress("growing trees", t, options_.trees);
+        const uint64_t tree = t;
+        Tree grown = grower.grow(
+            tree, sample_features(training.features().size(), options_.feature_fraction, options_.seed, tree));
         // A tree without effect would be followed by its likes for ever.
         const bool at_rest = grower.is_stump() && grower.leaves()[0].value == 0 && options_.row_fraction >= 1 &&
                              options_.feature_fraction >= 1;
@@ -229,7 +229,7 @@ bool Booster::add_tree(Tree tree, const TrainingSet& training) {
 
 void Booster::repeat_last_tree() {
     Model& model = result_.model;
-    const auto trees = static_cast<size_t>(options_.trees);
+    const size_t trees = options_.trees;
     context_.memory().require((trees - model.trees.size()) * (sizeof(Tree) + sizeof(Node) + sizeof(LogEntry)), "trees");
     model.trees.resize(trees, model.trees.back());
     model.log.resize(trees, model.log.back());

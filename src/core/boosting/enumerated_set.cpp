@@ -5,7 +5,7 @@ namespace btml::boosting {
 static size_t max_table_rows(const BinnedData& data) {
     size_t most = 0;
     for (const BinnedTable& table : data.tables)
-        if (table.ids()) most = std::max(most, static_cast<size_t>(table.rows));
+        if (table.ids()) most = std::max(most, table.rows);
     return most;
 }
 
@@ -27,11 +27,10 @@ EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, std:
       builder_(data_, *scores_, index_, team, context),
       wide_(data_, *scores_, index_, needs_tallies(options), team, context),
       table_sides_(context.memory(), "sides of table rows", max_table_rows(data_)),
-      category_sides_(context.memory(), "sides of categories", max_category_bins(data_), 0) {}
+      bin_sides_(context) {}
 
 uint64_t EnumeratedSet::scratch_bytes(const BinnedData& data, const Options& options, int threads) {
-    const uint64_t leaves =
-        options.max_leaves > 0 ? static_cast<uint64_t>(options.max_leaves) : std::numeric_limits<uint64_t>::max();
+    const uint64_t leaves = options.max_leaves > 0 ? options.max_leaves : std::numeric_limits<uint64_t>::max();
     return RowIndex::bytes(data.rows, leaves, threads) + HistogramBuilder::scratch_bytes(data, threads) +
            WideFeatures::scratch_bytes(data, needs_tallies(options), threads) + max_table_rows(data) +
            max_category_bins(data);
@@ -40,7 +39,7 @@ uint64_t EnumeratedSet::scratch_bytes(const BinnedData& data, const Options& opt
 int EnumeratedSet::start(uint64_t tree, const std::vector<int>& features) {
     builder_.select(features);
     nodes_.clear();
-    nodes_.push_back(index_.root(options_.row_fraction, static_cast<uint64_t>(options_.seed), tree));
+    nodes_.push_back(index_.root(options_.row_fraction, options_.seed, tree));
     return 0;
 }
 
@@ -53,10 +52,9 @@ void EnumeratedSet::fill(int node, Stats* sums, Tally* tallies) {
 NodeSums EnumeratedSet::sum(int node) {
     const RowSet& rows = node_rows(node)[in_bag];
     const bool has_tallies = needs_tallies(options_);
-    NodeSums sums;
-    std::vector<NodeSums> partials(static_cast<size_t>(team_.size()));
+    WorkerSums<NodeSums> partials(team_.size());
     index_.for_each_list(rows, [&](const RowList& list, int worker) {
-        NodeSums& partial = partials[static_cast<size_t>(worker)];
+        NodeSums& partial = partials[worker];
         Stats gathered[RowIndex::list_rows];
         scores_->gather(list, gathered);
         for (size_t i = 0; i < list.count; i++) partial.total += gathered[i];
@@ -65,81 +63,49 @@ NodeSums EnumeratedSet::sum(int node) {
         scores_->gather_tallies(list, tallied);
         for (size_t i = 0; i < list.count; i++) partial.tally += tallied[i];
     });
-    for (const NodeSums& partial : partials) sums += partial;
+    const NodeSums sums = partials.total();
     return has_tallies ? sums : NodeSums(sums.total);
 }
-
-// What RowIndex::partition asks for a row, and where that lies.
-template <class Look, class Address>
-struct GoLeft {
-    Look look;
-    Address address;
-    size_t operator()(uint32_t row) const { return look(row); }
-};
-// For clang before 17.
-template <class Look, class Address>
-GoLeft(Look, Address) -> GoLeft<Look, Address>;
 
 template <class Side>
 std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, const FeatureBins& feature,
                                                        const Side& side) {
     const BinGroup& group = data_.groups[feature.group];
-    const BinnedTable& table = data_.tables[static_cast<size_t>(feature.table)];
+    const BinnedTable& table = data_.tables[feature.table];
     const uint32_t* ids = table.ids();
     std::pair<NodeRows, NodeRows> result;
-    const auto apply = [&](const auto& go_left) {
+    const auto apply = [&](const auto& go_left, const auto& address) {
         for (size_t part = 0; part < part_count; part++)
-            std::tie(result.first[part], result.second[part]) = index_.partition(rows[part], go_left);
+            std::tie(result.first[part], result.second[part]) = index_.partition(rows[part], go_left, address);
     };
-    const auto dispatch = [&](const auto* bins) {
+    with_bin_type(group.bytes, [&](auto bin) {
+        const auto* const bins = group.bins<decltype(bin)>();
         const size_t width = group.width, slot = feature.slot;
         if (!ids) {
-            apply(GoLeft{[=](uint32_t row) -> size_t { return side(bins[row * width + slot]); },
-                         [=](uint32_t row) { return bins + row * width + slot; }});
+            apply([=](uint32_t row) -> size_t { return side(bins[row * width + slot]); },
+                  [=](uint32_t row) { return bins + row * width + slot; });
         } else if (rows[in_bag].size() < table.rows) {
-            apply(GoLeft{[=](uint32_t row) -> size_t { return side(bins[ids[row] * width + slot]); },
-                         [=](uint32_t row) { return ids + row; }});
+            apply([=](uint32_t row) -> size_t { return side(bins[ids[row] * width + slot]); },
+                  [=](uint32_t row) { return ids + row; });
         } else {
             uint8_t* sides = table_sides_.data();
-            for_pieces(team_, table.rows, [&](size_t begin, size_t end, int) {
-                for (size_t i = begin; i < end; i++) sides[i] = static_cast<uint8_t>(side(bins[i * width + slot]));
-            });
-            apply(GoLeft{[=](uint32_t row) -> size_t { return sides[ids[row]]; },
-                         [=](uint32_t row) { return ids + row; }});
+            for_each_row(team_, table.rows,
+                         [&](size_t i, int) { sides[i] = static_cast<uint8_t>(side(bins[i * width + slot])); });
+            apply([=](uint32_t row) -> size_t { return sides[ids[row]]; }, [=](uint32_t row) { return ids + row; });
         }
-    };
-    if (group.bytes == 1)
-        dispatch(group.bins<uint8_t>());
-    else if (group.bytes == 2)
-        dispatch(group.bins<uint16_t>());
-    else
-        dispatch(group.bins<uint32_t>());
+    });
     return result;
 }
 
 std::pair<int, int> EnumeratedSet::split(int node, const Split& split) {
-    const NodeRows rows = std::move(nodes_[static_cast<size_t>(node)]);
-    const auto add_nodes = [&](std::pair<NodeRows, NodeRows> sides) {
-        nodes_.push_back(std::move(sides.first));
-        nodes_.push_back(std::move(sides.second));
-        return std::pair(static_cast<int>(nodes_.size()) - 2, static_cast<int>(nodes_.size()) - 1);
-    };
-    const FeatureBins& feature = data_.features[static_cast<size_t>(split.feature)];
-    if (!feature.categorical) {
-        const auto limit = static_cast<uint32_t>(split.last_bin + 1);
-        const uint32_t null = split.null_left ? feature.null_bin() : UINT32_MAX;
-        return add_nodes(partition(rows, feature,
-                                   [=](uint32_t bin) -> size_t { return size_t{bin < limit} | size_t{bin == null}; }));
-    }
-    const auto mark = [&](uint8_t value) {
-        for (const uint32_t code : split.categories) category_sides_[code] = value;
-        category_sides_[feature.null_bin()] = value && split.null_left;
-    };
-    mark(1);
-    const uint8_t* sides = category_sides_.data();
-    const auto result = add_nodes(partition(rows, feature, [=](uint32_t bin) -> size_t { return sides[bin]; }));
-    mark(0);
-    return result;
+    const NodeRows rows = std::move(nodes_[node]);
+    const FeatureBins& feature = data_.features[split.feature];
+    bin_sides_.with(feature, split, [&](const auto& goes_left) {
+        auto [left, right] = partition(rows, feature, goes_left);
+        nodes_.push_back(std::move(left));
+        nodes_.push_back(std::move(right));
+    });
+    return {static_cast<int>(nodes_.size()) - 2, static_cast<int>(nodes_.size()) - 1};
 }
 
 void EnumeratedSet::add(const std::vector<Leaf>& leaves) {

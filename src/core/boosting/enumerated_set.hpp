@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/boosting/histogram.hpp"
-#include "core/boosting/training_set.hpp"
 #include "core/boosting/wide_features.hpp"
 
 namespace btml::boosting {
@@ -33,7 +32,7 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
         wide_.search(feature, node_rows(node)[in_bag], search, order, found);
     }
     NodeSums sum(int node) override;
-    const NodeRows& node_rows(int node) const { return nodes_[static_cast<size_t>(node)]; }
+    const NodeRows& node_rows(int node) const { return nodes_[node]; }
     template <class Side>
     std::pair<NodeRows, NodeRows> partition(const NodeRows& rows, const FeatureBins& feature, const Side& side);
 
@@ -45,8 +44,8 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
     RowIndex index_;
     HistogramBuilder builder_;
     WideFeatures wide_;
-    Buffer<uint8_t> table_sides_;    // by row of a table: does it go left
-    Buffer<uint8_t> category_sides_; // by bin; all zero between splits
+    Buffer<uint8_t> table_sides_; // by row of a table: does it go left
+    BinSides bin_sides_;
     std::vector<NodeRows> nodes_;
 };
 

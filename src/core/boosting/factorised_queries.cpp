@@ -4,13 +4,70 @@ namespace btml::boosting::factorised {
 
 using namespace relational;
 
+RowSubset TreeNodes::subset(bool all) const {
+    return {all, Buffer<RowId>(context_.memory(), "rows of nodes"), Buffer<RowId>(context_.memory(), "rows of nodes")};
+}
+
+void TreeNodes::start() {
+    nodes_.assign(1, {});
+    for (size_t t = 0; t < join_.tables().size(); t++) nodes_[0].push_back(std::make_shared<RowSubset>(subset(true)));
+}
+
+uint64_t TreeNodes::rows(int node) const {
+    uint64_t rows = 0;
+    for (size_t t = 0; t < join_.tables().size(); t++) {
+        const RowSubset& subset = *(*this)[node][t];
+        rows += subset.all ? join_.tables()[t].rows : subset.rows.size();
+    }
+    return rows;
+}
+
+Selection TreeNodes::selection(int node, const RowWeights& population) const {
+    Selection result;
+    for (size_t t = 0; t < join_.tables().size(); t++) {
+        result.rows.push_back((*this)[node][t].get());
+        result.weights.push_back(population[t].empty() ? nullptr : population[t].data());
+    }
+    return result;
+}
+
+std::pair<int, int> TreeNodes::split(int node, const BinnedData& data, const Split& split) {
+    const FeatureBins& feature = data.features[split.feature];
+    const Rows parent = std::exchange(nodes_[node], {});
+    const RowSubset& rows = *parent[feature.table];
+    RowSubset children[2] = {subset(false), subset(false)};
+    const GroupedTable& grouped = join_.tables()[feature.table];
+    for (RowSubset& child : children) child.first.reserve(grouped.groups() + 1);
+    const auto place_rows = [&](const auto& bin_of, const auto& goes_left) {
+        const Buffer<RowId>& first = rows.all ? grouped.first : rows.first;
+        for (uint64_t g = 0; g < grouped.groups(); g++) {
+            for (RowSubset& child : children) child.first.push_back(static_cast<RowId>(child.rows.size()));
+            for (RowId i = first[g]; i < first[g + 1]; i++) {
+                const RowId row = rows.all ? i : rows.rows[i];
+                children[1 - goes_left(bin_of(row))].rows.push_back(row);
+            }
+            context_.worked(first[g + 1] - first[g] + 1);
+        }
+    };
+    sides_.with(feature, split, [&](const auto& goes_left) {
+        with_bins(data, feature, [&](const auto& bin_of) { place_rows(bin_of, goes_left); });
+    });
+    for (RowSubset& child : children) {
+        child.first.push_back(static_cast<RowId>(child.rows.size()));
+        child.rows.shrink_to_fit();
+        child.first.shrink_to_fit();
+        nodes_.emplace_back(parent)[feature.table] = std::make_shared<RowSubset>(std::move(child));
+    }
+    return {static_cast<int>(nodes_.size()) - 2, static_cast<int>(nodes_.size()) - 1};
+}
+
 static std::vector<double*> pointers(std::vector<Buffer<double>>& buffers) {
     std::vector<double*> result;
     for (Buffer<double>& buffer : buffers) result.push_back(buffer.empty() ? nullptr : buffer.data());
     return result;
 }
 
-ResidualQueries::ResidualQueries(const GroupedJoin& join, int target_table, ThreadTeam& team, RunContext& context)
+ResidualQueries::ResidualQueries(const GroupedJoin& join, size_t target_table, ThreadTeam& team, RunContext& context)
     : values_(context.memory(), "residuals"),
       filtered_{join, filters_, target_table, values_, team, context},
       sums_(filtered_) {

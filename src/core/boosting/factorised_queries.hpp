@@ -2,13 +2,44 @@
 // target's values less, for every leaf of every earlier tree, its value where a row lies in it.
 #pragma once
 
-#include "core/boosting/factorised_nodes.hpp"
-#include "core/boosting/factorised_weights.hpp"
+#include "core/boosting/factorised_rows.hpp"
+#include "core/boosting/split.hpp"
 #include "core/relational/filtered_sums.hpp"
+
+#include <memory>
 
 namespace btml::boosting::factorised {
 
-// By row of each table; of tables that are not asked for, empty.
+// The rows of the join's tables, by node of the tree under construction.
+class TreeNodes {
+  public:
+    // A node's rows, by table. Nodes share the rows of tables that no split between them tests.
+    using Rows = std::vector<std::shared_ptr<const relational::RowSubset>>;
+
+    TreeNodes(const relational::GroupedJoin& join, RunContext& context)
+        : join_(join), context_(context), sides_(context) {
+        start();
+    }
+
+    // The root, number 0, is the only node.
+    void start();
+    std::pair<int, int> split(int node, const BinnedData& data, const Split& split);
+
+    const Rows& operator[](int node) const { return nodes_[node]; }
+    // Counts those of all tables together.
+    uint64_t rows(int node) const;
+    relational::Selection selection(int node, const RowWeights& population) const;
+
+  private:
+    relational::RowSubset subset(bool all) const;
+
+    const relational::GroupedJoin& join_;
+    RunContext& context_;
+    BinSides sides_;
+    std::vector<Rows> nodes_;
+};
+
+// Holds sums by row of each table; those of tables that are not asked for are empty.
 struct RowSums {
     std::vector<Buffer<double>> sums, counts;
 };
@@ -17,23 +48,23 @@ class ResidualQueries {
   public:
     static constexpr uint64_t pairs_at_once = 256; // of queries, for squares
 
-    ResidualQueries(const relational::GroupedJoin& join, int target_table, ThreadTeam& team, RunContext& context);
+    ResidualQueries(const relational::GroupedJoin& join, size_t target_table, ThreadTeam& team, RunContext& context);
 
-    // Of the target table's rows, before any leaf.
+    // The residuals of the target table's rows before any leaf.
     Buffer<double>& values() { return values_; }
-    // Without leaves, over the join's rows as they are now.
+    // Starts without leaves, over the join's rows as they are now.
     void start();
-    // The value is subtracted from the rows of a node.
+    // Subtracts the value from the rows of a node.
     void subtract(const TreeNodes::Rows& rows, int64_t value);
 
-    // By row of the tables that are asked for, over the selected join rows that it takes part in: the sum of weight ·
-    // residual, and of weights.
+    // Returns for each row of the tables that are asked for, over the selected join rows that it takes part in, the sum
+    // of weight · residual, and of weights.
     RowSums sums(const relational::Selection& selection, const std::vector<bool>& tables);
     // Brings sums of the same selection up to date: `known` of the queries are in them.
     void update(RowSums& sums, const relational::Selection& selection, size_t known);
-    // The sum of weights only.
+    // Returns the sum of weights only.
     RowWeights counts(const relational::Selection& selection, const std::vector<bool>& tables);
-    // The sum of weight · residual².
+    // Returns the sum of weight · residual².
     RowWeights squares(const relational::Selection& selection, const std::vector<bool>& tables);
     relational::FilteredSums::Total total(const relational::Selection& selection);
     double count(const relational::Selection& selection) { return sums_.total(selection, {}).count; }

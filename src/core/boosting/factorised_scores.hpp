@@ -1,7 +1,8 @@
 // Squared loss over a factorised join, of which only sums are known: its base, and grids of values and of sums.
 #pragma once
 
-#include "core/boosting/factorised_weights.hpp"
+#include "core/boosting/factorised_rows.hpp"
+#include "core/boosting/objectives/squared.hpp"
 #include "core/boosting/training_set.hpp"
 #include "core/relational/filtered_sums.hpp"
 
@@ -9,20 +10,13 @@
 
 namespace btml::boosting::factorised {
 
-class FactorisedScores : public Scores {
+class FactorisedScores : public SquaredLoss<Scores> {
   public:
-    // Of the target table's rows: their targets, and the weight of the join rows that each has in the training set and
-    // in the holdout (empty: none). Writes the first residuals to `values`, as integers on a grid. Error out_of_range
-    // for a target that is too large.
+    // Takes the targets of the target table's rows, and the weight of the join rows that each has in the training set
+    // and in the holdout (empty: none). Writes the first residuals to `values`, as integers on a grid. Error
+    // out_of_range for a target that is too large.
     FactorisedScores(const Buffer<double>& target, const Buffer<double>& train, const Buffer<double>& held_out,
                      const WeightUnits& weights, Buffer<double>& values, RunContext& context);
-
-    double base() const override { return base_; }
-    SumUnits units() const override;
-    int64_t leaf_value(Stats total, double learning_rate, double l2) const override;
-    double to_number(int64_t value) const override;
-    double train_loss() const override;
-    std::optional<double> holdout_loss() const override { return holdout_loss_; }
 
     // Σ weight · residual of values times this is a histogram's sum.
     double sum_scale() const { return std::ldexp(weights_.shifted(1), -sum_shift_); }
@@ -40,7 +34,6 @@ class FactorisedScores : public Scores {
     struct Rows {
         const Buffer<double>&target, &train, &held_out;
     };
-    void find_base(const Rows& rows, RunContext& context);
     void choose_grid(const Rows& rows, Buffer<double>& values, RunContext& context);
     double sum_squares(const Rows& rows, int grid, RunContext& context) const;
     void start_losses(const Rows& rows, const Buffer<double>& values, RunContext& context);
@@ -48,12 +41,7 @@ class FactorisedScores : public Scores {
 
     const WeightUnits weights_;
     const double train_weight_, holdout_weight_;
-    double base_ = 0, first_square_ = 0;
-    int value_grid_ = 0;         // a value: integer · 2^-value_grid
-    int sum_shift_ = 0;          // the grid of sums is coarser by so many bits
-    int128 loss_ = 0;            // Σ weight · residual² of training rows, in squared units of the value grid
     double holdout_squares_ = 0; // Σ weight · residual²
-    std::optional<double> holdout_loss_;
 };
 
 } // namespace btml::boosting::factorised

@@ -16,7 +16,7 @@ FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options&
       team_(team),
       context_(context),
       join_(join),
-      target_table_(static_cast<size_t>(dataset.target_table)),
+      target_table_(dataset.target_table),
       nodes_(join, context),
       queries_(join, dataset.target_table, team, context),
       populations_(
@@ -34,11 +34,11 @@ uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, c
     std::vector<bool> has_features(join.tables().size(), false);
     uint64_t longest = 0;
     for (const FeatureColumn& feature : dataset.features) {
-        has_features[static_cast<size_t>(feature.table)] = true;
+        has_features[feature.table] = true;
         longest = std::max<uint64_t>(longest, feature.numbers.size());
     }
-    const auto leaves = static_cast<uint64_t>(options.max_leaves > 0 ? options.max_leaves : 256);
-    const uint64_t queries = static_cast<uint64_t>(options.trees) * leaves + 8;
+    const uint64_t leaves = options.max_leaves > 0 ? options.max_leaves : 256;
+    const uint64_t queries = options.trees * leaves + 8;
     uint64_t rows = 0, rows_with_features = 0;
     for (size_t t = 0; t < join.tables().size(); t++) {
         rows += join.tables()[t].rows;
@@ -55,7 +55,7 @@ uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, c
     const auto populations = uint64_t{1} + (dataset.holdout_table >= 0) + (options.row_fraction < 1);
     const uint64_t weights = rows * sizeof(double) * populations;
     // Open leaves share the rows of tables that their conditions do not touch.
-    const uint64_t nodes = rows_with_features * sizeof(RowId) * static_cast<uint64_t>(2 + std::bit_width(leaves));
+    const uint64_t nodes = rows_with_features * sizeof(RowId) * (2 + std::bit_width(leaves));
     const uint64_t of_queries = queries * (sizeof(FilterQuery) + join.tables().size() * sizeof(int));
     const uint64_t of_squares = !squares                    ? 0
                                 : sketches_squares(options) ? SketchedSquares::bytes(dataset, join, options, queries)
@@ -82,10 +82,8 @@ RowWeights FactorisedSet::start_scores(Dataset& dataset) {
 void FactorisedSet::bin(Dataset& dataset, const RowWeights& train) {
     const auto multiplicities = [&](size_t t) {
         Buffer<int64_t> counts(context_.memory(), "join multiplicities", train[t].size());
-        for (size_t i = 0; i < counts.size(); i++) {
-            poll_at(context_, i);
-            counts[i] = populations_.units().to_count(train[t][i]);
-        }
+        context_.for_each(counts.size(), 1,
+                          [&](uint64_t i) { counts[i] = populations_.units().to_count(train[t][i]); });
         return counts;
     };
     data_ = bin_features(dataset, multiplicities, options_.max_bins, team_, context_);
@@ -118,8 +116,7 @@ std::vector<bool> FactorisedSet::only_target() const {
 
 std::vector<bool> FactorisedSet::tables_of_features() const {
     std::vector<bool> tables(join_.tables().size(), false);
-    for (const int f : layout_.selected())
-        tables[static_cast<size_t>(data_.features[static_cast<size_t>(f)].table)] = true;
+    for (const int f : layout_.selected()) tables[data_.features[f].table] = true;
     return tables;
 }
 
@@ -155,8 +152,8 @@ void FactorisedSet::add_to_bins(int node, const RowSums& sums, const RowWeights&
     const double sum_scale = scores_->sum_scale(), square_unit = scores_->square_unit();
     WorkerContexts contexts(context_, team_.size(), 0, "sums by row");
     const auto add_feature = [&](int f, RunContext& context) {
-        const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
-        const auto t = static_cast<size_t>(feature.table);
+        const FeatureBins& feature = data_.features[f];
+        const int t = feature.table;
         const RowSubset& rows = *nodes_[node][t];
         const uint64_t count = rows.all ? join_.tables()[t].rows : rows.rows.size();
         Stats* const bins = out + layout_.offset(f);
@@ -164,14 +161,13 @@ void FactorisedSet::add_to_bins(int node, const RowSums& sums, const RowWeights&
         std::fill_n(bins, feature.size(), Stats{});
         if (tallies) std::fill_n(tallies, feature.size(), Tally{});
         with_bins(data_, feature, [&](const auto& bin_of) {
-            for (uint64_t i = 0; i < count; i++) {
-                poll_at(context, i);
+            context.for_each(count, 1, [&](uint64_t i) {
                 const uint64_t row = rows.all ? i : rows.rows[i];
                 const uint32_t bin = bin_of(row);
                 const int64_t weight = populations_.units().to_count(sums.counts[t][row]);
                 bins[bin] += {rounded_sum(sums.sums[t][row] * sum_scale), weight};
                 if (tallies) tallies[bin] += {rounded_sum(squares[t][row] / square_unit), weight};
-            }
+            });
         });
     };
     team_.for_each(layout_.selected().size(), [&](size_t i, int worker) {
@@ -187,7 +183,7 @@ void FactorisedSet::sketch_squares(int node, const Stats* sums, Tally* out) {
     const bool verify = options_.verify && node == 0;
     const double exact = !verify ? 0 : populations_.is_sampled() ? exact_squares(node) : loss;
     for (const int f : layout_.selected()) {
-        const size_t begin = layout_.offset(f), end = begin + data_.features[static_cast<size_t>(f)].size();
+        const size_t begin = layout_.offset(f), end = begin + data_.features[f].size();
         const double sum = std::accumulate(squares.data() + begin, squares.data() + end, 0.0);
         const double unit = scores_->square_unit() * std::max(1.0, sum / (2 * loss));
         for (size_t bin = begin; bin < end; bin++) out[bin] = {rounded_sum(squares[bin] / unit), sums[bin].hessian};

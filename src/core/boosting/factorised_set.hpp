@@ -10,7 +10,6 @@
 // trees are those of an EnumeratedSet, whose grid may be finer, but for ties that this rounding decides.
 #pragma once
 
-#include "core/boosting/factorised_populations.hpp"
 #include "core/boosting/factorised_queries.hpp"
 #include "core/boosting/factorised_scores.hpp"
 #include "core/boosting/sketched_squares.hpp"

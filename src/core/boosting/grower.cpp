@@ -12,7 +12,7 @@ static constexpr size_t min_shared_bins = 1024; // fewer bins than this are not 
 static size_t histograms_to_keep(uint64_t bins, uint64_t rows, const Options& options) {
     if (bins == 0) return 0;
     const size_t by_memory = std::max<size_t>(8, histogram_memory / (bins * sizeof(Stats)));
-    const size_t by_leaves = options.max_leaves > 0 ? static_cast<size_t>(options.max_leaves) : by_memory;
+    const size_t by_leaves = options.max_leaves > 0 ? options.max_leaves : by_memory;
     return std::min({by_memory, by_leaves, rows / bins + 1});
 }
 
@@ -42,13 +42,13 @@ void TreeGrower::release_histogram(int histogram) {
 
 void TreeGrower::build_histogram(int node, int histogram) {
     const Stopwatch watch(clock_.histograms);
-    Histogram& target = histograms_[static_cast<size_t>(histogram)];
+    Histogram& target = histograms_[histogram];
     training_.fill(node, target.sums.data(), target.tallies.empty() ? nullptr : target.tallies.data());
 }
 
 void TreeGrower::subtract_histogram(int from, int what) {
-    Histogram& target = histograms_[static_cast<size_t>(from)];
-    const Histogram& part = histograms_[static_cast<size_t>(what)];
+    Histogram& target = histograms_[from];
+    const Histogram& part = histograms_[what];
     const bool has_tallies = !target.tallies.empty();
     for (size_t b = 0; b < layout().bins(); b++) {
         target.sums[b] -= part.sums[b];
@@ -61,7 +61,7 @@ void TreeGrower::subtract_histogram(int from, int what) {
 
 NodeSums TreeGrower::sum_up(int node, int histogram) {
     if (histogram < 0) return training_.wide_features()->sum(node);
-    const Histogram& source = histograms_[static_cast<size_t>(histogram)];
+    const Histogram& source = histograms_[histogram];
     NodeSums sums;
     for (size_t b = 0; b < feature(layout().selected()[0]).size(); b++)
         sums += NodeSums(source.sums[b], source.tallies.empty() ? nullptr : &source.tallies[b]);
@@ -78,7 +78,7 @@ void TreeGrower::close(const Leaf& leaf) {
     const bool is_idle = leaf.node == 0 && rules_->is_centred(leaf.sums.total);
     const int64_t value =
         is_idle ? 0 : training_.scores().leaf_value(leaf.sums.total, options_.learning_rate, options_.l2);
-    tree_[static_cast<size_t>(leaf.node)].value = training_.scores().to_number(value);
+    tree_[leaf.node].value = training_.scores().to_number(value);
     leaves_.push_back({leaf.rows, leaf.sums, value});
 }
 
@@ -89,13 +89,9 @@ void TreeGrower::search_histogram(NodeSums node, const Histogram& histogram, int
     const uint32_t values = feature(f).values;
     node.tally.squares = 0;
     for (size_t bin = 0; tallies && bin <= values; bin++) node.tally.squares += tallies[bin].squares;
-    const SplitSearch search(*rules_, node);
     const DenseBins bins{sums, tallies, 0, values};
-    const NodeSums null = bins.sums(values);
-    if (feature(f).categorical)
-        search.scan_categories(f, bins, null, result.order, result.found, context_);
-    else
-        search.scan_numbers(f, bins, {}, null, result.found);
+    SplitSearch(*rules_, node)
+        .scan(f, feature(f).categorical, bins, bins.sums(values), result.order, result.found, context_);
 }
 
 // Long searches poll, which the main thread alone may do.
@@ -109,7 +105,7 @@ std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearc
     const size_t count = features_.size();
     std::vector<Searched> results(count, {search.no_candidates(), {}});
     if (histogram < 0) return results;
-    const Histogram& sums = histograms_[static_cast<size_t>(histogram)];
+    const Histogram& sums = histograms_[histogram];
     const size_t max_occupied = std::min<size_t>(layout().bins(), training_.rows(leaf.rows) * count);
     const size_t pieces = max_occupied < min_shared_bins ? 1 : count;
     team_.for_each(pieces, [&](size_t piece, int) {
@@ -143,7 +139,7 @@ void TreeGrower::find_split(Leaf& leaf, int histogram) {
     const Candidate& best = found.winner();
     leaf.split = {best.feature, best.gain, best.left, best.null_left, best.last, {}};
     const auto place = std::find(features_.begin(), features_.end(), best.feature) - features_.begin();
-    const std::vector<BinSums>& order = results[static_cast<size_t>(place)].order;
+    const std::vector<BinSums>& order = results[place].order;
     if (!order.empty()) {
         const auto first = best.last < 0 ? order.end() + best.last : order.begin();
         for (auto cell = first; cell != first + std::abs(best.last); ++cell) leaf.split.categories.push_back(cell->bin);
@@ -182,8 +178,8 @@ void TreeGrower::write_split(const Split& split, Node& node) const {
     node.null_left = split.null_left;
     node.categories = split.categories;
     if (!bins.categorical)
-        node.threshold = split.last_bin < 0 ? -std::numeric_limits<double>::infinity()
-                                            : bins.thresholds[static_cast<size_t>(split.last_bin)];
+        node.threshold =
+            split.last_bin < 0 ? -std::numeric_limits<double>::infinity() : bins.thresholds[split.last_bin];
     const double gain = std::ldexp(split.gain, -2 * units_.grid - units_.shift);
     node.gain = std::min(gain, std::numeric_limits<double>::max());
 }
@@ -196,14 +192,14 @@ void TreeGrower::expand(Leaf leaf) {
     Leaf left{static_cast<int>(tree_.size()), leaf.depth + 1, left_rows, leaf.split.left, {}, -1};
     Leaf right{left.node + 1, leaf.depth + 1, right_rows, leaf.sums - left.sums, {}, -1};
 
-    Node& node = tree_[static_cast<size_t>(leaf.node)];
+    Node& node = tree_[leaf.node];
     write_split(leaf.split, node);
     node.left = left.node;
     node.right = right.node;
     for (const Leaf* child : {&left, &right}) {
         Node& added = tree_.emplace_back();
         added.parent = leaf.node;
-        added.rows = std::ldexp(static_cast<double>(child->sums.count()), -units_.count_scale);
+        added.rows = std::ldexp(child->sums.count(), -units_.count_scale);
     }
     leaf_count_++;
     if (options_.max_leaves > 0 && leaf_count_ >= options_.max_leaves) {
@@ -270,7 +266,7 @@ Tree TreeGrower::grow(uint64_t tree, const std::vector<int>& features) {
         build_histogram(root.rows, histogram);
     }
     root.sums = sum_up(root.rows, histogram);
-    tree_[0].rows = std::ldexp(static_cast<double>(root.sums.count()), -units_.count_scale);
+    tree_[0].rows = std::ldexp(root.sums.count(), -units_.count_scale);
     if (may_split(root)) {
         find_split(root, histogram);
     } else {

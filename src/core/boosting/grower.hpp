@@ -21,11 +21,11 @@ class TreeGrower {
     // Grows tree number `tree` over these features. Its leaves' rows are in leaves() afterwards.
     Tree grow(uint64_t tree, const std::vector<int>& features);
     const std::vector<TrainingSet::Leaf>& leaves() const { return leaves_; }
-    // Whether the root could not be split: its only leaf is leaves()[0].
+    // Says whether the root could not be split: its only leaf is leaves()[0].
     bool is_stump() const { return leaves_.size() == 1; }
     const GrowerClock& clock() const { return clock_; }
 
-    // For histograms of so many bins over a root of so many rows.
+    // Returns what histograms of so many bins over a root of so many rows take.
     static uint64_t histogram_bytes(uint64_t bins, uint64_t rows, const Options& options);
 
   private:
@@ -47,7 +47,7 @@ class TreeGrower {
         Candidates found;
         std::vector<BinSums> order; // of a category, as in SplitSearch::scan_categories
     };
-    const FeatureBins& feature(int f) const { return training_.features()[static_cast<size_t>(f)]; }
+    const FeatureBins& feature(int f) const { return training_.features()[f]; }
     NodeSums sum_up(int node, int histogram);
     const HistogramLayout& layout() const { return training_.layout(); }
     bool may_split(const Leaf& leaf) const;

@@ -62,44 +62,37 @@ void add_single(const Bin* bins, const Stats* block, size_t count, Row row, Stat
         *reinterpret_cast<Pair*>(out + bins[row(i)]) += *reinterpret_cast<const Pair*>(block + i);
 }
 
-// Calls body with the constant `width`, 1 … 8.
-template <class Body>
-void with_width(size_t width, const Body& body) {
-    switch (width) {
-    case 1:
-        return body(std::integral_constant<size_t, 1>{});
-    case 2:
-        return body(std::integral_constant<size_t, 2>{});
-    case 3:
-        return body(std::integral_constant<size_t, 3>{});
-    case 4:
-        return body(std::integral_constant<size_t, 4>{});
-    case 5:
-        return body(std::integral_constant<size_t, 5>{});
-    case 6:
-        return body(std::integral_constant<size_t, 6>{});
-    case 7:
-        return body(std::integral_constant<size_t, 7>{});
-    default:
-        return body(std::integral_constant<size_t, 8>{});
-    }
+// Calls body with the constant `wanted`, 1 … 8.
+template <size_t width = BinGroup::max_width, class Body>
+void with_width(size_t wanted, const Body& body) {
+    if constexpr (width > 1)
+        if (wanted < width) return with_width<width - 1>(wanted, body);
+    body(std::integral_constant<size_t, width>{});
 }
 
 } // namespace
+
+static size_t features_of(const BinnedData& data, const BinnedTable& table) {
+    size_t features = 0;
+    for (const size_t group : table.groups) features += data.groups[group].width;
+    return features;
+}
+
+size_t HistogramBuilder::accumulators_of(const BinnedData& data) {
+    size_t size = 0;
+    for (const BinGroup& group : data.groups)
+        size += group.width * slot_stride + (group.bytes > 1 ? max_histogram_bins : 0);
+    return size;
+}
 
 HistogramBuilder::HistogramBuilder(const BinnedData& data, const RowScores& scores, const RowIndex& index,
                                    ThreadTeam& team, RunContext& context)
     : data_(data), scores_(scores), index_(index), team_(team), layout_(data.features, max_histogram_bins) {
     for (const BinnedTable& table : data.tables) {
-        size_t features = 0;
-        for (const size_t group : table.groups) features += data.groups[group].width;
         sums_offsets_.push_back(sums_size_);
-        if (may_aggregate(table, features, data.rows, team.size())) sums_size_ += table.rows;
+        if (may_aggregate(table, features_of(data, table), data.rows, team.size())) sums_size_ += table.rows;
     }
-    size_t accumulators = 0;
-    for (const BinGroup& group : data.groups) accumulators += group.width * slot_stride;
-    for (const BinGroup& group : data.groups)
-        if (group.bytes > 1) accumulators += max_histogram_bins;
+    const size_t accumulators = accumulators_of(data);
     for (int i = 0; i < team.size(); i++) {
         workers_.emplace_back(context);
         workers_.back().sums.resize(sums_size_);
@@ -108,22 +101,17 @@ HistogramBuilder::HistogramBuilder(const BinnedData& data, const RowScores& scor
 }
 
 uint64_t HistogramBuilder::scratch_bytes(const BinnedData& data, int threads) {
-    uint64_t elements = 0;
-    for (const BinnedTable& table : data.tables) {
-        size_t features = 0;
-        for (const size_t group : table.groups) features += data.groups[group].width;
-        if (may_aggregate(table, features, data.rows, threads)) elements += table.rows;
-    }
-    for (const BinGroup& group : data.groups)
-        elements += group.width * slot_stride + (group.bytes > 1 ? max_histogram_bins : 0);
-    return elements * sizeof(Stats) * static_cast<uint64_t>(threads);
+    uint64_t elements = accumulators_of(data);
+    for (const BinnedTable& table : data.tables)
+        if (may_aggregate(table, features_of(data, table), data.rows, threads)) elements += table.rows;
+    return elements * sizeof(Stats) * threads;
 }
 
 // Row by row costs one addition per feature. Through sums it is one per row, then for each table row one per feature,
 // one per thread to merge and one to clear.
 bool HistogramBuilder::may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads) {
     if (table.row_ids.empty() || features < 2) return false;
-    return rows * (features - 1) > table.rows * (features + static_cast<size_t>(threads) + 1);
+    return rows * (features - 1) > table.rows * (features + threads + 1);
 }
 
 size_t HistogramBuilder::slot_size(const ActiveGroup& group, size_t slot) const {
@@ -133,7 +121,7 @@ size_t HistogramBuilder::slot_size(const ActiveGroup& group, size_t slot) const 
 void HistogramBuilder::select(const std::vector<int>& features) {
     layout_.select(features);
     std::vector<bool> chosen(data_.features.size(), false);
-    for (const int f : layout_.selected()) chosen[static_cast<size_t>(f)] = true;
+    for (const int f : layout_.selected()) chosen[f] = true;
     tables_.clear();
     accumulator_size_ = 0;
     for (size_t t = 0; t < data_.tables.size(); t++) {
@@ -261,7 +249,7 @@ void HistogramBuilder::build(const RowSet& rows, const Gather& gather, Pair* out
         table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
 
     index_.for_each_list(rows, [&](const RowList& list, int w) {
-        Worker& worker = workers_[static_cast<size_t>(w)];
+        Worker& worker = workers_[w];
         if (!worker.used) {
             worker.summed = true;
             start(worker);
@@ -272,7 +260,7 @@ void HistogramBuilder::build(const RowSet& rows, const Gather& gather, Pair* out
     for (const ActiveTable& table : tables_) {
         if (!table.aggregate) continue;
         for_pieces(team_, data_.tables[table.table].rows, [&](size_t begin, size_t end, int w) {
-            Worker& worker = workers_[static_cast<size_t>(w)];
+            Worker& worker = workers_[w];
             if (!worker.used) start(worker);
             add_table_rows(worker, table, begin, end);
         });

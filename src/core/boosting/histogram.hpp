@@ -1,10 +1,7 @@
 // Sums of the residuals of a node's rows by bin, for all features with a moderate number of bins at once.
 #pragma once
 
-#include "core/boosting/binning.hpp"
-#include "core/boosting/histogram_layout.hpp"
-#include "core/boosting/objectives/objective.hpp"
-#include "core/boosting/split.hpp"
+#include "core/boosting/training_set.hpp"
 
 namespace btml::boosting {
 
@@ -55,6 +52,7 @@ class HistogramBuilder {
         uint32_t ids[block_rows];
     };
 
+    static size_t accumulators_of(const BinnedData& data);
     static bool may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads);
     size_t slot_size(const ActiveGroup& group, size_t slot) const;
     void start(Worker& worker);

@@ -44,7 +44,7 @@ void encode(const Node& node, const std::vector<Feature>& features, Writer& writ
     writer.put(node.right);
     writer.put(node.feature);
     writer.put(node.null_left);
-    if (features[static_cast<size_t>(node.feature)].categorical) {
+    if (features[node.feature].categorical) {
         writer.put_count(node.categories.size());
         for (const uint32_t code : node.categories) writer.put(code);
     } else {
@@ -69,7 +69,7 @@ Node decode_node(Reader& reader, const std::vector<Feature>& features) {
     if (node.feature < 0 || static_cast<size_t>(node.feature) >= features.size())
         corrupt_model(format("A node splits feature %d of %zu.", node.feature, features.size()));
     node.null_left = reader.get_bool();
-    const Feature& feature = features[static_cast<size_t>(node.feature)];
+    const Feature& feature = features[node.feature];
     if (feature.categorical) {
         const size_t count = reader.get_count(sizeof(uint32_t));
         reader.hold(count * sizeof(uint32_t));
@@ -103,9 +103,8 @@ Tree decode_tree(Reader& reader, const std::vector<Feature>& features) {
         for (const int32_t child : {left, right}) {
             if (child <= static_cast<int32_t>(i) || static_cast<size_t>(child) >= count)
                 corrupt_model(format("Node %zu of a tree of %zu has the child %d.", i, count, child));
-            if (tree[static_cast<size_t>(child)].parent >= 0)
-                corrupt_model(format("Node %d of a tree has two parents.", child));
-            tree[static_cast<size_t>(child)].parent = static_cast<int32_t>(i);
+            if (tree[child].parent >= 0) corrupt_model(format("Node %d of a tree has two parents.", child));
+            tree[child].parent = static_cast<int32_t>(i);
         }
     }
     return tree;
@@ -171,7 +170,7 @@ std::vector<Importance> feature_importance(const Model& model, RunContext& conte
         context.worked(tree.size());
         for (const Node& node : tree) {
             if (node.is_leaf()) continue;
-            Importance& entry = importance[static_cast<size_t>(node.feature)];
+            Importance& entry = importance[node.feature];
             entry.gain += node.gain;
             entry.splits++;
         }

@@ -1,17 +1,37 @@
 // A boosted ensemble of regression trees: a value that knows its features by name.
 #pragma once
 
+#include "core/base/number.hpp"
 #include "core/base/provenance.hpp"
 #include "core/boosting/options.hpp"
 
-#include <cstdint>
+#include <algorithm>
 #include <optional>
-#include <string>
-#include <vector>
+#include <span>
 
 namespace btml::boosting {
 
-// x < threshold (in PostgreSQL's order, NaN greatest), or the code in `categories`, or NULL when null_left: go left.
+// The code that x is; `none` where it is no whole number below that.
+inline size_t code_of(double x, size_t none) {
+    if (!(x >= 0 && x < static_cast<double>(none))) return none;
+    const auto code = static_cast<size_t>(x);
+    return static_cast<double>(code) == x ? code : none;
+}
+
+// Which child of an inner node a value goes to.
+struct SplitRule {
+    bool null_left, categorical;
+    double threshold;                     // of a number: smaller ones go left, in PostgreSQL's order
+    std::span<const uint32_t> categories; // of a category: codes that go left, ascending
+
+    // x: a number, a category's code (anything else is a category never seen), or null_number.
+    bool goes_left(double x) const {
+        if (is_null(x)) return null_left;
+        if (!categorical) return sql_less(x, threshold);
+        return std::binary_search(categories.begin(), categories.end(), code_of(x, UINT32_MAX));
+    }
+};
+
 struct Node {
     int32_t parent = -1;
     int32_t left = -1, right = -1; // -1: a leaf
@@ -24,6 +44,9 @@ struct Node {
     double gain = 0;                  // decrease of the squared error by this node's split; 0 for a leaf
 
     bool is_leaf() const { return left < 0; }
+    SplitRule rule(const std::vector<Feature>& features) const {
+        return {null_left, features[feature].categorical, threshold, categories};
+    }
 };
 
 using Tree = std::vector<Node>; // node 0 is the root; parents before children

@@ -43,7 +43,7 @@ struct Options {
     void validate() const;
 };
 
-// Whether nodes have tallies beside their sums.
+// Says whether nodes have tallies beside their sums.
 inline bool needs_tallies(const Options& options) {
     return options.criterion == Criterion::mse_sum || !objective_of(options.objective).hessian_is_count();
 }

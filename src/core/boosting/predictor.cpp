@@ -1,7 +1,6 @@
 #include "core/boosting/predictor.hpp"
 
 #include "core/base/buffer.hpp"
-#include "core/base/number.hpp"
 #include "core/boosting/objectives/objective.hpp"
 
 #include <algorithm>
@@ -20,21 +19,6 @@ namespace {
 
 constexpr char what[] = "a model ready to predict";
 constexpr size_t mask_limit = size_t{8} << 20; // bytes of masks that still stay near the processor
-
-// The categories' count where x is not one of them.
-size_t category_of(double x, size_t categories) {
-    if (!(x >= 0 && x < static_cast<double>(categories))) return categories;
-    const auto code = static_cast<size_t>(x);
-    return static_cast<double>(code) == x ? code : categories;
-}
-
-bool goes_left(const Node& node, const Feature& feature, double x) {
-    if (is_null(x)) return node.null_left;
-    if (!feature.categorical) return sql_less(x, node.threshold);
-    const size_t code = category_of(x, feature.categories.size());
-    return code < feature.categories.size() &&
-           std::binary_search(node.categories.begin(), node.categories.end(), static_cast<uint32_t>(code));
-}
 
 // Nodes of all trees side by side, walked from root to leaf.
 class WalkScorer : public Predictor::Scorer {
@@ -67,7 +51,7 @@ class WalkScorer : public Predictor::Scorer {
         for (const uint32_t root : roots_) {
             const Compact* node = &nodes_[root];
             while (node->feature >= 0)
-                node = &nodes_[left(*node, features[static_cast<size_t>(node->feature)]) ? node->left : node->right];
+                node = &nodes_[rule(*node).goes_left(features[node->feature]) ? node->left : node->right];
             sum += node->number;
         }
         return sum;
@@ -79,7 +63,6 @@ class WalkScorer : public Predictor::Scorer {
         int32_t feature;
         uint32_t left, right;
         uint32_t first_code, codes; // in codes_
-        uint32_t categories;        // of a categorical feature; 0: numeric
         bool null_left, categorical;
     };
 
@@ -88,24 +71,18 @@ class WalkScorer : public Predictor::Scorer {
         compact.feature = node.is_leaf() ? -1 : node.feature;
         compact.number = node.is_leaf() ? node.value : node.threshold;
         if (!node.is_leaf()) {
-            const Feature& feature = model.features[static_cast<size_t>(node.feature)];
             compact.left = first + static_cast<uint32_t>(node.left);
             compact.right = first + static_cast<uint32_t>(node.right);
             compact.null_left = node.null_left;
-            compact.categorical = feature.categorical;
-            compact.categories = static_cast<uint32_t>(feature.categories.size());
+            compact.categorical = model.features[node.feature].categorical;
             compact.first_code = static_cast<uint32_t>(codes_.size());
             compact.codes = static_cast<uint32_t>(node.categories.size());
             for (const uint32_t code : node.categories) codes_.push_back(code);
         }
         nodes_.push_back(compact);
     }
-    bool left(const Compact& node, double x) const {
-        if (is_null(x)) return node.null_left;
-        if (!node.categorical) return sql_less(x, node.number);
-        const size_t code = category_of(x, node.categories);
-        const auto codes = codes_.span().subspan(node.first_code, node.codes);
-        return code < node.categories && std::binary_search(codes.begin(), codes.end(), static_cast<uint32_t>(code));
+    SplitRule rule(const Compact& node) const {
+        return {node.null_left, node.categorical, node.number, codes_.span().subspan(node.first_code, node.codes)};
     }
 
     const double base_;
@@ -114,13 +91,12 @@ class WalkScorer : public Predictor::Scorer {
     Buffer<uint32_t> codes_;
 };
 
-// Lines of masks of one feature: one per interval between thresholds, or per category that some node names and one for
-// all others; then NULL's.
+// Lines of masks of one feature: one for each interval between thresholds, or for each category that some node names,
+// in the order of their codes, and one for all others; then NULL's.
 struct Lane {
     size_t feature = 0;
-    bool used = false, categorical = false, nan = false;
-    std::vector<double> thresholds; // ascending and distinct; NaN, if any, left out
-    size_t intervals = 0;           // thresholds + 1, NaN included
+    bool used = false, categorical = false;
+    std::vector<double> thresholds; // ascending in PostgreSQL's order, and distinct
     std::vector<uint32_t> line_of;  // by code; the last entry is for codes that no node names
     size_t first_line = 0;
 
@@ -130,29 +106,25 @@ struct Lane {
     void add(const Node& node) {
         used = true;
         for (const uint32_t code : node.categories) line_of[code] = 0;
-        if (categorical) return;
-        if (std::isnan(node.threshold))
-            nan = true;
-        else
-            thresholds.push_back(node.threshold);
+        if (!categorical) thresholds.push_back(node.threshold);
     }
-    // After the nodes.
+    // Must come after the nodes.
     void number_lines() {
-        std::sort(thresholds.begin(), thresholds.end());
-        thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
-        intervals = thresholds.size() + 1 + nan;
+        std::sort(thresholds.begin(), thresholds.end(), sql_less);
+        const auto same = [](double a, double b) { return !sql_less(a, b); };
+        thresholds.erase(std::unique(thresholds.begin(), thresholds.end(), same), thresholds.end());
         uint32_t next = 0;
         for (uint32_t& line : line_of)
             if (line == 0) line = next++;
         for (uint32_t& line : line_of) line = std::min(line, next);
     }
 
-    size_t lines() const { return (categorical ? line_of.back() + size_t{1} : intervals) + 1; }
-    size_t null_line() const { return lines() - 1; }
+    size_t null_line() const { return categorical ? line_of.back() + size_t{1} : thresholds.size() + 1; }
+    size_t lines() const { return null_line() + 1; }
     size_t line(double x) const {
         if (is_null(x)) return null_line();
-        if (categorical) return line_of[category_of(x, line_of.size() - 1)];
-        if (std::isnan(x)) return intervals - 1;
+        if (categorical) return line_of[code_of(x, line_of.size() - 1)];
+        if (std::isnan(x)) return thresholds.size();
         size_t rank = 0;
         for (size_t left = thresholds.size(); left > 0;) { // the number of thresholds ≤ x
             const size_t half = (left + 1) / 2;
@@ -163,7 +135,7 @@ struct Lane {
     }
 };
 
-// Of the features that some node splits, one after the other.
+// Holds the lanes of the features that some node splits, one after the other.
 struct Lanes {
     Reservation held;
     std::vector<Lane> lanes;
@@ -179,7 +151,7 @@ Lanes make_lanes(const Model& model, RunContext& context) {
     for (const Tree& tree : model.trees) {
         made.held.grow(sizeof(double) * tree.size());
         for (const Node& node : tree) {
-            if (!node.is_leaf()) made.lanes[static_cast<size_t>(node.feature)].add(node);
+            if (!node.is_leaf()) made.lanes[node.feature].add(node);
             context.worked(sizeof(Node) + node.categories.size());
         }
     }
@@ -220,7 +192,7 @@ class MaskScorer : public Predictor::Scorer {
             const std::vector<Word> denied = number_leaves(model.trees[t], t);
             for (size_t i = 0; i < denied.size(); i++) {
                 const Node& node = model.trees[t][i];
-                if (!node.is_leaf()) deny(node, *lane_of[static_cast<size_t>(node.feature)], t, denied[i], context);
+                if (!node.is_leaf()) deny(node.rule(model.features), *lane_of[node.feature], t, denied[i], context);
             }
         }
     }
@@ -235,8 +207,7 @@ class MaskScorer : public Predictor::Scorer {
             for (const Word* line : lines_)
                 for (size_t i = 0; i < step; i++) alive[i] &= line[tree + i];
             const size_t end = std::min(step, trees_ - tree);
-            for (size_t i = 0; i < end; i++)
-                sum += values_[(tree + i) * leaves + static_cast<size_t>(std::countr_zero(alive[i]))];
+            for (size_t i = 0; i < end; i++) sum += values_[(tree + i) * leaves + std::countr_zero(alive[i])];
         }
         return sum;
     }
@@ -247,20 +218,19 @@ class MaskScorer : public Predictor::Scorer {
 
     static size_t padded(size_t trees) { return (trees + step - 1) / step * step; }
 
-    // By node: the leaves on its left.
+    // Returns for each node the leaves on its left.
     std::vector<Word> number_leaves(const Tree& tree, size_t t) {
         // Children come after their parents: count leaves from the back, then hand out numbers from the front.
         std::vector<uint32_t> below(tree.size(), 1), first(tree.size(), 0);
         for (size_t i = tree.size(); i-- > 0;)
-            if (!tree[i].is_leaf())
-                below[i] = below[static_cast<size_t>(tree[i].left)] + below[static_cast<size_t>(tree[i].right)];
+            if (!tree[i].is_leaf()) below[i] = below[tree[i].left] + below[tree[i].right];
         std::vector<Word> denied(tree.size(), 0);
         for (size_t i = 0; i < tree.size(); i++) {
             if (tree[i].is_leaf()) {
                 values_[t * leaves + first[i]] = tree[i].value;
                 continue;
             }
-            const auto left = static_cast<size_t>(tree[i].left), right = static_cast<size_t>(tree[i].right);
+            const size_t left = tree[i].left, right = tree[i].right;
             first[left] = first[i];
             first[right] = first[i] + below[left];
             denied[i] = ((Word{1} << below[left]) - 1) << first[left];
@@ -268,23 +238,21 @@ class MaskScorer : public Predictor::Scorer {
         return denied;
     }
 
-    // Takes the leaves on the node's left from every line where its condition is false.
-    void deny(const Node& node, const Lane& lane, size_t t, Word leaves_on_left, RunContext& context) {
-        Word* const lines = &masks_[lane.first_line * width_];
+    // Takes the leaves on a node's left from every line whose values go right.
+    void deny(const SplitRule& rule, const Lane& lane, size_t t, Word leaves_on_left, RunContext& context) {
+        Word* const lines = &masks_[lane.first_line * width_ + t];
+        const auto deny_in = [&](size_t begin, size_t end) {
+            for (size_t line = begin; line < end; line++) lines[line * width_] &= ~leaves_on_left;
+        };
         const size_t null_line = lane.null_line();
-        const auto deny_in = [&](size_t line) { lines[line * width_ + t] &= ~leaves_on_left; };
         context.worked(null_line);
-        if (!node.null_left) deny_in(null_line);
-        if (lane.categorical) {
-            std::vector<bool> named(null_line, false);
-            for (const uint32_t code : node.categories) named[lane.line_of[code]] = true;
-            for (size_t line = 0; line < null_line; line++)
-                if (!named[line]) deny_in(line);
-            return;
+        size_t next = 0; // the first line after those that go left
+        if (!rule.categorical) next = lane.line(rule.threshold);
+        for (const uint32_t code : rule.categories) {
+            deny_in(next, lane.line_of[code]);
+            next = lane.line_of[code] + size_t{1};
         }
-        for (size_t line = std::isnan(node.threshold) ? lane.intervals - 1 : lane.line(node.threshold);
-             line < null_line; line++)
-            deny_in(line);
+        deny_in(next, null_line + !rule.null_left);
     }
 
     const double base_;
@@ -331,9 +299,8 @@ double predict_by_walking(const Model& model, std::span<const double> features) 
     for (const Tree& tree : model.trees) {
         const Node* node = &tree[0];
         while (!node->is_leaf()) {
-            const auto feature = static_cast<size_t>(node->feature);
-            const bool left = goes_left(*node, model.features[feature], features[feature]);
-            node = &tree[static_cast<size_t>(left ? node->left : node->right)];
+            const bool left = node->rule(model.features).goes_left(features[node->feature]);
+            node = &tree[left ? node->left : node->right];
         }
         sum += node->value;
     }

@@ -1,7 +1,6 @@
 #include "core/boosting/sketched_squares.hpp"
 
 #include "core/base/rng.hpp"
-#include "core/boosting/rows/pieces.hpp"
 #include "core/relational/tensor_sketch.hpp"
 
 #include <cmath>
@@ -13,7 +12,6 @@ using namespace relational;
 namespace {
 
 constexpr const char* what = "sums of squares by sketch";
-constexpr size_t bins_per_poll = 4096;
 constexpr uint64_t stream = uint64_t{1} << 33; // of random numbers, apart from those that sample rows and features
 
 } // namespace
@@ -32,7 +30,7 @@ static uint64_t bins_of(const BinnedData& data) {
 SketchedSquares::SketchedSquares(const FilteredJoin& join, const BinnedData& data, const Options& options)
     : data_(data),
       plan_(plan_sketches(options, bins_of(data), join.join.relations())),
-      seed_(static_cast<uint64_t>(options.seed)),
+      seed_(options.seed),
       context_(join.context),
       sketch_(join) {}
 
@@ -40,7 +38,7 @@ uint64_t SketchedSquares::bytes(const Dataset& dataset, const GroupedJoin& join,
                                 uint64_t queries) {
     uint64_t bins = 0;
     for (const FeatureColumn& column : dataset.features) {
-        const uint64_t most = options.max_bins > 0 ? static_cast<uint64_t>(options.max_bins) : column.numbers.size();
+        const uint64_t most = options.max_bins > 0 ? options.max_bins : column.numbers.size();
         bins += 1 + (column.kind == FeatureKind::category ? column.categories.size()
                                                           : std::min<uint64_t>(most, column.numbers.size()));
     }
@@ -48,7 +46,7 @@ uint64_t SketchedSquares::bytes(const Dataset& dataset, const GroupedJoin& join,
     uint64_t rows = 0;
     for (const GroupedTable& table : join.tables()) rows += table.rows;
     return FilteredSketch::bytes(join, TensorSketch::checked_size(plan.size), queries) + rows * sizeof(double) +
-           (static_cast<uint64_t>(plan.sketches) + 1) * bins * sizeof(double);
+           (plan.sketches + 1) * bins * sizeof(double);
 }
 
 Buffer<double> SketchedSquares::by_bin(const Selection& selection, const std::vector<FilterQuery>& residual,
@@ -57,38 +55,34 @@ Buffer<double> SketchedSquares::by_bin(const Selection& selection, const std::ve
     std::vector<Buffer<double>> norms;
     for (size_t t = 0; t < data_.tables.size(); t++) norms.emplace_back(context_.memory(), what);
     for (const int f : features) {
-        const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
-        const auto t = static_cast<size_t>(feature.table);
-        norms[t].resize(data_.tables[t].rows);
+        const FeatureBins& feature = data_.features[f];
+        norms[feature.table].resize(data_.tables[feature.table].rows);
         bins += feature.size();
     }
     std::vector<double*> to;
     for (Buffer<double>& of_table : norms) to.push_back(of_table.empty() ? nullptr : of_table.data());
-    const auto sketches = static_cast<size_t>(plan_.sketches);
+    const size_t sketches = plan_.sketches;
     Buffer<double> sums(context_.memory(), what, sketches * bins, 0.0); // by bin and sketch
     for (size_t sketch = 0; sketch < sketches; sketch++) {
         for (Buffer<double>& of_table : norms) std::fill(of_table.begin(), of_table.end(), 0.0);
         sketch_.add_norms(selection, residual, plan_.size, random_bits(seed_, stream, sketches_taken_++), to);
         double* out = sums.data() + sketch;
         for (const int f : features) {
-            const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
-            const Buffer<double>& of_table = norms[static_cast<size_t>(feature.table)];
+            const FeatureBins& feature = data_.features[f];
+            const Buffer<double>& of_table = norms[feature.table];
             with_bins(data_, feature, [&](const auto& bin_of) {
-                for (uint64_t row = 0; row < of_table.size(); row++) {
-                    if (row % piece_rows == 0) context_.poll();
-                    out[bin_of(row) * sketches] += of_table[row];
-                }
+                context_.for_each(of_table.size(), 1,
+                                  [&](uint64_t row) { out[bin_of(row) * sketches] += of_table[row]; });
             });
             out += feature.size() * sketches;
         }
     }
     Buffer<double> medians(context_.memory(), what, bins);
-    for (size_t bin = 0; bin < bins; bin++) {
-        if (bin % bins_per_poll == 0) context_.poll();
+    context_.for_each(bins, sketches, [&](uint64_t bin) {
         double* const of_bin = sums.data() + bin * sketches;
         std::nth_element(of_bin, of_bin + sketches / 2, of_bin + sketches);
         medians[bin] = of_bin[sketches / 2];
-    }
+    });
     return medians;
 }
 

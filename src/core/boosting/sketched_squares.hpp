@@ -13,12 +13,12 @@
 
 namespace btml::boosting {
 
-// Whether training by these options estimates squares, where the join's rows are not held.
+// Says whether training by these options estimates squares, where the join's rows are not held.
 inline bool sketches_squares(const Options& options) {
     return options.sketch_residuals && options.criterion == Criterion::mse_sum;
 }
 
-// For the histograms of so many bins over a join of so many tables, bags aside; one sketch where its size is given.
+// Plans histograms of so many bins over a join of so many tables, bags aside; one sketch where its size is given.
 relational::SketchPlan plan_sketches(const Options& options, uint64_t bins, int tables);
 
 class SketchedSquares {

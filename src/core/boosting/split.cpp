@@ -25,13 +25,12 @@ SplitRules::SplitRules(const Options& options, const SumUnits& units)
     min_count = count_of(options.min_leaf_rows);
     min_category_count = count_of(options.min_category_rows);
     slack = units.slack;
-    max_split_categories =
-        options.max_split_categories > 0 ? static_cast<size_t>(options.max_split_categories) : SIZE_MAX;
+    max_split_categories = options.max_split_categories > 0 ? options.max_split_categories : SIZE_MAX;
 }
 
 // The difference of the three terms, written so that nothing cancels.
 double SplitRules::gain(Stats left, Stats right) const {
-    const auto s_left = static_cast<double>(left.sum), s_right = static_cast<double>(right.sum);
+    const double s_left = left.sum, s_right = right.sum;
     const double a = hessian(left) + l2, b = hessian(right) + l2;
     const double difference = s_left * b - s_right * a;
     const double gain = difference * difference / (a * b * (a + b));
@@ -40,14 +39,14 @@ double SplitRules::gain(Stats left, Stats right) const {
     return gain - s * s * l2 / ((c - l2) * c);
 }
 
-// Of squared loss, whose hessian is the weight.
+// Holds for squared loss, whose hessian is the weight.
 double SplitRules::mean_square_error(const NodeSums& sums) const {
     const double n = hessian(sums.total), mean = static_cast<double>(sums.total.sum) / n;
-    return std::max(0.0, static_cast<double>(sums.tally.squares) * square_unit / n - mean * mean);
+    return std::max(0.0, sums.tally.squares * square_unit / n - mean * mean);
 }
 
 double SplitRules::min_gain_of(Stats total) const {
-    const auto s = static_cast<double>(total.sum);
+    const double s = total.sum;
     const double h = hessian(total);
     return std::max({min_gain, noise * s * s / (h + l2), h * rounding});
 }
@@ -83,7 +82,7 @@ void SplitSearch::consider(Candidate candidate, Candidates& found) const {
     found.add(candidate);
 }
 
-// With NULL on either side; without any NULL in the node, a NULL to come goes with the majority.
+// Tries NULL on either side; without any NULL in the node, a NULL to come goes with the majority.
 void SplitSearch::consider_both(Candidate candidate, const NodeSums& left, const NodeSums& null,
                                 Candidates& found) const {
     candidate.left = left;
@@ -122,7 +121,7 @@ void SplitSearch::scan_numbers(int feature, const Bins& bins, NodeSums before, N
 
 static constexpr size_t steps_per_poll = 65536;
 
-// By mean residual in steps of a billionth of the largest, then by code: means that differ by rounding are equal.
+// Sorts by mean residual in steps of a billionth of the largest, then by code: means that differ by rounding are equal.
 static void sort_by_mean(std::vector<BinSums>& cells, RunContext& context) {
     const auto mean = [](const BinSums& cell) {
         return static_cast<double>(cell.sums.total.sum) / static_cast<double>(cell.sums.total.hessian);

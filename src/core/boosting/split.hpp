@@ -24,16 +24,45 @@ struct Split {
     std::vector<uint32_t> categories; // of a category: codes that go left, ascending
 };
 
+// Which bins of a split's feature go left.
+class BinSides {
+  public:
+    explicit BinSides(RunContext& context) : categories_(context.memory(), "sides of categories") {}
+
+    // body(goes_left): goes_left(bin) is 1 or 0.
+    template <class Body>
+    void with(const FeatureBins& feature, const Split& split, const Body& body) {
+        if (!feature.categorical) {
+            const auto limit = static_cast<uint32_t>(split.last_bin + 1);
+            const uint32_t null = split.null_left ? feature.null_bin() : UINT32_MAX;
+            body([=](uint32_t bin) -> size_t { return size_t{bin < limit} | size_t{bin == null}; });
+            return;
+        }
+        if (categories_.size() < feature.size())
+            categories_ = Buffer<uint8_t>(categories_.budget(), categories_.what(), feature.size(), 0);
+        const auto mark = [&](uint8_t value) {
+            for (const uint32_t code : split.categories) categories_[code] = value;
+            categories_[feature.null_bin()] = value && split.null_left;
+        };
+        mark(1);
+        body([sides = categories_.data()](uint32_t bin) -> size_t { return sides[bin]; });
+        mark(0);
+    }
+
+  private:
+    Buffer<uint8_t> categories_; // by bin; all zero between splits
+};
+
 // What makes a split admissible and good, in the units of the grid.
 struct SplitRules {
     SplitRules(const Options& options, const SumUnits& units);
 
-    double hessian(Stats sums) const { return static_cast<double>(sums.hessian) * hessian_unit; }
+    double hessian(Stats sums) const { return sums.hessian * hessian_unit; }
     double gain(Stats left, Stats right) const;
     double mean_square_error(const NodeSums& sums) const;
     // Gains up to this are none: min_gain, and what rounding could feign, however the join is held.
     double min_gain_of(Stats total) const;
-    // Whether the mean is what rounding could feign of 0.
+    // Says whether the mean is what rounding could feign of 0.
     bool is_centred(Stats total) const;
     // Sums of mean squared errors of a node's two sides that differ by less are a tie.
     double error_tie(const NodeSums& node) const;
@@ -126,6 +155,16 @@ class SplitSearch {
     template <class Bins>
     void scan_categories(int feature, const Bins& bins, NodeSums null, std::vector<BinSums>& order, Candidates& found,
                          RunContext& context) const;
+
+    // Either, over all bins of a feature.
+    template <class Bins>
+    void scan(int feature, bool categorical, const Bins& bins, NodeSums null, std::vector<BinSums>& order,
+              Candidates& found, RunContext& context) const {
+        if (categorical)
+            scan_categories(feature, bins, null, order, found, context);
+        else
+            scan_numbers(feature, bins, {}, null, found);
+    }
 
   private:
     void consider(Candidate candidate, Candidates& found) const;

@@ -36,17 +36,15 @@ double enumerated_nanoseconds(double join_rows, double tables, const Options& op
 // Groups of a table's rows by their keys. Rows whose neighbours are all met on the same keys make a group for each key;
 // otherwise there may be one for each row.
 double groups_of(const Join& join, size_t t) {
-    const JoinTree::Node& node = join.tree().nodes[t];
-    std::vector<std::pair<int, const std::vector<int>*>> neighbours;
-    if (node.parent >= 0) neighbours.emplace_back(node.parent, &node.separator);
-    for (const int child : node.children)
-        neighbours.emplace_back(child, &join.tree().nodes[static_cast<size_t>(child)].separator);
-    const bool one_key = std::all_of(neighbours.begin(), neighbours.end(), [&](const auto& neighbour) {
-        return *neighbour.second == *neighbours.front().second;
-    });
-    return neighbours.empty() ? 1
-           : one_key          ? static_cast<double>(join.key_count(static_cast<int>(t), neighbours[0].first))
-                              : static_cast<double>(join.tables()[t].rows);
+    const JoinTree& tree = join.tree();
+    const std::vector<int> neighbours = tree.neighbours(t);
+    const auto separator = [&](int neighbour) -> const std::vector<int>& {
+        return tree.nodes[neighbour == tree.nodes[t].parent ? t : neighbour].separator;
+    };
+    if (neighbours.empty()) return 1;
+    const bool one_key = std::all_of(neighbours.begin(), neighbours.end(),
+                                     [&](int other) { return separator(other) == separator(neighbours[0]); });
+    return one_key ? join.key_count(t, neighbours[0]) : join.tables()[t].rows;
 }
 
 // What evaluating some queries at one node takes. Leaves with conditions on few tables ask the same of the others.
@@ -56,18 +54,17 @@ class QueryCost {
         std::vector<double> columns_below(join.tables().size(), 0);
         const std::vector<int>& order = join.tree().order;
         for (size_t i = order.size(); i-- > 0;) {
-            const auto t = static_cast<size_t>(order[i]);
+            const size_t t = order[i];
             const JoinTree::Node& node = join.tree().nodes[t];
-            columns_below[t] += static_cast<double>(join.tables()[t].columns.size());
-            if (node.parent >= 0) columns_below[static_cast<size_t>(node.parent)] += columns_below[t];
+            columns_below[t] += join.tables()[t].columns.size();
+            if (node.parent >= 0) columns_below[node.parent] += columns_below[t];
         }
-        const double columns = columns_below[static_cast<size_t>(order[0])];
+        const double columns = columns_below[order[0]];
         const auto part = [&](double some) { return columns == 0 ? 1 : some / columns; }; // none: it may be any
         for (size_t t = 0; t < join.tables().size(); t++) {
-            const JoinTree::Node& node = join.tree().nodes[t];
-            const auto neighbours = static_cast<double>(node.children.size() + (node.parent >= 0 ? 1 : 0));
+            const size_t neighbours = join.tree().neighbours(t).size();
             tables_.push_back({static_cast<double>(join.tables()[t].rows), groups_of(join, t) * (1 + neighbours),
-                               part(static_cast<double>(join.tables()[t].columns.size())), part(columns_below[t])});
+                               part(join.tables()[t].columns.size()), part(columns_below[t])});
             rows_ += tables_.back().rows;
         }
     }
@@ -103,7 +100,7 @@ double relevant_part(const Options& options) {
     return 1.5 / std::max(1.5, std::log2(leaves_of(options)));
 }
 
-// Of a node, on average: the leaves of the earlier trees that do not contradict it.
+// Returns how many leaves of the earlier trees do not contradict a node, on average.
 double queries_of_node(const Options& options) {
     return options.trees / 2.0 * leaves_of(options) * relevant_part(options);
 }
@@ -113,9 +110,9 @@ double sketching_nanoseconds(const Join& join, const Options& options) {
     if (!sketches_squares(options)) return 0;
     double bins = 0;
     for (const Table& table : join.tables()) {
-        const auto rows = static_cast<double>(table.rows);
+        const double rows = table.rows;
         const double max_bins = 1 + (options.max_bins > 0 ? std::min<double>(options.max_bins, rows) : rows);
-        bins += max_bins * static_cast<double>(table.columns.size());
+        bins += max_bins * table.columns.size();
     }
     const SketchPlan plan = plan_sketches(options, static_cast<uint64_t>(bins), join.relations());
     const double blocks = 1 + static_cast<double>(plan.size) / (2 * Spectrum::width);
@@ -144,7 +141,7 @@ double factorised_bytes(const Join& join, const Options& options) {
     const double queries = options.trees * leaves_of(options);
     double sums = 0, filters = 0, messages = 0;
     for (size_t t = 0; t < join.tables().size(); t++) {
-        const auto rows = static_cast<double>(join.tables()[t].rows);
+        const double rows = join.tables()[t].rows;
         sums += rows * sizeof(double) * (squares ? 7 : 5);
         if (!join.tables()[t].columns.empty()) filters += rows * queries / 8;
         messages += groups_of(join, t) * sizeof(double);
@@ -177,16 +174,15 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
                    bytes = row_ids + (objective_of(options.objective).row_bytes() + 2) * join_rows;
     const std::string held =
         format("the join is held as row ids (%llu kB)", static_cast<unsigned long long>((row_ids + 1023) / 1024));
-    const double enumerated =
-        enumerated_nanoseconds(static_cast<double>(join_rows), static_cast<double>(join.tables().size()), options);
+    const double enumerated = enumerated_nanoseconds(join_rows, join.tables().size(), options);
     const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already
     const bool fits = join_rows <= max_rows && bytes <= context.memory().left();
     if (asked == Strategy::enumerate || is_bag || (fits && enumerated <= not_worth_a_choice))
         return {Strategy::enumerate, held};
     const double without = factorised_bytes(join, options);
-    const bool fits_without = without <= static_cast<double>(context.memory().left());
+    const bool fits_without = without <= context.memory().left();
     // Where neither fits, the one that needs less is what the error names.
-    if (join_rows > max_rows || (!fits && (fits_without || without <= static_cast<double>(bytes))))
+    if (join_rows > max_rows || (!fits && (fits_without || without <= bytes)))
         return {Strategy::factorize,
                 format("the join's %llu rows would take %llu MB to hold", static_cast<unsigned long long>(join_rows),
                        static_cast<unsigned long long>(bytes >> 20))};

@@ -45,7 +45,7 @@ class SqlText {
     }
 
   private:
-    // Those characters twice.
+    // Writes those characters twice.
     void doubling(std::string_view text, std::string_view characters) {
         for (size_t at = text.find_first_of(characters); at != std::string_view::npos;
              at = text.find_first_of(characters)) {
@@ -72,25 +72,25 @@ bool is_time(std::string_view type) {
     return false;
 }
 
-void write_condition(const Node& node, const Feature& feature, SqlText& sql) {
-    if (node.null_left) sql.identifier(feature.name) << " IS NULL";
+void write_condition(const SplitRule& rule, const Feature& feature, SqlText& sql) {
+    if (rule.null_left) sql.identifier(feature.name) << " IS NULL";
     if (!feature.categorical) {
-        if (node.null_left) sql << " OR ";
+        if (rule.null_left) sql << " OR ";
         if (is_time(feature.type))
             (sql << "extract(epoch from ").identifier(feature.name) << ")::float8";
         else
             sql.identifier(feature.name) << "::float8";
-        sql << " < " << node.threshold;
+        sql << " < " << rule.threshold;
         return;
     }
-    if (node.categories.empty()) {
-        if (!node.null_left) sql << "false";
+    if (rule.categories.empty()) {
+        if (!rule.null_left) sql << "false";
         return;
     }
-    if (node.null_left) sql << " OR ";
+    if (rule.null_left) sql << " OR ";
     sql.identifier(feature.name) << "::text COLLATE \"C\" IN (";
     const char* separator = "";
-    for (const uint32_t code : node.categories) {
+    for (const uint32_t code : rule.categories) {
         (sql << separator).literal(feature.categories[code]);
         separator = ", ";
     }
@@ -109,13 +109,13 @@ void write(const Tree& tree, const std::vector<Feature>& features, SqlText& sql)
         steps.pop_back();
         sql << step.text;
         if (step.node < 0) continue;
-        const Node& node = tree[static_cast<size_t>(step.node)];
+        const Node& node = tree[step.node];
         if (node.is_leaf()) {
             sql << node.value;
             continue;
         }
         sql << "CASE WHEN ";
-        write_condition(node, features[static_cast<size_t>(node.feature)], sql);
+        write_condition(node.rule(features), features[node.feature], sql);
         steps.push_back({-1, " END"});
         steps.push_back({node.right, " ELSE "});
         steps.push_back({node.left, " THEN "});

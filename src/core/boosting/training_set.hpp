@@ -1,13 +1,51 @@
 // What trees are grown over: the rows of a join, by node of the tree under construction, however the join is held.
 #pragma once
 
-#include "core/boosting/histogram_layout.hpp"
 #include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/split.hpp"
 
 namespace btml::boosting {
 
-// For features that histograms leave out, of a set that has such.
+// Says where the bins of a tree's features lie in a histogram, one feature after the other.
+class HistogramLayout {
+  public:
+    // Features with more bins than `most` have no place.
+    HistogramLayout(const std::vector<FeatureBins>& features, size_t most) : features_(features), most_(most) {}
+
+    // The features of the next tree, ascending.
+    void select(const std::vector<int>& features) {
+        selected_.clear();
+        offsets_.assign(features_.size(), 0);
+        bins_ = 0;
+        for (const int f : features) {
+            if (!holds(f)) continue;
+            selected_.push_back(f);
+            offsets_[f] = bins_;
+            bins_ += features_[f].size();
+        }
+    }
+
+    bool holds(int feature) const { return features_[feature].size() <= most_; }
+    const std::vector<int>& selected() const { return selected_; }
+    // Returns where a selected feature's bins begin.
+    size_t offset(int feature) const { return offsets_[feature]; }
+    size_t bins() const { return bins_; } // of the selected features
+    size_t max_bins() const {             // of any tree's
+        size_t bins = 0;
+        for (size_t f = 0; f < features_.size(); f++)
+            if (holds(f)) bins += features_[f].size();
+        return bins;
+    }
+
+  private:
+    const std::vector<FeatureBins>& features_;
+    const size_t most_;
+    std::vector<int> selected_;
+    std::vector<size_t> offsets_; // by feature
+    size_t bins_ = 0;
+};
+
+// Searches the features that histograms leave out, of a set that has such.
 class FeatureSearch {
   public:
     virtual ~FeatureSearch() = default;
@@ -44,7 +82,7 @@ class TrainingSet {
     // A histogram holds the sums of a node's rows by bin.
     virtual const HistogramLayout& layout() const = 0;
     virtual void fill(int node, Stats* sums, Tally* tallies) = 0; // tallies may be null
-    // Whether a node's histogram is the sum of its children's. It is not where squares are estimated; then the
+    // Says whether a node's histogram is the sum of its children's. It is not where squares are estimated; then the
     // features' sums over all rows of a node need not be the same either.
     virtual bool adds_up() const { return true; }
     // Null where the layout holds every feature.

@@ -28,13 +28,9 @@ WideFeatures::WideFeatures(const BinnedData& data, const RowScores& scores, cons
       keys_(context.memory(), "rows by bin"),
       spare_keys_(context.memory(), "rows by bin"),
       cells_(context.memory(), "sums by bin") {
-    const size_t size = max_bins_ * static_cast<size_t>(team.size());
-    stats_.resize(size);
-    tallies_.resize(tallies ? size : 0);
-    for_pieces(team, size, [&](size_t begin, size_t end, int) {
-        std::fill(stats_.data() + begin, stats_.data() + end, Stats{});
-        if (has_tallies_) std::fill(tallies_.data() + begin, tallies_.data() + end, Tally{});
-    });
+    stats_.resize(max_bins_ * team.size());
+    tallies_.resize(tallies ? stats_.size() : 0);
+    clear(stats_.size());
     const size_t sparse_rows = std::min<size_t>(max_bins_ / sparse_ratio, data.rows);
     keys_.resize(sparse_rows);
     spare_keys_.resize(sparse_rows);
@@ -43,21 +39,26 @@ WideFeatures::WideFeatures(const BinnedData& data, const RowScores& scores, cons
 
 uint64_t WideFeatures::scratch_bytes(const BinnedData& data, bool tallies, int threads) {
     const uint64_t bins = max_wide_bins(data);
-    return bins * (sizeof(Stats) + (tallies ? sizeof(Tally) : 0)) * static_cast<uint64_t>(threads) +
+    return bins * (sizeof(Stats) + (tallies ? sizeof(Tally) : 0)) * threads +
            bins / sparse_ratio * (2 * sizeof(uint64_t) + sizeof(BinSums));
+}
+
+void WideFeatures::clear(size_t bins) {
+    for_pieces(team_, bins, [&](size_t begin, size_t end, int) {
+        std::fill(stats_.data() + begin, stats_.data() + end, Stats{});
+        if (has_tallies_) std::fill(tallies_.data() + begin, tallies_.data() + end, Tally{});
+    });
 }
 
 // body(rows, bin, worker) for the set's rows, list by list; bin(i) is the bin of rows[i].
 template <class Body>
 void WideFeatures::for_each_list(const RowSet& rows, const FeatureBins& feature, const Body& body) {
-    const uint32_t* ids = data_.tables[static_cast<size_t>(feature.table)].ids();
-    const BinGroup& group = data_.groups[feature.group];
-    index_.for_each_list(rows, [&](const RowList& list, int worker) {
-        const auto bin = [&](size_t i) -> uint32_t {
-            const uint32_t row = ids ? ids[list[i]] : list[i];
-            return group.bytes == 2 ? group.bins<uint16_t>()[row] : group.bins<uint32_t>()[row];
-        };
-        body(list, bin, worker);
+    const uint32_t* const ids = data_.tables[feature.table].ids();
+    with_bins(data_, feature, [&](const auto& bin_of) {
+        index_.for_each_list(rows, [&](const RowList& list, int worker) {
+            body(
+                list, [&](size_t i) { return bin_of(ids ? ids[list[i]] : list[i]); }, worker);
+        });
     });
 }
 
@@ -65,12 +66,12 @@ void WideFeatures::add_rows(const RowSet& rows, const FeatureBins& feature) {
     for_each_list(rows, feature, [&](const RowList& list, const auto& bin, int worker) {
         Stats gathered[RowIndex::list_rows];
         scores_.gather(list, gathered);
-        Stats* sums = stats_.data() + static_cast<size_t>(worker) * max_bins_;
+        Stats* sums = stats_.data() + worker * max_bins_;
         for (size_t i = 0; i < list.count; i++) sums[bin(i)] += gathered[i];
         if (!has_tallies_) return;
         Tally tallied[RowIndex::list_rows];
         scores_.gather_tallies(list, tallied);
-        Tally* tallies = tallies_.data() + static_cast<size_t>(worker) * max_bins_;
+        Tally* tallies = tallies_.data() + worker * max_bins_;
         for (size_t i = 0; i < list.count; i++) tallies[bin(i)] += tallied[i];
     });
 }
@@ -90,7 +91,7 @@ void WideFeatures::merge(size_t bins) {
 
 void WideFeatures::search(int feature, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
                           Candidates& found) {
-    const FeatureBins& bins = data_.features[static_cast<size_t>(feature)];
+    const FeatureBins& bins = data_.features[feature];
     if (rows.size() < bins.size() / sparse_ratio)
         scan_sparse(feature, rows, search, order, found);
     else
@@ -99,7 +100,7 @@ void WideFeatures::search(int feature, const RowSet& rows, const SplitSearch& se
 
 void WideFeatures::scan_dense(int f, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
                               Candidates& found) {
-    const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
+    const FeatureBins& feature = data_.features[f];
     add_rows(rows, feature);
     merge(feature.size());
     const DenseBins bins{stats_.data(), has_tallies_ ? tallies_.data() : nullptr, 0, feature.values};
@@ -124,15 +125,12 @@ void WideFeatures::scan_dense(int f, const RowSet& rows, const SplitSearch& sear
         });
         for (const Candidates& list : lists) found.add(list);
     }
-    for_pieces(team_, feature.size(), [&](size_t begin, size_t end, int) {
-        std::fill(stats_.data() + begin, stats_.data() + end, Stats{});
-        if (has_tallies_) std::fill(tallies_.data() + begin, tallies_.data() + end, Tally{});
-    });
+    clear(feature.size());
 }
 
 void WideFeatures::scan_sparse(int f, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,
                                Candidates& found) {
-    const FeatureBins& feature = data_.features[static_cast<size_t>(f)];
+    const FeatureBins& feature = data_.features[f];
     keys_.resize(rows.size());
     spare_keys_.resize(rows.size());
     for_each_list(rows, feature, [&](const RowList& list, const auto& bin, int) {
@@ -153,11 +151,7 @@ void WideFeatures::scan_sparse(int f, const RowSet& rows, const SplitSearch& sea
         NodeSums& sums = bin == feature.null_bin() ? null : cells_[used - 1].sums;
         sums += NodeSums(sum, has_tallies_ ? &tally : nullptr);
     }
-    const SparseBins bins{cells_.span().first(used)};
-    if (feature.categorical)
-        search.scan_categories(f, bins, null, order, found, context_);
-    else
-        search.scan_numbers(f, bins, {}, null, found);
+    search.scan(f, feature.categorical, SparseBins{cells_.span().first(used)}, null, order, found, context_);
 }
 
 } // namespace btml::boosting

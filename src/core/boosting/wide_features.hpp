@@ -19,11 +19,12 @@ class WideFeatures {
     static uint64_t scratch_bytes(const BinnedData& data, bool tallies, int threads);
 
   private:
-    // With fewer rows than bins over this, sorting the rows by bin beats clearing and scanning every bin.
+    // Where there are fewer rows than bins over this, sorting the rows by bin beats clearing and scanning every bin.
     static constexpr size_t sparse_ratio = 8;
 
     template <class Body>
     void for_each_list(const RowSet& rows, const FeatureBins& feature, const Body& body);
+    void clear(size_t bins);
     void add_rows(const RowSet& rows, const FeatureBins& feature);
     void merge(size_t bins);
     void scan_dense(int feature, const RowSet& rows, const SplitSearch& search, std::vector<BinSums>& order,

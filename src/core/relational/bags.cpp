@@ -15,7 +15,7 @@ namespace {
 constexpr const char* what = "a bag of a cyclic join";
 
 double log_size(uint64_t rows) {
-    return std::log(static_cast<double>(std::max<uint64_t>(rows, 1)));
+    return std::log(std::max<uint64_t>(rows, 1));
 }
 
 class BagBuilder {
@@ -30,13 +30,13 @@ class BagBuilder {
           blocks_(context, "joining a cycle", 0) {
         std::map<int, int> tables_with;
         for (int t : core_)
-            for (const KeyColumn& key : table(t).keys) tables_with[key.attribute]++;
+            for (const KeyColumn& key : tables_[t].keys) tables_with[key.attribute]++;
         for (int t : core_) {
             std::vector<int>& edge = edges_.emplace_back();
-            for (const KeyColumn& key : table(t).keys)
+            for (const KeyColumn& key : tables_[t].keys)
                 if (tables_with[key.attribute] > 1) edge.push_back(key.attribute);
             std::sort(edge.begin(), edge.end());
-            log_rows_.push_back(log_size(count_kept(mask(t))));
+            log_rows_.push_back(log_size(count_kept(masks_[t])));
         }
     }
 
@@ -49,18 +49,15 @@ class BagBuilder {
     }
 
   private:
-    Table& table(int number) const { return tables_[static_cast<size_t>(number)]; }
-    RowMask& mask(int number) const { return masks_[static_cast<size_t>(number)]; }
-
     SortedRelation project_to(int number, std::vector<int> attributes) {
-        return project(table(number), mask(number), std::move(attributes), memory_, blocks_);
+        return project(tables_[number], masks_[number], std::move(attributes), memory_, blocks_);
     }
 
     // At most the table's rows, and the product of the distinct values of each attribute.
     double log_rows(int edge, const std::vector<int>& part) {
-        const int number = core_[static_cast<size_t>(edge)];
-        const double rows = log_rows_[static_cast<size_t>(edge)];
-        if (part.size() == edges_[static_cast<size_t>(edge)].size()) return rows;
+        const int number = core_[edge];
+        const double rows = log_rows_[edge];
+        if (part.size() == edges_[edge].size()) return rows;
         double product = 0;
         for (int attribute : part) {
             const auto [known, is_new] = distinct_values_.try_emplace({number, attribute}, 0);
@@ -140,7 +137,7 @@ class BagBuilder {
         const uint64_t rows = join.count(most);
         Table made;
         made.name = "bag of ";
-        for (int number : bag.tables) made.name += (number == bag.tables.front() ? "" : ", ") + table(number).name;
+        for (int number : bag.tables) made.name += (number == bag.tables.front() ? "" : ", ") + tables_[number].name;
         made.rows = rows;
         check_shape(made);
         if (rows > fit) refuse_memory(bag, rows, row_bytes, rows > most);
@@ -158,7 +155,7 @@ class BagBuilder {
 
     std::vector<std::string> names_of(const Bag& bag) const {
         std::vector<std::string> names;
-        for (int number : bag.tables) names.push_back(table(number).name);
+        for (int number : bag.tables) names.push_back(tables_[number].name);
         return names;
     }
 

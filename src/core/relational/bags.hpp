@@ -3,7 +3,7 @@
 // keep their rows, duplicates included, and their columns: a bag multiplies none of them.
 #pragma once
 
-#include "core/relational/table_rows.hpp"
+#include "core/relational/table.hpp"
 
 namespace btml::relational {
 

@@ -5,9 +5,43 @@
 #include "core/base/threads.hpp"
 #include "core/relational/filtered_kernels.hpp"
 #include "core/relational/grouped_join.hpp"
-#include "core/relational/row_filters.hpp"
+
+#include <map>
+#include <unordered_map>
 
 namespace btml::relational {
+
+// Some of a grouped table's rows, ascending, and where each group's begin among them.
+struct RowSubset {
+    bool all = true; // every row: the buffers are empty
+    Buffer<RowId> rows;
+    Buffer<RowId> first; // by group, and one more
+};
+
+// Filters of one table's rows as bits: filter f of row ρ is bit f % 64 of word f / 64.
+class RowFilters {
+  public:
+    RowFilters(uint64_t rows, MemoryBudget& memory) : rows_(rows), memory_(memory) {}
+
+    // The filter that lets a proper subset's rows pass; the one added before where there is one of the same rows.
+    int add(const RowSubset& subset, RunContext& context);
+    // The filter that passes what two filters of other filters of this table pass both; −1: all rows.
+    int add_both(const RowFilters& other, int a, int b, RunContext& context);
+    size_t words() const { return words_.size(); }
+    const uint64_t* word(size_t i) const { return words_[i].data(); } // by row
+
+  private:
+    bool equals(int filter, const RowSubset& subset) const;
+    int add_empty();
+
+    uint64_t rows_;
+    MemoryBudget& memory_;
+    int count_ = 0;
+    std::vector<Buffer<uint64_t>> words_;
+    std::vector<uint64_t> sizes_;                      // by filter: rows that pass
+    std::unordered_multimap<uint64_t, int> by_digest_; // of the rows
+    std::map<std::pair<int, int>, int> by_pair_;
+};
 
 // Σ over the join's rows that pass of weight · value^power, where weight is the product of the tables' row weights and
 // value a number of one table's rows.
@@ -25,24 +59,45 @@ struct Selection {
     std::vector<const double*> weights; // by row; nullptr: 1 each
 };
 
-// Whether a group has rows that take part in the join of all selected rows, by table and group.
+// Says by table and group whether the group has rows that take part in the join of all selected rows.
 using AliveGroups = std::vector<Buffer<uint8_t>>;
+
+// body(begin, end, worker) over ranges of 0 ≤ i < count that take about `steps` steps of a nanosecond in all.
+template <class Body>
+void for_ranges(ThreadTeam& team, uint64_t count, uint64_t steps, const Body& body) {
+    constexpr uint64_t max_steps = uint64_t{1} << 20, min_steps = uint64_t{1} << 14; // of a range
+    const uint64_t threads = team.size();
+    const uint64_t ranges = std::max(std::min(threads, steps / min_steps), steps / max_steps) + 1;
+    const uint64_t size = (count + ranges - 1) / ranges;
+    if (count == 0) return;
+    team.for_each((count + size - 1) / size, [&](size_t range, int worker) {
+        body(range * size, std::min<uint64_t>(count, (range + 1) * size), worker);
+    });
+}
 
 // `values`, by row of value_table, and the filters are looked at again in every call.
 struct FilteredJoin {
     const GroupedJoin& join;
     const std::vector<RowFilters>& filters; // by table
-    int value_table;
+    size_t value_table;
     const Buffer<double>& values;
     ThreadTeam& team;
     RunContext& context;
 
-    const GroupedTable& table(int t) const { return join.tables()[static_cast<size_t>(t)]; }
-    int tables() const { return static_cast<int>(join.tables().size()); }
+    const GroupedTable& table(size_t t) const { return join.tables()[t]; }
+    size_t tables() const { return join.tables().size(); }
     // The selected rows of one group.
-    kernels::GroupRows selected(const Selection& selection, int table, uint64_t group) const;
+    kernels::GroupRows selected(const Selection& selection, size_t table, uint64_t group) const;
 
     AliveGroups find_alive(const Selection& selection) const;
+    // Calls body(group, worker) for a table's groups that are alive, on all threads, in about so many nanoseconds.
+    template <class Body>
+    void for_each_alive(const AliveGroups& alive, size_t t, uint64_t steps, const Body& body) const {
+        for_ranges(team, alive[t].size(), steps, [&](uint64_t begin, uint64_t end, int worker) {
+            for (uint64_t g = begin; g < end; g++)
+                if (alive[t][g]) body(g, worker);
+        });
+    }
     // The queries without those that some table's selection contradicts, and without filters that all its rows pass;
     // those that are the same then are one.
     std::vector<FilterQuery> relevant(const Selection& selection, const std::vector<FilterQuery>& queries) const;
@@ -53,19 +108,6 @@ struct FilteredJoin {
 template <class Body>
 void for_each_row(const kernels::GroupRows& rows, const Body& body) {
     for (size_t i = 0; i < rows.count; i++) body(rows.row(i));
-}
-
-// body(begin, end, worker) over ranges of 0 ≤ i < count that take about `steps` steps of a nanosecond in all.
-template <class Body>
-void for_ranges(ThreadTeam& team, uint64_t count, uint64_t steps, const Body& body) {
-    constexpr uint64_t max_steps = uint64_t{1} << 20, min_steps = uint64_t{1} << 14; // of a range
-    const auto threads = static_cast<uint64_t>(team.size());
-    const uint64_t ranges = std::max(std::min(threads, steps / min_steps), steps / max_steps) + 1;
-    const uint64_t size = (count + ranges - 1) / ranges;
-    if (count == 0) return;
-    team.for_each((count + size - 1) / size, [&](size_t range, int worker) {
-        body(range * size, std::min<uint64_t>(count, (range + 1) * size), worker);
-    });
 }
 
 } // namespace btml::relational

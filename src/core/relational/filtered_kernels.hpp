@@ -58,21 +58,15 @@ struct Factor {
     const uint32_t* index;
 };
 
-// out[i] = scale · Π over the factors of what stands in column i, or += that. `scale` null: 1. Of numbers, width is a
-// multiple of `lanes`.
-BTML_DISPATCH(void, multiply, (double* out, const double* scale, std::span<const Factor<double>> factors, size_t width),
-              (out, scale, factors, width));
-BTML_DISPATCH(void, multiply_add,
-              (double* out, const double* scale, std::span<const Factor<double>> factors, size_t width),
-              (out, scale, factors, width));
+// out[i] = scale · Π over the factors of what stands in column i, or += that where `add`. `scale` null: 1. Of numbers,
+// width is a multiple of `lanes`.
+BTML_DISPATCH(void, multiply,
+              (double* out, const double* scale, std::span<const Factor<double>> factors, size_t width, bool add),
+              (out, scale, factors, width, add));
 BTML_DISPATCH(void, multiply,
               (Spectrum::Value * out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
-               size_t width),
-              (out, scale, factors, width));
-BTML_DISPATCH(void, multiply_add,
-              (Spectrum::Value * out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
-               size_t width),
-              (out, scale, factors, width));
+               size_t width, bool add),
+              (out, scale, factors, width, add));
 
 // For each f of `left_out`, at most max_left_out factors: out[f · width + i] = scale · Π over the factors and all of
 // `left_out` but f of what stands in column i, or += that where `add`.

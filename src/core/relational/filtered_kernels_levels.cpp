@@ -38,14 +38,51 @@ alignas(64) constexpr auto bits_of_bytes = [] {
 
 struct Complexes {
     Lanes re, im;
+
+    [[gnu::always_inline]] Complexes& operator+=(const Complexes& other) {
+        re += other.re;
+        im += other.im;
+        return *this;
+    }
+    [[gnu::always_inline]] Complexes& operator*=(const Complexes& other) {
+        const Lanes real = re * other.re - im * other.im;
+        im = re * other.im + im * other.re;
+        re = real;
+        return *this;
+    }
 };
-[[gnu::always_inline]] inline void load(const Spectrum::Value& from, Complexes& to) {
-    load(from.re, to.re);
-    load(from.im, to.im);
+[[gnu::always_inline]] inline void load(const Spectrum::Value* from, Complexes& to) {
+    load(from->re, to.re);
+    load(from->im, to.im);
 }
-[[gnu::always_inline]] inline void store(const Complexes& from, Spectrum::Value& to) {
-    store(from.re, to.re);
-    store(from.im, to.im);
+[[gnu::always_inline]] inline void store(const Complexes& from, Spectrum::Value* to) {
+    store(from.re, to->re);
+    store(from.im, to->im);
+}
+
+// What is worked on at a time: eight numbers, or a spectrum.
+template <class Value>
+struct Taken {
+    using Type = Lanes;
+    static constexpr size_t columns = lanes;
+};
+template <>
+struct Taken<Spectrum::Value> {
+    using Type = Complexes;
+    static constexpr size_t columns = 1;
+};
+
+[[gnu::always_inline]] inline void fill(double from, Lanes& to) {
+    to = Lanes{} + from;
+}
+[[gnu::always_inline]] inline void fill(const Spectrum::Value& from, Complexes& to) {
+    load(&from, to);
+}
+[[gnu::always_inline]] inline void fill_with_one(Lanes& to) {
+    to = Lanes{} + 1;
+}
+[[gnu::always_inline]] inline void fill_with_one(Complexes& to) {
+    fill(Spectrum::one(), to);
 }
 
 [[gnu::always_inline]] inline void load(const Factor<double>& factor, size_t i, Lanes& to) {
@@ -55,36 +92,66 @@ struct Complexes {
     to = Lanes{values[index[0]], values[index[1]], values[index[2]], values[index[3]],
                values[index[4]], values[index[5]], values[index[6]], values[index[7]]};
 }
+[[gnu::always_inline]] inline void load(const Factor<Spectrum::Value>& factor, size_t i, Complexes& to) {
+    load(factor.values + (factor.index ? factor.index[i] : i), to);
+}
 
-[[gnu::always_inline]] inline void product_of(std::span<const Factor<double>> factors, const double* scale, size_t i,
-                                              Lanes& product) {
-    product = Lanes{} + (scale ? *scale : 1);
-    Lanes factor{};
-    for (const Factor<double>& f : factors) {
-        load(f, i, factor);
+template <class Value, class Register = typename Taken<Value>::Type>
+[[gnu::always_inline]] inline void product_of(std::span<const Factor<Value>> factors, const Value* scale, size_t i,
+                                              Register& product) {
+    size_t f = 0;
+    if (scale)
+        fill(*scale, product);
+    else if (factors.empty())
+        fill_with_one(product);
+    else
+        load(factors[f++], i, product);
+    Register factor{};
+    for (; f < factors.size(); f++) {
+        load(factors[f], i, factor);
         product *= factor;
     }
 }
 
-[[gnu::always_inline]] inline void load(const Factor<Spectrum::Value>& factor, size_t i, Complexes& to) {
-    load(factor.values[factor.index ? factor.index[i] : i], to);
+template <bool add, class Value>
+[[gnu::always_inline]] inline void multiply_all(Value* out, const Value* scale, std::span<const Factor<Value>> factors,
+                                                size_t width) {
+    for (size_t i = 0; i < width; i += Taken<Value>::columns) {
+        typename Taken<Value>::Type product{}, sum{};
+        product_of(factors, scale, i, product);
+        if (add) {
+            load(out + i, sum);
+            product += sum;
+        }
+        store(product, out + i);
+    }
 }
 
-[[gnu::always_inline]] inline void multiply(Complexes& a, const Complexes& b) {
-    const Lanes re = a.re * b.re - a.im * b.im;
-    a.im = a.re * b.im + a.im * b.re;
-    a.re = re;
-}
-
-[[gnu::always_inline]] inline void product_of(std::span<const Factor<Spectrum::Value>> factors,
-                                              const Spectrum::Value* scale, size_t i, Complexes& product) {
-    load(scale ? *scale : Spectrum::one(), product);
-    Complexes factor{};
-    size_t f = 0;
-    if (!scale && !factors.empty()) load(factors[f++], i, product);
-    for (; f < factors.size(); f++) {
-        load(factors[f], i, factor);
-        multiply(product, factor);
+// Products of the factors before each, then of those after it: n of them take 3n products instead of n².
+template <class Value>
+[[gnu::always_inline]] inline void
+multiply_all_without_each(Value* out, const Value* scale, std::span<const Factor<Value>> factors,
+                          std::span<const Factor<Value>> left_out, size_t width, bool add) {
+    using Register = typename Taken<Value>::Type;
+    Register values[max_left_out], before[max_left_out];
+    for (size_t i = 0; i < width; i += Taken<Value>::columns) {
+        Register product{}, after{}, sum{};
+        product_of(factors, scale, i, product);
+        for (size_t f = 0; f < left_out.size(); f++) {
+            load(left_out[f], i, values[f]);
+            before[f] = product;
+            product *= values[f];
+        }
+        fill_with_one(after);
+        for (size_t f = left_out.size(); f-- > 0;) {
+            before[f] *= after;
+            if (add) {
+                load(out + f * width + i, sum);
+                before[f] += sum;
+            }
+            store(before[f], out + f * width + i);
+            after *= values[f];
+        }
     }
 }
 
@@ -153,95 +220,24 @@ void intersect(const uint64_t* a, unsigned bit_a, const uint64_t* b, unsigned bi
     for (; i < count; i++) out[i] |= (a[i] >> bit_a & b[i] >> bit_b & 1) << bit;
 }
 
-void multiply(double* out, const double* scale, std::span<const Factor<double>> factors, size_t width) {
-    for (size_t i = 0; i < width; i += lanes) {
-        Lanes product{};
-        product_of(factors, scale, i, product);
-        store(product, out + i);
-    }
-}
-
-void multiply_add(double* out, const double* scale, std::span<const Factor<double>> factors, size_t width) {
-    for (size_t i = 0; i < width; i += lanes) {
-        Lanes product{}, sum{};
-        product_of(factors, scale, i, product);
-        load(out + i, sum);
-        sum += product;
-        store(sum, out + i);
-    }
+void multiply(double* out, const double* scale, std::span<const Factor<double>> factors, size_t width, bool add) {
+    add ? multiply_all<true>(out, scale, factors, width) : multiply_all<false>(out, scale, factors, width);
 }
 
 void multiply(Spectrum::Value* out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
-              size_t width) {
-    for (size_t i = 0; i < width; i++) {
-        Complexes product{};
-        product_of(factors, scale, i, product);
-        store(product, out[i]);
-    }
+              size_t width, bool add) {
+    add ? multiply_all<true>(out, scale, factors, width) : multiply_all<false>(out, scale, factors, width);
 }
 
-void multiply_add(Spectrum::Value* out, const Spectrum::Value* scale, std::span<const Factor<Spectrum::Value>> factors,
-                  size_t width) {
-    for (size_t i = 0; i < width; i++) {
-        Complexes product{}, sum{};
-        product_of(factors, scale, i, product);
-        load(out[i], sum);
-        sum.re += product.re;
-        sum.im += product.im;
-        store(sum, out[i]);
-    }
-}
-
-// Products of the factors before each, then of those after it: n of them take 3n products instead of n².
 void multiply_without_each(double* out, const double* scale, std::span<const Factor<double>> factors,
                            std::span<const Factor<double>> left_out, size_t width, bool add) {
-    Lanes values[max_left_out], before[max_left_out];
-    for (size_t i = 0; i < width; i += lanes) {
-        Lanes product{}, sum{};
-        product_of(factors, scale, i, product);
-        for (size_t f = 0; f < left_out.size(); f++) {
-            load(left_out[f], i, values[f]);
-            before[f] = product;
-            product *= values[f];
-        }
-        Lanes after = Lanes{} + 1;
-        for (size_t f = left_out.size(); f-- > 0;) {
-            sum = before[f] * after;
-            if (add) {
-                Lanes sum_before{};
-                load(out + f * width + i, sum_before);
-                sum += sum_before;
-            }
-            store(sum, out + f * width + i);
-            after *= values[f];
-        }
-    }
+    multiply_all_without_each(out, scale, factors, left_out, width, add);
 }
 
 void multiply_without_each(Spectrum::Value* out, const Spectrum::Value* scale,
                            std::span<const Factor<Spectrum::Value>> factors,
                            std::span<const Factor<Spectrum::Value>> left_out, size_t width, bool add) {
-    Complexes values[max_left_out], before[max_left_out];
-    for (size_t i = 0; i < width; i++) {
-        Complexes product{}, after{}, sum{};
-        product_of(factors, scale, i, product);
-        for (size_t f = 0; f < left_out.size(); f++) {
-            load(left_out[f], i, values[f]);
-            before[f] = product;
-            multiply(product, values[f]);
-        }
-        load(Spectrum::one(), after);
-        for (size_t f = left_out.size(); f-- > 0;) {
-            multiply(before[f], after);
-            if (add) {
-                load(out[f * width + i], sum);
-                before[f].re += sum.re;
-                before[f].im += sum.im;
-            }
-            store(before[f], out[f * width + i]);
-            multiply(after, values[f]);
-        }
-    }
+    multiply_all_without_each(out, scale, factors, left_out, width, add);
 }
 
 // Four sums at a time: one alone would wait for each addition.
@@ -261,11 +257,10 @@ void add_up(Spectrum::Value* out, const Spectrum::Value* values, const uint32_t*
     for (size_t i = 0; i < size; i++) {
         Complexes sum{}, value{};
         for (uint32_t j = first[i]; j < first[i + 1]; j++) {
-            load(values[order[j]], value);
-            sum.re += value.re;
-            sum.im += value.im;
+            load(values + order[j], value);
+            sum += value;
         }
-        store(sum, out[i]);
+        store(sum, out + i);
     }
 }
 
@@ -277,17 +272,16 @@ void add_spectra(const GroupRows& rows, const RowSpectra& hashed, std::span<cons
         if (scale == 0) continue;
         if (bucket != hashed.buckets[row]) scale = -scale;
         Complexes own{}, sum{};
-        load(hashed.powers ? hashed.powers[bucket] : hashed.roots.powers(bucket, hashed.block, 1), own);
+        fill(hashed.powers ? hashed.powers[bucket] : hashed.roots.powers(bucket, hashed.block, 1), own);
         own.re *= scale;
         own.im *= scale;
         for (const SpectrumFilters& filter : filters) {
             const double power = filter.power == 0 ? 1 : power_of(rows.values[row], filter.power);
             const Complexes added{own.re * power, own.im * power};
             for (uint64_t bits = passed(filter, row); bits; bits &= bits - 1) {
-                Spectrum::Value& to = sums[filter.at[static_cast<size_t>(std::countr_zero(bits))]];
+                Spectrum::Value* const to = sums + filter.at[std::countr_zero(bits)];
                 load(to, sum);
-                sum.re += added.re;
-                sum.im += added.im;
+                sum += added;
                 store(sum, to);
             }
         }
@@ -302,17 +296,17 @@ void add_norms(const GroupRows& rows, std::span<const SpectrumFilters> filters, 
         const uint32_t row = rows.row(i);
         if (rows.weights && rows.weights[row] == 0) continue;
         Complexes v{}, factor{};
-        if (out.partial) load(out.partial[row], v);
+        if (out.partial) load(out.partial + row, v);
         for (const SpectrumFilters& filter : filters) {
             const double power = filter.power == 0 ? 1 : power_of(rows.values[row], filter.power);
             for (uint64_t bits = passed(filter, row); bits; bits &= bits - 1) {
-                load(factors[filter.at[static_cast<size_t>(std::countr_zero(bits))]], factor);
+                load(factors + filter.at[std::countr_zero(bits)], factor);
                 v.re += power * factor.re;
                 v.im += power * factor.im;
             }
         }
         if (out.partial_sums) {
-            store(v, out.partial_sums[row]);
+            store(v, out.partial_sums + row);
         } else {
             const Lanes squares = frequency_weights * (v.re * v.re + v.im * v.im);
             out.norms[row] += (rows.weights ? rows.weights[row] : 1) * sum_of(squares);

@@ -55,13 +55,13 @@ FilteredSketch::~FilteredSketch() = default;
 
 // Queries that ask the same of the largest tables come together: their sub-queries there are one.
 std::vector<FilteredSketch::Block> FilteredSketch::blocks_of(std::vector<FilterQuery> queries) const {
-    std::vector<int> tables(static_cast<size_t>(filtered_.tables()));
+    std::vector<int> tables(filtered_.tables());
     std::iota(tables.begin(), tables.end(), 0);
     std::stable_sort(tables.begin(), tables.end(),
                      [&](int a, int b) { return filtered_.table(a).groups() > filtered_.table(b).groups(); });
     std::sort(queries.begin(), queries.end(), [&](const FilterQuery& a, const FilterQuery& b) {
-        for (const int t : tables) {
-            const int of_a = a.filters[static_cast<size_t>(t)], of_b = b.filters[static_cast<size_t>(t)];
+        for (const size_t t : tables) {
+            const int of_a = a.filters[t], of_b = b.filters[t];
             if (of_a != of_b) return of_a < of_b;
         }
         return a.power < b.power;
@@ -73,8 +73,8 @@ std::vector<FilteredSketch::Block> FilteredSketch::blocks_of(std::vector<FilterQ
         do block.add(queries[next++]);
         while (next < queries.size() && SubQueryMessages<Value>::bytes(filtered_.join, block) + more <= block_memory);
         std::vector<std::vector<SpectrumFilters>> filters;
-        for (int t = 0; t < filtered_.tables(); t++)
-            filters.push_back(filters_of(filtered_.filters[static_cast<size_t>(t)], block.table(t)));
+        for (size_t t = 0; t < filtered_.tables(); t++)
+            filters.push_back(filters_of(filtered_.filters[t], block.table(t)));
         blocks.push_back({std::move(block), std::move(filters)});
     }
     return blocks;
@@ -86,18 +86,16 @@ FilteredSketch::Sketch FilteredSketch::hash_rows(const Selection& selection, con
     const uint32_t k = TensorSketch::checked_size(size);
     Sketch sketch{Frequencies(k), RootsOfUnity(k, filtered_.context), {}, Buffer<Value>(memory, what)};
     uint64_t rows = 0;
-    for (int t = 0; t < filtered_.tables(); t++) {
+    for (size_t t = 0; t < filtered_.tables(); t++) {
         const GroupedTable& grouped = filtered_.table(t);
         rows += grouped.rows;
-        const SketchHash hash(seed, static_cast<uint64_t>(t));
+        const SketchHash hash(seed, t);
         Buffer<uint32_t>& buckets = sketch.buckets.emplace_back(memory, what, grouped.rows, uint32_t{0});
         if (t >= filtered_.join.relations()) continue; // a bag's row follows from those of the tables in it
-        for_ranges(filtered_.team, grouped.groups(), 20 * grouped.rows, [&](uint64_t begin, uint64_t end, int) {
-            for (uint64_t g = begin; g < end; g++)
-                if (alive[static_cast<size_t>(t)][g])
-                    for_each_row(filtered_.selected(selection, t, g), [&](RowId row) {
-                        buckets[row] = hash.bucket(row, k) | (hash.is_negative(row) ? RowSpectra::negative : 0);
-                    });
+        filtered_.for_each_alive(alive, t, 20 * grouped.rows, [&](uint64_t g, int) {
+            for_each_row(filtered_.selected(selection, t, g), [&](RowId row) {
+                buckets[row] = hash.bucket(row, k) | (hash.is_negative(row) ? RowSpectra::negative : 0);
+            });
         });
     }
     if (size <= rows) sketch.powers.resize(size);
@@ -109,27 +107,23 @@ void FilteredSketch::pass_messages(const Selection& selection, const AliveGroups
     const Value* const powers = sketch.powers.empty() ? nullptr : sketch.powers.data();
     messages_->set(block.queries, alive);
     messages_->send_up(
-        {[&](int t, uint64_t group, Value* sums, int) {
-             const auto table = static_cast<size_t>(t);
+        {[&](size_t t, uint64_t group, Value* sums, int) {
              std::fill_n(sums, block.queries.table(t).conditions.size(), Spectrum::zero());
              kernels::add_spectra(filtered_.selected(selection, t, group),
-                                  {sketch.buckets[table].data(), sketch.roots, frequencies, powers},
-                                  block.filters[table], sums);
+                                  {sketch.buckets[t].data(), sketch.roots, frequencies, powers}, block.filters[t],
+                                  sums);
          },
-         [&](int t) { return filtered_.table(t).rows * (10 + 2 * block.queries.table(t).conditions.size()); }});
+         [&](size_t t) { return filtered_.table(t).rows * (10 + 2 * block.queries.table(t).conditions.size()); }});
     messages_->send_down();
 }
 
-void FilteredSketch::add_rows(const Selection& selection, const AliveGroups& alive, const Block& block, int t,
+void FilteredSketch::add_rows(const Selection& selection, const AliveGroups& alive, const Block& block, size_t t,
                               const kernels::SpectrumNorms& out) {
-    const GroupedTable& grouped = filtered_.table(t);
-    const auto table = static_cast<size_t>(t);
-    const uint64_t steps = grouped.rows * (5 + 2 * block.queries.table(t).conditions.size()) + messages_->steps(t);
-    for_ranges(filtered_.team, grouped.groups(), steps, [&](uint64_t begin, uint64_t end, int worker) {
-        for (uint64_t g = begin; g < end; g++)
-            if (alive[table][g])
-                kernels::add_norms(filtered_.selected(selection, t, g), block.filters[table],
-                                   messages_->factors(t, g, worker), out);
+    const uint64_t steps =
+        filtered_.table(t).rows * (5 + 2 * block.queries.table(t).conditions.size()) + messages_->steps(t);
+    filtered_.for_each_alive(alive, t, steps, [&](uint64_t g, int worker) {
+        kernels::add_norms(filtered_.selected(selection, t, g), block.filters[t], messages_->factors(t, g, worker),
+                           out);
     });
 }
 
@@ -140,8 +134,7 @@ void FilteredSketch::add_norms(const Selection& selection, const std::vector<Fil
     Sketch sketch = hash_rows(selection, alive, size, seed);
     std::vector<Buffer<Value>> partial; // by table: the sums of the queries so far, where there are several blocks
     for (size_t t = 0; t < norms.size() && blocks.size() > 1; t++)
-        partial.emplace_back(filtered_.context.memory(), what,
-                             norms[t] ? filtered_.table(static_cast<int>(t)).rows : 0);
+        partial.emplace_back(filtered_.context.memory(), what, norms[t] ? filtered_.table(t).rows : 0);
     for (uint64_t block = 0; block < sketch.frequencies.blocks() && !blocks.empty(); block++) {
         filtered_.context.progress("sketching", block, sketch.frequencies.blocks());
         for_ranges(filtered_.team, sketch.powers.size(), 20 * sketch.powers.size(),
@@ -160,13 +153,13 @@ void FilteredSketch::add_norms(const Selection& selection, const std::vector<Fil
                 out.norms = norms[t];
                 out.partial = b == 0 ? nullptr : partial[t].data();
                 out.partial_sums = b + 1 == blocks.size() ? nullptr : partial[t].data();
-                add_rows(selection, alive, blocks[b], static_cast<int>(t), out);
+                add_rows(selection, alive, blocks[b], t, out);
             }
         }
     }
 }
 
-// By row: its bucket, and a value where there are several blocks of queries. By number of the sketch: a root of unity.
+// A row has its bucket, and a value where there are several blocks of queries; a number of the sketch, a root of unity.
 uint64_t FilteredSketch::bytes(const GroupedJoin& join, uint64_t size, uint64_t queries) {
     uint64_t rows = 0;
     for (const GroupedTable& table : join.tables()) rows += table.rows;

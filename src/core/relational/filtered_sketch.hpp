@@ -38,7 +38,7 @@ class FilteredSketch {
     Sketch hash_rows(const Selection& selection, const AliveGroups& alive, uint64_t size, uint64_t seed) const;
     void pass_messages(const Selection& selection, const AliveGroups& alive, const Block& block, const Sketch& sketch,
                        uint64_t frequencies);
-    void add_rows(const Selection& selection, const AliveGroups& alive, const Block& block, int table,
+    void add_rows(const Selection& selection, const AliveGroups& alive, const Block& block, size_t table,
                   const kernels::SpectrumNorms& out);
 
     const FilteredJoin filtered_;

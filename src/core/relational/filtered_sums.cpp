@@ -24,7 +24,7 @@ struct FilteredSums::Local {
   private:
     uint32_t take_lanes() { return static_cast<uint32_t>(std::exchange(size, size + lanes)); }
     uint32_t place(int power) {
-        int& at = plain[static_cast<size_t>(power)];
+        int& at = plain[power];
         if (at < 0) at = static_cast<int>(take_lanes());
         return static_cast<uint32_t>(at);
     }
@@ -54,13 +54,12 @@ template <class Body>
 void FilteredSums::for_each_block(const Selection& selection, const AliveGroups& alive,
                                   const std::vector<FilterQuery>& queries, bool with_count, const Body& body) {
     const uint64_t more = lanes * bytes_per_query(filtered_.join);
-    std::vector<std::vector<double>> scratch(static_cast<size_t>(filtered_.team.size()));
+    std::vector<std::vector<double>> scratch(filtered_.team.size());
     size_t next = 0;
     do {
         SubQueries block(filtered_.join, filtered_.value_table);
         size_t count = 0;
-        if (with_count && next == 0 && ++count)
-            block.add({1, 0, std::vector<int>(static_cast<size_t>(filtered_.tables()), -1)}, true);
+        if (with_count && next == 0 && ++count) block.add({1, 0, std::vector<int>(filtered_.tables(), -1)}, true);
         for (; next < queries.size() &&
                (count < lanes || SubQueryMessages<double>::bytes(filtered_.join, block) + more <= block_memory);
              count++) {
@@ -69,21 +68,20 @@ void FilteredSums::for_each_block(const Selection& selection, const AliveGroups&
         }
         if (count == 0) return;
         std::vector<Local> locals;
-        for (int t = 0; t < filtered_.tables(); t++)
-            locals.emplace_back(filtered_.filters[static_cast<size_t>(t)], block.table(t));
+        for (size_t t = 0; t < filtered_.tables(); t++) locals.emplace_back(filtered_.filters[t], block.table(t));
         for (std::vector<double>& sums : scratch)
             for (const Local& local : locals) sums.resize(std::max(sums.size(), local.size));
         messages_->set(block, alive);
-        messages_->send_up({[&](int t, uint64_t group, double* conditions, int worker) {
-                                const Local& local = locals[static_cast<size_t>(t)];
-                                double* const sums = scratch[static_cast<size_t>(worker)].data();
+        messages_->send_up({[&](size_t t, uint64_t group, double* conditions, int worker) {
+                                const Local& local = locals[t];
+                                double* const sums = scratch[worker].data();
                                 std::fill_n(sums, local.size, 0.0);
                                 kernels::add_local_sums(filtered_.selected(selection, t, group), local.bits.data(),
                                                         local.bits.size(), local.plain.data(), sums);
                                 for (size_t i = 0; i < local.places.size(); i++) conditions[i] = sums[local.places[i]];
                             },
-                            [&](int t) {
-                                const Local& local = locals[static_cast<size_t>(t)];
+                            [&](size_t t) {
+                                const Local& local = locals[t];
                                 return filtered_.table(t).rows * (1 + local.bits.size()) +
                                        filtered_.table(t).groups() * local.places.size();
                             }});
@@ -91,26 +89,22 @@ void FilteredSums::for_each_block(const Selection& selection, const AliveGroups&
     } while (next < queries.size());
 }
 
-void FilteredSums::add_rows(const Selection& selection, const AliveGroups& alive, const Local& local, int t,
+void FilteredSums::add_rows(const Selection& selection, const AliveGroups& alive, const Local& local, size_t t,
                             bool has_count, double* sums, double* counts) {
     const GroupedTable& grouped = filtered_.table(t);
-    std::vector<std::vector<double>> scratch(static_cast<size_t>(filtered_.team.size()),
-                                             std::vector<double>(local.size, 0));
+    std::vector<std::vector<double>> scratch(filtered_.team.size(), std::vector<double>(local.size, 0));
     const uint64_t steps = grouped.rows * (1 + local.bits.size()) + messages_->steps(t);
-    for_ranges(filtered_.team, grouped.groups(), steps, [&](uint64_t begin, uint64_t end, int worker) {
-        double* const factors = scratch[static_cast<size_t>(worker)].data();
-        for (uint64_t g = begin; g < end; g++) {
-            if (!alive[static_cast<size_t>(t)][g]) continue;
-            const double* const conditions = messages_->factors(t, g, worker);
-            if (has_count) factors[local.places[0]] = 0; // unless another condition has that place
-            for (size_t i = has_count ? 1 : 0; i < local.places.size(); i++) factors[local.places[i]] = conditions[i];
-            const kernels::GroupRows rows = filtered_.selected(selection, t, g);
-            kernels::add_row_sums(rows, local.bits.data(), local.bits.size(), local.plain.data(), factors, sums);
-            if (has_count && counts)
-                for_each_row(rows, [&](RowId row) {
-                    counts[row] = rows.weights ? rows.weights[row] * conditions[0] : conditions[0];
-                });
-        }
+    filtered_.for_each_alive(alive, t, steps, [&](uint64_t g, int worker) {
+        double* const factors = scratch[worker].data();
+        const double* const conditions = messages_->factors(t, g, worker);
+        if (has_count) factors[local.places[0]] = 0; // unless another condition has that place
+        for (size_t i = has_count ? 1 : 0; i < local.places.size(); i++) factors[local.places[i]] = conditions[i];
+        const kernels::GroupRows rows = filtered_.selected(selection, t, g);
+        kernels::add_row_sums(rows, local.bits.data(), local.bits.size(), local.plain.data(), factors, sums);
+        if (has_count && counts)
+            for_each_row(rows, [&](RowId row) {
+                counts[row] = rows.weights ? rows.weights[row] * conditions[0] : conditions[0];
+            });
     });
 }
 
@@ -122,9 +116,7 @@ void FilteredSums::add(const Selection& selection, const std::vector<FilterQuery
                    [&](const SubQueries&, const std::vector<Local>& locals) {
                        messages_->send_down();
                        for (size_t t = 0; t < sums.size(); t++)
-                           if (sums[t])
-                               add_rows(selection, alive, locals[t], static_cast<int>(t), with_count, sums[t],
-                                        counts[t]);
+                           if (sums[t]) add_rows(selection, alive, locals[t], t, with_count, sums[t], counts[t]);
                        with_count = false;
                    });
 }

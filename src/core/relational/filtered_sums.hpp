@@ -29,7 +29,7 @@ class FilteredSums {
     struct Total {
         double sum, count;
     };
-    // The same over the whole selected join, by upward messages only.
+    // Returns the same over the whole selected join; upward messages suffice.
     Total total(const Selection& selection, const std::vector<FilterQuery>& queries);
 
     // Bytes that one more query evaluated at the same time takes at most, and how many all together take at most (or as
@@ -43,8 +43,8 @@ class FilteredSums {
     template <class Body>
     void for_each_block(const Selection& selection, const AliveGroups& alive, const std::vector<FilterQuery>& queries,
                         bool with_count, const Body& body);
-    void add_rows(const Selection& selection, const AliveGroups& alive, const Local& local, int table, bool has_count,
-                  double* sums, double* counts);
+    void add_rows(const Selection& selection, const AliveGroups& alive, const Local& local, size_t table,
+                  bool has_count, double* sums, double* counts);
 
     const FilteredJoin filtered_;
     std::unique_ptr<SubQueryMessages<double>> messages_;

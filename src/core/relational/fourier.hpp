@@ -7,13 +7,21 @@
 
 #include "core/base/buffer.hpp"
 
+#include <bit>
 #include <complex>
 #include <memory>
 
 namespace btml::relational {
 
 // The least size from `size` on that has no prime factor over 5. size ≥ 1; at most 2^62.
-uint64_t smooth_size(uint64_t size);
+// For each product of powers of 3 and 5, the least power of two makes it large enough.
+constexpr uint64_t smooth_size(uint64_t size) {
+    uint64_t best = std::bit_ceil(size);
+    for (uint64_t fives = 1; fives < best; fives *= 5)
+        for (uint64_t odd = fives; odd < best; odd *= 3)
+            best = std::min(best, odd * std::bit_ceil((size + odd - 1) / odd));
+    return best;
+}
 
 // A transform and its input and output. Of one thread at a time; different transforms may run side by side.
 class FourierTransform {

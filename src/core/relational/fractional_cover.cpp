@@ -17,12 +17,12 @@ constexpr double tiny = 1e-11; // entries of the tableau are quotients of small 
 class DualSimplex {
   public:
     DualSimplex(int vertices, const std::vector<std::vector<int>>& edges, const std::vector<double>& weights)
-        : columns_(static_cast<size_t>(vertices)), gains_(columns_, 1.0), outside_(columns_), basis_(edges.size()) {
+        : columns_(vertices), gains_(columns_, 1.0), outside_(columns_), basis_(edges.size()) {
         std::iota(outside_.begin(), outside_.end(), size_t{0});
         std::iota(basis_.begin(), basis_.end(), columns_);
         for (size_t e = 0; e < edges.size(); e++) {
             rows_.emplace_back(columns_ + 1, 0.0);
-            for (int vertex : edges[e]) rows_[e][static_cast<size_t>(vertex)] = 1;
+            for (int vertex : edges[e]) rows_[e][vertex] = 1;
             rows_[e][columns_] = weights[e];
         }
     }

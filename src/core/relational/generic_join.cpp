@@ -1,11 +1,25 @@
 #include "core/relational/generic_join.hpp"
 
+#include "core/relational/row_groups.hpp"
+
 #include <set>
 #include <tuple>
 
 namespace btml::relational {
 
 namespace {
+
+constexpr const char* what = "the sorted keys of a cyclic join";
+Buffer<RowId> complete_rows(const KeyColumns& columns, const RowMask& mask, MemoryBudget& memory, RowBlocks& blocks) {
+    Buffer<RowId> rows(memory, what);
+    rows.reserve(count_kept(mask));
+    blocks.for_each(mask.size(), [&](uint64_t row) {
+        bool complete = mask[row] != 0;
+        for (const Buffer<Key>* column : columns) complete &= (*column)[row] != null_key;
+        if (complete) rows.append_reserved(static_cast<RowId>(row));
+    });
+    return rows;
+}
 
 // The first place from `from` on, at most `end`, whose key is `key` or more: the nearer, the faster found.
 RowId gallop(const Key* column, RowId from, RowId end, Key key) {
@@ -18,6 +32,28 @@ RowId gallop(const Key* column, RowId from, RowId end, Key key) {
 }
 
 } // namespace
+
+SortedRelation project(const Table& table, const RowMask& mask, std::vector<int> attributes, MemoryBudget& memory,
+                       RowBlocks& blocks) {
+    KeyColumns columns;
+    for (int attribute : attributes) columns.push_back(&key_column(table, attribute));
+    Buffer<RowId> rows = complete_rows(columns, mask, memory, blocks);
+    sort_rows(rows, columns, what, memory, blocks);
+    // The first row of each run of equal ones.
+    uint64_t distinct = 0;
+    blocks.for_each(rows.size(), [&](uint64_t i) {
+        bool repeated = distinct > 0;
+        for (const Buffer<Key>* column : columns)
+            repeated = repeated && (*column)[rows[i]] == (*column)[rows[distinct - 1]];
+        if (!repeated) rows[distinct++] = rows[i];
+    });
+    SortedRelation sorted{std::move(attributes), {}, distinct};
+    for (const Buffer<Key>* column : columns) {
+        Buffer<Key>& values = sorted.columns.emplace_back(memory, what, distinct);
+        blocks.for_each(distinct, [&](uint64_t i) { values[i] = (*column)[rows[i]]; });
+    }
+    return sorted;
+}
 
 std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations) {
     std::set<int> left;
@@ -51,8 +87,7 @@ GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<S
         ranges_.push_back({0, static_cast<RowId>(relations[r].rows)});
         for (size_t level = 0; level < relations[r].attributes.size(); level++) {
             const auto at = std::find(attributes.begin(), attributes.end(), relations[r].attributes[level]);
-            depths_[static_cast<size_t>(at - attributes.begin())].push_back(
-                {r, relations[r].columns[level].data(), {}, 0, 0});
+            depths_[at - attributes.begin()].push_back({r, relations[r].columns[level].data(), {}, 0, 0});
         }
     }
 }

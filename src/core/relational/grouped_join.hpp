@@ -12,8 +12,8 @@ namespace btml::relational {
 struct GroupedTable {
     // What a table shares with one neighbour in the join tree.
     struct Edge {
-        int neighbour;
-        int reverse;          // the same edge's place among the neighbour's edges
+        size_t neighbour;
+        size_t reverse;       // the same edge's place among the neighbour's edges
         uint64_t keys;        // every key occurs
         Buffer<Key> key;      // by group
         Buffer<RowId> first;  // by key, and one more: where its groups begin
@@ -42,17 +42,17 @@ class GroupedJoin {
     void keep_rows(size_t table, const Buffer<RowId>& kept, RunContext& context);
 
     const std::vector<GroupedTable>& tables() const { return tables_; }
-    int relations() const { return relations_; }             // the tables before the bags of a cyclic join
-    const std::vector<int>& order() const { return order_; } // tables, parents before children
+    size_t relations() const { return relations_; }             // the tables before the bags of a cyclic join
+    const std::vector<size_t>& order() const { return order_; } // tables, parents before children
     // A table's edges away from the root; of its edges, the first one leads to the parent, but for the root.
-    std::span<const GroupedTable::Edge> children(int table) const {
-        return std::span(tables_[static_cast<size_t>(table)].edges).subspan(table == order_[0] ? 0 : 1);
+    std::span<const GroupedTable::Edge> children(size_t table) const {
+        return std::span(tables_[table].edges).subspan(table == order_[0] ? 0 : 1);
     }
 
   private:
     std::vector<GroupedTable> tables_;
-    int relations_;
-    std::vector<int> order_;
+    size_t relations_;
+    std::vector<size_t> order_;
 };
 
 // Puts a column into the order of a grouped table.
@@ -60,9 +60,7 @@ template <class T>
 void reorder(Buffer<T>& column, const Buffer<RowId>& order, RowBlocks& blocks) {
     if (order.empty()) return;
     Buffer<T> sorted(column.budget(), "columns in the order of keys", column.size());
-    blocks.run(order.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t i = begin; i < end; i++) sorted[i] = column[order[i]];
-    });
+    blocks.for_each(order.size(), [&](uint64_t i) { sorted[i] = column[order[i]]; });
     column = std::move(sorted);
 }
 

@@ -33,7 +33,7 @@ struct Hypergraph {
         for (const auto& [attribute, of] : edges_of)
             if (of.size() > 1) classes[of].push_back(attribute);
         for (auto& [of, same] : classes) {
-            for (int edge : of) edges[static_cast<size_t>(edge)].push_back(static_cast<int>(attributes.size()));
+            for (int edge : of) edges[edge].push_back(static_cast<int>(attributes.size()));
             attributes.push_back(std::move(same));
         }
     }
@@ -42,7 +42,7 @@ struct Hypergraph {
     std::vector<int> attributes_of(const VertexSet& set) const {
         std::vector<int> all;
         for (int vertex : set) {
-            const std::vector<int>& some = attributes[static_cast<size_t>(vertex)];
+            const std::vector<int>& some = attributes[vertex];
             all.insert(all.end(), some.begin(), some.end());
         }
         std::sort(all.begin(), all.end());
@@ -97,8 +97,8 @@ class MinFill {
         while (!left_.empty()) {
             context.poll();
             const int vertex = cheapest();
-            const std::set<int> around = of(vertex);
-            for (int neighbour : around) of(neighbour).erase(vertex);
+            const std::set<int> around = neighbours_[vertex];
+            for (int neighbour : around) neighbours_[neighbour].erase(vertex);
             connect({around.begin(), around.end()});
             left_.erase(vertex);
             VertexSet bag(around.begin(), around.end());
@@ -109,21 +109,19 @@ class MinFill {
     }
 
   private:
-    std::set<int>& of(int vertex) { return neighbours_[static_cast<size_t>(vertex)]; }
-
     void connect(const VertexSet& clique) {
         for (int a : clique)
             for (int b : clique)
-                if (a != b) of(a).insert(b);
+                if (a != b) neighbours_[a].insert(b);
     }
 
     int cheapest() {
         std::tuple<size_t, size_t, int> best{std::numeric_limits<size_t>::max(), 0, -1};
         for (int vertex : left_) {
             size_t present = 0;
-            for (int a : of(vertex))
-                for (int b : of(vertex)) present += a < b && of(a).count(b);
-            const size_t degree = of(vertex).size();
+            for (int a : neighbours_[vertex])
+                for (int b : neighbours_[vertex]) present += a < b && neighbours_[a].count(b);
+            const size_t degree = neighbours_[vertex].size();
             best = std::min(best, {degree * (degree - 1) / 2 - present, degree, vertex});
         }
         return std::get<2>(best);
@@ -141,7 +139,7 @@ class ExactSearch {
         : graph_(graph), context_(context), all_((Mask{1} << graph.vertices()) - 1), neighbours_(graph.vertices(), 0) {
         for (const VertexSet& edge : graph.edges)
             for (int a : edge)
-                for (int b : edge) neighbours_[static_cast<size_t>(a)] |= Mask{1} << b;
+                for (int b : edge) neighbours_[a] |= Mask{1} << b;
     }
 
     // The bags of the order with the least combined cost(bag).
@@ -181,7 +179,7 @@ class ExactSearch {
     Mask bag_of(Mask gone, size_t vertex) const {
         Mask reached = Mask{1} << vertex, open = reached;
         while (open != 0) {
-            const auto next = static_cast<size_t>(__builtin_ctz(open));
+            const size_t next = __builtin_ctz(open);
             open &= open - 1;
             const Mask added = neighbours_[next] & ~reached;
             reached |= added;

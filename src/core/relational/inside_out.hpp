@@ -51,8 +51,8 @@ class InsideOut {
         return sum;
     }
 
-    // The same for each row of a table over the join's rows that it takes part in. Tables other than the root have
-    // values after pass_down() only.
+    // Returns the same for each row of a table, over the join's rows that it takes part in. Tables other than the root
+    // have values after pass_down() only.
     Buffer<Value> values(int table) {
         if (table != tree_.root() && !passed_down_)
             throw Error(ErrorCode::internal, "a query by row of a table needs the downward messages");
@@ -75,10 +75,8 @@ class InsideOut {
     static constexpr uint64_t block = std::max<uint64_t>(16, (uint64_t{1} << 14) / sizeof(Value));
     static constexpr uint64_t poll = std::max<uint64_t>(block, 8 * RowBlocks::rows_per_poll / sizeof(Value));
 
-    uint64_t rows(int table) const { return join_.tables()[static_cast<size_t>(table)].rows; }
-    const JoinTree::Node& node(int table) const { return tree_.nodes[static_cast<size_t>(table)]; }
-    Buffer<Value>& up(int child) { return up_[static_cast<size_t>(child)]; }
-    Buffer<Value>& down(int child) { return down_[static_cast<size_t>(child)]; }
+    uint64_t rows(int table) const { return join_.tables()[table].rows; }
+    const JoinTree::Node& node(int table) const { return tree_.nodes[table]; }
 
     uint64_t upward_work() const {
         uint64_t work = 0;
@@ -108,7 +106,7 @@ class InsideOut {
                         const uint64_t n = std::min(block, end - first);
                         for (uint64_t i = 0; i < n; i++) products[i] = phi(static_cast<RowId>(first + i));
                         if (from_parent)
-                            multiply(products.data(), n, join_.keys(table, parent).data() + first, down(table).data());
+                            multiply(products.data(), n, join_.keys(table, parent).data() + first, down_[table].data());
                         body(first, n, products.data());
                     }
                 },
@@ -116,21 +114,21 @@ class InsideOut {
         });
     }
 
-    // As above with the messages of all children multiplied in.
+    // Does so with the messages of all children multiplied in.
     template <class Body>
     void for_each_block(int table, Body&& body) {
         Buffer<Value> products(context_.memory(), what, block);
         for_each_block_of_own(table, products, [&](uint64_t begin, uint64_t n, Value* values) {
             for (int child : node(table).children)
-                multiply(values, n, join_.keys(table, child).data() + begin, up(child).data());
+                multiply(values, n, join_.keys(table, child).data() + begin, up_[child].data());
             body(begin, n, values);
         });
     }
 
     void send_up(int child) {
-        up(child) = no_message(child);
+        up_[child] = no_message(child);
         const Key* const keys = join_.keys(child, node(child).parent).data();
-        Value* const message = up(child).data();
+        Value* const message = up_[child].data();
         for_each_block(child, [&](uint64_t begin, uint64_t n, const Value* values) {
             for (uint64_t i = 0; i < n; i++) {
                 Value& sum = message[keys[begin + i]];
@@ -144,30 +142,30 @@ class InsideOut {
     void send_down(int table) {
         const std::vector<int>& children = node(table).children;
         if (children.empty()) return;
-        for (int child : children) down(child) = no_message(child);
+        for (int child : children) down_[child] = no_message(child);
         Buffer<Value> prefix(context_.memory(), what, children.size() * block);
         Buffer<Value> suffix(context_.memory(), what, block);
         for_each_block_of_own(table, prefix, [&](uint64_t begin, uint64_t n, Value* own) {
             for (size_t c = 0; c + 1 < children.size(); c++) {
                 std::copy(own + c * block, own + c * block + n, own + (c + 1) * block);
                 multiply(own + (c + 1) * block, n, join_.keys(table, children[c]).data() + begin,
-                         up(children[c]).data());
+                         up_[children[c]].data());
             }
             std::fill(suffix.begin(), suffix.end(), S::one());
             for (size_t c = children.size(); c-- > 0;) {
                 const Key* const keys = join_.keys(table, children[c]).data() + begin;
-                Value* const message = down(children[c]).data();
+                Value* const message = down_[children[c]].data();
                 for (uint64_t i = 0; i < n; i++) {
                     Value& sum = message[keys[i]];
                     sum = S::add(sum, S::multiply(own[c * block + i], suffix[i]));
                 }
-                multiply(suffix.data(), n, keys, up(children[c]).data());
+                multiply(suffix.data(), n, keys, up_[children[c]].data());
             }
         });
     }
 
     // A message on a separator has at least one key unless the join is empty, and then there are no rows to read it.
-    bool passed_to(int table) const { return !down_[static_cast<size_t>(table)].empty(); }
+    bool passed_to(int table) const { return !down_[table].empty(); }
 
     const Join& join_;
     JoinTree tree_;

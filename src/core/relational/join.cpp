@@ -19,7 +19,7 @@ std::vector<std::vector<int>> attributes_of(const std::vector<Table>& tables) {
 
 KeyCodes encode_separator(const Table& child, const Table& parent, const std::vector<int>& separator,
                           MemoryBudget& memory, RowBlocks& blocks) {
-    KeyRefs child_keys, parent_keys;
+    KeyColumns child_keys, parent_keys;
     for (int attribute : separator) {
         child_keys.push_back(&key_column(child, attribute));
         parent_keys.push_back(&key_column(parent, attribute));
@@ -30,21 +30,15 @@ KeyCodes encode_separator(const Table& child, const Table& parent, const std::ve
 // Which keys occur in the rows that a mask keeps.
 void mark_keys(RowMask& marks, const Buffer<Key>& keys, const RowMask& mask, RowBlocks& blocks) {
     std::fill(marks.begin(), marks.end(), uint8_t{0});
-    blocks.run(keys.size(), [&](uint64_t begin, uint64_t end) {
-        uint8_t* const mark = marks.data();
-        const Key* const key = keys.data();
-        const uint8_t* const kept = mask.data();
-        for (uint64_t row = begin; row < end; row++) mark[key[row]] |= kept[row];
+    blocks.for_each(keys.size(), [mark = marks.data(), key = keys.data(), kept = mask.data()](uint64_t row) {
+        mark[key[row]] |= kept[row];
     });
 }
 
 // Drops the rows whose key is not marked.
 void keep_marked(RowMask& mask, const Buffer<Key>& keys, const RowMask& marks, RowBlocks& blocks) {
-    blocks.run(keys.size(), [&](uint64_t begin, uint64_t end) {
-        const uint8_t* const mark = marks.data();
-        const Key* const key = keys.data();
-        uint8_t* const kept = mask.data();
-        for (uint64_t row = begin; row < end; row++) kept[row] &= mark[key[row]];
+    blocks.for_each(keys.size(), [mark = marks.data(), key = keys.data(), kept = mask.data()](uint64_t row) {
+        kept[row] &= mark[key[row]];
     });
 }
 
@@ -60,9 +54,7 @@ RowMask semi_join(RowMask& mask, const Buffer<Key>& own, const RowMask& other_ma
 }
 
 void replace_keys(Buffer<Key>& keys, const Buffer<Key>& numbers, RowBlocks& blocks) {
-    blocks.run(keys.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++) keys[row] = numbers[keys[row]];
-    });
+    blocks.for_each(keys.size(), [&](uint64_t row) { keys[row] = numbers[keys[row]]; });
 }
 
 // Numbers the marked keys of a separator from 0 without gaps. Rows with another key get an arbitrary number.
@@ -125,9 +117,8 @@ void Join::merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks
                 merged.push_back(std::move(key));
                 continue;
             }
-            blocks.run(masks[t].size(), [&](uint64_t begin, uint64_t end) {
-                for (uint64_t row = begin; row < end; row++)
-                    masks[t][row] &= key.values[row] != null_key && key.values[row] == same->values[row];
+            blocks.for_each(masks[t].size(), [&](uint64_t row) {
+                masks[t][row] &= key.values[row] != null_key && key.values[row] == same->values[row];
             });
         }
         tables_[t].keys = std::move(merged);
@@ -138,9 +129,9 @@ void Join::merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks
 void Join::reduce_by_ears(const std::vector<Ear>& ears, std::vector<RowMask>& masks, MemoryBudget& memory,
                           RowBlocks& blocks) {
     for (const Ear& ear : ears) {
-        const KeyCodes codes = encode_separator(table(ear.table), table(ear.witness), ear.separator, memory, blocks);
-        semi_join(masks[static_cast<size_t>(ear.witness)], codes.right, masks[static_cast<size_t>(ear.table)],
-                  codes.left, codes.count, memory, blocks);
+        const KeyCodes codes =
+            encode_separator(tables_[ear.table], tables_[ear.witness], ear.separator, memory, blocks);
+        semi_join(masks[ear.witness], codes.right, masks[ear.table], codes.left, codes.count, memory, blocks);
     }
 }
 
@@ -148,7 +139,7 @@ void Join::number_separators(RunContext& context) {
     uint64_t work = 0;
     for (size_t t = 0; t < tables_.size(); t++) {
         const JoinTree::Node& node = tree_.nodes[t];
-        if (node.parent >= 0) work += 2 * node.separator.size() * (tables_[t].rows + table(node.parent).rows);
+        if (node.parent >= 0) work += 2 * node.separator.size() * (tables_[t].rows + tables_[node.parent].rows);
     }
     RowBlocks blocks(context, "joining tables", work);
     for (size_t t = 0; t < tables_.size(); t++) {
@@ -158,7 +149,7 @@ void Join::number_separators(RunContext& context) {
             separators_.push_back({0, Buffer<Key>(context.memory(), what), Buffer<Key>(context.memory(), what)});
             continue;
         }
-        KeyCodes codes = encode_separator(tables_[t], table(node.parent), node.separator, context.memory(), blocks);
+        KeyCodes codes = encode_separator(tables_[t], tables_[node.parent], node.separator, context.memory(), blocks);
         separators_.push_back({codes.count, std::move(codes.left), std::move(codes.right)});
     }
 }
@@ -170,18 +161,17 @@ void Join::reduce(std::vector<RowMask> masks, RunContext& context) {
     for (const Separator& separator : separators_)
         work += 3 * (separator.child_keys.size() + separator.parent_keys.size());
     RowBlocks blocks(context, "removing dangling rows", work);
-    const auto mask_of = [&](int table) -> RowMask& { return masks[static_cast<size_t>(table)]; };
-    const auto parent = [&](int child) { return tree_.nodes[static_cast<size_t>(child)].parent; };
+    const auto parent = [&](int child) { return tree_.nodes[child].parent; };
     for (size_t i = tree_.order.size(); i-- > 1;) {
         const int child = tree_.order[i];
         const Separator& between = separator(child);
-        semi_join(mask_of(parent(child)), between.parent_keys, mask_of(child), between.child_keys, between.keys,
+        semi_join(masks[parent(child)], between.parent_keys, masks[child], between.child_keys, between.keys,
                   context.memory(), blocks);
     }
     for (size_t i = 1; i < tree_.order.size(); i++) {
         const int child = tree_.order[i];
-        Separator& between = separators_[static_cast<size_t>(child)];
-        const RowMask marks = semi_join(mask_of(child), between.child_keys, mask_of(parent(child)), between.parent_keys,
+        Separator& between = separators_[child];
+        const RowMask marks = semi_join(masks[child], between.child_keys, masks[parent(child)], between.parent_keys,
                                         between.keys, context.memory(), blocks);
         renumber(between, marks, context.memory(), blocks);
     }
@@ -191,18 +181,15 @@ void Join::reduce(std::vector<RowMask> masks, RunContext& context) {
         if (kept == tables_[t].rows) continue;
         keep_rows(tables_[t], masks[t], kept, blocks);
         if (tree_.nodes[t].parent >= 0) keep_rows(separators_[t].child_keys, masks[t], kept, blocks);
-        for (int child : tree_.nodes[t].children)
-            keep_rows(separators_[static_cast<size_t>(child)].parent_keys, masks[t], kept, blocks);
+        for (int child : tree_.nodes[t].children) keep_rows(separators_[child].parent_keys, masks[t], kept, blocks);
     }
 }
 
 void Join::filter(int table, const std::function<bool(RowId)>& keep, RunContext& context) {
     std::vector<RowMask> masks = all_rows(context.memory());
-    RowMask& mask = masks[static_cast<size_t>(table)];
+    RowMask& mask = masks[table];
     RowBlocks blocks(context, "filtering rows", mask.size());
-    blocks.run(mask.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++) mask[row] = keep(static_cast<RowId>(row));
-    });
+    blocks.for_each(mask.size(), [&](uint64_t row) { mask[row] = keep(static_cast<RowId>(row)); });
     reduce(std::move(masks), context);
 }
 

@@ -4,7 +4,7 @@
 
 #include "core/relational/bags.hpp"
 #include "core/relational/join_tree.hpp"
-#include "core/relational/table_rows.hpp"
+#include "core/relational/table.hpp"
 
 #include <functional>
 
@@ -35,7 +35,7 @@ class Join {
     int relations() const { return static_cast<int>(tables_.size() - cycles_.bags.size()); }
     const CyclicPart& cycles() const { return cycles_; }
     const JoinTree& tree() const { return tree_; }
-    const Separator& separator(int table) const { return separators_[static_cast<size_t>(table)]; }
+    const Separator& separator(int table) const { return separators_[table]; }
     // The keys of one table's rows on the separator that it shares with a neighbour in the tree, whichever of the two
     // is the parent (so also after reroot), and the number of such keys.
     const Buffer<Key>& keys(int table, int neighbour) const {
@@ -45,7 +45,7 @@ class Join {
         return separator(is_child(table, neighbour) ? table : neighbour).keys;
     }
     // Rows a table had when it was handed over, its null row for a left join not counted, or a bag when it was made.
-    uint64_t rows_read(int table) const { return rows_read_[static_cast<size_t>(table)]; }
+    uint64_t rows_read(int table) const { return rows_read_[table]; }
 
     // Keeps the rows of one table for which keep(row) is true, then reduces all tables again. Row numbers change. An
     // error or a cancellation on the way leaves the join fit for destruction only.
@@ -57,8 +57,7 @@ class Join {
     Buffer<uint64_t> counts(int table, RunContext& context) const;
 
   private:
-    bool is_child(int table, int parent) const { return tree_.nodes[static_cast<size_t>(table)].parent == parent; }
-    Table& table(int number) { return tables_[static_cast<size_t>(number)]; }
+    bool is_child(int table, int parent) const { return tree_.nodes[table].parent == parent; }
     std::vector<RowMask> all_rows(MemoryBudget& memory) const;
     void merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks);
     void reduce_by_ears(const std::vector<Ear>& ears, std::vector<RowMask>& masks, MemoryBudget& memory,

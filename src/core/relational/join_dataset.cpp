@@ -7,7 +7,7 @@ namespace btml::relational {
 namespace {
 
 DataColumn& column_at(Join& join, const ColumnRef& place) {
-    return join.tables()[static_cast<size_t>(place.table)].columns[static_cast<size_t>(place.column)];
+    return join.tables()[place.table].columns[place.column];
 }
 
 void check_target(const DataColumn& column) {
@@ -95,9 +95,7 @@ Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& p
     for (size_t t = 0; t < join.tables().size(); t++) rows.row_ids.emplace_back(context.memory(), "row ids");
     Dataset dataset = make_dataset(std::move(join), std::move(rows), plan);
     RowBlocks blocks(context, "grouping rows by key", 0);
-    const auto order_of = [&](int table) -> const Buffer<RowId>& {
-        return grouped.tables()[static_cast<size_t>(table)].order;
-    };
+    const auto order_of = [&](int table) -> const Buffer<RowId>& { return grouped.tables()[table].order; };
     reorder(dataset.target, order_of(dataset.target_table), blocks);
     if (!dataset.weight.empty()) reorder(dataset.weight, order_of(dataset.target_table), blocks);
     if (dataset.holdout_table >= 0) reorder(dataset.holdout, order_of(dataset.holdout_table), blocks);

@@ -30,7 +30,7 @@ struct DatasetPlan {
 // Categories that no row has any more are dropped, so that the join gives the same model as its materialisation.
 Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan);
 
-// The same for fit_factorised: columns in the order of the grouped join, no row ids.
+// Makes one for fit_factorised: columns are in the order of the grouped join, and there are no row ids.
 Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context);
 
 } // namespace btml::relational

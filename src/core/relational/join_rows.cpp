@@ -1,6 +1,6 @@
 #include "core/relational/join_rows.hpp"
 
-#include "core/relational/row_blocks.hpp"
+#include "core/relational/row_groups.hpp"
 
 #include <array>
 #include <numeric>
@@ -10,10 +10,6 @@ namespace btml::relational {
 namespace {
 
 constexpr const char* what_rows = "the rows of a join as row numbers";
-
-uint64_t rows_of(const Join& join, int table) {
-    return join.tables()[static_cast<size_t>(table)].rows;
-}
 
 // A reduced table with as many rows as the join gives each of its rows to exactly one row of the join.
 int find_identity_table(const Join& join, uint64_t join_rows) {
@@ -33,26 +29,6 @@ uint64_t tuple_bytes(const Join& join, uint64_t join_rows) {
     return join_rows * sizeof(RowId) * (join.tables().size() - identities);
 }
 
-// A child's rows grouped by key: those with key κ are rows[first[κ]] to rows[first[κ + 1] − 1], in their order.
-struct RowGroups {
-    Buffer<RowId> first, rows;
-};
-
-RowGroups group_rows(const Buffer<Key>& keys, uint64_t key_count, MemoryBudget& memory, RowBlocks& blocks) {
-    RowGroups groups{Buffer<RowId>(memory, what_rows, key_count + 2, RowId{0}),
-                     Buffer<RowId>(memory, what_rows, keys.size())};
-    // Counting sort, shifted by one key: placing the rows moves each bound to where the next group begins.
-    blocks.run(keys.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++) groups.first[size_t{keys[row]} + 2]++;
-    });
-    std::partial_sum(groups.first.begin(), groups.first.end(), groups.first.begin());
-    blocks.run(keys.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++)
-            groups.rows[groups.first[size_t{keys[row]} + 1]++] = static_cast<RowId>(row);
-    });
-    return groups;
-}
-
 // Tuples of row numbers that grow by one table after another, in place: the columns have their final length from the
 // start, and a longer list of tuples is written over the shorter one from the end.
 class Tuples {
@@ -63,17 +39,18 @@ class Tuples {
           identity_(find_identity_table(join, join_rows)),
           tree_(reroot(join.tree(), identity_ >= 0 ? identity_ : find_largest_table(join))),
           blocks_(context, "enumerating the join", join_rows * join.tables().size()),
-          length_(rows_of(join, tree_.root())) {
+          length_(join.tables()[tree_.root()].rows) {
         memory_.require(tuple_bytes(join, join_rows) + scratch_bytes(), what_rows);
         for (size_t t = 0; t < join.tables().size(); t++)
             columns_.emplace_back(memory_, what_rows, static_cast<int>(t) == identity_ ? 0 : join_rows);
     }
 
     JoinRows enumerate() && {
-        if (identity_ < 0) std::iota(column(tree_.root()).begin(), column(tree_.root()).begin() + length_, RowId{0});
+        if (identity_ < 0)
+            std::iota(columns_[tree_.root()].begin(), columns_[tree_.root()].begin() + length_, RowId{0});
         placed_.push_back(tree_.root());
         // Tables that lengthen the list come first: the other columns are then written once.
-        std::vector<int> open = tree_.nodes[static_cast<size_t>(tree_.root())].children;
+        std::vector<int> open = tree_.nodes[tree_.root()].children;
         while (!open.empty()) {
             auto next = std::find_if(open.begin(), open.end(), [&](int table) { return !is_unique(table); });
             if (next == open.end()) next = open.begin();
@@ -84,7 +61,7 @@ class Tuples {
             else
                 append_groups(table);
             placed_.push_back(table);
-            const std::vector<int>& children = tree_.nodes[static_cast<size_t>(table)].children;
+            const std::vector<int>& children = tree_.nodes[table].children;
             open.insert(open.end(), children.begin(), children.end());
         }
         return {length_, std::move(columns_), identity_};
@@ -94,16 +71,15 @@ class Tuples {
     // Tuples that are lengthened together, one column after another.
     static constexpr uint64_t block = 1024;
 
-    Buffer<RowId>& column(int table) { return columns_[static_cast<size_t>(table)]; }
-    int parent(int table) const { return tree_.nodes[static_cast<size_t>(table)].parent; }
+    int parent(int table) const { return tree_.nodes[table].parent; }
     uint64_t keys(int table) const { return join_.key_count(table, parent(table)); }
-    bool is_unique(int table) const { return rows_of(join_, table) == keys(table); }
+    bool is_unique(int table) const { return join_.tables()[table].rows == keys(table); }
 
     uint64_t scratch_bytes() const {
         uint64_t most = 0;
         for (int table : tree_.order) {
             if (table == tree_.root()) continue;
-            most = std::max(most, is_unique(table) ? keys(table) : keys(table) + 2 + rows_of(join_, table));
+            most = std::max(most, is_unique(table) ? keys(table) : keys(table) + 2 + join_.tables()[table].rows);
         }
         return most * sizeof(RowId);
     }
@@ -116,29 +92,22 @@ class Tuples {
     void append_unique(int table) {
         const Buffer<Key>& own = join_.keys(table, parent(table));
         Buffer<RowId> row_of_key(memory_, what_rows, keys(table));
-        blocks_.run(own.size(), [&](uint64_t begin, uint64_t end) {
-            for (uint64_t row = begin; row < end; row++) row_of_key[own[row]] = static_cast<RowId>(row);
-        });
+        blocks_.for_each(own.size(), [&](uint64_t row) { row_of_key[own[row]] = static_cast<RowId>(row); });
         const Key* const parent_keys = join_.keys(parent(table), table).data();
-        const RowId* const parent_rows = column(parent(table)).data();
-        RowId* const out = column(table).data();
-        blocks_.run(length_, [&](uint64_t begin, uint64_t end) {
-            for (uint64_t i = begin; i < end; i++)
-                out[i] = row_of_key[key_of_tuple(table, parent_keys, parent_rows, i)];
-        });
+        const RowId* const parent_rows = columns_[parent(table)].data();
+        RowId* const out = columns_[table].data();
+        blocks_.for_each(length_,
+                         [&](uint64_t i) { out[i] = row_of_key[key_of_tuple(table, parent_keys, parent_rows, i)]; });
     }
 
     void append_groups(int table) {
-        const RowGroups groups = group_rows(join_.keys(table, parent(table)), keys(table), memory_, blocks_);
+        const RowGroups groups = group_rows(join_.keys(table, parent(table)), keys(table), what_rows, memory_, blocks_);
         const Key* const parent_keys = join_.keys(parent(table), table).data();
-        const RowId* const parent_rows = column(parent(table)).data();
+        const RowId* const parent_rows = columns_[parent(table)].data();
         const auto key_of = [&](uint64_t i) { return key_of_tuple(table, parent_keys, parent_rows, i); };
-        const auto group_size = [&](Key key) { return groups.first[size_t{key} + 1] - groups.first[key]; };
 
         uint64_t length = 0;
-        blocks_.run(length_, [&](uint64_t begin, uint64_t end) {
-            for (uint64_t i = begin; i < end; i++) length += group_size(key_of(i));
-        });
+        blocks_.for_each(length_, [&](uint64_t i) { length += groups.size(key_of(i)); });
         std::array<RowId, block> first, copies; // of each tuple's group
         uint64_t to = length;
         for (uint64_t end = length_; end > 0;) {
@@ -147,13 +116,13 @@ class Tuples {
             for (uint64_t i = begin; i < end; i++) {
                 const Key key = key_of(i);
                 first[i - begin] = groups.first[key];
-                copies[i - begin] = group_size(key);
+                copies[i - begin] = groups.size(key);
                 written += copies[i - begin];
             }
-            for (int placed : placed_) repeat(column(placed), begin, end, copies.data(), to);
+            for (int placed : placed_) repeat(columns_[placed], begin, end, copies.data(), to);
             uint64_t at = to - written;
             for (uint64_t i = 0; i < end - begin; i++) {
-                copy_rows(groups.rows.data() + first[i], copies[i], column(table).data() + at);
+                copy_rows(groups.rows.data() + first[i], copies[i], columns_[table].data() + at);
                 at += copies[i];
             }
             to -= written;

@@ -21,14 +21,13 @@ JoinTree hang_up(std::vector<JoinTree::Node> nodes, int root) {
     JoinTree tree{std::move(nodes), {}};
     for (JoinTree::Node& node : tree.nodes) node.children.clear();
     for (size_t t = 0; t < tree.nodes.size(); t++)
-        if (tree.nodes[t].parent >= 0)
-            tree.nodes[static_cast<size_t>(tree.nodes[t].parent)].children.push_back(static_cast<int>(t));
+        if (tree.nodes[t].parent >= 0) tree.nodes[tree.nodes[t].parent].children.push_back(static_cast<int>(t));
     std::vector<int> open{root};
     while (!open.empty()) {
         const int table = open.back();
         open.pop_back();
         tree.order.push_back(table);
-        const std::vector<int>& children = tree.nodes[static_cast<size_t>(table)].children;
+        const std::vector<int>& children = tree.nodes[table].children;
         open.insert(open.end(), children.rbegin(), children.rend());
     }
     return tree;
@@ -65,21 +64,20 @@ class Reduction {
         return false;
     }
 
-    const std::vector<int>& edge(int table) const { return edges_[static_cast<size_t>(table)]; }
-
     // Attributes of a table that some other table which is left has too.
     std::vector<int> shared_attributes(int table) const {
         std::vector<int> rest;
         for (int other : result_.left)
-            if (other != table) rest.insert(rest.end(), edge(other).begin(), edge(other).end());
+            if (other != table) rest.insert(rest.end(), edges_[other].begin(), edges_[other].end());
         std::sort(rest.begin(), rest.end());
         rest.erase(std::unique(rest.begin(), rest.end()), rest.end());
-        return common(edge(table), rest);
+        return common(edges_[table], rest);
     }
 
     int find_witness(int table, const std::vector<int>& shared) const {
         for (int other : result_.left)
-            if (other != table && std::includes(edge(other).begin(), edge(other).end(), shared.begin(), shared.end()))
+            if (other != table &&
+                std::includes(edges_[other].begin(), edges_[other].end(), shared.begin(), shared.end()))
                 return other;
         return -1;
     }
@@ -102,8 +100,8 @@ JoinTree build_join_tree(const std::vector<std::vector<int>>& attributes) {
             format("a join tree needs at least one table and no cycle, %zu tables are left", reduction.left.size()));
     std::vector<JoinTree::Node> nodes(attributes.size());
     for (Ear& ear : reduction.ears) {
-        nodes[static_cast<size_t>(ear.table)].parent = ear.witness;
-        nodes[static_cast<size_t>(ear.table)].separator = std::move(ear.separator);
+        nodes[ear.table].parent = ear.witness;
+        nodes[ear.table].separator = std::move(ear.separator);
     }
     return hang_up(std::move(nodes), reduction.left.front());
 }
@@ -113,7 +111,7 @@ JoinTree reroot(const JoinTree& tree, int root) {
     int parent = -1;
     std::vector<int> separator;
     for (int table = root; table >= 0;) {
-        JoinTree::Node& node = nodes[static_cast<size_t>(table)];
+        JoinTree::Node& node = nodes[table];
         std::swap(node.separator, separator);
         table = std::exchange(node.parent, std::exchange(parent, table));
     }

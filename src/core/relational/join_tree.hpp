@@ -15,6 +15,12 @@ struct JoinTree {
     std::vector<int> order;  // every table, parents before children; order[0] is the root
 
     int root() const { return order.front(); }
+    // The parent first, if there is one.
+    std::vector<int> neighbours(int table) const {
+        std::vector<int> tables = nodes[table].children;
+        if (nodes[table].parent >= 0) tables.insert(tables.begin(), nodes[table].parent);
+        return tables;
+    }
 };
 
 // A table that shares attributes with the other tables which were left, its separator, only by one of them, its
@@ -35,7 +41,7 @@ EarRemoval cut_ears(const std::vector<std::vector<int>>& attributes);
 // Error internal for a cyclic join.
 JoinTree build_join_tree(const std::vector<std::vector<int>>& attributes);
 
-// The same tree hung up at another table.
+// Hangs the tree up at another table.
 JoinTree reroot(const JoinTree& tree, int root);
 
 } // namespace btml::relational

@@ -46,20 +46,16 @@ class PairNumbers {
 // Keys of one column are below this bound; 0 when all are NULL.
 uint64_t key_bound(const Buffer<Key>& keys, RowBlocks& blocks) {
     Key bound = 0; // NULL is the greatest key, so that NULL + 1 is 0
-    blocks.run(keys.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++) bound = std::max(bound, keys[row] + 1);
-    });
+    blocks.for_each(keys.size(), [&](uint64_t row) { bound = std::max(bound, keys[row] + 1); });
     return bound;
 }
 
 // The code so far and the next key as one number: small ranges are addressed directly.
 void fold_direct(Buffer<Key>& codes, Key count, const Buffer<Key>& keys, uint64_t bound, RowBlocks& blocks) {
     const Key none = static_cast<Key>(count * bound);
-    blocks.run(keys.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++) {
-            const bool known = codes[row] != count && keys[row] < bound;
-            codes[row] = known ? static_cast<Key>(codes[row] * bound + keys[row]) : none;
-        }
+    blocks.for_each(keys.size(), [&](uint64_t row) {
+        const bool known = codes[row] != count && keys[row] < bound;
+        codes[row] = known ? static_cast<Key>(codes[row] * bound + keys[row]) : none;
     });
 }
 
@@ -72,25 +68,20 @@ Key fold_hashed(Buffer<Key>& few, const Buffer<Key>& few_keys, Buffer<Key>& many
                 Key count, MemoryBudget& memory, RowBlocks& blocks) {
     PairNumbers numbers(memory, few.size());
     constexpr Key none = PairNumbers::free_slot;
-    blocks.run(few.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++) {
-            const bool known = few[row] != count && few_keys[row] != null_key;
-            few[row] = known ? numbers.insert(pair_of(few[row], few_keys[row])) : none;
-        }
+    blocks.for_each(few.size(), [&](uint64_t row) {
+        const bool known = few[row] != count && few_keys[row] != null_key;
+        few[row] = known ? numbers.insert(pair_of(few[row], few_keys[row])) : none;
     });
-    blocks.run(many.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++)
-            many[row] = std::min(numbers.find(pair_of(many[row], many_keys[row])), numbers.size());
+    blocks.for_each(many.size(), [&](uint64_t row) {
+        many[row] = std::min(numbers.find(pair_of(many[row], many_keys[row])), numbers.size());
     });
-    blocks.run(few.size(), [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++) few[row] = std::min(few[row], numbers.size());
-    });
+    blocks.for_each(few.size(), [&](uint64_t row) { few[row] = std::min(few[row], numbers.size()); });
     return numbers.size();
 }
 
 } // namespace
 
-KeyCodes encode_keys(const KeyRefs& left, uint64_t left_rows, const KeyRefs& right, uint64_t right_rows,
+KeyCodes encode_keys(const KeyColumns& left, uint64_t left_rows, const KeyColumns& right, uint64_t right_rows,
                      MemoryBudget& memory, RowBlocks& blocks) {
     static constexpr const char* what = "the separators of a join";
     KeyCodes codes{1, Buffer<Key>(memory, what, left_rows, Key{0}), Buffer<Key>(memory, what, right_rows, Key{0})};

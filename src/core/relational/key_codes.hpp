@@ -13,10 +13,8 @@ struct KeyCodes {
     Buffer<Key> left, right;
 };
 
-using KeyRefs = std::vector<const Buffer<Key>*>;
-
 // left[i] and right[i] are the i-th columns of the key, one Key per row; with no columns every row has code 0.
-KeyCodes encode_keys(const KeyRefs& left, uint64_t left_rows, const KeyRefs& right, uint64_t right_rows,
+KeyCodes encode_keys(const KeyColumns& left, uint64_t left_rows, const KeyColumns& right, uint64_t right_rows,
                      MemoryBudget& memory, RowBlocks& blocks);
 
 } // namespace btml::relational

@@ -1,7 +1,7 @@
 #include "core/relational/left_join.hpp"
 
 #include "core/relational/key_codes.hpp"
-#include "core/relational/table_rows.hpp"
+#include "core/relational/table.hpp"
 
 namespace btml::relational {
 
@@ -13,12 +13,12 @@ void check_edges(const std::vector<Table>& tables, const std::vector<LeftJoin>& 
         const auto known = [&](int table) { return table >= 0 && static_cast<size_t>(table) < tables.size(); };
         if (!known(edge.left) || !known(edge.right) || edge.left_keys.size() != edge.right_keys.size())
             throw Error(ErrorCode::internal, "a left join names no table, or its sides have different numbers of keys");
-        const Table& left = tables[static_cast<size_t>(edge.left)];
-        const Table& right = tables[static_cast<size_t>(edge.right)];
-        if (is_right[static_cast<size_t>(edge.right)])
+        const Table& left = tables[edge.left];
+        const Table& right = tables[edge.right];
+        if (is_right[edge.right])
             throw Error(ErrorCode::internal,
                         format("table \"%s\" is the right side of two left joins", right.name.c_str()));
-        is_right[static_cast<size_t>(edge.right)] = true;
+        is_right[edge.right] = true;
         for (size_t i = 0; i < edge.left_keys.size(); i++)
             if (edge.left_keys[i].size() != left.rows || edge.right_keys[i].size() != right.rows)
                 throw Error(ErrorCode::internal, format("a key of the left join of \"%s\" and \"%s\" has not one value "
@@ -31,14 +31,14 @@ void check_edges(const std::vector<Table>& tables, const std::vector<LeftJoin>& 
 // edge at most, so an edge that is never ready leads into a circle.
 std::vector<size_t> outer_first(const std::vector<Table>& tables, const std::vector<LeftJoin>& edges) {
     std::vector<bool> waits(tables.size(), false);
-    for (const LeftJoin& edge : edges) waits[static_cast<size_t>(edge.right)] = true;
+    for (const LeftJoin& edge : edges) waits[edge.right] = true;
     std::vector<size_t> order;
     std::vector<bool> taken(edges.size(), false);
     for (bool found = true; found;) {
         found = false;
         for (size_t e = 0; e < edges.size(); e++) {
-            if (taken[e] || waits[static_cast<size_t>(edges[e].left)]) continue;
-            waits[static_cast<size_t>(edges[e].right)] = false;
+            if (taken[e] || waits[edges[e].left]) continue;
+            waits[edges[e].right] = false;
             taken[e] = found = true;
             order.push_back(e);
         }
@@ -47,8 +47,8 @@ std::vector<size_t> outer_first(const std::vector<Table>& tables, const std::vec
     return order;
 }
 
-KeyRefs refs(const std::vector<Buffer<Key>>& columns) {
-    KeyRefs list;
+KeyColumns refs(const std::vector<Buffer<Key>>& columns) {
+    KeyColumns list;
     for (const Buffer<Key>& column : columns) list.push_back(&column);
     return list;
 }
@@ -63,15 +63,12 @@ KeyCodes match_rows(LeftJoin& edge, uint64_t left_rows, uint64_t right_rows, Mem
     KeyCodes codes = encode_keys(refs(edge.left_keys), left_rows, refs(edge.right_keys), right_rows, memory, blocks);
     const Key unmatched = codes.count;
     Buffer<uint8_t> occurs(memory, "the keys of a left join", size_t{unmatched} + 1, uint8_t{0});
-    blocks.run(right_rows, [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++) {
-            occurs[codes.right[row]] = 1;
-            if (codes.right[row] == unmatched) codes.right[row] = null_key;
-        }
+    blocks.for_each(right_rows, [&](uint64_t row) {
+        occurs[codes.right[row]] = 1;
+        if (codes.right[row] == unmatched) codes.right[row] = null_key;
     });
-    blocks.run(left_rows, [&](uint64_t begin, uint64_t end) {
-        for (uint64_t row = begin; row < end; row++)
-            if (!occurs[codes.left[row]]) codes.left[row] = unmatched;
+    blocks.for_each(left_rows, [&](uint64_t row) {
+        if (!occurs[codes.left[row]]) codes.left[row] = unmatched;
     });
     return codes;
 }
@@ -91,8 +88,8 @@ void expand_left_joins(std::vector<Table>& tables, std::vector<LeftJoin> edges, 
     RowBlocks blocks(context, "matching left joins", 0);
     for (size_t e : outer_first(tables, edges)) {
         LeftJoin& edge = edges[e];
-        Table& left = tables[static_cast<size_t>(edge.left)];
-        Table& right = tables[static_cast<size_t>(edge.right)];
+        Table& left = tables[edge.left];
+        Table& right = tables[edge.right];
         KeyCodes codes = match_rows(edge, left.rows, right.rows, context.memory(), blocks);
         edge.left_keys.clear();
         edge.right_keys.clear();

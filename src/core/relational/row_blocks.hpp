@@ -29,7 +29,15 @@ class RowBlocks {
         }
     }
 
-    // For loops of another shape: `rows` more are done.
+    // body(row) for each 0 ≤ row < rows.
+    template <class Body>
+    void for_each(uint64_t rows, Body&& body) {
+        run(rows, [&](uint64_t begin, uint64_t end) {
+            for (uint64_t row = begin; row < end; row++) body(row);
+        });
+    }
+
+    // Tells of `rows` more that are done, for loops of another shape.
     void advance(uint64_t rows) {
         unreported_ += rows;
         if (unreported_ >= rows_per_poll) report(0);

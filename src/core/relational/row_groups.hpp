@@ -1,12 +1,16 @@
-// Rows that the rest of a join cannot tell apart: equal keys to every neighbour in the join tree.
+// Rows ordered and grouped by keys of theirs.
 #pragma once
 
 #include "core/relational/join.hpp"
 
 namespace btml::relational {
 
-// The rows of one table by group: those of group g are rows[first[g]] … rows[first[g + 1] − 1], ascending. Groups are
-// numbered in the order of their first rows.
+// Sorts rows by these columns, the first one first; rows that agree in all of them keep their order. `what` is a string
+// literal that names the memory.
+void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* what, MemoryBudget& memory,
+               RowBlocks& blocks);
+
+// The rows of one table by group: those of group g are rows[first[g]] … rows[first[g + 1] − 1], ascending.
 struct RowGroups {
     Buffer<RowId> rows;
     Buffer<RowId> first; // one more than there are groups
@@ -15,6 +19,12 @@ struct RowGroups {
     uint64_t size(uint64_t group) const { return first[group + 1] - first[group]; }
 };
 
+// The rows with key κ are group κ, for 0 ≤ κ < count.
+RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* what, MemoryBudget& memory,
+                     RowBlocks& blocks);
+
+// Groups the rows that the rest of a join cannot tell apart: they have equal keys to every neighbour in the join tree.
+// Groups are numbered in the order of their first rows.
 RowGroups group_rows(const Join& join, int table, RunContext& context);
 
 // The join whose tables have one row for each group: same table numbers, no data columns.

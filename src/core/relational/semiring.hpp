@@ -22,13 +22,17 @@ concept Semiring = std::is_trivially_copyable_v<typename S::Value> &&
     { S::multiply(a, b) } -> std::same_as<typename S::Value>;
 };
 
-struct SumProduct {
+// What semirings of SQL numbers have in common.
+struct OverNumbers {
     using Value = double;
+    static constexpr double of_factor(double x) { return x; }
+};
+
+struct SumProduct : OverNumbers {
     static constexpr double zero() { return 0; }
     static constexpr double one() { return 1; }
     static constexpr double add(double a, double b) { return a + b; }
     static constexpr double multiply(double a, double b) { return a * b; }
-    static constexpr double of_factor(double x) { return x; }
 };
 
 // Counts that are exact up to 2^53, as in a double. All larger counts are one value, `too_many`: that is a semiring
@@ -64,13 +68,11 @@ constexpr double min_number(double a, double b) {
 }
 
 // Over numbers ≥ 0 only: max does not distribute over products of mixed sign.
-struct MaxProduct {
-    using Value = double;
+struct MaxProduct : OverNumbers {
     static constexpr double zero() { return 0; }
     static constexpr double one() { return 1; }
     static constexpr double add(double a, double b) { return max_number(a, b); }
     static constexpr double multiply(double a, double b) { return a * b; }
-    static constexpr double of_factor(double x) { return x; }
 };
 
 // Takes numbers of any sign by their absolute values.
@@ -78,27 +80,22 @@ struct MaxAbsProduct : MaxProduct {
     static constexpr double of_factor(double x) { return x < 0 ? -x : x; }
 };
 
-struct MinPlus {
-    using Value = double;
+struct MinPlus : OverNumbers {
     static constexpr double zero() { return std::numeric_limits<double>::infinity(); }
     static constexpr double one() { return 0; }
     static constexpr double add(double a, double b) { return min_number(a, b); }
     static constexpr double multiply(double a, double b) { return a + b; }
-    static constexpr double of_factor(double x) { return x; }
 };
 
-struct MaxPlus {
-    using Value = double;
+struct MaxPlus : OverNumbers {
     static constexpr double zero() { return -std::numeric_limits<double>::infinity(); }
     static constexpr double one() { return 0; }
     static constexpr double add(double a, double b) { return max_number(a, b); }
     static constexpr double multiply(double a, double b) { return a + b; }
-    static constexpr double of_factor(double x) { return x; }
 };
 
 // Truth values as 0 and 1; every factor but 0 is true.
-struct OrAnd {
-    using Value = double;
+struct OrAnd : OverNumbers {
     static constexpr double zero() { return 0; }
     static constexpr double one() { return 1; }
     static constexpr double add(double a, double b) { return a != 0 || b != 0 ? 1 : 0; }

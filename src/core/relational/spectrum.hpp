@@ -18,17 +18,17 @@ struct Spectrum {
         double re[width], im[width];
     };
 
-    static constexpr Value real(double x) {
+    static constexpr Value of_factor(double x) {
         Value value{};
 #pragma GCC unroll 8
         for (size_t i = 0; i < width; i++) value.re[i] = x;
         return value;
     }
     static constexpr Value zero() {
-        return real(0);
+        return of_factor(0);
     }
     static constexpr Value one() {
-        return real(1);
+        return of_factor(1);
     }
     static constexpr Value add(const Value& a, const Value& b) {
         Value sum;
@@ -45,15 +45,6 @@ struct Spectrum {
         for (size_t i = 0; i < width; i++) {
             product.re[i] = a.re[i] * b.re[i] - a.im[i] * b.im[i];
             product.im[i] = a.re[i] * b.im[i] + a.im[i] * b.re[i];
-        }
-        return product;
-    }
-    static constexpr Value scale(double c, const Value& a) {
-        Value product;
-#pragma GCC unroll 8
-        for (size_t i = 0; i < width; i++) {
-            product.re[i] = c * a.re[i];
-            product.im[i] = c * a.im[i];
         }
         return product;
     }
@@ -93,11 +84,9 @@ class RootsOfUnity {
     RootsOfUnity(uint32_t size, RunContext& context)
         : size_(size), inverse_(1.0 / size), roots_(context.memory(), "the roots of unity of a sketch", size) {
         RowBlocks blocks(context, "preparing a sketch", size);
-        blocks.run(size, [&](uint64_t begin, uint64_t end) {
-            for (uint64_t j = begin; j < end; j++) {
-                const double angle = -2 * std::numbers::pi * static_cast<double>(j) / size;
-                roots_[j] = {std::cos(angle), std::sin(angle)};
-            }
+        blocks.for_each(size, [&](uint64_t j) {
+            const double angle = -2 * std::numbers::pi * j / size;
+            roots_[j] = {std::cos(angle), std::sin(angle)};
         });
     }
 
@@ -105,8 +94,7 @@ class RootsOfUnity {
     Spectrum::Value powers(uint32_t bucket, uint64_t block, double factor) const {
         const int64_t twice = wrapped(2 * int64_t{bucket});
         const Complex start = roots_[modulo(bucket * Frequencies::first(block))], step = roots_[bucket],
-                      step2 = roots_[static_cast<size_t>(twice)],
-                      step4 = roots_[static_cast<size_t>(wrapped(2 * twice))];
+                      step2 = roots_[twice], step4 = roots_[wrapped(2 * twice)];
         Spectrum::Value value;
         static_assert(Spectrum::width == 8);
         value.re[0] = factor * start.re;

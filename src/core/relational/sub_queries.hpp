@@ -25,12 +25,12 @@ class SubQueries {
         uint64_t widths() const { return conditions.size() + 2 * count(); }
     };
 
-    SubQueries(const GroupedJoin& join, int value_table);
+    SubQueries(const GroupedJoin& join, size_t value_table);
 
     // apart: shares nothing with other queries. The first query's sub-queries and conditions are number 0.
     void add(const FilterQuery& query, bool apart = false);
 
-    const OfTable& table(int t) const { return tables_[static_cast<size_t>(t)]; }
+    const OfTable& table(size_t t) const { return tables_[t]; }
     // By sub-query of the root, which is a whole query.
     const std::vector<double>& coefficients() const { return coefficients_; }
 
@@ -38,11 +38,11 @@ class SubQueries {
     // Pairs of numbers, each with a number of its own.
     using Numbers = std::unordered_map<uint64_t, uint32_t>;
 
-    uint32_t find_condition(int table, Condition condition, bool apart);
-    uint32_t find_sub_query(int table, bool apart);
+    uint32_t find_condition(size_t table, Condition condition, bool apart);
+    uint32_t find_sub_query(size_t table, bool apart);
 
     const GroupedJoin& join_;
-    const int value_table_;
+    const size_t value_table_;
     std::vector<OfTable> tables_;
     std::vector<Numbers> conditions_;            // by table
     std::vector<std::vector<Numbers>> prefixes_; // by table and child: of the condition and the children up to it

@@ -15,31 +15,8 @@ constexpr size_t filled_up(size_t count) {
     return (count + lanes_of<Value> - 1) / lanes_of<Value> * lanes_of<Value>;
 }
 
-void set_real(double x, double& to) {
-    to = x;
-}
-void set_real(double x, Spectrum::Value& to) {
-    to = Spectrum::real(x);
-}
-double product(double a, double b) {
-    return a * b;
-}
-Spectrum::Value product(const Spectrum::Value& a, const Spectrum::Value& b) {
-    return Spectrum::multiply(a, b);
-}
-void add_to(double& sum, double x) {
-    sum += x;
-}
-void add_to(Spectrum::Value& sum, const Spectrum::Value& x) {
-    sum = Spectrum::add(sum, x);
-}
-
 template <class Value>
-Value zero() {
-    Value value;
-    set_real(0, value);
-    return value;
-}
+using Ring = std::conditional_t<std::is_same_v<Value, double>, SumProduct, Spectrum>;
 
 } // namespace
 
@@ -57,9 +34,9 @@ Columns::Columns(std::vector<uint32_t> index, size_t values, size_t width)
 
 template <class Value>
 SubQueryMessages<Value>::SubQueryMessages(const FilteredJoin& filtered)
-    : filtered_(filtered), scratch_(static_cast<size_t>(filtered.team.size())) {
+    : filtered_(filtered), scratch_(filtered.team.size()) {
     MemoryBudget& memory = filtered.context.memory();
-    for (int t = 0; t < filtered.tables(); t++)
+    for (size_t t = 0; t < filtered.tables(); t++)
         tables_.push_back({0,
                            0,
                            {},
@@ -71,7 +48,7 @@ SubQueryMessages<Value>::SubQueryMessages(const FilteredJoin& filtered)
 }
 
 template <class Value>
-auto SubQueryMessages<Value>::find_twins(int t) const -> std::vector<Children> {
+auto SubQueryMessages<Value>::find_twins(size_t t) const -> std::vector<Children> {
     const std::span<const GroupedTable::Edge> children = filtered_.join.children(t);
     std::vector<Children> twins;
     for (size_t c = 0; c < children.size(); c++) {
@@ -90,8 +67,8 @@ auto SubQueryMessages<Value>::find_twins(int t) const -> std::vector<Children> {
 template <class Value>
 uint64_t SubQueryMessages<Value>::bytes(const GroupedJoin& join, const SubQueries& queries) {
     uint64_t values = 0;
-    for (const int t : join.order()) {
-        const GroupedTable& table = join.tables()[static_cast<size_t>(t)];
+    for (const size_t t : join.order()) {
+        const GroupedTable& table = join.tables()[t];
         const SubQueries::OfTable& asked = queries.table(t);
         const bool is_root = t == join.order()[0];
         if (is_root || !join.children(t).empty()) values += table.groups() * filled_up<Value>(asked.conditions.size());
@@ -103,8 +80,8 @@ uint64_t SubQueryMessages<Value>::bytes(const GroupedJoin& join, const SubQuerie
 template <class Value>
 uint64_t SubQueryMessages<Value>::bytes_per_query(const GroupedJoin& join) {
     uint64_t values = 1;
-    for (const int t : join.order()) {
-        const GroupedTable& table = join.tables()[static_cast<size_t>(t)];
+    for (const size_t t : join.order()) {
+        const GroupedTable& table = join.tables()[t];
         const bool is_root = t == join.order()[0];
         if (is_root || !join.children(t).empty()) values += table.groups();
         if (!is_root) values += 2 * table.edges[0].keys;
@@ -116,7 +93,7 @@ template <class Value>
 void SubQueryMessages<Value>::set(const SubQueries& queries, const AliveGroups& alive) {
     alive_ = &alive;
     size_t max_conditions = 0, max_products = 0;
-    for (int t = 0; t < filtered_.tables(); t++) {
+    for (size_t t = 0; t < filtered_.tables(); t++) {
         const SubQueries::OfTable& asked = queries.table(t);
         OfTable& table = of(t);
         table.width = filled_up<Value>(asked.count());
@@ -135,16 +112,17 @@ void SubQueryMessages<Value>::set(const SubQueries& queries, const AliveGroups& 
         max_products = std::max(max_products, table.width);
         for (const Children& twins : table.twins) max_products = std::max(max_products, table.width * twins.size());
     }
-    coefficients_.assign(of(filtered_.join.order()[0]).width, zero<Value>());
-    for (size_t q = 0; q < queries.coefficients().size(); q++) set_real(queries.coefficients()[q], coefficients_[q]);
+    coefficients_.assign(of(filtered_.join.order()[0]).width, Ring<Value>::zero());
+    std::transform(queries.coefficients().begin(), queries.coefficients().end(), coefficients_.begin(),
+                   Ring<Value>::of_factor);
     for (Scratch& scratch : scratch_) {
-        scratch.conditions.assign(max_conditions, zero<Value>());
-        scratch.products.assign(max_products, zero<Value>());
+        scratch.conditions.assign(max_conditions, Ring<Value>::zero());
+        scratch.products.assign(max_products, Ring<Value>::zero());
     }
 }
 
 template <class Value>
-uint64_t SubQueryMessages<Value>::steps(int t) const {
+uint64_t SubQueryMessages<Value>::steps(size_t t) const {
     const GroupedTable& table = filtered_.table(t);
     return table.groups() * (1 + of(t).width * (1 + table.edges.size()) * (sizeof(Value) / sizeof(double)));
 }
@@ -162,18 +140,18 @@ void SubQueryMessages<Value>::add_factor(Scratch& scratch, const Value* values, 
         scratch.factors.push_back({values, columns.index()});
         return;
     }
-    scratch.scale = scratch.is_scaled ? product(scratch.scale, *values) : *values;
+    scratch.scale = scratch.is_scaled ? Ring<Value>::multiply(scratch.scale, *values) : *values;
     scratch.is_scaled = true;
 }
 
 template <class Value>
-const Value* SubQueryMessages<Value>::from_child(int t, uint64_t group, size_t child) const {
+const Value* SubQueryMessages<Value>::from_child(size_t t, uint64_t group, size_t child) const {
     const GroupedTable::Edge& edge = filtered_.join.children(t)[child];
     return of(edge.neighbour).up.data() + edge.key[group] * of(edge.neighbour).width;
 }
 
 template <class Value>
-void SubQueryMessages<Value>::add_children(Scratch& scratch, int t, uint64_t group, const Children& left_out) const {
+void SubQueryMessages<Value>::add_children(Scratch& scratch, size_t t, uint64_t group, const Children& left_out) const {
     const std::vector<Columns>& below = of(t).below;
     for (size_t c = 0; c < below.size(); c++) {
         const Value* const values = from_child(t, group, c);
@@ -185,7 +163,7 @@ void SubQueryMessages<Value>::add_children(Scratch& scratch, int t, uint64_t gro
 }
 
 template <class Value>
-void SubQueryMessages<Value>::add_from_above(Scratch& scratch, int t, uint64_t group) const {
+void SubQueryMessages<Value>::add_from_above(Scratch& scratch, size_t t, uint64_t group) const {
     const Value* values = coefficients_.data();
     if (!is_root(t)) values = of(t).down.data() + filtered_.table(t).edges[0].key[group] * of(t).width;
     scratch.factors.push_back({values, nullptr});
@@ -196,17 +174,15 @@ void SubQueryMessages<Value>::multiply(const Scratch& scratch, bool is_first, Va
     const Value* const scale = scratch.is_scaled ? &scratch.scale : nullptr;
     if (!scratch.left_out.empty())
         kernels::multiply_without_each(out, scale, scratch.factors, scratch.left_out, width, !is_first);
-    else if (is_first)
-        kernels::multiply(out, scale, scratch.factors, width);
     else
-        kernels::multiply_add(out, scale, scratch.factors, width);
+        kernels::multiply(out, scale, scratch.factors, width, !is_first);
 }
 
 // Sums over the groups of each key: `target` says where a key's is, `collect` adds a group's factors to the worker's
 // scratch, and `finish` takes the sum of a key with groups that are alive.
 template <class Value>
 struct SubQueryMessages<Value>::KeyLoop {
-    int table;
+    size_t table;
     const GroupedTable::Edge& edge;
     size_t width; // of a sum
     uint64_t steps;
@@ -229,8 +205,8 @@ uint64_t SubQueryMessages<Value>::groups_of_piece(const KeyLoop& loop) const {
 
 template <class Value>
 bool SubQueryMessages<Value>::add_groups(const KeyLoop& loop, Piece piece, Value* sum, int worker) {
-    Scratch& scratch = scratch_[static_cast<size_t>(worker)];
-    const Buffer<uint8_t>& alive = (*alive_)[static_cast<size_t>(loop.table)];
+    Scratch& scratch = scratch_[worker];
+    const Buffer<uint8_t>& alive = (*alive_)[loop.table];
     bool is_first = true;
     for (RowId i = piece.begin; i < piece.end; i++) {
         const RowId group = loop.edge.group(i);
@@ -255,19 +231,19 @@ void SubQueryMessages<Value>::run(const KeyLoop& loop) {
     Buffer<Value> parts(filtered_.context.memory(), what, pieces.size() * width);
     filtered_.team.for_each(pieces.size(), [&](size_t i, int worker) {
         Value* const part = parts.data() + i * width;
-        if (!add_groups(loop, pieces[i], part, worker)) std::fill_n(part, width, zero<Value>());
+        if (!add_groups(loop, pieces[i], part, worker)) std::fill_n(part, width, Ring<Value>::zero());
     });
     const auto add_pieces = [&](Piece whole, Value* sum) {
-        std::fill_n(sum, width, zero<Value>());
+        std::fill_n(sum, width, Ring<Value>::zero());
         auto piece = std::lower_bound(pieces.begin(), pieces.end(), whole.begin,
                                       [](const Piece& other, RowId begin) { return other.begin < begin; });
         for (; piece != pieces.end() && piece->begin < whole.end; ++piece)
             for (size_t q = 0; q < width; q++)
-                add_to(sum[q], parts[static_cast<size_t>(piece - pieces.begin()) * width + q]);
+                sum[q] = Ring<Value>::add(sum[q], parts[(piece - pieces.begin()) * width + q]);
     };
     for_ranges(filtered_.team, first[loop.edge.keys], loop.steps, [&](uint64_t begin, uint64_t end, int worker) {
         const RowId* const of_key = std::lower_bound(first.begin(), first.end() - 1, begin);
-        for (uint64_t key = static_cast<uint64_t>(of_key - first.begin()); first[key] < end; key++) {
+        for (uint64_t key = of_key - first.begin(); first[key] < end; key++) {
             Value* const sum = loop.target(key, worker);
             const Piece whole{first[key], first[key + 1]};
             if (whole.end - whole.begin > max_groups)
@@ -280,10 +256,10 @@ void SubQueryMessages<Value>::run(const KeyLoop& loop) {
 }
 
 template <class Value>
-void SubQueryMessages<Value>::send_to_parent(int t, const Local& local) {
+void SubQueryMessages<Value>::send_to_parent(size_t t, const Local& local) {
     OfTable& table = of(t);
     const auto collect = [&](uint64_t group, int worker) {
-        Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+        Scratch& scratch = scratch_[worker];
         const Value* sums = scratch.conditions.data();
         if (is_leaf(t))
             local.fill(t, group, scratch.conditions.data(), worker);
@@ -299,16 +275,13 @@ void SubQueryMessages<Value>::send_to_parent(int t, const Local& local) {
 
 template <class Value>
 void SubQueryMessages<Value>::send_up(const Local& local) {
-    const std::vector<int>& order = filtered_.join.order();
+    const std::vector<size_t>& order = filtered_.join.order();
     for (size_t i = order.size(); i-- > 0;) {
-        const int t = order[i];
+        const size_t t = order[i];
         OfTable& table = of(t);
-        const Buffer<uint8_t>& alive = (*alive_)[static_cast<size_t>(t)];
-        const uint64_t groups = filtered_.table(t).groups();
         if (!is_leaf(t))
-            for_ranges(filtered_.team, groups, local.steps(t), [&](uint64_t begin, uint64_t end, int worker) {
-                for (uint64_t g = begin; g < end; g++)
-                    if (alive[g]) local.fill(t, g, table.sums.data() + g * table.conditions, worker);
+            filtered_.for_each_alive(*alive_, t, local.steps(t), [&](uint64_t g, int worker) {
+                local.fill(t, g, table.sums.data() + g * table.conditions, worker);
             });
         if (i > 0) send_to_parent(t, local);
     }
@@ -316,18 +289,18 @@ void SubQueryMessages<Value>::send_up(const Local& local) {
 
 template <class Value>
 std::vector<Value> SubQueryMessages<Value>::totals() {
-    const int root = filtered_.join.order()[0];
+    const size_t root = filtered_.join.order()[0];
     OfTable& table = of(root);
     MemoryBudget& memory = filtered_.context.memory();
     GroupedTable::Edge all{
-        -1, -1, 1, Buffer<Key>(memory, what), Buffer<RowId>(memory, what), Buffer<RowId>(memory, what)};
+        0, 0, 1, Buffer<Key>(memory, what), Buffer<RowId>(memory, what), Buffer<RowId>(memory, what)};
     all.first.push_back(0);
     all.first.push_back(static_cast<RowId>(filtered_.table(root).groups()));
-    std::vector<Value> sums(table.width, zero<Value>());
+    std::vector<Value> sums(table.width, Ring<Value>::zero());
     if (all.first[1] > 0)
         run({root, all, table.width, steps(root), [&](uint64_t, int) { return sums.data(); },
              [&](uint64_t group, int worker) {
-                 Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+                 Scratch& scratch = scratch_[worker];
                  add_factor(scratch, table.sums.data() + group * table.conditions, table.own[0]);
                  add_children(scratch, root, group, {});
              },
@@ -337,13 +310,13 @@ std::vector<Value> SubQueryMessages<Value>::totals() {
 
 // A message leaves out what its child sent: where several children have the same keys, all of them share the products.
 template <class Value>
-void SubQueryMessages<Value>::send_to_children(int t, const Children& twins) {
+void SubQueryMessages<Value>::send_to_children(size_t t, const Children& twins) {
     OfTable& table = of(t);
     const std::span<const GroupedTable::Edge> children = filtered_.join.children(t);
     run({t, children[twins[0]], table.width * twins.size(), steps(t) * twins.size(),
-         [&](uint64_t, int worker) { return scratch_[static_cast<size_t>(worker)].products.data(); },
+         [&](uint64_t, int worker) { return scratch_[worker].products.data(); },
          [&](uint64_t group, int worker) {
-             Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+             Scratch& scratch = scratch_[worker];
              add_from_above(scratch, t, group);
              add_factor(scratch, table.sums.data() + group * table.conditions, table.own[0]);
              add_children(scratch, t, group, twins);
@@ -354,20 +327,20 @@ void SubQueryMessages<Value>::send_to_children(int t, const Children& twins) {
                  Value* const message = ahead.down.data() + key * ahead.width;
                  const Columns& columns = table.below[twins[i]];
                  columns.add_up(sums + i * table.width, message);
-                 std::fill(message + columns.values(), message + ahead.width, zero<Value>());
+                 std::fill(message + columns.values(), message + ahead.width, Ring<Value>::zero());
              }
          }});
 }
 
 template <class Value>
 void SubQueryMessages<Value>::send_down() {
-    for (const int t : filtered_.join.order())
+    for (const size_t t : filtered_.join.order())
         for (const Children& twins : of(t).twins) send_to_children(t, twins);
 }
 
 template <class Value>
-const Value* SubQueryMessages<Value>::factors(int t, uint64_t group, int worker) {
-    Scratch& scratch = scratch_[static_cast<size_t>(worker)];
+const Value* SubQueryMessages<Value>::factors(size_t t, uint64_t group, int worker) {
+    Scratch& scratch = scratch_[worker];
     start(scratch);
     add_from_above(scratch, t, group);
     add_children(scratch, t, group, {});

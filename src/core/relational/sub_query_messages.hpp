@@ -40,8 +40,8 @@ class SubQueryMessages {
     // What is asked of the tables' own rows: fill(table, group, sums, worker) writes a sum over the rows of a group for
     // each condition of the table; steps(table) is about how many nanoseconds that takes for all groups.
     struct Local {
-        std::function<void(int, uint64_t, Value*, int)> fill;
-        std::function<uint64_t(int)> steps;
+        std::function<void(size_t, uint64_t, Value*, int)> fill;
+        std::function<uint64_t(size_t)> steps;
     };
 
     explicit SubQueryMessages(const FilteredJoin& filtered);
@@ -53,15 +53,15 @@ class SubQueryMessages {
     // The queries to evaluate, and which groups take part; both are looked at until the next call.
     void set(const SubQueries& queries, const AliveGroups& alive);
     void send_up(const Local& local);
-    // After send_up(): by sub-query of the root, its answer.
+    // Returns the answer of each sub-query of the root, after send_up().
     std::vector<Value> totals();
-    // After send_up().
+    // Must come after send_up().
     void send_down();
     // After send_down(), by condition of the table: the queries' sum, times their coefficients, over the rows of the
     // other tables that a row of the group meets, of the queries with that condition. Until the worker's next call.
-    const Value* factors(int table, uint64_t group, int worker);
+    const Value* factors(size_t table, uint64_t group, int worker);
     // About how many nanoseconds factors() takes for all groups.
-    uint64_t steps(int table) const;
+    uint64_t steps(size_t table) const;
 
   private:
     static constexpr const char* what = "the messages of queries over a join";
@@ -89,24 +89,24 @@ class SubQueryMessages {
     };
     struct KeyLoop;
 
-    const OfTable& of(int t) const { return tables_[static_cast<size_t>(t)]; }
-    OfTable& of(int t) { return tables_[static_cast<size_t>(t)]; }
-    bool is_root(int t) const { return t == filtered_.join.order()[0]; }
-    bool is_leaf(int t) const { return !is_root(t) && of(t).below.empty(); }
+    const OfTable& of(size_t t) const { return tables_[t]; }
+    OfTable& of(size_t t) { return tables_[t]; }
+    bool is_root(size_t t) const { return t == filtered_.join.order()[0]; }
+    bool is_leaf(size_t t) const { return !is_root(t) && of(t).below.empty(); }
 
     void start(Scratch& scratch) const;
     void add_factor(Scratch& scratch, const Value* values, const Columns& columns) const;
-    const Value* from_child(int t, uint64_t group, size_t child) const;
+    const Value* from_child(size_t t, uint64_t group, size_t child) const;
     // The messages of the children; several that are left out are so of one product each.
-    void add_children(Scratch& scratch, int t, uint64_t group, const Children& left_out) const;
-    void add_from_above(Scratch& scratch, int t, uint64_t group) const;
+    void add_children(Scratch& scratch, size_t t, uint64_t group, const Children& left_out) const;
+    void add_from_above(Scratch& scratch, size_t t, uint64_t group) const;
     void multiply(const Scratch& scratch, bool is_first, Value* out, size_t width) const;
-    std::vector<Children> find_twins(int t) const;
+    std::vector<Children> find_twins(size_t t) const;
     uint64_t groups_of_piece(const KeyLoop& loop) const;
     bool add_groups(const KeyLoop& loop, Piece piece, Value* sum, int worker);
     void run(const KeyLoop& loop);
-    void send_to_parent(int t, const Local& local);
-    void send_to_children(int t, const Children& twins);
+    void send_to_parent(size_t t, const Local& local);
+    void send_to_children(size_t t, const Children& twins);
 
     const FilteredJoin filtered_;
     const AliveGroups* alive_ = nullptr;

@@ -1,8 +1,6 @@
 #include "core/relational/sum_product.hpp"
 
 #include "core/relational/by_kind.hpp"
-#include "core/relational/inside_out.hpp"
-#include "core/relational/row_blocks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,16 +10,8 @@ namespace btml::relational {
 
 namespace {
 
-struct NamedSemiring {
-    SemiringName semiring;
-    const char* name;
-};
-
-constexpr std::array<NamedSemiring, 5> semirings{{{SemiringName::sum_product, "sum_product"},
-                                                  {SemiringName::max_product, "max_product"},
-                                                  {SemiringName::min_plus, "min_plus"},
-                                                  {SemiringName::max_plus, "max_plus"},
-                                                  {SemiringName::or_and, "or_and"}}};
+// These are in the order of SemiringName.
+constexpr const char* semirings[] = {"sum_product", "max_product", "min_plus", "max_plus", "or_and"};
 
 // body(S{}) for the semiring type that a name stands for.
 template <class Body>
@@ -55,22 +45,6 @@ double multiply_checked(double a, double b) {
     return are_finite({a, b}) ? checked(S::multiply(a, b)) : S::multiply(a, b);
 }
 
-template <Semiring S>
-struct ColumnFactors {
-    const Factors& factors;
-
-    template <class Body>
-    void visit(int table, Body&& body) const {
-        const auto t = static_cast<size_t>(table);
-        if (t >= factors.size() || factors[t].empty()) { // bags have no factors
-            body([](RowId) { return S::one(); });
-        } else {
-            const double* const numbers = factors[t].data();
-            body([numbers](RowId row) { return S::of_factor(numbers[row]); });
-        }
-    }
-};
-
 [[noreturn]] void report_negative(const std::string& what, double value) {
     throw Error(ErrorCode::invalid_argument,
                 format("max_product needs factors that are not negative, %s has the value %g", what.c_str(), value),
@@ -97,7 +71,7 @@ void check_factors(const Join& join, const Factors& factors, SemiringName semiri
 const DataColumn& factor_column(const Table& table, int column) {
     if (column < 0 || static_cast<size_t>(column) >= table.columns.size())
         throw Error(ErrorCode::internal, format("table \"%s\" has no column number %d", table.name.c_str(), column));
-    const DataColumn& values = table.columns[static_cast<size_t>(column)];
+    const DataColumn& values = table.columns[column];
     if (values.kind != DataColumn::Kind::number)
         throw Error(ErrorCode::wrong_type, format("factor \"%s\" is not a number", values.name.c_str()));
     return values;
@@ -106,13 +80,10 @@ const DataColumn& factor_column(const Table& table, int column) {
 } // namespace
 
 SemiringName parse_semiring(std::string_view name) {
-    std::vector<std::string> choices;
-    for (const NamedSemiring& known : semirings) {
-        if (known.name == name) return known.semiring;
-        choices.emplace_back(known.name);
-    }
+    const auto* const known = std::find(std::begin(semirings), std::end(semirings), name);
+    if (known != std::end(semirings)) return static_cast<SemiringName>(known - semirings);
     throw Error(ErrorCode::invalid_argument, format("unknown semiring \"%s\"", std::string(name).c_str()), {},
-                format("Valid semirings are %s.", quoted_list(choices).c_str()));
+                format("Valid semirings are %s.", quoted_list({std::begin(semirings), std::end(semirings)}).c_str()));
 }
 
 Buffer<double> table_factor(const Table& table, const std::vector<int>& columns, SemiringName semiring,
@@ -122,15 +93,13 @@ Buffer<double> table_factor(const Table& table, const std::vector<int>& columns,
         RowBlocks blocks(context, "multiplying factors", table.rows * columns.size());
         for (int number : columns) {
             const DataColumn& column = factor_column(table, number);
-            blocks.run(table.rows, [&](uint64_t begin, uint64_t end) {
-                for (uint64_t row = begin; row < end; row++) {
-                    const double factor = column.numbers[row];
-                    if (is_null(factor))
-                        throw Error(ErrorCode::null_value, format("factor \"%s\" is NULL", column.name.c_str()));
-                    if (std::is_same_v<S, MaxProduct> && factor < 0)
-                        report_negative(format("factor \"%s\"", column.name.c_str()), factor);
-                    product[row] = multiply_checked<S>(product[row], S::of_factor(factor));
-                }
+            blocks.for_each(table.rows, [&](uint64_t row) {
+                const double factor = column.numbers[row];
+                if (is_null(factor))
+                    throw Error(ErrorCode::null_value, format("factor \"%s\" is NULL", column.name.c_str()));
+                if (std::is_same_v<S, MaxProduct> && factor < 0)
+                    report_negative(format("factor \"%s\"", column.name.c_str()), factor);
+                product[row] = multiply_checked<S>(product[row], S::of_factor(factor));
             });
         }
         return product;
@@ -173,7 +142,7 @@ struct LargestOf<MaxPlus> {
 // No product of one factor of each of these tables overflows where all finite ones are at most so large.
 template <Semiring S>
 double safe_factor(size_t tables) {
-    const auto count = static_cast<double>(std::max<size_t>(tables, 1));
+    const double count = std::max<size_t>(tables, 1);
     constexpr int exponent = std::numeric_limits<double>::max_exponent - 1;
     return std::is_same_v<S, SumProduct> ? std::exp2(exponent / count) : std::exp2(exponent) / count;
 }

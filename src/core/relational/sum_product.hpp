@@ -2,7 +2,7 @@
 // Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2; semirings as in FAQ (Abo Khamis, Ngo, Rudra 2016).
 #pragma once
 
-#include "core/relational/join.hpp"
+#include "core/relational/inside_out.hpp"
 
 #include <string_view>
 
@@ -17,6 +17,21 @@ SemiringName parse_semiring(std::string_view name);
 // table t. An empty buffer means the identity of ⊗ for every row.
 using Factors = std::vector<Buffer<double>>;
 
+// Gives them to a query by inside-out. Bags have no factors.
+template <Semiring S>
+struct ColumnFactors {
+    const Factors& factors;
+
+    template <class Body>
+    void visit(int table, Body&& body) const {
+        const size_t t = table;
+        if (t >= factors.size() || factors[t].empty())
+            body([](RowId) { return S::one(); });
+        else
+            body([numbers = factors[t].data()](RowId row) { return S::of_factor(numbers[row]); });
+    }
+};
+
 // ⊗ of one table's factor columns, row by row; with no columns its identity. Error wrong_type for a column that is not
 // a number, null_value for a NULL in it (filter the join first), invalid_argument for a negative factor under
 // max_product, out_of_range where finite factors have no finite product.
@@ -30,7 +45,7 @@ Buffer<double> table_factor(const Table& table, const std::vector<int>& columns,
 // order of a row's factors whether their product overflows, it may or may not be an error.
 double sum_product(const Join& join, const Factors& factors, SemiringName semiring, RunContext& context);
 
-// The same for each row ρ of `table`: over the join's rows that ρ takes part in (φ of ρ itself included).
+// Returns the same for each row ρ of `table`, over the join's rows that ρ takes part in (φ of ρ itself included).
 Buffer<double> sum_product_by_row(const Join& join, const Factors& factors, SemiringName semiring, int table,
                                   RunContext& context);
 

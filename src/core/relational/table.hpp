@@ -3,6 +3,7 @@
 
 #include "core/base/buffer.hpp"
 #include "core/base/number.hpp"
+#include "core/relational/row_blocks.hpp"
 
 #include <cstdint>
 #include <string>
@@ -22,6 +23,8 @@ struct KeyColumn {
     int attribute; // vertex of the join's hypergraph: columns of different tables with the same number must be equal
     Buffer<Key> values;
 };
+
+using KeyColumns = std::vector<const Buffer<Key>*>;
 
 // A column that is carried along: a number per row (null_number for NULL), or a code per row into `categories`.
 struct DataColumn {
@@ -50,5 +53,39 @@ struct LeftJoin {
     int left, right;
     std::vector<Buffer<Key>> left_keys, right_keys; // same length ≥ 0, one Key per row
 };
+
+// Error internal unless every column has as many values as the table has rows; limit_exceeded beyond max_rows.
+void check_shape(const Table& table);
+
+// Error internal when the table lacks the attribute.
+const Buffer<Key>& key_column(const Table& table, int attribute);
+
+// One more row: null_key in every key column, the null row's value in every data column. Error limit_exceeded where
+// max_rows leaves no room for it.
+void append_null_row(Table& table);
+
+// Which rows of a table stay: one byte for each, 1 or 0.
+using RowMask = Buffer<uint8_t>;
+
+uint64_t count_kept(const RowMask& mask);
+
+// The rows that stay, in their order; the memory of the others is given back.
+template <class T>
+void keep_rows(Buffer<T>& values, const RowMask& mask, uint64_t kept, RowBlocks& blocks) {
+    uint64_t next = 0;
+    blocks.run(mask.size(), [&](uint64_t begin, uint64_t end) {
+        T* const value = values.data();
+        uint64_t to = next;
+        for (uint64_t row = begin; row < end; row++) {
+            value[to] = value[row];
+            to += mask[row];
+        }
+        next = to;
+    });
+    values.resize(kept);
+    values.shrink_to_fit();
+}
+
+void keep_rows(Table& table, const RowMask& mask, uint64_t kept, RowBlocks& blocks);
 
 } // namespace btml::relational

@@ -1,10 +1,16 @@
 #include "core/relational/tensor_sketch.hpp"
 
+#include "core/base/worker_contexts.hpp"
+#include "core/relational/sketch_hash.hpp"
+
 #include <climits>
+#include <numeric>
 
 namespace btml::relational {
 
 namespace {
+
+constexpr const char* what = "a tensor sketch";
 
 // Measured on one core of a server, in seconds; a forecast needs no more than their order of magnitude.
 constexpr double seconds_per_row = 2e-8;     // for a row and a block of frequencies
@@ -26,7 +32,98 @@ Join join_of(const Join& join, const std::vector<HashedRows>& tables, RunContext
     return join_of_groups(join, groups, context);
 }
 
+// Writes the output of a transform in blocks, zeros after the last frequency.
+void store(const FourierTransform& fourier, const Frequencies& frequencies, Spectrum::Value* spectrum) {
+    const FourierTransform::Complex* const output = fourier.output();
+    std::fill(spectrum, spectrum + frequencies.blocks(), Spectrum::zero());
+    for (uint64_t w = 0; w < frequencies.count(); w++) {
+        Spectrum::Value& block = spectrum[w / Spectrum::width];
+        block.re[w % Spectrum::width] = output[w].real();
+        block.im[w % Spectrum::width] = output[w].imag();
+    }
+}
+
+// Transforms one group with the factors phi(row) into `spectrum`, one value for each block of frequencies.
+template <class Phi>
+void transform_group(const HashedRows& hashed, uint64_t group, const Frequencies& frequencies,
+                     FourierTransform& fourier, const Phi& phi, Spectrum::Value* spectrum, RunContext& context) {
+    double* const buckets = fourier.input();
+    std::fill(buckets, buckets + fourier.size(), 0.0);
+    const RowGroups& groups = hashed.groups();
+    RowBlocks(context, "transforming rows", 0).for_each(groups.size(group), [&](uint64_t place) {
+        const uint64_t i = groups.first[group] + place;
+        const double factor = phi(groups.rows[i]);
+        buckets[hashed.bucket(i)] += hashed.is_negative(i) ? -factor : factor;
+    });
+    fourier.run();
+    store(fourier, frequencies, spectrum);
+}
+
+constexpr uint32_t not_transformed = UINT32_MAX;
+
+// The groups of a table that have so many rows that one fast Fourier transform of them all costs less than adding the
+// rows up frequency by frequency.
+struct TransformedGroups {
+    Buffer<uint32_t> numbers;        // of every group, or not_transformed
+    Buffer<uint32_t> groups;         // by number
+    Buffer<Spectrum::Value> spectra; // all blocks of frequencies of the first group, then those of the second and so on
+
+    TransformedGroups(const HashedRows& hashed, uint64_t min_rows, const Frequencies& frequencies, MemoryBudget& memory)
+        : numbers(memory, "the row groups of a join", hashed.groups().count(), not_transformed),
+          groups(memory, "the row groups of a join"),
+          spectra(memory, what) {
+        for (uint64_t group = 0; group < numbers.size(); group++) {
+            if (hashed.groups().size(group) < min_rows) continue;
+            numbers[group] = static_cast<uint32_t>(groups.size());
+            groups.push_back(static_cast<uint32_t>(group));
+        }
+        spectra.resize(groups.size() * frequencies.blocks());
+    }
+};
+
 } // namespace
+
+struct TensorSketch::Transforms {
+    std::vector<TransformedGroups> tables;
+};
+
+// The factors of the query for one block of frequencies.
+struct TensorSketch::BlockFactors {
+    const TensorSketch& sketch;
+    const Factors& factors;
+    const Transforms& transforms;
+    uint64_t block;
+
+    template <class Body>
+    void visit(int table, Body&& body) const {
+        const HashedRows& hashed = sketch.tables_[table];
+        const RootsOfUnity& roots = sketch.roots_;
+        const uint32_t* const numbers = transforms.tables[table].numbers.data();
+        const Spectrum::Value* const spectra = transforms.tables[table].spectra.data() + block;
+        const uint64_t blocks = sketch.frequencies_.blocks();
+        ColumnFactors<SumProduct>{factors}.visit(table, [&](auto&& phi) {
+            body([&](RowId group) {
+                if (numbers[group] != not_transformed) return spectra[numbers[group] * blocks];
+                return hashed.transform(group, block, roots, phi);
+            });
+        });
+    }
+};
+
+HashedRows::HashedRows(const Join& join, int table, uint32_t size, uint64_t seed, RunContext& context)
+    : groups_(group_rows(join, table, context)),
+      buckets_(context.memory(), "the hashed rows of a sketch", groups_.rows.size()) {
+    const SketchHash hash(seed, table);
+    RowBlocks blocks(context, "hashing rows", buckets_.size());
+    blocks.for_each(buckets_.size(), [&](uint64_t i) {
+        // A bag's row follows from those of the tables in it.
+        const RowId row = groups_.rows[i];
+        if (table >= join.relations())
+            buckets_[i] = 0;
+        else
+            buckets_[i] = hash.bucket(row, size) | (hash.is_negative(row) ? sign_bit : 0);
+    });
+}
 
 uint32_t TensorSketch::checked_size(uint64_t size) {
     if (size == 0) throw Error(ErrorCode::internal, "a sketch of no numbers");
@@ -60,26 +157,14 @@ uint64_t TensorSketch::groups_of(uint64_t min_rows) const {
 }
 
 // A transform costs about as much as adding up ten rows at every frequency; half of the memory is for others.
-uint64_t TensorSketch::min_rows(size_t terms) const {
+uint64_t TensorSketch::min_rows() const {
     const uint64_t available = context_.memory().left() / 2;
     if (size_ > longest_transform || FourierTransform::bytes(size_) > available)
         return std::numeric_limits<uint64_t>::max();
-    const double bytes = static_cast<double>(terms) * static_cast<double>(frequencies_.blocks() * sizeof(Block));
+    const auto bytes = static_cast<double>(frequencies_.blocks() * sizeof(Spectrum::Value));
     uint64_t least = 16;
-    while (static_cast<double>(groups_of(least)) * bytes > static_cast<double>(available)) least *= 2;
+    while (groups_of(least) * bytes > available) least *= 2;
     return least;
-}
-
-TensorSketch::Transforms TensorSketch::choose_groups(size_t terms) {
-    Transforms transforms;
-    const uint64_t least = min_rows(terms);
-    for (const HashedRows& hashed : tables_) transforms.groups.emplace_back(hashed, least, context_.memory());
-    for (size_t q = 0; q < terms; q++) {
-        transforms.spectra.emplace_back();
-        for (const TransformedGroups& chosen : transforms.groups)
-            transforms.spectra[q].emplace_back(context_.memory(), what, chosen.groups.size() * frequencies_.blocks());
-    }
-    return transforms;
 }
 
 std::vector<FourierTransform> TensorSketch::one_for_each_thread() {
@@ -95,23 +180,61 @@ std::vector<FourierTransform> TensorSketch::one_for_each_thread() {
 uint64_t TensorSketch::query_bytes() const {
     uint64_t values = 1 << 16;
     for (int t = 0; t < static_cast<int>(tables_.size()); t++) values += grouped_.separator(t).keys;
-    return values * sizeof(Block);
+    return values * sizeof(Spectrum::Value);
 }
 
-double TensorSketch::estimated_seconds(size_t terms) const {
-    const uint64_t least = min_rows(terms);
+double TensorSketch::estimated_seconds() const {
+    const uint64_t least = min_rows();
     double for_rows = 0;
     for (size_t t = 0; t < tables_.size(); t++) {
         const RowGroups& groups = tables_[t].groups();
-        const JoinTree::Node& node = grouped_.tree().nodes[t];
-        const auto neighbours = static_cast<double>(node.children.size() + (node.parent >= 0 ? 1 : 0));
-        for_rows += seconds_per_message * neighbours * static_cast<double>(groups.count());
+        for_rows += seconds_per_message * grouped_.tree().neighbours(t).size() * groups.count();
         for (uint64_t group = 0; group < groups.count(); group++)
-            if (groups.size(group) < least) for_rows += seconds_per_row * static_cast<double>(groups.size(group));
+            if (groups.size(group) < least) for_rows += seconds_per_row * groups.size(group);
     }
-    const double transforms = seconds_per_bucket * size_ * static_cast<double>(groups_of(least));
-    return static_cast<double>(terms) * (for_rows * static_cast<double>(frequencies_.blocks()) + transforms) /
-           team_.size();
+    const double transforms = seconds_per_bucket * size_ * groups_of(least);
+    return (for_rows * frequencies_.blocks() + transforms) / team_.size();
+}
+
+TensorSketch::Transforms TensorSketch::transform_groups(const Factors& factors) {
+    Transforms transforms;
+    const uint64_t least = min_rows();
+    for (const HashedRows& hashed : tables_)
+        transforms.tables.emplace_back(hashed, least, frequencies_, context_.memory());
+    const auto is_empty = [](const TransformedGroups& chosen) { return chosen.groups.empty(); };
+    if (std::all_of(transforms.tables.begin(), transforms.tables.end(), is_empty)) return transforms;
+    std::vector<FourierTransform> fourier = one_for_each_thread();
+    ThreadTeam team(context_, static_cast<int>(fourier.size()));
+    WorkerContexts contexts(context_, team.size(), 0, what);
+    for (size_t t = 0; t < tables_.size(); t++) {
+        TransformedGroups& chosen = transforms.tables[t];
+        ColumnFactors<SumProduct>{factors}.visit(t, [&](auto&& phi) {
+            team.for_each(chosen.groups.size(), [&](size_t number, int worker) {
+                contexts.run(worker, [&](RunContext& context) {
+                    transform_group(tables_[t], chosen.groups[number], frequencies_, fourier[worker], phi,
+                                    chosen.spectra.data() + number * frequencies_.blocks(), context);
+                });
+            });
+        });
+    }
+    return transforms;
+}
+
+double TensorSketch::squared_norm(const Factors& factors) {
+    const Transforms transforms = transform_groups(factors);
+    WorkerContexts contexts(context_, team_.size(), query_bytes(), what);
+    Buffer<double> norms(context_.memory(), what, frequencies_.blocks());
+    std::atomic<uint64_t> done{0};
+    team_.for_each(norms.size(), [&](size_t block, int worker) {
+        contexts.run(worker, [&](RunContext& context) {
+            InsideOut<Spectrum, BlockFactors> query(grouped_, grouped_.tree().root(),
+                                                    {*this, factors, transforms, block}, context);
+            norms[block] = frequencies_.squared_norm(block, query.total());
+        });
+        done++;
+        if (worker == 0) context_.progress("sketching", done, norms.size());
+    });
+    return std::accumulate(norms.begin(), norms.end(), 0.0);
 }
 
 } // namespace btml::relational

@@ -6,116 +6,74 @@
 #pragma once
 
 #include "core/base/threads.hpp"
-#include "core/relational/group_spectra.hpp"
-#include "core/relational/inside_out.hpp"
+#include "core/relational/fourier.hpp"
+#include "core/relational/row_groups.hpp"
+#include "core/relational/spectrum.hpp"
 #include "core/relational/sum_product.hpp"
 
 namespace btml::relational {
 
-// The vector that is sketched is a type with terms(), coefficient(q) and visit(q, table, body):
-//   r(ρ_1, …, ρ_τ) = Σ over 0 ≤ q < terms() of coefficient(q) · Π_t φ_qt(ρ_t),
-// where body(phi) is called once and phi(row) is φ_qt(row), a double. A model's residuals are such a vector: the
-// target, minus the value of each leaf where the leaf's conditions hold (φ is 1 or 0). They are called on several
-// threads.
-
-// One product of factors, as for sum_product().
-class ProductVector {
+// The rows of a join's table as a tensor sketch sees them: each with its bucket and sign, those with equal keys
+// together, since they are one row to the rest of the join.
+class HashedRows {
   public:
-    explicit ProductVector(const Factors& factors) : factors_(factors) {}
-    size_t terms() const { return 1; }
-    double coefficient(size_t) const { return 1; }
-    template <class Body>
-    void visit(size_t, int table, Body&& body) const {
-        const auto t = static_cast<size_t>(table);
-        if (t >= factors_.size() || factors_[t].empty()) {
-            body([](RowId) { return 1.0; });
-        } else {
-            const double* const numbers = factors_[t].data();
-            body([numbers](RowId row) { return numbers[row]; });
+    // Buckets are in [0, size), size < 2^31.
+    HashedRows(const Join& join, int table, uint32_t size, uint64_t seed, RunContext& context);
+
+    const RowGroups& groups() const { return groups_; }
+    uint32_t bucket(uint64_t row) const { return buckets_[row] & ~sign_bit; }
+    bool is_negative(uint64_t row) const { return (buckets_[row] & sign_bit) != 0; }
+
+    // Σ over the rows of a group of sign · phi(row) · exp(−2πi·bucket·w/k) for the frequencies w of a block. Rows with
+    // phi(row) = 0 cost little.
+    template <class Phi>
+    Spectrum::Value transform(uint64_t group, uint64_t block, const RootsOfUnity& roots, Phi&& phi) const {
+        Spectrum::Value sum = Spectrum::zero();
+        for (uint64_t i = groups_.first[group]; i < groups_.first[group + 1]; i++) {
+            const double factor = phi(groups_.rows[i]);
+            if (factor != 0)
+                sum = Spectrum::add(sum, roots.powers(bucket(i), block, is_negative(i) ? -factor : factor));
         }
+        return sum;
     }
 
   private:
-    const Factors& factors_;
+    static constexpr uint32_t sign_bit = uint32_t{1} << 31;
+
+    RowGroups groups_;
+    Buffer<uint32_t> buckets_; // of each of groups_.rows; with sign_bit where the sign is negative
 };
 
 class TensorSketch {
   public:
-    // The size as it is. Errors: internal for 0; limit_exceeded over 2^31 − 1.
+    // Returns the size as it is. Errors: internal for 0; limit_exceeded over 2^31 − 1.
     static uint32_t checked_size(uint64_t size);
 
-    // The least size from `size` on that transforms are fast for, where there are any.
+    // Returns the least size from `size` on that transforms are fast for, where there are any.
     static uint64_t fast_size(uint64_t size);
 
     // Hashes the rows. size: k, see checked_size; fast_size() of it takes less time.
     TensorSketch(const Join& join, uint64_t size, uint64_t seed, RunContext& context);
 
-    // Groups of rows whose transforms replace their rows, for a vector of so many terms.
-    uint64_t transformed_groups(size_t terms) const { return groups_of(min_rows(terms)); }
-    // A rough forecast for a vector of so many terms, with as many threads as there are.
-    double estimated_seconds(size_t terms) const;
+    // Returns how many groups of rows have transforms in place of their rows.
+    uint64_t transformed_groups() const { return groups_of(min_rows()); }
+    // Forecasts roughly how long a norm takes, with as many threads as there are.
+    double estimated_seconds() const;
 
-    // ‖sk(r)‖², an unbiased estimate of Σ r² over the join; for its error see sketch_size.hpp. The same bytes whatever
-    // the number of threads.
-    template <class Vector>
-    double squared_norm(const Vector& vector);
+    // Returns ‖sk(r)‖², an unbiased estimate of Σ r² over the join for r the product of the factors; for its error see
+    // sketch_size.hpp. The same bytes whatever the number of threads.
+    double squared_norm(const Factors& factors);
 
   private:
-    using Block = Spectrum::Value;
-    static constexpr const char* what = "a tensor sketch";
+    struct Transforms;
+    struct BlockFactors;
 
-    // The groups of each table that are transformed as a whole, and their transforms for each term of a vector.
-    struct Transforms {
-        std::vector<TransformedGroups> groups;          // by table
-        std::vector<std::vector<GroupSpectra>> spectra; // by term, then table
-
-        bool empty() const {
-            return std::all_of(groups.begin(), groups.end(), [](const auto& chosen) { return chosen.groups.empty(); });
-        }
-    };
-
-    // The factors of one term for one block of frequencies.
-    template <class Vector>
-    struct BlockFactors {
-        const TensorSketch& sketch;
-        const Vector& vector;
-        const Transforms& transforms;
-        size_t term;
-        uint64_t block;
-
-        template <class Body>
-        void visit(int table, Body&& body) const {
-            const auto t = static_cast<size_t>(table);
-            const HashedRows& hashed = sketch.tables_[t];
-            const RootsOfUnity& roots = sketch.roots_;
-            const uint32_t* const numbers = transforms.groups[t].numbers.data();
-            const Block* const spectra = transforms.spectra[term][t].data() + block;
-            const uint64_t blocks = sketch.frequencies_.blocks();
-            vector.visit(term, table, [&](auto&& phi) {
-                body([&](RowId group) {
-                    if (numbers[group] != TransformedGroups::none) return spectra[numbers[group] * blocks];
-                    return hashed.transform(group, block, roots, phi);
-                });
-            });
-        }
-    };
-
-    // The groups to transform, with room for their transforms.
-    Transforms choose_groups(size_t terms);
+    Transforms transform_groups(const Factors& factors);
     // A transform for each thread, fewer where they would take more than half of the memory that is left.
     std::vector<FourierTransform> one_for_each_thread();
-    template <class Vector>
-    Transforms transform_groups(const Vector& vector);
-    // add(query, coefficient) for the query of each term.
-    template <class Vector, class Add>
-    void for_each_term(const Vector& vector, const Transforms& transforms, uint64_t block, RunContext& context,
-                       Add&& add) const;
-    // body(block, context) for the blocks of frequencies, on all threads.
-    template <class Body>
-    void for_each_block(WorkerContexts& contexts, Body&& body);
 
     // The least number of rows that makes a group worth transforming, where the transforms fit the memory.
-    uint64_t min_rows(size_t terms) const;
+    uint64_t min_rows() const;
     uint64_t groups_of(uint64_t min_rows) const;
     // Bytes that one thread needs for a query.
     uint64_t query_bytes() const;
@@ -128,65 +86,5 @@ class TensorSketch {
     Frequencies frequencies_;
     RootsOfUnity roots_;
 };
-
-template <class Vector>
-TensorSketch::Transforms TensorSketch::transform_groups(const Vector& vector) {
-    Transforms transforms = choose_groups(vector.terms());
-    if (transforms.empty()) return transforms;
-    std::vector<FourierTransform> fourier = one_for_each_thread();
-    ThreadTeam team(context_, static_cast<int>(fourier.size()));
-    WorkerContexts contexts(context_, team.size(), 0, what);
-    for (size_t q = 0; q < vector.terms(); q++)
-        for (size_t t = 0; t < tables_.size(); t++) {
-            const Buffer<uint32_t>& groups = transforms.groups[t].groups;
-            GroupSpectra& spectra = transforms.spectra[q][t];
-            vector.visit(q, static_cast<int>(t), [&](auto&& phi) {
-                team.for_each(groups.size(), [&](size_t number, int worker) {
-                    contexts.run(worker, [&](RunContext& context) {
-                        transform_group(tables_[t], groups[number], frequencies_, fourier[static_cast<size_t>(worker)],
-                                        phi, spectra.data() + number * frequencies_.blocks(), context);
-                    });
-                });
-            });
-        }
-    return transforms;
-}
-
-template <class Vector, class Add>
-void TensorSketch::for_each_term(const Vector& vector, const Transforms& transforms, uint64_t block,
-                                 RunContext& context, Add&& add) const {
-    const int root = grouped_.tree().root();
-    for (size_t q = 0; q < vector.terms(); q++) {
-        InsideOut<Spectrum, BlockFactors<Vector>> query(grouped_, root, {*this, vector, transforms, q, block}, context);
-        add(query, vector.coefficient(q));
-    }
-}
-
-template <class Body>
-void TensorSketch::for_each_block(WorkerContexts& contexts, Body&& body) {
-    std::atomic<uint64_t> done{0};
-    team_.for_each(frequencies_.blocks(), [&](size_t block, int worker) {
-        contexts.run(worker, [&](RunContext& context) { body(block, context); });
-        done++;
-        if (worker == 0) context_.progress("sketching", done, frequencies_.blocks());
-    });
-}
-
-template <class Vector>
-double TensorSketch::squared_norm(const Vector& vector) {
-    const Transforms transforms = transform_groups(vector);
-    WorkerContexts contexts(context_, team_.size(), query_bytes(), what);
-    Buffer<double> norms(context_.memory(), what, frequencies_.blocks());
-    for_each_block(contexts, [&](uint64_t block, RunContext& context) {
-        Block sum = Spectrum::zero();
-        for_each_term(vector, transforms, block, context, [&](auto& query, double coefficient) {
-            sum = Spectrum::add(sum, Spectrum::scale(coefficient, query.total()));
-        });
-        norms[block] = frequencies_.squared_norm(block, sum);
-    });
-    double norm = 0;
-    for (double part : norms) norm += part;
-    return norm;
-}
 
 } // namespace btml::relational

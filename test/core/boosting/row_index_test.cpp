@@ -52,8 +52,11 @@ struct Indexed {
 struct RandomSide {
     uint64_t seed;
     size_t operator()(uint32_t row) const { return random_unit(seed, 1, row) < 0.3; }
-    const void* address(uint32_t) const { return nullptr; }
 };
+
+const void* nothing_read(uint32_t) {
+    return nullptr;
+}
 
 TEST(RowIndex, SplitsWhatItHolds) {
     for (uint64_t seed = 0; seed < 24; seed++) {
@@ -79,7 +82,7 @@ TEST(RowIndex, SplitsWhatItHolds) {
             for (uint64_t depth = 0; depth < 12; depth++) {
                 const std::vector<uint32_t> rows = indexed.rows_of(set);
                 const RandomSide side{seed * 100 + depth};
-                auto [left, right] = indexed.index.partition(set, side);
+                auto [left, right] = indexed.index.partition(set, side, nothing_read);
                 const std::vector<uint32_t> lefts = indexed.rows_of(left), rights = indexed.rows_of(right);
                 std::vector<uint32_t> found, expected_left;
                 std::copy_if(rows.begin(), rows.end(), std::back_inserter(expected_left), side);
@@ -96,7 +99,7 @@ TEST(RowIndex, ReadsFromAnyRowOn) {
     const PlainData plain = random_rows(70000, 1);
     Indexed indexed(plain, 2);
     const NodeRows root = indexed.index.root(1, 0, 0);
-    const auto [left, right] = indexed.index.partition(root[in_bag], RandomSide{5});
+    const auto [left, right] = indexed.index.partition(root[in_bag], RandomSide{5}, nothing_read);
     const std::vector<uint32_t> rows = indexed.rows_of(right);
     for (size_t begin = 0; begin < rows.size(); begin += 997) {
         const size_t end = std::min(rows.size(), begin + begin % 3000);

@@ -125,11 +125,9 @@ TEST(Histogram, SumsEveryRowOnce) {
             if (seed % 3 != 2 || f % 3 != 1) features.push_back(f);
         builder.select(features);
         NodeRows root = fitted.index.root(1, 0, 0);
-        struct Third {
-            size_t operator()(uint32_t row) const { return row % 3 == 0; }
-            const void* address(uint32_t) const { return nullptr; }
-        };
-        for (const RowSet& set : {root[in_bag], fitted.index.partition(root[in_bag], Third{}).first}) {
+        const auto third = [](uint32_t row) -> size_t { return row % 3 == 0; };
+        const auto nothing_read = [](uint32_t) -> const void* { return nullptr; };
+        for (const RowSet& set : {root[in_bag], fitted.index.partition(root[in_bag], third, nothing_read).first}) {
             std::vector<Stats> found(builder.layout().bins()), expected(builder.layout().bins());
             builder.build(set, found.data());
             for (uint32_t row = 0; row < plain.rows; row++) {

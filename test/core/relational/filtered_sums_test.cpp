@@ -24,8 +24,8 @@ class Fixture {
         rows_ = enumerate(join_, context_);
         for (size_t t = 0; t < join_.tables().size(); t++) add_table(t, max_filters);
         value_table_ = random_.below(static_cast<int>(join_.tables().size()));
-        const uint64_t rows = join_.tables()[static_cast<size_t>(value_table_)].rows;
-        const std::vector<double>& weights = weights_[static_cast<size_t>(value_table_)];
+        const uint64_t rows = join_.tables()[value_table_].rows;
+        const std::vector<double>& weights = weights_[value_table_];
         for (uint64_t i = 0; i < rows; i++) {
             const double value = random_.below(9) - 4;
             const bool counts = weights.empty() || weights[i] > 0; // what has no weight may be anything
@@ -195,7 +195,7 @@ class Fixture {
             bool passes = true;
             for (size_t t = 0; t < tuple.size(); t++)
                 passes &= query.filters[t] < 0 || filters_of_[t][static_cast<size_t>(query.filters[t])][tuple[t]];
-            const double value = values_[tuple[static_cast<size_t>(value_table_)]];
+            const double value = values_[tuple[value_table_]];
             if (passes) answer += query.coefficient * (query.power == 0 ? 1 : query.power == 1 ? value : value * value);
         }
         return answer;
@@ -211,7 +211,7 @@ class Fixture {
     std::vector<std::vector<bool>> selected_;
     std::vector<RowSubset> subsets_;
     std::vector<std::vector<double>> weights_;
-    int value_table_ = 0;
+    size_t value_table_ = 0;
     Buffer<double> values_{context_.memory(), "values"};
     std::vector<FilterQuery> queries_;
 };

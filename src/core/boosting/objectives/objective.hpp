@@ -12,7 +12,7 @@
 
 namespace btml::boosting {
 
-// Where training stands: what the trees so far leave of the loss, however the rows are held.
+// Knows where training stands: what the trees so far leave of the loss, however the rows are held.
 class Scores {
   public:
     virtual ~Scores() = default;
@@ -46,9 +46,9 @@ class RowScores : public Scores {
 
 class Objective {
   public:
-    // Whether every row's hessian is its weight, so that a sum of hessians is a count.
+    // Says whether every row's hessian is its weight, so that a sum of hessians is a count.
     virtual bool hessian_is_count() const = 0;
-    // Whether sums over a join follow from sums of products, so that the join's rows need not be held.
+    // Says whether sums over a join follow from sums of products, so that the join's rows need not be held.
     virtual bool factorises() const = 0;
     virtual uint64_t row_bytes() const = 0; // of RowScores, for each row
     // The base of the training rows' targets, one for each target row, and the scores of all rows at it. Error

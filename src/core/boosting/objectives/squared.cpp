@@ -1,7 +1,5 @@
 #include "core/boosting/objectives/squared.hpp"
 
-#include "core/boosting/rows/number_grid.hpp"
-
 #include <bit>
 #include <cmath>
 
@@ -14,10 +12,6 @@ constexpr size_t ahead = 32; // rows to ask the memory for in advance
 
 uint64_t magnitude(int64_t x) {
     return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
-}
-
-double larger(double a, double b) { // NaN when either is
-    return std::isnan(a) || b <= a ? a : b;
 }
 
 uint128 product(int64_t weighted, int64_t residual) { // never negative: the signs agree
@@ -44,11 +38,22 @@ const Objective& squared_objective() {
     return squared;
 }
 
-struct alignas(64) Residuals::Partial {
+// What a pass over rows finds out.
+struct Residuals::Passed {
     uint128 loss = 0;
-    int128 sum = 0;
     uint64_t largest = 0;
-    double max_trained = 0, most = 0;
+    double most = 0; // of residuals, or of squares of held-out ones
+
+    void add(uint128 square, int64_t residual) {
+        loss += square;
+        largest = std::max(largest, magnitude(residual));
+    }
+    Passed& operator+=(const Passed& other) {
+        loss += other.loss;
+        largest = std::max(largest, other.largest);
+        most = larger(most, other.most);
+        return *this;
+    }
 };
 
 struct Residuals::Task {
@@ -58,18 +63,36 @@ struct Residuals::Task {
 };
 
 Residuals::Residuals(const TrainingRows& training, Buffer<double> target, ThreadTeam& team, RunContext& context)
-    : training_(training), team_(team), context_(context), residuals_(context.memory(), "residuals", training.rows()) {
-    find_base(target);
+    : SquaredLoss({.shift = training.shift(),
+                   .scale = training.scale(),
+                   .weight = training.train_count() * training.count_unit(),
+                   .slack = training.weighted() ? training.train_count() >> slack_bits : 0,
+                   .exact = true}),
+      training_(training),
+      team_(team),
+      residuals_(context.memory(), "residuals", training.rows()) {
+    find_base(team.size(), [&](const auto& body) {
+        for_each_row(team, training.rows(), [&](size_t row, int worker) {
+            const Role role = training.role(row);
+            if (role != Role::ignored)
+                body(target[training.target_row(row)], training.weight(row), role == Role::train, worker);
+        });
+    });
     choose_grid(target);
     first_square_ = train_loss();
 }
 
 template <class Body>
-void Residuals::for_each_training_row(Body&& body) {
-    for_pieces(team_, training_.rows(), [&](size_t begin, size_t end, int worker) {
-        for (size_t i = begin; i < end; i++)
-            if (training_.role(static_cast<uint32_t>(i)) == Role::train) body(static_cast<uint32_t>(i), worker);
+void Residuals::for_each_training_row(const Body& body) {
+    for_each_row(team_, training_.rows(), [&](size_t row, int worker) {
+        if (training_.role(row) == Role::train) body(row, worker);
     });
+}
+
+void Residuals::set_loss(const WorkerSums<Passed>& passed) {
+    const Passed total = passed.total();
+    loss_ = total.loss;
+    largest_ = total.largest;
 }
 
 // weight · residual, in units of the residual's grid.
@@ -83,86 +106,36 @@ int64_t Residuals::weigh(uint32_t row, int64_t residual) const {
 
 double Residuals::weigh_square(uint32_t row, double residual) const {
     const double square = residual * residual;
-    return training_.weighted() ? static_cast<double>(training_.weight(row)) * training_.count_unit() * square : square;
-}
-
-void Residuals::find_base(const Buffer<double>& target) {
-    std::vector<Partial> partials(static_cast<size_t>(team_.size()));
-    for_pieces(team_, training_.rows(), [&](size_t begin, size_t end, int worker) {
-        Partial& partial = partials[static_cast<size_t>(worker)];
-        for (size_t i = begin; i < end; i++) {
-            const auto row = static_cast<uint32_t>(i);
-            const Role role = training_.role(row);
-            if (role == Role::ignored) continue;
-            const double y = std::fabs(target[training_.target_row(row)]);
-            partial.most = larger(partial.most, y);
-            if (role == Role::train) partial.max_trained = std::max(partial.max_trained, y);
-        }
-    });
-    double most = 0, max_trained = 0;
-    for (const Partial& partial : partials) {
-        most = larger(most, partial.most);
-        max_trained = std::max(max_trained, partial.max_trained);
-    }
-    check_targets(most);
-    if (max_trained == 0) return;
-
-    const int scale = scale_for_mean(max_trained);
-    for_each_training_row([&](uint32_t row, int worker) {
-        const int64_t y = std::llrint(std::ldexp(target[training_.target_row(row)], scale));
-        partials[static_cast<size_t>(worker)].sum +=
-            static_cast<int128>(y) * (training_.weighted() ? training_.weight(row) : 1);
-    });
-    int128 sum = 0;
-    for (const Partial& partial : partials) sum += partial.sum;
-    base_ = mean_of(sum, training_.train_count(), scale);
+    return training_.weighted() ? training_.weight(row) * training_.count_unit() * square : square;
 }
 
 void Residuals::choose_grid(const Buffer<double>& target) {
     const auto residual = [&](uint32_t row) { return target[training_.target_row(row)] - base_; };
-    std::vector<Partial> partials(static_cast<size_t>(team_.size()));
+    WorkerSums<Passed> magnitudes(team_.size());
     for_each_training_row([&](uint32_t row, int worker) {
-        double& most = partials[static_cast<size_t>(worker)].most;
+        double& most = magnitudes[worker].most;
         most = std::max(most, std::fabs(residual(row)));
     });
-    double most = 0;
-    for (const Partial& partial : partials) most = std::max(most, partial.most);
-    if (most > 0) {
+    if (const double most = magnitudes.total().most; most > 0) {
         const int trial = 39 - std::ilogb(most); // residuals of 40 bits, whose squares' sum fits 128
+        WorkerSums<uint128> squares(team_.size());
         for_each_training_row([&](uint32_t row, int worker) {
             const int64_t r = std::llrint(std::ldexp(residual(row), trial));
-            partials[static_cast<size_t>(worker)].loss += product(weigh(row, r), r);
+            squares[worker] += product(weigh(row, r), r);
         });
-        uint128 loss = 0;
-        for (const Partial& partial : partials) loss += partial.loss;
-        const double total_weight = static_cast<double>(training_.train_count()) * training_.count_unit();
-        const double bound = std::max(std::sqrt(total_weight * static_cast<double>(loss)), std::ldexp(most, trial));
-        grid_ = trial + sum_bits - 1 - std::ilogb(bound);
+        grid_ = grid_for_sums(trial, total_.weight, static_cast<double>(squares.total()), most);
     }
-    for (Partial& partial : partials) partial = {};
-    for_pieces(team_, training_.rows(), [&](size_t begin, size_t end, int worker) {
-        Partial& partial = partials[static_cast<size_t>(worker)];
-        for (size_t i = begin; i < end; i++) {
-            const auto row = static_cast<uint32_t>(i);
-            const Role role = training_.role(row);
-            residuals_[row] = 0;
-            if (role == Role::holdout) residuals_[row] = std::bit_cast<int64_t>(residual(row));
-            if (role != Role::train) continue;
-            const int64_t r = std::llrint(std::ldexp(residual(row), grid_));
-            residuals_[row] = r;
-            partial.loss += product(weigh(row, r), r);
-            partial.largest = std::max(partial.largest, magnitude(r));
-        }
+    WorkerSums<Passed> passed(team_.size());
+    for_each_row(team_, training_.rows(), [&](size_t row, int worker) {
+        const Role role = training_.role(row);
+        residuals_[row] = 0;
+        if (role == Role::holdout) residuals_[row] = std::bit_cast<int64_t>(residual(row));
+        if (role != Role::train) return;
+        const int64_t r = std::llrint(std::ldexp(residual(row), grid_));
+        residuals_[row] = r;
+        passed[worker].add(product(weigh(row, r), r), r);
     });
-    for (const Partial& partial : partials) {
-        loss_ += partial.loss;
-        largest_ = std::max(largest_, partial.largest);
-    }
-}
-
-double Residuals::train_loss() const {
-    const double total_weight = static_cast<double>(training_.train_count()) * training_.count_unit();
-    return std::ldexp(static_cast<double>(loss_) / total_weight, -2 * grid_);
+    set_loss(passed);
 }
 
 void Residuals::gather(const RowList& rows, Stats* out) const {
@@ -179,46 +152,19 @@ void Residuals::gather(const RowList& rows, Stats* out) const {
     }
 }
 
-static int square_shift(uint128 loss) {
-    return std::max(0, bit_width(loss) - 61);
-}
-
-SumUnits Residuals::units() const {
-    const int64_t slack = training_.weighted() ? training_.train_count() >> slack_bits : 0;
-    return {.grid = grid_,
-            .shift = training_.shift(),
-            .hessian_unit = training_.count_unit(),
-            .count_scale = training_.scale(),
-            .square_unit = std::ldexp(1, square_shift(loss_)),
-            .slack = slack,
-            .first_square = first_square_,
-            .exact = true};
-}
-
 void Residuals::gather_tallies(const RowList& rows, Tally* out) const {
-    const int shift = square_shift(loss_);
+    const int shift = square_shift();
     const uint128 half = (uint128{1} << shift) >> 1;
     for (size_t i = 0; i < rows.count; i++) {
         const int64_t r = residuals_[rows[i]];
-        out[i] = {static_cast<int64_t>((product(weigh(rows[i], r), r) + half) >> shift),
-                  training_.weighted() ? training_.weight(rows[i]) : 1};
+        out[i] = {static_cast<int64_t>((product(weigh(rows[i], r), r) + half) >> shift), training_.weight(rows[i])};
     }
 }
 
-int64_t Residuals::leaf_value(Stats total, double learning_rate, double l2) const {
-    if (total.hessian == 0) return 0;
-    const double weight = static_cast<double>(total.hessian) * training_.count_unit();
-    return rounded_leaf_value(static_cast<double>(total.sum), weight, learning_rate, std::ldexp(l2, training_.shift()));
-}
-
-double Residuals::to_number(int64_t value) const {
-    return std::ldexp(static_cast<double>(value), -grid_);
-}
-
-void Residuals::subtract_training(const RowList& rows, int64_t value, Partial& partial) {
+void Residuals::subtract_training(const RowList& rows, int64_t value, Passed& passed) {
     int64_t* residuals = residuals_.data();
     uint128 loss = 0;
-    uint64_t largest = partial.largest;
+    uint64_t largest = passed.largest;
     for (size_t i = 0; i < rows.count; i++) {
         const uint32_t row = rows[i];
         __builtin_prefetch(residuals + rows[std::min(i + ahead, rows.count - 1)], 1);
@@ -227,8 +173,8 @@ void Residuals::subtract_training(const RowList& rows, int64_t value, Partial& p
         loss += product(weigh(row, r), r);
         largest = std::max(largest, magnitude(r));
     }
-    partial.loss += loss;
-    partial.largest = largest;
+    passed.loss += loss;
+    passed.largest = largest;
 }
 
 void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
@@ -240,33 +186,26 @@ void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
                 tasks.push_back({leaf, part, begin, std::min(begin + piece_rows, rows)});
         }
 
-    std::vector<Partial> partials(static_cast<size_t>(team_.size()));
+    WorkerSums<Passed> passed(team_.size());
     team_.for_each(tasks.size(), [&](size_t t, int worker) {
         const Task& task = tasks[t];
         const Leaf& leaf = leaves[task.leaf];
         const double number = to_number(leaf.value);
-        Partial& partial = partials[static_cast<size_t>(worker)];
+        Passed& own = passed[worker];
         index.for_each_list((*leaf.rows)[task.part], task.begin, task.end, [&](const RowList& rows) {
             if (task.part != held_out) {
-                subtract_training(rows, leaf.value, partial);
+                subtract_training(rows, leaf.value, own);
                 return;
             }
             for (size_t i = 0; i < rows.count; i++) {
                 const double r = std::bit_cast<double>(residuals_[rows[i]]) - number;
                 residuals_[rows[i]] = std::bit_cast<int64_t>(r);
-                partial.most = std::max(partial.most, weigh_square(rows[i], r));
+                own.most = std::max(own.most, weigh_square(rows[i], r));
             }
         });
     });
-    loss_ = 0;
-    largest_ = 0;
-    double most = 0;
-    for (const Partial& partial : partials) {
-        loss_ += partial.loss;
-        largest_ = std::max(largest_, partial.largest);
-        most = std::max(most, partial.most);
-    }
-    if (training_.holdout_count() > 0) add_up_holdout(leaves, tasks, index, most);
+    set_loss(passed);
+    if (training_.holdout_count() > 0) add_up_holdout(leaves, tasks, index, passed.total().most);
     coarsen_if_needed();
 }
 
@@ -277,7 +216,7 @@ void Residuals::add_up_holdout(const std::vector<Leaf>& leaves, const std::vecto
     holdout_loss_ = 0;
     if (largest == 0) return;
     const int scale = max_sum_bits - 1 - std::ilogb(largest);
-    std::vector<Partial> partials(static_cast<size_t>(team_.size()));
+    WorkerSums<int128> sums(team_.size());
     team_.for_each(tasks.size(), [&](size_t t, int worker) {
         const Task& task = tasks[t];
         if (task.part != held_out) return;
@@ -288,34 +227,24 @@ void Residuals::add_up_holdout(const std::vector<Leaf>& leaves, const std::vecto
                 sum += std::llrint(std::ldexp(weigh_square(rows[i], r), scale));
             }
         });
-        partials[static_cast<size_t>(worker)].sum += sum;
+        sums[worker] += sum;
     });
-    int128 sum = 0;
-    for (const Partial& partial : partials) sum += partial.sum;
-    const double total_weight = static_cast<double>(training_.holdout_count()) * training_.count_unit();
-    holdout_loss_ = std::ldexp(static_cast<double>(sum) / total_weight, -scale);
+    const double total_weight = training_.holdout_count() * training_.count_unit();
+    holdout_loss_ = std::ldexp(static_cast<double>(sums.total()) / total_weight, -scale);
 }
 
 void Residuals::coarsen_if_needed() {
-    const double total_weight = static_cast<double>(training_.train_count()) * training_.count_unit();
-    const double bound = std::sqrt(total_weight * static_cast<double>(loss_));
+    const double bound = std::sqrt(total_.weight * loss_);
     if (bound < std::ldexp(1, max_sum_bits) && bit_width(uint128{largest_}) <= max_residual_bits) return;
     const int bits = std::max(bound > 0 ? std::ilogb(bound) : 0, bit_width(uint128{largest_}) - 1) - sum_bits + 1;
     grid_ -= bits;
-    std::vector<Partial> partials(static_cast<size_t>(team_.size()));
+    WorkerSums<Passed> passed(team_.size());
     for_each_training_row([&](uint32_t row, int worker) {
         const int64_t r = (residuals_[row] + (int64_t{1} << (bits - 1))) >> bits;
         residuals_[row] = r;
-        Partial& partial = partials[static_cast<size_t>(worker)];
-        partial.loss += product(weigh(row, r), r);
-        partial.largest = std::max(partial.largest, magnitude(r));
+        passed[worker].add(product(weigh(row, r), r), r);
     });
-    loss_ = 0;
-    largest_ = 0;
-    for (const Partial& partial : partials) {
-        loss_ += partial.loss;
-        largest_ = std::max(largest_, partial.largest);
-    }
+    set_loss(passed);
 }
 
 } // namespace btml::boosting

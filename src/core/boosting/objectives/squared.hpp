@@ -9,22 +9,94 @@
 #pragma once
 
 #include "core/boosting/objectives/objective.hpp"
+#include "core/boosting/rows/number_grid.hpp"
 
 namespace btml::boosting {
 
 const Objective& squared_objective();
 
-class Residuals : public RowScores {
+// What the training rows weigh in all.
+struct TotalWeight {
+    int shift, scale; // as in TrainingRows
+    double weight;    // times 2^shift
+    int64_t slack;    // as in SumUnits
+    bool exact;       // likewise
+};
+
+// What is known of squared loss however the rows are held. Base: Scores or RowScores.
+template <class Base>
+class SquaredLoss : public Base {
+  public:
+    double base() const override { return base_; } // the training rows' mean
+    SumUnits units() const override {
+        return {.grid = grid_ - sum_shift_,
+                .shift = total_.shift,
+                .hessian_unit = std::ldexp(1, total_.shift - total_.scale),
+                .count_scale = total_.scale,
+                .square_unit = std::ldexp(1, square_shift() - 2 * sum_shift_),
+                .slack = total_.slack,
+                .first_square = first_square_,
+                .exact = total_.exact};
+    }
+    int64_t leaf_value(Stats total, double learning_rate, double l2) const override {
+        if (total.hessian == 0) return 0;
+        const double weight = std::ldexp(total.hessian, total_.shift - total_.scale);
+        return rounded_leaf_value(std::ldexp(total.sum, sum_shift_), weight, learning_rate,
+                                  std::ldexp(l2, total_.shift));
+    }
+    double to_number(int64_t value) const override { return std::ldexp(value, -grid_); }
+    double train_loss() const override { return std::ldexp(static_cast<double>(loss_) / total_.weight, -2 * grid_); }
+    std::optional<double> holdout_loss() const override { return holdout_loss_; }
+
+  protected:
+    explicit SquaredLoss(const TotalWeight& total) : total_(total) {}
+
+    // for_each_target(body) calls body(target, weight, is_trained, worker) for the rows that are trained on or held
+    // out, with the weight in units of 2^-scale. Error out_of_range for a target that is too large.
+    template <class ForEachTarget>
+    void find_base(int workers, const ForEachTarget& for_each_target);
+    int square_shift() const { return std::max(0, bit_width(loss_) - 61); }
+
+    const TotalWeight total_;
+    double base_ = 0, first_square_ = 0;
+    int grid_ = 0;      // a residual: integer · 2^-grid
+    int sum_shift_ = 0; // the grid of sums is coarser by so many bits
+    uint128 loss_ = 0;  // Σ weight · residual² of training rows, in squared units of the grid
+    std::optional<double> holdout_loss_;
+};
+
+template <class Base>
+template <class ForEachTarget>
+void SquaredLoss<Base>::find_base(int workers, const ForEachTarget& for_each_target) {
+    struct Largest {
+        double trained = 0, any = 0;
+        Largest& operator+=(const Largest& other) {
+            trained = std::max(trained, other.trained);
+            any = larger(any, other.any);
+            return *this;
+        }
+    };
+    WorkerSums<Largest> found(workers);
+    for_each_target([&](double y, int64_t, bool is_trained, int worker) {
+        found[worker] += {is_trained ? std::fabs(y) : 0, std::fabs(y)};
+    });
+    const Largest largest = found.total();
+    check_targets(largest.any);
+    if (largest.trained == 0) return;
+    const int scale = scale_for_mean(largest.trained);
+    WorkerSums<int128> sums(workers), counts(workers);
+    for_each_target([&](double y, int64_t weight, bool is_trained, int worker) {
+        if (!is_trained) return;
+        sums[worker] += static_cast<int128>(std::llrint(std::ldexp(y, scale))) * weight;
+        counts[worker] += weight;
+    });
+    base_ = mean_of(sums.total(), counts.total(), scale);
+}
+
+class Residuals : public SquaredLoss<RowScores> {
   public:
     // Error out_of_range for a target of 1e150 or more in magnitude. Consumes `target`, one value per target row.
     Residuals(const TrainingRows& training, Buffer<double> target, ThreadTeam& team, RunContext& context);
-
-    double base() const override { return base_; } // the training rows' mean
-    SumUnits units() const override;
-    int64_t leaf_value(Stats total, double learning_rate, double l2) const override;
-    double to_number(int64_t value) const override;
-    double train_loss() const override;
-    std::optional<double> holdout_loss() const override { return holdout_loss_; }
 
     // out[i] = {weight · residual, weight} of rows[i].
     void gather(const RowList& rows, Stats* out) const override;
@@ -34,28 +106,23 @@ class Residuals : public RowScores {
 
   private:
     struct Task;
-    struct alignas(64) Partial;
+    struct Passed;
 
-    void find_base(const Buffer<double>& target);
     void choose_grid(const Buffer<double>& target);
     void coarsen_if_needed();
+    void set_loss(const WorkerSums<Passed>& passed);
     int64_t weigh(uint32_t row, int64_t residual) const;
     double weigh_square(uint32_t row, double residual) const;
-    void subtract_training(const RowList& rows, int64_t value, Partial& partial);
+    void subtract_training(const RowList& rows, int64_t value, Passed& passed);
     void add_up_holdout(const std::vector<Leaf>& leaves, const std::vector<Task>& tasks, const RowIndex& index,
                         double largest);
     template <class Body>
-    void for_each_training_row(Body&& body);
+    void for_each_training_row(const Body& body);
 
     const TrainingRows& training_;
     ThreadTeam& team_;
-    RunContext& context_;
-    double base_ = 0, first_square_ = 0;
-    int grid_ = 0;              // residual = integer · 2^-grid
     Buffer<int64_t> residuals_; // of a held-out row: the bits of a double, which no outlier overflows
-    uint128 loss_ = 0;          // Σ weight · residual² of training rows, in squared units of the grid
     uint64_t largest_ = 0;      // no training residual is larger in magnitude
-    std::optional<double> holdout_loss_;
 };
 
 } // namespace btml::boosting

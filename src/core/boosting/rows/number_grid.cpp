@@ -14,14 +14,6 @@ WeightScale scale_of_weights(const Buffer<double>& weight) {
     return {exponent, exponent >= 0 && exponent <= 10 ? 0 : -exponent};
 }
 
-static constexpr double too_large_target = 1e150; // its square could overflow a sum
-
-void check_targets(double largest) {
-    if (!(largest < too_large_target))
-        throw Error(ErrorCode::out_of_range, format("target value of magnitude %g is out of range", largest), {},
-                    "Targets must be finite and below 1e150 in magnitude.");
-}
-
 int scale_for_mean(double largest_target) {
     return max_sum_bits - 1 - std::ilogb(largest_target);
 }
@@ -29,6 +21,11 @@ int scale_for_mean(double largest_target) {
 double mean_of(int128 sum, int128 count, int scale) {
     const auto whole = static_cast<double>(sum / count);
     return std::ldexp(whole + static_cast<double>(sum % count) / static_cast<double>(count), -scale);
+}
+
+int grid_for_sums(int trial, double total_weight, double squares, double largest) {
+    const double bound = std::max(std::sqrt(total_weight * squares), std::ldexp(largest, trial));
+    return trial + sum_bits - 1 - std::ilogb(bound);
 }
 
 int64_t rounded_leaf_value(double sum, double weight, double learning_rate, double l2) {

@@ -20,16 +20,22 @@ struct WeightScale {
 };
 WeightScale scale_of_weights(const Buffer<double>& weight);
 
-// Error out_of_range for a largest magnitude of targets that is so large.
-void check_targets(double largest);
-
 // The scale of targets for which their sum is formed: target · 2^scale is below 2^62.
 int scale_for_mean(double largest_target);
 // sum / count · 2^-scale
 double mean_of(int128 sum, int128 count, int scale);
 
+// The finest grid 2^-g on which every sum of weight · residual starts below 2^sum_bits, by Cauchy and Schwarz:
+// `squares` is Σ weight · residual² on the grid 2^-trial, and no residual is larger than `largest`.
+int grid_for_sums(int trial, double total_weight, double squares, double largest);
+
 // learning_rate · sum / (weight + l2) rounded, weight and l2 in the same unit.
 int64_t rounded_leaf_value(double sum, double weight, double learning_rate, double l2);
+
+// Returns the larger number, NaN when either is.
+inline double larger(double a, double b) {
+    return std::isnan(a) || b <= a ? a : b;
+}
 
 // x rounded; where it is beyond 2^62, a coarser grid is due.
 inline int64_t rounded_sum(double x) {

@@ -12,7 +12,7 @@ inline constexpr size_t piece_rows = 65536;
 inline constexpr size_t min_shared_rows = 16384; // fewer rows than this are not worth waking a thread for
 
 inline size_t count_pieces(const ThreadTeam& team, size_t rows) {
-    const size_t pieces = (rows + piece_rows - 1) / piece_rows, threads = static_cast<size_t>(team.size());
+    const size_t pieces = (rows + piece_rows - 1) / piece_rows, threads = team.size();
     return rows < min_shared_rows ? pieces : (pieces + threads - 1) / threads * threads;
 }
 
@@ -25,6 +25,14 @@ void for_pieces(ThreadTeam& team, size_t rows, Body&& body) {
     team.for_each(pieces, [&](size_t piece, int worker) {
         const size_t begin = std::min(rows, piece * size), end = std::min(rows, begin + size);
         if (begin < end) body(begin, end, worker);
+    });
+}
+
+// Calls body(i, worker) for 0 ≤ i < rows, the rows of a piece in their order.
+template <class Body>
+void for_each_row(ThreadTeam& team, size_t rows, const Body& body) {
+    for_pieces(team, rows, [&](size_t begin, size_t end, int worker) {
+        for (size_t i = begin; i < end; i++) body(i, worker);
     });
 }
 

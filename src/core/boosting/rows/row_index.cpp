@@ -11,7 +11,7 @@ namespace btml::boosting {
 size_t RowIndex::rows_of_block(uint64_t rows, int threads) {
     static constexpr uint64_t blocks_per_thread = 4, least = 4096;
     static constexpr uint64_t most = uint64_t{std::numeric_limits<Number>::max()} + 1;
-    return std::clamp(std::bit_floor(rows / (blocks_per_thread * static_cast<uint64_t>(threads)) | 1), least, most);
+    return std::clamp(std::bit_floor(rows / (blocks_per_thread * threads) | 1), least, most);
 }
 
 RowIndex::RowIndex(const TrainingRows& training, ThreadTeam& team, RunContext& context)
@@ -19,13 +19,13 @@ RowIndex::RowIndex(const TrainingRows& training, ThreadTeam& team, RunContext& c
       team_(team),
       block_rows_(rows_of_block(training.rows(), team.size())),
       numbers_(context.memory(), "rows of nodes", training.rows()),
-      scratch_(context.memory(), "rows of nodes", block_rows_ * static_cast<size_t>(team.size())) {}
+      scratch_(context.memory(), "rows of nodes", block_rows_ * team.size()) {}
 
 // A part of a leaf has one segment in a block at most, and a segment one row at least.
 uint64_t RowIndex::bytes(uint64_t rows, uint64_t leaves, int threads) {
     const uint64_t block = rows_of_block(rows, threads), blocks = rows / block + 1;
     const uint64_t segments = leaves < rows / (part_count * blocks) ? part_count * leaves * blocks : rows;
-    return rows * sizeof(Number) + static_cast<uint64_t>(threads) * block * sizeof(Number) + segments * sizeof(Segment);
+    return rows * sizeof(Number) + threads * block * sizeof(Number) + segments * sizeof(Segment);
 }
 
 NodeRows RowIndex::root(double row_fraction, uint64_t seed, uint64_t tree) {
@@ -58,11 +58,10 @@ NodeRows RowIndex::root(double row_fraction, uint64_t seed, uint64_t tree) {
     team_.for_each(blocks, [&](size_t block, int) {
         Counts places{};
         const size_t first = block * block_rows_;
-        for (size_t row = first; row < end_of(block); row++)
-            counts[block][static_cast<size_t>(part_of(static_cast<uint32_t>(row)))]++;
+        for (size_t row = first; row < end_of(block); row++) counts[block][part_of(static_cast<uint32_t>(row))]++;
         for (size_t part = 1; part <= part_count; part++) places[part] = places[part - 1] + counts[block][part - 1];
         for (size_t row = first; row < end_of(block); row++) {
-            const auto part = static_cast<size_t>(part_of(static_cast<uint32_t>(row)));
+            const size_t part = part_of(static_cast<uint32_t>(row));
             numbers_[first + places[part]++] = static_cast<Number>(row - first);
         }
     });

@@ -60,10 +60,10 @@ class RowIndex {
     template <class Body>
     void for_each_list(const RowSet& set, const Body& body) const;
 
-    // Splits a set in two: rows for which go_left(row), and the others; go_left.address(row) is what it reads. The
+    // Splits a set in two: rows for which go_left(row) is 1, not 0, and the others; address(row) is what it reads. The
     // rows of a block keep their order, so that memory is read in one direction.
-    template <class GoLeft>
-    std::pair<RowSet, RowSet> partition(const RowSet& set, const GoLeft& go_left);
+    template <class GoLeft, class Address>
+    std::pair<RowSet, RowSet> partition(const RowSet& set, const GoLeft& go_left, const Address& address);
 
     // Bytes that the rows of a tree with so many leaves take at most.
     static uint64_t bytes(uint64_t rows, uint64_t leaves, int threads);
@@ -73,8 +73,9 @@ class RowIndex {
 
     static size_t rows_of_block(uint64_t rows, int threads);
     uint32_t first_row(const Segment& segment) const { return segment.place & ~static_cast<uint32_t>(block_rows_ - 1); }
-    template <bool Identity, class GoLeft>
-    size_t partition(const Segment& segment, size_t count, Number* scratch, const GoLeft& go_left);
+    template <bool Identity, class GoLeft, class Address>
+    size_t partition(const Segment& segment, size_t count, Number* scratch, const GoLeft& go_left,
+                     const Address& address);
 
     const TrainingRows& training_;
     ThreadTeam& team_;
@@ -91,7 +92,7 @@ void RowIndex::for_each_list(const RowSet& set, size_t begin, size_t end, const 
     }
     const auto after = std::upper_bound(set.segments.begin(), set.segments.end(), begin,
                                         [](size_t row, const Segment& segment) { return row < segment.before; });
-    auto segment = static_cast<size_t>(after - set.segments.begin()) - 1;
+    auto segment = (after - set.segments.begin()) - 1;
     uint32_t rows[list_rows];
     while (begin < end) {
         const size_t count = std::min(list_rows, end - begin);
@@ -118,15 +119,16 @@ void RowIndex::for_each_list(const RowSet& set, const Body& body) const {
 }
 
 // Puts the left rows before the others, and gives their number.
-template <bool Identity, class GoLeft>
-size_t RowIndex::partition(const Segment& segment, size_t count, Number* scratch, const GoLeft& go_left) {
+template <bool Identity, class GoLeft, class Address>
+size_t RowIndex::partition(const Segment& segment, size_t count, Number* scratch, const GoLeft& go_left,
+                           const Address& address) {
     static constexpr size_t ahead = 32; // rows to ask the memory for in advance
     Number* const numbers = numbers_.data() + segment.place;
     const uint32_t first = first_row(segment);
     size_t left = 0, right = 0;
     for (size_t i = 0; i < count; i++) {
         const Number number = Identity ? static_cast<Number>(i) : numbers[i];
-        if (!Identity) __builtin_prefetch(go_left.address(first + numbers[std::min(i + ahead, count - 1)]));
+        if (!Identity) __builtin_prefetch(address(first + numbers[std::min(i + ahead, count - 1)]));
         const size_t goes_left = go_left(first + number);
         // Both places are free, so writing to both costs no branch and harms nothing.
         numbers[left] = number;
@@ -138,18 +140,17 @@ size_t RowIndex::partition(const Segment& segment, size_t count, Number* scratch
     return left;
 }
 
-template <class GoLeft>
-std::pair<RowSet, RowSet> RowIndex::partition(const RowSet& set, const GoLeft& go_left) {
+template <class GoLeft, class Address>
+std::pair<RowSet, RowSet> RowIndex::partition(const RowSet& set, const GoLeft& go_left, const Address& address) {
     std::vector<uint32_t> lefts(set.segments.size());
     for_pieces(team_, set.size(), [&](size_t begin, size_t end, int worker) {
-        Number* const scratch = scratch_.data() + static_cast<size_t>(worker) * block_rows_;
+        Number* const scratch = scratch_.data() + worker * block_rows_;
         const auto first = std::lower_bound(set.segments.begin(), set.segments.end(), begin,
                                             [](const Segment& segment, size_t row) { return segment.before < row; });
-        for (auto s = static_cast<size_t>(first - set.segments.begin());
-             s < set.segments.size() && set.segments[s].before < end; s++)
-            lefts[s] = static_cast<uint32_t>(set.identity
-                                                 ? partition<true>(set.segments[s], set.rows_of(s), scratch, go_left)
-                                                 : partition<false>(set.segments[s], set.rows_of(s), scratch, go_left));
+        for (size_t s = first - set.segments.begin(); s < set.segments.size() && set.segments[s].before < end; s++)
+            lefts[s] = static_cast<uint32_t>(
+                set.identity ? partition<true>(set.segments[s], set.rows_of(s), scratch, go_left, address)
+                             : partition<false>(set.segments[s], set.rows_of(s), scratch, go_left, address));
     });
     std::pair<RowSet, RowSet> sides;
     const auto add = [](RowSet& side, uint32_t place, size_t rows) {

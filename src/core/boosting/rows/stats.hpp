@@ -31,8 +31,6 @@ struct alignas(16) Stats {
         hessian -= other.hessian;
         return *this;
     }
-    friend Stats operator+(Stats a, Stats b) { return a += b; }
-    friend Stats operator-(Stats a, Stats b) { return a -= b; }
 };
 
 // What is summed beside them where it is needed: squares for criterion mse_sum, counts where the hessian is not the

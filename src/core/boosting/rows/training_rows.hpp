@@ -19,26 +19,36 @@ class TrainingRows {
     TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& context);
 
     Role role(uint32_t row) const {
-        if (weighted() && weight(row) == 0) return Role::ignored;
-        return holdout_.empty() || !holdout_[look_up(holdout_ids_, row)] ? Role::train : Role::holdout;
+        if (weight(row) == 0) return Role::ignored;
+        return holdout_flags_.empty() || !holdout_flags_[look_up(holdout_ids_, row)] ? Role::train : Role::holdout;
     }
-    int64_t weight(uint32_t row) const { return weights_[target_row(row)]; } // only when weighted()
+    int64_t weight(uint32_t row) const { return weighted() ? weights_[target_row(row)] : 1; }
     uint32_t target_row(uint32_t row) const { return look_up(target_ids_, row); }
 
     bool weighted() const { return !weights_.empty(); }
     // Every row of the join is trained on, with weight 1.
-    bool uniform() const { return !weighted() && holdout_.empty(); }
+    bool uniform() const { return !weighted() && holdout_flags_.empty(); }
     int scale() const { return scale_; }
     int shift() const { return shift_; }
     double count_unit() const; // weight · 2^shift per unit of a count
 
     uint64_t rows() const { return rows_; }
-    uint64_t train_rows() const { return train_rows_; }
-    uint64_t holdout_rows() const { return holdout_rows_; }
-    int64_t train_count() const { return train_count_; }
-    int64_t holdout_count() const { return holdout_count_; }
+    uint64_t train_rows() const { return train_.rows; }
+    uint64_t holdout_rows() const { return holdout_.rows; }
+    int64_t train_count() const { return train_.weight; }
+    int64_t holdout_count() const { return holdout_.weight; }
 
   private:
+    struct Count {
+        uint64_t rows = 0;
+        int64_t weight = 0;
+        Count& operator+=(const Count& other) {
+            rows += other.rows;
+            weight += other.weight;
+            return *this;
+        }
+    };
+
     static uint32_t look_up(const uint32_t* ids, uint32_t row) { return ids ? ids[row] : row; }
     void fix_weights(const Buffer<double>& weight, ThreadTeam& team);
     void count(ThreadTeam& team);
@@ -46,10 +56,9 @@ class TrainingRows {
     uint64_t rows_;
     const uint32_t *target_ids_, *holdout_ids_;
     Buffer<int64_t> weights_;
-    Buffer<uint8_t> holdout_;
+    Buffer<uint8_t> holdout_flags_;
     int scale_ = 0, shift_ = 0;
-    uint64_t train_rows_ = 0, holdout_rows_ = 0;
-    int64_t train_count_ = 0, holdout_count_ = 0;
+    Count train_, holdout_;
 };
 
 // Σ of weights over the training rows that each row of a table joins to; empty when that is 1 for each.

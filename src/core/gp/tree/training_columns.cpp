@@ -6,8 +6,6 @@ namespace btml::gp {
 
 namespace {
 
-constexpr double too_large = 1e150; // squares of targets must not overflow
-
 // Where a row of the join is in one of its tables.
 class RowIds {
   public:
@@ -72,19 +70,13 @@ ChosenRows choose_rows(const Dataset& dataset, RunContext& context) {
     for (uint32_t row = 0; row < dataset.rows; row++) {
         context.worked(4);
         const double y = dataset.target[target_ids[row]];
-        if (!(std::abs(y) < too_large))
-            throw Error(ErrorCode::out_of_range, format("target value of magnitude %g is out of range", std::abs(y)),
-                        {}, "Targets must be finite and below 1e150 in magnitude.");
+        check_targets(std::abs(y));
         if (!dataset.weight.empty() && dataset.weight[target_ids[row]] == 0) continue;
         const bool held_out = dataset.holdout_table >= 0 && dataset.holdout[holdout_ids[row]];
         (held_out ? chosen.held_out : chosen.training).push_back(row);
     }
-    if (!chosen.training.empty()) return chosen;
-    if (dataset.rows == 0) throw Error(ErrorCode::invalid_argument, "there are no rows to train on");
-    throw Error(ErrorCode::invalid_argument, "there are no rows to train on",
-                format("Of %llu rows, %zu are held out and %llu have weight 0.",
-                       static_cast<unsigned long long>(dataset.rows), chosen.held_out.size(),
-                       static_cast<unsigned long long>(dataset.rows - chosen.held_out.size())));
+    if (chosen.training.empty()) refuse_no_training_rows(dataset.rows, chosen.held_out.size());
+    return chosen;
 }
 
 template <class T>

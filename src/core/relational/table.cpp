@@ -1,4 +1,4 @@
-#include "core/relational/table_rows.hpp"
+#include "core/relational/table.hpp"
 
 #include <numeric>
 
