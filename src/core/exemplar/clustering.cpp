@@ -1,7 +1,6 @@
 #include "core/exemplar/clustering.hpp"
 
 #include "core/exemplar/near_rows.hpp"
-#include "core/exemplar/objectives.hpp"
 
 #include "core/base/rng.hpp"
 
@@ -195,10 +194,6 @@ Nearest Clustering::nearest(size_t row) const {
         if (const double d = to_slot(s)[row]; d < result.dissimilarity) result = {s, d};
     result.dissimilarity *= dissimilarities_->unit();
     return result;
-}
-
-std::unique_ptr<Objective> make_clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext& context) {
-    return std::make_unique<Clustering>(input, team, context);
 }
 
 } // namespace btml::exemplar

@@ -88,7 +88,7 @@ size_t Options::sample_size() const {
     const auto k = static_cast<size_t>(exemplars);
     if (metric == Metric::function) return std::max<size_t>(1000, 10 * k);
     // Each candidate for an active set costs time in proportion to validation rows and exemplars.
-    return is_process() ? std::max<size_t>(2000, 10 * k) : std::max<size_t>(5000, 100 * k);
+    return is_gp() ? std::max<size_t>(2000, 10 * k) : std::max<size_t>(5000, 100 * k);
 }
 
 // A cell costs for each row of the source, and several times for those of the sample, what a validation row or a
@@ -114,7 +114,7 @@ uint64_t Options::candidates(uint64_t rows) const {
 void Options::validate() const {
     options_table.check(*this);
     const char* const objective_name = objectives[static_cast<size_t>(objective)];
-    if (is_process()) {
+    if (is_gp()) {
         refuse(phantom != PhantomKind::none, "phantom", objective_name);
         refuse(metric != Metric::squared_euclidean, "dissimilarity", objective_name);
         refuse(racing, "racing", objective_name);

@@ -16,7 +16,7 @@ constexpr double large = 2;                     // times what the others count f
 } // namespace
 
 SizeMeasure::SizeMeasure(const Options& options)
-    : by_distance_(!options.is_process() && options.metric != Metric::cosine && options.metric != Metric::function),
+    : by_distance_(!options.is_gp() && options.metric != Metric::cosine && options.metric != Metric::function),
       metric_(options.metric) {}
 
 double SizeMeasure::dissimilarity(std::span<const double> x) const {

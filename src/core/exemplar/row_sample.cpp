@@ -87,26 +87,26 @@ bool RowSample::takes(uint64_t hash, RunContext& context) {
     return hash <= max_hash_;
 }
 
+// Returns where the bytes of one more entry go.
+std::byte* RowSample::add_entry(size_t bytes) {
+    const size_t begin = log_.size();
+    log_.reserve(begin + bytes);
+    log_.resize(begin + bytes);
+    entries_++;
+    return log_.data() + begin;
+}
+
 void RowSample::keep(uint64_t hash, uint64_t copies, const SampledRow& row) {
-    const size_t begin = log_.size(), end = begin + row_bytes + row.id.size() + row.x.size() * sizeof(double);
-    log_.reserve(end);
-    log_.resize(end);
-    std::byte* to = log_.data() + begin;
-    to = put(put(to, hash), copies);
+    std::byte* to = put(put(add_entry(row_bytes + row.id.size() + row.x.size() * sizeof(double)), hash), copies);
     to = put(put(to, static_cast<uint8_t>(row.has_id)), static_cast<uint32_t>(row.id.size()));
     to = std::copy_n(reinterpret_cast<const std::byte*>(row.id.data()), row.id.size(), to);
     for (const double x : row.x) to = put(to, bits_of(x));
-    entries_++;
 }
 
 void RowSample::keep(const Entry& entry, uint64_t copies) {
-    const size_t begin = log_.size(), end = begin + entry.bytes.size();
-    log_.reserve(end);
-    log_.resize(end);
-    std::byte* const to = log_.data() + begin;
+    std::byte* const to = add_entry(entry.bytes.size());
     std::copy(entry.bytes.begin(), entry.bytes.end(), to);
     put(to + sizeof(entry.hash), copies);
-    entries_++;
 }
 
 RowSample::Entry RowSample::entry_at(size_t offset) const {
@@ -194,13 +194,11 @@ Selection RowSample::select(RunContext& context) const {
     for (const Place& place : sample(context.memory(), context)) {
         const Entry entry = entry_at(place.offset);
         const SampledRow row = row_of(entry, x);
-        Point point;
-        point.number = place.hash;
-        point.x = row.x;
-        point.weight = static_cast<double>(place.copies);
-        point.id = row.id;
-        point.has_id = row.has_id;
-        points.append(point);
+        points.append({.number = place.hash,
+                       .x = row.x,
+                       .weight = static_cast<double>(place.copies),
+                       .id = row.id,
+                       .has_id = row.has_id});
         context.worked(entry.bytes.size());
     }
     Options options;

@@ -54,6 +54,7 @@ class RowSample {
     size_t capacity() const;
     void set_shape(int k, size_t width, bool ids_are_numbers);
     bool takes(uint64_t hash, RunContext& context);
+    std::byte* add_entry(size_t bytes);
     void keep(uint64_t hash, uint64_t copies, const SampledRow& row);
     void keep(const Entry& entry, uint64_t copies);
     Entry entry_at(size_t offset) const;

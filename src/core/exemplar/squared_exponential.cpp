@@ -149,35 +149,24 @@ std::vector<double> initial_parameters(const Options& options, const PointSet& p
     return parameters;
 }
 
-// Says how far learning is, in evaluations of the likelihood of few_points: the cost is that of a Cholesky factor, the
-// cube of the number of points.
-class LearningProgress {
-  public:
-    LearningProgress(size_t points, RunContext& context) : context_(context) {
-        if (points > few_points) total_ += evaluations_on_most * cost(std::min(points, max_points));
-        reached(0);
-    }
-
-    void evaluated(size_t count) { reached(done_ + cost(count)); }
-    void reached(uint64_t done) {
-        done_ = done;
-        context_.progress("learning the kernel", done_, total_);
-    }
-
-  private:
-    static uint64_t cost(size_t count) {
-        const double relative = static_cast<double>(count) / few_points;
-        return static_cast<uint64_t>(std::max(1.0, relative * relative * relative));
-    }
-
-    RunContext& context_;
-    uint64_t done_ = 0, total_ = evaluations_on_few;
-};
+// Returns what an evaluation of the likelihood costs, in those of few_points: a Cholesky factor costs the cube of the
+// number of points.
+uint64_t cost(size_t points) {
+    const double relative = static_cast<double>(points) / few_points;
+    return static_cast<uint64_t>(std::max(1.0, relative * relative * relative));
+}
 
 // Maximises the likelihood from the parameters on, of few points first.
 void learn(std::vector<double>& parameters, const Options& options, Likelihood& likelihood, size_t points,
            double variance, RunContext& context) {
-    LearningProgress progress(points, context);
+    const size_t most_points = std::min(points, max_points);
+    uint64_t done = 0;
+    const uint64_t last = points > few_points ? evaluations_on_most * cost(most_points) : 0;
+    const auto reached = [&](uint64_t cost_so_far) {
+        done = cost_so_far;
+        context.progress("learning the kernel", done, evaluations_on_few + last);
+    };
+    reached(0);
     // What the likelihood may not leave: a noise that covariance matrices stay positive definite with.
     const double min_noise = options.noise ? parameters.back() : std::log(variance * 1e-6);
     const auto learn_from = [&](size_t count, int evaluations) {
@@ -188,7 +177,7 @@ void learn(std::vector<double>& parameters, const Options& options, Likelihood& 
                 std::vector<double> bounded(at.begin(), at.end());
                 bounded.back() = std::max(bounded.back(), min_noise);
                 const double value = likelihood.negative(bounded, gradient, count);
-                progress.evaluated(count);
+                reached(done + cost(count));
                 if (at.back() < min_noise) gradient.back() = 0;
                 return value;
             },
@@ -196,8 +185,8 @@ void learn(std::vector<double>& parameters, const Options& options, Likelihood& 
         parameters.back() = std::max(parameters.back(), min_noise);
     };
     learn_from(std::min(points, few_points), evaluations_on_few);
-    progress.reached(evaluations_on_few);
-    if (points > few_points) learn_from(std::min(points, max_points), evaluations_on_most);
+    reached(evaluations_on_few);
+    if (points > few_points) learn_from(most_points, evaluations_on_most);
 }
 
 // As the options that give the same kernel.

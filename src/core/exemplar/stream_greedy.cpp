@@ -1,7 +1,6 @@
 #include "core/exemplar/stream_greedy.hpp"
 
 #include "core/base/rng.hpp"
-#include "core/exemplar/evaluation.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -36,8 +35,8 @@ StreamGreedy::StreamGreedy(const Options& options, DissimilarityFunction* functi
 void StreamGreedy::require_memory(bool with_means) const {
     const uint64_t rows = validation_.points().size(), width = validation_.points().width();
     const uint64_t k = static_cast<uint64_t>(options_.exemplars), batch = static_cast<uint64_t>(options_.batch);
-    const uint64_t per_pair = options_.is_process() ? 2 * sizeof(double) : sizeof(float);
-    const uint64_t per_candidate = options_.is_process() ? sizeof(double) : sizeof(float);
+    const uint64_t per_pair = options_.is_gp() ? 2 * sizeof(double) : sizeof(float);
+    const uint64_t per_candidate = options_.is_gp() ? sizeof(double) : sizeof(float);
     const uint64_t points = (batch + k) * (width + 4) * sizeof(double);
     const uint64_t means = with_means ? CellMeans::memory(options_.cells(), width) : 0;
     context_.memory().require(points + means + rows * (k * per_pair + batch * per_candidate + width * sizeof(double)),
@@ -76,7 +75,7 @@ bool StreamGreedy::start() {
     second_.finish();
     if (options_.racing) large_rows_ = validation_.shuffle(context_);
     const PointSet& points = validation_.points();
-    if (options_.is_process()) kernel_ = choose_kernel(options_, points, team_, context_);
+    if (options_.is_gp()) kernel_ = choose_kernel(options_, points, team_, context_);
     make_reference();
     if (cell_means_) cell_means_->correct(validation_.points());
     cell_means_.reset();
@@ -103,7 +102,7 @@ size_t StreamGreedy::random_row(const PointSet& rows) const {
 
 // The phantom exemplar or, without one, what utilities are measured against.
 void StreamGreedy::make_reference() {
-    if (options_.is_process()) return;
+    if (options_.is_gp()) return;
     const PointSet& rows = validation_.points();
     const size_t width = rows.width();
     const bool cosine = options_.metric == Metric::cosine;
@@ -129,11 +128,8 @@ void StreamGreedy::make_reference() {
         options_.phantom == PhantomKind::none && (options_.metric == Metric::function || (cosine && zero));
     if (options_.phantom == PhantomKind::random || no_mean)
         reference_.append(rows[random_row(rows)]);
-    else {
-        Point point;
-        point.x = x;
-        reference_.append(point);
-    }
+    else
+        reference_.append({.x = x});
 }
 
 // As many rows of all passes as the budget allows, each with the same probability (Knuth, The Art of Computer

@@ -5,7 +5,7 @@
 #include "core/gp/additive/conjugate_gradients.hpp"
 #include "core/gp/additive/sum_training.hpp"
 #include "core/gp/boosted_training.hpp"
-#include "core/gp/leave_one_out_score.hpp"
+#include "core/gp/mixture.hpp"
 #include "core/gp/predictor.hpp"
 
 #include <algorithm>
@@ -97,12 +97,11 @@ class Trainer {
     MemberTraining member_training() const { return {data_.training, options_, value_bits_, limits_}; }
     std::vector<double> mixture_weights() const;
     FitResult empty_model() const;
-    FitResult assemble(std::span<const size_t> chosen, std::span<const double> weights, Features afterwards);
+    FitResult assemble(std::span<const double> weights, Features afterwards);
     FitResult fit_mixture(size_t members, int evaluations);
     FitResult fit_sum(int members, uint64_t evaluations);
     FitResult fit_boosted(uint64_t evaluations);
-    FitResult fit_better(int sum_members, uint64_t evaluations);
-    FitResult fit_solved_sum(int members, uint64_t evaluations);
+    FitResult fit_sum_or_member(int members, uint64_t evaluations, bool compare);
     bool is_solved(const Model& model);
     SumTraining sum_training(int members, uint64_t evaluations) const;
     Encoding encoding_without_shifts() const;
@@ -157,12 +156,9 @@ Trainer::Trainer(Dataset dataset, const Options& options, RunContext& context)
 
 template <class Body>
 void Trainer::time(const char* phase, const Body& body) {
-    Timing timing{phase, 0};
-    {
-        const Stopwatch watch(timing.seconds);
-        body();
-    }
-    timings_.push_back(std::move(timing));
+    timings_.push_back({phase, 0});
+    const Stopwatch watch(timings_.back().seconds);
+    body();
 }
 
 void Trainer::standardise() {
@@ -203,7 +199,7 @@ void Trainer::find_candidates(size_t count, int evaluations) {
             [&] { contexts.poll(); });
     }
     for (size_t member = 0; member < count; member++) {
-        const FoundOrder& found = candidates_[member]->found;
+        const OrderedKernel& found = candidates_[member]->found;
         context_.note(format("member %zu of %zu: negative log likelihood %g of standardised targets, noise %g, signal "
                              "%g, after %llu evaluations",
                              member + 1, count, found.negative_log_likelihood, found.kernel.noise,
@@ -248,20 +244,22 @@ FitResult Trainer::empty_model() const {
     return result;
 }
 
-FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const double> weights, Features afterwards) {
+// Makes a mixture of the candidates that have a weight.
+FitResult Trainer::assemble(std::span<const double> weights, Features afterwards) {
     FitResult result = empty_model();
     Model& model = result.model;
     Mixture mixture;
     LeaveOneOutScore score(data_.training.rows(), context_);
-    for (size_t i = 0; i < chosen.size(); i++) {
-        context_.progress("building tries", i, chosen.size());
-        const Candidate& candidate = *candidates_[chosen[i]];
-        const MemberRows rows = scored_rows(candidate, weights[i], score);
-        if (afterwards == Features::free && i + 1 == chosen.size()) data_.training.free_features();
-        const FoundOrder& found = candidate.found;
-        mixture.members.push_back({candidate.encoding, found.order, rows.trie(found.kernel, context_), weights[i]});
-        model.noise += weights[i] * candidate.found.kernel.noise;
-        model.evaluations += candidate.found.evaluations;
+    while (weights.back() == 0) weights = weights.first(weights.size() - 1);
+    for (size_t m = 0; m < weights.size(); m++) {
+        context_.progress("building tries", m, weights.size());
+        if (weights[m] == 0) continue;
+        const auto& [encoding, found] = *candidates_[m];
+        const MemberRows rows = scored_rows(*candidates_[m], weights[m], score);
+        if (afterwards == Features::free && m + 1 == weights.size()) data_.training.free_features();
+        mixture.members.push_back({encoding, found.order, rows.trie(found.kernel, context_), weights[m]});
+        model.noise += weights[m] * found.kernel.noise;
+        model.evaluations += found.evaluations;
     }
     mixture.log_likelihood = log_likelihood(mixture.members, model.scale);
     model.posterior = std::move(mixture);
@@ -290,17 +288,8 @@ void Trainer::score_held_out(Model& model) {
 
 FitResult Trainer::fit_mixture(size_t members, int evaluations) {
     time("searching", [&] { find_candidates(members, evaluations); });
-    std::vector<size_t> chosen;
-    std::vector<double> weights;
-    for (size_t member = 0; const double weight : mixture_weights()) {
-        if (weight > 0) {
-            chosen.push_back(member);
-            weights.push_back(weight);
-        }
-        member++;
-    }
     FitResult result;
-    time("building tries", [&] { result = assemble(chosen, weights, Features::free); });
+    time("building tries", [&] { result = assemble(mixture_weights(), Features::free); });
     result.model.evaluations = 0;
     for (const auto& candidate : candidates_) result.model.evaluations += candidate->found.evaluations;
     return result;
@@ -328,9 +317,8 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     const TrainingColumns& training = data_.training;
     FitResult result = empty_model();
     time("training the sum", [&] {
-        TrainedSum trained = train_sum(encoding_without_shifts(), training.views(),
-                                       make_observations(training.target.span(), training.weight.span(), context_),
-                                       sum_training(members, evaluations), context_);
+        TrainedSum trained =
+            train_sum(encoding_without_shifts(), training, sum_training(members, evaluations), context_);
         const SumScore& score = trained.leave_one_out;
         result.model.leave_one_out = LeaveOneOut{training.rows(), score.mean_nll + std::log(spread_.scale),
                                                  score.rmse * spread_.scale, score.coverage_90};
@@ -378,43 +366,31 @@ bool Trainer::is_solved(const Model& model) {
 
 // The member's score; its trie is built for held-out rows alone.
 double Trainer::nll_of_member() {
-    const std::array members{size_t{0}};
-    const std::array weights{1.0};
-    if (data_.held_out.rows() > 0) return mean_nll(assemble(members, weights, Features::keep).model);
+    if (data_.held_out.rows() > 0) return mean_nll(assemble(std::array{1.0}, Features::keep).model);
     LeaveOneOutScore score(data_.training.rows(), context_);
     scored_rows(*candidates_[0], 1, score);
     return score.total(spread_.scale, data_.training.target.span(), context_).mean_nll;
 }
 
-// Takes a sum or a single member, by their scores. The member's trie does not stand beside the sum, which needs the
-// memory.
-FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
+// Takes a sum, or a single member where the sum is not solved or, if they are compared, scores no better. The member's
+// trie does not stand beside the sum, which needs the memory.
+FitResult Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool compare) {
     const uint64_t alone = evaluations_alone(evaluations);
-    time("searching", [&] { find_candidates(1, static_cast<int>(alone)); });
-    const double nll_alone = nll_of_member();
-    const uint64_t spent = candidates_[0]->found.evaluations;
-    {
-        FitResult sum = fit_sum(sum_members, evaluations - alone);
-        sum.model.evaluations += spent;
-        if (is_solved(sum.model) && mean_nll(sum.model) < nll_alone) return sum;
-        evaluations = sum.model.evaluations;
-    }
-    FitResult result;
-    time("building tries", [&] { result = assemble(std::array{size_t{0}}, std::array{1.0}, Features::free); });
-    result.model.evaluations = evaluations;
-    return result;
-}
-
-// As the user asks, or a single member in its place.
-FitResult Trainer::fit_solved_sum(int members, uint64_t evaluations) {
-    const uint64_t alone = evaluations_alone(evaluations);
+    const auto find_member = [&] {
+        time("searching", [&] { find_candidates(1, static_cast<int>(alone)); });
+        return candidates_[0]->found.evaluations;
+    };
+    uint64_t spent = compare ? find_member() : 0;
+    const double nll_alone = compare ? nll_of_member() : 0;
     {
         FitResult sum = fit_sum(members, evaluations - alone);
-        if (is_solved(sum.model)) return sum;
-        evaluations = sum.model.evaluations;
+        spent = sum.model.evaluations += spent;
+        if (is_solved(sum.model) && (!compare || mean_nll(sum.model) < nll_alone)) return sum;
     }
-    FitResult result = fit_mixture(1, static_cast<int>(alone));
-    result.model.evaluations += evaluations;
+    if (!compare) spent += find_member();
+    FitResult result;
+    time("building tries", [&] { result = assemble(std::array{1.0}, Features::free); });
+    result.model.evaluations = spent;
     return result;
 }
 
@@ -442,9 +418,9 @@ FitResult Trainer::fit() {
         if (options_.members > 0 && members < SumTraining::min_members)
             warnings_.push_back(format("a sum has %d members at least, not %d: %d are trained",
                                        SumTraining::min_members, members, SumTraining::min_members));
-        result = fit_solved_sum(std::max(members, SumTraining::min_members), evaluations);
+        result = fit_sum_or_member(std::max(members, SumTraining::min_members), evaluations, false);
     } else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
-        result = fit_better(members, evaluations);
+        result = fit_sum_or_member(members, evaluations, true);
     else
         result = fit_mixture(member_count(options_), options_.evaluations);
     compare_scores(result.model);
@@ -456,8 +432,11 @@ FitResult Trainer::fit() {
 std::vector<FitResult> Trainer::fit_members() {
     find_candidates(member_count(options_), options_.evaluations);
     std::vector<FitResult> results;
-    for (size_t member = 0; member < candidates_.size(); member++)
-        results.push_back(assemble(std::array{member}, std::array{1.0}, Features::keep));
+    for (size_t member = 0; member < candidates_.size(); member++) {
+        std::vector<double> weights(candidates_.size());
+        weights[member] = 1;
+        results.push_back(assemble(weights, Features::keep));
+    }
     results.front().warnings = std::move(warnings_);
     return results;
 }

@@ -1,15 +1,14 @@
-// How one member is trained: the search for its bit order and kernel, then its trie.
+// How members are trained: the search for a bit order and kernel, then the trie; one alone, or a chain of them.
 #pragma once
 
 #include "core/gp/model.hpp"
-#include "core/gp/search/order_search.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
 
 namespace btml::gp {
 
 struct Candidate {
     Encoding encoding;
-    FoundOrder found;
+    OrderedKernel found;
 };
 
 class MemberTraining {
@@ -29,10 +28,7 @@ class MemberTraining {
 };
 
 // Rows in the order of a member's strings, with these targets.
-struct MemberRows {
-    BitRows rows;
-    std::vector<uint16_t> bits; // of the levels
-    SortedRows sorted;
+struct MemberRows : StringRows {
     Observations observations; // sorted
 
     MemberRows(const Encoding& encoding, const BitOrder& order, const TrainingColumns& columns,
@@ -41,6 +37,27 @@ struct MemberRows {
     // By place in the order, of the rows sorted.rows.
     Normals leave_one_out(const Kernel& kernel, RunContext& context) const;
     Trie trie(const Kernel& kernel, RunContext& context) const;
+};
+
+// Holds what is left of targets when members are fitted one after the other, each to what those before it leave out: a
+// row's residual is the target less a fraction of every member's mean at the row given all other rows, so that it is
+// what the members would leave of a new observation (the boosting of Friedman: Greedy Function Approximation, 2001,
+// with leave-one-out residuals).
+class ResidualChain {
+  public:
+    // Keeps a reference to the rows, whose targets are the first residuals.
+    ResidualChain(const TrainingColumns& rows, RunContext& context);
+
+    // The next member, with the residuals of those before it.
+    Member add(Encoding encoding, BitOrder order, const Kernel& kernel, double fraction, RunContext& context);
+
+    // By row; and the sums of the members' latent variances given all other rows, a fraction of each.
+    std::span<const double> residuals() const { return residuals_.span(); }
+    std::span<const double> variances() const { return variances_.span(); }
+
+  private:
+    const TrainingColumns& rows_;
+    Buffer<double> residuals_, variances_;
 };
 
 } // namespace btml::gp

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "core/base/options_table.hpp"
-#include "core/gp/search/search_method.hpp"
-#include "core/gp/tree/encoding.hpp"
+#include "core/gp/search/order_search.hpp"
 
 #include <optional>
 

@@ -20,9 +20,7 @@ MemberTree tree_of(const PlainProcess& process, RunContext& context) {
             if (process.strings[i][level] == '1') rows.data[i * words + level / 64] |= uint64_t{1} << (63 - level % 64);
     std::vector<uint16_t> bits(levels);
     std::iota(bits.begin(), bits.end(), 0);
-    RowSorter sorter(rows, context);
-    sorter.propose(bits, context);
-    return MemberTree(std::move(sorter).take(), levels, context);
+    return MemberTree(sort_rows(rows, bits, context), levels, context);
 }
 
 Block random_block(size_t rows, uint64_t seed, RunContext& context) {
@@ -412,6 +410,18 @@ struct Data {
         views.push_back({true, {}, codes, 5});
         return views;
     }
+    TrainingColumns rows(RunContext& context) const {
+        TrainingColumns rows(context.memory());
+        for (const FeatureView& view : views()) {
+            rows.features.push_back({view.categorical, Buffer<double>(context.memory(), "feature"),
+                                     Buffer<uint32_t>(context.memory(), "feature"), view.categories});
+            for (const double number : view.numbers) rows.features.back().numbers.push_back(number);
+            for (const uint32_t code : view.codes) rows.features.back().codes.push_back(code);
+        }
+        for (const double y : target) rows.target.push_back(y);
+        for (const double w : weight) rows.weight.push_back(w);
+        return rows;
+    }
     std::vector<double> row(size_t i) const {
         return {columns[0][i], columns[1][i], columns[2][i], static_cast<double>(codes[i])};
     }
@@ -421,7 +431,7 @@ struct Data {
     }
     TrainedSum train(RunContext& context, SumTraining training = {4, 10000, {}, {}, 1},
                      Outside outside = Outside::clamp) const {
-        return train_sum(encoding(outside), views(), make_observations(target, weight, context), training, context);
+        return train_sum(encoding(outside), rows(context), training, context);
     }
 };
 

@@ -113,13 +113,11 @@ void AdditiveCovariance::for_members(Workspace<C>& space, Body&& body) {
 template <class Finish>
 void AdditiveCovariance::add_up(Block& y, Finish&& finish) {
     y.resize(rows());
-    for_rows(team_, rows(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++) {
-            Columns::Vector sum = space_.sums[0][i].values;
-            for (size_t group = 1; group < space_.sums.size(); group++) sum += space_.sums[group][i].values;
-            finish(i, sum);
-            y[i].values = sum;
-        }
+    for_each_row(team_, rows(), [&](size_t i) {
+        Columns::Vector sum = space_.sums[0][i].values;
+        for (size_t group = 1; group < space_.sums.size(); group++) sum += space_.sums[group][i].values;
+        finish(i, sum);
+        y[i].values = sum;
     });
 }
 
@@ -148,22 +146,19 @@ void AdditiveCovariance::residual(const Block& b, const Block& x, Block& r) {
 void AdditiveCovariance::subtract_half(size_t first_column, const Block& b, const Block& x,
                                        Workspace<DoubleColumns>& space, Block& r) {
     Buffer<DoubleColumns> from(memory_, "kernel sum", rows());
-    for_rows(team_, rows(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++)
-            for (size_t column = 0; column < DoubleColumns::count; column++)
-                from[i].values[column] = x[i][first_column + column];
+    for_each_row(team_, rows(), [&](size_t i) {
+        for (size_t column = 0; column < DoubleColumns::count; column++)
+            from[i].values[column] = x[i][first_column + column];
     });
     for_members(space, [&](size_t m, DoubleColumns* scratch, DoubleColumns* sum) {
         add_product(members_[m].tree, covariances_[m], from.data(), scratch, sum);
     });
-    for_rows(team_, rows(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++) {
-            DoubleColumns::Vector sum = from[i].values * (noise_ * static_cast<double>(inverse_weight_[i]));
-            for (const Buffer<DoubleColumns>& of_group : space.sums) sum += of_group[i].values;
-            for (size_t column = 0; column < DoubleColumns::count; column++)
-                r[i].values[first_column + column] =
-                    static_cast<float>(static_cast<double>(b[i][first_column + column]) - sum[column]);
-        }
+    for_each_row(team_, rows(), [&](size_t i) {
+        DoubleColumns::Vector sum = from[i].values * (noise_ * static_cast<double>(inverse_weight_[i]));
+        for (const Buffer<DoubleColumns>& of_group : space.sums) sum += of_group[i].values;
+        for (size_t column = 0; column < DoubleColumns::count; column++)
+            r[i].values[first_column + column] =
+                static_cast<float>(static_cast<double>(b[i][first_column + column]) - sum[column]);
     });
 }
 

@@ -18,6 +18,13 @@ using Block = Buffer<Columns>;
 // body(begin, end, part) for parts of the rows of fixed size, side by side; part < parts_of(rows).
 size_t parts_of(size_t rows);
 void for_rows(ThreadTeam& team, size_t rows, const std::function<void(size_t, size_t, size_t)>& body);
+// Calls body(i) for every row.
+template <class Body>
+void for_each_row(ThreadTeam& team, size_t rows, const Body& body) {
+    for_rows(team, rows, [&](size_t begin, size_t end, size_t) {
+        for (size_t i = begin; i < end; i++) body(i);
+    });
+}
 // Of each column with its counterpart; `scratch` keeps its memory.
 ColumnValues dot(ThreadTeam& team, const Block& a, const Block& b, Buffer<ColumnValues>& scratch);
 

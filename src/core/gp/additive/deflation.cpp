@@ -90,11 +90,10 @@ void Deflation::follow(AdditiveCovariance& sum, RunContext& context) {
         for (size_t block = 0; block < blocks(sum.rows()); block++) {
             vectors_.emplace_back(memory_, "deflation", sum.rows());
             products_.emplace_back(memory_, "deflation", sum.rows());
-            for_rows(sum.team(), sum.rows(), [&](size_t begin, size_t end, size_t) {
-                for (size_t i = begin; i < end; i++)
-                    for (size_t column = 0; column < Columns::count; column++)
-                        products_[block][i].values[column] = static_cast<float>(
-                            random_unit(0, random_stream + block * Columns::count + column, i) - 0.5);
+            for_each_row(sum.team(), sum.rows(), [&](size_t i) {
+                for (size_t column = 0; column < Columns::count; column++)
+                    products_[block][i].values[column] =
+                        static_cast<float>(random_unit(0, random_stream + block * Columns::count + column, i) - 0.5);
             });
         }
     }

@@ -30,14 +30,6 @@ class MemberTree {
 
   private:
     static constexpr uint32_t leaf = uint32_t{1} << 31;
-    struct Split {
-        uint32_t left, right; // splits, or leaves by number
-        uint16_t level;
-    };
-
-    Buffer<Split> split(const SortedRows& sorted, uint32_t& root, RunContext& context);
-    void number(const Buffer<Split>& splits, uint32_t root, RunContext& context);
-
     size_t levels_;
     Buffer<uint32_t> rows_;
     Buffer<uint32_t> next_;  // of an inner node: its right child; of a leaf: its number of rows
@@ -49,8 +41,6 @@ using Covariances = std::vector<double>;
 
 // All below take arrays of one entry per row of the data, by row number, or per node.
 
-// sums[node] = Σ of x over the rows below.
-void sum_below(const MemberTree& tree, const Columns* x, Columns* sums);
 // y += K_m·x. `sums` is scratch space, per node.
 void add_product(const MemberTree& tree, const Covariances& c, const Columns* x, Columns* sums, Columns* y);
 void add_product(const MemberTree& tree, const Covariances& c, const DoubleColumns* x, DoubleColumns* sums,

@@ -1,4 +1,6 @@
-// Holds the Cholesky factor of a small symmetric matrix, and solves for sixteen right-hand sides at once.
+// Holds the Cholesky factor of a small symmetric matrix, and solves for sixteen right-hand sides at once. It is by
+// hand, because Eigen's LLT stops at a row that depends on those above, and adds sums up in an order of the processor's
+// vectors, where a fit gives the same bits on every processor.
 #pragma once
 
 #include "core/gp/additive/columns.hpp"

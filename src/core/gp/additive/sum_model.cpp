@@ -33,11 +33,8 @@ void SumModel::add_member(size_t member, std::span<const FeatureView> points, Bl
                           RunContext& context) {
     const auto& [order, weights] = parts_.members[member];
     const Encoding encoding = encoding_of_member(parts_.encoding, parts_.seed, member);
-    const std::vector<uint16_t> bits = bits_of_levels(encoding, order);
-    const BitRows rows = encoding.encode_rows(points, context);
-    RowSorter sorter(rows, context);
-    sorter.propose(bits, context);
-    const MemberTree from(std::move(sorter).take(), bits.size(), context);
+    const auto [rows, bits, sorted] = StringRows(encoding, order, points, context);
+    const MemberTree from(sorted, bits.size(), context);
     MemoryBudget& memory = context.memory();
     const size_t nodes = from.nodes();
     trees_.push_back({PointEncoder(encoding, order), Kernel{weights, parts_.noise}.covariances(),

@@ -41,10 +41,17 @@ class SumModel {
         std::vector<double> weights;
     };
     struct Parts {
+        Parts(Encoding its_encoding, uint64_t its_seed, MemoryBudget& budget)
+            : encoding(std::move(its_encoding)),
+              seed(its_seed),
+              rows(budget),
+              first(budget, "solutions of a kernel sum"),
+              second(budget, "solutions of a kernel sum") {}
+
         Encoding encoding; // without shifts
         uint64_t seed;
-        double noise;       // variance of an observation of weight 1
-        double calibration; // factor of the variances
+        double noise = 0;       // variance of an observation of weight 1
+        double calibration = 1; // factor of the variances
         SumResiduals residuals;
         std::vector<Member> members;
         TrainingColumns rows; // one at least, that it was trained on

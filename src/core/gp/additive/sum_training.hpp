@@ -45,8 +45,7 @@ uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, s
 
 // `encoding` of the features, without shifts. Errors: limit_exceeded beyond SumModel::max_rows, memory_limit before
 // the work starts. Uses context.threads(); the result does not depend on how many there are.
-TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
-                     SumTraining training, RunContext& context);
+TrainedSum train_sum(const Encoding& encoding, const TrainingColumns& rows, SumTraining training, RunContext& context);
 
 // Makes the model of these rows with the same kernels, noise and calibration: it solves the systems as at the end of a
 // training, from nothing, with no limit of evaluations. Takes memory as training does. Error limit_exceeded where a

@@ -10,16 +10,13 @@ namespace btml::gp {
 DistinctRows merge_equal_rows(const BitRows& rows, size_t bits, const Observations& observations, RunContext& context) {
     std::vector<uint16_t> all(bits);
     std::iota(all.begin(), all.end(), 0);
-    RowSorter sorter(rows, context);
-    sorter.propose(all, context);
-    const SortedRows sorted = std::move(sorter).take();
+    const SortedRows sorted = sort_rows(rows, all, context);
     DistinctRows result{{0, rows.words, Buffer<uint64_t>(context.memory(), "rows' bits")},
-                        {.target = Buffer<double>(context.memory(), "targets"),
-                         .weight = Buffer<double>(context.memory(), "weights"),
-                         .merged = observations.merged,
-                         .residual = observations.residual,
-                         .log_weights = observations.log_weights}};
+                        Observations(context.memory())};
     Observations& merged = result.observations;
+    merged.merged = observations.merged;
+    merged.residual = observations.residual;
+    merged.log_weights = observations.log_weights;
     for (size_t begin = 0, end = 0; begin < rows.rows; begin = end) {
         double mean = 0, weight = 0, logs = 0;
         do {

@@ -1,6 +1,5 @@
 #include "core/gp/tree/encoding.hpp"
 
-#include "core/base/number.hpp"
 #include "core/gp/tree/kernel.hpp"
 
 #include <algorithm>
@@ -158,21 +157,16 @@ ValueBits Encoding::value_bits(size_t feature, double value) const {
     return bits_of_code(is_code ? static_cast<uint32_t>(value) : FeatureBits::unseen, bits);
 }
 
-BitRows Encoding::encode_rows(std::span<const FeatureView> features, RunContext& context) const {
-    const size_t rows = features.empty() ? 0 : features[0].rows(), words = (bits() + 63) / 64;
+BitRows Encoding::encode_rows(std::span<const FeatureView> features, RunContext& context,
+                              std::optional<std::span<const uint32_t>> chosen) const {
+    const size_t rows = chosen ? chosen->size() : features.empty() ? 0 : features[0].rows(), words = (bits() + 63) / 64;
     BitRows result{rows, words, Buffer<uint64_t>(context.memory(), "rows' bits", rows * words, 0)};
     for (size_t f = 0; f < features.size(); f++) {
-        const FeatureBits& bits = features_[f];
-        if (bits.bits() == 0) continue;
-        const auto code_of = [&](size_t i) {
-            if (!bits.categorical)
-                return (is_null(features[f].numbers[i]) ? bits_of_null(bits)
-                                                        : bits_of_number(features[f].numbers[i], bits))
-                    .code;
-            const uint32_t code = features[f].codes[i];
-            return (code == FeatureView::null_code ? bits_of_null(bits) : bits_of_code(code, bits)).code;
-        };
-        context.for_each(rows, 4, [&](size_t i) { put(result.data.data() + i * words, f, code_of(i)); });
+        if (features_[f].bits() == 0) continue;
+        context.for_each(rows, 4, [&](size_t i) {
+            const double value = features[f].value(chosen ? (*chosen)[i] : i);
+            put(result.data.data() + i * words, f, value_bits(f, value).code);
+        });
     }
     return result;
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
+#include "core/base/number.hpp"
 #include "core/base/serial.hpp"
 
 #include <cstdint>
@@ -33,6 +34,11 @@ struct FeatureView {
     uint32_t categories = 0;
 
     size_t rows() const { return categorical ? codes.size() : numbers.size(); }
+    // Returns what Encoding::value_bits takes.
+    double value(size_t row) const {
+        if (!categorical) return numbers[row];
+        return codes[row] == null_code ? null_number : codes[row];
+    }
 };
 
 // The rows' bits, packed: bit b of a row is bit 63 − b mod 64 of its word b / 64.
@@ -94,8 +100,9 @@ class Encoding {
     // A number, a category's code as a double (not in the model's range: a category never seen), or null_number.
     ValueBits value_bits(size_t feature, double value) const;
     // The rows of the columns that the encoding was made of, or of others with the same categories. Points outside are
-    // clamped whatever outside() says, and unknown bits are 0.
-    BitRows encode_rows(std::span<const FeatureView> features, RunContext& context) const;
+    // clamped whatever outside() says, and unknown bits are 0. Encodes these rows, or all of them.
+    BitRows encode_rows(std::span<const FeatureView> features, RunContext& context,
+                        std::optional<std::span<const uint32_t>> chosen = {}) const;
 
     void encode(Writer& writer) const;
     // Error corrupt_model.

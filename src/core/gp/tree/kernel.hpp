@@ -10,6 +10,10 @@ namespace btml::gp {
 
 inline constexpr size_t max_levels = 32767;
 
+struct Normal {
+    double mean = 0, variance = 0;
+};
+
 struct Kernel {
     std::vector<double> weights; // w_1 … w_q ≥ 0, one per level of the bit order
     double noise = 1;            // λ > 0: variance of an observation of weight 1 about the latent function

@@ -6,10 +6,6 @@ namespace btml::gp {
 
 namespace {
 
-struct Normal {
-    double variance, mean;
-};
-
 struct Meeting {
     Normal left, right;
 };
@@ -17,8 +13,8 @@ struct Meeting {
 // The distribution `prior` after an observation; exact where the prior's variance is 0.
 Normal after(const Normal& prior, const Normal& observation) {
     const double inverse = 1 / (prior.variance + observation.variance);
-    return {prior.variance * observation.variance * inverse,
-            prior.mean + (observation.mean - prior.mean) * prior.variance * inverse};
+    return {prior.mean + (observation.mean - prior.mean) * prior.variance * inverse,
+            prior.variance * observation.variance * inverse};
 }
 
 } // namespace
@@ -36,12 +32,11 @@ Normals leave_one_out(std::span<const uint16_t> common, const Observations& sort
     size_t meeting = 0;
     double contrasts = 0;
     meet_all(common, sorted, kernel, contrasts, context, [&](const Subtree& left, double variance, double mean) {
-        meetings[meeting] = {{left.variance, left.mean}, {variance, mean}};
+        meetings[meeting] = {{left.mean, left.variance}, {mean, variance}};
         meeting_levels[meeting++] = static_cast<uint16_t>(left.level);
     });
     const std::vector<double> c = kernel.covariances();
     std::vector<Normal> waiting(levels + 1);
-    waiting[0] = {0, 0};
     for (size_t i = rows; i-- > 0;) {
         context.worked(1);
         size_t level = common[i];

@@ -16,12 +16,12 @@ void validate_observation(double target, double weight) {
 }
 
 Observations make_observations(std::span<const double> target, std::span<const double> weight, RunContext& context) {
-    Observations result{.target = Buffer<double>(context.memory(), "targets", target.size()),
-                        .weight = Buffer<double>(context.memory(), "weights", weight.size())};
-    context.for_each(target.size(), 1,
-                     [&](size_t i) { validate_observation(target[i], weight.empty() ? 1 : weight[i]); });
+    Observations result(context.memory());
+    result.target.resize(target.size());
+    result.weight.resize(weight.size());
     std::copy(target.begin(), target.end(), result.target.begin());
     std::copy(weight.begin(), weight.end(), result.weight.begin());
+    context.for_each(target.size(), 1, [&](size_t i) { validate_observation(target[i], result.weight_of(i)); });
     return result;
 }
 
@@ -35,19 +35,19 @@ void divide_weights(Observations& observations, double unit) {
     for (double& weight : observations.weight) weight /= unit;
 }
 
-static void gather(const Buffer<double>& values, std::span<const uint32_t> order, Buffer<double>& sorted,
+static void gather(const Buffer<double>& values, std::span<const uint32_t> entries, Buffer<double>& gathered,
                    RunContext& context) {
-    sorted.resize(values.size());
-    context.for_each(values.size(), 1, [&](size_t i) { sorted[i] = values[order[i]]; });
+    gathered.resize(values.empty() ? 0 : entries.size());
+    context.for_each(gathered.size(), 1, [&](size_t i) { gathered[i] = values[entries[i]]; });
 }
 
-void gather(const Observations& observations, std::span<const uint32_t> order, Observations& sorted,
+void gather(const Observations& observations, std::span<const uint32_t> entries, Observations& gathered,
             RunContext& context) {
-    gather(observations.target, order, sorted.target, context);
-    gather(observations.weight, order, sorted.weight, context);
-    sorted.merged = observations.merged;
-    sorted.residual = observations.residual;
-    sorted.log_weights = observations.log_weights;
+    gather(observations.target, entries, gathered.target, context);
+    gather(observations.weight, entries, gathered.weight, context);
+    gathered.merged = observations.merged;
+    gathered.residual = observations.residual;
+    gathered.log_weights = observations.log_weights;
 }
 
 } // namespace btml::gp

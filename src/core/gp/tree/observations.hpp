@@ -11,6 +11,8 @@ namespace btml::gp {
 // Rows with equal bits act as one observation: their weighted mean, with the sum of their weights. What the likelihood
 // still needs to know of the single rows does not depend on the kernel's bit order and is in the last three fields.
 struct Observations {
+    explicit Observations(MemoryBudget& budget) : target(budget, "targets"), weight(budget, "weights") {}
+
     Buffer<double> target;  // finite; standardised by the caller
     Buffer<double> weight;  // > 0: an entry of weight w is observed with noise variance λ/w; empty: 1 each
     double merged = 0;      // rows less entries
@@ -32,8 +34,8 @@ Observations make_observations(std::span<const double> target, std::span<const d
 double unit_of_weights(std::span<const double> weight);
 void divide_weights(Observations& observations, double unit);
 
-// Writes the entries in this order of theirs into `sorted`, whose memory is used again.
-void gather(const Observations& observations, std::span<const uint32_t> order, Observations& sorted,
+// Writes these entries, in this order, into `gathered`, whose memory is used again.
+void gather(const Observations& observations, std::span<const uint32_t> entries, Observations& gathered,
             RunContext& context);
 
 } // namespace btml::gp

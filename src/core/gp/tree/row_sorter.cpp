@@ -28,6 +28,22 @@ std::vector<uint16_t> bits_of_levels(const Encoding& encoding, const BitOrder& o
     return bits;
 }
 
+void encode_order(const BitOrder& order, Writer& writer) {
+    writer.put_count(order.size());
+    for (const uint16_t feature : order) writer.put(feature);
+}
+
+BitOrder decode_order(Reader& reader, const Encoding& encoding) {
+    BitOrder order(reader.get_count(sizeof(uint16_t)));
+    for (uint16_t& feature : order) feature = reader.get<uint16_t>();
+    try {
+        bits_of_levels(encoding, order);
+    } catch (const Error& error) {
+        corrupt_model(format("A member has an order in which %s.", error.what()));
+    }
+    return order;
+}
+
 StringWord::StringWord(std::span<const uint16_t> bits) {
     for (size_t level = 0; level < bits.size(); level++) {
         const uint32_t word = bits[level] / word_bits;
@@ -95,6 +111,18 @@ const SortedRows& RowSorter::propose(std::span<const uint16_t> bits, RunContext&
     proposed_bits_.assign(bits.begin(), bits.end());
     return proposed_;
 }
+
+SortedRows sort_rows(const BitRows& rows, std::span<const uint16_t> bits, RunContext& context) {
+    RowSorter sorter(rows, context);
+    sorter.propose(bits, context);
+    return std::move(sorter).take();
+}
+
+StringRows::StringRows(const Encoding& encoding, const BitOrder& order, std::span<const FeatureView> features,
+                       RunContext& context)
+    : rows(encoding.encode_rows(features, context)),
+      bits(bits_of_levels(encoding, order)),
+      sorted(sort_rows(rows, bits, context)) {}
 
 // The strings are the first levels of the accepted ones.
 void RowSorter::shorten(size_t levels) {

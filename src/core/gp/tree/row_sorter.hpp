@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/gp/tree/encoding.hpp"
-#include "core/gp/tree/observations.hpp"
 
 #include <utility>
 
@@ -14,6 +13,10 @@ using BitOrder = std::vector<uint16_t>;
 // The bit of a row (see BitRows) at each level. Error invalid_argument when a feature has no bit left for a level or
 // there is no such feature.
 std::vector<uint16_t> bits_of_levels(const Encoding& encoding, const BitOrder& order);
+
+void encode_order(const BitOrder& order, Writer& writer);
+// Error corrupt_model.
+BitOrder decode_order(Reader& reader, const Encoding& encoding);
 
 // A string of q levels in ⌈q/64⌉ words, the first level in the highest bit, bits beyond q 0. Of a point that lacks
 // some value only the first `known` levels are known; it shares no more of them with any other point.
@@ -89,6 +92,19 @@ class RowSorter {
     Buffer<uint32_t> starts_;       // of groups of rows that stay together, and the end of the last one
     Buffer<uint16_t> shared_;       // levels that the group in a place shares with the next
     Buffer<Item> items_, spare_;    // groups in their new order
+};
+
+// Sorts once.
+SortedRows sort_rows(const BitRows& rows, std::span<const uint16_t> bits, RunContext& context);
+
+// The rows of these features in the order of their strings under one bit order.
+struct StringRows {
+    BitRows rows;
+    std::vector<uint16_t> bits; // are those of the levels
+    SortedRows sorted;
+
+    StringRows(const Encoding& encoding, const BitOrder& order, std::span<const FeatureView> features,
+               RunContext& context);
 };
 
 } // namespace btml::gp

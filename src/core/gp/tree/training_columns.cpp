@@ -96,10 +96,10 @@ Buffer<T> pick(const Buffer<T>& column, const RowIds& ids, const Buffer<uint32_t
 
 TrainingColumns targets(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContext& context) {
     const RowIds ids(dataset, dataset.target_table);
-    return {{},
-            pick(dataset.target, ids, rows, context),
-            dataset.weight.empty() ? Buffer<double>(context.memory(), "weights")
-                                   : pick(dataset.weight, ids, rows, context)};
+    TrainingColumns columns(context.memory());
+    columns.target = pick(dataset.target, ids, rows, context);
+    if (!dataset.weight.empty()) columns.weight = pick(dataset.weight, ids, rows, context);
+    return columns;
 }
 
 TrainingColumn pick(const FeatureColumn& feature, const RowIds& ids, const Buffer<uint32_t>& rows,
@@ -123,13 +123,7 @@ std::vector<FeatureView> TrainingColumns::views() const {
 }
 
 void TrainingColumns::read_row(size_t row, std::span<double> values) const {
-    for (size_t f = 0; f < features.size(); f++) {
-        const TrainingColumn& feature = features[f];
-        if (!feature.categorical)
-            values[f] = feature.numbers[row];
-        else
-            values[f] = feature.codes[row] == FeatureColumn::null_code ? null_number : feature.codes[row];
-    }
+    for (size_t f = 0; f < features.size(); f++) values[f] = features[f].view().value(row);
 }
 
 void TrainingColumns::free_features() {

@@ -1,4 +1,4 @@
-// The rows that a process is trained on, in columns of their own.
+// The rows that a Gaussian process is trained on, in columns of their own.
 #pragma once
 
 #include "core/base/dataset.hpp"
@@ -16,6 +16,8 @@ struct TrainingColumn {
 };
 
 struct TrainingColumns {
+    explicit TrainingColumns(MemoryBudget& budget) : target(budget, "targets"), weight(budget, "weights") {}
+
     std::vector<TrainingColumn> features;
     Buffer<double> target;
     Buffer<double> weight; // empty: 1 each
@@ -29,9 +31,7 @@ struct TrainingColumns {
     void free_features();
 };
 
-// Of rows with these features and observations.
-TrainingColumns copy_rows(std::span<const FeatureView> features, std::span<const double> target,
-                          std::span<const double> weight, RunContext& context);
+TrainingColumns copy(const TrainingColumns& rows, RunContext& context);
 // One row more, of weight 1, features as Predictor takes them, each a number or a category with a code; or one less, in
 // whose place the last one comes.
 void add_row(TrainingColumns& rows, std::span<const double> values, double target);

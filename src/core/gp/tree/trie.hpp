@@ -4,13 +4,10 @@
 
 #include "core/base/serial.hpp"
 #include "core/gp/tree/kernel.hpp"
+#include "core/gp/tree/observations.hpp"
 #include "core/gp/tree/row_sorter.hpp"
 
 namespace btml::gp {
-
-struct Normal {
-    double mean = 0, variance = 0;
-};
 
 class Trie {
   public:

@@ -1,5 +1,3 @@
-#include "core/gp/leave_one_out_score.hpp"
-
 #include "core/gp/mixture.hpp"
 
 namespace btml::gp {
