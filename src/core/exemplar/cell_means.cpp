@@ -100,7 +100,7 @@ double CellMeans::spacing(const PointSet& sample, std::span<const uint32_t> rows
             const double d = squared_distance(sample.x(rows[i]), sample.x(rows[j]));
             nearest[i] = std::min(nearest[i], d), nearest[j] = std::min(nearest[j], d);
         }
-    std::ranges::nth_element(nearest, nearest.begin() + static_cast<ptrdiff_t>(count / 2));
+    std::ranges::nth_element(nearest, nearest.begin() + (count / 2));
     return nearest[count / 2];
 }
 

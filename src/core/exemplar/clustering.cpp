@@ -26,7 +26,7 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       stride_(dissimilarities_->stride()),
       large_(std::min((input.large_rows + lanes - 1) / lanes * lanes, stride_)),
       group_size_(input.function ? 1 : Dissimilarities::points_per_group),
-      phantom_slot_(static_cast<size_t>(input.options.exemplars)),
+      phantom_slot_(input.options.exemplars),
       no_slot_(phantom_slot_ + 1),
       total_weight_(input.validation.total_weight()),
       validation_(input.validation),
@@ -75,7 +75,7 @@ void Clustering::load(const PointSet& candidates, ThreadTeam& team) {
     for (size_t group = 0; group < loaded_.size(); group++) finish_group(group, stride_);
 }
 
-// What the row of a candidate itself and those that pad a vector have no part in.
+// Leaves out the row of a candidate itself and those that pad a vector.
 void Clustering::finish_group(size_t group, size_t places) {
     loaded_[group] = places;
     for (size_t c = group * group_size_; c < std::min((group + 1) * group_size_, candidates_->size()); c++) {
@@ -105,9 +105,9 @@ void Clustering::score(size_t first, size_t last, bool add, std::span<Change> be
     });
 }
 
-// Loss of removing slot s while the candidate comes: removal_[s], corrected for rows nearer to the candidate than to
-// their second-nearest exemplar. The paper's bookkeeping (8.3 to 8.5) adds o_i − m_i where min(o_i, d) − m_i is meant.
-// own: the candidate's own row, which does not count.
+// The loss of removing slot s while the candidate comes is removal_[s], corrected for rows nearer to the candidate than
+// to their second-nearest exemplar. The paper's bookkeeping (8.3 to 8.5) adds o_i − m_i where min(o_i, d) − m_i is
+// meant. own: the candidate's own row, which does not count.
 Change Clustering::score_one(const float* distances, size_t own, bool add) const {
     std::vector<double> corrections(no_slot_ + 1);
     double shared = 0;
@@ -171,8 +171,8 @@ void Clustering::rank_exemplars(size_t row) {
     meet(phantom_slot_);
     nearest_[row] = first == none ? reference_[row] : first;
     second_[row] = second;
-    slot_[row] = static_cast<uint32_t>(first_slot);
-    second_slot_[row] = static_cast<uint32_t>(second_slot);
+    slot_[row] = first_slot;
+    second_slot_[row] = second_slot;
 }
 
 void Clustering::finish_change() {

@@ -19,7 +19,7 @@ GpObjective::GpObjective(const ObjectiveInput& input, RowWeights::Exemplars exem
       kernel_(*input.kernel),
       rows_(input.validation.size()),
       width_(input.validation.width()),
-      capacity_(static_cast<size_t>(input.options.exemplars)),
+      capacity_(input.options.exemplars),
       total_weight_(input.validation.total_weight()),
       weight_(validation_, exemplars, context.memory()),
       x_(context.memory(), "validation rows", rows_ * width_),
@@ -42,7 +42,7 @@ GpObjective::GpObjective(const ObjectiveInput& input, RowWeights::Exemplars exem
     }
 }
 
-// A group of up to eight points, as find_covariances wants them; what is left of the group repeats the last one.
+// Writes a group of up to eight points, as find_covariances wants them; what is left of the group repeats the last one.
 void GpObjective::put_coordinates(const PointSet& points, size_t first, size_t count, double* to) const {
     for (size_t c = 0; c < group_columns; c++) {
         const std::span<const double> x = points.x(first + std::min(c, count - 1));
@@ -160,7 +160,7 @@ void GpObjective::remove(size_t slot) {
     }
 }
 
-// Into a slot whose row and column of P are zero.
+// Puts it into a slot whose row and column of P are zero.
 void GpObjective::add(size_t slot, const PointSet& points, size_t i) {
     const size_t size = std::max(size_, slot + 1);
     std::vector<double> x(width_ * group_columns), k(size * group_columns), column(rows_ * group_columns);
@@ -193,7 +193,7 @@ void GpObjective::add(size_t slot, const PointSet& points, size_t i) {
     weight_.enter(points.number(i));
 }
 
-// Everything anew from the exemplars, so that rounding errors do not add up.
+// Computes everything anew from the exemplars, so that rounding errors do not add up.
 void GpObjective::refresh(ThreadTeam& team) {
     changes_ = 0;
     Buffer<double> matrix(context_.memory(), "covariances of exemplars", size_ * size_);

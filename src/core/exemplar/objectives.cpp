@@ -15,7 +15,7 @@ class Information : public GpObjective {
 
     bool is_estimate() const override { return false; }
     double utility() const override {
-        return (-log_determinant_of_precision() - static_cast<double>(size()) * std::log(kernel().noise)) / 2;
+        return (-log_determinant_of_precision() - size() * std::log(kernel().noise)) / 2;
     }
     double utility_of(size_t) const override { return 0; }
 

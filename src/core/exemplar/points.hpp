@@ -9,7 +9,7 @@
 
 namespace btml::exemplar {
 
-// Of work, as RunContext::worked() counts it: a row may have many coordinates, and meet all exemplars.
+// Counts work as RunContext::worked() does: a row may have many coordinates, and meet all exemplars.
 inline constexpr uint64_t units_of_row = 4096;
 
 struct Point {

@@ -22,7 +22,7 @@ double sample_variance(const std::vector<double>& values, double mean) {
     return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-// log marginal likelihood of the first points in a random order, and its derivatives.
+// Computes the log marginal likelihood of the first points in a random order, and its derivatives.
 class Likelihood {
   public:
     Likelihood(const Options& options, const PointSet& points, ThreadTeam& team, RunContext& context)
@@ -65,7 +65,7 @@ class Likelihood {
         return covariances_.data() + group * count * pairwise::group_points;
     }
 
-    // The points in units of the length scales, row by row and in groups; those that fill a group up are zero.
+    // Writes the points in units of the length scales, row by row and in groups; those that fill a group up are zero.
     void scale_points(size_t count, size_t groups) {
         const size_t width = points_.width();
         scaled_.resize(count * width);
@@ -189,7 +189,7 @@ void learn(std::vector<double>& parameters, const Options& options, Likelihood& 
     if (points > few_points) learn_from(most_points, evaluations_on_most);
 }
 
-// As the options that give the same kernel.
+// Writes the options that give the same kernel.
 std::string description(const SquaredExponential& kernel) {
     std::string lengths;
     for (const double length : kernel.length_scales) lengths += format("%s%.4g", lengths.empty() ? "" : ",", length);

@@ -31,7 +31,7 @@ StreamGreedy::StreamGreedy(const Options& options, DissimilarityFunction* functi
       batch_(PointSet::Keep::all, context.memory()),
       exemplars_(PointSet::Keep::all, context.memory()) {}
 
-// What exemplars and the rows of the sample so far make of it: too much is refused as soon as it is known.
+// Counts what exemplars and the rows of the sample so far make of it: too much is refused as soon as it is known.
 void StreamGreedy::require_memory(bool with_means) const {
     const uint64_t rows = validation_.points().size(), width = validation_.points().width();
     const uint64_t k = static_cast<uint64_t>(options_.exemplars), batch = static_cast<uint64_t>(options_.batch);
@@ -92,7 +92,7 @@ bool StreamGreedy::start() {
     return true;
 }
 
-// A row drawn by weight, so that it is one of all rows where they are a sample.
+// Draws a row by weight, so that it is one of all rows where they are a sample.
 size_t StreamGreedy::random_row(const PointSet& rows) const {
     double left = RandomStream(options_.seed, phantom_stream).unit() * rows.total_weight();
     size_t row = 0;
@@ -100,7 +100,7 @@ size_t StreamGreedy::random_row(const PointSet& rows) const {
     return row;
 }
 
-// The phantom exemplar or, without one, what utilities are measured against.
+// Makes the phantom exemplar or, without one, what utilities are measured against.
 void StreamGreedy::make_reference() {
     if (options_.is_gp()) return;
     const PointSet& rows = validation_.points();
@@ -132,7 +132,7 @@ void StreamGreedy::make_reference() {
         reference_.append({.x = x});
 }
 
-// As many rows of all passes as the budget allows, each with the same probability (Knuth, The Art of Computer
+// Takes as many rows of all passes as the budget allows, each with the same probability (Knuth, The Art of Computer
 // Programming 3.4.2, algorithm S).
 bool StreamGreedy::is_candidate() {
     const uint64_t rows = rows_ * static_cast<uint64_t>(options_.passes);
@@ -177,7 +177,7 @@ void StreamGreedy::take_batch() {
     batch_.clear();
 }
 
-// Greedily, each time the candidate that gains most. Where there is room for all of them, in their order.
+// Adds greedily, each time the candidate that gains most. Where there is room for all of them, in their order.
 void StreamGreedy::add_from_batch() {
     const auto most = static_cast<size_t>(options_.exemplars);
     const bool in_order = batch_.size() <= most - objective_->size();

@@ -17,7 +17,7 @@ struct Variances {
     double noise, factor;
 };
 
-// Residuals with the variances that members give them.
+// Refers to residuals with the variances that members give them.
 struct Residuals {
     const TrainingColumns& rows;
     std::span<const double> residuals, variances;
@@ -79,7 +79,7 @@ double is_covered(double residual, double variance) {
     return residual * residual <= quantile_90 * quantile_90 * variance;
 }
 
-// For a ratio of the two the best noise is known; the ratio is found by golden section.
+// The best noise is known for a ratio of the two; the ratio is found by golden section.
 Variances likeliest_variances(const Residuals& residuals, const BoostedTraining& training, RunContext& context) {
     static constexpr double min_ratio = 1e-6, max_ratio = 1e6;
     static constexpr int evaluations = 30;

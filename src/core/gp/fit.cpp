@@ -15,9 +15,14 @@ namespace btml::gp {
 
 namespace {
 
-// Where, and how widely, targets are spread.
+// Says where, and how widely, targets are spread.
 struct Spread {
     double centre = 0, scale = 1;
+
+    // Returns the score of standardised targets as that of the targets.
+    LeaveOneOut in_units(const LeaveOneOut& score) const {
+        return {score.rows, score.mean_nll + std::log(scale), score.rmse * scale, score.coverage_90};
+    }
 };
 
 Spread spread_of(const TrainingColumns& columns) {
@@ -45,7 +50,8 @@ int boosted_members(const Options& options, size_t rows) {
     return options.members > 0 ? options.members : boosted_members_within(evaluations_of(options, rows));
 }
 
-// Memory: the columns, then the searches for members side by side, or the tries and what builds and scores one.
+// Estimates the memory: the columns, then the searches for members side by side, or the tries and what builds and
+// scores one.
 struct Estimate {
     ExpansionBytes columns;
     uint64_t search; // of one member
@@ -84,7 +90,7 @@ class Trainer {
 
   private:
     static constexpr int default_member_evaluations = 2000;
-    // Of a member that may take the place of a sum.
+    // Returns the evaluations of a member that may take the place of a sum.
     static uint64_t evaluations_alone(uint64_t evaluations) {
         return std::clamp<uint64_t>(evaluations / 10, 1, default_member_evaluations);
     }
@@ -263,7 +269,7 @@ FitResult Trainer::assemble(std::span<const double> weights, Features afterwards
     }
     mixture.log_likelihood = log_likelihood(mixture.members, model.scale);
     model.posterior = std::move(mixture);
-    model.leave_one_out = score.total(spread_.scale, data_.training.target.span(), context_);
+    model.leave_one_out = spread_.in_units(score.total(data_.training.target.span(), context_));
     score_held_out(model);
     return result;
 }
@@ -305,7 +311,7 @@ Encoding Trainer::encoding_without_shifts() const {
                     context_);
 }
 
-// Whether it can be trained, and within the memory that is left.
+// Says whether it can be trained, and within the memory that is left.
 bool Trainer::sum_fits(const SumTraining& training) const {
     const size_t rows = data_.training.rows();
     if (training.members < SumTraining::min_members || options_.search != Search::local || rows >= SumModel::max_rows)
@@ -319,9 +325,7 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     time("training the sum", [&] {
         TrainedSum trained =
             train_sum(encoding_without_shifts(), training, sum_training(members, evaluations), context_);
-        const SumScore& score = trained.leave_one_out;
-        result.model.leave_one_out = LeaveOneOut{training.rows(), score.mean_nll + std::log(spread_.scale),
-                                                 score.rmse * spread_.scale, score.coverage_90};
+        result.model.leave_one_out = spread_.in_units(trained.leave_one_out);
         result.model.evaluations = trained.evaluations;
         result.model.noise = trained.model.noise();
         result.model.posterior = std::move(trained.model);
@@ -338,18 +342,16 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
                                                {boosted_members(options_, data_.training.rows()), evaluations,
                                                 options_.noise, limits_.min_noise, spread_.centre, spread_.scale},
                                                context_);
-        const LeaveOneOut& score = trained.leave_one_out;
         model.posterior = Boosted{std::move(trained.members), trained.variance_factor, std::move(data_.training)};
         model.noise = trained.noise;
-        model.leave_one_out = LeaveOneOut{score.rows, score.mean_nll + std::log(spread_.scale),
-                                          score.rmse * spread_.scale, score.coverage_90};
+        model.leave_one_out = spread_.in_units(trained.leave_one_out);
         model.evaluations = trained.evaluations;
     });
     score_held_out(model);
     return result;
 }
 
-// By held-out rows where there are any, which know nothing of the training.
+// Returns that of held-out rows where there are any, which know nothing of the training.
 double mean_nll(const Model& model) {
     return model.holdout_nll ? *model.holdout_nll : model.leave_one_out->mean_nll;
 }
@@ -364,12 +366,12 @@ bool Trainer::is_solved(const Model& model) {
     return false;
 }
 
-// The member's score; its trie is built for held-out rows alone.
+// Scores the member; its trie is built for held-out rows alone.
 double Trainer::nll_of_member() {
     if (data_.held_out.rows() > 0) return mean_nll(assemble(std::array{1.0}, Features::keep).model);
     LeaveOneOutScore score(data_.training.rows(), context_);
     scored_rows(*candidates_[0], 1, score);
-    return score.total(spread_.scale, data_.training.target.span(), context_).mean_nll;
+    return spread_.in_units(score.total(data_.training.target.span(), context_)).mean_nll;
 }
 
 // Takes a sum, or a single member where the sum is not solved or, if they are compared, scores no better. The member's

@@ -20,7 +20,7 @@ void LeaveOneOutScore::add(double member_weight, const Normals& latent, const Ob
     });
 }
 
-LeaveOneOut LeaveOneOutScore::total(double scale, std::span<const double> target, RunContext& context) const {
+LeaveOneOut LeaveOneOutScore::total(std::span<const double> target, RunContext& context) const {
     double nll = 0, squares = 0;
     size_t covered = 0;
     context.for_each(target.size(), 4, [&](size_t i) {
@@ -29,8 +29,7 @@ LeaveOneOut LeaveOneOutScore::total(double scale, std::span<const double> target
         covered += below_[i] >= 0.05 && below_[i] <= 0.95;
     });
     const auto rows = static_cast<double>(target.size());
-    return {target.size(), nll / rows + std::log(scale), scale * std::sqrt(squares / rows),
-            static_cast<double>(covered) / rows};
+    return {target.size(), nll / rows, std::sqrt(squares / rows), static_cast<double>(covered) / rows};
 }
 
 } // namespace btml::gp

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/gp/model.hpp"
-#include "core/gp/tree/leave_one_out.hpp"
 
 #include <cmath>
 #include <limits>
@@ -10,13 +9,13 @@
 
 namespace btml::gp {
 
-// log(e^a + e^b).
+// Returns log(e^a + e^b).
 inline double log_of_sum(double a, double b) {
     const double most = std::max(a, b);
     return most == -std::numeric_limits<double>::infinity() ? most : most + std::log1p(std::exp(-std::abs(a - b)));
 }
 
-// At one point, component by component.
+// Adds up the density at one point, component by component.
 class MixtureDensity {
   public:
     void add(double weight, double mean, double variance, double at) {
@@ -31,7 +30,7 @@ class MixtureDensity {
     double log_ = -std::numeric_limits<double>::infinity();
 };
 
-// P(x < at) of one Gaussian.
+// Returns P(x < at) of one Gaussian.
 inline double normal_distribution(double mean, double variance, double at) {
     return std::erfc((mean - at) / std::sqrt(2 * variance)) / 2;
 }
@@ -44,8 +43,8 @@ class LeaveOneOutScore {
     // Latent predictions of a member and observations, both in an order of its own; row[i] is the row that they are of.
     void add(double member_weight, const Normals& latent, const Observations& sorted, double noise,
              std::span<const uint32_t> row, RunContext& context);
-    // Of standardised targets by row, in units in which they are `scale` times as large.
-    LeaveOneOut total(double scale, std::span<const double> target, RunContext& context) const;
+    // Takes the targets by row.
+    LeaveOneOut total(std::span<const double> target, RunContext& context) const;
 
   private:
     Buffer<double> mean_, log_density_;

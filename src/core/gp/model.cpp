@@ -104,7 +104,7 @@ Mixture decode_mixture(Reader& reader, const Model& model, RunContext& context) 
     return mixture;
 }
 
-// Members before their tries.
+// Holds members before their tries.
 struct Untrained {
     Encoding encoding;
     BitOrder order;
@@ -251,7 +251,7 @@ std::optional<double> Model::log_likelihood() const {
     return mixture ? std::optional(mixture->log_likelihood) : std::nullopt;
 }
 
-// On the scale, by feature.
+// Returns them on the scale, by feature.
 static std::vector<double> prior_variances(const Model& model) {
     std::vector<double> variances(model.features.size());
     const auto add = [&](const BitOrder& order, const std::vector<double>& weights, double share) {

@@ -1,9 +1,9 @@
 #include "caught.hpp"
 #include "gp_reference.hpp"
 
-#include "core/gp/tree/distinct_rows.hpp"
 #include "core/gp/tree/joint_posterior.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
+#include "core/gp/tree/observations.hpp"
 #include "covariance_product.hpp"
 
 namespace btml::gp::test {

@@ -97,7 +97,7 @@ void AdditiveCovariance::set(std::vector<std::vector<double>> weights, double no
     });
 }
 
-// The members' results into the sums of their groups.
+// Adds the members' results to the sums of their groups.
 template <class C, class Body>
 void AdditiveCovariance::for_members(Workspace<C>& space, Body&& body) {
     team_.for_each(space.sums.size(), [&](size_t group, int worker) {

@@ -12,13 +12,13 @@ namespace {
 
 using Vector = Columns::Vector;
 
-// The variance of the edge above a node of this level.
+// Returns the variance of the edge above a node of this level.
 template <class Real = float>
 inline Real edge(const Covariances& c, size_t level, size_t above) {
     return static_cast<Real>(c[level] - c[above]);
 }
 
-// Children first; leaf(node, first row, last row) and inner(node, left, right).
+// Visits children first: leaf(node, first row, last row) and inner(node, left, right).
 template <class Leaf, class Inner>
 [[gnu::always_inline]] inline void upwards(const MemberTree& tree, Leaf&& leaf, Inner&& inner) {
     const uint32_t* end = tree.sorted_rows() + tree.rows();
@@ -33,8 +33,8 @@ template <class Leaf, class Inner>
     }
 }
 
-// Parents first; leaf(node, first row, last row), and child(node, level above, value above) for what `values` has
-// there.
+// Visits parents first: leaf(node, first row, last row), and child(node, level above, value above) for what `values`
+// has there.
 template <class C, class Leaf, class Child>
 [[gnu::always_inline]] inline void downwards(const MemberTree& tree, const C* values, Leaf&& leaf, Child&& child) {
     const uint32_t* begin = tree.sorted_rows();

@@ -14,7 +14,7 @@ namespace btml::gp {
 
 class MemberTree {
   public:
-    // Of rows in the order of strings of so many levels, at least 1 and less than 2^31.
+    // Takes rows in the order of strings of so many levels, at least 1 and less than 2^31.
     MemberTree(const SortedRows& sorted, size_t levels, RunContext& context);
 
     size_t rows() const noexcept { return rows_.size(); }
@@ -24,7 +24,7 @@ class MemberTree {
 
     bool is_leaf(size_t node) const noexcept { return (next_[node] & leaf) != 0; }
     size_t right(size_t node) const noexcept { return next_[node]; }
-    // Of a leaf: how many rows have its string. Leaves and rows are in the order of the strings.
+    // Returns how many rows have the string of a leaf. Leaves and rows are in the order of the strings.
     size_t rows_of(size_t node) const noexcept { return next_[node] & ~leaf; }
     const uint32_t* sorted_rows() const noexcept { return rows_.data(); }
 
@@ -36,7 +36,7 @@ class MemberTree {
     Buffer<uint16_t> level_; // that the strings below share
 };
 
-// What the passes need to know of a kernel: c_0 … c_q.
+// Holds what the passes need to know of a kernel: c_0 … c_q.
 using Covariances = std::vector<double>;
 
 // All below take arrays of one entry per row of the data, by row number, or per node.

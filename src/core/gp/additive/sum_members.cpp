@@ -43,7 +43,7 @@ class MemberSearch {
           min_noise_(
               std::max(training.noise.value_or(0), mean_weight(observations) / static_cast<double>(sample_rows_))) {}
 
-    // An upper bound of what one search needs.
+    // Returns an upper bound of what one search needs.
     uint64_t bytes() const {
         const uint64_t of_a_row = 8 * features_.size() + 16 * ((encoding_.bits() + 63) / 64) + 300;
         return (uint64_t{1} << 20) + of_a_row * std::max<size_t>(sample_rows_, 4096);

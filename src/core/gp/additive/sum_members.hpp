@@ -1,4 +1,4 @@
-// The members of a kernel sum before they learn together.
+// Chooses the members of a kernel sum, before they learn together.
 #pragma once
 
 #include "core/gp/additive/sum_training.hpp"

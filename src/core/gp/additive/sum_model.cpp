@@ -69,7 +69,7 @@ void SumModel::add_member(size_t member, std::span<const FeatureView> points, Bl
     }
 }
 
-// Levels that a key shares with a point.
+// Returns how many levels a key shares with a point.
 static size_t shared_levels(const uint64_t* key, size_t words, const String& point) {
     for (size_t w = 0; w < words; w++)
         if (key[w] != point.words[w])

@@ -89,7 +89,7 @@ SumTrainer::SumTrainer(const Observations& observations, const SumTraining& trai
     sum_.set(std::move(weights), sum_.noise());
 }
 
-// Where the user fixes it.
+// Scales the weights to the signal, where the user fixes that.
 void SumTrainer::limit_signal(std::vector<std::vector<double>>& weights) const {
     if (!training_.signal) return;
     double signal = 0;
@@ -211,7 +211,7 @@ TrainedSum train_sum(const Encoding& encoding, const TrainingColumns& rows, SumT
     SumModel::Parts parts(encoding, training.seed, context.memory());
     const double unit = unit_of_weights(rows.weight.span());
     if (training.noise) *training.noise /= unit;
-    SumScore score{};
+    LeaveOneOut score;
     uint64_t evaluations = 0;
     {
         Observations observations = make_observations(rows.target.span(), rows.weight.span(), context);

@@ -35,12 +35,12 @@ int members_within(uint64_t evaluations);
 
 struct TrainedSum {
     SumModel model;
-    SumScore leave_one_out; // with the model's calibration
+    LeaveOneOut leave_one_out; // with the model's calibration
     uint64_t evaluations;
 };
 
-// What train_sum holds at its peak, about: 2.2 kB a row, 128 bytes a row for each thread and 24 bytes a row for each
-// member, or what the model holds.
+// Returns about what train_sum holds at its peak: 2.2 kB a row, 128 bytes a row for each thread and 24 bytes a row for
+// each member, or what the model holds.
 uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads);
 
 // `encoding` of the features, without shifts. Errors: limit_exceeded beyond SumModel::max_rows, memory_limit before

@@ -13,7 +13,7 @@ constexpr int evaluations_of_fit = 12;
 constexpr double trial_shares[] = {0.4, 0.1};
 constexpr double min_gain = 0.5; // nats
 
-// Rows with equal strings as one observation, for the likelihood.
+// Holds rows with equal strings as one observation, for the likelihood.
 struct Groups {
     Observations observations;
     Buffer<uint16_t> common;
@@ -118,7 +118,7 @@ void GreedyOrder::group(std::optional<size_t> bit) {
     finish_groups();
 }
 
-// What the likelihood needs to know of the rows within the groups.
+// Sets what the likelihood needs to know of the rows within the groups.
 void GreedyOrder::finish_groups() {
     Observations& groups = groups_.observations;
     const Observations& observations = data_.observations;

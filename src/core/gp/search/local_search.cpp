@@ -100,7 +100,7 @@ void LocalSearch::consider(Candidate candidate) {
     if (++acceptances_ % acceptances_between_fits == 0) fit(evaluations_between);
 }
 
-// Of the best order, which must be the one that was sorted last.
+// Fits the kernel of the best order, which must be the one that was sorted last.
 void LocalSearch::fit(int evaluations) {
     if (evaluator_.left() == 0) return;
     KernelFit fit = evaluator_.fit(best_.kernel, evaluations);

@@ -1,8 +1,7 @@
-// Rows under one bit order after another, for searches: sorted, and with the likelihood of kernels.
+// Sorts rows under one bit order after another, for searches, and evaluates the likelihood of kernels.
 #pragma once
 
 #include "core/gp/search/kernel_fit.hpp"
-#include "core/gp/tree/distinct_rows.hpp"
 #include "core/gp/tree/row_sorter.hpp"
 
 namespace btml::gp {
@@ -11,7 +10,7 @@ namespace btml::gp {
 // of them, counts in proportion.
 class EvaluationBudget {
   public:
-    // Of the likelihood of `rows`.
+    // Allows so many evaluations of the likelihood of `rows`.
     EvaluationBudget(uint64_t evaluations, size_t rows)
         : rows_(std::max<size_t>(rows, 1)),
           limit_(std::min(evaluations, std::numeric_limits<uint64_t>::max() / rows_) * rows_) {}
@@ -23,14 +22,14 @@ class EvaluationBudget {
     void spend(uint64_t evaluations, size_t rows) {
         spent_ = std::min(limit_, spent_ + evaluations * std::max<size_t>(rows, 1));
     }
-    // In evaluations with all rows, rounded up.
+    // Counts in evaluations with all rows, rounded up.
     uint64_t spent() const { return (spent_ + rows_ - 1) / rows_; }
 
   private:
     uint64_t rows_, limit_, spent_ = 0;
 };
 
-// What a bit order and its kernel are searched for. It refers to all but the limits.
+// Holds what a bit order and its kernel are searched for. It refers to all but the limits.
 struct OrderProblem {
     const Encoding& encoding;
     const DistinctRows& rows;

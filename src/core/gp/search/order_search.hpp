@@ -1,11 +1,11 @@
-// Search for the bit order and the kernel of highest likelihood.
+// Searches for the bit order and the kernel of highest likelihood.
 #pragma once
 
 #include "core/gp/search/order_evaluator.hpp"
 
 namespace btml::gp {
 
-// How a member finds its bit order and weights; search_order says what each does.
+// Says how a member finds its bit order and weights; search_order says what each does.
 enum class Search { local, bfgs, none };
 
 struct OrderSearch {
@@ -24,7 +24,7 @@ struct OrderSearch {
 // of many random starts. Here as everywhere a feature's bits keep their order, and Σw = max θ is not fixed at 1.
 // none: the features' bits in turn, and L-BFGS for the kernel.
 //
-// A function of its arguments alone.
+// The result is a function of the arguments alone.
 OrderedKernel search_order(const Encoding& encoding, const DistinctRows& rows, const OrderSearch& search,
                            RunContext& context);
 

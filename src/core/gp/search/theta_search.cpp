@@ -41,7 +41,7 @@ class ThetaSearch {
     EvaluationBudget& budget_;
     OrderEvaluator evaluator_;
     std::vector<uint16_t> features_; // of each number
-    // What the last numbers gave.
+    // These are what the last numbers gave.
     std::vector<size_t> falling_; // their order
     BitOrder order_;
     Kernel kernel_;
@@ -102,7 +102,7 @@ double ThetaSearch::evaluate(std::span<const double> x, std::span<double> gradie
     return value;
 }
 
-// Some of many, one after another with probabilities in proportion to their likelihoods.
+// Draws some of many, one after another with probabilities in proportion to their likelihoods.
 std::vector<ThetaSearch::Draw> ThetaSearch::draw_starts() {
     const uint64_t draws = std::clamp<uint64_t>(evaluator_.left() / 4, 1, max_draws);
     std::vector<Draw> drawn;

@@ -34,31 +34,26 @@ void add_row(TrainingColumns& rows, std::span<const double> values, double targe
     if (!rows.weight.empty()) rows.weight.push_back(1);
 }
 
-template <class T>
-static void take(Buffer<T>& values, size_t at) {
-    if (values.empty()) return;
-    values[at] = values[values.size() - 1];
-    values.resize(values.size() - 1);
-}
-
 void take_row(TrainingColumns& rows, size_t row) {
-    for (TrainingColumn& feature : rows.features) {
-        take(feature.numbers, row);
-        take(feature.codes, row);
-    }
-    take(rows.target, row);
-    take(rows.weight, row);
+    const auto take = [&](auto& values) {
+        if (values.empty()) return;
+        values[row] = values[values.size() - 1];
+        values.resize(values.size() - 1);
+    };
+    for (TrainingColumn& feature : rows.features) take(feature.numbers), take(feature.codes);
+    take(rows.target);
+    take(rows.weight);
 }
 
 void encode(const TrainingColumns& rows, Writer& writer) {
+    const auto put = [&](const auto& values) {
+        for (const auto value : values) writer.put(value);
+    };
     writer.put_count(rows.rows());
     writer.put(!rows.weight.empty());
-    for (const TrainingColumn& column : rows.features) {
-        for (const double number : column.numbers) writer.put(number);
-        for (const uint32_t code : column.codes) writer.put(code);
-    }
-    for (const double target : rows.target) writer.put(target);
-    for (const double weight : rows.weight) writer.put(weight);
+    for (const TrainingColumn& column : rows.features) put(column.numbers), put(column.codes);
+    put(rows.target);
+    put(rows.weight);
 }
 
 template <class T, class Get>

@@ -23,12 +23,12 @@ struct Kernel {
     double signal() const;
     // c_0 = 0, c_1 … c_q.
     std::vector<double> covariances() const;
-    // Error invalid_argument, or limit_exceeded beyond max_levels, naming the value and what is valid.
+    // Throws invalid_argument, or limit_exceeded beyond max_levels, naming the value and what is valid.
     void validate() const;
 };
 
 void encode(const Kernel& kernel, Writer& writer);
-// Error corrupt_model.
+// Throws corrupt_model.
 Kernel decode_kernel(Reader& reader);
 
 } // namespace btml::gp

@@ -10,7 +10,7 @@ struct Meeting {
     Normal left, right;
 };
 
-// The distribution `prior` after an observation; exact where the prior's variance is 0.
+// Returns the distribution `prior` after an observation; exact where the prior's variance is 0.
 Normal after(const Normal& prior, const Normal& observation) {
     const double inverse = 1 / (prior.variance + observation.variance);
     return {prior.mean + (observation.mean - prior.mean) * prior.variance * inverse,
@@ -19,8 +19,8 @@ Normal after(const Normal& prior, const Normal& observation) {
 
 } // namespace
 
-// From the last row to the first, as in the likelihood's gradient: what the rest says of a subtree at its root waits at
-// the level where the subtree was open until the row is reached that opened it.
+// Goes from the last row to the first, as in the likelihood's gradient: what the rest says of a subtree at its root
+// waits at the level where the subtree was open until the row is reached that opened it.
 Normals leave_one_out(std::span<const uint16_t> common, const Observations& sorted, const Kernel& kernel,
                       RunContext& context) {
     const size_t rows = sorted.size(), levels = kernel.levels();

@@ -8,7 +8,7 @@ namespace btml::gp {
 
 namespace {
 
-// What the single rows of merged entries add to 2·NLL, and the constant.
+// Returns what the single rows of merged entries add to 2·NLL, and the constant.
 double of_merged_rows(const Observations& sorted, double noise) {
     const double rows = static_cast<double>(sorted.size()) + sorted.merged;
     return sorted.residual / noise + sorted.merged * std::log(noise) - sorted.log_weights +
@@ -31,8 +31,8 @@ double negative_log_likelihood(std::span<const uint16_t> common, const Observati
     return add_up(root, contrasts, sorted, kernel.noise);
 }
 
-// From the last row to the first. The subtree that was open at a level waits there with its adjoint until the row is
-// reached that opened it. With s the sum of two variances v1, v2 that meet and d the difference of their means, the
+// Goes from the last row to the first. The subtree that was open at a level waits there with its adjoint until the row
+// is reached that opened it. With s the sum of two variances v1, v2 that meet and d the difference of their means, the
 // contrast adds (d²/s + log s)/2, the variance goes on as v1·v2/s and the mean as (m1·v2 + m2·v1)/s.
 template <bool weighted>
 void LikelihoodGradient::reverse(const Subtree& root, std::span<const uint16_t> common, const Observations& sorted,

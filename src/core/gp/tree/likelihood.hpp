@@ -25,7 +25,7 @@ struct Gradient {
 double negative_log_likelihood(std::span<const uint16_t> common, const Observations& sorted, const Kernel& kernel,
                                RunContext& context);
 
-// The same with its gradient, O(n + q); keeps 26 bytes per observation between calls.
+// Does the same with its gradient, in O(n + q); keeps 26 bytes per observation between calls.
 class LikelihoodGradient {
   public:
     explicit LikelihoodGradient(RunContext& context);

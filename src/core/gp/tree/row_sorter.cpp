@@ -94,7 +94,7 @@ const SortedRows& RowSorter::propose(std::span<const uint16_t> bits, RunContext&
     const std::vector<uint16_t>& old = accepted_bits_;
     const size_t first =
         static_cast<size_t>(std::mismatch(bits.begin(), bits.end(), old.begin(), old.end()).first - bits.begin());
-    // One more than the longest string: rows are sorted one by one.
+    // It is one more than the longest string has: rows are sorted one by one.
     size_t last = max_levels + 1;
     if (bits.size() == old.size()) {
         size_t end = bits.size();
@@ -224,7 +224,7 @@ void RowSorter::sort_words(size_t begin, size_t end, RunContext& context) {
         if (places[d] - from > 1) sort_words(from, places[d], context);
 }
 
-// The groups' rows in their new order.
+// Writes the groups' rows in their new order.
 void RowSorter::write(RunContext& context) {
     size_t place = 0;
     context.for_each(items_.size(), 2, [&](size_t g) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double too_large = 1e150; // squares of targets must not overflow
 
-// Where a row of the join is in one of its tables.
+// Says where a row of the join is in one of its tables.
 class RowIds {
   public:
     RowIds(const Dataset& dataset, int table) {
@@ -21,7 +21,7 @@ class RowIds {
     const uint32_t* ids_ = nullptr;
 };
 
-// Rows by target, weight and features, as bits: any order will do that the values alone decide.
+// Sorts rows by target, weight and features, as bits: any order will do that the values alone decide.
 class RowOrder {
   public:
     RowOrder(const Dataset& dataset, RunContext& context)

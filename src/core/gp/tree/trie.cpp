@@ -67,8 +67,8 @@ uint32_t Trie::add_inner(uint32_t left, uint32_t right, size_t level) {
     return node;
 }
 
-// Of a leaf whose string comes after all others, and the levels that it shares with the next one (0: there is none).
-// Children and parents come close to each other in memory.
+// Appends a leaf whose string comes after all others, and the levels that it shares with the next one (0: there is
+// none). Children and parents come close to each other in memory.
 void Trie::append(uint32_t node, size_t common) {
     for (; !open_.empty() && open_.back().level >= common; open_.pop_back())
         node = add_inner(open_.back().node, node, open_.back().level);
@@ -76,7 +76,7 @@ void Trie::append(uint32_t node, size_t common) {
     root_ = node;
 }
 
-// What both children say together.
+// Sets what both children say together.
 void Trie::meet(Node& node) const {
     const Node &left = nodes_[node.child[0]], &right = nodes_[node.child[1]];
     const double c = covariances_[node.level];
@@ -117,7 +117,7 @@ size_t Trie::common_levels(const uint64_t* a, const uint64_t* b) const {
     return kernel_.levels();
 }
 
-// A leaf that shares as many known levels with the point as any does.
+// Returns a leaf that shares as many known levels with the point as any does.
 uint32_t Trie::find_leaf(const uint64_t* words) const {
     uint32_t node = root_;
     while (!nodes_[node].is_leaf()) node = nodes_[node].child[bit(words, nodes_[node].level)];
@@ -129,7 +129,7 @@ size_t Trie::shared_levels(const String& point) const {
     return std::min(point.known, common_levels(point.words, key(nodes_[find_leaf(point.words)].leaf())));
 }
 
-// Down from the root, where the function is 0. Across an edge of variance v to what an observation (m, variance u)
+// Goes down from the root, where the function is 0. Across an edge of variance v to what an observation (m, variance u)
 // stands for, a mean and variance (μ, s) become (uμ + vm)/(u + v) and v·u/(u + v) + s·(u/(u + v))².
 Normal Trie::latent(const String& point) const {
     const size_t shared = shared_levels(point);
