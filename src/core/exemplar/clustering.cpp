@@ -143,7 +143,7 @@ void Clustering::apply(size_t candidate, size_t slot, ThreadTeam& team) {
     exemplar_numbers_[slot] = candidates_->number(candidate);
     weight_.enter(exemplar_numbers_[slot]);
     size_ = std::max(size_, slot + 1);
-    const auto changed = static_cast<uint32_t>(slot);
+    const uint32_t changed = slot;
     const float* const distances = to_slot(slot);
     context_.for_each(rows_, units_of_row, [&](size_t i) {
         if (slot_[i] == changed || second_slot_[i] == changed || slot_[i] == no_slot_)

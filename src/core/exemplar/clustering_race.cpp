@@ -116,7 +116,7 @@ void Clustering::look(const float* distances, size_t first, size_t last, Race& r
 // Returns nothing where more rows are needed.
 std::optional<Change> Clustering::decide(const Race& race) const {
     constexpr double infinite = std::numeric_limits<double>::infinity();
-    const auto rows = static_cast<double>(rows_ - large_);
+    const double rows = rows_ - large_;
     size_t slot = Change::nothing;
     double gain = -infinite, least = -infinite, most = -infinite;
     for (size_t s = 0; s < size_; s++) {

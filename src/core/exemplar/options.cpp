@@ -85,7 +85,7 @@ constinit const OptionsTable<Options> options_table{rows};
 
 size_t Options::sample_size() const {
     if (validation) return *validation;
-    const auto k = static_cast<size_t>(exemplars);
+    const size_t k = exemplars;
     if (metric == Metric::function) return std::max<size_t>(1000, 10 * k);
     // Each candidate for an active set costs time in proportion to validation rows and exemplars.
     return is_gp() ? std::max<size_t>(2000, 10 * k) : std::max<size_t>(5000, 100 * k);

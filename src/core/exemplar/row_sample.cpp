@@ -65,7 +65,7 @@ void RowSample::set_shape(int k, size_t width, bool ids_are_numbers) {
                     format("One row has %d, another %d.", k_, k));
     if (k_ != 0 && width != width_)
         throw Error(ErrorCode::invalid_argument, format("x has %zu elements, an earlier row has %u", width, width_));
-    width_ = static_cast<uint32_t>(width);
+    width_ = width;
     k_ = k;
     ids_are_numbers_ = ids_are_numbers;
 }
@@ -203,7 +203,7 @@ Selection RowSample::select(RunContext& context) const {
     }
     Options options;
     options.exemplars = k_;
-    options.validation = static_cast<int>(std::max<size_t>(points.size(), 2));
+    options.validation = std::max<size_t>(points.size(), 2);
     options.passes = passes;
     StreamGreedy greedy(options, nullptr, context);
     for (size_t i = 0; i < points.size(); i++) greedy.sample(points[i]);
@@ -241,7 +241,7 @@ RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budge
     if (width > max_coordinates || (width == 0) != (count == 0) || (k == 0) != (count == 0) || count > sample.rows_)
         corrupt_model(format("It has %zu of %llu rows with %u coordinates.", count,
                              static_cast<unsigned long long>(sample.rows_), width));
-    sample.k_ = static_cast<int>(k);
+    sample.k_ = k;
     sample.ids_are_numbers_ = numbers;
     sample.width_ = width;
     if (count > 0 && count > 2 * sample.capacity()) corrupt_model(format("It has %zu rows.", count));

@@ -50,7 +50,7 @@ class Likelihood {
         double quadratic = 0;
         for (size_t i = 0; i < count; i++) quadratic += solution[i] * (target(i) - kernel.mean);
         add_gradient(inverse.data(), solution, gradient);
-        const auto n = static_cast<double>(count);
+        const double n = count;
         for (double& derivative : gradient) derivative /= n;
         if (options_.length_scales) std::fill(gradient.begin(), gradient.begin() + static_cast<long>(width), 0.0);
         if (options_.signal) gradient[width] = 0;
@@ -153,7 +153,7 @@ std::vector<double> initial_parameters(const Options& options, const PointSet& p
 // number of points.
 uint64_t cost(size_t points) {
     const double relative = static_cast<double>(points) / few_points;
-    return static_cast<uint64_t>(std::max(1.0, relative * relative * relative));
+    return std::max(1.0, relative * relative * relative);
 }
 
 // Maximises the likelihood from the parameters on, of few points first.

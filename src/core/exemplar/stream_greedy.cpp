@@ -34,7 +34,7 @@ StreamGreedy::StreamGreedy(const Options& options, DissimilarityFunction* functi
 // Counts what exemplars and the rows of the sample so far make of it: too much is refused as soon as it is known.
 void StreamGreedy::require_memory(bool with_means) const {
     const uint64_t rows = validation_.points().size(), width = validation_.points().width();
-    const uint64_t k = static_cast<uint64_t>(options_.exemplars), batch = static_cast<uint64_t>(options_.batch);
+    const uint64_t k = options_.exemplars, batch = options_.batch;
     const uint64_t per_pair = options_.is_gp() ? 2 * sizeof(double) : sizeof(float);
     const uint64_t per_candidate = options_.is_gp() ? sizeof(double) : sizeof(float);
     const uint64_t points = (batch + k) * (width + 4) * sizeof(double);
@@ -137,7 +137,7 @@ void StreamGreedy::make_reference() {
 bool StreamGreedy::is_candidate() {
     const uint64_t rows = rows_ * static_cast<uint64_t>(options_.passes);
     if (max_candidates_ >= rows || offered_ > rows) return candidates_ < max_candidates_;
-    const auto left = static_cast<double>(rows - offered_ + 1);
+    const double left = rows - offered_ + 1;
     return left * random_unit(options_.seed, candidate_stream, offered_) <
            static_cast<double>(max_candidates_ - candidates_);
 }
@@ -167,7 +167,7 @@ void StreamGreedy::take_batch() {
     context_.progress("choosing exemplars", offered_, rows_ * static_cast<uint64_t>(options_.passes));
     objective_->load(batch_, team_);
     taken_.assign(batch_.size(), false);
-    const size_t before = objective_->size(), most = static_cast<size_t>(options_.exemplars);
+    const size_t before = objective_->size(), most = options_.exemplars;
     if (before < most) add_from_batch();
     // A set that no candidate adds to may still gain by swaps: predictions do not always gain by more exemplars.
     if (objective_->size() == most || objective_->size() == before) swap_through_batch();
@@ -179,7 +179,7 @@ void StreamGreedy::take_batch() {
 
 // Adds greedily, each time the candidate that gains most. Where there is room for all of them, in their order.
 void StreamGreedy::add_from_batch() {
-    const auto most = static_cast<size_t>(options_.exemplars);
+    const size_t most = options_.exemplars;
     const bool in_order = batch_.size() <= most - objective_->size();
     std::vector<Change> changes(batch_.size());
     for (size_t n = 0; n < batch_.size() && objective_->size() < most; n++) {

@@ -123,8 +123,8 @@ uint64_t default_boosted_evaluations(size_t rows) {
 
 int boosted_members_within(uint64_t evaluations) {
     static constexpr uint64_t evaluations_per_member = 2000;
-    return static_cast<int>(std::clamp<uint64_t>(evaluations / evaluations_per_member, BoostedTraining::min_members,
-                                                 BoostedTraining::max_members));
+    return std::clamp<uint64_t>(evaluations / evaluations_per_member, BoostedTraining::min_members,
+                                BoostedTraining::max_members);
 }
 
 TrainedBoosted train_boosted(const MemberTraining& member_training, const TrainingColumns& rows,
@@ -133,7 +133,7 @@ TrainedBoosted train_boosted(const MemberTraining& member_training, const Traini
     ResidualChain chain(rows, context);
     HeldOut others(held_out, training, context);
     const bool is_held_out = held_out.rows() > 0;
-    const auto most = static_cast<size_t>(training.members);
+    const size_t most = training.members;
     const double fraction = 1 - std::pow(BoostedTraining::left_of_signal, 1.0 / training.members);
     double best = std::numeric_limits<double>::infinity();
     size_t kept = 0;
@@ -164,7 +164,7 @@ TrainedBoosted train_boosted(const MemberTraining& member_training, const Traini
             result.leave_one_out = scores;
         }
     }
-    result.members.erase(result.members.begin() + static_cast<ptrdiff_t>(kept), result.members.end());
+    result.members.erase(result.members.begin() + kept, result.members.end());
     return result;
 }
 

@@ -36,13 +36,13 @@ Spread spread_of(const TrainingColumns& columns) {
     const double mean = sum / weights;
     for (size_t i = 0; i < columns.rows(); i++)
         squares += columns.weight_of(i) * (columns.target[i] - mean) * (columns.target[i] - mean);
-    const auto rows = static_cast<double>(columns.rows());
+    const double rows = columns.rows();
     const double scale = std::sqrt(squares / weights * (rows / (rows - 1)));
     return {mean, std::isnormal(scale) ? scale : 1};
 }
 
 uint64_t evaluations_of(const Options& options, size_t rows) {
-    if (options.evaluations > 0) return static_cast<uint64_t>(options.evaluations);
+    if (options.evaluations > 0) return options.evaluations;
     return options.combine == Combine::boosted ? default_boosted_evaluations(rows) : default_evaluations(rows);
 }
 
@@ -66,18 +66,18 @@ struct Estimate {
         const uint64_t last = std::max(sorting, sorted + observations + std::max(leave_one_out, trie));
         if (options.combine == Combine::boosted) { // every search while the tries before are there
             static constexpr uint64_t residuals = 16;
-            const auto members = static_cast<uint64_t>(boosted_members(options, dataset.rows));
+            const uint64_t members = boosted_members(options, dataset.rows);
             finish =
                 dataset.rows * (residuals + members * trie) + std::max(search, small + dataset.rows * (bits + last));
         } else {
-            const auto others = static_cast<uint64_t>(std::max(0, options.members - 1));
+            const uint64_t others = std::max(0, options.members - 1);
             finish = small + dataset.rows * (bits + score + last + others * trie);
         }
     }
     // Besides the dataset.
     uint64_t peak(int workers) const {
         const uint64_t later = std::max(static_cast<uint64_t>(workers) * search, finish);
-        return static_cast<uint64_t>(std::max(columns.peak, columns.growth + static_cast<int64_t>(later)));
+        return std::max(columns.peak, columns.growth + static_cast<int64_t>(later));
     }
 };
 
@@ -175,7 +175,7 @@ void Trainer::standardise() {
         training.target[i] = (training.target[i] - spread_.centre) / spread_.scale;
         weights += training.weight_of(i);
     }
-    const auto rows = static_cast<double>(training.rows());
+    const double rows = training.rows();
     limits_ = {options_.noise, options_.signal, weights / rows / rows};
     if (options_.noise && *options_.noise < limits_.min_noise)
         warnings_.push_back(format("noise %s is below %s, the least that would be learned: rows with the same bits but "
@@ -190,16 +190,15 @@ void Trainer::find_candidates(size_t count, int evaluations) {
     candidates_.resize(count);
     context_.progress("searching bit orders and kernels", 0, count);
     if (count == 1) {
-        candidates_[0] = training.find(target, 0, static_cast<uint64_t>(each), context_);
+        candidates_[0] = training.find(target, 0, each, context_);
     } else {
         ThreadTeam team(context_, static_cast<int>(count));
         WorkerContexts contexts(context_, team.size(), estimate_->search, "a search of kernels");
         team.for_each(
             count,
             [&](size_t member, int worker) {
-                contexts.run(worker, [&](RunContext& own) {
-                    candidates_[member] = training.find(target, member, static_cast<uint64_t>(each), own);
-                });
+                contexts.run(worker,
+                             [&](RunContext& own) { candidates_[member] = training.find(target, member, each, own); });
                 if (worker == 0) context_.progress("searching bit orders and kernels", member, count);
             },
             [&] { contexts.poll(); });
@@ -220,8 +219,7 @@ std::vector<double> Trainer::mixture_weights() const {
     for (const auto& candidate : candidates_) least = std::min(least, candidate->found.negative_log_likelihood);
     std::vector<double> weights;
     for (const auto& candidate : candidates_) {
-        const double excess =
-            (candidate->found.negative_log_likelihood - least) / static_cast<double>(data_.training.rows());
+        const double excess = (candidate->found.negative_log_likelihood - least) / data_.training.rows();
         const double weight = std::exp(-sharpness * excess);
         weights.push_back(weight < min_weight ? 0 : weight);
         total += weights.back();
@@ -287,7 +285,7 @@ void Trainer::score_held_out(Model& model) {
         const double error = rows.target[i] - score.mean;
         squares += error * error;
     });
-    const auto count = static_cast<double>(rows.rows());
+    const double count = rows.rows();
     model.holdout_nll = nll / count;
     model.holdout_rmse = std::sqrt(squares / count);
 }
@@ -379,7 +377,7 @@ double Trainer::nll_of_member() {
 FitResult Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool compare) {
     const uint64_t alone = evaluations_alone(evaluations);
     const auto find_member = [&] {
-        time("searching", [&] { find_candidates(1, static_cast<int>(alone)); });
+        time("searching", [&] { find_candidates(1, alone); });
         return candidates_[0]->found.evaluations;
     };
     uint64_t spent = compare ? find_member() : 0;

@@ -14,7 +14,7 @@ static std::vector<double> shifts(size_t features, uint64_t seed, size_t member)
 Candidate MemberTraining::find(std::span<const double> target, size_t member, uint64_t evaluations,
                                RunContext& context) const {
     const std::vector<FeatureView> views = rows_.views();
-    const auto seed = static_cast<uint64_t>(options_.seed);
+    const uint64_t seed = options_.seed;
     Encoding encoding(views, target, rows_.weight.span(), value_bits_, shifts(views.size(), seed, member),
                       options_.outside, context);
     const double unit = unit_of_weights(rows_.weight.span());

@@ -28,7 +28,7 @@ LeaveOneOut LeaveOneOutScore::total(std::span<const double> target, RunContext& 
         squares += (target[i] - mean_[i]) * (target[i] - mean_[i]);
         covered += below_[i] >= 0.05 && below_[i] <= 0.95;
     });
-    const auto rows = static_cast<double>(target.size());
+    const double rows = target.size();
     return {target.size(), nll / rows, std::sqrt(squares / rows), static_cast<double>(covered) / rows};
 }
 

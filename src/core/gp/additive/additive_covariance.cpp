@@ -51,7 +51,7 @@ AdditiveCovariance::AdditiveCovariance(std::vector<Member> members, std::span<co
       precision_(context.memory(), "kernel sum", rows()),
       team_(team),
       memory_(context.memory()) {
-    for (size_t i = 0; i < weight.size(); i++) inverse_weight_[i] = static_cast<float>(1 / weight[i]);
+    for (size_t i = 0; i < weight.size(); i++) inverse_weight_[i] = 1 / weight[i];
     for (const Member& member : members_) {
         max_nodes_ = std::max(max_nodes_, member.tree.nodes());
         factors_.emplace_back(memory_, "kernel sum", member.tree.nodes());
@@ -78,7 +78,7 @@ double AdditiveCovariance::signal() const {
 void AdditiveCovariance::set(std::vector<std::vector<double>> weights, double noise) {
     noise_ = noise;
     version_++;
-    for (size_t i = 0; i < rows(); i++) precision_[i] = static_cast<float>(1 / (noise * inverse_weight_[i]));
+    for (size_t i = 0; i < rows(); i++) precision_[i] = 1 / (noise * inverse_weight_[i]);
     covariances_.clear();
     for (size_t m = 0; m < members_.size(); m++) {
         members_[m].weights = std::move(weights[m]);
@@ -104,7 +104,7 @@ void AdditiveCovariance::for_members(Workspace<C>& space, Body&& body) {
         Buffer<C>& sum = space.sums[group];
         std::fill(sum.begin(), sum.end(), C{});
         for (size_t m = group; m < members_.size(); m += space.sums.size())
-            body(m, space.scratch[static_cast<size_t>(worker)].data(), sum.data());
+            body(m, space.scratch[worker].data(), sum.data());
     });
     passes_ += members_.size();
 }
@@ -191,7 +191,7 @@ void AdditiveCovariance::draw_samples(const Signs& signs, Block& y) {
 std::vector<LevelSquares> AdditiveCovariance::squares(const Block& x) {
     std::vector<LevelSquares> result(members_.size());
     team_.for_each(members_.size(), [&](size_t m, int worker) {
-        result[m] = level_squares(members_[m].tree, x.data(), space_.scratch[static_cast<size_t>(worker)].data());
+        result[m] = level_squares(members_[m].tree, x.data(), space_.scratch[worker].data());
     });
     passes_ += members_.size();
     return result;

@@ -21,7 +21,7 @@ void add(ThreadTeam& team, const std::vector<Block>& vectors, const Coefficients
     std::vector<Columns> rounded(coefficients.size());
     for (size_t i = 0; i < rounded.size(); i++)
         for (size_t column = 0; column < Columns::count; column++)
-            rounded[i].values[column] = static_cast<float>(factor * coefficients[i][column]);
+            rounded[i].values[column] = factor * coefficients[i][column];
     for_rows(team, y.size(), [&](size_t begin, size_t end, size_t) {
         for (size_t block = 0; block < vectors.size(); block++)
             add_combination(vectors[block].data() + begin, rounded.data() + block * Columns::count, end - begin,

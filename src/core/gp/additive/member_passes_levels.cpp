@@ -109,7 +109,7 @@ void solve_factors(const MemberTree& tree, const Covariances& c, double scale, c
     std::vector<double> open; // of subtrees to the right
     const auto cross = [&](size_t node, size_t above) {
         const double known = open.back(), inverse = 1 / (1 + scale * (c[tree.level(node)] - c[above]) * known);
-        factors[node] = static_cast<float>(inverse);
+        factors[node] = inverse;
         open.pop_back();
         return known * inverse;
     };
@@ -140,7 +140,7 @@ void add_solution(const MemberTree& tree, const Covariances& c, double scale, co
             sums[node].values = sums[left].values * factors[left] + sums[right].values * factors[right];
         });
     sums[0].values *= static_cast<float>(scale * (c[tree.level(0)] - c[0])) * factors[0];
-    const auto s = static_cast<float>(scale);
+    const float s = scale;
     downwards(
         tree, sums,
         [&](size_t node, const uint32_t* begin, const uint32_t* end) __attribute__((always_inline)) {

@@ -19,7 +19,7 @@ MemberTree::MemberTree(const SortedRows& sorted, size_t levels, RunContext& cont
         size_t begin = end - 1;
         while (begin > 0 && sorted.common[begin - 1] == levels) begin--;
         next_.push_back(leaf | static_cast<uint32_t>(end - begin));
-        level_.push_back(static_cast<uint16_t>(levels));
+        level_.push_back(levels);
         const bool first = begin == 0;
         for (; !open.empty() && (first || open.back().level > sorted.common[begin - 1]); open.pop_back()) {
             next_.push_back(open.back().node);
@@ -34,7 +34,7 @@ MemberTree::MemberTree(const SortedRows& sorted, size_t levels, RunContext& cont
     std::reverse(next_.begin(), next_.end());
     std::reverse(level_.begin(), level_.end());
     context.for_each(nodes(), 4, [&](size_t node) {
-        if (!is_leaf(node)) next_[node] = static_cast<uint32_t>(nodes() - 1 - next_[node]);
+        if (!is_leaf(node)) next_[node] = nodes() - 1 - next_[node];
     });
 }
 

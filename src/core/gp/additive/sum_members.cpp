@@ -21,10 +21,9 @@ std::vector<uint16_t> choose_features(const Encoding& encoding, uint64_t seed, s
     RandomStream random(seed, stream_of(SumStream::features, member));
     std::vector<uint16_t> usable;
     for (size_t f = 0; f < encoding.features().size(); f++)
-        if (encoding.features()[f].bits() > 0) usable.push_back(static_cast<uint16_t>(f));
+        if (encoding.features()[f].bits() > 0) usable.push_back(f);
     if (usable.empty()) return usable;
-    const size_t least = std::max<size_t>(
-        1, static_cast<size_t>(std::lround(min_share_of_features * static_cast<double>(usable.size()))));
+    const size_t least = std::max<size_t>(1, std::lround(min_share_of_features * usable.size()));
     const size_t count = least + random.below(usable.size() - least + 1);
     std::vector<uint16_t> features;
     for (const uint32_t i : choose(count, usable.size(), random)) features.push_back(usable[i]);
@@ -40,8 +39,7 @@ class MemberSearch {
           observations_(observations),
           seed_(training.seed),
           sample_rows_(std::min(observations.size(), max_sample_rows)),
-          min_noise_(
-              std::max(training.noise.value_or(0), mean_weight(observations) / static_cast<double>(sample_rows_))) {}
+          min_noise_(std::max(training.noise.value_or(0), mean_weight(observations) / sample_rows_)) {}
 
     // Returns an upper bound of what one search needs.
     uint64_t bytes() const {
@@ -105,7 +103,7 @@ double mean_weight(const Observations& observations) {
 SumMembers choose_members(const Encoding& encoding, std::span<const FeatureView> features,
                           const Observations& observations, const SumTraining& training, ThreadTeam& team,
                           RunContext& context) {
-    const auto count = static_cast<size_t>(training.members);
+    const size_t count = training.members;
     const uint64_t evaluations = training.evaluations * 2 / 5 / count;
     const MemberSearch search(encoding, features, observations, training);
     std::vector<OrderedKernel> found(count);
@@ -130,12 +128,12 @@ SumMembers choose_members(const Encoding& encoding, std::span<const FeatureView>
     for (const OrderedKernel& member : found) least = std::min(least, member.negative_log_likelihood);
     for (size_t m = 0; m < count; m++) {
         auto& [order, kernel, likelihood, spent] = found[m];
-        for (double& weight : kernel.weights) weight /= static_cast<double>(count);
-        const double behind = (likelihood - least) / static_cast<double>(search.sample_rows());
+        for (double& weight : kernel.weights) weight /= count;
+        const double behind = (likelihood - least) / search.sample_rows();
         result.members.push_back({make_tree(encoding_of_member(encoding, training.seed, m), features, order, context),
                                   std::move(kernel.weights), std::exp(-std::min(preference * behind, 80.0))});
         result.orders.push_back(std::move(order));
-        result.noise += kernel.noise / static_cast<double>(count);
+        result.noise += kernel.noise / count;
         result.evaluations += spent;
     }
     return result;

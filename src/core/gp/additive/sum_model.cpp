@@ -54,7 +54,7 @@ void SumModel::add_member(size_t member, std::span<const FeatureView> points, Bl
     const uint32_t* row = from.sorted_rows();
     for (uint32_t node = 0, leaves = 0; node < nodes; node++) {
         context.worked(16);
-        tree.level[node] = static_cast<uint16_t>(from.level(node));
+        tree.level[node] = from.level(node);
         tree.values[node].mean = scratch1[node][0];
         for (size_t s = 0; s < samples; s++)
             tree.values[node].deviations[s] =
@@ -64,7 +64,7 @@ void SumModel::add_member(size_t member, std::span<const FeatureView> points, Bl
             for (const StringWord& word : string) tree.keys.push_back(word(rows.row(*row)));
             row += from.rows_of(node);
         } else {
-            tree.next[node] = static_cast<uint32_t>(from.right(node));
+            tree.next[node] = from.right(node);
         }
     }
 }
@@ -72,8 +72,7 @@ void SumModel::add_member(size_t member, std::span<const FeatureView> points, Bl
 // Returns how many levels a key shares with a point.
 static size_t shared_levels(const uint64_t* key, size_t words, const String& point) {
     for (size_t w = 0; w < words; w++)
-        if (key[w] != point.words[w])
-            return std::min(point.known, w * 64 + static_cast<size_t>(std::countl_zero(key[w] ^ point.words[w])));
+        if (key[w] != point.words[w]) return std::min(point.known, w * 64 + std::countl_zero(key[w] ^ point.words[w]));
     return point.known;
 }
 

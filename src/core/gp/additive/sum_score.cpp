@@ -33,7 +33,7 @@ LeaveOneOut SumScorer::score(double calibration) const {
         errors += residual * residual;
         covered += std::abs(residual) <= quantile_90 * std::sqrt(variance);
     }
-    const auto n = static_cast<double>(rows);
+    const double n = rows;
     return {rows, sum / n, std::sqrt(errors / n), covered / n};
 }
 
@@ -58,7 +58,7 @@ double SumScorer::calibration() const {
     std::nth_element(deviations.begin(), deviations.begin() + place, deviations.end());
     // The quantile of Student's t distribution: the variances are estimated from few samples.
     const double student = quantile_90 * (1 + (quantile_90 * quantile_90 + 1) / (4.0 * solutions));
-    const double ratio = deviations[place] / student, n = static_cast<double>(rows);
+    const double ratio = deviations[place] / student, n = rows;
     // The mean square is the likeliest factor; two thirds of it cost 0.05 nats a row.
     constexpr double of_likeliest = 2.0 / 3;
     const double min_factor = std::min(1.0, of_likeliest * squares / n);

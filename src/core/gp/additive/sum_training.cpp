@@ -101,7 +101,7 @@ void SumTrainer::limit_signal(std::vector<std::vector<double>>& weights) const {
 }
 
 void SumTrainer::put_targets(Block& block) const {
-    for (size_t i = 0; i < block.size(); i++) block[i].values[0] = static_cast<float>(observations_.target[i]);
+    for (size_t i = 0; i < block.size(); i++) block[i].values[0] = observations_.target[i];
 }
 
 // The samples are made of the same random signs in every step: they move with the weights, and so do the solutions,
@@ -185,13 +185,12 @@ uint64_t default_evaluations(size_t rows, uint64_t max) {
 }
 
 int members_within(uint64_t evaluations) {
-    const auto members = static_cast<int>(
-        std::min<uint64_t>(SumTraining::max_members, evaluations / SumTraining::evaluations_per_member));
+    const int members = std::min<uint64_t>(SumTraining::max_members, evaluations / SumTraining::evaluations_per_member);
     return members < SumTraining::min_members ? 0 : members;
 }
 
 uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads) {
-    const auto members = static_cast<uint64_t>(training.members), workers = static_cast<uint64_t>(std::max(1, threads));
+    const uint64_t members = training.members, workers = std::max(1, threads);
     const uint64_t block = sizeof(Columns), nodes = 2, blocks_of_trainer = 4;
     const uint64_t learning = block * (AdditiveCovariance::max_groups + ConjugateGradients::blocks(rows) +
                                        blocks_of_trainer + workers * nodes) +

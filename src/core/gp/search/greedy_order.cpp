@@ -28,7 +28,7 @@ struct Groups {
     void add(double weight, double sum, size_t shared_with_next) {
         observations.target.push_back(sum / weight);
         observations.weight.push_back(weight);
-        common.push_back(static_cast<uint16_t>(shared_with_next));
+        common.push_back(shared_with_next);
     }
 };
 
@@ -87,7 +87,7 @@ GreedyOrder::GreedyOrder(const OrderProblem& problem, EvaluationBudget& budget)
         squares_ += w * y * y;
         log_weights_ += std::log(w);
     }
-    const double entries = static_cast<double>(observations.size());
+    const double entries = observations.size();
     const double variance = (squares_ + observations.residual) / std::max(1.0, entries + observations.merged);
     current_.kernel.noise = std::max(variance, 2 * min_noise_);
     group({});
@@ -134,7 +134,7 @@ void GreedyOrder::finish_groups() {
 }
 
 void GreedyOrder::try_feature(uint16_t feature, Trial& best) {
-    group(encoding_.first_bit(feature) + static_cast<size_t>(used_[feature]));
+    group(encoding_.first_bit(feature) + used_[feature]);
     Kernel kernel = current_.kernel;
     kernel.weights.push_back(0);
     for (const double share : trial_shares) {

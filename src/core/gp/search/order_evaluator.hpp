@@ -18,7 +18,7 @@ class EvaluationBudget {
     // Evaluations with so many rows that it still allows.
     uint64_t left(size_t rows) const { return (limit_ - spent_) / std::max<size_t>(rows, 1); }
     // `wanted` of them, or as many as are left.
-    int most(uint64_t wanted, size_t rows) const { return static_cast<int>(std::min(wanted, left(rows))); }
+    int most(uint64_t wanted, size_t rows) const { return std::min(wanted, left(rows)); }
     void spend(uint64_t evaluations, size_t rows) {
         spent_ = std::min(limit_, spent_ + evaluations * std::max<size_t>(rows, 1));
     }

@@ -76,7 +76,7 @@ OrderedKernel search_locally(const OrderProblem& problem, RandomStream of_sample
 std::vector<uint32_t> choose(size_t count, size_t all, RandomStream random) {
     std::vector<uint32_t> chosen;
     for (size_t i = 0; chosen.size() < count; i++)
-        if (random.below(all - i) < count - chosen.size()) chosen.push_back(static_cast<uint32_t>(i));
+        if (random.below(all - i) < count - chosen.size()) chosen.push_back(i);
     return chosen;
 }
 
@@ -84,7 +84,7 @@ OrderedKernel search_order(const Encoding& encoding, const DistinctRows& rows, c
                            RunContext& context) {
     std::vector<uint16_t> features;
     for (size_t f = 0; f < encoding.features().size(); f++)
-        if (encoding.features()[f].bits() > 0) features.push_back(static_cast<uint16_t>(f));
+        if (encoding.features()[f].bits() > 0) features.push_back(f);
     const OrderProblem problem{encoding, rows, features, search.limits, context};
     EvaluationBudget budget(std::max<uint64_t>(1, search.evaluations), problem.count());
     const auto stream = [&](uint64_t use) {

@@ -64,7 +64,7 @@ FeatureBits category_bits(const FeatureView& view, std::span<const double> targe
         if (weights[code] > 0) seen.push_back(code);
     std::stable_sort(seen.begin(), seen.end(),
                      [&](uint32_t a, uint32_t b) { return sums[a] / weights[a] < sums[b] / weights[b]; });
-    feature.seen = static_cast<uint32_t>(seen.size());
+    feature.seen = seen.size();
     for (uint32_t place = 0; place < feature.seen; place++) feature.places[seen[place]] = place;
     feature.value_bits = std::min(value_bits, bits_of_places(feature.seen));
     return feature;
@@ -83,7 +83,7 @@ ValueBits bits_of_number(double x, const FeatureBits& feature) {
     if (feature.value_bits == 0) return {0, feature.bits(), outside};
     double scaled = scale(x, feature);
     if (feature.shift) scaled = (scaled + *feature.shift / 2) / 1.5;
-    const double cells = static_cast<double>(uint32_t{1} << feature.value_bits);
+    const double cells = uint32_t{1} << feature.value_bits;
     return {static_cast<uint32_t>(std::min(scaled * cells, cells - 1)), feature.bits(), outside};
 }
 
@@ -126,8 +126,7 @@ Encoding::Encoding(std::span<const FeatureView> features, std::span<const double
 
 void Encoding::index_bits() {
     first_bits_.assign(1, 0);
-    for (const FeatureBits& feature : features_)
-        first_bits_.push_back(first_bits_.back() + static_cast<size_t>(feature.bits()));
+    for (const FeatureBits& feature : features_) first_bits_.push_back(first_bits_.back() + feature.bits());
 }
 
 Encoding Encoding::shifted(std::span<const double> shifts) const {

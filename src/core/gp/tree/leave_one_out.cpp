@@ -33,7 +33,7 @@ Normals leave_one_out(std::span<const uint16_t> common, const Observations& sort
     double contrasts = 0;
     meet_all(common, sorted, kernel, contrasts, context, [&](const Subtree& left, double variance, double mean) {
         meetings[meeting] = {{left.mean, left.variance}, {mean, variance}};
-        meeting_levels[meeting++] = static_cast<uint16_t>(left.level);
+        meeting_levels[meeting++] = left.level;
     });
     const std::vector<double> c = kernel.covariances();
     std::vector<Normal> waiting(levels + 1);

@@ -135,7 +135,7 @@ void TrainingColumns::free_features() {
 
 ExpansionBytes expansion_bytes(const Dataset& dataset) {
     const auto bytes = [](uint64_t count, size_t size) { return static_cast<int64_t>(count * size); };
-    const auto rows = static_cast<uint64_t>(dataset.rows);
+    const uint64_t rows = dataset.rows;
     const int64_t row_numbers = bytes(rows, 2 * sizeof(uint32_t));
     int64_t held = row_numbers + bytes(rows, (dataset.weight.empty() ? 1 : 2) * sizeof(double));
     int64_t peak = held;

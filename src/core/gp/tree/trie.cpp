@@ -51,7 +51,7 @@ void Trie::reserve(size_t strings) {
 
 uint32_t Trie::add_leaf(const uint64_t* words, double mean, double weight, uint32_t rows) {
     if (nodes_.size() + 2 > none) throw Error(ErrorCode::limit_exceeded, format("a trie has at most %u nodes", none));
-    const auto node = static_cast<uint32_t>(nodes_.size()), leaf = static_cast<uint32_t>(leaves_.size());
+    const uint32_t node = nodes_.size(), leaf = leaves_.size();
     leaves_.push_back({weight, rows});
     for (size_t w = 0; w < words_; w++) keys_.push_back(words[w]);
     nodes_.push_back({kernel_.noise / weight, mean, {leaf, none}, static_cast<uint16_t>(kernel_.levels())});
@@ -61,7 +61,7 @@ uint32_t Trie::add_leaf(const uint64_t* words, double mean, double weight, uint3
 }
 
 uint32_t Trie::add_inner(uint32_t left, uint32_t right, size_t level) {
-    const auto node = static_cast<uint32_t>(nodes_.size());
+    const uint32_t node = nodes_.size();
     nodes_.push_back({0, 0, {left, right}, static_cast<uint16_t>(level)});
     meet(nodes_[node]);
     return node;
@@ -113,7 +113,7 @@ double Trie::negative_log_likelihood() const {
 
 size_t Trie::common_levels(const uint64_t* a, const uint64_t* b) const {
     for (size_t w = 0; w < words_; w++)
-        if (a[w] != b[w]) return w * 64 + static_cast<size_t>(std::countl_zero(a[w] ^ b[w]));
+        if (a[w] != b[w]) return w * 64 + std::countl_zero(a[w] ^ b[w]);
     return kernel_.levels();
 }
 
