@@ -697,6 +697,33 @@ TEST(SumTraining, LearnsLittleNoise) {
     EXPECT_NEAR(sum.model.noise() / sum.model.calibration(), 0.0004, 0.0002);
 }
 
+// A fit sorts its rows by target: sums over the equal rows of a leaf grow far before they cancel.
+TEST(SumModel, MeansOfManyEqualRowsInTheOrderOfTheirTargetsAreExact) {
+    QuietContext context(2);
+    constexpr size_t rows = 20000, cells = 8;
+    Random random(3);
+    std::vector<std::pair<double, size_t>> sorted; // targets, and cells
+    double sums[cells] = {}, counts[cells] = {};
+    for (size_t i = 0; i < rows; i++) {
+        const size_t cell = random.below(cells);
+        sorted.emplace_back(0.5 * std::sin(static_cast<double>(cell)) + std::round(7 * random.normal()) / 7, cell);
+        sums[cell] += sorted.back().first;
+        counts[cell]++;
+    }
+    std::ranges::sort(sorted);
+    Data data(rows, 0, 3);
+    for (size_t i = 0; i < rows; i++) {
+        data.target[i] = sorted[i].first;
+        data.codes[i] = 0;
+        for (std::vector<double>& column : data.columns) column[i] = 0;
+        data.columns[0][i] = static_cast<double>(sorted[i].second);
+    }
+    TrainedSum sum = data.train(context, {10, 20000, {}, 6.0, 0});
+    for (size_t cell = 0; cell < cells; cell++)
+        EXPECT_NEAR(sum.model.latent(std::array{static_cast<double>(cell), 0.0, 0.0, 0.0}).mean,
+                    sums[cell] / counts[cell], 0.004);
+}
+
 // Intervals that hold the many rows would be far too narrow for the few.
 TEST(SumTraining, ManyRowsMetExactlyDoNotDenyAFewThatAreFarOff) {
     QuietContext context(2);

@@ -11,6 +11,7 @@ namespace BTML_LEVEL {
 namespace {
 
 using Vector = Columns::Vector;
+using Doubles = ColumnsOf<double, Columns::count>::Vector;
 
 // Returns the variance of the edge above a node of this level.
 template <class Real = float>
@@ -52,14 +53,15 @@ template <class C, class Leaf, class Child>
     }
 }
 
-template <class C>
+// Adds the rows of a leaf up in the type Sum.
+template <class Sum, class C>
 [[gnu::always_inline]] inline void sum_up(const MemberTree& tree, const C* x, C* sums) {
     upwards(
         tree,
         [&](size_t node, const uint32_t* begin, const uint32_t* end) __attribute__((always_inline)) {
-            typename C::Vector sum = x[*begin].values;
-            for (const uint32_t* row = begin + 1; row < end; row++) sum += x[*row].values;
-            sums[node].values = sum;
+            Sum sum = __builtin_convertvector(x[*begin].values, Sum);
+            for (const uint32_t* row = begin + 1; row < end; row++) sum += __builtin_convertvector(x[*row].values, Sum);
+            sums[node].values = __builtin_convertvector(sum, typename C::Vector);
         },
         [&](size_t node, size_t left, size_t right)
             __attribute__((always_inline)) { sums[node].values = sums[left].values + sums[right].values; });
@@ -73,7 +75,7 @@ template <class C>
 
 template <class Real, class C>
 [[gnu::always_inline]] inline void multiply(const MemberTree& tree, const Covariances& c, const C* x, C* sums, C* y) {
-    sum_up(tree, x, sums);
+    sum_up<typename C::Vector>(tree, x, sums);
     sums[0].values *= edge<Real>(c, tree.level(0), 0);
     downwards(
         tree, sums,
@@ -154,7 +156,7 @@ void add_solution(const MemberTree& tree, const Covariances& c, double scale, co
 }
 
 LevelSquares level_squares(const MemberTree& tree, const Columns* x, Columns* sums) {
-    sum_up(tree, x, sums);
+    sum_up<Vector>(tree, x, sums);
     std::vector<double> first(tree.levels() + 1, 0.0), others(first);
     const auto add = [&](size_t node, size_t above, const Vector&) {
         const Columns& sum = sums[node];
@@ -194,7 +196,9 @@ void add_samples(const MemberTree& tree, const Covariances& c, const Signs& sign
 
 void node_values(const MemberTree& tree, const Covariances& c, const Signs& signs, size_t samples, const Columns* x,
                  Columns* values) {
-    sum_up(tree, x, values);
+    // Rows come in the order of their targets, so that sums over a leaf grow far before they cancel: in single
+    // precision they lose what the mean is made of.
+    sum_up<Doubles>(tree, x, values);
     Vector of_product = {}, of_sample = {};
     for (size_t column = 0; column < Columns::count; column++) {
         of_product[column] = column < samples ? 1 : -1;
