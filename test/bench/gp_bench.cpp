@@ -75,7 +75,7 @@ struct Sorted {
     SortedRows rows;
     Observations observations;
 
-    explicit Sorted(Data& d) : rows(sort(d)), observations(make_observations({}, {}, d.context)) {
+    explicit Sorted(Data& d) : rows(sort(d)), observations(d.context.memory()) {
         gather(make_observations(d.target, {}, d.context), rows.rows.span(), observations, d.context);
     }
     static SortedRows sort(Data& d) {
@@ -136,7 +136,7 @@ BENCHMARK(sort_rows_again)->Arg(2)->Arg(12)->Arg(30)->Arg(70)->Unit(benchmark::k
 
 void gather_targets(benchmark::State& state) {
     const Observations observations = make_observations(data().target, {}, data().context);
-    Observations target = make_observations({}, {}, data().context);
+    Observations target(data().context.memory());
     for (auto _ : state) {
         gather(observations, sorted().rows.rows.span(), target, data().context);
         benchmark::DoNotOptimize(target.target.data());
@@ -158,7 +158,7 @@ void likelihood_of_rows(benchmark::State& state) {
     QuietContext& context = data().context;
     const int depth = std::bit_width(rows);
     std::vector<uint16_t> common(rows);
-    Observations observations = make_observations({}, {}, context);
+    Observations observations(context.memory());
     for (size_t i = 0; i < rows; i++) {
         const int level = depth - std::countr_zero(i + 1) + static_cast<int>(4 * random_unit(1, 0, i));
         common[i] = static_cast<uint16_t>(i + 1 < rows ? std::max(1, level) : 0);

@@ -6,8 +6,8 @@ void refuse_no_training_rows(uint64_t rows, uint64_t held_out) {
     static constexpr const char* message = "there are no rows to train on";
     if (rows == 0) throw Error(ErrorCode::invalid_argument, message);
     throw Error(ErrorCode::invalid_argument, message,
-                format("Of %llu rows, %llu are held out and %llu have weight 0.", static_cast<unsigned long long>(rows),
-                       static_cast<unsigned long long>(held_out), static_cast<unsigned long long>(rows - held_out)));
+                format("Of %" PRIu64 " rows, %" PRIu64 " are held out and %" PRIu64 " have weight 0.", rows, held_out,
+                       rows - held_out));
 }
 
 void check_targets(double largest) {

@@ -32,8 +32,7 @@ Envelope open_envelope(std::span<const std::byte> bytes) {
     for (std::byte& byte : digest) byte = static_cast<std::byte>(header.get<uint8_t>());
     const std::span<const std::byte> rest = bytes.subspan(envelope_header_size);
     if (length > rest.size())
-        corrupt_model(format("It ends early: %zu bytes are left where %llu are needed.", rest.size(),
-                             static_cast<unsigned long long>(length)));
+        corrupt_model(format("It ends early: %zu bytes are left where %" PRIu64 " are needed.", rest.size(), length));
     const std::span<const std::byte> payload = rest.first(static_cast<size_t>(length));
     return {static_cast<ModelKind>(kind), digest, bytes.first(envelope_header_size + payload.size()), payload,
             rest.subspan(payload.size())};

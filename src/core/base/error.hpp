@@ -1,6 +1,7 @@
 // Errors of the core. The PostgreSQL glue maps each code to one SQLSTATE; nothing here knows PostgreSQL.
 #pragma once
 
+#include <cinttypes> // has PRIu64 for format
 #include <exception>
 #include <string>
 #include <string_view>

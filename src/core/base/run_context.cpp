@@ -12,9 +12,8 @@ void MemoryBudget::require(uint64_t bytes, const char* what) const {
     const uint64_t total =
         bytes > std::numeric_limits<uint64_t>::max() - held ? std::numeric_limits<uint64_t>::max() : held + bytes;
     throw Error(ErrorCode::memory_limit,
-                format("memory required is %llu kB, btml.memory_limit is %llu kB",
-                       static_cast<unsigned long long>(total / kib + (total % kib != 0)),
-                       static_cast<unsigned long long>(limit_ / kib)),
+                format("memory required is %" PRIu64 " kB, btml.memory_limit is %" PRIu64 " kB",
+                       total / kib + (total % kib != 0), limit_ / kib),
                 format("The memory was to hold %s.", what), "Raise btml.memory_limit, or read fewer rows or columns.");
 }
 

@@ -62,8 +62,8 @@ void check(const Dataset& dataset, const Options& options, bool factorised) {
                     "The source needs at least one column besides target, holdout and weight.");
     if (options.early_stopping > 0 && dataset.holdout_table < 0) refuse_early_stopping();
     if (!factorised && dataset.rows > UINT32_MAX - 1)
-        throw Error(ErrorCode::limit_exceeded, format("the join has %llu rows, at most %u can be enumerated",
-                                                      static_cast<unsigned long long>(dataset.rows), UINT32_MAX - 1));
+        throw Error(ErrorCode::limit_exceeded, format("the join has %" PRIu64 " rows, at most %u can be enumerated",
+                                                      dataset.rows, UINT32_MAX - 1));
     const auto expect = [](bool good, const char* what) {
         if (!good) throw Error(ErrorCode::internal, format("inconsistent dataset: %s", what));
     };

@@ -172,8 +172,7 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
         return {Strategy::enumerate, "the rows of one table are the rows of the join"};
     const uint64_t row_ids = enumeration_bytes(join, context),
                    bytes = row_ids + (objective_of(options.objective).row_bytes() + 2) * join_rows;
-    const std::string held =
-        format("the join is held as row ids (%llu kB)", static_cast<unsigned long long>((row_ids + 1023) / 1024));
+    const std::string held = format("the join is held as row ids (%" PRIu64 " kB)", (row_ids + 1023) / 1024);
     const double enumerated = enumerated_nanoseconds(join_rows, join.tables().size(), options);
     const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already
     const bool fits = join_rows <= max_rows && bytes <= context.memory().left();
@@ -184,8 +183,7 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     // Where neither fits, the one that needs less is what the error names.
     if (join_rows > max_rows || (!fits && (fits_without || without <= bytes)))
         return {Strategy::factorize,
-                format("the join's %llu rows would take %llu MB to hold", static_cast<unsigned long long>(join_rows),
-                       static_cast<unsigned long long>(bytes >> 20))};
+                format("the join's %" PRIu64 " rows would take %" PRIu64 " MB to hold", join_rows, bytes >> 20)};
     if (!fits_without)
         return {Strategy::enumerate,
                 format("%s, training without would take %s", held.c_str(), megabytes(without).c_str())};

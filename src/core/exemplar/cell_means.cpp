@@ -56,32 +56,29 @@ void CellMeans::Cells::add(size_t cell, double weight, std::span<const double> x
 
 void CellMeans::set_centres(const double* centres) {
     PointSet points(PointSet::Keep::sample, context_.memory());
-    for (size_t c = 0; c < count_; c++) {
-        Point point;
-        point.x = {centres + c * width_, width_};
-        points.append(point);
-    }
+    for (size_t c = 0; c < count_; c++) points.append({.x = {centres + c * width_, width_}});
     to_centres_ = make_dissimilarities(Metric::squared_euclidean, points, nullptr, context_);
     distances_.resize(to_centres_->room(batch_rows));
 }
 
-// The cells of at most batch_rows points.
-void CellMeans::find_cells(const PointSet& points, size_t first, size_t count, uint32_t* cells) {
-    context_.poll();
-    to_centres_->compute(points, first, count, distances_.data(), team_);
-    for (size_t i = 0; i < count; i++) {
-        const float* const row = distances_.data() + i * to_centres_->stride();
-        cells[i] = static_cast<uint32_t>(std::min_element(row, row + count_) - row);
+// Adds the rows to their cells, and calls found(row, cell) for each.
+template <class Found>
+void CellMeans::add_rows(const PointSet& points, Cells& to, Found&& found) {
+    for (size_t first = 0; first < points.size(); first += batch_rows) {
+        context_.poll();
+        const size_t count = std::min(batch_rows, points.size() - first);
+        to_centres_->compute(points, first, count, distances_.data(), team_);
+        for (size_t i = 0; i < count; i++) {
+            const float* const distances = distances_.data() + i * to_centres_->stride();
+            const size_t cell = std::min_element(distances, distances + count_) - distances;
+            to.add(cell, points.weight(first + i), points.x(first + i));
+            found(first + i, cell);
+        }
     }
 }
 
 void CellMeans::add_rows(const PointSet& points, Cells& to) {
-    uint32_t cells[batch_rows];
-    for (size_t first = 0; first < points.size(); first += batch_rows) {
-        const size_t count = std::min(batch_rows, points.size() - first);
-        find_cells(points, first, count, cells);
-        for (size_t i = 0; i < count; i++) to.add(cells[i], points.weight(first + i), points.x(first + i));
-    }
+    add_rows(points, to, [](size_t, size_t) {});
 }
 
 void CellMeans::add(const Point& point) {
@@ -91,7 +88,8 @@ void CellMeans::add(const Point& point) {
     batch_.clear();
 }
 
-// The median of the squared distances of some of these rows from their nearest neighbours among them; 0 for one row.
+// Returns the median of the squared distances of some of these rows from their nearest neighbours among them; 0 for one
+// row.
 double CellMeans::spacing(const PointSet& sample, std::span<const uint32_t> rows) const {
     context_.poll();
     const size_t count = std::min(rows.size(), spacing_rows);
@@ -102,7 +100,7 @@ double CellMeans::spacing(const PointSet& sample, std::span<const uint32_t> rows
             const double d = squared_distance(sample.x(rows[i]), sample.x(rows[j]));
             nearest[i] = std::min(nearest[i], d), nearest[j] = std::min(nearest[j], d);
         }
-    std::ranges::nth_element(nearest, nearest.begin() + static_cast<ptrdiff_t>(count / 2));
+    std::ranges::nth_element(nearest, nearest.begin() + (count / 2));
     return nearest[count / 2];
 }
 
@@ -111,15 +109,7 @@ void CellMeans::correct(PointSet& sample) {
     batch_.clear();
     Cells sampled(count_, width_, context_.memory());
     std::vector<std::vector<uint32_t>> rows(count_);
-    uint32_t cells[batch_rows];
-    for (size_t first = 0; first < sample.size(); first += batch_rows) {
-        const size_t count = std::min(batch_rows, sample.size() - first);
-        find_cells(sample, first, count, cells);
-        for (size_t i = 0; i < count; i++) {
-            rows[cells[i]].push_back(static_cast<uint32_t>(first + i));
-            sampled.add(cells[i], sample.weight(first + i), sample.x(first + i));
-        }
-    }
+    add_rows(sample, sampled, [&](size_t row, size_t cell) { rows[cell].push_back(row); });
     std::vector<double> moved(width_);
     for (size_t c = 0; c < count_; c++) {
         if (!(sampled.weights[c] > 0)) continue;

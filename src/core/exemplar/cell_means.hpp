@@ -35,7 +35,8 @@ class CellMeans {
     };
 
     void set_centres(const double* centres);
-    void find_cells(const PointSet& points, size_t first, size_t count, uint32_t* cells);
+    template <class Found>
+    void add_rows(const PointSet& points, Cells& to, Found&& found);
     void add_rows(const PointSet& points, Cells& to);
     double spacing(const PointSet& sample, std::span<const uint32_t> rows) const;
 

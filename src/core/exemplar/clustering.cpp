@@ -1,7 +1,6 @@
 #include "core/exemplar/clustering.hpp"
 
 #include "core/exemplar/near_rows.hpp"
-#include "core/exemplar/objectives.hpp"
 
 #include "core/base/rng.hpp"
 
@@ -27,7 +26,7 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
       stride_(dissimilarities_->stride()),
       large_(std::min((input.large_rows + lanes - 1) / lanes * lanes, stride_)),
       group_size_(input.function ? 1 : Dissimilarities::points_per_group),
-      phantom_slot_(static_cast<size_t>(input.options.exemplars)),
+      phantom_slot_(input.options.exemplars),
       no_slot_(phantom_slot_ + 1),
       total_weight_(input.validation.total_weight()),
       validation_(input.validation),
@@ -57,10 +56,10 @@ Clustering::Clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext
 void Clustering::set_phantom() {
     for (size_t i = 0; i < rows_; i++)
         if (!std::isfinite(reference_[i]))
-            throw Error(ErrorCode::out_of_range,
-                        format("the phantom exemplar is too far from row %llu of the points",
-                               static_cast<unsigned long long>(validation_.number(i)) + 1),
-                        "", "Use one that is at most 1e15 times as far from the points as these are from each other.");
+            throw Error(
+                ErrorCode::out_of_range,
+                format("the phantom exemplar is too far from row %" PRIu64 " of the points", validation_.number(i) + 1),
+                "", "Use one that is at most 1e15 times as far from the points as these are from each other.");
     std::copy_n(reference_.data(), rows_, to_slot(phantom_slot_));
 }
 
@@ -76,7 +75,7 @@ void Clustering::load(const PointSet& candidates, ThreadTeam& team) {
     for (size_t group = 0; group < loaded_.size(); group++) finish_group(group, stride_);
 }
 
-// What the row of a candidate itself and those that pad a vector have no part in.
+// Leaves out the row of a candidate itself and those that pad a vector.
 void Clustering::finish_group(size_t group, size_t places) {
     loaded_[group] = places;
     for (size_t c = group * group_size_; c < std::min((group + 1) * group_size_, candidates_->size()); c++) {
@@ -106,9 +105,9 @@ void Clustering::score(size_t first, size_t last, bool add, std::span<Change> be
     });
 }
 
-// Loss of removing slot s while the candidate comes: removal_[s], corrected for rows nearer to the candidate than to
-// their second-nearest exemplar. The paper's bookkeeping (8.3 to 8.5) adds o_i − m_i where min(o_i, d) − m_i is meant.
-// own: the candidate's own row, which does not count.
+// The loss of removing slot s while the candidate comes is removal_[s], corrected for rows nearer to the candidate than
+// to their second-nearest exemplar. The paper's bookkeeping (8.3 to 8.5) adds o_i − m_i where min(o_i, d) − m_i is
+// meant. own: the candidate's own row, which does not count.
 Change Clustering::score_one(const float* distances, size_t own, bool add) const {
     std::vector<double> corrections(no_slot_ + 1);
     double shared = 0;
@@ -144,7 +143,7 @@ void Clustering::apply(size_t candidate, size_t slot, ThreadTeam& team) {
     exemplar_numbers_[slot] = candidates_->number(candidate);
     weight_.enter(exemplar_numbers_[slot]);
     size_ = std::max(size_, slot + 1);
-    const auto changed = static_cast<uint32_t>(slot);
+    const uint32_t changed = slot;
     const float* const distances = to_slot(slot);
     context_.for_each(rows_, units_of_row, [&](size_t i) {
         if (slot_[i] == changed || second_slot_[i] == changed || slot_[i] == no_slot_)
@@ -172,8 +171,8 @@ void Clustering::rank_exemplars(size_t row) {
     meet(phantom_slot_);
     nearest_[row] = first == none ? reference_[row] : first;
     second_[row] = second;
-    slot_[row] = static_cast<uint32_t>(first_slot);
-    second_slot_[row] = static_cast<uint32_t>(second_slot);
+    slot_[row] = first_slot;
+    second_slot_[row] = second_slot;
 }
 
 void Clustering::finish_change() {
@@ -195,10 +194,6 @@ Nearest Clustering::nearest(size_t row) const {
         if (const double d = to_slot(s)[row]; d < result.dissimilarity) result = {s, d};
     result.dissimilarity *= dissimilarities_->unit();
     return result;
-}
-
-std::unique_ptr<Objective> make_clustering(const ObjectiveInput& input, ThreadTeam& team, RunContext& context) {
-    return std::make_unique<Clustering>(input, team, context);
 }
 
 } // namespace btml::exemplar

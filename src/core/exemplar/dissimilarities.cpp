@@ -14,7 +14,7 @@ namespace {
 constexpr size_t tiles_per_item = 64;
 constexpr int unit_exponent = 800; // of the largest unit: sums of dissimilarities are numbers
 
-// Built-in dissimilarities: functions of sums over transformed coordinates.
+// Built-in dissimilarities are functions of sums over transformed coordinates.
 class CoordinateDissimilarities : public Dissimilarities {
   public:
     CoordinateDissimilarities(Metric metric, const PointSet& rows, RunContext& context)
@@ -58,10 +58,10 @@ class CoordinateDissimilarities : public Dissimilarities {
     }
 
   private:
-    // The mean, and a power of two that brings the largest coordinate near 1: both only keep digits.
+    // Finds the mean, and a power of two that brings the largest coordinate near 1: both only keep digits.
     void find_frame(const PointSet& rows) {
         context_.for_each(rows.size(), units_of_row, [&](size_t i) {
-            for (size_t f = 0; f < width_; f++) centre_[f] += (rows.x(i)[f] - centre_[f]) / static_cast<double>(i + 1);
+            for (size_t f = 0; f < width_; f++) centre_[f] += (rows.x(i)[f] - centre_[f]) / (i + 1);
         });
         double largest = 0;
         context_.for_each(rows.size(), units_of_row, [&](size_t i) {
@@ -82,7 +82,7 @@ class CoordinateDissimilarities : public Dissimilarities {
                         format("a point has %zu coordinates, the rows have %zu", x.size(), width_));
         double scale = scale_;
         if (metric_ == Metric::cosine) scale = 1 / length(x, points.number(i));
-        for (size_t f = 0; f < width_; f++) to[f] = static_cast<float>((x[f] - centre_[f]) * scale);
+        for (size_t f = 0; f < width_; f++) to[f] = (x[f] - centre_[f]) * scale;
     }
 
     static double length(std::span<const double> x, uint64_t number) {
@@ -90,9 +90,8 @@ class CoordinateDissimilarities : public Dissimilarities {
         for (const double value : x) largest = std::max(largest, std::abs(value));
         if (largest == 0)
             throw Error(ErrorCode::invalid_argument,
-                        format("row %llu of the points is zero, so it has no direction",
-                               static_cast<unsigned long long>(number) + 1),
-                        "", "Leave such rows out with WHERE, or use another dissimilarity than \"cosine\".");
+                        format("row %" PRIu64 " of the points is zero, so it has no direction", number + 1), "",
+                        "Leave such rows out with WHERE, or use another dissimilarity than \"cosine\".");
         for (const double value : x) sum += value / largest * (value / largest);
         return largest * std::sqrt(sum);
     }
@@ -124,7 +123,7 @@ class FunctionDissimilarities : public Dissimilarities {
             for (size_t i = rows.first; i < std::min(rows.last, rows_); i++) {
                 context_.worked(units_of_row);
                 const double d = function_(points_.value(i), points.value(first + c));
-                to[c * stride() + i] = static_cast<float>(d);
+                to[c * stride() + i] = d;
             }
     }
 

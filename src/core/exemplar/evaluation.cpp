@@ -1,4 +1,4 @@
-#include "core/exemplar/evaluation.hpp"
+#include "core/exemplar/stream_greedy.hpp"
 
 #include <cmath>
 #include <limits>

@@ -19,7 +19,7 @@ size_t find_near(const float* distances, const float* second, size_t rows, uint3
         __builtin_memcpy(words, &nearer, sizeof(words));
         if (!(words[0] | words[1] | words[2] | words[3] | words[4] | words[5] | words[6] | words[7])) continue;
         for (size_t lane = 0; lane < lanes; lane++) {
-            to[count] = static_cast<uint32_t>(i + lane);
+            to[count] = i + lane;
             count += distances[i + lane] < second[i + lane];
         }
     }

@@ -69,7 +69,7 @@ void check_elements(const char* option, const std::vector<double>& numbers, Rang
                     valid.above ? "arrays of finite numbers above 0" : "arrays of finite numbers");
 }
 
-// An option that has no meaning for the objective.
+// Refuses an option that has no meaning for the objective.
 void refuse(bool given, const char* option, const char* objective) {
     if (given)
         throw Error(ErrorCode::invalid_argument,
@@ -84,11 +84,11 @@ void refuse(bool given, const char* option, const char* objective) {
 constinit const OptionsTable<Options> options_table{rows};
 
 size_t Options::sample_size() const {
-    if (validation) return static_cast<size_t>(*validation);
-    const auto k = static_cast<size_t>(exemplars);
+    if (validation) return *validation;
+    const size_t k = exemplars;
     if (metric == Metric::function) return std::max<size_t>(1000, 10 * k);
     // Each candidate for an active set costs time in proportion to validation rows and exemplars.
-    return is_process() ? std::max<size_t>(2000, 10 * k) : std::max<size_t>(5000, 100 * k);
+    return is_gp() ? std::max<size_t>(2000, 10 * k) : std::max<size_t>(5000, 100 * k);
 }
 
 // A cell costs for each row of the source, and several times for those of the sample, what a validation row or a
@@ -96,12 +96,12 @@ size_t Options::sample_size() const {
 size_t Options::cells() const {
     constexpr size_t share = 8;
     size_t most = sample_size();
-    if (max_candidates) most = static_cast<size_t>(std::min<uint64_t>(most, static_cast<uint64_t>(*max_candidates)));
-    return std::clamp<size_t>(most / share, 1, static_cast<size_t>(exemplars));
+    if (max_candidates) most = std::min<uint64_t>(most, *max_candidates);
+    return std::clamp<size_t>(most / share, 1, exemplars);
 }
 
 uint64_t Options::candidates(uint64_t rows) const {
-    uint64_t most = rows * static_cast<uint64_t>(passes);
+    uint64_t most = rows * passes;
     if (max_candidates) most = std::min(most, static_cast<uint64_t>(*max_candidates));
     if (metric == Metric::function && !max_candidates) {
         const uint64_t calls = std::min<uint64_t>(sample_size(), rows);
@@ -114,7 +114,7 @@ uint64_t Options::candidates(uint64_t rows) const {
 void Options::validate() const {
     options_table.check(*this);
     const char* const objective_name = objectives[static_cast<size_t>(objective)];
-    if (is_process()) {
+    if (is_gp()) {
         refuse(phantom != PhantomKind::none, "phantom", objective_name);
         refuse(metric != Metric::squared_euclidean, "dissimilarity", objective_name);
         refuse(racing, "racing", objective_name);

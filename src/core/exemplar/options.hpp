@@ -41,12 +41,12 @@ struct Options {
     std::optional<double> signal, noise; // are variances
     uint64_t seed = 0;
 
-    bool is_process() const { return objective != ObjectiveKind::clustering; }
-    bool learns_kernel() const { return is_process() && !(length_scales && signal && noise); }
+    bool is_gp() const { return objective != ObjectiveKind::clustering; }
+    bool learns_kernel() const { return is_gp() && !(length_scales && signal && noise); }
     // Says whether each row needs the number to be predicted.
     bool needs_target() const { return objective == ObjectiveKind::prediction || learns_kernel(); }
     // Says whether a row's loss depends on its cell's mean: see CellMeans.
-    bool has_means() const { return !is_process() && metric == Metric::squared_euclidean; }
+    bool has_means() const { return !is_gp() && metric == Metric::squared_euclidean; }
     // Counts the cells of CellMeans: one for each exemplar, unless they would cost more than the candidates do.
     size_t cells() const;
     // Returns the capacity of each of the two samples of rows.

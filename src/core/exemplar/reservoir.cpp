@@ -16,7 +16,7 @@ constexpr double large = 2;                     // times what the others count f
 } // namespace
 
 SizeMeasure::SizeMeasure(const Options& options)
-    : by_distance_(!options.is_process() && options.metric != Metric::cosine && options.metric != Metric::function),
+    : by_distance_(!options.is_gp() && options.metric != Metric::cosine && options.metric != Metric::function),
       metric_(options.metric) {}
 
 double SizeMeasure::dissimilarity(std::span<const double> x) const {
@@ -89,7 +89,7 @@ size_t Reservoir::put_large_first(RunContext& context) {
     size_t others = 0;
     double sum = 0;
     for (size_t i = 0; i < count; sum += rising[i++])
-        if (!(rising[i] * static_cast<double>(i) > large * sum)) others = i + 1;
+        if (!(rising[i] * i > large * sum)) others = i + 1;
     if (others == count) return 0;
     const double least = rising[others];
     size_t place = 0;

@@ -55,7 +55,7 @@ class Reservoir {
         bool operator<(const Priority& other) const { return value > other.value; } // puts the least on top of a heap
     };
 
-    // What point i counts for.
+    // Returns what point i counts for.
     double counted_size(size_t i) const { return std::max(sizes_[i], threshold_); }
     size_t put_large_first(RunContext& context);
     void swap(size_t i, size_t j);

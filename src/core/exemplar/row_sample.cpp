@@ -65,7 +65,7 @@ void RowSample::set_shape(int k, size_t width, bool ids_are_numbers) {
                     format("One row has %d, another %d.", k_, k));
     if (k_ != 0 && width != width_)
         throw Error(ErrorCode::invalid_argument, format("x has %zu elements, an earlier row has %u", width, width_));
-    width_ = static_cast<uint32_t>(width);
+    width_ = width;
     k_ = k;
     ids_are_numbers_ = ids_are_numbers;
 }
@@ -87,26 +87,26 @@ bool RowSample::takes(uint64_t hash, RunContext& context) {
     return hash <= max_hash_;
 }
 
+// Returns where the bytes of one more entry go.
+std::byte* RowSample::add_entry(size_t bytes) {
+    const size_t begin = log_.size();
+    log_.reserve(begin + bytes);
+    log_.resize(begin + bytes);
+    entries_++;
+    return log_.data() + begin;
+}
+
 void RowSample::keep(uint64_t hash, uint64_t copies, const SampledRow& row) {
-    const size_t begin = log_.size(), end = begin + row_bytes + row.id.size() + row.x.size() * sizeof(double);
-    log_.reserve(end);
-    log_.resize(end);
-    std::byte* to = log_.data() + begin;
-    to = put(put(to, hash), copies);
+    std::byte* to = put(put(add_entry(row_bytes + row.id.size() + row.x.size() * sizeof(double)), hash), copies);
     to = put(put(to, static_cast<uint8_t>(row.has_id)), static_cast<uint32_t>(row.id.size()));
     to = std::copy_n(reinterpret_cast<const std::byte*>(row.id.data()), row.id.size(), to);
     for (const double x : row.x) to = put(to, bits_of(x));
-    entries_++;
 }
 
 void RowSample::keep(const Entry& entry, uint64_t copies) {
-    const size_t begin = log_.size(), end = begin + entry.bytes.size();
-    log_.reserve(end);
-    log_.resize(end);
-    std::byte* const to = log_.data() + begin;
+    std::byte* const to = add_entry(entry.bytes.size());
     std::copy(entry.bytes.begin(), entry.bytes.end(), to);
     put(to + sizeof(entry.hash), copies);
-    entries_++;
 }
 
 RowSample::Entry RowSample::entry_at(size_t offset) const {
@@ -194,18 +194,16 @@ Selection RowSample::select(RunContext& context) const {
     for (const Place& place : sample(context.memory(), context)) {
         const Entry entry = entry_at(place.offset);
         const SampledRow row = row_of(entry, x);
-        Point point;
-        point.number = place.hash;
-        point.x = row.x;
-        point.weight = static_cast<double>(place.copies);
-        point.id = row.id;
-        point.has_id = row.has_id;
-        points.append(point);
+        points.append({.number = place.hash,
+                       .x = row.x,
+                       .weight = static_cast<double>(place.copies),
+                       .id = row.id,
+                       .has_id = row.has_id});
         context.worked(entry.bytes.size());
     }
     Options options;
     options.exemplars = k_;
-    options.validation = static_cast<int>(std::max<size_t>(points.size(), 2));
+    options.validation = std::max<size_t>(points.size(), 2);
     options.passes = passes;
     StreamGreedy greedy(options, nullptr, context);
     for (size_t i = 0; i < points.size(); i++) greedy.sample(points[i]);
@@ -241,9 +239,8 @@ RowSample RowSample::parse(std::span<const std::byte> bytes, MemoryBudget& budge
     const size_t count = reader.get_count(min_bytes);
     if (k > static_cast<uint32_t>(max_exemplars)) corrupt_model(format("It is for %u exemplars.", k));
     if (width > max_coordinates || (width == 0) != (count == 0) || (k == 0) != (count == 0) || count > sample.rows_)
-        corrupt_model(format("It has %zu of %llu rows with %u coordinates.", count,
-                             static_cast<unsigned long long>(sample.rows_), width));
-    sample.k_ = static_cast<int>(k);
+        corrupt_model(format("It has %zu of %" PRIu64 " rows with %u coordinates.", count, sample.rows_, width));
+    sample.k_ = k;
     sample.ids_are_numbers_ = numbers;
     sample.width_ = width;
     if (count > 0 && count > 2 * sample.capacity()) corrupt_model(format("It has %zu rows.", count));

@@ -39,14 +39,14 @@ class RowSample {
     static RowSample parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context);
 
   private:
-    // A row as it stands in the log: hash 8, copies 8, has id 1, length of the id 4, the id, the coordinates.
+    // Shows a row as it stands in the log: hash 8, copies 8, has id 1, length of the id 4, the id, the coordinates.
     struct Entry {
         uint64_t hash, copies;
         bool has_id;
         std::string_view id;
         std::span<const std::byte> coordinates, bytes; // `bytes` is the whole entry
     };
-    // Where the log has a row of the sample first, and how many copies it has in all.
+    // Says where the log has a row of the sample first, and how many copies it has in all.
     struct Place {
         uint64_t hash, copies, offset;
     };
@@ -54,6 +54,7 @@ class RowSample {
     size_t capacity() const;
     void set_shape(int k, size_t width, bool ids_are_numbers);
     bool takes(uint64_t hash, RunContext& context);
+    std::byte* add_entry(size_t bytes);
     void keep(uint64_t hash, uint64_t copies, const SampledRow& row);
     void keep(const Entry& entry, uint64_t copies);
     Entry entry_at(size_t offset) const;

@@ -22,7 +22,7 @@ double sample_variance(const std::vector<double>& values, double mean) {
     return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-// log marginal likelihood of the first points in a random order, and its derivatives.
+// Computes the log marginal likelihood of the first points in a random order, and its derivatives.
 class Likelihood {
   public:
     Likelihood(const Options& options, const PointSet& points, ThreadTeam& team, RunContext& context)
@@ -50,7 +50,7 @@ class Likelihood {
         double quadratic = 0;
         for (size_t i = 0; i < count; i++) quadratic += solution[i] * (target(i) - kernel.mean);
         add_gradient(inverse.data(), solution, gradient);
-        const auto n = static_cast<double>(count);
+        const double n = count;
         for (double& derivative : gradient) derivative /= n;
         if (options_.length_scales) std::fill(gradient.begin(), gradient.begin() + static_cast<long>(width), 0.0);
         if (options_.signal) gradient[width] = 0;
@@ -65,7 +65,7 @@ class Likelihood {
         return covariances_.data() + group * count * pairwise::group_points;
     }
 
-    // The points in units of the length scales, row by row and in groups; those that fill a group up are zero.
+    // Writes the points in units of the length scales, row by row and in groups; those that fill a group up are zero.
     void scale_points(size_t count, size_t groups) {
         const size_t width = points_.width();
         scaled_.resize(count * width);
@@ -149,35 +149,24 @@ std::vector<double> initial_parameters(const Options& options, const PointSet& p
     return parameters;
 }
 
-// Says how far learning is, in evaluations of the likelihood of few_points: the cost is that of a Cholesky factor, the
-// cube of the number of points.
-class LearningProgress {
-  public:
-    LearningProgress(size_t points, RunContext& context) : context_(context) {
-        if (points > few_points) total_ += evaluations_on_most * cost(std::min(points, max_points));
-        reached(0);
-    }
-
-    void evaluated(size_t count) { reached(done_ + cost(count)); }
-    void reached(uint64_t done) {
-        done_ = done;
-        context_.progress("learning the kernel", done_, total_);
-    }
-
-  private:
-    static uint64_t cost(size_t count) {
-        const double relative = static_cast<double>(count) / few_points;
-        return static_cast<uint64_t>(std::max(1.0, relative * relative * relative));
-    }
-
-    RunContext& context_;
-    uint64_t done_ = 0, total_ = evaluations_on_few;
-};
+// Returns what an evaluation of the likelihood costs, in those of few_points: a Cholesky factor costs the cube of the
+// number of points.
+uint64_t cost(size_t points) {
+    const double relative = static_cast<double>(points) / few_points;
+    return std::max(1.0, relative * relative * relative);
+}
 
 // Maximises the likelihood from the parameters on, of few points first.
 void learn(std::vector<double>& parameters, const Options& options, Likelihood& likelihood, size_t points,
            double variance, RunContext& context) {
-    LearningProgress progress(points, context);
+    const size_t most_points = std::min(points, max_points);
+    uint64_t done = 0;
+    const uint64_t last = points > few_points ? evaluations_on_most * cost(most_points) : 0;
+    const auto reached = [&](uint64_t cost_so_far) {
+        done = cost_so_far;
+        context.progress("learning the kernel", done, evaluations_on_few + last);
+    };
+    reached(0);
     // What the likelihood may not leave: a noise that covariance matrices stay positive definite with.
     const double min_noise = options.noise ? parameters.back() : std::log(variance * 1e-6);
     const auto learn_from = [&](size_t count, int evaluations) {
@@ -188,7 +177,7 @@ void learn(std::vector<double>& parameters, const Options& options, Likelihood& 
                 std::vector<double> bounded(at.begin(), at.end());
                 bounded.back() = std::max(bounded.back(), min_noise);
                 const double value = likelihood.negative(bounded, gradient, count);
-                progress.evaluated(count);
+                reached(done + cost(count));
                 if (at.back() < min_noise) gradient.back() = 0;
                 return value;
             },
@@ -196,11 +185,11 @@ void learn(std::vector<double>& parameters, const Options& options, Likelihood& 
         parameters.back() = std::max(parameters.back(), min_noise);
     };
     learn_from(std::min(points, few_points), evaluations_on_few);
-    progress.reached(evaluations_on_few);
-    if (points > few_points) learn_from(std::min(points, max_points), evaluations_on_most);
+    reached(evaluations_on_few);
+    if (points > few_points) learn_from(most_points, evaluations_on_most);
 }
 
-// As the options that give the same kernel.
+// Writes the options that give the same kernel.
 std::string description(const SquaredExponential& kernel) {
     std::string lengths;
     for (const double length : kernel.length_scales) lengths += format("%s%.4g", lengths.empty() ? "" : ",", length);

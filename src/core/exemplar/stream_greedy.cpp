@@ -1,7 +1,6 @@
 #include "core/exemplar/stream_greedy.hpp"
 
 #include "core/base/rng.hpp"
-#include "core/exemplar/evaluation.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -32,12 +31,12 @@ StreamGreedy::StreamGreedy(const Options& options, DissimilarityFunction* functi
       batch_(PointSet::Keep::all, context.memory()),
       exemplars_(PointSet::Keep::all, context.memory()) {}
 
-// What exemplars and the rows of the sample so far make of it: too much is refused as soon as it is known.
+// Counts what exemplars and the rows of the sample so far make of it: too much is refused as soon as it is known.
 void StreamGreedy::require_memory(bool with_means) const {
     const uint64_t rows = validation_.points().size(), width = validation_.points().width();
-    const uint64_t k = static_cast<uint64_t>(options_.exemplars), batch = static_cast<uint64_t>(options_.batch);
-    const uint64_t per_pair = options_.is_process() ? 2 * sizeof(double) : sizeof(float);
-    const uint64_t per_candidate = options_.is_process() ? sizeof(double) : sizeof(float);
+    const uint64_t k = options_.exemplars, batch = options_.batch;
+    const uint64_t per_pair = options_.is_gp() ? 2 * sizeof(double) : sizeof(float);
+    const uint64_t per_candidate = options_.is_gp() ? sizeof(double) : sizeof(float);
     const uint64_t points = (batch + k) * (width + 4) * sizeof(double);
     const uint64_t means = with_means ? CellMeans::memory(options_.cells(), width) : 0;
     context_.memory().require(points + means + rows * (k * per_pair + batch * per_candidate + width * sizeof(double)),
@@ -47,10 +46,10 @@ void StreamGreedy::require_memory(bool with_means) const {
 void StreamGreedy::sample(const Point& point) {
     rows_++;
     if (!(point.weight >= 0 && point.weight <= max_weight))
-        throw Error(ErrorCode::out_of_range,
-                    format("row %llu of the points has the weight %s",
-                           static_cast<unsigned long long>(point.number) + 1, shortest(point.weight).c_str()),
-                    "", "Weights are numbers from 0 to 1e50.");
+        throw Error(
+            ErrorCode::out_of_range,
+            format("row %" PRIu64 " of the points has the weight %s", point.number + 1, shortest(point.weight).c_str()),
+            "", "Weights are numbers from 0 to 1e50.");
     if (point.weight == 0) return; // may be an exemplar, but counts for nothing
     if (const uint64_t sampled = validation_.offered(); sampled == options_.sample_size()) {
         require_memory(options_.has_means());
@@ -76,7 +75,7 @@ bool StreamGreedy::start() {
     second_.finish();
     if (options_.racing) large_rows_ = validation_.shuffle(context_);
     const PointSet& points = validation_.points();
-    if (options_.is_process()) kernel_ = choose_kernel(options_, points, team_, context_);
+    if (options_.is_gp()) kernel_ = choose_kernel(options_, points, team_, context_);
     make_reference();
     if (cell_means_) cell_means_->correct(validation_.points());
     cell_means_.reset();
@@ -93,7 +92,7 @@ bool StreamGreedy::start() {
     return true;
 }
 
-// A row drawn by weight, so that it is one of all rows where they are a sample.
+// Draws a row by weight, so that it is one of all rows where they are a sample.
 size_t StreamGreedy::random_row(const PointSet& rows) const {
     double left = RandomStream(options_.seed, phantom_stream).unit() * rows.total_weight();
     size_t row = 0;
@@ -101,9 +100,9 @@ size_t StreamGreedy::random_row(const PointSet& rows) const {
     return row;
 }
 
-// The phantom exemplar or, without one, what utilities are measured against.
+// Makes the phantom exemplar or, without one, what utilities are measured against.
 void StreamGreedy::make_reference() {
-    if (options_.is_process()) return;
+    if (options_.is_gp()) return;
     const PointSet& rows = validation_.points();
     const size_t width = rows.width();
     const bool cosine = options_.metric == Metric::cosine;
@@ -129,19 +128,16 @@ void StreamGreedy::make_reference() {
         options_.phantom == PhantomKind::none && (options_.metric == Metric::function || (cosine && zero));
     if (options_.phantom == PhantomKind::random || no_mean)
         reference_.append(rows[random_row(rows)]);
-    else {
-        Point point;
-        point.x = x;
-        reference_.append(point);
-    }
+    else
+        reference_.append({.x = x});
 }
 
-// As many rows of all passes as the budget allows, each with the same probability (Knuth, The Art of Computer
+// Takes as many rows of all passes as the budget allows, each with the same probability (Knuth, The Art of Computer
 // Programming 3.4.2, algorithm S).
 bool StreamGreedy::is_candidate() {
     const uint64_t rows = rows_ * static_cast<uint64_t>(options_.passes);
     if (max_candidates_ >= rows || offered_ > rows) return candidates_ < max_candidates_;
-    const auto left = static_cast<double>(rows - offered_ + 1);
+    const double left = rows - offered_ + 1;
     return left * random_unit(options_.seed, candidate_stream, offered_) <
            static_cast<double>(max_candidates_ - candidates_);
 }
@@ -171,19 +167,18 @@ void StreamGreedy::take_batch() {
     context_.progress("choosing exemplars", offered_, rows_ * static_cast<uint64_t>(options_.passes));
     objective_->load(batch_, team_);
     taken_.assign(batch_.size(), false);
-    const size_t before = objective_->size(), most = static_cast<size_t>(options_.exemplars);
+    const size_t before = objective_->size(), most = options_.exemplars;
     if (before < most) add_from_batch();
     // A set that no candidate adds to may still gain by swaps: predictions do not always gain by more exemplars.
     if (objective_->size() == most || objective_->size() == before) swap_through_batch();
-    context_.note(format("%llu rows, %zu exemplars, %llu swaps, utility of the sample %g",
-                         static_cast<unsigned long long>(offered_), objective_->size(),
-                         static_cast<unsigned long long>(swaps_), objective_->utility()));
+    context_.note(format("%" PRIu64 " rows, %zu exemplars, %" PRIu64 " swaps, utility of the sample %g", offered_,
+                         objective_->size(), swaps_, objective_->utility()));
     batch_.clear();
 }
 
-// Greedily, each time the candidate that gains most. Where there is room for all of them, in their order.
+// Adds greedily, each time the candidate that gains most. Where there is room for all of them, in their order.
 void StreamGreedy::add_from_batch() {
-    const auto most = static_cast<size_t>(options_.exemplars);
+    const size_t most = options_.exemplars;
     const bool in_order = batch_.size() <= most - objective_->size();
     std::vector<Change> changes(batch_.size());
     for (size_t n = 0; n < batch_.size() && objective_->size() < most; n++) {

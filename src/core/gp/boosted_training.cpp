@@ -1,7 +1,6 @@
 #include "core/gp/boosted_training.hpp"
 
 #include "core/gp/additive/sum_training.hpp"
-#include "core/gp/residual_chain.hpp"
 #include "core/gp/tree/point_encoder.hpp"
 
 #include <algorithm>
@@ -14,40 +13,11 @@ namespace {
 
 constexpr double quantile_90 = 1.6448536269514722;
 
-// What members say of the rows that are not trained on, added up member by member.
-class HeldOut {
-  public:
-    HeldOut(const TrainingColumns& rows, const BoostedTraining& training, RunContext& context)
-        : rows_(rows),
-          residuals_(context.memory(), "held-out rows", rows.rows()),
-          variances_(context.memory(), "held-out rows", rows.rows(), 0.0) {
-        for (size_t i = 0; i < rows.rows(); i++) residuals_[i] = (rows.target[i] - training.centre) / training.scale;
-    }
-
-    bool empty() const { return rows_.rows() == 0; }
-    void add(const Member& member, RunContext& context) {
-        PointEncoder encoder(member.encoding, member.order);
-        std::vector<double> values(rows_.features.size());
-        context.for_each(rows_.rows(), 64, [&](size_t i) {
-            rows_.read_row(i, values);
-            const Normal latent = member.trie.latent(encoder(values));
-            residuals_[i] -= member.weight * latent.mean;
-            variances_[i] += member.weight * latent.variance;
-        });
-    }
-    std::span<const double> residuals() const { return residuals_.span(); }
-    std::span<const double> variances() const { return variances_.span(); }
-
-  private:
-    const TrainingColumns& rows_;
-    Buffer<double> residuals_, variances_;
-};
-
 struct Variances {
     double noise, factor;
 };
 
-// Residuals with the variances that members give them.
+// Refers to residuals with the variances that members give them.
 struct Residuals {
     const TrainingColumns& rows;
     std::span<const double> residuals, variances;
@@ -66,6 +36,33 @@ struct Residuals {
     }
 };
 
+// What members say of the rows that are not trained on, added up member by member.
+class HeldOut {
+  public:
+    HeldOut(const TrainingColumns& rows, const BoostedTraining& training, RunContext& context)
+        : rows_(rows),
+          residuals_(context.memory(), "held-out rows", rows.rows()),
+          variances_(context.memory(), "held-out rows", rows.rows(), 0.0) {
+        for (size_t i = 0; i < rows.rows(); i++) residuals_[i] = (rows.target[i] - training.centre) / training.scale;
+    }
+
+    Residuals add(const Member& member, RunContext& context) {
+        PointEncoder encoder(member.encoding, member.order);
+        std::vector<double> values(rows_.features.size());
+        context.for_each(rows_.rows(), 64, [&](size_t i) {
+            rows_.read_row(i, values);
+            const Normal latent = member.trie.latent(encoder(values));
+            residuals_[i] -= member.weight * latent.mean;
+            variances_[i] += member.weight * latent.variance;
+        });
+        return {rows_, residuals_.span(), variances_.span()};
+    }
+
+  private:
+    const TrainingColumns& rows_;
+    Buffer<double> residuals_, variances_;
+};
+
 double negative_log_density(double residual, double variance) {
     return (residual * residual / variance + std::log(2 * std::numbers::pi * variance)) / 2;
 }
@@ -82,7 +79,7 @@ double is_covered(double residual, double variance) {
     return residual * residual <= quantile_90 * quantile_90 * variance;
 }
 
-// For a ratio of the two the best noise is known; the ratio is found by golden section.
+// The best noise is known for a ratio of the two; the ratio is found by golden section.
 Variances likeliest_variances(const Residuals& residuals, const BoostedTraining& training, RunContext& context) {
     static constexpr double min_ratio = 1e-6, max_ratio = 1e6;
     static constexpr int evaluations = 30;
@@ -126,8 +123,8 @@ uint64_t default_boosted_evaluations(size_t rows) {
 
 int boosted_members_within(uint64_t evaluations) {
     static constexpr uint64_t evaluations_per_member = 2000;
-    return static_cast<int>(std::clamp<uint64_t>(evaluations / evaluations_per_member, BoostedTraining::min_members,
-                                                 BoostedTraining::max_members));
+    return std::clamp<uint64_t>(evaluations / evaluations_per_member, BoostedTraining::min_members,
+                                BoostedTraining::max_members);
 }
 
 TrainedBoosted train_boosted(const MemberTraining& member_training, const TrainingColumns& rows,
@@ -135,7 +132,8 @@ TrainedBoosted train_boosted(const MemberTraining& member_training, const Traini
     TrainedBoosted result{{}, 1, 1, {}, 0};
     ResidualChain chain(rows, context);
     HeldOut others(held_out, training, context);
-    const auto most = static_cast<size_t>(training.members);
+    const bool is_held_out = held_out.rows() > 0;
+    const size_t most = training.members;
     const double fraction = 1 - std::pow(BoostedTraining::left_of_signal, 1.0 / training.members);
     double best = std::numeric_limits<double>::infinity();
     size_t kept = 0;
@@ -146,17 +144,18 @@ TrainedBoosted train_boosted(const MemberTraining& member_training, const Traini
         result.evaluations += candidate.found.evaluations;
         result.members.push_back(chain.add(std::move(candidate.encoding), std::move(candidate.found.order),
                                            candidate.found.kernel, fraction, context));
-        if (!others.empty()) others.add(result.members.back(), context);
         const Residuals residuals{rows, chain.residuals(), chain.variances()};
         const Variances variances = likeliest_variances(residuals, training, context);
         const LeaveOneOut scores = score(residuals, variances, context);
-        const double loss = others.empty() ? scores.mean_nll
-                                           : Residuals{held_out, others.residuals(), others.variances()}.mean(
-                                                 variances, context, negative_log_density);
+        double loss = scores.mean_nll;
+        if (is_held_out) {
+            const Residuals of_others = others.add(result.members.back(), context);
+            loss = of_others.mean(variances, context, negative_log_density);
+        }
         context.note(format("member %zu of at most %zu: negative log density %g of standardised targets %s, noise %g, "
-                            "factor %g, after %llu evaluations",
-                            m + 1, most, loss, others.empty() ? "left out" : "held out", variances.noise,
-                            variances.factor, static_cast<unsigned long long>(result.evaluations)));
+                            "factor %g, after %" PRIu64 " evaluations",
+                            m + 1, most, loss, is_held_out ? "held out" : "left out", variances.noise, variances.factor,
+                            result.evaluations));
         if (loss < best) {
             best = loss;
             kept = m + 1;
@@ -165,7 +164,7 @@ TrainedBoosted train_boosted(const MemberTraining& member_training, const Traini
             result.leave_one_out = scores;
         }
     }
-    result.members.erase(result.members.begin() + static_cast<ptrdiff_t>(kept), result.members.end());
+    result.members.erase(result.members.begin() + kept, result.members.end());
     return result;
 }
 

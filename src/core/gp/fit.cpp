@@ -5,7 +5,7 @@
 #include "core/gp/additive/conjugate_gradients.hpp"
 #include "core/gp/additive/sum_training.hpp"
 #include "core/gp/boosted_training.hpp"
-#include "core/gp/leave_one_out_score.hpp"
+#include "core/gp/mixture.hpp"
 #include "core/gp/predictor.hpp"
 
 #include <algorithm>
@@ -15,9 +15,14 @@ namespace btml::gp {
 
 namespace {
 
-// Where, and how widely, targets are spread.
+// Says where, and how widely, targets are spread.
 struct Spread {
     double centre = 0, scale = 1;
+
+    // Returns the score of standardised targets as that of the targets.
+    LeaveOneOut in_units(const LeaveOneOut& score) const {
+        return {score.rows, score.mean_nll + std::log(scale), score.rmse * scale, score.coverage_90};
+    }
 };
 
 Spread spread_of(const TrainingColumns& columns) {
@@ -31,13 +36,13 @@ Spread spread_of(const TrainingColumns& columns) {
     const double mean = sum / weights;
     for (size_t i = 0; i < columns.rows(); i++)
         squares += columns.weight_of(i) * (columns.target[i] - mean) * (columns.target[i] - mean);
-    const auto rows = static_cast<double>(columns.rows());
+    const double rows = columns.rows();
     const double scale = std::sqrt(squares / weights * (rows / (rows - 1)));
     return {mean, std::isnormal(scale) ? scale : 1};
 }
 
 uint64_t evaluations_of(const Options& options, size_t rows) {
-    if (options.evaluations > 0) return static_cast<uint64_t>(options.evaluations);
+    if (options.evaluations > 0) return options.evaluations;
     return options.combine == Combine::boosted ? default_boosted_evaluations(rows) : default_evaluations(rows);
 }
 
@@ -45,7 +50,8 @@ int boosted_members(const Options& options, size_t rows) {
     return options.members > 0 ? options.members : boosted_members_within(evaluations_of(options, rows));
 }
 
-// Memory: the columns, then the searches for members side by side, or the tries and what builds and scores one.
+// Estimates the memory: the columns, then the searches for members side by side, or the tries and what builds and
+// scores one.
 struct Estimate {
     ExpansionBytes columns;
     uint64_t search; // of one member
@@ -60,18 +66,18 @@ struct Estimate {
         const uint64_t last = std::max(sorting, sorted + observations + std::max(leave_one_out, trie));
         if (options.combine == Combine::boosted) { // every search while the tries before are there
             static constexpr uint64_t residuals = 16;
-            const auto members = static_cast<uint64_t>(boosted_members(options, dataset.rows));
+            const uint64_t members = boosted_members(options, dataset.rows);
             finish =
                 dataset.rows * (residuals + members * trie) + std::max(search, small + dataset.rows * (bits + last));
         } else {
-            const auto others = static_cast<uint64_t>(std::max(0, options.members - 1));
+            const uint64_t others = std::max(0, options.members - 1);
             finish = small + dataset.rows * (bits + score + last + others * trie);
         }
     }
     // Besides the dataset.
     uint64_t peak(int workers) const {
         const uint64_t later = std::max(static_cast<uint64_t>(workers) * search, finish);
-        return static_cast<uint64_t>(std::max(columns.peak, columns.growth + static_cast<int64_t>(later)));
+        return std::max(columns.peak, columns.growth + static_cast<int64_t>(later));
     }
 };
 
@@ -84,7 +90,7 @@ class Trainer {
 
   private:
     static constexpr int default_member_evaluations = 2000;
-    // Of a member that may take the place of a sum.
+    // Returns the evaluations of a member that may take the place of a sum.
     static uint64_t evaluations_alone(uint64_t evaluations) {
         return std::clamp<uint64_t>(evaluations / 10, 1, default_member_evaluations);
     }
@@ -97,12 +103,11 @@ class Trainer {
     MemberTraining member_training() const { return {data_.training, options_, value_bits_, limits_}; }
     std::vector<double> mixture_weights() const;
     FitResult empty_model() const;
-    FitResult assemble(std::span<const size_t> chosen, std::span<const double> weights, Features afterwards);
+    FitResult assemble(std::span<const double> weights, Features afterwards);
     FitResult fit_mixture(size_t members, int evaluations);
     FitResult fit_sum(int members, uint64_t evaluations);
     FitResult fit_boosted(uint64_t evaluations);
-    FitResult fit_better(int sum_members, uint64_t evaluations);
-    FitResult fit_solved_sum(int members, uint64_t evaluations);
+    FitResult fit_sum_or_member(int members, uint64_t evaluations, bool compare);
     bool is_solved(const Model& model);
     SumTraining sum_training(int members, uint64_t evaluations) const;
     Encoding encoding_without_shifts() const;
@@ -157,12 +162,9 @@ Trainer::Trainer(Dataset dataset, const Options& options, RunContext& context)
 
 template <class Body>
 void Trainer::time(const char* phase, const Body& body) {
-    Timing timing{phase, 0};
-    {
-        const Stopwatch watch(timing.seconds);
-        body();
-    }
-    timings_.push_back(std::move(timing));
+    timings_.push_back({phase, 0});
+    const Stopwatch watch(timings_.back().seconds);
+    body();
 }
 
 void Trainer::standardise() {
@@ -173,7 +175,7 @@ void Trainer::standardise() {
         training.target[i] = (training.target[i] - spread_.centre) / spread_.scale;
         weights += training.weight_of(i);
     }
-    const auto rows = static_cast<double>(training.rows());
+    const double rows = training.rows();
     limits_ = {options_.noise, options_.signal, weights / rows / rows};
     if (options_.noise && *options_.noise < limits_.min_noise)
         warnings_.push_back(format("noise %s is below %s, the least that would be learned: rows with the same bits but "
@@ -188,26 +190,25 @@ void Trainer::find_candidates(size_t count, int evaluations) {
     candidates_.resize(count);
     context_.progress("searching bit orders and kernels", 0, count);
     if (count == 1) {
-        candidates_[0] = training.find(target, 0, static_cast<uint64_t>(each), context_);
+        candidates_[0] = training.find(target, 0, each, context_);
     } else {
         ThreadTeam team(context_, static_cast<int>(count));
         WorkerContexts contexts(context_, team.size(), estimate_->search, "a search of kernels");
         team.for_each(
             count,
             [&](size_t member, int worker) {
-                contexts.run(worker, [&](RunContext& own) {
-                    candidates_[member] = training.find(target, member, static_cast<uint64_t>(each), own);
-                });
+                contexts.run(worker,
+                             [&](RunContext& own) { candidates_[member] = training.find(target, member, each, own); });
                 if (worker == 0) context_.progress("searching bit orders and kernels", member, count);
             },
             [&] { contexts.poll(); });
     }
     for (size_t member = 0; member < count; member++) {
-        const FoundOrder& found = candidates_[member]->found;
+        const OrderedKernel& found = candidates_[member]->found;
         context_.note(format("member %zu of %zu: negative log likelihood %g of standardised targets, noise %g, signal "
-                             "%g, after %llu evaluations",
+                             "%g, after %" PRIu64 " evaluations",
                              member + 1, count, found.negative_log_likelihood, found.kernel.noise,
-                             found.kernel.signal(), static_cast<unsigned long long>(found.evaluations)));
+                             found.kernel.signal(), found.evaluations));
     }
 }
 
@@ -218,8 +219,7 @@ std::vector<double> Trainer::mixture_weights() const {
     for (const auto& candidate : candidates_) least = std::min(least, candidate->found.negative_log_likelihood);
     std::vector<double> weights;
     for (const auto& candidate : candidates_) {
-        const double excess =
-            (candidate->found.negative_log_likelihood - least) / static_cast<double>(data_.training.rows());
+        const double excess = (candidate->found.negative_log_likelihood - least) / data_.training.rows();
         const double weight = std::exp(-sharpness * excess);
         weights.push_back(weight < min_weight ? 0 : weight);
         total += weights.back();
@@ -248,24 +248,26 @@ FitResult Trainer::empty_model() const {
     return result;
 }
 
-FitResult Trainer::assemble(std::span<const size_t> chosen, std::span<const double> weights, Features afterwards) {
+// Makes a mixture of the candidates that have a weight.
+FitResult Trainer::assemble(std::span<const double> weights, Features afterwards) {
     FitResult result = empty_model();
     Model& model = result.model;
     Mixture mixture;
     LeaveOneOutScore score(data_.training.rows(), context_);
-    for (size_t i = 0; i < chosen.size(); i++) {
-        context_.progress("building tries", i, chosen.size());
-        const Candidate& candidate = *candidates_[chosen[i]];
-        const MemberRows rows = scored_rows(candidate, weights[i], score);
-        if (afterwards == Features::free && i + 1 == chosen.size()) data_.training.free_features();
-        const FoundOrder& found = candidate.found;
-        mixture.members.push_back({candidate.encoding, found.order, rows.trie(found.kernel, context_), weights[i]});
-        model.noise += weights[i] * candidate.found.kernel.noise;
-        model.evaluations += candidate.found.evaluations;
+    while (weights.back() == 0) weights = weights.first(weights.size() - 1);
+    for (size_t m = 0; m < weights.size(); m++) {
+        context_.progress("building tries", m, weights.size());
+        if (weights[m] == 0) continue;
+        const auto& [encoding, found] = *candidates_[m];
+        const MemberRows rows = scored_rows(*candidates_[m], weights[m], score);
+        if (afterwards == Features::free && m + 1 == weights.size()) data_.training.free_features();
+        mixture.members.push_back({encoding, found.order, rows.trie(found.kernel, context_), weights[m]});
+        model.noise += weights[m] * found.kernel.noise;
+        model.evaluations += found.evaluations;
     }
     mixture.log_likelihood = log_likelihood(mixture.members, model.scale);
     model.posterior = std::move(mixture);
-    model.leave_one_out = score.total(spread_.scale, data_.training.target.span(), context_);
+    model.leave_one_out = spread_.in_units(score.total(data_.training.target.span(), context_));
     score_held_out(model);
     return result;
 }
@@ -283,24 +285,15 @@ void Trainer::score_held_out(Model& model) {
         const double error = rows.target[i] - score.mean;
         squares += error * error;
     });
-    const auto count = static_cast<double>(rows.rows());
+    const double count = rows.rows();
     model.holdout_nll = nll / count;
     model.holdout_rmse = std::sqrt(squares / count);
 }
 
 FitResult Trainer::fit_mixture(size_t members, int evaluations) {
     time("searching", [&] { find_candidates(members, evaluations); });
-    std::vector<size_t> chosen;
-    std::vector<double> weights;
-    for (size_t member = 0; const double weight : mixture_weights()) {
-        if (weight > 0) {
-            chosen.push_back(member);
-            weights.push_back(weight);
-        }
-        member++;
-    }
     FitResult result;
-    time("building tries", [&] { result = assemble(chosen, weights, Features::free); });
+    time("building tries", [&] { result = assemble(mixture_weights(), Features::free); });
     result.model.evaluations = 0;
     for (const auto& candidate : candidates_) result.model.evaluations += candidate->found.evaluations;
     return result;
@@ -316,7 +309,7 @@ Encoding Trainer::encoding_without_shifts() const {
                     context_);
 }
 
-// Whether it can be trained, and within the memory that is left.
+// Says whether it can be trained, and within the memory that is left.
 bool Trainer::sum_fits(const SumTraining& training) const {
     const size_t rows = data_.training.rows();
     if (training.members < SumTraining::min_members || options_.search != Search::local || rows >= SumModel::max_rows)
@@ -328,12 +321,9 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     const TrainingColumns& training = data_.training;
     FitResult result = empty_model();
     time("training the sum", [&] {
-        TrainedSum trained = train_sum(encoding_without_shifts(), training.views(),
-                                       make_observations(training.target.span(), training.weight.span(), context_),
-                                       sum_training(members, evaluations), context_);
-        const SumScore& score = trained.leave_one_out;
-        result.model.leave_one_out = LeaveOneOut{training.rows(), score.mean_nll + std::log(spread_.scale),
-                                                 score.rmse * spread_.scale, score.coverage_90};
+        TrainedSum trained =
+            train_sum(encoding_without_shifts(), training, sum_training(members, evaluations), context_);
+        result.model.leave_one_out = spread_.in_units(trained.leave_one_out);
         result.model.evaluations = trained.evaluations;
         result.model.noise = trained.model.noise();
         result.model.posterior = std::move(trained.model);
@@ -350,18 +340,16 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
                                                {boosted_members(options_, data_.training.rows()), evaluations,
                                                 options_.noise, limits_.min_noise, spread_.centre, spread_.scale},
                                                context_);
-        const LeaveOneOut& score = trained.leave_one_out;
         model.posterior = Boosted{std::move(trained.members), trained.variance_factor, std::move(data_.training)};
         model.noise = trained.noise;
-        model.leave_one_out = LeaveOneOut{score.rows, score.mean_nll + std::log(spread_.scale),
-                                          score.rmse * spread_.scale, score.coverage_90};
+        model.leave_one_out = spread_.in_units(trained.leave_one_out);
         model.evaluations = trained.evaluations;
     });
     score_held_out(model);
     return result;
 }
 
-// By held-out rows where there are any, which know nothing of the training.
+// Returns that of held-out rows where there are any, which know nothing of the training.
 double mean_nll(const Model& model) {
     return model.holdout_nll ? *model.holdout_nll : model.leave_one_out->mean_nll;
 }
@@ -376,45 +364,33 @@ bool Trainer::is_solved(const Model& model) {
     return false;
 }
 
-// The member's score; its trie is built for held-out rows alone.
+// Scores the member; its trie is built for held-out rows alone.
 double Trainer::nll_of_member() {
-    const std::array members{size_t{0}};
-    const std::array weights{1.0};
-    if (data_.held_out.rows() > 0) return mean_nll(assemble(members, weights, Features::keep).model);
+    if (data_.held_out.rows() > 0) return mean_nll(assemble(std::array{1.0}, Features::keep).model);
     LeaveOneOutScore score(data_.training.rows(), context_);
     scored_rows(*candidates_[0], 1, score);
-    return score.total(spread_.scale, data_.training.target.span(), context_).mean_nll;
+    return spread_.in_units(score.total(data_.training.target.span(), context_)).mean_nll;
 }
 
-// Takes a sum or a single member, by their scores. The member's trie does not stand beside the sum, which needs the
-// memory.
-FitResult Trainer::fit_better(int sum_members, uint64_t evaluations) {
+// Takes a sum, or a single member where the sum is not solved or, if they are compared, scores no better. The member's
+// trie does not stand beside the sum, which needs the memory.
+FitResult Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool compare) {
     const uint64_t alone = evaluations_alone(evaluations);
-    time("searching", [&] { find_candidates(1, static_cast<int>(alone)); });
-    const double nll_alone = nll_of_member();
-    const uint64_t spent = candidates_[0]->found.evaluations;
-    {
-        FitResult sum = fit_sum(sum_members, evaluations - alone);
-        sum.model.evaluations += spent;
-        if (is_solved(sum.model) && mean_nll(sum.model) < nll_alone) return sum;
-        evaluations = sum.model.evaluations;
-    }
-    FitResult result;
-    time("building tries", [&] { result = assemble(std::array{size_t{0}}, std::array{1.0}, Features::free); });
-    result.model.evaluations = evaluations;
-    return result;
-}
-
-// As the user asks, or a single member in its place.
-FitResult Trainer::fit_solved_sum(int members, uint64_t evaluations) {
-    const uint64_t alone = evaluations_alone(evaluations);
+    const auto find_member = [&] {
+        time("searching", [&] { find_candidates(1, alone); });
+        return candidates_[0]->found.evaluations;
+    };
+    uint64_t spent = compare ? find_member() : 0;
+    const double nll_alone = compare ? nll_of_member() : 0;
     {
         FitResult sum = fit_sum(members, evaluations - alone);
-        if (is_solved(sum.model)) return sum;
-        evaluations = sum.model.evaluations;
+        spent = sum.model.evaluations += spent;
+        if (is_solved(sum.model) && (!compare || mean_nll(sum.model) < nll_alone)) return sum;
     }
-    FitResult result = fit_mixture(1, static_cast<int>(alone));
-    result.model.evaluations += evaluations;
+    if (!compare) spent += find_member();
+    FitResult result;
+    time("building tries", [&] { result = assemble(std::array{1.0}, Features::free); });
+    result.model.evaluations = spent;
     return result;
 }
 
@@ -442,9 +418,9 @@ FitResult Trainer::fit() {
         if (options_.members > 0 && members < SumTraining::min_members)
             warnings_.push_back(format("a sum has %d members at least, not %d: %d are trained",
                                        SumTraining::min_members, members, SumTraining::min_members));
-        result = fit_solved_sum(std::max(members, SumTraining::min_members), evaluations);
+        result = fit_sum_or_member(std::max(members, SumTraining::min_members), evaluations, false);
     } else if (options_.combine == Combine::automatic && sum_fits(sum_training(members, evaluations)))
-        result = fit_better(members, evaluations);
+        result = fit_sum_or_member(members, evaluations, true);
     else
         result = fit_mixture(member_count(options_), options_.evaluations);
     compare_scores(result.model);
@@ -456,8 +432,11 @@ FitResult Trainer::fit() {
 std::vector<FitResult> Trainer::fit_members() {
     find_candidates(member_count(options_), options_.evaluations);
     std::vector<FitResult> results;
-    for (size_t member = 0; member < candidates_.size(); member++)
-        results.push_back(assemble(std::array{member}, std::array{1.0}, Features::keep));
+    for (size_t member = 0; member < candidates_.size(); member++) {
+        std::vector<double> weights(candidates_.size());
+        weights[member] = 1;
+        results.push_back(assemble(weights, Features::keep));
+    }
     results.front().warnings = std::move(warnings_);
     return results;
 }

@@ -13,7 +13,7 @@ struct FitResult {
     std::vector<std::string> warnings; // what the user should know although it is no error
 };
 
-// What a model will know of the dataset's columns.
+// Returns what a model will know of the dataset's columns.
 std::vector<Feature> features_of(const Dataset& dataset);
 
 // Fills in all of the model but target, strategy and the rows skipped, which the caller knows. The dataset is consumed.

@@ -14,7 +14,7 @@ static std::vector<double> shifts(size_t features, uint64_t seed, size_t member)
 Candidate MemberTraining::find(std::span<const double> target, size_t member, uint64_t evaluations,
                                RunContext& context) const {
     const std::vector<FeatureView> views = rows_.views();
-    const auto seed = static_cast<uint64_t>(options_.seed);
+    const uint64_t seed = options_.seed;
     Encoding encoding(views, target, rows_.weight.span(), value_bits_, shifts(views.size(), seed, member),
                       options_.outside, context);
     const double unit = unit_of_weights(rows_.weight.span());
@@ -27,22 +27,15 @@ Candidate MemberTraining::find(std::span<const double> target, size_t member, ui
     KernelLimits limits = limits_;
     if (limits.noise) *limits.noise /= unit;
     limits.min_noise /= unit;
-    FoundOrder found =
-        search_order(encoding, distinct, {options_.search, evaluations, limits, {}, seed, member}, context);
+    OrderedKernel found =
+        search_order(encoding, distinct, {options_.search, evaluations, limits, seed, member}, context);
     found.kernel.noise *= unit;
     return {std::move(encoding), std::move(found)};
 }
 
 MemberRows::MemberRows(const Encoding& encoding, const BitOrder& order, const TrainingColumns& columns,
                        std::span<const double> target, RunContext& context)
-    : rows(encoding.encode_rows(columns.views(), context)),
-      bits(bits_of_levels(encoding, order)),
-      sorted([&] {
-          RowSorter sorter(rows, context);
-          sorter.propose(bits, context);
-          return std::move(sorter).take();
-      }()),
-      observations(make_observations({}, {}, context)) {
+    : StringRows(encoding, order, columns.views(), context), observations(context.memory()) {
     const Observations unsorted = make_observations(target, columns.weight.span(), context);
     gather(unsorted, sorted.rows.span(), observations, context);
 }
@@ -53,6 +46,27 @@ Normals MemberRows::leave_one_out(const Kernel& kernel, RunContext& context) con
 
 Trie MemberRows::trie(const Kernel& kernel, RunContext& context) const {
     return Trie(rows, bits, sorted, observations, kernel, context);
+}
+
+ResidualChain::ResidualChain(const TrainingColumns& rows, RunContext& context)
+    : rows_(rows),
+      residuals_(context.memory(), "residuals", rows.rows()),
+      variances_(context.memory(), "residuals", rows.rows(), 0.0) {
+    std::copy(rows.target.begin(), rows.target.end(), residuals_.begin());
+}
+
+Member ResidualChain::add(Encoding encoding, BitOrder order, const Kernel& kernel, double fraction,
+                          RunContext& context) {
+    const MemberRows rows(encoding, order, rows_, residuals_.span(), context);
+    {
+        const Normals latent = rows.leave_one_out(kernel, context);
+        for (size_t i = 0; i < residuals_.size(); i++) {
+            const size_t row = rows.sorted.rows[i];
+            residuals_[row] -= fraction * latent.mean[i];
+            variances_[row] += fraction * latent.variance[i];
+        }
+    }
+    return {std::move(encoding), std::move(order), rows.trie(kernel, context), fraction};
 }
 
 } // namespace btml::gp

@@ -1,15 +1,13 @@
-// How one member is trained: the search for its bit order and kernel, then its trie.
+// Trains members, alone or in a chain: a search finds bit order and kernel, then the trie is built.
 #pragma once
 
 #include "core/gp/model.hpp"
-#include "core/gp/search/order_search.hpp"
-#include "core/gp/tree/leave_one_out.hpp"
 
 namespace btml::gp {
 
 struct Candidate {
     Encoding encoding;
-    FoundOrder found;
+    OrderedKernel found;
 };
 
 class MemberTraining {
@@ -18,7 +16,8 @@ class MemberTraining {
     MemberTraining(const TrainingColumns& rows, const Options& options, int value_bits, KernelLimits limits)
         : rows_(rows), options_(options), value_bits_(value_bits), limits_(std::move(limits)) {}
 
-    // For these targets of the rows. Member 0 has its grid where the data has it, the others at random shifts.
+    // Finds a member for these targets of the rows. Member 0 has its grid where the data has it, the others at random
+    // shifts.
     Candidate find(std::span<const double> target, size_t member, uint64_t evaluations, RunContext& context) const;
 
   private:
@@ -28,19 +27,38 @@ class MemberTraining {
     const KernelLimits limits_;
 };
 
-// Rows in the order of a member's strings, with these targets.
-struct MemberRows {
-    BitRows rows;
-    std::vector<uint16_t> bits; // of the levels
-    SortedRows sorted;
+// Holds rows in the order of a member's strings, with these targets.
+struct MemberRows : StringRows {
     Observations observations; // sorted
 
     MemberRows(const Encoding& encoding, const BitOrder& order, const TrainingColumns& columns,
                std::span<const double> target, RunContext& context);
 
-    // By place in the order, of the rows sorted.rows.
+    // Predicts by place in the order, of the rows sorted.rows.
     Normals leave_one_out(const Kernel& kernel, RunContext& context) const;
     Trie trie(const Kernel& kernel, RunContext& context) const;
+};
+
+// Holds what is left of targets when members are fitted one after the other, each to what those before it leave out: a
+// row's residual is the target less a fraction of every member's mean at the row given all other rows, so that it is
+// what the members would leave of a new observation (the boosting of Friedman: Greedy Function Approximation, 2001,
+// with leave-one-out residuals).
+class ResidualChain {
+  public:
+    // Keeps a reference to the rows, whose targets are the first residuals.
+    ResidualChain(const TrainingColumns& rows, RunContext& context);
+
+    // Makes the next member, with the residuals of those before it.
+    Member add(Encoding encoding, BitOrder order, const Kernel& kernel, double fraction, RunContext& context);
+
+    // These go by row; the variances are the sums of the members' latent variances given all other rows, a fraction of
+    // each.
+    std::span<const double> residuals() const { return residuals_.span(); }
+    std::span<const double> variances() const { return variances_.span(); }
+
+  private:
+    const TrainingColumns& rows_;
+    Buffer<double> residuals_, variances_;
 };
 
 } // namespace btml::gp

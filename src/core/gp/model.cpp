@@ -1,7 +1,7 @@
 #include "core/gp/model.hpp"
 
+#include "core/gp/member_training.hpp"
 #include "core/gp/mixture.hpp"
-#include "core/gp/residual_chain.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,11 +16,6 @@ double get_positive(Reader& reader, const char* what) {
     return value;
 }
 
-void encode_order(const BitOrder& order, Writer& writer) {
-    writer.put_count(order.size());
-    for (const uint16_t feature : order) writer.put(feature);
-}
-
 void encode(const Member& member, Writer& writer) {
     member.encoding.encode(writer);
     encode_order(member.order, writer);
@@ -28,9 +23,9 @@ void encode(const Member& member, Writer& writer) {
     member.trie.encode(writer);
 }
 
-constexpr SectionKind process_section{"process", 1}, mixture_section{"mixture", 1}, sum_section{"kernel_sum", 1},
+constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", 1}, sum_section{"kernel_sum", 1},
     boosted_section{"boosted", 1}, scores_section{"scores", 1};
-constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section, process_section,
+constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section, gp_section,
                                           mixture_section,    sum_section,      boosted_section, scores_section};
 
 void encode(const Mixture& mixture, Writer& writer) {
@@ -67,17 +62,6 @@ void check_encoding(const Encoding& encoding, const std::vector<Feature>& featur
         if (bits.categorical != features[f].categorical || bits.places.size() != features[f].categories.size())
             corrupt_model(format("Feature %zu of a member has other categories than the model's.", f));
     }
-}
-
-BitOrder decode_order(Reader& reader, const Encoding& encoding) {
-    BitOrder order(reader.get_count(sizeof(uint16_t)));
-    for (uint16_t& feature : order) feature = reader.get<uint16_t>();
-    try {
-        bits_of_levels(encoding, order);
-    } catch (const Error& error) {
-        corrupt_model(format("A member has an order in which %s.", error.what()));
-    }
-    return order;
 }
 
 Encoding decode_encoding(Reader& reader, const Model& model) {
@@ -120,7 +104,7 @@ Mixture decode_mixture(Reader& reader, const Model& model, RunContext& context) 
     return mixture;
 }
 
-// Members before their tries.
+// Holds members before their tries.
 struct Untrained {
     Encoding encoding;
     BitOrder order;
@@ -185,12 +169,10 @@ void decode_posterior(Sections& sections, Reader& reader, Model& model, RunConte
 void check_rows(const Model& model) {
     const auto* const sum = std::get_if<SumModel>(&model.posterior);
     if (sum && sum->rows() != model.rows)
-        corrupt_model(
-            format("A sum has %zu rows, the model %llu.", sum->rows(), static_cast<unsigned long long>(model.rows)));
+        corrupt_model(format("A sum has %zu rows, the model %" PRIu64 ".", sum->rows(), model.rows));
     for (const Member& member : model.members())
         if (member.trie.rows() != static_cast<double>(model.rows))
-            corrupt_model(format("A member has %.0f rows, the model %llu.", member.trie.rows(),
-                                 static_cast<unsigned long long>(model.rows)));
+            corrupt_model(format("A member has %.0f rows, the model %" PRIu64 ".", member.trie.rows(), model.rows));
 }
 
 void encode(const std::optional<LeaveOneOut>& score, Writer& writer) {
@@ -215,7 +197,7 @@ std::optional<LeaveOneOut> decode_leave_one_out(Reader& reader) {
 void encode(const Model& model, Writer& writer) {
     encode(static_cast<const Provenance&>(model), writer);
     writer.section(options_section, [&] { options_table.write(model.options, writer); });
-    writer.section(process_section, [&] {
+    writer.section(gp_section, [&] {
         writer.put(model.centre);
         writer.put(model.scale);
         writer.put(model.noise);
@@ -235,7 +217,7 @@ Model decode(Reader& reader, RunContext& context) {
     decode(sections, reader, model);
     if (model.features.empty()) corrupt_model("It has no features.");
     sections.require(options_section, [&](int) { model.options = options_table.read(reader); });
-    sections.require(process_section, [&](int) {
+    sections.require(gp_section, [&](int) {
         model.centre = reader.get_finite();
         model.scale = get_positive(reader, "scale");
         model.noise = get_positive(reader, "noise");
@@ -267,33 +249,19 @@ std::optional<double> Model::log_likelihood() const {
     return mixture ? std::optional(mixture->log_likelihood) : std::nullopt;
 }
 
-namespace {
-
-struct PriorVariances {
-    std::vector<double> of_feature; // on the scale
-
-    void add(const BitOrder& order, const std::vector<double>& weights, double share) {
-        for (size_t level = 0; level < order.size(); level++) of_feature[order[level]] += share * weights[level];
-    }
-    void operator()(const Mixture& mixture) {
-        for (const Member& member : mixture.members) add(member.order, member.trie.kernel().weights, member.weight);
-    }
-    void operator()(const Boosted& boosted) {
-        for (const Member& member : boosted.members)
-            add(member.order, member.trie.kernel().weights, member.weight * member.weight);
-    }
-    void operator()(const SumModel& sum) {
-        for (const SumModel::Member& member : sum.members()) add(member.order, member.weights, 1);
-    }
-};
-
-std::vector<double> prior_variances(const Model& model) {
-    PriorVariances variances{std::vector<double>(model.features.size(), 0.0)};
-    std::visit(variances, model.posterior);
-    return std::move(variances.of_feature);
+// Returns them on the scale, by feature.
+static std::vector<double> prior_variances(const Model& model) {
+    std::vector<double> variances(model.features.size());
+    const auto add = [&](const BitOrder& order, const std::vector<double>& weights, double share) {
+        for (size_t level = 0; level < order.size(); level++) variances[order[level]] += share * weights[level];
+    };
+    const bool is_boosted = model.combine() == Combine::boosted;
+    for (const Member& member : model.members())
+        add(member.order, member.trie.kernel().weights, is_boosted ? member.weight * member.weight : member.weight);
+    if (const auto* const sum = std::get_if<SumModel>(&model.posterior))
+        for (const SumModel::Member& member : sum->members()) add(member.order, member.weights, 1);
+    return variances;
 }
-
-} // namespace
 
 std::vector<double> relevance(const Model& model) {
     std::vector<double> variances = prior_variances(model);

@@ -4,24 +4,18 @@
 #include "core/base/provenance.hpp"
 #include "core/gp/additive/sum_model.hpp"
 #include "core/gp/options.hpp"
+#include "core/gp/tree/leave_one_out.hpp"
 
 #include <variant>
 
 namespace btml::gp {
 
-// One bit order with its kernel and its observations: targets less the model's `centre`, over its `scale`.
+// Holds one bit order with its kernel and its observations: targets less the model's `centre`, over its `scale`.
 struct Member {
     Encoding encoding;
     BitOrder order;
     Trie trie;
     double weight = 1; // mixture: its probability; boosted: the fraction of it that is taken
-};
-
-// Every row predicted from all the others, in the target's units.
-struct LeaveOneOut {
-    uint64_t rows = 0;
-    double mean_nll = 0, rmse = 0;
-    std::optional<double> coverage_90; // of the central 90 % interval; nothing after an update
 };
 
 // Each member has the observations to itself.
@@ -46,7 +40,7 @@ struct Model : Provenance {
     std::optional<LeaveOneOut> leave_one_out;
     std::optional<double> holdout_nll, holdout_rmse; // means over held-out rows
 
-    // How members were combined in the end.
+    // Says how members were combined in the end.
     Combine combine() const;
     // There are none of a sum, whose members are its own.
     std::span<const Member> members() const;
@@ -68,8 +62,8 @@ double log_likelihood(std::span<const Member> members, double scale);
 // Variance of the latent function before any observation, on the scale.
 double signal(const Model& model);
 
-// What the bits of each feature add to the prior variance of the latent function, in the target's units squared; in
-// the order of Model::features.
+// Returns what the bits of each feature add to the prior variance of the latent function, in the target's units
+// squared; in the order of Model::features.
 std::vector<double> relevance(const Model& model);
 
 } // namespace btml::gp

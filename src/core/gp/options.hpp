@@ -1,15 +1,14 @@
-// How a Gaussian process is trained.
+// Says how a Gaussian process is trained.
 #pragma once
 
 #include "core/base/options_table.hpp"
-#include "core/gp/search/search_method.hpp"
-#include "core/gp/tree/encoding.hpp"
+#include "core/gp/search/order_search.hpp"
 
 #include <optional>
 
 namespace btml::gp {
 
-// How members make one model; automatic: the one that scores better, on held-out rows or leaving rows out.
+// Says how members make one model; automatic: the one that scores better, on held-out rows or leaving rows out.
 enum class Combine { automatic, mixture, kernel_sum, boosted };
 
 struct Options {
@@ -23,7 +22,7 @@ struct Options {
     Outside outside = Outside::clamp;
     int64_t seed = 0;
 
-    // Error invalid_argument naming the option, its value and the valid ones.
+    // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;
 };
 
@@ -31,7 +30,7 @@ extern const OptionsTable<Options> options_table;
 
 Options gp_fit_members_defaults(); // each member is a model
 
-// How draws are made of a trained one.
+// Says how draws are made of a trained one.
 struct SampleOptions {
     int draws = 1;
     uint64_t seed = 0;
@@ -39,7 +38,7 @@ struct SampleOptions {
 
 extern const OptionsTable<SampleOptions> sample_options_table;
 
-// Whether there is a number, then the number.
+// Writes whether there is a number, then the number.
 void put(const std::optional<double>& value, Writer& writer);
 std::optional<double> get_optional(Reader& reader);
 

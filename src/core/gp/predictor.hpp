@@ -1,4 +1,4 @@
-// Prediction with a decoded model.
+// Predicts with a decoded model.
 #pragma once
 
 #include "core/gp/model.hpp"
@@ -11,15 +11,15 @@ class Predictor {
     // Keeps a reference to the model, which must not change in size or place; its sum has scratch space.
     explicit Predictor(Model& model);
 
-    // One value per feature in the model's order: a number, a category's code (as a double; one that the model does not
-    // know, or -1, is a category never seen), or null_number. In the target's units. A mixture's mean is Σ p μ, its
-    // variance Σ p (s + (μ − mean)²); boosted, they are Σ p μ and factor · Σ p s. O(log n + q/64) for each member. Not
-    // thread-safe (scratch space).
+    // Takes one value per feature in the model's order: a number, a category's code (as a double; one that the model
+    // does not know, or -1, is a category never seen), or null_number. In the target's units. A mixture's mean is Σ p
+    // μ, its variance Σ p (s + (μ − mean)²); boosted, they are Σ p μ and factor · Σ p s. O(log n + q/64) for each
+    // member. Not thread-safe (scratch space).
     Normal latent(std::span<const double> features);
-    // The same with the noise of an observation of weight 1.
+    // Does the same with the noise of an observation of weight 1.
     Normal observation(std::span<const double> features);
-    // The mean, and the log of the density of an observation, nats in the target's units: of the mixture, not of its
-    // mean and variance.
+    // Holds the mean, and the log of the density of an observation, nats in the target's units: of the mixture, not of
+    // its mean and variance.
     struct Score {
         double log_density, mean;
     };

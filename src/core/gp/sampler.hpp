@@ -1,4 +1,4 @@
-// Joint draws of the latent function at chosen points.
+// Makes joint draws of the latent function at chosen points.
 #pragma once
 
 #include "core/gp/additive/sum_sampler.hpp"

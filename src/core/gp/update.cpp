@@ -26,31 +26,6 @@ void require_known(const Model& model, std::span<const double> features) {
     }
 }
 
-// One observation more or less, with its target on the scale.
-struct Change {
-    std::span<const double> features;
-    double target;
-    bool more;
-    double scale;
-    RunContext& context;
-
-    void operator()(Mixture& mixture) const;
-    void operator()(SumModel& sum) const;
-    void operator()(Boosted& boosted) const;
-};
-
-void Change::operator()(Mixture& mixture) const {
-    for (Member& member : mixture.members) {
-        PointEncoder encoder(member.encoding, member.order);
-        const String point = encoder(features);
-        more ? member.trie.insert(point, target, 1) : member.trie.remove(point, target, 1);
-    }
-    mixture.log_likelihood = log_likelihood(mixture.members, scale);
-    // Only a model that no fit has made has observations so far out.
-    if (!std::isfinite(mixture.log_likelihood))
-        throw Error(ErrorCode::out_of_range, "the likelihood of the model's observations is out of range");
-}
-
 [[noreturn]] void refuse(const char* why) {
     throw Error(ErrorCode::invalid_argument, "the observation to remove is not in the model", why);
 }
@@ -83,18 +58,38 @@ void change_rows(TrainingColumns& rows, std::span<const double> features, double
     take_row(rows, row);
 }
 
-void Change::operator()(Boosted& boosted) const {
-    change_rows(boosted.rows, features, target, more, context);
-    retrain(boosted, context);
-}
+// Adds or removes one observation, with its target on the scale.
+struct Change {
+    std::span<const double> features;
+    double target;
+    bool more;
+    double scale;
+    RunContext& context;
 
-void Change::operator()(SumModel& sum) const {
-    SumModel::Parts parts = std::move(sum).take();
-    change_rows(parts.rows, features, target, more, context);
-    sum = solve_again(std::move(parts), context);
-}
+    void operator()(Mixture& mixture) const {
+        for (Member& member : mixture.members) {
+            PointEncoder encoder(member.encoding, member.order);
+            const String point = encoder(features);
+            more ? member.trie.insert(point, target, 1) : member.trie.remove(point, target, 1);
+        }
+        mixture.log_likelihood = log_likelihood(mixture.members, scale);
+        // Only a model that no fit has made has observations so far out.
+        if (!std::isfinite(mixture.log_likelihood))
+            throw Error(ErrorCode::out_of_range, "the likelihood of the model's observations is out of range");
+    }
+    void operator()(Boosted& boosted) const {
+        change_rows(boosted.rows, features, target, more, context);
+        retrain(boosted, context);
+    }
+    void operator()(SumModel& sum) const {
+        SumModel::Parts parts = std::move(sum).take();
+        change_rows(parts.rows, features, target, more, context);
+        sum = solve_again(std::move(parts), context);
+    }
+};
 
-// On the scale. A number beyond is a mistake; squares of it would overflow, single precision's in a sum first.
+// Returns it on the scale. A number beyond is a mistake; squares of it would overflow, single precision's in a sum
+// first.
 double scaled(const Model& model, double target) {
     static constexpr double most = 1e15;
     validate_observation(target, 1);

@@ -1,4 +1,4 @@
-// One observation more or less in a trained model.
+// Adds one observation to a trained model, or removes one.
 #pragma once
 
 #include "core/gp/model.hpp"

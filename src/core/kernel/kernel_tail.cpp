@@ -268,8 +268,7 @@ std::vector<TailOfPrefix> kernel_tail_profile(const Points& keys, const Points& 
     for (const uint64_t prefix : chosen)
         if (prefix < 1 || prefix > longest)
             throw Error(ErrorCode::invalid_argument,
-                        format("a prefix of %llu points is not between 1 and %llu",
-                               static_cast<unsigned long long>(prefix), static_cast<unsigned long long>(longest)));
+                        format("a prefix of %" PRIu64 " points is not between 1 and %" PRIu64, prefix, longest));
     Matrix matrix(keys, queries, options, context);
     std::vector<TailOfPrefix> profile;
     std::vector<uint32_t> rows(queries.rows());

@@ -162,15 +162,14 @@ class BagBuilder {
     [[noreturn]] void refuse_memory(const Bag& bag, uint64_t rows, uint64_t row_bytes, bool or_more) const {
         const char* const over = or_more ? "more than " : "";
         const uint64_t known = rows - or_more;
-        throw Error(
-            ErrorCode::memory_limit,
-            format("memory required is %s%llu kB, btml.memory_limit is %llu kB", over,
-                   static_cast<unsigned long long>((memory_.used() + known * row_bytes + 1023) / 1024),
-                   static_cast<unsigned long long>(memory_.limit() / 1024)),
-            format("The memory was to hold a bag of the cyclic join, the keys of %s: it has %s%llu rows, by the "
-                   "AGM bound at most %.15g.",
-                   quoted_list(names_of(bag)).c_str(), over, static_cast<unsigned long long>(known), bag.agm_bound),
-            "Raise btml.memory_limit, or read fewer rows of these tables.");
+        throw Error(ErrorCode::memory_limit,
+                    format("memory required is %s%" PRIu64 " kB, btml.memory_limit is %" PRIu64 " kB", over,
+                           (memory_.used() + known * row_bytes + 1023) / 1024, memory_.limit() / 1024),
+                    format("The memory was to hold a bag of the cyclic join, the keys of %s: it has %s%" PRIu64
+                           " rows, by the "
+                           "AGM bound at most %.15g.",
+                           quoted_list(names_of(bag)).c_str(), over, known, bag.agm_bound),
+                    "Raise btml.memory_limit, or read fewer rows of these tables.");
     }
 
     std::vector<Table>& tables_;

@@ -173,8 +173,7 @@ JoinRows enumerate(const Join& join, RunContext& context) {
     const uint64_t rows = join.count(context);
     if (rows > max_rows)
         throw Error(ErrorCode::limit_exceeded,
-                    format("the join has %llu rows, at most %llu can be enumerated",
-                           static_cast<unsigned long long>(rows), static_cast<unsigned long long>(max_rows)));
+                    format("the join has %" PRIu64 " rows, at most %" PRIu64 " can be enumerated", rows, max_rows));
     return Tuples(join, rows, context).enumerate();
 }
 

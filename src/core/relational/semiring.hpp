@@ -53,8 +53,7 @@ struct Counting {
     static uint64_t checked(uint64_t count) {
         if (count > most)
             throw Error(ErrorCode::out_of_range,
-                        format("the join has more than %llu rows, the most that can be counted",
-                               static_cast<unsigned long long>(most)));
+                        format("the join has more than %" PRIu64 " rows, the most that can be counted", most));
         return count;
     }
 };

@@ -60,8 +60,8 @@ void check_factors(const Join& join, const Factors& factors, SemiringName semiri
         if (factors[t].empty()) continue;
         if (factors[t].size() != table.rows)
             throw Error(ErrorCode::internal,
-                        format("the factor of table \"%s\" has %zu values, the table has %llu rows", table.name.c_str(),
-                               factors[t].size(), static_cast<unsigned long long>(table.rows)));
+                        format("the factor of table \"%s\" has %zu values, the table has %" PRIu64 " rows",
+                               table.name.c_str(), factors[t].size(), table.rows));
         if (semiring != SemiringName::max_product) continue;
         for (double factor : factors[t])
             if (factor < 0) report_negative(format("the factor of table \"%s\"", table.name.c_str()), factor);

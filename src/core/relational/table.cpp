@@ -9,8 +9,8 @@ namespace {
 void check_length(const Table& table, size_t length) {
     if (length != table.rows)
         throw Error(ErrorCode::internal,
-                    format("a column of table \"%s\" has %zu values, the table has %llu rows", table.name.c_str(),
-                           length, static_cast<unsigned long long>(table.rows)));
+                    format("a column of table \"%s\" has %zu values, the table has %" PRIu64 " rows",
+                           table.name.c_str(), length, table.rows));
 }
 
 template <class T>
@@ -24,8 +24,8 @@ void append(Buffer<T>& values, T value) {
 void check_shape(const Table& table) {
     if (table.rows > max_rows)
         throw Error(ErrorCode::limit_exceeded,
-                    format("table \"%s\" has %llu rows, a join reads at most %llu of one table", table.name.c_str(),
-                           static_cast<unsigned long long>(table.rows), static_cast<unsigned long long>(max_rows)));
+                    format("table \"%s\" has %" PRIu64 " rows, a join reads at most %" PRIu64 " of one table",
+                           table.name.c_str(), table.rows, max_rows));
     for (const KeyColumn& key : table.keys) check_length(table, key.values.size());
     for (const DataColumn& column : table.columns)
         check_length(table, column.kind == DataColumn::Kind::number ? column.numbers.size() : column.codes.size());
@@ -39,10 +39,9 @@ const Buffer<Key>& key_column(const Table& table, int attribute) {
 
 void append_null_row(Table& table) {
     if (table.rows >= max_rows)
-        throw Error(ErrorCode::limit_exceeded,
-                    format("table \"%s\" has %llu rows, a left join reads at most %llu of its right table",
-                           table.name.c_str(), static_cast<unsigned long long>(table.rows),
-                           static_cast<unsigned long long>(max_rows - 1)));
+        throw Error(ErrorCode::limit_exceeded, format("table \"%s\" has %" PRIu64
+                                                      " rows, a left join reads at most %" PRIu64 " of its right table",
+                                                      table.name.c_str(), table.rows, max_rows - 1));
     for (KeyColumn& key : table.keys) append(key.values, null_key);
     for (DataColumn& column : table.columns) {
         if (column.kind == DataColumn::Kind::number)

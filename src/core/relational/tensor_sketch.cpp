@@ -129,9 +129,8 @@ uint32_t TensorSketch::checked_size(uint64_t size) {
     if (size == 0) throw Error(ErrorCode::internal, "a sketch of no numbers");
     if (size > INT_MAX)
         throw Error(ErrorCode::limit_exceeded,
-                    format("the sketch would have %llu numbers, the most is %d", static_cast<unsigned long long>(size),
-                           INT_MAX),
-                    {}, "Raise epsilon or delta, or give a sketch_size.");
+                    format("the sketch would have %" PRIu64 " numbers, the most is %d", size, INT_MAX), {},
+                    "Raise epsilon or delta, or give a sketch_size.");
     return static_cast<uint32_t>(size);
 }
 

@@ -2,7 +2,6 @@
 #include "exemplar_data.hpp"
 
 #include "core/exemplar/dissimilarities.hpp"
-#include "core/exemplar/objectives.hpp"
 
 #include <gtest/gtest.h>
 
@@ -103,7 +102,7 @@ void check_all_changes(const Setting& setting, size_t exemplars, uint64_t seed) 
     options.metric = setting.metric;
     options.phantom = setting.phantom ? PhantomKind::point : PhantomKind::none;
     const auto objective =
-        make_clustering({options, validation, setting.has_all, &reference, nullptr, nullptr}, team, context);
+        make_objective({options, validation, setting.has_all, &reference, nullptr, nullptr}, team, context);
     const Reference utility(setting, rows, origin);
     Set set;
     std::vector<Change> changes(block.size());
@@ -188,7 +187,7 @@ TEST(ExemplarClustering, NearestIgnoresThePhantom) {
     Options options;
     options.exemplars = 2;
     options.phantom = PhantomKind::point;
-    const auto objective = make_clustering({options, points, true, &reference, nullptr, nullptr}, team, context);
+    const auto objective = make_objective({options, points, true, &reference, nullptr, nullptr}, team, context);
     objective->load(points, team);
     objective->apply(2, 0, team);
     EXPECT_EQ(objective->nearest(0).slot, 0U);

@@ -38,10 +38,10 @@ struct Member {
 };
 
 // Of objectives for Gaussian processes.
-class ProcessReference {
+class GpReference {
   public:
-    ProcessReference(ObjectiveKind kind, const std::vector<Row>& rows, const SquaredExponential& kernel,
-                     bool members_count = false)
+    GpReference(ObjectiveKind kind, const std::vector<Row>& rows, const SquaredExponential& kernel,
+                bool members_count = false)
         : kind_(kind), rows_(rows), kernel_(kernel), members_count_(members_count) {}
 
     // Sum over the rows, by their weights: of all, or of those that are neither in the set nor `left_out`.

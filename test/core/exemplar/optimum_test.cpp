@@ -122,7 +122,7 @@ struct Case {
     }
 
     double best_gain(const std::vector<size_t>& members) const {
-        const ProcessReference utility(options.objective, rows, kernel, options.objective == ObjectiveKind::variance);
+        const GpReference utility(options.objective, rows, kernel, options.objective == ObjectiveKind::variance);
         return best_exchange(members, rows.size(), [&](const auto& before, const auto& after) {
             std::vector<Member> set, changed;
             uint64_t entering = 0, leaving = 0;

@@ -2,7 +2,6 @@
 #include "caught.hpp"
 #include "exemplar_data.hpp"
 
-#include "core/exemplar/objectives.hpp"
 #include "core/exemplar/racing.hpp"
 
 #include <gtest/gtest.h>
@@ -100,7 +99,7 @@ Verdicts race(const ObjectiveInput& input, const PointSet& block, ThreadTeam& te
     without.racing = false;
     const ObjectiveInput all_rows{without, input.validation, input.has_all, input.reference, nullptr, nullptr};
     const auto made = [&](const ObjectiveInput& of, size_t slot, size_t candidate) {
-        auto objective = make_clustering(of, team, context);
+        auto objective = make_objective(of, team, context);
         objective->load(block, team);
         for (size_t s = 0; s < exemplars; s++) objective->apply(s == slot ? candidate : s, s, team);
         return objective;

@@ -2,8 +2,6 @@
 #include "caught.hpp"
 #include "exemplar_data.hpp"
 
-#include "core/exemplar/objectives.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +29,7 @@ Options options_for(int exemplars, ObjectiveKind objective, size_t width) {
     Options options = options_for(exemplars);
     options.objective = objective;
     options.validation = 300;
-    if (!options.is_process()) return options;
+    if (!options.is_gp()) return options;
     options.length_scales.emplace(width, 2.0);
     options.signal = 1, options.noise = 0.01;
     return options;
@@ -122,7 +120,7 @@ TEST(ExemplarStream, NoRowTwice) {
     options.passes = 4;
     for (const ObjectiveKind kind : {ObjectiveKind::clustering, ObjectiveKind::information}) {
         options.objective = kind;
-        if (options.is_process()) options.length_scales.emplace(2, 1.0), options.signal = options.noise = 1;
+        if (options.is_gp()) options.length_scales.emplace(2, 1.0), options.signal = options.noise = 1;
         QuietContext context;
         const std::vector<size_t> rows_chosen = chosen(select(rows, options, context));
         EXPECT_EQ(std::set<size_t>(rows_chosen.begin(), rows_chosen.end()).size(), 30U);
@@ -521,7 +519,7 @@ Selection exemplars_by(Reservoir& sample, const std::vector<Row>& rows, const Op
     ThreadTeam team(context);
     const PointSet reference = points_of({rows[0]}, context.memory());
     const auto objective =
-        make_clustering({options, sample.points(), sample.has_all(), &reference, nullptr, nullptr}, team, context);
+        make_objective({options, sample.points(), sample.has_all(), &reference, nullptr, nullptr}, team, context);
     const auto k = static_cast<size_t>(options.exemplars);
     Selection selection;
     selection.exemplars.resize(k);

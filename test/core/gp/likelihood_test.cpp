@@ -115,7 +115,7 @@ TEST(BinaryTreeLikelihood, MergedRowsCountAsTheirRows) {
         rows.target = {1, 2, -0.5, 0.25, 3, 3.5};
         if (weights) rows.weight = {0.5, 1, 2, 3, 0.25, 0.75};
         rows.kernel = {{0.3, 0.1, 0, 0.7}, 0.2};
-        Observations merged = make_observations({}, {}, context);
+        Observations merged(context.memory());
         for (const auto& [begin, end] : {std::pair(0, 3), {3, 4}, {4, 6}}) {
             double sum = 0, weight = 0, logs = 0;
             for (int i = begin; i < end; i++) {

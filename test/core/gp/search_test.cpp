@@ -2,7 +2,7 @@
 #include "gp_reference.hpp"
 
 #include "core/gp/options.hpp"
-#include "core/gp/search/theta_search.hpp"
+#include "core/gp/search/order_steps.hpp"
 
 namespace btml::gp::test {
 namespace {
@@ -37,9 +37,8 @@ struct Data {
 
 double likelihood_of(const Encoding& encoding, const DistinctRows& rows, const BitOrder& order, const Kernel& kernel,
                      RunContext& context) {
-    RowSorter sorter(rows.rows, context);
-    const SortedRows& sorted = sorter.propose(bits_of_levels(encoding, order), context);
-    Observations observations = make_observations({}, {}, context);
+    const SortedRows sorted = sort_rows(rows.rows, bits_of_levels(encoding, order), context);
+    Observations observations(context.memory());
     gather(rows.observations, sorted.rows.span(), observations, context);
     return negative_log_likelihood(sorted.common.span(), observations, kernel, context);
 }
@@ -60,7 +59,7 @@ TEST(OrderSearch, ReportsTheLikelihoodOfItsResult) {
         Data data(120, 3, 0.2, 1);
         const Encoding encoding = data.encoding();
         const DistinctRows rows = data.rows(encoding);
-        const FoundOrder found = search_order(encoding, rows, search_of(search, 300, 120), data.context);
+        const OrderedKernel found = search_order(encoding, rows, search_of(search, 300, 120), data.context);
         expect_near(found.negative_log_likelihood,
                     likelihood_of(encoding, rows, found.order, found.kernel, data.context), 1, name_of(search));
         EXPECT_EQ(found.order.size(), found.kernel.levels());
@@ -73,12 +72,12 @@ TEST(OrderSearch, FindsTheBitsThatMatter) {
     Data data(400, 6, 0.1, 2);
     const Encoding encoding = data.encoding();
     const DistinctRows rows = data.rows(encoding);
-    const FoundOrder in_turn = search_order(encoding, rows, search_of(Search::none, 500, 400), data.context);
+    const OrderedKernel in_turn = search_order(encoding, rows, search_of(Search::none, 500, 400), data.context);
     for (const Search search : {Search::local, Search::bfgs}) {
-        const FoundOrder found = search_order(encoding, rows, search_of(search, 2000, 400), data.context);
+        const OrderedKernel found = search_order(encoding, rows, search_of(search, 2000, 400), data.context);
         EXPECT_LT(found.negative_log_likelihood, in_turn.negative_log_likelihood - 20) << name_of(search);
     }
-    const FoundOrder local = search_order(encoding, rows, search_of(Search::local, 2000, 400), data.context);
+    const OrderedKernel local = search_order(encoding, rows, search_of(Search::local, 2000, 400), data.context);
     EXPECT_LT(local.order[0], 2);
     EXPECT_LT(local.order[1], 2);
     EXPECT_LT(local.kernel.noise, 0.02);
@@ -90,8 +89,8 @@ TEST(OrderSearch, IsAFunctionOfItsArguments) {
         const Encoding encoding = data.encoding();
         const DistinctRows rows = data.rows(encoding);
         OrderSearch request = search_of(search, 1000, 400);
-        const FoundOrder a = search_order(encoding, rows, request, data.context);
-        const FoundOrder b = search_order(encoding, rows, request, data.context);
+        const OrderedKernel a = search_order(encoding, rows, request, data.context);
+        const OrderedKernel b = search_order(encoding, rows, request, data.context);
         EXPECT_EQ(a.order, b.order);
         EXPECT_EQ(a.kernel.weights, b.kernel.weights);
         request.stream = 1;
@@ -106,7 +105,7 @@ TEST(OrderSearch, KeepsToItsEvaluations) {
         const Encoding encoding = data.encoding();
         const DistinctRows rows = data.rows(encoding);
         for (const uint64_t evaluations : {1, 2, 3, 4, 5, 8, 17, 50, 133, 400}) {
-            const FoundOrder found = search_order(encoding, rows, search_of(search, evaluations, 60), data.context);
+            const OrderedKernel found = search_order(encoding, rows, search_of(search, evaluations, 60), data.context);
             EXPECT_LE(found.evaluations, evaluations) << name_of(search);
             EXPECT_GE(found.evaluations, 1u);
             EXPECT_TRUE(std::isfinite(found.negative_log_likelihood));
@@ -122,10 +121,10 @@ TEST(OrderSearch, LocalSearchIsNeverWorseThanItsStart) {
         const DistinctRows rows = data.rows(encoding);
         const std::vector<uint16_t> features = {0, 1, 2, 3};
         EvaluationBudget budget(200, rows.rows.rows);
-        const OrderedKernel greedy = choose_order(encoding, rows, features, 1.0 / 80, budget, data.context);
+        const OrderedKernel greedy = choose_order({encoding, rows, features, {{}, {}, 1.0 / 80}, data.context}, budget);
         expect_near(greedy.negative_log_likelihood,
                     likelihood_of(encoding, rows, greedy.order, greedy.kernel, data.context), 1);
-        const FoundOrder found = search_order(encoding, rows, search_of(Search::local, 800, 80), data.context);
+        const OrderedKernel found = search_order(encoding, rows, search_of(Search::local, 800, 80), data.context);
         EXPECT_LE(found.negative_log_likelihood, greedy.negative_log_likelihood + 1e-9);
     }
 }
@@ -137,13 +136,13 @@ TEST(OrderSearch, DescentsAreNeverWorseThanTheirStart) {
         const Encoding encoding = data.encoding();
         const DistinctRows rows = data.rows(encoding);
         const std::vector<uint16_t> features = {0, 1, 2, 3};
-        const FoundOrder start{{3, 0, 1, 0}, {{0.5, 0.2, 0, 0.1}, 0.2}, 0, 0};
-        FoundOrder scored = start;
+        const OrderedKernel start{{3, 0, 1, 0}, {{0.5, 0.2, 0, 0.1}, 0.2}, 0, 0};
+        OrderedKernel scored = start;
         scored.negative_log_likelihood = likelihood_of(encoding, rows, start.order, start.kernel, data.context);
         for (const uint64_t evaluations : {1, 30}) {
             EvaluationBudget budget(evaluations, rows.rows.rows);
-            const KernelLimits limits{{}, {}, 1.0 / 80};
-            const FoundOrder found = improve_thetas(encoding, rows, features, scored, limits, budget, data.context);
+            const OrderProblem problem{encoding, rows, features, {{}, {}, 1.0 / 80}, data.context};
+            const OrderedKernel found = improve_thetas(problem, scored, budget);
             EXPECT_LE(found.negative_log_likelihood, scored.negative_log_likelihood - (evaluations > 1 ? 1 : 0));
             EXPECT_LE(found.evaluations, evaluations);
         }
@@ -158,11 +157,13 @@ TEST(OrderSearch, HonoursWhatIsFixed) {
         OrderSearch request = search_of(search, 300, 100);
         request.limits.noise = 0.25;
         request.limits.signal = 1.5;
-        const FoundOrder found = search_order(encoding, rows, request, data.context);
+        const OrderedKernel found = search_order(encoding, rows, request, data.context);
         EXPECT_EQ(found.kernel.noise, 0.25);
         expect_near(found.kernel.signal(), 1.5);
-        request.features = {1};
-        for (const uint16_t feature : search_order(encoding, rows, request, data.context).order) EXPECT_EQ(feature, 1);
+        const std::vector<uint16_t> one = {1};
+        EvaluationBudget budget(300, 100);
+        const OrderedKernel of_one = choose_order({encoding, rows, one, request.limits, data.context}, budget);
+        for (const uint16_t feature : of_one.order) EXPECT_EQ(feature, 1);
     }
 }
 
@@ -171,7 +172,7 @@ TEST(OrderSearch, LeavesAFlatTargetToTheNoise) {
     Random random(1);
     for (double& y : data.target) y = random.normal();
     const Encoding encoding = data.encoding();
-    const FoundOrder found =
+    const OrderedKernel found =
         search_order(encoding, data.rows(encoding), search_of(Search::local, 300, 300), data.context);
     EXPECT_GT(found.kernel.noise, 0.7);
 }
@@ -186,7 +187,7 @@ TEST(OrderSearch, TakesOddRows) {
         duplicates.weight.assign(50, 2.0);
         for (Data* data : {&one, &equal, &duplicates}) {
             const Encoding encoding = data->encoding();
-            const FoundOrder found =
+            const OrderedKernel found =
                 search_order(encoding, data->rows(encoding), search_of(search, 100, 50), data->context);
             EXPECT_TRUE(std::isfinite(found.negative_log_likelihood));
             EXPECT_NO_THROW(found.kernel.validate());
@@ -200,7 +201,7 @@ TEST(OrderSearch, TakesMoreRowsThanTheGreedyOrderDoes) {
     const Encoding encoding = data.encoding(12);
     const DistinctRows rows = data.rows(encoding);
     ASSERT_GT(rows.rows.rows, 65536u);
-    const FoundOrder found = search_order(encoding, rows, search_of(Search::local, 40, 70000), data.context);
+    const OrderedKernel found = search_order(encoding, rows, search_of(Search::local, 40, 70000), data.context);
     EXPECT_LE(found.evaluations, 40u);
     EXPECT_LT(found.order[0], 2);
 }

@@ -1,9 +1,9 @@
 #include "caught.hpp"
 #include "gp_reference.hpp"
 
-#include "core/gp/tree/distinct_rows.hpp"
 #include "core/gp/tree/joint_posterior.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
+#include "core/gp/tree/observations.hpp"
 #include "covariance_product.hpp"
 
 namespace btml::gp::test {
@@ -37,8 +37,7 @@ Trie trie_of(const PlainProcess& process, RunContext& context) {
     const BitRows rows = rows_of(process.strings, levels, context);
     RowSorter sorter(rows, context);
     const SortedRows& sorted = sorter.propose(every_level(levels), context);
-    Observations observations = make_observations(process.target, process.weight, context),
-                 in_order = make_observations({}, {}, context);
+    Observations observations = make_observations(process.target, process.weight, context), in_order(context.memory());
     gather(observations, sorted.rows.span(), in_order, context);
     return Trie(rows, every_level(levels), sorted, in_order, process.kernel, context);
 }
@@ -323,7 +322,7 @@ TEST(DistinctRows, HaveTheLikelihoodOfTheRows) {
             const auto likelihood = [&](const BitRows& bits, const Observations& of, Gradient& gradient) {
                 RowSorter sorter(bits, context);
                 const SortedRows& sorted = sorter.propose(every_level(levels), context);
-                Observations in_order = make_observations({}, {}, context);
+                Observations in_order(context.memory());
                 gather(of, sorted.rows.span(), in_order, context);
                 Kernel kernel = process.kernel;
                 kernel.weights.resize(levels);

@@ -51,7 +51,7 @@ AdditiveCovariance::AdditiveCovariance(std::vector<Member> members, std::span<co
       precision_(context.memory(), "kernel sum", rows()),
       team_(team),
       memory_(context.memory()) {
-    for (size_t i = 0; i < weight.size(); i++) inverse_weight_[i] = static_cast<float>(1 / weight[i]);
+    for (size_t i = 0; i < weight.size(); i++) inverse_weight_[i] = 1 / weight[i];
     for (const Member& member : members_) {
         max_nodes_ = std::max(max_nodes_, member.tree.nodes());
         factors_.emplace_back(memory_, "kernel sum", member.tree.nodes());
@@ -78,7 +78,7 @@ double AdditiveCovariance::signal() const {
 void AdditiveCovariance::set(std::vector<std::vector<double>> weights, double noise) {
     noise_ = noise;
     version_++;
-    for (size_t i = 0; i < rows(); i++) precision_[i] = static_cast<float>(1 / (noise * inverse_weight_[i]));
+    for (size_t i = 0; i < rows(); i++) precision_[i] = 1 / (noise * inverse_weight_[i]);
     covariances_.clear();
     for (size_t m = 0; m < members_.size(); m++) {
         members_[m].weights = std::move(weights[m]);
@@ -97,14 +97,14 @@ void AdditiveCovariance::set(std::vector<std::vector<double>> weights, double no
     });
 }
 
-// The members' results into the sums of their groups.
+// Adds the members' results to the sums of their groups.
 template <class C, class Body>
 void AdditiveCovariance::for_members(Workspace<C>& space, Body&& body) {
     team_.for_each(space.sums.size(), [&](size_t group, int worker) {
         Buffer<C>& sum = space.sums[group];
         std::fill(sum.begin(), sum.end(), C{});
         for (size_t m = group; m < members_.size(); m += space.sums.size())
-            body(m, space.scratch[static_cast<size_t>(worker)].data(), sum.data());
+            body(m, space.scratch[worker].data(), sum.data());
     });
     passes_ += members_.size();
 }
@@ -113,13 +113,11 @@ void AdditiveCovariance::for_members(Workspace<C>& space, Body&& body) {
 template <class Finish>
 void AdditiveCovariance::add_up(Block& y, Finish&& finish) {
     y.resize(rows());
-    for_rows(team_, rows(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++) {
-            Columns::Vector sum = space_.sums[0][i].values;
-            for (size_t group = 1; group < space_.sums.size(); group++) sum += space_.sums[group][i].values;
-            finish(i, sum);
-            y[i].values = sum;
-        }
+    for_each_row(team_, rows(), [&](size_t i) {
+        Columns::Vector sum = space_.sums[0][i].values;
+        for (size_t group = 1; group < space_.sums.size(); group++) sum += space_.sums[group][i].values;
+        finish(i, sum);
+        y[i].values = sum;
     });
 }
 
@@ -148,22 +146,19 @@ void AdditiveCovariance::residual(const Block& b, const Block& x, Block& r) {
 void AdditiveCovariance::subtract_half(size_t first_column, const Block& b, const Block& x,
                                        Workspace<DoubleColumns>& space, Block& r) {
     Buffer<DoubleColumns> from(memory_, "kernel sum", rows());
-    for_rows(team_, rows(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++)
-            for (size_t column = 0; column < DoubleColumns::count; column++)
-                from[i].values[column] = x[i][first_column + column];
+    for_each_row(team_, rows(), [&](size_t i) {
+        for (size_t column = 0; column < DoubleColumns::count; column++)
+            from[i].values[column] = x[i][first_column + column];
     });
     for_members(space, [&](size_t m, DoubleColumns* scratch, DoubleColumns* sum) {
         add_product(members_[m].tree, covariances_[m], from.data(), scratch, sum);
     });
-    for_rows(team_, rows(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++) {
-            DoubleColumns::Vector sum = from[i].values * (noise_ * static_cast<double>(inverse_weight_[i]));
-            for (const Buffer<DoubleColumns>& of_group : space.sums) sum += of_group[i].values;
-            for (size_t column = 0; column < DoubleColumns::count; column++)
-                r[i].values[first_column + column] =
-                    static_cast<float>(static_cast<double>(b[i][first_column + column]) - sum[column]);
-        }
+    for_each_row(team_, rows(), [&](size_t i) {
+        DoubleColumns::Vector sum = from[i].values * (noise_ * static_cast<double>(inverse_weight_[i]));
+        for (const Buffer<DoubleColumns>& of_group : space.sums) sum += of_group[i].values;
+        for (size_t column = 0; column < DoubleColumns::count; column++)
+            r[i].values[first_column + column] =
+                static_cast<float>(static_cast<double>(b[i][first_column + column]) - sum[column]);
     });
 }
 
@@ -196,7 +191,7 @@ void AdditiveCovariance::draw_samples(const Signs& signs, Block& y) {
 std::vector<LevelSquares> AdditiveCovariance::squares(const Block& x) {
     std::vector<LevelSquares> result(members_.size());
     team_.for_each(members_.size(), [&](size_t m, int worker) {
-        result[m] = level_squares(members_[m].tree, x.data(), space_.scratch[static_cast<size_t>(worker)].data());
+        result[m] = level_squares(members_[m].tree, x.data(), space_.scratch[worker].data());
     });
     passes_ += members_.size();
     return result;

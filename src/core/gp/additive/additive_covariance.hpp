@@ -18,7 +18,14 @@ using Block = Buffer<Columns>;
 // body(begin, end, part) for parts of the rows of fixed size, side by side; part < parts_of(rows).
 size_t parts_of(size_t rows);
 void for_rows(ThreadTeam& team, size_t rows, const std::function<void(size_t, size_t, size_t)>& body);
-// Of each column with its counterpart; `scratch` keeps its memory.
+// Calls body(i) for every row.
+template <class Body>
+void for_each_row(ThreadTeam& team, size_t rows, const Body& body) {
+    for_rows(team, rows, [&](size_t begin, size_t end, size_t) {
+        for (size_t i = begin; i < end; i++) body(i);
+    });
+}
+// Multiplies each column by its counterpart; `scratch` keeps its memory.
 ColumnValues dot(ThreadTeam& team, const Block& a, const Block& b, Buffer<ColumnValues>& scratch);
 
 class AdditiveCovariance {
@@ -41,9 +48,9 @@ class AdditiveCovariance {
     double noise() const noexcept { return noise_; }
     double signal() const;
     ThreadTeam& team() const noexcept { return team_; }
-    // So many passes over a member with sixteen columns were made.
+    // Returns how many passes over a member with sixteen columns were made.
     uint64_t passes() const noexcept { return passes_; }
-    // Another one after every set().
+    // Returns another number after every set().
     uint64_t version() const noexcept { return version_; }
 
     void set(std::vector<std::vector<double>> weights, double noise);
@@ -53,17 +60,18 @@ class AdditiveCovariance {
     void multiply(const Block& x, Block& y);
     // r = b − K·x, in double precision up to the result; two passes.
     void residual(const Block& b, const Block& x, Block& r);
-    // An approximate inverse: every member alone, scaled to the variance of all of them, solves exactly; the mean of
-    // the solutions by shares, Σ ρ_m (s_m K_m + Λ)⁻¹ x. Without it conjugate gradients do not converge on real data.
+    // Multiplies by an approximate inverse: every member alone, scaled to the variance of all of them, solves exactly;
+    // the mean of the solutions by shares, Σ ρ_m (s_m K_m + Λ)⁻¹ x. Without it conjugate gradients do not converge on
+    // real data.
     void precondition(const Block& x, Block& y);
-    // Independent samples of observations into all columns: of each member, signs of (seed, stream + member), and of
-    // the noise, signs of (seed, stream + number of members).
+    // Draws independent samples of observations into all columns: of each member, signs of (seed, stream + member), and
+    // of the noise, signs of (seed, stream + number of members).
     void draw_samples(const Signs& signs, Block& y);
-    // Per member.
+    // Returns those of each member.
     std::vector<LevelSquares> squares(const Block& x);
 
   private:
-    // What members' results are added up in: a sum for each group of them, and scratch space for each worker.
+    // Holds what members' results are added up in: a sum for each group of them, and scratch space for each worker.
     template <class C>
     struct Workspace {
         std::vector<Buffer<C>> sums, scratch;

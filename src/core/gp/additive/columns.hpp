@@ -6,27 +6,22 @@
 
 namespace btml::gp {
 
-struct Columns {
-    static constexpr size_t count = 16;
+template <class Real, size_t columns>
+struct ColumnsOf {
+    static constexpr size_t count = columns;
     // It may lie anywhere in memory, since it has the alignment of its elements.
-    typedef float Vector __attribute__((vector_size(count * sizeof(float)), aligned(4)));
+    typedef Real Vector __attribute__((vector_size(count * sizeof(Real)), aligned(sizeof(Real))));
 
     Vector values;
 
-    float operator[](size_t column) const { return values[column]; }
+    Real operator[](size_t column) const { return values[column]; }
 };
+
+using Columns = ColumnsOf<float, 16>;
+// Eight columns in double precision take as many bytes as sixteen in single precision.
+using DoubleColumns = ColumnsOf<double, 8>;
 
 // Holds a number for each column.
 using ColumnValues = std::array<double, Columns::count>;
-
-// Holds eight columns in double precision, in as many bytes as sixteen in single precision.
-struct DoubleColumns {
-    static constexpr size_t count = 8;
-    typedef double Vector __attribute__((vector_size(count * sizeof(double)), aligned(8)));
-
-    Vector values;
-
-    double operator[](size_t column) const { return values[column]; }
-};
 
 } // namespace btml::gp

@@ -106,11 +106,9 @@ int ConjugateGradients::iterate(Block& x, const ColumnValues& goals, uint64_t pa
         sum_.multiply(direction_, product_);
         Columns::Vector step;
         ratios(progress, dot(team, direction_, product_, scratch_), step);
-        for_rows(team, x.size(), [&](size_t begin, size_t end, size_t) {
-            for (size_t i = begin; i < end; i++) {
-                iterate_[i].values += step * direction_[i].values;
-                residual_[i].values -= step * product_[i].values;
-            }
+        for_each_row(team, x.size(), [&](size_t i) {
+            iterate_[i].values += step * direction_[i].values;
+            residual_[i].values -= step * product_[i].values;
         });
         smooth(x);
     }
@@ -122,10 +120,9 @@ void ConjugateGradients::find_direction(bool first, ColumnValues& progress) {
     progress = dot(sum_.team(), residual_, preconditioned_, scratch_);
     Columns::Vector factor;
     ratios(progress, before, factor);
-    for_rows(sum_.team(), direction_.size(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++)
-            direction_[i].values =
-                first ? preconditioned_[i].values : preconditioned_[i].values + factor * direction_[i].values;
+    for_each_row(sum_.team(), direction_.size(), [&](size_t i) {
+        direction_[i].values =
+            first ? preconditioned_[i].values : preconditioned_[i].values + factor * direction_[i].values;
     });
 }
 
@@ -133,16 +130,12 @@ void ConjugateGradients::find_direction(bool first, ColumnValues& progress) {
 void ConjugateGradients::scale(const Block& b, Block& x) {
     ThreadTeam& team = sum_.team();
     product_.resize(x.size());
-    for_rows(team, x.size(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++) product_[i].values = b[i].values - smoothed_[i].values;
-    });
+    for_each_row(team, x.size(), [&](size_t i) { product_[i].values = b[i].values - smoothed_[i].values; });
     Columns::Vector factor;
     ratios(dot(team, b, product_, scratch_), dot(team, product_, product_, scratch_), factor);
-    for_rows(team, x.size(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++) {
-            x[i].values *= factor;
-            smoothed_[i].values = b[i].values - factor * product_[i].values;
-        }
+    for_each_row(team, x.size(), [&](size_t i) {
+        x[i].values *= factor;
+        smoothed_[i].values = b[i].values - factor * product_[i].values;
     });
 }
 
@@ -150,16 +143,12 @@ void ConjugateGradients::scale(const Block& b, Block& x) {
 void ConjugateGradients::smooth(Block& x) {
     ThreadTeam& team = sum_.team();
     Block& difference = preconditioned_;
-    for_rows(team, x.size(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++) difference[i].values = smoothed_[i].values - residual_[i].values;
-    });
+    for_each_row(team, x.size(), [&](size_t i) { difference[i].values = smoothed_[i].values - residual_[i].values; });
     Columns::Vector step;
     ratios(dot(team, difference, smoothed_, scratch_), dot(team, difference, difference, scratch_), step);
-    for_rows(team, x.size(), [&](size_t begin, size_t end, size_t) {
-        for (size_t i = begin; i < end; i++) {
-            smoothed_[i].values -= step * difference[i].values;
-            x[i].values += step * (iterate_[i].values - x[i].values);
-        }
+    for_each_row(team, x.size(), [&](size_t i) {
+        smoothed_[i].values -= step * difference[i].values;
+        x[i].values += step * (iterate_[i].values - x[i].values);
     });
 }
 

@@ -3,12 +3,17 @@
 #include "core/base/rng.hpp"
 #include "core/gp/additive/column_products.hpp"
 
+#include <cmath>
+#include <limits>
+
 namespace btml::gp {
 
 namespace {
 
 constexpr int first_iterations = 3; // The power method makes so many from random vectors.
 constexpr uint64_t random_stream = uint64_t{1} << 40;
+// Rounding may leave so much of a pivot that is 0, over the diagonal element.
+constexpr double min_pivot = 1e-13;
 
 // Adds the vectors times the coefficients to y, `factor` times.
 void add(ThreadTeam& team, const std::vector<Block>& vectors, const Coefficients& coefficients, double factor,
@@ -16,7 +21,7 @@ void add(ThreadTeam& team, const std::vector<Block>& vectors, const Coefficients
     std::vector<Columns> rounded(coefficients.size());
     for (size_t i = 0; i < rounded.size(); i++)
         for (size_t column = 0; column < Columns::count; column++)
-            rounded[i].values[column] = static_cast<float>(factor * coefficients[i][column]);
+            rounded[i].values[column] = factor * coefficients[i][column];
     for_rows(team, y.size(), [&](size_t begin, size_t end, size_t) {
         for (size_t block = 0; block < vectors.size(); block++)
             add_combination(vectors[block].data() + begin, rounded.data() + block * Columns::count, end - begin,
@@ -25,6 +30,42 @@ void add(ThreadTeam& team, const std::vector<Block>& vectors, const Coefficients
 }
 
 } // namespace
+
+SmallCholesky::SmallCholesky(std::vector<double> matrix, size_t size) : factor_(std::move(matrix)), size_(size) {
+    for (size_t j = 0; j < size; j++) {
+        const double* const above = factor_.data() + j * size;
+        const double diagonal = above[j];
+        double pivot = diagonal;
+        for (size_t k = 0; k < j; k++) pivot -= above[k] * above[k];
+        const bool depends = !(pivot > min_pivot * diagonal);
+        const double root = depends ? std::numeric_limits<double>::infinity() : std::sqrt(pivot);
+        factor_[j * size + j] = root;
+        for (size_t i = j + 1; i < size; i++) {
+            double* const row = factor_.data() + i * size;
+            double value = row[j];
+            for (size_t k = 0; k < j; k++) value -= row[k] * above[k];
+            row[j] = value / root;
+        }
+    }
+}
+
+void SmallCholesky::solve_lower(Coefficients& x) const {
+    for (size_t i = 0; i < size_; i++)
+        for (size_t column = 0; column < Columns::count; column++) {
+            double value = x[i][column];
+            for (size_t k = 0; k < i; k++) value -= factor_[i * size_ + k] * x[k][column];
+            x[i][column] = value / factor_[i * size_ + i];
+        }
+}
+
+void SmallCholesky::solve_upper(Coefficients& x) const {
+    for (size_t i = size_; i-- > 0;)
+        for (size_t column = 0; column < Columns::count; column++) {
+            const double value = x[i][column] / factor_[i * size_ + i];
+            x[i][column] = value;
+            for (size_t k = 0; k < i; k++) x[k][column] -= factor_[i * size_ + k] * value;
+        }
+}
 
 Deflation::Deflation(RunContext& context) : memory_(context.memory()), parts_(memory_, "deflation") {}
 
@@ -90,11 +131,10 @@ void Deflation::follow(AdditiveCovariance& sum, RunContext& context) {
         for (size_t block = 0; block < blocks(sum.rows()); block++) {
             vectors_.emplace_back(memory_, "deflation", sum.rows());
             products_.emplace_back(memory_, "deflation", sum.rows());
-            for_rows(sum.team(), sum.rows(), [&](size_t begin, size_t end, size_t) {
-                for (size_t i = begin; i < end; i++)
-                    for (size_t column = 0; column < Columns::count; column++)
-                        products_[block][i].values[column] = static_cast<float>(
-                            random_unit(0, random_stream + block * Columns::count + column, i) - 0.5);
+            for_each_row(sum.team(), sum.rows(), [&](size_t i) {
+                for (size_t column = 0; column < Columns::count; column++)
+                    products_[block][i].values[column] =
+                        static_cast<float>(random_unit(0, random_stream + block * Columns::count + column, i) - 0.5);
             });
         }
     }

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "core/gp/additive/additive_covariance.hpp"
-#include "core/gp/additive/small_cholesky.hpp"
 
 #include <optional>
 
@@ -16,6 +15,25 @@ namespace btml::gp {
 
 // Holds sixteen columns of numbers, row by row.
 using Coefficients = std::vector<ColumnValues>;
+
+// Holds the Cholesky factor of a small symmetric matrix, and solves for sixteen right-hand sides at once. It is by
+// hand, because Eigen's LLT stops at a row that depends on those above, and adds sums up in an order of the processor's
+// vectors, where a fit gives the same bits on every processor.
+class SmallCholesky {
+  public:
+    // Factors size × size numbers, row by row, of which it reads the lower triangle. The matrix may be singular: a row
+    // that depends on those above gets an infinite pivot, so that its part of every solution is 0.
+    SmallCholesky(std::vector<double> matrix, size_t size);
+
+    size_t size() const noexcept { return size_; }
+    // x becomes L⁻¹x, or L'⁻¹x.
+    void solve_lower(Coefficients& x) const;
+    void solve_upper(Coefficients& x) const;
+
+  private:
+    std::vector<double> factor_;
+    size_t size_;
+};
 
 class Deflation {
   public:

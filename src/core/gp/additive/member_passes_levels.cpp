@@ -10,14 +10,15 @@ namespace BTML_LEVEL {
 namespace {
 
 using Vector = Columns::Vector;
+using Doubles = ColumnsOf<double, Columns::count>::Vector;
 
-// The variance of the edge above a node of this level.
+// Returns the variance of the edge above a node of this level.
 template <class Real = float>
 inline Real edge(const Covariances& c, size_t level, size_t above) {
     return static_cast<Real>(c[level] - c[above]);
 }
 
-// Children first; leaf(node, first row, last row) and inner(node, left, right).
+// Visits children first: leaf(node, first row, last row) and inner(node, left, right).
 template <class Leaf, class Inner>
 [[gnu::always_inline]] inline void upwards(const MemberTree& tree, Leaf&& leaf, Inner&& inner) {
     const uint32_t* end = tree.sorted_rows() + tree.rows();
@@ -32,9 +33,10 @@ template <class Leaf, class Inner>
     }
 }
 
-// Parents first.
-template <class Leaf, class Inner>
-[[gnu::always_inline]] inline void downwards(const MemberTree& tree, Leaf&& leaf, Inner&& inner) {
+// Visits parents first: leaf(node, first row, last row), and child(node, level above, value above) for what `values`
+// has there.
+template <class C, class Leaf, class Child>
+[[gnu::always_inline]] inline void downwards(const MemberTree& tree, const C* values, Leaf&& leaf, Child&& child) {
     const uint32_t* begin = tree.sorted_rows();
     for (size_t node = 0; node < tree.nodes(); node++) {
         if (tree.is_leaf(node)) {
@@ -42,19 +44,23 @@ template <class Leaf, class Inner>
             leaf(node, begin, end);
             begin = end;
         } else {
-            inner(node, node + 1, tree.right(node));
+            const size_t level = tree.level(node);
+            const typename C::Vector value = values[node].values;
+            child(node + 1, level, value);
+            child(tree.right(node), level, value);
         }
     }
 }
 
-template <class C>
+// Adds the rows of a leaf up in the type Sum.
+template <class Sum, class C>
 [[gnu::always_inline]] inline void sum_up(const MemberTree& tree, const C* x, C* sums) {
     upwards(
         tree,
         [&](size_t node, const uint32_t* begin, const uint32_t* end) __attribute__((always_inline)) {
-            typename C::Vector sum = x[*begin].values;
-            for (const uint32_t* row = begin + 1; row < end; row++) sum += x[*row].values;
-            sums[node].values = sum;
+            Sum sum = __builtin_convertvector(x[*begin].values, Sum);
+            for (const uint32_t* row = begin + 1; row < end; row++) sum += __builtin_convertvector(x[*row].values, Sum);
+            sums[node].values = __builtin_convertvector(sum, typename C::Vector);
         },
         [&](size_t node, size_t left, size_t right)
             __attribute__((always_inline)) { sums[node].values = sums[left].values + sums[right].values; });
@@ -68,17 +74,14 @@ template <class C>
 
 template <class Real, class C>
 [[gnu::always_inline]] inline void multiply(const MemberTree& tree, const Covariances& c, const C* x, C* sums, C* y) {
-    sum_up(tree, x, sums);
+    sum_up<typename C::Vector>(tree, x, sums);
     sums[0].values *= edge<Real>(c, tree.level(0), 0);
     downwards(
-        tree,
+        tree, sums,
         [&](size_t node, const uint32_t* begin, const uint32_t* end)
             __attribute__((always_inline)) { scatter(sums[node], begin, end, y); },
-        [&](size_t node, size_t left, size_t right) __attribute__((always_inline)) {
-            const size_t above = tree.level(node);
-            const typename C::Vector value = sums[node].values;
-            sums[left].values = value + sums[left].values * edge<Real>(c, tree.level(left), above);
-            sums[right].values = value + sums[right].values * edge<Real>(c, tree.level(right), above);
+        [&](size_t node, size_t above, const typename C::Vector& value) __attribute__((always_inline)) {
+            sums[node].values = value + sums[node].values * edge<Real>(c, tree.level(node), above);
         });
 }
 
@@ -92,10 +95,6 @@ template <class Real, class C>
 }
 
 } // namespace
-
-void sum_below(const MemberTree& tree, const Columns* x, Columns* sums) {
-    sum_up(tree, x, sums);
-}
 
 void add_product(const MemberTree& tree, const Covariances& c, const Columns* x, Columns* sums, Columns* y) {
     multiply<float>(tree, c, x, sums, y);
@@ -111,7 +110,7 @@ void solve_factors(const MemberTree& tree, const Covariances& c, double scale, c
     std::vector<double> open; // of subtrees to the right
     const auto cross = [&](size_t node, size_t above) {
         const double known = open.back(), inverse = 1 / (1 + scale * (c[tree.level(node)] - c[above]) * known);
-        factors[node] = static_cast<float>(inverse);
+        factors[node] = inverse;
         open.pop_back();
         return known * inverse;
     };
@@ -142,26 +141,23 @@ void add_solution(const MemberTree& tree, const Covariances& c, double scale, co
             sums[node].values = sums[left].values * factors[left] + sums[right].values * factors[right];
         });
     sums[0].values *= static_cast<float>(scale * (c[tree.level(0)] - c[0])) * factors[0];
+    const float s = scale;
     downwards(
-        tree,
+        tree, sums,
         [&](size_t node, const uint32_t* begin, const uint32_t* end) __attribute__((always_inline)) {
             const Vector mean = sums[node].values;
             for (const uint32_t* row = begin; row < end; row++)
                 y[*row].values += (x[*row].values - mean) * (share * precision[*row]);
         },
-        [&](size_t node, size_t left, size_t right) __attribute__((always_inline)) {
-            const size_t above = tree.level(node);
-            const auto s = static_cast<float>(scale);
-            const Vector mean = sums[node].values;
-            sums[left].values = (mean + sums[left].values * (s * edge(c, tree.level(left), above))) * factors[left];
-            sums[right].values = (mean + sums[right].values * (s * edge(c, tree.level(right), above))) * factors[right];
+        [&](size_t node, size_t above, const Vector& mean) __attribute__((always_inline)) {
+            sums[node].values = (mean + sums[node].values * (s * edge(c, tree.level(node), above))) * factors[node];
         });
 }
 
 LevelSquares level_squares(const MemberTree& tree, const Columns* x, Columns* sums) {
-    sum_up(tree, x, sums);
+    sum_up<Vector>(tree, x, sums);
     std::vector<double> first(tree.levels() + 1, 0.0), others(first);
-    const auto add = [&](size_t node, size_t above) {
+    const auto add = [&](size_t node, size_t above, const Vector&) {
         const Columns& sum = sums[node];
         const double of_first = static_cast<double>(sum[0]) * sum[0];
         double of_others = 0;
@@ -172,13 +168,9 @@ LevelSquares level_squares(const MemberTree& tree, const Columns* x, Columns* su
         first[above] -= of_first;
         others[above] -= of_others;
     };
-    add(0, 0);
+    add(0, 0, Vector{});
     downwards(
-        tree, [](size_t, const uint32_t*, const uint32_t*) {},
-        [&](size_t node, size_t left, size_t right) {
-            add(left, tree.level(node));
-            add(right, tree.level(node));
-        });
+        tree, sums, [](size_t, const uint32_t*, const uint32_t*) {}, add);
     // An edge from level p to level l counts at p + 1 … l.
     for (size_t level = tree.levels(); level > 1; level--) {
         first[level - 1] += first[level];
@@ -195,19 +187,17 @@ void add_samples(const MemberTree& tree, const Covariances& c, const Signs& sign
     };
     add(0, 0, Vector{});
     downwards(
-        tree,
+        tree, values,
         [&](size_t node, const uint32_t* begin, const uint32_t* end)
             __attribute__((always_inline)) { scatter(values[node], begin, end, y); },
-        [&](size_t node, size_t left, size_t right) __attribute__((always_inline)) {
-            const Vector value = values[node].values;
-            add(left, tree.level(node), value);
-            add(right, tree.level(node), value);
-        });
+        add);
 }
 
 void node_values(const MemberTree& tree, const Covariances& c, const Signs& signs, size_t samples, const Columns* x,
                  Columns* values) {
-    sum_up(tree, x, values);
+    // Rows come in the order of their targets, so that sums over a leaf grow far before they cancel: in single
+    // precision they lose what the mean is made of.
+    sum_up<Doubles>(tree, x, values);
     Vector of_product = {}, of_sample = {};
     for (size_t column = 0; column < Columns::count; column++) {
         of_product[column] = column < samples ? 1 : -1;
@@ -222,12 +212,7 @@ void node_values(const MemberTree& tree, const Covariances& c, const Signs& sign
     };
     add(0, 0, Vector{});
     downwards(
-        tree, [](size_t, const uint32_t*, const uint32_t*) {},
-        [&](size_t node, size_t left, size_t right) __attribute__((always_inline)) {
-            const Vector value = values[node].values;
-            add(left, tree.level(node), value);
-            add(right, tree.level(node), value);
-        });
+        tree, values, [](size_t, const uint32_t*, const uint32_t*) {}, add);
 }
 
 } // namespace BTML_LEVEL

@@ -15,7 +15,7 @@ namespace btml::gp {
 
 class MemberTree {
   public:
-    // Of rows in the order of strings of so many levels, at least 1 and less than 2^31.
+    // Takes rows in the order of strings of so many levels, at least 1 and less than 2^31.
     MemberTree(const SortedRows& sorted, size_t levels, RunContext& context);
 
     size_t rows() const noexcept { return rows_.size(); }
@@ -25,33 +25,23 @@ class MemberTree {
 
     bool is_leaf(size_t node) const noexcept { return (next_[node] & leaf) != 0; }
     size_t right(size_t node) const noexcept { return next_[node]; }
-    // Of a leaf: how many rows have its string. Leaves and rows are in the order of the strings.
+    // Returns how many rows have the string of a leaf. Leaves and rows are in the order of the strings.
     size_t rows_of(size_t node) const noexcept { return next_[node] & ~leaf; }
     const uint32_t* sorted_rows() const noexcept { return rows_.data(); }
 
   private:
     static constexpr uint32_t leaf = uint32_t{1} << 31;
-    struct Split {
-        uint32_t left, right; // splits, or leaves by number
-        uint16_t level;
-    };
-
-    Buffer<Split> split(const SortedRows& sorted, uint32_t& root, RunContext& context);
-    void number(const Buffer<Split>& splits, uint32_t root, RunContext& context);
-
     size_t levels_;
     Buffer<uint32_t> rows_;
     Buffer<uint32_t> next_;  // of an inner node: its right child; of a leaf: its number of rows
     Buffer<uint16_t> level_; // that the strings below share
 };
 
-// What the passes need to know of a kernel: c_0 … c_q.
+// Holds what the passes need to know of a kernel: c_0 … c_q.
 using Covariances = std::vector<double>;
 
 // All below take arrays of one entry per row of the data, by row number, or per node.
 
-// sums[node] = Σ of x over the rows below.
-BTML_DISPATCH(void, sum_below, (const MemberTree& tree, const Columns* x, Columns* sums), (tree, x, sums));
 // y += K_m·x. `sums` is scratch space, per node.
 BTML_DISPATCH(void, add_product,
               (const MemberTree& tree, const Covariances& c, const Columns* x, Columns* sums, Columns* y),

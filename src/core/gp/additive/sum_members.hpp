@@ -1,4 +1,4 @@
-// The members of a kernel sum before they learn together.
+// Chooses the members of a kernel sum, before they learn together.
 #pragma once
 
 #include "core/gp/additive/sum_training.hpp"
@@ -6,21 +6,21 @@
 namespace btml::gp {
 
 struct SumMembers {
-    std::vector<AdditiveCovariance::Member> members; // weights as of the member alone, over the number of members
+    std::vector<AdditiveCovariance::Member> members; // have the weights of a member alone, over the number of members
     std::vector<BitOrder> orders;
-    double noise; // mean
+    double noise; // is the mean
     uint64_t evaluations;
 };
 
-// Of rows with these features, in the order of their strings.
-MemberTree make_tree(const Encoding& encoding, std::span<const FeatureView> features, const BitOrder& order,
-                     RunContext& context);
+// Returns the members of a model for rows with these features.
+std::vector<AdditiveCovariance::Member> members_for(const SumModel::Parts& parts, std::span<const FeatureView> features,
+                                                    RunContext& context);
 
 double mean_weight(const Observations& observations);
 
-// With at most `evaluations` of all rows; their noise is at least `min_noise`.
+// Takes at most two fifths of the evaluations.
 SumMembers choose_members(const Encoding& encoding, std::span<const FeatureView> features,
-                          const Observations& observations, const SumTraining& training, uint64_t evaluations,
-                          double min_noise, ThreadTeam& team, RunContext& context);
+                          const Observations& observations, const SumTraining& training, ThreadTeam& team,
+                          RunContext& context);
 
 } // namespace btml::gp

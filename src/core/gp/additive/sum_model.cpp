@@ -33,11 +33,8 @@ void SumModel::add_member(size_t member, std::span<const FeatureView> points, Bl
                           RunContext& context) {
     const auto& [order, weights] = parts_.members[member];
     const Encoding encoding = encoding_of_member(parts_.encoding, parts_.seed, member);
-    const std::vector<uint16_t> bits = bits_of_levels(encoding, order);
-    const BitRows rows = encoding.encode_rows(points, context);
-    RowSorter sorter(rows, context);
-    sorter.propose(bits, context);
-    const MemberTree from(std::move(sorter).take(), bits.size(), context);
+    const auto [rows, bits, sorted] = StringRows(encoding, order, points, context);
+    const MemberTree from(sorted, bits.size(), context);
     MemoryBudget& memory = context.memory();
     const size_t nodes = from.nodes();
     trees_.push_back({PointEncoder(encoding, order), Kernel{weights, parts_.noise}.covariances(),
@@ -57,7 +54,7 @@ void SumModel::add_member(size_t member, std::span<const FeatureView> points, Bl
     const uint32_t* row = from.sorted_rows();
     for (uint32_t node = 0, leaves = 0; node < nodes; node++) {
         context.worked(16);
-        tree.level[node] = static_cast<uint16_t>(from.level(node));
+        tree.level[node] = from.level(node);
         tree.values[node].mean = scratch1[node][0];
         for (size_t s = 0; s < samples; s++)
             tree.values[node].deviations[s] =
@@ -67,16 +64,15 @@ void SumModel::add_member(size_t member, std::span<const FeatureView> points, Bl
             for (const StringWord& word : string) tree.keys.push_back(word(rows.row(*row)));
             row += from.rows_of(node);
         } else {
-            tree.next[node] = static_cast<uint32_t>(from.right(node));
+            tree.next[node] = from.right(node);
         }
     }
 }
 
-// Levels that a key shares with a point.
+// Returns how many levels a key shares with a point.
 static size_t shared_levels(const uint64_t* key, size_t words, const String& point) {
     for (size_t w = 0; w < words; w++)
-        if (key[w] != point.words[w])
-            return std::min(point.known, w * 64 + static_cast<size_t>(std::countl_zero(key[w] ^ point.words[w])));
+        if (key[w] != point.words[w]) return std::min(point.known, w * 64 + std::countl_zero(key[w] ^ point.words[w]));
     return point.known;
 }
 

@@ -11,16 +11,16 @@
 
 namespace btml::gp {
 
-// What random numbers are for, and the streams of a member.
+// Says what random numbers are for, with a stream of each use for each member.
 enum class SumStream : uint64_t { shifts, features, rows, probes, first_samples, second_samples };
 constexpr uint64_t stream_of(SumStream use, size_t member = 0) {
     return static_cast<uint64_t>(use) << 32 | member;
 }
-// The encoding of a member: its numbers lie on a grid of its own.
+// Returns the encoding of a member, whose numbers lie on a grid of their own.
 Encoding encoding_of_member(const Encoding& encoding, uint64_t seed, size_t member);
 
-// How far the systems of a model are from being solved, as |b − K·x| / |b|, from products in double precision: of the
-// targets, and the worst of the samples'.
+// Says how far the systems of a model are from being solved, as |b − K·x| / |b|, from products in double precision: of
+// the targets, and the worst of the samples'.
 struct SumResiduals {
     double targets = 0, samples = 0;
 
@@ -30,7 +30,7 @@ struct SumResiduals {
 
 class SumModel {
   public:
-    // Fewer rows than this.
+    // A sum has fewer rows than this.
     static constexpr size_t max_rows = size_t{1} << 30;
     // Right-hand sides of the first block of solutions: the targets, then samples. Of the second, which has only
     // samples, the last one is not used.
@@ -41,10 +41,17 @@ class SumModel {
         std::vector<double> weights;
     };
     struct Parts {
+        Parts(Encoding its_encoding, uint64_t its_seed, MemoryBudget& budget)
+            : encoding(std::move(its_encoding)),
+              seed(its_seed),
+              rows(budget),
+              first(budget, "solutions of a kernel sum"),
+              second(budget, "solutions of a kernel sum") {}
+
         Encoding encoding; // without shifts
         uint64_t seed;
-        double noise;       // variance of an observation of weight 1
-        double calibration; // factor of the variances
+        double noise = 0;       // variance of an observation of weight 1
+        double calibration = 1; // factor of the variances
         SumResiduals residuals;
         std::vector<Member> members;
         TrainingColumns rows; // one at least, that it was trained on
@@ -55,8 +62,8 @@ class SumModel {
     // about 150 bytes per member and distinct string, and what encode() writes.
     SumModel(Parts parts, RunContext& context);
 
-    // The latent function at a point, features as Encoding::value_bits takes them; with the calibration. O(members ·
-    // (log n + q/64)). Not thread-safe (scratch space).
+    // Returns the latent function at a point, features as Encoding::value_bits takes them; with the calibration.
+    // O(members · (log n + q/64)). Not thread-safe (scratch space).
     Normal latent(std::span<const double> features);
     double noise() const noexcept { return parts_.calibration * parts_.noise; }
     double calibration() const noexcept { return parts_.calibration; }

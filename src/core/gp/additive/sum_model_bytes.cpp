@@ -15,19 +15,15 @@ static float get_finite_float(Reader& reader) {
 }
 
 static void put(const SumModel::Member& member, Writer& writer) {
-    writer.put_count(member.order.size());
-    for (const uint16_t feature : member.order) writer.put(feature);
+    encode_order(member.order, writer);
     for (const double weight : member.weights) writer.put(weight);
 }
 
 static SumModel::Member get_member(Reader& reader, const Encoding& encoding, double noise) {
-    SumModel::Member member;
-    const size_t levels = reader.get_count(sizeof(uint16_t) + sizeof(double));
-    for (size_t level = 0; level < levels; level++) member.order.push_back(reader.get<uint16_t>());
-    for (size_t level = 0; level < levels; level++) member.weights.push_back(reader.get_double());
+    SumModel::Member member{decode_order(reader, encoding), {}};
+    for (size_t level = 0; level < member.order.size(); level++) member.weights.push_back(reader.get_double());
     try {
         Kernel{member.weights, noise}.validate();
-        bits_of_levels(encoding, member.order);
     } catch (const Error& error) {
         corrupt_model(format("In a member, %s.", error.what()));
     }
@@ -56,26 +52,27 @@ SumModel SumModel::decode(Reader& reader, RunContext& context) {
     if (!(calibration > 0 && calibration <= max_calibration)) corrupt_model("Its calibration is out of range.");
     const SumResiduals residuals{reader.get_finite(), reader.get_finite()};
     if (!(residuals.targets >= 0 && residuals.samples >= 0)) corrupt_model("A residual is negative.");
-    Encoding encoding = Encoding::decode(reader);
-    for (const FeatureBits& feature : encoding.features())
+    Parts parts(Encoding::decode(reader), seed, context.memory());
+    parts.noise = noise;
+    parts.calibration = calibration;
+    parts.residuals = residuals;
+    for (const FeatureBits& feature : parts.encoding.features())
         if (feature.shift) corrupt_model("A feature of its kernel sum has a shift.");
     const size_t count = reader.get_count(sizeof(uint32_t));
     if (count == 0 || count > max_members) corrupt_model(format("It is a sum of %zu kernels.", count));
-    std::vector<Member> members(count);
-    for (Member& member : members) member = get_member(reader, encoding, noise);
-    TrainingColumns columns = decode_training_columns(reader, encoding, context);
-    const size_t rows = columns.rows();
+    for (size_t m = 0; m < count; m++) parts.members.push_back(get_member(reader, parts.encoding, noise));
+    parts.rows = decode_training_columns(reader, parts.encoding, context);
+    const size_t rows = parts.rows.rows();
     if (rows == 0 || rows >= max_rows) corrupt_model(format("It has %zu points.", rows));
     if (reader.remaining() / ((1 + samples) * sizeof(float)) < rows) corrupt_model("It ends before its solutions.");
-    Block first(context.memory(), "solutions of a model", rows), second(context.memory(), "solutions of a model", rows);
+    parts.first.resize(rows);
+    parts.second.resize(rows);
     context.for_each(rows, 16, [&](size_t i) {
-        for (size_t s = 0; s < Columns::count; s++) first[i].values[s] = get_finite_float(reader);
-        for (size_t s = 0; s + 1 < Columns::count; s++) second[i].values[s] = get_finite_float(reader);
-        second[i].values[Columns::count - 1] = 0;
+        for (size_t s = 0; s < Columns::count; s++) parts.first[i].values[s] = get_finite_float(reader);
+        for (size_t s = 0; s + 1 < Columns::count; s++) parts.second[i].values[s] = get_finite_float(reader);
+        parts.second[i].values[Columns::count - 1] = 0;
     });
-    return SumModel({std::move(encoding), seed, noise, calibration, residuals, std::move(members), std::move(columns),
-                     std::move(first), std::move(second)},
-                    context);
+    return SumModel(std::move(parts), context);
 }
 
 } // namespace btml::gp

@@ -9,18 +9,11 @@ namespace {
 
 AdditiveCovariance covariance_of(const SumModel::Parts& parts, const TrainingColumns& rows, ThreadTeam& team,
                                  RunContext& context) {
-    const std::vector<FeatureView> features = rows.views();
-    std::vector<AdditiveCovariance::Member> members;
-    for (size_t m = 0; m < parts.members.size(); m++) {
-        const auto& [order, weights] = parts.members[m];
-        const Encoding encoding = encoding_of_member(parts.encoding, parts.seed, m);
-        members.push_back({make_tree(encoding, features, order, context), weights, 1});
-    }
-    return {std::move(members), rows.weight.span(), parts.noise, team, context};
+    return {members_for(parts, rows.views(), context), rows.weight.span(), parts.noise, team, context};
 }
 
 TrainingColumns with_points(const TrainingColumns& rows, std::span<const double> values, RunContext& context) {
-    TrainingColumns all = copy_rows(rows.views(), rows.target.span(), rows.weight.span(), context);
+    TrainingColumns all = copy(rows, context);
     const size_t width = rows.features.size();
     for (size_t at = 0; at < values.size(); at += width) add_row(all, values.subspan(at, width), 0);
     return all;
@@ -98,10 +91,10 @@ void SumSampler::require_solved(uint64_t draw) const {
     const double residual = residuals_[draw % Columns::count];
     if (residual <= ConjugateGradients::max_residual) return;
     throw Error(ErrorCode::limit_exceeded,
-                format("draw %llu of the sum of %zu kernels is not solved, with a residual of %.2g where at most %g is "
+                format("draw %" PRIu64
+                       " of the sum of %zu kernels is not solved, with a residual of %.2g where at most %g is "
                        "accepted",
-                       static_cast<unsigned long long>(draw) + 1, parts_.members.size(), residual,
-                       ConjugateGradients::max_residual),
+                       draw + 1, parts_.members.size(), residual, ConjugateGradients::max_residual),
                 {},
                 "Fit the model anew with btml.gp_fit, with more noise or with combine => 'mixture', whose draws are "
                 "exact.");

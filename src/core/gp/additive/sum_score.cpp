@@ -23,21 +23,18 @@ SumScorer::InverseDiagonal SumScorer::inverse_diagonal(size_t row) const {
     return {mean, mean * (1 + relative_variance / solutions)};
 }
 
-SumScore SumScorer::score(double calibration) const {
+LeaveOneOut SumScorer::score(double calibration) const {
     const size_t rows = first_.size();
-    double sum = 0, squares = 0, errors = 0, covered = 0;
+    double sum = 0, errors = 0, covered = 0;
     for (size_t i = 0; i < rows; i++) {
         const double inverse = inverse_diagonal(i).of_reciprocal;
         const double residual = first_[i][0] / inverse + errors_[i], variance = calibration / inverse;
-        const double value = (std::log(2 * std::numbers::pi * variance) + residual * residual / variance) / 2;
-        sum += value;
-        squares += value * value;
+        sum += (std::log(2 * std::numbers::pi * variance) + residual * residual / variance) / 2;
         errors += residual * residual;
         covered += std::abs(residual) <= quantile_90 * std::sqrt(variance);
     }
-    const auto n = static_cast<double>(rows);
-    const double mean = sum / n;
-    return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / n), std::sqrt(errors / n), covered / n};
+    const double n = rows;
+    return {rows, sum / n, std::sqrt(errors / n), covered / n};
 }
 
 // Variances take this factor so that 90 % of the left-out rows lie in their central 90 % intervals. Where nearly as
@@ -48,7 +45,7 @@ double SumScorer::calibration() const {
     constexpr size_t min_rows = 100;
     constexpr double min_coverage = 0.88, max_coverage = 0.92, rows_of_half_trust = 500;
     const size_t rows = first_.size();
-    const double coverage = score(1).coverage_90;
+    const double coverage = *score(1).coverage_90;
     if (rows < min_rows || (coverage >= min_coverage && coverage <= max_coverage)) return 1;
     Buffer<double> deviations(context_.memory(), "leave-one-out residuals", rows);
     double squares = 0;
@@ -61,7 +58,7 @@ double SumScorer::calibration() const {
     std::nth_element(deviations.begin(), deviations.begin() + place, deviations.end());
     // The quantile of Student's t distribution: the variances are estimated from few samples.
     const double student = quantile_90 * (1 + (quantile_90 * quantile_90 + 1) / (4.0 * solutions));
-    const double ratio = deviations[place] / student, n = static_cast<double>(rows);
+    const double ratio = deviations[place] / student, n = rows;
     // The mean square is the likeliest factor; two thirds of it cost 0.05 nats a row.
     constexpr double of_likeliest = 2.0 / 3;
     const double min_factor = std::min(1.0, of_likeliest * squares / n);

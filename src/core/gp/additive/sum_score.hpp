@@ -1,4 +1,4 @@
-// How well a sum of kernels predicts each row from all the others.
+// Says how well a sum of kernels predicts each row from all the others.
 //
 // Without row i its residual is α_i/(K⁻¹)_ii, and the variance of that 1/(K⁻¹)_ii (Rasmussen, Williams: Gaussian
 // Processes for Machine Learning, Equation 5.12). That holds for α = K⁻¹y. Where α is not quite that, the prediction of
@@ -7,15 +7,9 @@
 #pragma once
 
 #include "core/gp/additive/additive_covariance.hpp"
+#include "core/gp/tree/leave_one_out.hpp"
 
 namespace btml::gp {
-
-// On the scale of the targets given. From estimates of the diagonal of K⁻¹ by 31 samples: of the mean, standard_error
-// is the part that the rows leave.
-struct SumScore {
-    double mean_nll, standard_error, rmse;
-    double coverage_90; // share of rows within the central 90 % of their predictive distribution
-};
 
 class SumScorer {
   public:
@@ -24,11 +18,12 @@ class SumScorer {
     SumScorer(const Block& first, const Block& second, std::span<const float> errors, RunContext& context)
         : first_(first), second_(second), errors_(errors), context_(context) {}
 
-    SumScore score(double calibration) const;
+    // The score is on the scale of the targets given, and comes from estimates of the diagonal of K⁻¹ by 31 samples.
+    LeaveOneOut score(double calibration) const;
     double calibration() const;
 
   private:
-    // An estimate of (K⁻¹)_ii, and one whose reciprocal is without bias to the order of 1/solutions: the more the
+    // Holds an estimate of (K⁻¹)_ii, and one whose reciprocal is without bias to the order of 1/solutions: the more the
     // squares scatter, the larger it is. Where noise dominates they do not, being those of random signs.
     struct InverseDiagonal {
         double mean, of_reciprocal;

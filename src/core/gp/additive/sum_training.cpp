@@ -2,7 +2,6 @@
 
 #include "core/gp/additive/conjugate_gradients.hpp"
 #include "core/gp/additive/sum_members.hpp"
-#include "core/gp/search/evaluation_budget.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,11 +28,14 @@ class SumTrainer {
     void solve();
     uint64_t evaluations() const { return evaluations_ + evaluations_of_a_pass * sum_.passes(); }
     double noise() const { return sum_.noise(); }
-    std::vector<AdditiveCovariance::Member> take_members() { return std::move(sum_).take(); }
-    SumResiduals residuals() const { return residuals_; }
     SumScorer scorer() const { return {first_, second_, errors_.span(), context_}; }
-    Block& first() { return first_; }
-    Block& second() { return second_; }
+    // Moves the solutions to `parts`, and returns the members as they are now.
+    std::vector<AdditiveCovariance::Member> finish(SumModel::Parts& parts) {
+        parts.residuals = residuals_;
+        parts.first = std::move(first_);
+        parts.second = std::move(second_);
+        return std::move(sum_).take();
+    }
 
   private:
     void put_targets(Block& block) const;
@@ -87,7 +89,7 @@ SumTrainer::SumTrainer(const Observations& observations, const SumTraining& trai
     sum_.set(std::move(weights), sum_.noise());
 }
 
-// Where the user fixes it.
+// Scales the weights to the signal, where the user fixes that.
 void SumTrainer::limit_signal(std::vector<std::vector<double>>& weights) const {
     if (!training_.signal) return;
     double signal = 0;
@@ -99,7 +101,7 @@ void SumTrainer::limit_signal(std::vector<std::vector<double>>& weights) const {
 }
 
 void SumTrainer::put_targets(Block& block) const {
-    for (size_t i = 0; i < block.size(); i++) block[i].values[0] = static_cast<float>(observations_.target[i]);
+    for (size_t i = 0; i < block.size(); i++) block[i].values[0] = observations_.target[i];
 }
 
 // The samples are made of the same random signs in every step: they move with the weights, and so do the solutions,
@@ -183,13 +185,12 @@ uint64_t default_evaluations(size_t rows, uint64_t max) {
 }
 
 int members_within(uint64_t evaluations) {
-    const auto members = static_cast<int>(
-        std::min<uint64_t>(SumTraining::max_members, evaluations / SumTraining::evaluations_per_member));
+    const int members = std::min<uint64_t>(SumTraining::max_members, evaluations / SumTraining::evaluations_per_member);
     return members < SumTraining::min_members ? 0 : members;
 }
 
 uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads) {
-    const auto members = static_cast<uint64_t>(training.members), workers = static_cast<uint64_t>(std::max(1, threads));
+    const uint64_t members = training.members, workers = std::max(1, threads);
     const uint64_t block = sizeof(Columns), nodes = 2, blocks_of_trainer = 4;
     const uint64_t learning = block * (AdditiveCovariance::max_groups + ConjugateGradients::blocks(rows) +
                                        blocks_of_trainer + workers * nodes) +
@@ -200,49 +201,34 @@ uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, s
     return rows * std::max(learning, model);
 }
 
-TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
-                     SumTraining training, RunContext& context) {
-    if (observations.size() >= SumModel::max_rows)
-        throw Error(ErrorCode::limit_exceeded, format("a kernel sum has less than %zu rows, this one has %zu",
-                                                      SumModel::max_rows, observations.size()));
-    context.memory().require(training_bytes(training, encoding, observations.size(), context.threads()),
-                             "a sum of kernels");
+TrainedSum train_sum(const Encoding& encoding, const TrainingColumns& rows, SumTraining training, RunContext& context) {
+    if (rows.rows() >= SumModel::max_rows)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("a kernel sum has less than %zu rows, this one has %zu", SumModel::max_rows, rows.rows()));
+    context.memory().require(training_bytes(training, encoding, rows.rows(), context.threads()), "a sum of kernels");
     ThreadTeam team(context, training.members);
-    SumModel::Parts parts{
-        encoding,
-        training.seed,
-        0,
-        1,
-        {},
-        {},
-        {{}, Buffer<double>(context.memory(), "rows of a model"), Buffer<double>(context.memory(), "rows of a model")},
-        Block(context.memory(), "solutions of a kernel sum"),
-        Block(context.memory(), "solutions of a kernel sum")};
-    SumScore score{};
-    uint64_t evaluations = 0;
-    const double unit = unit_of_weights(observations.weight.span());
-    divide_weights(observations, unit);
+    SumModel::Parts parts(encoding, training.seed, context.memory());
+    const double unit = unit_of_weights(rows.weight.span());
     if (training.noise) *training.noise /= unit;
+    LeaveOneOut score;
+    uint64_t evaluations = 0;
     {
-        SumMembers members = choose_members(encoding, features, observations, training, training.evaluations * 2 / 5,
-                                            training.noise.value_or(0), team, context);
+        Observations observations = make_observations(rows.target.span(), rows.weight.span(), context);
+        divide_weights(observations, unit);
+        SumMembers members = choose_members(encoding, rows.views(), observations, training, team, context);
         for (BitOrder& order : members.orders) parts.members.push_back({std::move(order), {}});
         SumTrainer trainer(observations, training, std::move(members), team, context);
         trainer.learn_weights();
         trainer.solve();
-        parts.noise = unit * trainer.noise();
         const SumScorer scorer = trainer.scorer();
         parts.calibration = scorer.calibration();
         score = scorer.score(parts.calibration);
-        parts.residuals = trainer.residuals();
         evaluations = trainer.evaluations();
-        parts.first = std::move(trainer.first());
-        parts.second = std::move(trainer.second());
-        std::vector<AdditiveCovariance::Member> trained = trainer.take_members();
+        parts.noise = unit * trainer.noise();
+        std::vector<AdditiveCovariance::Member> trained = trainer.finish(parts);
         for (size_t m = 0; m < trained.size(); m++) parts.members[m].weights = std::move(trained[m].weights);
     }
-    divide_weights(observations, 1 / unit);
-    parts.rows = copy_rows(features, observations.target.span(), observations.weight.span(), context);
+    parts.rows = copy(rows, context);
     return {SumModel(std::move(parts), context), score, evaluations};
 }
 
@@ -260,24 +246,16 @@ static void require_solved(const SumResiduals& residuals, size_t members) {
 SumModel solve_again(SumModel::Parts parts, RunContext& context) {
     const SumTraining training{
         static_cast<int>(parts.members.size()), std::numeric_limits<uint64_t>::max(), parts.noise, {}, parts.seed};
-    const std::vector<FeatureView> features = parts.rows.views();
     const Observations observations = make_observations(parts.rows.target.span(), parts.rows.weight.span(), context);
     context.memory().require(training_bytes(training, parts.encoding, observations.size(), context.threads()),
                              "a sum of kernels");
     ThreadTeam team(context, training.members);
     {
-        SumMembers members{{}, {}, parts.noise, 0};
-        for (size_t m = 0; m < parts.members.size(); m++) {
-            const auto& [order, weights] = parts.members[m];
-            const Encoding encoding = encoding_of_member(parts.encoding, parts.seed, m);
-            members.members.push_back({make_tree(encoding, features, order, context), weights, 1});
-        }
+        SumMembers members{members_for(parts, parts.rows.views(), context), {}, parts.noise, 0};
         SumTrainer trainer(observations, training, std::move(members), team, context);
         trainer.solve();
-        parts.residuals = trainer.residuals();
+        trainer.finish(parts);
         require_solved(parts.residuals, parts.members.size());
-        parts.first = std::move(trainer.first());
-        parts.second = std::move(trainer.second());
     }
     return SumModel(std::move(parts), context);
 }

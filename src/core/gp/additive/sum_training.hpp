@@ -35,18 +35,17 @@ int members_within(uint64_t evaluations);
 
 struct TrainedSum {
     SumModel model;
-    SumScore leave_one_out; // with the model's calibration
+    LeaveOneOut leave_one_out; // with the model's calibration
     uint64_t evaluations;
 };
 
-// What train_sum holds at its peak, about: 2.2 kB a row, 128 bytes a row for each thread and 24 bytes a row for each
-// member, or what the model holds.
+// Returns about what train_sum holds at its peak: 2.2 kB a row, 128 bytes a row for each thread and 24 bytes a row for
+// each member, or what the model holds.
 uint64_t training_bytes(const SumTraining& training, const Encoding& encoding, size_t rows, int threads);
 
 // `encoding` of the features, without shifts. Errors: limit_exceeded beyond SumModel::max_rows, memory_limit before
 // the work starts. Uses context.threads(); the result does not depend on how many there are.
-TrainedSum train_sum(const Encoding& encoding, std::span<const FeatureView> features, Observations observations,
-                     SumTraining training, RunContext& context);
+TrainedSum train_sum(const Encoding& encoding, const TrainingColumns& rows, SumTraining training, RunContext& context);
 
 // Makes the model of these rows with the same kernels, noise and calibration: it solves the systems as at the end of a
 // training, from nothing, with no limit of evaluations. Takes memory as training does. Error limit_exceeded where a

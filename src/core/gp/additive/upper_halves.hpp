@@ -12,7 +12,7 @@ namespace btml::gp {
 // Returns the nearest one, even where two are as near.
 inline uint16_t upper_half(float x) {
     const auto bits = std::bit_cast<uint32_t>(x);
-    return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
 inline float from_upper_half(uint16_t half) {

@@ -1,6 +1,5 @@
-#include "core/gp/search/greedy_order.hpp"
+#include "core/gp/search/order_steps.hpp"
 
-#include "core/gp/search/kernel_fit.hpp"
 #include "core/gp/tree/log_product.hpp"
 
 #include <cmath>
@@ -14,15 +13,12 @@ constexpr int evaluations_of_fit = 12;
 constexpr double trial_shares[] = {0.4, 0.1};
 constexpr double min_gain = 0.5; // nats
 
-// Rows with equal strings as one observation, for the likelihood.
+// Holds rows with equal strings as one observation, for the likelihood.
 struct Groups {
     Observations observations;
     Buffer<uint16_t> common;
 
-    explicit Groups(RunContext& context)
-        : observations{.target = Buffer<double>(context.memory(), "groups of rows"),
-                       .weight = Buffer<double>(context.memory(), "groups of rows")},
-          common(context.memory(), "groups of rows") {}
+    explicit Groups(MemoryBudget& budget) : observations(budget), common(budget, "groups of rows") {}
 
     void clear() {
         observations.target.resize(0);
@@ -32,14 +28,13 @@ struct Groups {
     void add(double weight, double sum, size_t shared_with_next) {
         observations.target.push_back(sum / weight);
         observations.weight.push_back(weight);
-        common.push_back(static_cast<uint16_t>(shared_with_next));
+        common.push_back(shared_with_next);
     }
 };
 
 class GreedyOrder {
   public:
-    GreedyOrder(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> allowed, double min_noise,
-                EvaluationBudget& budget, RunContext& context);
+    GreedyOrder(const OrderProblem& problem, EvaluationBudget& budget);
 
     OrderedKernel choose();
 
@@ -50,20 +45,24 @@ class GreedyOrder {
         double weight = 0, noise = 0;
     };
 
-    size_t rows() const { return data_.rows.rows; }
     Trial best_step();
     void try_feature(uint16_t feature, Trial& best);
     void take(const Trial& trial);
     void fit();
     void group(std::optional<size_t> bit);
     void finish_groups();
+    double likelihood(const Kernel& kernel) {
+        budget_.spend(1, rows_);
+        return negative_log_likelihood(groups_.common.span(), groups_.observations, kernel, context_);
+    }
 
     const Encoding& encoding_;
     const DistinctRows& data_;
-    const std::span<const uint16_t> allowed_;
+    const std::span<const uint16_t> features_;
     const double min_noise_;
     EvaluationBudget& budget_;
     RunContext& context_;
+    const size_t rows_;
     RowSorter sorter_;
     Groups groups_;
     double squares_ = 0, log_weights_ = 0; // Σ wy² and Σ log w over the entries of data_
@@ -71,31 +70,28 @@ class GreedyOrder {
     OrderedKernel current_;
 };
 
-GreedyOrder::GreedyOrder(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> allowed,
-                         double min_noise, EvaluationBudget& budget, RunContext& context)
-    : encoding_(encoding),
-      data_(rows),
-      allowed_(allowed),
-      min_noise_(min_noise),
+GreedyOrder::GreedyOrder(const OrderProblem& problem, EvaluationBudget& budget)
+    : encoding_(problem.encoding),
+      data_(problem.rows),
+      features_(problem.features),
+      min_noise_(problem.limits.noise.value_or(problem.limits.min_noise)),
       budget_(budget),
-      context_(context),
-      sorter_(rows.rows, context),
-      groups_(context),
-      used_(encoding.features().size(), 0) {
+      context_(problem.context),
+      rows_(problem.count()),
+      sorter_(data_.rows, context_),
+      groups_(context_.memory()),
+      used_(encoding_.features().size(), 0) {
     const Observations& observations = data_.observations;
-    double weights = 0;
     for (size_t i = 0; i < observations.size(); i++) {
         const double w = observations.weight_of(i), y = observations.target[i];
         squares_ += w * y * y;
         log_weights_ += std::log(w);
-        weights += 1;
     }
-    const double variance = (squares_ + observations.residual) / std::max(1.0, weights + observations.merged);
+    const double entries = observations.size();
+    const double variance = (squares_ + observations.residual) / std::max(1.0, entries + observations.merged);
     current_.kernel.noise = std::max(variance, 2 * min_noise_);
     group({});
-    current_.negative_log_likelihood =
-        negative_log_likelihood(groups_.common.span(), groups_.observations, current_.kernel, context_);
-    budget_.spend(1, this->rows());
+    current_.negative_log_likelihood = likelihood(current_.kernel);
 }
 
 // Neighbours that share all levels so far are a group, or two: those with and those without this bit.
@@ -105,14 +101,14 @@ void GreedyOrder::group(std::optional<size_t> bit) {
     const size_t levels = current_.order.size();
     double weight[2] = {}, sum[2] = {};
     groups_.clear();
-    for (size_t i = 0; i < rows(); i++) {
+    for (size_t i = 0; i < rows_; i++) {
         context_.worked(4);
         const uint32_t row = sorted.rows[i];
         const size_t half = bit ? data_.rows.row(row)[*bit / 64] >> (63 - *bit % 64) & 1 : 0;
         const double w = observations.weight_of(row);
         weight[half] += w;
         sum[half] += w * observations.target[row];
-        const bool last = i + 1 == rows();
+        const bool last = i + 1 == rows_;
         if (!last && sorted.common[i] == levels) continue;
         const size_t next = last ? 0 : sorted.common[i];
         if (weight[0] > 0) groups_.add(weight[0], sum[0], weight[1] > 0 ? levels : next);
@@ -122,7 +118,7 @@ void GreedyOrder::group(std::optional<size_t> bit) {
     finish_groups();
 }
 
-// What the likelihood needs to know of the rows within the groups.
+// Sets what the likelihood needs to know of the rows within the groups.
 void GreedyOrder::finish_groups() {
     Observations& groups = groups_.observations;
     const Observations& observations = data_.observations;
@@ -132,29 +128,28 @@ void GreedyOrder::finish_groups() {
         between += groups.weight[g] * groups.target[g] * groups.target[g];
         weights.multiply(groups.weight[g]);
     }
-    groups.merged = observations.merged + static_cast<double>(rows() - groups.size());
+    groups.merged = observations.merged + static_cast<double>(rows_ - groups.size());
     groups.residual = observations.residual + std::max(0.0, squares_ - between);
     groups.log_weights = observations.log_weights + log_weights_ - weights.log();
 }
 
 void GreedyOrder::try_feature(uint16_t feature, Trial& best) {
-    group(encoding_.first_bit(feature) + static_cast<size_t>(used_[feature]));
+    group(encoding_.first_bit(feature) + used_[feature]);
     Kernel kernel = current_.kernel;
     kernel.weights.push_back(0);
     for (const double share : trial_shares) {
-        if (budget_.left(rows()) == 0) return;
+        if (budget_.left(rows_) == 0) return;
         kernel.weights.back() = share * current_.kernel.noise;
         kernel.noise = std::max((1 - share) * current_.kernel.noise, min_noise_);
-        const double value = negative_log_likelihood(groups_.common.span(), groups_.observations, kernel, context_);
-        budget_.spend(1, rows());
+        const double value = likelihood(kernel);
         if (value < best.value) best = {value, feature, kernel.weights.back(), kernel.noise};
     }
 }
 
 GreedyOrder::Trial GreedyOrder::best_step() {
     Trial best;
-    for (const uint16_t feature : allowed_)
-        if (used_[feature] < encoding_.features()[feature].bits() && budget_.left(rows()) > 0)
+    for (const uint16_t feature : features_)
+        if (used_[feature] < encoding_.features()[feature].bits() && budget_.left(rows_) > 0)
             try_feature(feature, best);
     return best;
 }
@@ -170,13 +165,13 @@ void GreedyOrder::take(const Trial& trial) {
 }
 
 void GreedyOrder::fit() {
-    const int evaluations = budget_.most(evaluations_of_fit, rows());
+    const int evaluations = budget_.most(evaluations_of_fit, rows_);
     if (evaluations == 0) return;
     group({});
     const KernelLimits limits{.noise = {}, .signal = {}, .min_noise = min_noise_};
     KernelFit fit =
         fit_kernel(groups_.common.span(), groups_.observations, current_.kernel, limits, evaluations, context_);
-    budget_.spend(static_cast<uint64_t>(fit.evaluations), rows());
+    budget_.spend(fit.evaluations, rows_);
     current_.kernel = std::move(fit.kernel);
     current_.negative_log_likelihood = fit.negative_log_likelihood;
 }
@@ -195,9 +190,8 @@ OrderedKernel GreedyOrder::choose() {
 
 } // namespace
 
-OrderedKernel choose_order(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> allowed,
-                           double min_noise, EvaluationBudget& budget, RunContext& context) {
-    return GreedyOrder(encoding, rows, allowed, min_noise, budget, context).choose();
+OrderedKernel choose_order(const OrderProblem& problem, EvaluationBudget& budget) {
+    return GreedyOrder(problem, budget).choose();
 }
 
 } // namespace btml::gp

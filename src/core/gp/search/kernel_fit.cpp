@@ -9,8 +9,8 @@ namespace btml::gp {
 
 namespace {
 
-// A kernel as numbers without limits: w_l = e^x_l, or signal · e^x_l / Σe^x where the signal is given; the noise is
-// given, or least + e^z with z the last number.
+// Writes a kernel as numbers without limits: w_l = e^x_l, or signal · e^x_l / Σe^x where the signal is given; the noise
+// is given, or least + e^z with z the last number.
 class Parameters {
   public:
     Parameters(size_t levels, const KernelLimits& limits) : levels_(levels), limits_(limits) {}
@@ -33,7 +33,7 @@ class Parameters {
         return kernel;
     }
 
-    // From derivatives by weights and noise to those by x.
+    // Makes derivatives by x of those by weights and noise.
     void differentiate(std::span<const double> x, const Kernel& kernel, const Gradient& by_kernel,
                        std::span<double> gradient) const {
         double mean = 0;

@@ -1,4 +1,4 @@
-// The weights and noise of the kernel by maximum likelihood, for rows in one order.
+// Fits the weights and noise of the kernel by maximum likelihood, for rows in one order.
 #pragma once
 
 #include "core/gp/tree/likelihood.hpp"
@@ -7,7 +7,7 @@
 
 namespace btml::gp {
 
-// What the user fixes, and the least noise to be learned; in units of the targets' variance.
+// Holds what the user fixes, and the least noise to be learned; in units of the targets' variance.
 struct KernelLimits {
     std::optional<double> noise, signal;
     double min_noise = 0;
@@ -19,8 +19,8 @@ struct KernelFit {
     int evaluations;
 };
 
-// From `start`, whose noise and weights are brought within the limits, by L-BFGS on the logarithms of the weights and
-// of the noise above its least; at most so many evaluations of the likelihood, at least 1. Rows as for
+// Fits from `start`, whose noise and weights are brought within the limits, by L-BFGS on the logarithms of the weights
+// and of the noise above its least; at most so many evaluations of the likelihood, at least 1. Rows as for
 // negative_log_likelihood.
 KernelFit fit_kernel(std::span<const uint16_t> common, const Observations& sorted, const Kernel& start,
                      const KernelLimits& limits, int evaluations, RunContext& context);

@@ -1,51 +1,91 @@
-// Rows under one bit order after another, for searches: sorted, and with the likelihood of kernels.
+// Sorts rows under one bit order after another, for searches, and evaluates the likelihood of kernels.
 #pragma once
 
-#include "core/gp/search/evaluation_budget.hpp"
 #include "core/gp/search/kernel_fit.hpp"
-#include "core/gp/tree/distinct_rows.hpp"
 #include "core/gp/tree/row_sorter.hpp"
 
 namespace btml::gp {
 
+// Counts how often a search may evaluate the likelihood, to the row: an evaluation of some of the rows, or of a sample
+// of them, counts in proportion.
+class EvaluationBudget {
+  public:
+    // Allows so many evaluations of the likelihood of `rows`.
+    EvaluationBudget(uint64_t evaluations, size_t rows)
+        : rows_(std::max<size_t>(rows, 1)),
+          limit_(std::min(evaluations, std::numeric_limits<uint64_t>::max() / rows_) * rows_) {}
+
+    // Evaluations with so many rows that it still allows.
+    uint64_t left(size_t rows) const { return (limit_ - spent_) / std::max<size_t>(rows, 1); }
+    // `wanted` of them, or as many as are left.
+    int most(uint64_t wanted, size_t rows) const { return std::min(wanted, left(rows)); }
+    void spend(uint64_t evaluations, size_t rows) {
+        spent_ = std::min(limit_, spent_ + evaluations * std::max<size_t>(rows, 1));
+    }
+    // Counts in evaluations with all rows, rounded up.
+    uint64_t spent() const { return (spent_ + rows_ - 1) / rows_; }
+
+  private:
+    uint64_t rows_, limit_, spent_ = 0;
+};
+
+// Holds what a bit order and its kernel are searched for. It refers to all but the limits.
+struct OrderProblem {
+    const Encoding& encoding;
+    const DistinctRows& rows;
+    std::span<const uint16_t> features; // Levels may take bits of these.
+    KernelLimits limits;
+    RunContext& context;
+
+    size_t count() const { return rows.rows.rows; }
+};
+
+struct OrderedKernel {
+    BitOrder order;
+    Kernel kernel;
+    double negative_log_likelihood = std::numeric_limits<double>::infinity(); // is that of all rows
+    uint64_t evaluations = 0;                                                 // were made to find it
+};
+
+// Evaluates as far as the budget goes. It keeps references to the problem and the budget.
 class OrderEvaluator {
   public:
-    // Keeps references to both.
-    OrderEvaluator(const Encoding& encoding, const DistinctRows& rows, RunContext& context)
-        : encoding_(encoding),
-          rows_(rows),
-          sorter_(rows.rows, context),
-          sorted_(make_observations({}, {}, context)),
-          gradient_(context) {}
+    OrderEvaluator(const OrderProblem& problem, EvaluationBudget& budget)
+        : problem_(problem),
+          budget_(budget),
+          sorter_(problem.rows.rows, problem.context),
+          sorted_(problem.context.memory()),
+          gradient_(problem.context) {}
 
-    void sort(const BitOrder& order, RunContext& context) {
-        const SortedRows& sorted = sorter_.propose(bits_of_levels(encoding_, order), context);
+    void sort(const BitOrder& order) {
+        const SortedRows& sorted = sorter_.propose(bits_of_levels(problem_.encoding, order), problem_.context);
         common_ = sorted.common.span();
-        gather(rows_.observations, sorted.rows.span(), sorted_, context);
+        gather(problem_.rows.observations, sorted.rows.span(), sorted_, problem_.context);
     }
     // Later orders are likely to be close to the last one.
     void accept() noexcept { sorter_.accept(); }
+    // Returns how many evaluations the budget still allows.
+    uint64_t left() const { return budget_.left(problem_.count()); }
 
-    // Of the rows as they were sorted last. The budget must allow one evaluation.
-    double likelihood(const Kernel& kernel, EvaluationBudget& budget, RunContext& context) {
-        budget.spend(1, rows_.rows.rows);
-        return negative_log_likelihood(common_, sorted_, kernel, context);
+    // Returns that of the rows as they were sorted last. The budget must allow one evaluation.
+    double likelihood(const Kernel& kernel) {
+        budget_.spend(1, problem_.count());
+        return negative_log_likelihood(common_, sorted_, kernel, problem_.context);
     }
-    double likelihood(const Kernel& kernel, Gradient& gradient, EvaluationBudget& budget, RunContext& context) {
-        budget.spend(1, rows_.rows.rows);
-        return gradient_(common_, sorted_, kernel, gradient, context);
+    double likelihood(const Kernel& kernel, Gradient& gradient) {
+        budget_.spend(1, problem_.count());
+        return gradient_(common_, sorted_, kernel, gradient, problem_.context);
     }
-    KernelFit fit(const Kernel& start, const KernelLimits& limits, int evaluations, EvaluationBudget& budget,
-                  RunContext& context) {
-        const int most = budget.most(static_cast<uint64_t>(evaluations), rows_.rows.rows);
-        KernelFit fit = fit_kernel(common_, sorted_, start, limits, most, context);
-        budget.spend(static_cast<uint64_t>(fit.evaluations), rows_.rows.rows);
+    KernelFit fit(const Kernel& start, int evaluations) {
+        const int most = budget_.most(evaluations, problem_.count());
+        KernelFit fit = fit_kernel(common_, sorted_, start, problem_.limits, most, problem_.context);
+        budget_.spend(fit.evaluations, problem_.count());
         return fit;
     }
 
   private:
-    const Encoding& encoding_;
-    const DistinctRows& rows_;
+    const OrderProblem& problem_;
+    EvaluationBudget& budget_;
     RowSorter sorter_;
     std::span<const uint16_t> common_;
     Observations sorted_;

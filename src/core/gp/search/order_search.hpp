@@ -1,25 +1,18 @@
-// Search for the bit order and the kernel of highest likelihood.
+// Searches for the bit order and the kernel of highest likelihood.
 #pragma once
 
-#include "core/gp/search/greedy_order.hpp"
-#include "core/gp/search/kernel_fit.hpp"
-#include "core/gp/search/search_method.hpp"
+#include "core/gp/search/order_evaluator.hpp"
 
 namespace btml::gp {
+
+// Says how a member finds its bit order and weights; search_order says what each does.
+enum class Search { local, bfgs, none };
 
 struct OrderSearch {
     Search search = Search::local;
     uint64_t evaluations = 0; // of the likelihood of all rows; at least 1
     KernelLimits limits;
-    std::vector<uint16_t> features; // that levels may take bits of; empty: all
-    uint64_t seed = 0, stream = 0;  // searches with other streams are independent
-};
-
-struct FoundOrder {
-    BitOrder order;
-    Kernel kernel;
-    double negative_log_likelihood; // of all rows
-    uint64_t evaluations;
+    uint64_t seed = 0, stream = 0; // searches with other streams are independent
 };
 
 // local: a greedy order, from at most 65,536 of the rows; then changes of it at random places that are kept when the
@@ -31,8 +24,8 @@ struct FoundOrder {
 // of many random starts. Here as everywhere a feature's bits keep their order, and Σw = max θ is not fixed at 1.
 // none: the features' bits in turn, and L-BFGS for the kernel.
 //
-// A function of its arguments alone.
-FoundOrder search_order(const Encoding& encoding, const DistinctRows& rows, const OrderSearch& search,
-                        RunContext& context);
+// The result is a function of the arguments alone.
+OrderedKernel search_order(const Encoding& encoding, const DistinctRows& rows, const OrderSearch& search,
+                           RunContext& context);
 
 } // namespace btml::gp

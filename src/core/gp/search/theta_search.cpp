@@ -1,7 +1,6 @@
-#include "core/gp/search/theta_search.hpp"
+#include "core/gp/search/order_steps.hpp"
 
 #include "core/base/lbfgs.hpp"
-#include "core/gp/search/order_evaluator.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -17,11 +16,10 @@ constexpr double min_gain = 1e-4, longest_step = 3;
 
 class ThetaSearch {
   public:
-    ThetaSearch(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> features,
-                const KernelLimits& limits, RandomStream random, EvaluationBudget& budget, RunContext& context);
+    ThetaSearch(const OrderProblem& problem, RandomStream random, EvaluationBudget& budget);
 
-    FoundOrder search();
-    FoundOrder improve(const FoundOrder& start);
+    OrderedKernel search();
+    OrderedKernel improve(const OrderedKernel& start);
 
   private:
     // φ of each bit, and last, unless the noise is given, the logarithm of the noise above its least.
@@ -32,7 +30,7 @@ class ThetaSearch {
     };
 
     Vector draw();
-    Vector of(const FoundOrder& start) const;
+    Vector of(const OrderedKernel& start) const;
     void descend(Vector x, uint64_t evaluations);
     std::vector<Draw> draw_starts();
     void sort(std::span<const double> x);
@@ -41,29 +39,20 @@ class ThetaSearch {
     const KernelLimits& limits_;
     RandomStream random_;
     EvaluationBudget& budget_;
-    RunContext& context_;
-    const size_t rows_;
     OrderEvaluator evaluator_;
     std::vector<uint16_t> features_; // of each number
-    // What the last numbers gave.
+    // These are what the last numbers gave.
     std::vector<size_t> falling_; // their order
     BitOrder order_;
     Kernel kernel_;
     Gradient by_kernel_;
-    FoundOrder best_;
+    OrderedKernel best_;
 };
 
-ThetaSearch::ThetaSearch(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> features,
-                         const KernelLimits& limits, RandomStream random, EvaluationBudget& budget, RunContext& context)
-    : limits_(limits),
-      random_(random),
-      budget_(budget),
-      context_(context),
-      rows_(rows.rows.rows),
-      evaluator_(encoding, rows, context) {
-    for (const uint16_t feature : features)
-        features_.insert(features_.end(), static_cast<size_t>(encoding.features()[feature].bits()), feature);
-    best_.negative_log_likelihood = std::numeric_limits<double>::infinity();
+ThetaSearch::ThetaSearch(const OrderProblem& problem, RandomStream random, EvaluationBudget& budget)
+    : limits_(problem.limits), random_(random), budget_(budget), evaluator_(problem, budget) {
+    for (const uint16_t feature : problem.features)
+        features_.insert(features_.end(), problem.encoding.features()[feature].bits(), feature);
 }
 
 ThetaSearch::Vector ThetaSearch::draw() {
@@ -89,14 +78,14 @@ void ThetaSearch::sort(std::span<const double> x) {
         next = theta;
     }
     kernel_.noise = limits_.noise ? *limits_.noise : limits_.min_noise + std::exp(x.back());
-    evaluator_.sort(order_, context_);
+    evaluator_.sort(order_);
     evaluator_.accept();
 }
 
 // A bit's θ adds to the weight of its level and takes from the one before.
 double ThetaSearch::evaluate(std::span<const double> x, std::span<double> gradient) {
     sort(x);
-    const double value = evaluator_.likelihood(kernel_, by_kernel_, budget_, context_);
+    const double value = evaluator_.likelihood(kernel_, by_kernel_);
     double mean = 0;
     if (limits_.signal)
         mean = std::inner_product(kernel_.weights.begin(), kernel_.weights.end(), by_kernel_.weights.begin(), 0.0) /
@@ -113,9 +102,9 @@ double ThetaSearch::evaluate(std::span<const double> x, std::span<double> gradie
     return value;
 }
 
-// Some of many, one after another with probabilities in proportion to their likelihoods.
+// Draws some of many, one after another with probabilities in proportion to their likelihoods.
 std::vector<ThetaSearch::Draw> ThetaSearch::draw_starts() {
-    const uint64_t draws = std::clamp<uint64_t>(budget_.left(rows_) / 4, 1, max_draws);
+    const uint64_t draws = std::clamp<uint64_t>(evaluator_.left() / 4, 1, max_draws);
     std::vector<Draw> drawn;
     Vector gradient(features_.size() + !limits_.noise);
     for (uint64_t i = 0; i < draws; i++) {
@@ -137,16 +126,15 @@ void ThetaSearch::descend(Vector x, uint64_t evaluations) {
         static_cast<int>(std::min<uint64_t>(evaluations, std::numeric_limits<int>::max())), min_gain, longest_step);
 }
 
-FoundOrder ThetaSearch::search() {
+OrderedKernel ThetaSearch::search() {
     std::vector<Draw> starts = draw_starts();
-    for (size_t i = 0; i < starts.size(); i++)
-        descend(std::move(starts[i].x), budget_.left(rows_) / (starts.size() - i));
+    for (size_t i = 0; i < starts.size(); i++) descend(std::move(starts[i].x), evaluator_.left() / (starts.size() - i));
     best_.evaluations = budget_.spent();
     return std::move(best_);
 }
 
 // θ_l = w_l + … + w_q; further bits follow, each with less.
-ThetaSearch::Vector ThetaSearch::of(const FoundOrder& start) const {
+ThetaSearch::Vector ThetaSearch::of(const OrderedKernel& start) const {
     Vector x(features_.size(), 0.0);
     std::vector<bool> taken(features_.size(), false);
     double theta = start.kernel.signal();
@@ -164,25 +152,21 @@ ThetaSearch::Vector ThetaSearch::of(const FoundOrder& start) const {
     return x;
 }
 
-FoundOrder ThetaSearch::improve(const FoundOrder& start) {
+OrderedKernel ThetaSearch::improve(const OrderedKernel& start) {
     best_ = start;
-    descend(of(start), budget_.left(rows_));
+    descend(of(start), evaluator_.left());
     best_.evaluations = budget_.spent();
     return std::move(best_);
 }
 
 } // namespace
 
-FoundOrder search_thetas(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> features,
-                         const KernelLimits& limits, RandomStream random, EvaluationBudget& budget,
-                         RunContext& context) {
-    return ThetaSearch(encoding, rows, features, limits, random, budget, context).search();
+OrderedKernel search_thetas(const OrderProblem& problem, RandomStream random, EvaluationBudget& budget) {
+    return ThetaSearch(problem, random, budget).search();
 }
 
-FoundOrder improve_thetas(const Encoding& encoding, const DistinctRows& rows, std::span<const uint16_t> features,
-                          const FoundOrder& start, const KernelLimits& limits, EvaluationBudget& budget,
-                          RunContext& context) {
-    return ThetaSearch(encoding, rows, features, limits, RandomStream(0, 0), budget, context).improve(start);
+OrderedKernel improve_thetas(const OrderProblem& problem, const OrderedKernel& start, EvaluationBudget& budget) {
+    return ThetaSearch(problem, RandomStream(0, 0), budget).improve(start);
 }
 
 } // namespace btml::gp

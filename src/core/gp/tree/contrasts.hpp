@@ -1,4 +1,4 @@
-// The pass over sorted rows behind the likelihood and its kin; see likelihood.hpp. No interface of its own.
+// Makes the pass over sorted rows behind the likelihood and its kin; see likelihood.hpp. It is no interface of its own.
 #pragma once
 
 #include "core/gp/tree/kernel.hpp"
@@ -7,7 +7,8 @@
 
 namespace btml::gp {
 
-// A subtree to the left of the current row, as an observation at a level above which it will meet the next one.
+// Stands for a subtree to the left of the current row, as an observation at a level above which it will meet the next
+// one.
 struct Subtree {
     double variance, mean;
     int32_t level;

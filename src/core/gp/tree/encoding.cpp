@@ -1,6 +1,5 @@
 #include "core/gp/tree/encoding.hpp"
 
-#include "core/base/number.hpp"
 #include "core/gp/tree/kernel.hpp"
 
 #include <algorithm>
@@ -65,7 +64,7 @@ FeatureBits category_bits(const FeatureView& view, std::span<const double> targe
         if (weights[code] > 0) seen.push_back(code);
     std::stable_sort(seen.begin(), seen.end(),
                      [&](uint32_t a, uint32_t b) { return sums[a] / weights[a] < sums[b] / weights[b]; });
-    feature.seen = static_cast<uint32_t>(seen.size());
+    feature.seen = seen.size();
     for (uint32_t place = 0; place < feature.seen; place++) feature.places[seen[place]] = place;
     feature.value_bits = std::min(value_bits, bits_of_places(feature.seen));
     return feature;
@@ -84,7 +83,7 @@ ValueBits bits_of_number(double x, const FeatureBits& feature) {
     if (feature.value_bits == 0) return {0, feature.bits(), outside};
     double scaled = scale(x, feature);
     if (feature.shift) scaled = (scaled + *feature.shift / 2) / 1.5;
-    const double cells = static_cast<double>(uint32_t{1} << feature.value_bits);
+    const double cells = uint32_t{1} << feature.value_bits;
     return {static_cast<uint32_t>(std::min(scaled * cells, cells - 1)), feature.bits(), outside};
 }
 
@@ -127,8 +126,7 @@ Encoding::Encoding(std::span<const FeatureView> features, std::span<const double
 
 void Encoding::index_bits() {
     first_bits_.assign(1, 0);
-    for (const FeatureBits& feature : features_)
-        first_bits_.push_back(first_bits_.back() + static_cast<size_t>(feature.bits()));
+    for (const FeatureBits& feature : features_) first_bits_.push_back(first_bits_.back() + feature.bits());
 }
 
 Encoding Encoding::shifted(std::span<const double> shifts) const {
@@ -158,21 +156,16 @@ ValueBits Encoding::value_bits(size_t feature, double value) const {
     return bits_of_code(is_code ? static_cast<uint32_t>(value) : FeatureBits::unseen, bits);
 }
 
-BitRows Encoding::encode_rows(std::span<const FeatureView> features, RunContext& context) const {
-    const size_t rows = features.empty() ? 0 : features[0].rows(), words = (bits() + 63) / 64;
+BitRows Encoding::encode_rows(std::span<const FeatureView> features, RunContext& context,
+                              std::optional<std::span<const uint32_t>> chosen) const {
+    const size_t rows = chosen ? chosen->size() : features.empty() ? 0 : features[0].rows(), words = (bits() + 63) / 64;
     BitRows result{rows, words, Buffer<uint64_t>(context.memory(), "rows' bits", rows * words, 0)};
     for (size_t f = 0; f < features.size(); f++) {
-        const FeatureBits& bits = features_[f];
-        if (bits.bits() == 0) continue;
-        const auto code_of = [&](size_t i) {
-            if (!bits.categorical)
-                return (is_null(features[f].numbers[i]) ? bits_of_null(bits)
-                                                        : bits_of_number(features[f].numbers[i], bits))
-                    .code;
-            const uint32_t code = features[f].codes[i];
-            return (code == FeatureView::null_code ? bits_of_null(bits) : bits_of_code(code, bits)).code;
-        };
-        context.for_each(rows, 4, [&](size_t i) { put(result.data.data() + i * words, f, code_of(i)); });
+        if (features_[f].bits() == 0) continue;
+        context.for_each(rows, 4, [&](size_t i) {
+            const double value = features[f].value(chosen ? (*chosen)[i] : i);
+            put(result.data.data() + i * words, f, value_bits(f, value).code);
+        });
     }
     return result;
 }

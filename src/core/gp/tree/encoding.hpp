@@ -1,4 +1,4 @@
-// How the features of a point become bits.
+// Turns the features of a point into bits.
 //
 // A number is scaled to [0, 1] by the least and the greatest training value and gives the first bits of its binary
 // expansion, 1 counting as the greatest number below it; a category gives the bits of its place among the categories in
@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
+#include "core/base/number.hpp"
 #include "core/base/serial.hpp"
 
 #include <cstdint>
@@ -19,11 +20,11 @@
 
 namespace btml::gp {
 
-// What a point is to the model whose number lies outside of the training rows' range: one at the end of the range, or
-// one that shares no bit with any other, of covariance 0.
+// Says what a point is to the model whose number lies outside of the training rows' range: one at the end of the range,
+// or one that shares no bit with any other, of covariance 0.
 enum class Outside { clamp, prior };
 
-// A feature of the training rows.
+// Refers to a feature of the training rows.
 struct FeatureView {
     static constexpr uint32_t null_code = UINT32_MAX;
 
@@ -33,9 +34,14 @@ struct FeatureView {
     uint32_t categories = 0;
 
     size_t rows() const { return categorical ? codes.size() : numbers.size(); }
+    // Returns what Encoding::value_bits takes.
+    double value(size_t row) const {
+        if (!categorical) return numbers[row];
+        return codes[row] == null_code ? null_number : codes[row];
+    }
 };
 
-// The rows' bits, packed: bit b of a row is bit 63 − b mod 64 of its word b / 64.
+// Holds the rows' bits, packed: bit b of a row is bit 63 − b mod 64 of its word b / 64.
 struct BitRows {
     size_t rows = 0, words = 0; // words per row
     Buffer<uint64_t> data;      // rows × words
@@ -58,8 +64,8 @@ struct FeatureBits {
     int bits() const { return value_bits + null_bit; }
 };
 
-// The bits of one value of a feature: the lowest FeatureBits::bits() of `code`, of which only the first `known` are
-// known. A NULL, or a category, that no training row has is known by none of the value's bits.
+// Holds the bits of one value of a feature: the lowest FeatureBits::bits() of `code`, of which only the first `known`
+// are known. A NULL, or a category, that no training row has is known by none of the value's bits.
 struct ValueBits {
     uint32_t code;
     int known;
@@ -80,25 +86,26 @@ class Encoding {
     Encoding(std::span<const FeatureView> features, std::span<const double> target, std::span<const double> weight,
              int value_bits, std::span<const double> shifts, Outside outside, RunContext& context);
 
-    // The same with these shifts of the numeric features, of [0, 1), one per feature.
+    // Returns the same with these shifts of the numeric features, of [0, 1), one per feature.
     Encoding shifted(std::span<const double> shifts) const;
 
     const std::vector<FeatureBits>& features() const noexcept { return features_; }
     Outside outside() const noexcept { return outside_; }
-    // Of a row, and where a feature's bits begin among them.
+    // Counts those of a row, and says where a feature's bits begin among them.
     size_t bits() const noexcept { return first_bits_.back(); }
     size_t first_bit(size_t feature) const noexcept { return first_bits_[feature]; }
 
     // Adds the bits of a feature's value to a row, in which they are 0.
     void put(uint64_t* row, size_t feature, uint32_t code) const;
-    // A number, a category's code as a double (not in the model's range: a category never seen), or null_number.
+    // Takes a number, a category's code as a double (not in the model's range: a category never seen), or null_number.
     ValueBits value_bits(size_t feature, double value) const;
-    // The rows of the columns that the encoding was made of, or of others with the same categories. Points outside are
-    // clamped whatever outside() says, and unknown bits are 0.
-    BitRows encode_rows(std::span<const FeatureView> features, RunContext& context) const;
+    // Encodes the rows of the columns that the encoding was made of, or of others with the same categories. Points
+    // outside are clamped whatever outside() says, and unknown bits are 0. Encodes these rows, or all of them.
+    BitRows encode_rows(std::span<const FeatureView> features, RunContext& context,
+                        std::optional<std::span<const uint32_t>> chosen = {}) const;
 
     void encode(Writer& writer) const;
-    // Error corrupt_model.
+    // Throws corrupt_model.
     static Encoding decode(Reader& reader);
 
   private:

@@ -56,9 +56,7 @@ void JointPosterior::Builder::build(RunContext& context) {
     std::iota(order_.begin(), order_.end(), 0);
     std::stable_sort(order_.begin(), order_.end(),
                      [&](uint32_t a, uint32_t b) { return less(points_[a], points_[b]); });
-    context.for_each(points_.size(), 64, [&](size_t place) {
-        shared_.push_back(static_cast<uint16_t>(trie_.shared_levels(point(place))));
-    });
+    context.for_each(points_.size(), 64, [&](size_t place) { shared_.push_back(trie_.shared_levels(point(place))); });
     result_.nodes_.push_back({0, 0, 0, 0, 0, 0});
     if (!points_.empty()) ranges_.push_back({0, points_.size(), 0, 0, trie_.root_});
     for (size_t splits = 0; !ranges_.empty(); splits++) {
@@ -95,7 +93,7 @@ JointPosterior::Builder::Affine JointPosterior::Builder::descend(Range& range, s
 
 uint32_t JointPosterior::Builder::add(const Affine& step, uint32_t parent) {
     const Node& above = result_.nodes_[parent];
-    const auto node = static_cast<uint32_t>(result_.nodes_.size());
+    const uint32_t node = result_.nodes_.size();
     result_.nodes_.push_back({step.gain, step.offset, step.variance, step.gain * above.mean + step.offset,
                               step.gain * step.gain * above.variance + step.variance, parent});
     return node;

@@ -15,12 +15,12 @@ class JointPosterior {
     JointPosterior(const Trie& trie, std::span<const String> points, RunContext& context);
 
     size_t points() const noexcept { return node_of_point_.size(); }
-    // What it holds at most.
+    // Returns what it holds at most.
     static uint64_t bytes(uint64_t points) { return points * (2 * sizeof(Node) + sizeof(uint32_t)); }
     double mean(size_t point) const { return nodes_[node_of_point_[point]].mean; }
     // O(depth); of a point with itself: its variance.
     double covariance(size_t point, size_t other) const;
-    // One draw of all the points, in their order; a function of (seed, draw) and the set of points. O(m).
+    // Makes one draw of all the points, in their order; it is a function of (seed, draw) and the set of points. O(m).
     void draw(uint64_t seed, uint64_t draw, std::span<double> values) const;
 
   private:

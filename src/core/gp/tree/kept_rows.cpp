@@ -6,19 +6,20 @@ namespace btml::gp {
 static constexpr const char* what = "rows of a model";
 
 template <class T>
-static Buffer<T> copy(std::span<const T> values, RunContext& context) {
+static Buffer<T> copy(const Buffer<T>& values, RunContext& context) {
     Buffer<T> result(context.memory(), what, values.size());
     std::copy(values.begin(), values.end(), result.begin());
     return result;
 }
 
-TrainingColumns copy_rows(std::span<const FeatureView> features, std::span<const double> target,
-                          std::span<const double> weight, RunContext& context) {
-    TrainingColumns rows{{}, copy(target, context), copy(weight, context)};
-    for (const FeatureView& feature : features)
-        rows.features.push_back(
+TrainingColumns copy(const TrainingColumns& rows, RunContext& context) {
+    TrainingColumns result(context.memory());
+    result.target = copy(rows.target, context);
+    result.weight = copy(rows.weight, context);
+    for (const TrainingColumn& feature : rows.features)
+        result.features.push_back(
             {feature.categorical, copy(feature.numbers, context), copy(feature.codes, context), feature.categories});
-    return rows;
+    return result;
 }
 
 void add_row(TrainingColumns& rows, std::span<const double> values, double target) {
@@ -33,31 +34,26 @@ void add_row(TrainingColumns& rows, std::span<const double> values, double targe
     if (!rows.weight.empty()) rows.weight.push_back(1);
 }
 
-template <class T>
-static void take(Buffer<T>& values, size_t at) {
-    if (values.empty()) return;
-    values[at] = values[values.size() - 1];
-    values.resize(values.size() - 1);
-}
-
 void take_row(TrainingColumns& rows, size_t row) {
-    for (TrainingColumn& feature : rows.features) {
-        take(feature.numbers, row);
-        take(feature.codes, row);
-    }
-    take(rows.target, row);
-    take(rows.weight, row);
+    const auto take = [&](auto& values) {
+        if (values.empty()) return;
+        values[row] = values[values.size() - 1];
+        values.resize(values.size() - 1);
+    };
+    for (TrainingColumn& feature : rows.features) take(feature.numbers), take(feature.codes);
+    take(rows.target);
+    take(rows.weight);
 }
 
 void encode(const TrainingColumns& rows, Writer& writer) {
+    const auto put = [&](const auto& values) {
+        for (const auto value : values) writer.put(value);
+    };
     writer.put_count(rows.rows());
     writer.put(!rows.weight.empty());
-    for (const TrainingColumn& column : rows.features) {
-        for (const double number : column.numbers) writer.put(number);
-        for (const uint32_t code : column.codes) writer.put(code);
-    }
-    for (const double target : rows.target) writer.put(target);
-    for (const double weight : rows.weight) writer.put(weight);
+    for (const TrainingColumn& column : rows.features) put(column.numbers), put(column.codes);
+    put(rows.target);
+    put(rows.weight);
 }
 
 template <class T, class Get>
@@ -74,7 +70,7 @@ TrainingColumns decode_training_columns(Reader& reader, const Encoding& encoding
     const size_t rows = reader.get_count(bytes_of_row);
     const bool weighted = reader.get_bool();
     const auto number = [&] { return reader.get_double(); };
-    TrainingColumns columns{{}, Buffer<double>(context.memory(), what), Buffer<double>(context.memory(), what)};
+    TrainingColumns columns(context.memory());
     for (const FeatureBits& feature : encoding.features())
         columns.features.push_back(
             {feature.categorical, get<double>(feature.categorical ? 0 : rows, context, number),

@@ -10,6 +10,10 @@ namespace btml::gp {
 
 inline constexpr size_t max_levels = 32767;
 
+struct Normal {
+    double mean = 0, variance = 0;
+};
+
 struct Kernel {
     std::vector<double> weights; // w_1 … w_q ≥ 0, one per level of the bit order
     double noise = 1;            // λ > 0: variance of an observation of weight 1 about the latent function
@@ -19,12 +23,12 @@ struct Kernel {
     double signal() const;
     // c_0 = 0, c_1 … c_q.
     std::vector<double> covariances() const;
-    // Error invalid_argument, or limit_exceeded beyond max_levels, naming the value and what is valid.
+    // Throws invalid_argument, or limit_exceeded beyond max_levels, naming the value and what is valid.
     void validate() const;
 };
 
 void encode(const Kernel& kernel, Writer& writer);
-// Error corrupt_model.
+// Throws corrupt_model.
 Kernel decode_kernel(Reader& reader);
 
 } // namespace btml::gp

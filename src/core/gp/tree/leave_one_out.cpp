@@ -6,25 +6,21 @@ namespace btml::gp {
 
 namespace {
 
-struct Normal {
-    double variance, mean;
-};
-
 struct Meeting {
     Normal left, right;
 };
 
-// The distribution `prior` after an observation; exact where the prior's variance is 0.
+// Returns the distribution `prior` after an observation; exact where the prior's variance is 0.
 Normal after(const Normal& prior, const Normal& observation) {
     const double inverse = 1 / (prior.variance + observation.variance);
-    return {prior.variance * observation.variance * inverse,
-            prior.mean + (observation.mean - prior.mean) * prior.variance * inverse};
+    return {prior.mean + (observation.mean - prior.mean) * prior.variance * inverse,
+            prior.variance * observation.variance * inverse};
 }
 
 } // namespace
 
-// From the last row to the first, as in the likelihood's gradient: what the rest says of a subtree at its root waits at
-// the level where the subtree was open until the row is reached that opened it.
+// Goes from the last row to the first, as in the likelihood's gradient: what the rest says of a subtree at its root
+// waits at the level where the subtree was open until the row is reached that opened it.
 Normals leave_one_out(std::span<const uint16_t> common, const Observations& sorted, const Kernel& kernel,
                       RunContext& context) {
     const size_t rows = sorted.size(), levels = kernel.levels();
@@ -36,12 +32,11 @@ Normals leave_one_out(std::span<const uint16_t> common, const Observations& sort
     size_t meeting = 0;
     double contrasts = 0;
     meet_all(common, sorted, kernel, contrasts, context, [&](const Subtree& left, double variance, double mean) {
-        meetings[meeting] = {{left.variance, left.mean}, {variance, mean}};
-        meeting_levels[meeting++] = static_cast<uint16_t>(left.level);
+        meetings[meeting] = {{left.mean, left.variance}, {mean, variance}};
+        meeting_levels[meeting++] = left.level;
     });
     const std::vector<double> c = kernel.covariances();
     std::vector<Normal> waiting(levels + 1);
-    waiting[0] = {0, 0};
     for (size_t i = rows; i-- > 0;) {
         context.worked(1);
         size_t level = common[i];

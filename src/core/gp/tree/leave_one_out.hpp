@@ -1,17 +1,26 @@
-// What the other rows say of each row's own point.
+// Computes what the other rows say of each row's own point.
 #pragma once
 
 #include "core/gp/tree/kernel.hpp"
 #include "core/gp/tree/observations.hpp"
 
+#include <optional>
+
 namespace btml::gp {
+
+// Says how well every row is predicted from all the others.
+struct LeaveOneOut {
+    uint64_t rows = 0;
+    double mean_nll = 0, rmse = 0;
+    std::optional<double> coverage_90; // is that of the central 90 % interval; nothing after an update
+};
 
 struct Normals {
     Buffer<double> mean, variance;
 };
 
-// The latent function at the point of each observation given all the other observations, those at the same point
-// included: exact, O(n + q), 34 bytes per observation for the pass. Arguments as for negative_log_likelihood.
+// Returns the latent function at the point of each observation given all the other observations, those at the same
+// point included: exact, O(n + q), 34 bytes per observation for the pass. Arguments as for negative_log_likelihood.
 //
 // With A = K + λ/w on the diagonal, (A⁻¹y)_i = (y_i − mean_i)/(variance_i + λ/w_i) and (A⁻¹)_ii = 1/(variance_i +
 // λ/w_i): the same call solves linear systems.

@@ -8,7 +8,7 @@ namespace btml::gp {
 
 namespace {
 
-// What the single rows of merged entries add to 2·NLL, and the constant.
+// Returns what the single rows of merged entries add to 2·NLL, and the constant.
 double of_merged_rows(const Observations& sorted, double noise) {
     const double rows = static_cast<double>(sorted.size()) + sorted.merged;
     return sorted.residual / noise + sorted.merged * std::log(noise) - sorted.log_weights +
@@ -31,60 +31,26 @@ double negative_log_likelihood(std::span<const uint16_t> common, const Observati
     return add_up(root, contrasts, sorted, kernel.noise);
 }
 
-// The pass and its reverse.
-class ContrastTape {
-  public:
-    ContrastTape(LikelihoodGradient& memory, std::span<const uint16_t> common, const Observations& sorted,
-                 const Kernel& kernel)
-        : meetings_(memory.meetings_), levels_(memory.levels_), common_(common), sorted_(sorted), kernel_(kernel) {
-        meetings_.resize(sorted.size());
-        levels_.resize(sorted.size());
-    }
-
-    double record(RunContext& context) {
-        LikelihoodGradient::Meeting* meeting = meetings_.data();
-        uint16_t* level = levels_.data();
-        double contrasts = 0;
-        root_ = meet_all(common_, sorted_, kernel_, contrasts, context,
-                         [&](const Subtree& left, double variance, double mean) {
-                             *meeting++ = {left.variance, variance, left.mean - mean};
-                             *level++ = static_cast<uint16_t>(left.level);
-                         });
-        return add_up(root_, contrasts, sorted_, kernel_.noise);
-    }
-    template <bool weighted>
-    void reverse(Gradient& gradient, RunContext& context);
-
-  private:
-    // ∂NLL/∂ the variance and the mean of a subtree.
-    struct Adjoint {
-        double variance, mean;
-    };
-
-    Buffer<LikelihoodGradient::Meeting>& meetings_;
-    Buffer<uint16_t>& levels_;
-    const std::span<const uint16_t> common_;
-    const Observations& sorted_;
-    const Kernel& kernel_;
-    Subtree root_{};
-};
-
-// From the last row to the first. The subtree that was open at a level waits there with its adjoint until the row is
-// reached that opened it. With s the sum of two variances v1, v2 that meet and d the difference of their means, the
+// Goes from the last row to the first. The subtree that was open at a level waits there with its adjoint until the row
+// is reached that opened it. With s the sum of two variances v1, v2 that meet and d the difference of their means, the
 // contrast adds (d²/s + log s)/2, the variance goes on as v1·v2/s and the mean as (m1·v2 + m2·v1)/s.
 template <bool weighted>
-void ContrastTape::reverse(Gradient& gradient, RunContext& context) {
-    const size_t levels = kernel_.levels();
+void LikelihoodGradient::reverse(const Subtree& root, std::span<const uint16_t> common, const Observations& sorted,
+                                 const Kernel& kernel, Gradient& gradient, RunContext& context) const {
+    struct Adjoint { // ∂NLL/∂ the variance and the mean of a subtree
+        double variance, mean;
+    };
+    const size_t levels = kernel.levels();
     std::vector<Adjoint> waiting(levels + 1);
     std::vector<double> by_covariance(levels + 1, 0.0); // ∂NLL/∂c_0 … ∂NLL/∂c_q
-    const double standardised = root_.mean / root_.variance;
-    waiting[0] = {(1 / root_.variance - standardised * standardised) / 2, standardised};
+    const double standardised = root.mean / root.variance;
+    waiting[0] = {(1 / root.variance - standardised * standardised) / 2, standardised};
     double noise = 0;
-    size_t meeting = sorted_.size() - 1;
-    for (size_t i = sorted_.size(); i-- > 0;) {
+    size_t meeting = sorted.size() - 1;
+    for (size_t i = sorted.size(); i-- > 0;) {
         context.worked(1);
-        size_t level = common_[i];
-        const size_t first = i > 0 ? common_[i - 1] : 0; // where this row met its left neighbour
+        size_t level = common[i];
+        const size_t first = i > 0 ? common[i - 1] : 0; // where this row met its left neighbour
         Adjoint at = waiting[level];
         by_covariance[level] -= at.variance;
         if (i > 0 && first >= level) {
@@ -102,10 +68,10 @@ void ContrastTape::reverse(Gradient& gradient, RunContext& context) {
             } while (level != first);
         }
         by_covariance[levels] += at.variance;
-        noise += weighted ? at.variance / sorted_.weight[i] : at.variance;
+        noise += weighted ? at.variance / sorted.weight[i] : at.variance;
     }
-    const double of_entry = sorted_.merged - sorted_.residual / kernel_.noise;
-    gradient.noise = noise + of_entry / (2 * kernel_.noise);
+    const double of_entry = sorted.merged - sorted.residual / kernel.noise;
+    gradient.noise = noise + of_entry / (2 * kernel.noise);
     gradient.weights.resize(levels);
     double sum = 0;
     for (size_t l = levels; l > 0; l--) gradient.weights[l - 1] = sum += by_covariance[l];
@@ -120,13 +86,21 @@ double LikelihoodGradient::operator()(std::span<const uint16_t> common, const Ob
         gradient = {std::vector<double>(kernel.levels(), 0.0), 0};
         return 0;
     }
-    ContrastTape tape(*this, common, sorted, kernel);
-    const double value = tape.record(context);
+    meetings_.resize(sorted.size());
+    levels_.resize(sorted.size());
+    Meeting* meeting = meetings_.data();
+    uint16_t* level = levels_.data();
+    double contrasts = 0;
+    const Subtree root =
+        meet_all(common, sorted, kernel, contrasts, context, [&](const Subtree& left, double variance, double mean) {
+            *meeting++ = {left.variance, variance, left.mean - mean};
+            *level++ = static_cast<uint16_t>(left.level);
+        });
     if (sorted.weight.empty())
-        tape.reverse<false>(gradient, context);
+        reverse<false>(root, common, sorted, kernel, gradient, context);
     else
-        tape.reverse<true>(gradient, context);
-    return value;
+        reverse<true>(root, common, sorted, kernel, gradient, context);
+    return add_up(root, contrasts, sorted, kernel.noise);
 }
 
 } // namespace btml::gp

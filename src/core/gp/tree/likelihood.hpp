@@ -13,6 +13,8 @@
 
 namespace btml::gp {
 
+struct Subtree;
+
 struct Gradient {
     std::vector<double> weights; // ∂/∂w_1 … ∂/∂w_q
     double noise = 0;            // ∂/∂λ
@@ -23,7 +25,7 @@ struct Gradient {
 double negative_log_likelihood(std::span<const uint16_t> common, const Observations& sorted, const Kernel& kernel,
                                RunContext& context);
 
-// The same with its gradient, O(n + q); keeps 26 bytes per observation between calls.
+// Does the same with its gradient, in O(n + q); keeps 26 bytes per observation between calls.
 class LikelihoodGradient {
   public:
     explicit LikelihoodGradient(RunContext& context);
@@ -32,13 +34,17 @@ class LikelihoodGradient {
                       Gradient& gradient, RunContext& context);
 
   private:
-    friend class ContrastTape;
     // Two subtrees that meet, in the order of the pass.
     struct Meeting {
         double left_variance, right_variance, difference;
     };
+
+    template <bool weighted>
+    void reverse(const Subtree& root, std::span<const uint16_t> common, const Observations& sorted,
+                 const Kernel& kernel, Gradient& gradient, RunContext& context) const;
+
     Buffer<Meeting> meetings_;
-    Buffer<uint16_t> levels_;
+    Buffer<uint16_t> levels_; // are those where they meet
 };
 
 } // namespace btml::gp

@@ -1,4 +1,5 @@
-// The logarithm of a long product, with a logarithm taken only when the product threatens to leave the double range.
+// Computes the logarithm of a long product, with a logarithm taken only when the product threatens to leave the double
+// range.
 #pragma once
 
 #include <cmath>
@@ -8,7 +9,7 @@ namespace btml::gp {
 
 class LogProduct {
   public:
-    // A factor from 1e-100 to 1e100.
+    // Takes a factor from 1e-100 to 1e100.
     void multiply(double factor) {
         product_ *= factor;
         if (!(product_ > 1e-200 && product_ < 1e200)) [[unlikely]]

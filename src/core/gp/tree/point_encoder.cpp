@@ -12,7 +12,7 @@ PointEncoder::PointEncoder(const Encoding& encoding, const BitOrder& order)
       row_((encoding.bits() + 63) / 64),
       string_(words_.size()) {
     const std::vector<uint16_t> bits = bits_of_levels(encoding, order);
-    for (size_t level = 0; level < bits.size(); level++) level_of_bit_[bits[level]] = static_cast<uint16_t>(level);
+    for (size_t level = 0; level < bits.size(); level++) level_of_bit_[bits[level]] = level;
 }
 
 String PointEncoder::operator()(std::span<const double> features) {
@@ -22,7 +22,7 @@ String PointEncoder::operator()(std::span<const double> features) {
         const ValueBits value = encoding_.value_bits(f, features[f]);
         if (value.outside && encoding_.outside() == Outside::prior) known = 0;
         if (value.known < encoding_.features()[f].bits())
-            known = std::min<size_t>(known, level_of_bit_[encoding_.first_bit(f) + static_cast<size_t>(value.known)]);
+            known = std::min<size_t>(known, level_of_bit_[encoding_.first_bit(f) + value.known]);
         encoding_.put(row_.data(), f, value.code);
     }
     for (size_t w = 0; w < words_.size(); w++) string_[w] = words_[w](row_.data());

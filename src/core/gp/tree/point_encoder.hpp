@@ -1,4 +1,4 @@
-// The string of one point, for prediction.
+// Makes the string of one point, for prediction.
 #pragma once
 
 #include "core/gp/tree/row_sorter.hpp"
@@ -10,7 +10,7 @@ class PointEncoder {
     // Copies the encoding. Error as of bits_of_levels.
     PointEncoder(const Encoding& encoding, const BitOrder& order);
 
-    // One value per feature, as Encoding::value_bits takes them. With Outside::prior no level is known of a point with
+    // Takes one value per feature, as Encoding::value_bits does. With Outside::prior no level is known of a point with
     // a number outside of the training range. Valid until the next call; not thread-safe (scratch space).
     String operator()(std::span<const double> features);
 

@@ -1,4 +1,4 @@
-// Standard normal numbers from counters.
+// Makes standard normal numbers from counters.
 #pragma once
 
 #include "core/base/rng.hpp"

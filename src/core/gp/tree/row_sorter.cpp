@@ -23,9 +23,25 @@ std::vector<uint16_t> bits_of_levels(const Encoding& encoding, const BitOrder& o
         if (next[feature] == encoding.first_bit(feature + size_t{1}))
             throw Error(ErrorCode::invalid_argument, format("a bit order takes more than the %d bits of feature %u",
                                                             encoding.features()[feature].bits(), unsigned{feature}));
-        bits.push_back(static_cast<uint16_t>(next[feature]++));
+        bits.push_back(next[feature]++);
     }
     return bits;
+}
+
+void encode_order(const BitOrder& order, Writer& writer) {
+    writer.put_count(order.size());
+    for (const uint16_t feature : order) writer.put(feature);
+}
+
+BitOrder decode_order(Reader& reader, const Encoding& encoding) {
+    BitOrder order(reader.get_count(sizeof(uint16_t)));
+    for (uint16_t& feature : order) feature = reader.get<uint16_t>();
+    try {
+        bits_of_levels(encoding, order);
+    } catch (const Error& error) {
+        corrupt_model(format("A member has an order in which %s.", error.what()));
+    }
+    return order;
 }
 
 StringWord::StringWord(std::span<const uint16_t> bits) {
@@ -50,7 +66,7 @@ std::vector<StringWord> string_words(std::span<const uint16_t> bits) {
 static void reset(SortedRows& sorted, size_t rows) {
     sorted.rows.resize(rows);
     sorted.common.resize(rows);
-    for (size_t i = 0; i < rows; i++) sorted.rows[i] = static_cast<uint32_t>(i);
+    for (size_t i = 0; i < rows; i++) sorted.rows[i] = i;
     std::fill(sorted.common.begin(), sorted.common.end(), 0);
 }
 
@@ -76,17 +92,13 @@ void RowSorter::accept() noexcept {
 
 const SortedRows& RowSorter::propose(std::span<const uint16_t> bits, RunContext& context) {
     const std::vector<uint16_t>& old = accepted_bits_;
-    const size_t first =
-        static_cast<size_t>(std::mismatch(bits.begin(), bits.end(), old.begin(), old.end()).first - bits.begin());
-    // One more than the longest string: rows are sorted one by one.
+    const size_t first = std::mismatch(bits.begin(), bits.end(), old.begin(), old.end()).first - bits.begin();
+    // It is one more than the longest string has: rows are sorted one by one.
     size_t last = max_levels + 1;
     if (bits.size() == old.size()) {
         size_t end = bits.size();
         while (end > first && bits[end - 1] == old[end - 1]) end--;
-        if (std::is_permutation(bits.begin() + static_cast<ptrdiff_t>(first),
-                                bits.begin() + static_cast<ptrdiff_t>(end),
-                                old.begin() + static_cast<ptrdiff_t>(first)))
-            last = end;
+        if (std::is_permutation(bits.begin() + first, bits.begin() + end, old.begin() + first)) last = end;
     }
     if (first == bits.size())
         shorten(first);
@@ -95,6 +107,18 @@ const SortedRows& RowSorter::propose(std::span<const uint16_t> bits, RunContext&
     proposed_bits_.assign(bits.begin(), bits.end());
     return proposed_;
 }
+
+SortedRows sort_rows(const BitRows& rows, std::span<const uint16_t> bits, RunContext& context) {
+    RowSorter sorter(rows, context);
+    sorter.propose(bits, context);
+    return std::move(sorter).take();
+}
+
+StringRows::StringRows(const Encoding& encoding, const BitOrder& order, std::span<const FeatureView> features,
+                       RunContext& context)
+    : rows(encoding.encode_rows(features, context)),
+      bits(bits_of_levels(encoding, order)),
+      sorted(sort_rows(rows, bits, context)) {}
 
 // The strings are the first levels of the accepted ones.
 void RowSorter::shorten(size_t levels) {
@@ -110,15 +134,15 @@ void RowSorter::collect_groups(size_t last) {
     shared_.resize(rows);
     size_t groups = 0;
     for (size_t i = 0; i < rows; i++) {
-        if (i == 0 || accepted_.common[i - 1] < last) starts_[groups++] = static_cast<uint32_t>(i);
+        if (i == 0 || accepted_.common[i - 1] < last) starts_[groups++] = i;
         shared_[groups - 1] = accepted_.common[i];
     }
-    starts_[groups] = static_cast<uint32_t>(rows);
+    starts_[groups] = rows;
     starts_.resize(groups + 1);
     shared_.resize(groups);
     items_.resize(groups);
     spare_.resize(groups);
-    for (size_t g = 0; g < groups; g++) items_[g].group = static_cast<uint32_t>(g);
+    for (size_t g = 0; g < groups; g++) items_[g].group = g;
 }
 
 // Sorts groups by the levels first ≤ level < last, within those that share the levels before.
@@ -156,9 +180,7 @@ void RowSorter::sort_items(size_t begin, size_t end, size_t level, RunContext& c
     for (size_t i = begin; i < end;) {
         size_t same = i + 1;
         while (same < end && items_[same].word == items_[i].word) same++;
-        if (same < end)
-            shared_[same - 1] = static_cast<uint16_t>(
-                level + static_cast<size_t>(std::countl_zero(items_[i].word ^ items_[same].word)));
+        if (same < end) shared_[same - 1] = level + std::countl_zero(items_[i].word ^ items_[same].word);
         if (same - i > 1) sort_items(i, same, level + word_bits, context);
         i = same;
     }
@@ -187,7 +209,7 @@ void RowSorter::sort_words(size_t begin, size_t end, RunContext& context) {
     std::vector<uint32_t> places(mask + 2, 0);
     const auto digit = [&](const Item& item) { return item.word >> shift & mask; };
     for (size_t i = begin; i < end; i++) places[digit(items_[i]) + 1]++;
-    places[0] = static_cast<uint32_t>(begin);
+    places[0] = begin;
     for (size_t d = 1; d < places.size(); d++) places[d] += places[d - 1];
     for (size_t i = begin; i < end; i++) spare_[places[digit(items_[i])]++] = items_[i];
     std::copy(spare_.begin() + begin, spare_.begin() + end, items_.begin() + begin);
@@ -196,7 +218,7 @@ void RowSorter::sort_words(size_t begin, size_t end, RunContext& context) {
         if (places[d] - from > 1) sort_words(from, places[d], context);
 }
 
-// The groups' rows in their new order.
+// Writes the groups' rows in their new order.
 void RowSorter::write(RunContext& context) {
     size_t place = 0;
     context.for_each(items_.size(), 2, [&](size_t g) {

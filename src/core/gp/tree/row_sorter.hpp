@@ -2,18 +2,21 @@
 #pragma once
 
 #include "core/gp/tree/encoding.hpp"
-#include "core/gp/tree/observations.hpp"
 
 #include <utility>
 
 namespace btml::gp {
 
-// The feature of each level: a level takes the next unused bit of its feature.
+// Names the feature of each level: a level takes the next unused bit of its feature.
 using BitOrder = std::vector<uint16_t>;
 
-// The bit of a row (see BitRows) at each level. Error invalid_argument when a feature has no bit left for a level or
-// there is no such feature.
+// Returns the bit of a row (see BitRows) at each level. Throws invalid_argument when a feature has no bit left for a
+// level or there is no such feature.
 std::vector<uint16_t> bits_of_levels(const Encoding& encoding, const BitOrder& order);
+
+void encode_order(const BitOrder& order, Writer& writer);
+// Throws corrupt_model.
+BitOrder decode_order(Reader& reader, const Encoding& encoding);
 
 // A string of q levels in ⌈q/64⌉ words, the first level in the highest bit, bits beyond q 0. Of a point that lacks
 // some value only the first `known` levels are known; it shares no more of them with any other point.
@@ -48,7 +51,7 @@ class StringWord {
     std::vector<Part> parts_;
 };
 
-// Of all levels.
+// Makes those of all levels.
 std::vector<StringWord> string_words(std::span<const uint16_t> bits);
 
 // Sorts by one order after another, as a search over bit orders does: what two orders have in common is not sorted
@@ -65,7 +68,7 @@ class RowSorter {
     // Makes the last proposal the one that the next is compared with.
     void accept() noexcept;
     const SortedRows& accepted() const noexcept { return accepted_; }
-    // The last proposal, of a sorter that is used no more.
+    // Returns the last proposal, of a sorter that is used no more.
     SortedRows take() && noexcept { return std::move(proposed_); }
 
   private:
@@ -89,6 +92,19 @@ class RowSorter {
     Buffer<uint32_t> starts_;       // of groups of rows that stay together, and the end of the last one
     Buffer<uint16_t> shared_;       // levels that the group in a place shares with the next
     Buffer<Item> items_, spare_;    // groups in their new order
+};
+
+// Sorts once.
+SortedRows sort_rows(const BitRows& rows, std::span<const uint16_t> bits, RunContext& context);
+
+// Holds the rows of these features in the order of their strings under one bit order.
+struct StringRows {
+    BitRows rows;
+    std::vector<uint16_t> bits; // are those of the levels
+    SortedRows sorted;
+
+    StringRows(const Encoding& encoding, const BitOrder& order, std::span<const FeatureView> features,
+               RunContext& context);
 };
 
 } // namespace btml::gp

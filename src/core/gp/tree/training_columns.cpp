@@ -6,7 +6,7 @@ namespace btml::gp {
 
 namespace {
 
-// Where a row of the join is in one of its tables.
+// Says where a row of the join is in one of its tables.
 class RowIds {
   public:
     RowIds(const Dataset& dataset, int table) {
@@ -19,7 +19,7 @@ class RowIds {
     const uint32_t* ids_ = nullptr;
 };
 
-// Rows by target, weight and features, as bits: any order will do that the values alone decide.
+// Sorts rows by target, weight and features, as bits: any order will do that the values alone decide.
 class RowOrder {
   public:
     RowOrder(const Dataset& dataset, RunContext& context)
@@ -88,10 +88,10 @@ Buffer<T> pick(const Buffer<T>& column, const RowIds& ids, const Buffer<uint32_t
 
 TrainingColumns targets(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContext& context) {
     const RowIds ids(dataset, dataset.target_table);
-    return {{},
-            pick(dataset.target, ids, rows, context),
-            dataset.weight.empty() ? Buffer<double>(context.memory(), "weights")
-                                   : pick(dataset.weight, ids, rows, context)};
+    TrainingColumns columns(context.memory());
+    columns.target = pick(dataset.target, ids, rows, context);
+    if (!dataset.weight.empty()) columns.weight = pick(dataset.weight, ids, rows, context);
+    return columns;
 }
 
 TrainingColumn pick(const FeatureColumn& feature, const RowIds& ids, const Buffer<uint32_t>& rows,
@@ -115,13 +115,7 @@ std::vector<FeatureView> TrainingColumns::views() const {
 }
 
 void TrainingColumns::read_row(size_t row, std::span<double> values) const {
-    for (size_t f = 0; f < features.size(); f++) {
-        const TrainingColumn& feature = features[f];
-        if (!feature.categorical)
-            values[f] = feature.numbers[row];
-        else
-            values[f] = feature.codes[row] == FeatureColumn::null_code ? null_number : feature.codes[row];
-    }
+    for (size_t f = 0; f < features.size(); f++) values[f] = features[f].view().value(row);
 }
 
 void TrainingColumns::free_features() {
@@ -133,7 +127,7 @@ void TrainingColumns::free_features() {
 
 ExpansionBytes expansion_bytes(const Dataset& dataset) {
     const auto bytes = [](uint64_t count, size_t size) { return static_cast<int64_t>(count * size); };
-    const auto rows = static_cast<uint64_t>(dataset.rows);
+    const uint64_t rows = dataset.rows;
     const int64_t row_numbers = bytes(rows, 2 * sizeof(uint32_t));
     int64_t held = row_numbers + bytes(rows, (dataset.weight.empty() ? 1 : 2) * sizeof(double));
     int64_t peak = held;
@@ -153,8 +147,8 @@ TrainingData expand(Dataset dataset, RunContext& context) {
         throw Error(ErrorCode::invalid_argument, "there are no features to learn from", {},
                     "The source needs at least one column besides target, holdout and weight.");
     if (dataset.rows > UINT32_MAX - 1)
-        throw Error(ErrorCode::limit_exceeded, format("the join has %llu rows, at most %u can be trained on",
-                                                      static_cast<unsigned long long>(dataset.rows), UINT32_MAX - 1));
+        throw Error(ErrorCode::limit_exceeded, format("the join has %" PRIu64 " rows, at most %u can be trained on",
+                                                      dataset.rows, UINT32_MAX - 1));
     ChosenRows chosen = choose_rows(dataset, context);
     RowOrder order(dataset, context);
     order.sort(chosen.training);

@@ -1,4 +1,4 @@
-// The rows that a process is trained on, in columns of their own.
+// Holds the rows that a Gaussian process is trained on, in columns of their own.
 #pragma once
 
 #include "core/base/dataset.hpp"
@@ -16,6 +16,8 @@ struct TrainingColumn {
 };
 
 struct TrainingColumns {
+    explicit TrainingColumns(MemoryBudget& budget) : target(budget, "targets"), weight(budget, "weights") {}
+
     std::vector<TrainingColumn> features;
     Buffer<double> target;
     Buffer<double> weight; // empty: 1 each
@@ -23,17 +25,15 @@ struct TrainingColumns {
     size_t rows() const { return target.size(); }
     double weight_of(size_t row) const { return weight.empty() ? 1 : weight[row]; }
     std::vector<FeatureView> views() const;
-    // The features of one row as Predictor takes them.
+    // Reads the features of one row as Predictor takes them.
     void read_row(size_t row, std::span<double> values) const;
     // Leaves targets and weights.
     void free_features();
 };
 
-// Of rows with these features and observations.
-TrainingColumns copy_rows(std::span<const FeatureView> features, std::span<const double> target,
-                          std::span<const double> weight, RunContext& context);
-// One row more, of weight 1, features as Predictor takes them, each a number or a category with a code; or one less, in
-// whose place the last one comes.
+TrainingColumns copy(const TrainingColumns& rows, RunContext& context);
+// Adds one row, of weight 1, features as Predictor takes them, each a number or a category with a code; or takes one
+// away, in whose place the last one comes.
 void add_row(TrainingColumns& rows, std::span<const double> values, double target);
 void take_row(TrainingColumns& rows, size_t row);
 

@@ -51,7 +51,7 @@ void Trie::reserve(size_t strings) {
 
 uint32_t Trie::add_leaf(const uint64_t* words, double mean, double weight, uint32_t rows) {
     if (nodes_.size() + 2 > none) throw Error(ErrorCode::limit_exceeded, format("a trie has at most %u nodes", none));
-    const auto node = static_cast<uint32_t>(nodes_.size()), leaf = static_cast<uint32_t>(leaves_.size());
+    const uint32_t node = nodes_.size(), leaf = leaves_.size();
     leaves_.push_back({weight, rows});
     for (size_t w = 0; w < words_; w++) keys_.push_back(words[w]);
     nodes_.push_back({kernel_.noise / weight, mean, {leaf, none}, static_cast<uint16_t>(kernel_.levels())});
@@ -61,14 +61,14 @@ uint32_t Trie::add_leaf(const uint64_t* words, double mean, double weight, uint3
 }
 
 uint32_t Trie::add_inner(uint32_t left, uint32_t right, size_t level) {
-    const auto node = static_cast<uint32_t>(nodes_.size());
+    const uint32_t node = nodes_.size();
     nodes_.push_back({0, 0, {left, right}, static_cast<uint16_t>(level)});
     meet(nodes_[node]);
     return node;
 }
 
-// Of a leaf whose string comes after all others, and the levels that it shares with the next one (0: there is none).
-// Children and parents come close to each other in memory.
+// Appends a leaf whose string comes after all others, and the levels that it shares with the next one (0: there is
+// none). Children and parents come close to each other in memory.
 void Trie::append(uint32_t node, size_t common) {
     for (; !open_.empty() && open_.back().level >= common; open_.pop_back())
         node = add_inner(open_.back().node, node, open_.back().level);
@@ -76,7 +76,7 @@ void Trie::append(uint32_t node, size_t common) {
     root_ = node;
 }
 
-// What both children say together.
+// Sets what both children say together.
 void Trie::meet(Node& node) const {
     const Node &left = nodes_[node.child[0]], &right = nodes_[node.child[1]];
     const double c = covariances_[node.level];
@@ -113,11 +113,11 @@ double Trie::negative_log_likelihood() const {
 
 size_t Trie::common_levels(const uint64_t* a, const uint64_t* b) const {
     for (size_t w = 0; w < words_; w++)
-        if (a[w] != b[w]) return w * 64 + static_cast<size_t>(std::countl_zero(a[w] ^ b[w]));
+        if (a[w] != b[w]) return w * 64 + std::countl_zero(a[w] ^ b[w]);
     return kernel_.levels();
 }
 
-// A leaf that shares as many known levels with the point as any does.
+// Returns a leaf that shares as many known levels with the point as any does.
 uint32_t Trie::find_leaf(const uint64_t* words) const {
     uint32_t node = root_;
     while (!nodes_[node].is_leaf()) node = nodes_[node].child[bit(words, nodes_[node].level)];
@@ -129,7 +129,7 @@ size_t Trie::shared_levels(const String& point) const {
     return std::min(point.known, common_levels(point.words, key(nodes_[find_leaf(point.words)].leaf())));
 }
 
-// Down from the root, where the function is 0. Across an edge of variance v to what an observation (m, variance u)
+// Goes down from the root, where the function is 0. Across an edge of variance v to what an observation (m, variance u)
 // stands for, a mean and variance (μ, s) become (uμ + vm)/(u + v) and v·u/(u + v) + s·(u/(u + v))².
 Normal Trie::latent(const String& point) const {
     const size_t shared = shared_levels(point);

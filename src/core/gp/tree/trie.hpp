@@ -4,13 +4,10 @@
 
 #include "core/base/serial.hpp"
 #include "core/gp/tree/kernel.hpp"
+#include "core/gp/tree/observations.hpp"
 #include "core/gp/tree/row_sorter.hpp"
 
 namespace btml::gp {
-
-struct Normal {
-    double mean = 0, variance = 0;
-};
 
 class Trie {
   public:
@@ -26,12 +23,13 @@ class Trie {
     double rows() const noexcept { return rows_; }
     double negative_log_likelihood() const;
 
-    // The latent function at a point given all observations; an observation of weight w there has noise/w more
+    // Returns the latent function at a point given all observations; an observation of weight w there has noise/w more
     // variance. O(depth of the trie + q/64) time.
     Normal latent(const String& point) const;
 
-    // One observation more or less, exactly: O(depth). Every level of the point must be known. Error invalid_argument
-    // when weight or target is impossible, or the observation to remove can't be one of those at its point.
+    // Add or remove one observation, exactly, in O(depth). Every level of the point must be known. Error
+    // invalid_argument when weight or target is impossible, or the observation to remove can't be one of those at its
+    // point.
     void insert(const String& point, double target, double weight);
     void remove(const String& point, double target, double weight);
 
@@ -43,7 +41,7 @@ class Trie {
     friend class JointPosterior;
     static constexpr uint32_t none = UINT32_MAX;
 
-    // What the observations below say of the latent function here.
+    // Holds what the observations below say of the latent function here.
     struct Node {
         double variance, mean;
         uint32_t child[2]; // by the bit at `level`; of a leaf: its number, and none
@@ -74,7 +72,7 @@ class Trie {
     void take_out(std::vector<uint32_t>& path);
     std::vector<uint32_t> path_to(const uint64_t* words) const;
     uint32_t find_leaf(const uint64_t* words) const;
-    // Levels that the point shares with the string of any observation.
+    // Returns how many levels the point shares with the string of any observation.
     size_t shared_levels(const String& point) const;
     size_t common_levels(const uint64_t* a, const uint64_t* b) const;
     const uint64_t* key(uint32_t leaf) const { return keys_.data() + leaf * words_; }

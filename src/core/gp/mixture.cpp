@@ -1,5 +1,3 @@
-#include "core/gp/leave_one_out_score.hpp"
-
 #include "core/gp/mixture.hpp"
 
 namespace btml::gp {
@@ -22,7 +20,7 @@ void LeaveOneOutScore::add(double member_weight, const Normals& latent, const Ob
     });
 }
 
-LeaveOneOut LeaveOneOutScore::total(double scale, std::span<const double> target, RunContext& context) const {
+LeaveOneOut LeaveOneOutScore::total(std::span<const double> target, RunContext& context) const {
     double nll = 0, squares = 0;
     size_t covered = 0;
     context.for_each(target.size(), 4, [&](size_t i) {
@@ -30,9 +28,8 @@ LeaveOneOut LeaveOneOutScore::total(double scale, std::span<const double> target
         squares += (target[i] - mean_[i]) * (target[i] - mean_[i]);
         covered += below_[i] >= 0.05 && below_[i] <= 0.95;
     });
-    const auto rows = static_cast<double>(target.size());
-    return {target.size(), nll / rows + std::log(scale), scale * std::sqrt(squares / rows),
-            static_cast<double>(covered) / rows};
+    const double rows = target.size();
+    return {target.size(), nll / rows, std::sqrt(squares / rows), static_cast<double>(covered) / rows};
 }
 
 } // namespace btml::gp

@@ -30,7 +30,7 @@ void check_all_changes(ObjectiveKind kind, bool has_all, size_t exemplars, uint6
     options.exemplars = static_cast<int>(exemplars);
     options.objective = kind;
     const auto objective = make_objective({options, validation, has_all, nullptr, &kernel, nullptr}, team, context);
-    const ProcessReference utility(kind, rows, kernel, has_all && kind == ObjectiveKind::variance);
+    const GpReference utility(kind, rows, kernel, has_all && kind == ObjectiveKind::variance);
     const bool has_rows = kind != ObjectiveKind::information;
     const double total = has_rows ? validation.total_weight() : 1;
     std::vector<Member> set;

@@ -1,4 +1,4 @@
-#include "core/exemplar/process.hpp"
+#include "core/exemplar/gp_objective.hpp"
 
 #include "core/algebra/cholesky.hpp"
 
@@ -13,13 +13,13 @@ constexpr unsigned changes_per_refresh = 32; // keeps what rounding adds up to b
 
 } // namespace
 
-ProcessObjective::ProcessObjective(const ObjectiveInput& input, RowWeights::Exemplars exemplars, RunContext& context)
+GpObjective::GpObjective(const ObjectiveInput& input, RowWeights::Exemplars exemplars, RunContext& context)
     : context_(context),
       validation_(input.validation),
       kernel_(*input.kernel),
       rows_(input.validation.size()),
       width_(input.validation.width()),
-      capacity_(static_cast<size_t>(input.options.exemplars)),
+      capacity_(input.options.exemplars),
       total_weight_(input.validation.total_weight()),
       weight_(validation_, exemplars, context.memory()),
       x_(context.memory(), "validation rows", rows_ * width_),
@@ -42,8 +42,8 @@ ProcessObjective::ProcessObjective(const ObjectiveInput& input, RowWeights::Exem
     }
 }
 
-// A group of up to eight points, as find_covariances wants them; what is left of the group repeats the last one.
-void ProcessObjective::put_coordinates(const PointSet& points, size_t first, size_t count, double* to) const {
+// Writes a group of up to eight points, as find_covariances wants them; what is left of the group repeats the last one.
+void GpObjective::put_coordinates(const PointSet& points, size_t first, size_t count, double* to) const {
     for (size_t c = 0; c < group_columns; c++) {
         const std::span<const double> x = points.x(first + std::min(c, count - 1));
         if (x.size() != width_)
@@ -53,11 +53,11 @@ void ProcessObjective::put_coordinates(const PointSet& points, size_t first, siz
     }
 }
 
-void ProcessObjective::covariances(const double* rows, size_t count, const double* points, double* to) const {
+void GpObjective::covariances(const double* rows, size_t count, const double* points, double* to) const {
     pairwise::find_covariances({rows, count, width_, points, kernel_.signal, to});
 }
 
-void ProcessObjective::load(const PointSet& candidates, ThreadTeam& team) {
+void GpObjective::load(const PointSet& candidates, ThreadTeam& team) {
     candidates_ = &candidates;
     const size_t groups = (candidates.size() + group_columns - 1) / group_columns;
     candidate_x_.resize(groups * width_ * group_columns);
@@ -70,13 +70,13 @@ void ProcessObjective::load(const PointSet& candidates, ThreadTeam& team) {
     });
 }
 
-void ProcessObjective::score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) {
+void GpObjective::score(size_t first, size_t last, bool add, std::span<Change> best, ThreadTeam& team) {
     const size_t first_group = first / group_columns, last_group = (last + group_columns - 1) / group_columns;
     team.for_each(last_group - first_group,
                   [&](size_t item, int) { score_group(first_group + item, add, first, last, best); });
 }
 
-void ProcessObjective::score_group(size_t group, bool add, size_t first, size_t last, std::span<Change> best) const {
+void GpObjective::score_group(size_t group, bool add, size_t first, size_t last, std::span<Change> best) const {
     constexpr size_t width = group_columns;
     std::vector<double> k(capacity_ * width), v(capacity_ * width), qr(capacity_ * width), r(rows_ * width);
     covariances(exemplar_x_.data(), size_, candidate_x_.data() + group * width_ * width, k.data());
@@ -129,7 +129,7 @@ void ProcessObjective::score_group(size_t group, bool add, size_t first, size_t 
     }
 }
 
-void ProcessObjective::apply(size_t candidate, size_t slot, ThreadTeam& team) {
+void GpObjective::apply(size_t candidate, size_t slot, ThreadTeam& team) {
     if (slot < size_) remove(slot);
     add(slot, *candidates_, candidate);
     size_ = std::max(size_, slot + 1);
@@ -138,7 +138,7 @@ void ProcessObjective::apply(size_t candidate, size_t slot, ThreadTeam& team) {
 }
 
 // The slot's row and column of P become zero, and its column of Q.
-void ProcessObjective::remove(size_t slot) {
+void GpObjective::remove(size_t slot) {
     weight_.leave(exemplar_numbers_[slot]);
     const double precision_of_slot = precision(slot);
     const std::vector<double> p(p_.data() + slot * capacity_, p_.data() + (slot + 1) * capacity_);
@@ -160,8 +160,8 @@ void ProcessObjective::remove(size_t slot) {
     }
 }
 
-// Into a slot whose row and column of P are zero.
-void ProcessObjective::add(size_t slot, const PointSet& points, size_t i) {
+// Puts it into a slot whose row and column of P are zero.
+void GpObjective::add(size_t slot, const PointSet& points, size_t i) {
     const size_t size = std::max(size_, slot + 1);
     std::vector<double> x(width_ * group_columns), k(size * group_columns), column(rows_ * group_columns);
     put_coordinates(points, i, 1, x.data());
@@ -193,14 +193,13 @@ void ProcessObjective::add(size_t slot, const PointSet& points, size_t i) {
     weight_.enter(points.number(i));
 }
 
-// Everything anew from the exemplars, so that rounding errors do not add up.
-void ProcessObjective::refresh(ThreadTeam& team) {
+// Computes everything anew from the exemplars, so that rounding errors do not add up.
+void GpObjective::refresh(ThreadTeam& team) {
     changes_ = 0;
     Buffer<double> matrix(context_.memory(), "covariances of exemplars", size_ * size_);
     Buffer<double> inverse(context_.memory(), "covariances of exemplars", size_ * size_);
     std::vector<double> x(width_ * group_columns);
     const size_t groups = (size_ + group_columns - 1) / group_columns;
-    Buffer<double> k(context_.memory(), "covariances", groups * rows_ * group_columns);
     std::vector<double> to_exemplars(size_ * group_columns);
     for (size_t group = 0; group < groups; group++) {
         const size_t first = group * group_columns, count = std::min(group_columns, size_ - first);
@@ -242,7 +241,7 @@ void ProcessObjective::refresh(ThreadTeam& team) {
     });
 }
 
-void ProcessObjective::sum_columns() {
+void GpObjective::sum_columns() {
     for (size_t j = 0; j < size_; j++) {
         const double* const q = qt_.data() + j * rows_;
         qq_[j] = qe_[j] = 0;
@@ -253,7 +252,7 @@ void ProcessObjective::sum_columns() {
     }
 }
 
-double ProcessObjective::log_determinant_of_precision() const {
+double GpObjective::log_determinant_of_precision() const {
     if (size_ == 0) return 0;
     Buffer<double> matrix(context_.memory(), "covariances of exemplars", size_ * size_);
     for (size_t j = 0; j < size_; j++) std::copy_n(p_.data() + j * capacity_, size_, matrix.data() + j * size_);
@@ -261,11 +260,11 @@ double ProcessObjective::log_determinant_of_precision() const {
     return algebra::Cholesky(std::move(matrix), size_, alone).log_determinant();
 }
 
-double ProcessObjective::utility() const {
+double GpObjective::utility() const {
     return weight_.mean([this](size_t row) { return utility_of(row); });
 }
 
-Nearest ProcessObjective::nearest(size_t row) const {
+Nearest GpObjective::nearest(size_t row) const {
     Nearest result{0, std::numeric_limits<double>::infinity()};
     for (size_t j = 0; j < size_; j++) {
         double sum = 0;

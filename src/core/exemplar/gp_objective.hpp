@@ -21,10 +21,10 @@ struct CandidateTerms {
     std::span<const double> qe; // by slot: Q_j'e
 };
 
-class ProcessObjective : public Objective {
+class GpObjective : public Objective {
   public:
     // `exemplars` says whether validation rows count while they are exemplars.
-    ProcessObjective(const ObjectiveInput& input, RowWeights::Exemplars exemplars, RunContext& context);
+    GpObjective(const ObjectiveInput& input, RowWeights::Exemplars exemplars, RunContext& context);
 
     size_t size() const override { return size_; }
     void load(const PointSet& candidates, ThreadTeam& team) override;
