@@ -47,7 +47,7 @@ class PointSource {
     // out_of_range for a NULL, NaN or infinite number, wrong_type for arrays of more than one dimension,
     // invalid_argument for an empty array and for arrays of different lengths, naming row and column.
     uint64_t read(const Take& take, RunContext& context) const;
-    // The same in a random order of the table's blocks; errors as block_queries.
+    // Does the same in a random order of the table's blocks; errors as block_queries.
     uint64_t read_blocks(const Take& take, uint64_t seed, RunContext& context) const;
 
   private:

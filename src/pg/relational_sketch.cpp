@@ -110,7 +110,7 @@ BTML_FUNCTION(btml_sketch_norm) {
     const uint64_t size =
         TensorSketch::fast_size(options.sketch_size > 0 ? static_cast<uint64_t>(options.sketch_size)
                                                         : sketch_size(options.epsilon, options.delta, tables));
-    // What the size promises by Chebyshev's inequality.
+    // The size promises so much by Chebyshev's inequality.
     const double epsilon =
         options.sketch_size > 0 ? sketch_relative_sd(size, tables) / std::sqrt(options.delta) : options.epsilon;
     double norm;

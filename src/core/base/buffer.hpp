@@ -22,7 +22,7 @@ class Buffer {
   public:
     // `what` names the content in the error when the budget is exceeded; a string literal.
     Buffer(MemoryBudget& budget, const char* what) : budget_(&budget), what_(what) {}
-    // As above with `size` elements, uninitialised.
+    // Makes a buffer with `size` elements, uninitialised.
     Buffer(MemoryBudget& budget, const char* what, size_t size) : Buffer(budget, what) { resize(size); }
     // Zeros take no time until they are used, however many they are.
     Buffer(MemoryBudget& budget, const char* what, size_t size, T value) : Buffer(budget, what) {

@@ -1,4 +1,4 @@
-// What a model is trained on: rows of a join, given as row ids into a few tables that hold the columns.
+// Holds what a model is trained on: rows of a join, given as row ids into a few tables that hold the columns.
 #pragma once
 
 #include "core/base/buffer.hpp"

@@ -1,4 +1,4 @@
-// What a model knows of the columns it was trained on.
+// Holds what a model knows of the columns it was trained on.
 #pragma once
 
 #include "core/base/serial.hpp"

@@ -15,7 +15,7 @@ inline bool is_null(double x) {
     return std::bit_cast<uint64_t>(x) == null_bits;
 }
 
-// What a value read from outside must pass before it is stored: every NaN becomes the one that is not NULL.
+// Prepares a value read from outside to be stored: every NaN becomes the one that is not NULL.
 inline double from_sql(double x) {
     return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x;
 }

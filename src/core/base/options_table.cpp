@@ -7,7 +7,7 @@ namespace btml {
 
 namespace {
 
-// In full where it is a whole number; 1e150 has no sign in its exponent.
+// Writes whole numbers in full, and no sign in the exponent of 1e150.
 std::string plain(double x) {
     if (std::abs(x) < 1e15 && x == std::floor(x)) return format("%.0f", x);
     std::string text = shortest(x);

@@ -77,9 +77,9 @@ struct OptionFacts {
 
     // Error invalid_argument naming the option, its value and the valid ones.
     void check(const OptionValue& value) const;
-    // What follows "Valid values are"; empty where every number is.
+    // Returns what follows "Valid values are"; empty where every number is.
     std::string valid_values() const;
-    // The same of numbers, NULL apart.
+    // Returns the same of numbers, NULL apart.
     std::string valid_numbers() const;
     size_t index_of(const std::string& choice) const;
 };

@@ -19,7 +19,7 @@ class PolynomialHash {
         for (size_t i = 0; i <= degree; i++) coefficients_[i] = reduce(random_bits(seed, stream, i));
     }
 
-    // In [0, prime). Points are taken modulo the prime.
+    // Returns a value in [0, prime). Points are taken modulo the prime.
     constexpr uint64_t operator()(uint64_t x) const {
         const uint64_t point = reduce(x);
         uint64_t value = coefficients_[degree];

@@ -1,4 +1,4 @@
-// What every model says of where it comes from.
+// Holds what every model says of where it comes from.
 #pragma once
 
 #include "core/base/feature.hpp"

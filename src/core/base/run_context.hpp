@@ -1,4 +1,4 @@
-// What a long computation may ask of its host: may I go on, here is how far I am, how much memory and how many
+// Lets a long computation ask its host: may I go on, here is how far I am, how much memory and how many
 // threads may I use. One RunContext serves one call of one SQL function.
 #pragma once
 
@@ -25,10 +25,10 @@ class MemoryBudget {
     // counted then.
     void acquire(uint64_t bytes, const char* what);
     void release(uint64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
-    // The same check as acquire, counting nothing: for an estimate before work starts.
+    // Checks as acquire does, counting nothing: for an estimate before work starts.
     void require(uint64_t bytes, const char* what) const;
 
-    // Where a Buffer's memory comes from: malloc, unless a host has its own. As of realloc; nothing is counted.
+    // Gives a Buffer its memory as realloc does: malloc's, unless a host has its own. Nothing is counted.
     virtual void* resize_block(void* block, size_t bytes) { return std::realloc(block, bytes); }
     virtual void free_block(void* block) noexcept { std::free(block); }
     virtual void* zeros(size_t bytes) { return std::calloc(bytes, 1); }
@@ -102,7 +102,7 @@ class RunContext {
             for (uint64_t i = begin; i < end; i++) body(i);
         });
     }
-    // The same with body(begin, end) for consecutive ranges.
+    // Does the same with body(begin, end) for consecutive ranges.
     template <class Body>
     void in_blocks(uint64_t count, uint64_t units, Body&& body) {
         const uint64_t block = std::max<uint64_t>(1, units_between_polls / units);

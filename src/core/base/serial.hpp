@@ -135,7 +135,7 @@ class Sections {
         if (section) reader_.within(section->bytes, [&] { body(section->version); });
         return section;
     }
-    // The same for a section that every model has.
+    // Does the same for a section that every model has.
     template <class Body>
     void require(const SectionKind& kind, const Body& body) {
         if (!read(kind, body)) corrupt_model("It has no section \"" + std::string(kind.name) + "\".");

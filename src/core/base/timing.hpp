@@ -1,4 +1,4 @@
-// Where the time of a fit goes.
+// Measures where the time of a fit goes.
 #pragma once
 
 #include <chrono>

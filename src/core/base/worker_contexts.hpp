@@ -35,7 +35,8 @@ class WorkerContexts {
         }
     }
 
-    // For ThreadTeam::for_each while the main thread waits: Cancelled, and the others stop, when the caller gave up.
+    // Serves ThreadTeam::for_each while the main thread waits: throws Cancelled, and the others stop, when the caller
+    // gave up.
     void poll() {
         if (contexts_.front()->keep_going()) return;
         throw Cancelled{};

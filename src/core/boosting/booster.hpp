@@ -21,9 +21,9 @@ struct FitResult {
 // magnitude), memory_limit before the work starts.
 FitResult fit(Dataset dataset, const Options& options, RunContext& context);
 
-// The same model without listing the rows of the join: the dataset's columns are in the order of the grouped join's
-// tables, and its tables have no row ids. Time and memory do not grow with the number of join rows, but with the square
-// of that of leaves.
+// Fits the same model without listing the rows of the join: the dataset's columns are in the order of the grouped
+// join's tables, and its tables have no row ids. Time and memory do not grow with the number of join rows, but with the
+// square of that of leaves.
 FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context);
 
 } // namespace btml::boosting

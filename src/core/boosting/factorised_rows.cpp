@@ -99,7 +99,7 @@ void Populations::merge(size_t table, const EqualRows& rows) {
     }
 }
 
-// As an enumerated set samples: by the number of the target table's row before it was put into the order of keys.
+// Samples as an enumerated set does: by the number of the target table's row before it was put into the order of keys.
 void Populations::sample(uint64_t tree) {
     if (!is_sampled()) return;
     in_bag_.clear();

@@ -74,7 +74,7 @@ bool TreeGrower::may_split(const Leaf& leaf) const {
 }
 
 void TreeGrower::close(const Leaf& leaf) {
-    // What rounding leaves of the mean of all rows is no tree.
+    // A tree is not made of what rounding leaves of the mean of all rows.
     const bool is_idle = leaf.node == 0 && rules_->is_centred(leaf.sums.total);
     const int64_t value =
         is_idle ? 0 : training_.scores().leaf_value(leaf.sums.total, options_.learning_rate, options_.l2);
@@ -99,7 +99,8 @@ bool TreeGrower::may_share(int f) const {
     return layout().holds(f) && feature(f).size() <= max_histogram_bins;
 }
 
-// By feature of this tree; the threads share the features out. Those that have no histogram are left empty.
+// Returns what each feature of this tree offers; the threads share the features out. Those that have no histogram are
+// left empty.
 std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearch& search, const Leaf& leaf,
                                                                 int histogram) {
     const size_t count = features_.size();

@@ -30,7 +30,7 @@ struct Options {
     double feature_fraction = 1;
     Strategy strategy = Strategy::automatic; // over a join
     Criterion criterion = Criterion::variance;
-    // Whether a factorised join's sums of squared residuals, which criterion mse_sum needs, are estimated: by one
+    // Says whether a factorised join's sums of squared residuals, which criterion mse_sum needs, are estimated: by one
     // sketch of sketch_size numbers, or (0) by as many as keep the sums of a node within 1 ± epsilon with probability 1
     // − delta.
     bool sketch_residuals = false;
@@ -50,7 +50,7 @@ inline bool needs_tallies(const Options& options) {
 
 extern const OptionsTable<Options> options_table;
 
-// What SQL functions start from where that is not what Options do.
+// Return what SQL functions start from where that is not what Options do.
 Options boost_fit_defaults();
 Options tree_fit_defaults(); // one tree without shrinkage
 

@@ -1,9 +1,10 @@
 // Sums of squared residuals by tensor sketch, for strategy factorize with residuals => 'sketch'.
 //
-// By bin of a feature: the sum of the squared norms of the bin's rows (their join rows are disjoint), and of several
-// sketches the median. A side of a split is a sum of bins, so what holds for every bin of a node's histogram holds for
-// every split of the node: with a size that is chosen by epsilon and delta, every sum of squares that the search for a
-// node's split uses is within a factor 1 ± epsilon of the exact one, with probability 1 − delta for the node.
+// Estimates, by bin of a feature, the sum of the squared norms of the bin's rows (their join rows are disjoint), and of
+// several sketches the median. A side of a split is a sum of bins, so what holds for every bin of a node's histogram
+// holds for every split of the node: with a size that is chosen by epsilon and delta, every sum of squares that the
+// search for a node's split uses is within a factor 1 ± epsilon of the exact one, with probability 1 − delta for the
+// node.
 #pragma once
 
 #include "core/boosting/binning.hpp"

@@ -24,7 +24,7 @@ struct Split {
     std::vector<uint32_t> categories; // of a category: codes that go left, ascending
 };
 
-// Which bins of a split's feature go left.
+// Tells which bins of a split's feature go left.
 class BinSides {
   public:
     explicit BinSides(RunContext& context) : categories_(context.memory(), "sides of categories") {}
@@ -53,7 +53,7 @@ class BinSides {
     Buffer<uint8_t> categories_; // by bin; all zero between splits
 };
 
-// What makes a split admissible and good, in the units of the grid.
+// Says what makes a split admissible and good, in the units of the grid.
 struct SplitRules {
     SplitRules(const Options& options, const SumUnits& units);
 

@@ -47,7 +47,8 @@ double groups_of(const Join& join, size_t t) {
     return one_key ? join.key_count(t, neighbours[0]) : join.tables()[t].rows;
 }
 
-// What evaluating some queries at one node takes. Leaves with conditions on few tables ask the same of the others.
+// Forecasts what evaluating some queries at one node takes. Leaves with conditions on few tables ask the same of the
+// others.
 class QueryCost {
   public:
     QueryCost(const Join& join, const Options& options) : levels_(std::log2(leaves_of(options))) {
@@ -180,7 +181,7 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
         return {Strategy::enumerate, held};
     const double without = factorised_bytes(join, options);
     const bool fits_without = without <= context.memory().left();
-    // Where neither fits, the one that needs less is what the error names.
+    // The error names the one that needs less where neither fits.
     if (join_rows > max_rows || (!fits && (fits_without || without <= bytes)))
         return {Strategy::factorize,
                 format("the join's %" PRIu64 " rows would take %" PRIu64 " MB to hold", join_rows, bytes >> 20)};

@@ -16,8 +16,8 @@ struct StrategyChoice {
 // asked for is taken as it is.
 StrategyChoice choose_strategy(const relational::Join& join, const Options& options, RunContext& context);
 
-// What the choice takes factorised training to cost: a rough forecast in seconds, on one thread. Exact sums of squares
-// grow with the square of the number of leaves, sketched ones with that number times their size.
+// Returns what the choice takes factorised training to cost: a rough forecast in seconds, on one thread. Exact sums of
+// squares grow with the square of the number of leaves, sketched ones with that number times their size.
 double factorising_seconds(const relational::Join& join, const Options& options);
 
 // A rough forecast of the time that sketches of squared residuals take when training factorises the join, in seconds

@@ -12,7 +12,7 @@ namespace btml::boosting {
 
 namespace {
 
-// Where the text goes; without a place, its bytes are counted only.
+// Takes the text; without a place for it, its bytes are counted only.
 class SqlText {
   public:
     SqlText(char* text, RunContext& context) : text_(text), context_(context) {}

@@ -1,4 +1,5 @@
-// What trees are grown over: the rows of a join, by node of the tree under construction, however the join is held.
+// Holds what trees are grown over: the rows of a join, by node of the tree under construction, however the join is
+// held.
 #pragma once
 
 #include "core/boosting/objectives/objective.hpp"

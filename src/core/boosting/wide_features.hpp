@@ -39,7 +39,7 @@ class WideFeatures {
     ThreadTeam& team_;
     RunContext& context_;
     size_t max_bins_ = 0;
-    // Per thread, one after the other; all zero between searches.
+    // Has a part for each thread, one after the other; all are zero between searches.
     Buffer<Stats> stats_;
     Buffer<Tally> tallies_;
     Buffer<uint64_t> keys_, spare_keys_; // bin · 2^32 + row

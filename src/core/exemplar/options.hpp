@@ -1,4 +1,4 @@
-// What is asked of a selection of exemplars.
+// Says what is asked of a selection of exemplars.
 #pragma once
 
 #include "core/base/options_table.hpp"

@@ -167,7 +167,7 @@ void learn(std::vector<double>& parameters, const Options& options, Likelihood& 
         context.progress("learning the kernel", done, evaluations_on_few + last);
     };
     reached(0);
-    // What the likelihood may not leave: a noise that covariance matrices stay positive definite with.
+    // Keeps the likelihood to a noise that covariance matrices stay positive definite with.
     const double min_noise = options.noise ? parameters.back() : std::log(variance * 1e-6);
     const auto learn_from = [&](size_t count, int evaluations) {
         parameters.back() = std::max(parameters.back(), min_noise);

@@ -36,7 +36,7 @@ struct Residuals {
     }
 };
 
-// What members say of the rows that are not trained on, added up member by member.
+// Adds up, member by member, what members say of the rows that are not trained on.
 class HeldOut {
   public:
     HeldOut(const TrainingColumns& rows, const BoostedTraining& training, RunContext& context)

@@ -12,7 +12,7 @@ namespace btml::gp {
 
 struct BoostedTraining {
     static constexpr int max_members = 20, min_members = 4; // unless the user says otherwise
-    // Of a signal that all members find; it decides the fraction that is taken of each.
+    // So much is left of a signal that all members find; it decides the fraction that is taken of each.
     static constexpr double left_of_signal = 1e-3;
     static constexpr int patience = 5; // members without a better score before training stops
 

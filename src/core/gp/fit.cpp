@@ -212,7 +212,7 @@ void Trainer::find_candidates(size_t count, int evaluations) {
     }
 }
 
-// Those whose weight would not show are left out.
+// Leaves out those whose weight would not show.
 std::vector<double> Trainer::mixture_weights() const {
     static constexpr double sharpness = 100, min_weight = 1e-6;
     double least = std::numeric_limits<double>::infinity(), total = 0;

@@ -44,7 +44,7 @@ struct Model : Provenance {
     Combine combine() const;
     // There are none of a sum, whose members are its own.
     std::span<const Member> members() const;
-    // Nothing but of a mixture.
+    // Returns nothing but of a mixture.
     std::optional<double> log_likelihood() const;
 };
 
@@ -55,8 +55,8 @@ Model decode(Reader& reader, RunContext& context);
 // Makes the members' tries from the rows again: O(members · n log n).
 void retrain(Boosted& boosted, RunContext& context);
 
-// Of the observations that the members hold: log Σ p·e^(log likelihood), nats, in units of which `scale` are one of the
-// members'. O(n).
+// Returns, of the observations that the members hold, log Σ p·e^(log likelihood), nats, in units of which `scale` are
+// one of the members'. O(n).
 double log_likelihood(std::span<const Member> members, double scale);
 
 // Variance of the latent function before any observation, on the scale.

@@ -30,7 +30,7 @@ class Deviations {
     }
 
   private:
-    // Of a mean one target, which is the query's turn.
+    // Takes one target of a mean, which is the query's turn.
     double deviation(size_t query, const double* sums, size_t block, size_t place) const noexcept {
         const BlockValues& values = of_.sample.values();
         const double weight = values.of(block, 0)[place];

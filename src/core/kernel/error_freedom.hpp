@@ -15,7 +15,7 @@ struct ErrorFreedom {
     const Estimand& estimand;
     const KeySample& sample; // of about `fraction` of all keys
     double fraction;
-    // Whether a query and a key of the sample's block, at that place, are no part of what is sampled.
+    // Tells whether a query and a key of the sample's block, at that place, are no part of what is sampled.
     std::function<bool(size_t query, size_t block, size_t place)> is_exact;
 
     // Estimated from queries that were drawn at random, with replacement, from all (at least 2; those beyond

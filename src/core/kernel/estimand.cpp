@@ -50,7 +50,7 @@ double Estimand::error(const double* sums, const double* squares) const noexcept
 
 double Estimand::error_of_hidden(double denominator, double variance, double fraction) const noexcept {
     if (!is_mean() || !(denominator > 0) || !(variance > 0) || fraction >= 1) return 0;
-    // As if all of the variance came of one key: its share of the estimate, and of the true denominator.
+    // Works as if all of the variance came of one key: with its share of the estimate, and of the true denominator.
     const double estimated = std::min(1.0, std::sqrt(variance / (1 - fraction)) / denominator),
                  share = fraction * estimated / (1 - estimated + fraction * estimated);
     return (1 - fraction) / fraction * share * share * spread_;

@@ -1,4 +1,4 @@
-// What is estimated from a sample of the keys, and how its error follows from the sample.
+// Says what is estimated from a sample of the keys, and how its error follows from the sample.
 //
 // Everything is in units of BlockValues' scales, where values are at most 1.
 #pragma once

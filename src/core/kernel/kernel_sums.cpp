@@ -97,7 +97,7 @@ struct KernelSums::State {
         }
     }
 
-    // Whether a query's sums in float32 have lost keys that matter.
+    // Tells whether a query's sums in float32 have lost keys that matter.
     bool is_far(const double* sums) const {
         const size_t mass = set->magnitudes ? set->columns() - 1 : 0;
         return is_far_mass(sums[mass] / set->values.scale(mass));
@@ -108,7 +108,7 @@ struct KernelSums::State {
         constexpr double digits = 0x1p20;
         return std::abs(scaled) < set->rows() * (digits * kernel.least);
     }
-    // What the quantity makes of sums that are to be multiplied by 2^−exponent.
+    // Returns what the quantity makes of sums that are to be multiplied by 2^−exponent.
     template <class Sum>
     void finish(const Sum& sum, double exponent, double* values) const {
         if (quantity == Quantity::mean)

@@ -118,9 +118,9 @@ class RankedEntries {
     }
 
     uint64_t entries() const noexcept { return rows_.size() * keys_; }
-    // Of each rank; 0 for one beyond the last entry.
+    // Returns an entry for each rank; 0 for one beyond the last entry.
     std::vector<double> of_ranks(const std::vector<uint64_t>& ranks);
-    // By row: Σ of all, Σ of those above `threshold` and how many they are.
+    // Holds, of a row, Σ of all, Σ of those above `threshold` and how many they are.
     struct RowSums {
         double all = 0, top = 0, count = 0;
     };

@@ -30,7 +30,7 @@ void mean_of(const Points& points, std::span<const uint32_t> keys, double* centr
         for (size_t k = 0; k < points.dimensions(); k++) centre[k] += points.row(key)[k] / keys.size();
 }
 
-// By coordinate: a few keys far off do not move it.
+// Takes the median by coordinate, so that a few keys far off do not move it.
 void median_of(const Points& points, std::span<const uint32_t> keys, double* centre) {
     std::vector<double> column(keys.size());
     for (size_t k = 0; k < points.dimensions(); k++) {

@@ -41,7 +41,7 @@ double norm_of_weights(const Keys& keys, const Buffer<uint32_t>& order, RunConte
     return largest * std::sqrt(sum);
 }
 
-// By hash, then by coordinates and values: the order of the rows as they came plays no part.
+// Orders by hash, then by coordinates and values: the order of the rows as they came plays no part.
 class Order {
   public:
     explicit Order(const Keys& keys) : keys_(keys) {}

@@ -95,8 +95,8 @@ void KeyTree::choose_direction(size_t node, const Points& keys, std::span<const 
     principal_direction(sample, dimensions_, direction);
 }
 
-// Between which leaves to cut: where the keys are sparsest, so that few that are near each other are parted, but with a
-// quarter of the leaves on either side.
+// Chooses between which leaves to cut: where the keys are sparsest, so that few that are near each other are parted,
+// but with a quarter of the leaves on either side.
 size_t KeyTree::sparsest_cut(size_t first, size_t last, std::span<const Projected> part) const {
     const size_t middle = first + (last - first) / 2, least = (last - first) / 4;
     if (seed_ || least == 0) return middle;

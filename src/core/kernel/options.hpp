@@ -1,4 +1,4 @@
-// What a caller chooses of a kernel sum.
+// Says what a caller chooses of a kernel sum.
 #pragma once
 
 #include "core/base/options_table.hpp"
@@ -15,7 +15,7 @@ enum class Scale : uint8_t {
 
 enum class Method : uint8_t { automatic, exact, sampled };
 
-// What is formed of the sums s_c = Σ_j value_jc·k(q, key_j).
+// Says what is formed of the sums s_c = Σ_j value_jc·k(q, key_j).
 enum class Quantity : uint8_t {
     sum,     // s_0; value 0 is the weight
     density, // s_0 / (Σ weights · ∫k), the integral in the units of the columns
@@ -27,7 +27,7 @@ struct Options {
     Kernel kernel{};
     Scale scale = Scale::none;
     Method method = Method::automatic;
-    // With probability `confidence` at least: ‖y − Kx‖₂ ≤ epsilon·‖x‖₂ for sums of the weights x, and
+    // Holds with probability `confidence` at least: ‖y − Kx‖₂ ≤ epsilon·‖x‖₂ for sums of the weights x, and
     // ‖y − exact‖₂ ≤ epsilon·‖exact‖₂ over all queries and columns for densities and means.
     double epsilon = 0.1;
     double confidence = 0.99;

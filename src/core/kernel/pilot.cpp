@@ -119,7 +119,7 @@ double Pilot::error_without(size_t i, uint32_t key, double value, std::vector<do
     return rest > min_rest ? error / (rest * rest) : task_.estimand.spread();
 }
 
-// To what the delta method makes of a tile's queries and a leaf's keys.
+// Adds what the delta method makes of a tile's queries and a leaf's keys.
 void Pilot::add_heavy_pairs(size_t tile, size_t leaf, const float* values) {
     const std::span<const uint32_t> keys = task_.keys.tree.keys(leaf);
     std::vector<double> squares(task_.estimand.squares());

@@ -8,7 +8,7 @@
 
 namespace btml::kernel {
 
-// What sums are sampled of.
+// Holds what sums are sampled of.
 struct SampleTask {
     const KeySet& keys;
     const Estimand& estimand;
@@ -20,7 +20,7 @@ struct SampleTask {
     RunContext& context;
 };
 
-// What is asked of the estimates.
+// Says what is asked of the estimates.
 struct Demand {
     double budget;     // mean over the queries of the squared error of the result that is not to be exceeded
     bool relative;     // the budget is in units of the mean squared result

@@ -24,7 +24,7 @@ class QueryGroup {
     // pairs of vectors; valid until the next call.
     const float* evaluate(size_t tile, const KeyBlocks& keys, size_t block, size_t count = block_keys);
     const float* values() const noexcept { return values_; }
-    // What was evaluated last, squared or times a mask by key.
+    // Square what was evaluated last, or multiply it by a mask by key.
     void square() { tiles::square(values_, vectors_); }
     void multiply(const float* mask) { tiles::multiply(values_, mask, vectors_); }
     void exclude(const uint32_t* of_keys, const uint32_t* of_queries) {

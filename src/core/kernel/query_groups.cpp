@@ -17,7 +17,7 @@ QueriesOfLeaves::QueriesOfLeaves(std::span<const uint32_t> leaf_of_queries, size
     for (uint32_t i = 0; i < leaf_of_queries.size(); i++) rows[next[leaf_of_queries[i]]++] = i;
 }
 
-// As many of each leaf, but of the last one, which may have fewer.
+// Takes as many of each leaf, but of the last one, which may have fewer.
 Buffer<uint32_t> QueryGroups::some_of_each_leaf(MemoryBudget& budget) const {
     Buffer<uint32_t> sample(budget, "groups of queries");
     for (size_t leaf = 0; leaf < keys_.tree.leaves(); leaf++) {

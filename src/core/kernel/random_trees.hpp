@@ -24,7 +24,7 @@ class RandomTrees {
         return of_queries_[tree * queries_.rows() + query];
     }
     std::span<const uint32_t> keys(size_t tree, size_t leaf) const noexcept { return trees_[tree].keys(leaf); }
-    // Whether a tree before this one has them in one leaf.
+    // Tells whether a tree before this one has them in one leaf.
     bool met_before(size_t tree, uint32_t query, uint32_t key) const noexcept {
         for (size_t t = 0; t < tree; t++)
             if (of_query(t, query) == of_key(t, key)) return true;

@@ -265,7 +265,7 @@ Buffer<double> Sampler::errors_of_queries() const {
     return errors;
 }
 
-// Of a query with the mean of the group's sums.
+// Foresees the error of a query with the mean of the group's sums.
 double Sampler::foreseen_error(size_t group, double fraction) const {
     if (trees_ > 0) return 0; // which remove pairs that a look sees
     std::vector<double> sums(columns_, 0.0);
@@ -275,8 +275,8 @@ double Sampler::foreseen_error(size_t group, double fraction) const {
     return (1 / fraction - 1) * task_.estimand.error(sums.data(), &foreseen_[group * squares_]);
 }
 
-// From the errors of a first sample: fractions f with the least work that keep Σ error within what is allowed, the
-// error of a group being w·(1/f − 1): f ∝ √(w per query).
+// Chooses, from the errors of a first sample, fractions f with the least work that keep Σ error within what is allowed,
+// the error of a group being w·(1/f − 1): f ∝ √(w per query).
 void Sampler::size_samples() {
     const size_t groups = task_.groups.groups();
     std::vector<double> per_query(groups);

@@ -1,4 +1,4 @@
-// What kernel sums will need of the memory budget, known from sizes before the work starts.
+// Forecasts what kernel sums will need of the memory budget, known from sizes before the work starts.
 #pragma once
 
 #include <cstddef>

@@ -121,7 +121,7 @@ std::unique_ptr<TermEvaluator> evaluator(const Scores& scores, int workers) {
                             });
 }
 
-// Where scores come from: all pairs, or a race.
+// Gets scores from all pairs, or from a race.
 class Curve {
   public:
     Curve(Scores& scores, BandwidthRace* race, ThreadTeam& team) : scores_(scores), race_(race), team_(team) {}
@@ -136,7 +136,7 @@ class Curve {
             exact_.push_back({bandwidth, estimate.value, estimate.std_error, false});
         }
     }
-    // Of those so far.
+    // Returns the best of those so far.
     Bandwidths best() const {
         if (race_) return race_->bandwidths(race_->best());
         return std::min_element(exact_.begin(), exact_.end(),

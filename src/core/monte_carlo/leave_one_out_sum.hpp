@@ -78,7 +78,7 @@ struct WeightedTargets {
     }
 };
 
-// What all scores share whose rows are each scored by one such sum.
+// Has what all scores share whose rows are each scored by one such sum.
 template <class Terms, class Weight>
 class LeaveOneOutScore {
   public:
@@ -92,7 +92,7 @@ class LeaveOneOutScore {
     const LeaveOneOutSum<Terms, Weight> sum_;
 };
 
-// What scores share that divide by the sum of a row's weights, or take its logarithm; Total has it as `weights`.
+// Has what scores share that divide by the sum of a row's weights, or take its logarithm; Total has it as `weights`.
 template <class Terms, class Shape>
 class RatioScore : public LeaveOneOutScore<Terms, pairwise::KernelWeight<Shape>> {
   public:

@@ -11,7 +11,7 @@ constexpr size_t rows_per_poll = size_t{1} << 16;
 constexpr uint64_t units_of_visit = 4; // of work: a row in an order that is not memory's
 constexpr double feature_weight = 0.5; // of all features together, beside 1 for each other column
 
-// What rows are stratified by: `width` numbers a row.
+// Holds what rows are stratified by: `width` numbers a row.
 struct Profile {
     Profile(size_t columns, size_t rows, MemoryBudget& budget)
         : width(columns), values(budget, "strata", rows * columns) {}

@@ -9,9 +9,9 @@
 namespace btml::monte_carlo {
 
 // Makes at most `count` strata for all bandwidths of a score; in each, the rows are in an order drawn from the seed.
-// What tells of a row: for kr the squares of its target and of its difference from the mean target of its leaf, about
-// which the score sums at large and at small bandwidths; else the logarithm of its distance to the nearest row in the
-// leaf.
+// Rows are told apart, for kr, by the squares of their target and of its difference from the mean target of their leaf,
+// about which the score sums at large and at small bandwidths; else by the logarithm of its distance to the nearest row
+// in the leaf.
 OuterStrata outer_strata(const VarianceTree& tree, ScoreKind kind, int count, uint64_t seed, ThreadTeam& team,
                          RunContext& context);
 

@@ -1,4 +1,4 @@
-// What a cross-validation score is of: its kind, its kernel and their bandwidths.
+// Says what a cross-validation score is of: its kind, its kernel and their bandwidths.
 #pragma once
 
 #include "core/pairwise/convolution.hpp"

@@ -1,4 +1,4 @@
-// What a caller chooses of a cross-validation score, and of the search for its least.
+// Says what a caller chooses of a cross-validation score, and of the search for its least.
 #pragma once
 
 #include "core/base/options_table.hpp"

@@ -72,7 +72,7 @@ struct RoundedNormals {
     double values[fractions][cells];
 };
 
-// In steps, above which targets are sorted, so that gaps can be left out.
+// Targets that range over more steps are sorted, so that gaps can be left out.
 constexpr double max_unsorted_range = 4096;
 
 } // namespace

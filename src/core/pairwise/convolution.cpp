@@ -30,7 +30,7 @@ double slope_of_ratio(double order, double x, double ratio) {
     return x == 0 ? 1 / (2 * (order - 1)) : (2 * order - 1) / x * ratio + ratio * ratio - 1;
 }
 
-// By Gauss and Legendre.
+// Integrates by Gauss and Legendre.
 double integral_of_ratio(double order, double from, double to) {
     constexpr std::array nodes{0.0, 0.5384693101056831, 0.9061798459386640};
     constexpr std::array weights{0.5688888888888889, 0.4786286704993665, 0.2369268850561891};

@@ -11,7 +11,7 @@ inline constexpr size_t lanes = 8;
 using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
 using LaneBits [[gnu::vector_size(lanes * sizeof(uint64_t))]] = uint64_t;
 
-// Where exp() underflows here: below it the result is 0.
+// exp() underflows here: below it the result is 0.
 inline constexpr double min_exponent = -708;
 
 // 2^k · p(r) with x = k·ln 2 + r, |r| ≤ ln 2 / 2, and p the Taylor polynomial of degree 12: relative error 2e-16 beside

@@ -26,7 +26,7 @@ struct LaneTotals {
     Lanes first{}, second{};
 };
 
-// What the weights of point i are.
+// Says what the weights of point i are.
 struct WeightsOf {
     Kernel kernel;
     double coefficient, origin; // are as in kernel_weight.hpp

@@ -53,7 +53,7 @@ class BagBuilder {
         return project(tables_[number], masks_[number], std::move(attributes), memory_, blocks_);
     }
 
-    // At most the table's rows, and the product of the distinct values of each attribute.
+    // Bounds it by the table's rows, and the product of the distinct values of each attribute.
     double log_rows(int edge, const std::vector<int>& part) {
         const int number = core_[edge];
         const double rows = log_rows_[edge];
@@ -67,7 +67,7 @@ class BagBuilder {
         return std::min(rows, product);
     }
 
-    // What of each table of the core the attributes of a bag see.
+    // Holds what of each table of the core the attributes of a bag see.
     struct Parts {
         std::vector<int> tables;
         std::vector<std::vector<int>> attributes;

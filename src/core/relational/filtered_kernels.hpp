@@ -51,7 +51,7 @@ BTML_DISPATCH(void, intersect,
                uint64_t* out),
               (a, bit_a, b, bit_b, count, bit, out));
 
-// What stands in column i: values[index[i]], or values[i] where index is null.
+// Gives what stands in column i: values[index[i]], or values[i] where index is null.
 template <class Value>
 struct Factor {
     const Value* values;
@@ -89,8 +89,8 @@ BTML_DISPATCH(void, add_up,
                size_t size),
               (out, values, order, first, size));
 
-// What conditions with one power of the value ask of one table's rows: bits of a word by row, and where each bit's sum
-// or factor is.
+// Holds what conditions with one power of the value ask of one table's rows: bits of a word by row, and where each
+// bit's sum or factor is.
 struct SpectrumFilters {
     const uint64_t* word; // null: all rows pass, at[0] is the place
     uint64_t mask;

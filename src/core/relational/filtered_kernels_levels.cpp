@@ -60,7 +60,7 @@ struct Complexes {
     store(from.im, to->im);
 }
 
-// What is worked on at a time: eight numbers, or a spectrum.
+// Defines what is worked on at a time: eight numbers, or a spectrum.
 template <class Value>
 struct Taken {
     using Type = Lanes;

@@ -24,7 +24,7 @@ constexpr const char* what = "a Fourier transform";
 
 constinit std::mutex planner; // FFTW's planner is one for the process
 
-// At most, as measured over sizes of all kinds.
+// Returns the most that planning was seen to take, over sizes of all kinds.
 constexpr uint64_t planning_bytes(uint64_t size) {
     return (uint64_t{1} << 16) + 96 * size;
 }

@@ -10,7 +10,7 @@ namespace btml::relational {
 
 // The rows of one table by their keys on all separators.
 struct GroupedTable {
-    // What a table shares with one neighbour in the join tree.
+    // Says what a table shares with one neighbour in the join tree.
     struct Edge {
         size_t neighbour;
         size_t reverse;       // the same edge's place among the neighbour's edges

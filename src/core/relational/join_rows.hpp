@@ -7,7 +7,7 @@ namespace btml::relational {
 
 struct JoinRows {
     uint64_t rows = 0;
-    // Per table: the row of the table in each row of the join. Empty for the one table, if any, whose rows are the
+    // Has, per table, the row of the table in each row of the join. Empty for the one table, if any, whose rows are the
     // join's rows one for one and in order (the fact table of a key-foreign-key join).
     std::vector<Buffer<RowId>> row_ids;
     int identity_table = -1;

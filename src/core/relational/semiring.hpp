@@ -22,7 +22,7 @@ concept Semiring = std::is_trivially_copyable_v<typename S::Value> &&
     { S::multiply(a, b) } -> std::same_as<typename S::Value>;
 };
 
-// What semirings of SQL numbers have in common.
+// Has what semirings of SQL numbers have in common.
 struct OverNumbers {
     using Value = double;
     static constexpr double of_factor(double x) { return x; }

@@ -13,7 +13,7 @@ class SketchHash {
   public:
     SketchHash(uint64_t seed, uint64_t position) : bucket_(seed, 2 * position), sign_(seed, 2 * position + 1) {}
 
-    // In [0, size).
+    // Returns a bucket in [0, size).
     uint32_t bucket(uint64_t x, uint32_t size) const {
         return static_cast<uint32_t>(static_cast<unsigned __int128>(bucket_(x)) * size >> 61);
     }

@@ -15,7 +15,7 @@ class SubQueries {
         int power;
         int filter; // −1: all rows pass
     };
-    // What is asked of one table and those below it in the join tree.
+    // Holds what is asked of one table and those below it in the join tree.
     struct OfTable {
         std::vector<Condition> conditions;           // of the table's own rows
         std::vector<uint32_t> own;                   // by sub-query: its condition
@@ -31,7 +31,7 @@ class SubQueries {
     void add(const FilterQuery& query, bool apart = false);
 
     const OfTable& table(size_t t) const { return tables_[t]; }
-    // By sub-query of the root, which is a whole query.
+    // Returns a coefficient for each sub-query of the root, which is a whole query.
     const std::vector<double>& coefficients() const { return coefficients_; }
 
   private:

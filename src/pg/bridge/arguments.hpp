@@ -29,7 +29,7 @@ class Arguments {
     std::vector<int> integers(int i, const char* name) const;
     // float8[] of one dimension; NULL elements as null_number, NaN as the NaN that is not NULL.
     std::vector<double> numbers(int i, const char* name) const;
-    // The same into a vector, whose memory is used again.
+    // Reads the same into a vector, whose memory is used again.
     void read_numbers(int i, const char* name, std::vector<double>& numbers) const;
 
   private:

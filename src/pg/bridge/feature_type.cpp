@@ -29,7 +29,7 @@ const char* meaning_of(NumberKind kind) {
     }
 }
 
-// The same of a type that is known by its name only.
+// Says the same of a type that is known by its name only.
 const char* meaning_of(const std::string& type) {
     static constexpr std::pair<const char*, NumberKind> kinds[] = {
         {"boolean", NumberKind::boolean},

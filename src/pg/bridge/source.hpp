@@ -59,7 +59,7 @@ class Source {
     LoadedSource read(const std::vector<ColumnRequest>& requests, RunContext& context) const;
     // Gives each row of a source of_rows(), with all columns, to the sink, anew each time it is called.
     uint64_t read_rows(RowSink& sink, const char* phase, RunContext& context) const;
-    // The same in a random order of the table's blocks; errors as block_queries.
+    // Does the same in a random order of the table's blocks; errors as block_queries.
     uint64_t read_blocks(RowSink& sink, const char* phase, uint64_t seed, RunContext& context) const;
 
   private:

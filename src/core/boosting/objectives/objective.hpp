@@ -19,11 +19,11 @@ class Scores {
 
     virtual double base() const = 0; // every row's score before the first tree
     virtual SumUnits units() const = 0;
-    // What a leaf with these sums should add to the scores of its rows: a step, shrunken by the learning rate, rounded
-    // to a number of units of the grid that a double holds exactly; and that as a number.
+    // Returns what a leaf with these sums should add to the scores of its rows: a step, shrunken by the learning rate,
+    // rounded to a number of units of the grid that a double holds exactly; and that as a number.
     virtual int64_t leaf_value(Stats total, double learning_rate, double l2) const = 0;
     virtual double to_number(int64_t value) const = 0;
-    // What the log reports: the mean loss; of squared loss, without the half.
+    // Returns what the log reports: the mean loss; of squared loss, without the half.
     virtual double train_loss() const = 0;
     virtual std::optional<double> holdout_loss() const = 0;
 };

@@ -38,7 +38,7 @@ const Objective& squared_objective() {
     return squared;
 }
 
-// What a pass over rows finds out.
+// Holds what a pass over rows finds out.
 struct Residuals::Passed {
     uint128 loss = 0;
     uint64_t largest = 0;

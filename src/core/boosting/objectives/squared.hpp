@@ -15,7 +15,7 @@ namespace btml::boosting {
 
 const Objective& squared_objective();
 
-// What the training rows weigh in all.
+// Says what the training rows weigh in all.
 struct TotalWeight {
     int shift, scale; // as in TrainingRows
     double weight;    // times 2^shift
@@ -23,7 +23,7 @@ struct TotalWeight {
     bool exact;       // likewise
 };
 
-// What is known of squared loss however the rows are held. Base: Scores or RowScores.
+// Has what is known of squared loss however the rows are held. Base: Scores or RowScores.
 template <class Base>
 class SquaredLoss : public Base {
   public:

@@ -16,7 +16,7 @@ inline int bit_width(uint128 x) {
     return high ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(x));
 }
 
-// What gains and values of leaves are made of. A residual is minus the derivative of a row's loss by its score.
+// Holds what gains and values of leaves are made of. A residual is minus the derivative of a row's loss by its score.
 struct alignas(16) Stats {
     int64_t sum = 0;     // of weight · residual, in units of the residual grid
     int64_t hessian = 0; // of weight · second derivative of the loss, in units of SumUnits::hessian_unit
@@ -33,8 +33,8 @@ struct alignas(16) Stats {
     }
 };
 
-// What is summed beside them where it is needed: squares for criterion mse_sum, counts where the hessian is not the
-// count, as it is for squared loss.
+// Holds what is summed beside them where it is needed: squares for criterion mse_sum, counts where the hessian is not
+// the count, as it is for squared loss.
 struct alignas(16) Tally {
     int64_t squares = 0; // of weight · residual², in square units; 0 unless the criterion is mse_sum
     int64_t count = 0;   // of weights, in units of the weight grid (rows, when there are no weights)
@@ -78,7 +78,7 @@ struct NodeSums {
     friend NodeSums operator-(NodeSums a, const NodeSums& b) { return a -= b; }
 };
 
-// What the integers of a histogram stand for.
+// Says what the integers of a histogram stand for.
 struct SumUnits {
     int grid = 0; // a sum: integer · 2^-grid of weight · 2^shift · residual
     int shift = 0;

@@ -81,7 +81,8 @@ class SumModel {
 
   private:
     static constexpr uint32_t leaf = uint32_t{1} << 31;
-    // Of the posterior at a node: its mean, and how far samples lie from it, as the upper halves of floats (bfloat16).
+    // Describes the posterior at a node: its mean, and how far samples lie from it, as the upper halves of floats
+    // (bfloat16).
     struct Values {
         float mean;
         uint16_t deviations[samples];

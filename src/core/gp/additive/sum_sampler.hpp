@@ -1,7 +1,7 @@
 // Makes joint draws of the latent function of a sum of kernels.
 //
-// By Matheron's rule: a draw of the prior at rows and points together, s, with noisy observations o of its own at the
-// rows, becomes s − K(·, X)K⁻¹o + the mean, which has the mean and the covariances of the posterior. Sixteen draws
+// Draws by Matheron's rule: a draw of the prior at rows and points together, s, with noisy observations o of its own at
+// the rows, becomes s − K(·, X)K⁻¹o + the mean, which has the mean and the covariances of the posterior. Sixteen draws
 // share the solution of their systems, which goes as far as that of the model.
 #pragma once
 

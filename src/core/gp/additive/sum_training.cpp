@@ -118,8 +118,8 @@ double factor(double data, double expected) {
     return std::clamp(std::sqrt(data / std::max(expected, 1e-30)), min_factor, max_factor);
 }
 
-// For α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·√(α'Aα / tr K⁻¹A), and E[β'Aβ] = tr K⁻¹A for
-// solutions β with samples of the process.
+// Takes α = K⁻¹y, and each weight w with its part A of K = ΣwA: w becomes w·√(α'Aα / tr K⁻¹A), and E[β'Aβ] = tr K⁻¹A
+// for solutions β with samples of the process.
 void SumTrainer::step() {
     sum_.draw_samples({training_.seed, stream_of(SumStream::probes)}, right_);
     put_targets(right_);

@@ -161,7 +161,7 @@ std::vector<uint32_t> Trie::path_to(const uint64_t* words) const {
     return path;
 }
 
-// After a change of what the last node of the path says.
+// Brings the path up to date after a change of what its last node says.
 void Trie::update(const std::vector<uint32_t>& path) {
     for (size_t i = path.size(); i-- > 0;)
         if (!nodes_[path[i]].is_leaf()) meet(nodes_[path[i]]);

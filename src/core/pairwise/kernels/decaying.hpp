@@ -4,8 +4,9 @@
 
 namespace btml::pairwise {
 
-// What kernels share that are a polynomial times e^−a. In bandwidths, a is `rate` times the sum over the coordinates
-// or, where `is_rooted`, the square root of that. The polynomial is 1 where it is not: multiply(x, a) multiplies by it.
+// Has what kernels share that are a polynomial times e^−a. In bandwidths, a is `rate` times the sum over the
+// coordinates or, where `is_rooted`, the square root of that. The polynomial is 1 where it is not: multiply(x, a)
+// multiplies by it.
 template <class Shape>
 struct Decaying {
     static constexpr bool is_compact = false;

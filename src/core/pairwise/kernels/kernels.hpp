@@ -22,7 +22,7 @@ concept KernelShape = requires(double x) {
     { Shape::name } -> std::convertible_to<const char*>; // of the option
     requires std::same_as<typename Shape::Metric, Squares> || std::same_as<typename Shape::Metric, Absolutes>;
     requires std::same_as<decltype(Shape::is_compact), const bool>; // 0 from some sum on
-    // Whether a sum of squares may be ‖q‖² + ‖k‖² − 2q·k, half the work, which is off by about 2^−24 of the norms.
+    // Says whether a sum of squares may be ‖q‖² + ‖k‖² − 2q·k, half the work, which is off by about 2^−24 of the norms.
     requires std::same_as<decltype(Shape::takes_products), const bool>;
     // What is less may be 0 in tiles, whose power_of_half() is 0 from 100.5 on. Compact: nothing.
     requires std::same_as<decltype(Shape::least), const double>;
@@ -102,7 +102,7 @@ double decay(double sum, double coefficient) {
         return sum * coefficient;
 }
 
-// What is known of a kernel at run time, for all but inner loops.
+// Says what is known of a kernel at run time, for all but inner loops.
 struct KernelFacts {
     Kernel id;
     const char* name;

@@ -1,6 +1,6 @@
-// What kernels are functions of: sums over the coordinates of a difference. Both are templates over an arithmetic,
-// which has a type Number and the functions that are called here, so that one text serves a number of double, a vector
-// of float32 on a processor and float32 on a CUDA device.
+// Defines what kernels are functions of: sums over the coordinates of a difference. Both are templates over an
+// arithmetic, which has a type Number and the functions that are called here, so that one text serves a number of
+// double, a vector of float32 on a processor and float32 on a CUDA device.
 #pragma once
 
 #include <algorithm>
