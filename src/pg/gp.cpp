@@ -21,13 +21,13 @@ using gp::Model;
 
 namespace {
 
-struct ProcessRequest : TrainingRequest {
+struct GpRequest : TrainingRequest {
     gp::Options options; // validated
 };
 
 // `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
-ProcessRequest read_request(const NamedArguments& arguments, const gp::Options& defaults) {
-    ProcessRequest request{read_training_request(arguments), defaults};
+GpRequest read_request(const NamedArguments& arguments, const gp::Options& defaults) {
+    GpRequest request{read_training_request(arguments), defaults};
     read_options(arguments, gp::options_table, request.options);
     return request;
 }
@@ -49,7 +49,7 @@ struct TrainingSet {
     }
 };
 
-TrainingSet read_training_set(const ProcessRequest& request, RunContext& context) {
+TrainingSet read_training_set(const GpRequest& request, RunContext& context) {
     TrainingJoin training = read_training_join(request, context);
     const auto join_start = std::chrono::steady_clock::now();
     relational::JoinRows rows = relational::enumerate(training.join, context);
@@ -65,7 +65,7 @@ TrainingSet read_training_set(const ProcessRequest& request, RunContext& context
 
 // btml.gp_fit(source, target, features, …) → model
 BTML_FUNCTION(btml_gp_fit) {
-    const ProcessRequest request = read_request(NamedArguments(fcinfo), {});
+    const GpRequest request = read_request(NamedArguments(fcinfo), {});
     BackendContext context("gp_fit", request.verbose);
     TrainingSet training = read_training_set(request, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
@@ -75,7 +75,7 @@ BTML_FUNCTION(btml_gp_fit) {
 
 // btml.gp_fit_members(source, target, features, …) → table(member, log_likelihood, noise, signal, evaluations, model)
 BTML_FUNCTION(btml_gp_fit_members) {
-    const ProcessRequest request = read_request(NamedArguments(fcinfo), gp::gp_fit_members_defaults());
+    const GpRequest request = read_request(NamedArguments(fcinfo), gp::gp_fit_members_defaults());
     ResultRows rows(fcinfo);
     BackendContext context("gp_fit_members", request.verbose);
     TrainingSet training = read_training_set(request, context);
@@ -94,7 +94,7 @@ BTML_FUNCTION(btml_gp_fit_members) {
 // btml.gp_regression(source, target, queries, features, …) → table(id text, mean float8, sd float8)
 BTML_FUNCTION(btml_gp_regression) {
     const NamedArguments arguments(fcinfo);
-    const ProcessRequest request = read_request(arguments, {});
+    const GpRequest request = read_request(arguments, {});
     const std::string queries = arguments.string("queries");
     ResultRows rows(fcinfo);
     BackendContext context("gp_regression", request.verbose);

@@ -39,18 +39,18 @@ class ModelIdentity {
     size_t size_ = 0;
 };
 
-// A process, which its predictor refers to.
-struct ProcessPredictor {
+// Holds a Gaussian process, which its predictor refers to.
+struct GpPredictor {
     StoredModel stored;
     gp::Predictor predict{std::get<gp::Model>(stored.model)};
 };
 
-using AnyPredictor = std::variant<boosting::Predictor, std::unique_ptr<ProcessPredictor>>;
+using AnyPredictor = std::variant<boosting::Predictor, std::unique_ptr<GpPredictor>>;
 
 AnyPredictor make_predictor(StoredModel stored, RunContext& context) {
     if (const auto* const trees = std::get_if<boosting::Model>(&stored.model))
         return boosting::Predictor(*trees, context);
-    return std::unique_ptr<ProcessPredictor>(new ProcessPredictor{std::move(stored)});
+    return std::unique_ptr<GpPredictor>(new GpPredictor{std::move(stored)});
 }
 
 // The features of a model with what finds their categories.
@@ -74,8 +74,8 @@ struct CachedModel {
           record(features, context),
           values(features.size()) {}
 
-    gp::Predictor& process(const char* function) {
-        if (auto* const found = std::get_if<std::unique_ptr<ProcessPredictor>>(&predictor)) return (*found)->predict;
+    gp::Predictor& gp_predictor(const char* function) {
+        if (auto* const found = std::get_if<std::unique_ptr<GpPredictor>>(&predictor)) return (*found)->predict;
         throw Error(ErrorCode::wrong_type, format("model is boosted trees, btml.%s needs a Gaussian process", function),
                     "Boosted trees predict a number without a distribution.", "btml.predict predicts with any model.");
     }
@@ -178,7 +178,7 @@ Datum predict(CachedModel& cached) {
     if (auto* const trees = std::get_if<boosting::Predictor>(&cached.predictor))
         value = (*trees)(cached.values);
     else
-        value = cached.process("predict").latent(cached.values).mean;
+        value = cached.gp_predictor("predict").latent(cached.values).mean;
     return Float8GetDatum(value);
 }
 
@@ -194,11 +194,11 @@ Datum normal_datum(FunctionCallInfo fcinfo, const gp::Normal& normal) {
 }
 
 Datum predict_normal(FunctionCallInfo fcinfo, CachedModel& cached) {
-    return normal_datum(fcinfo, cached.process("predict_normal").observation(cached.values));
+    return normal_datum(fcinfo, cached.gp_predictor("predict_normal").observation(cached.values));
 }
 
 Datum predict_latent(FunctionCallInfo fcinfo, CachedModel& cached) {
-    return normal_datum(fcinfo, cached.process("predict_latent").latent(cached.values));
+    return normal_datum(fcinfo, cached.gp_predictor("predict_latent").latent(cached.values));
 }
 
 } // namespace
