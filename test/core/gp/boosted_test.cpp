@@ -37,15 +37,15 @@ std::vector<PlainRow> rows_of(const Model& model) {
     return rows;
 }
 
-PlainProcess process_of(const Member& member, const std::vector<PlainRow>& rows, const std::vector<double>& residuals) {
-    PlainProcess process;
-    process.kernel = member.trie.kernel();
+PlainGp plain_gp_of(const Member& member, const std::vector<PlainRow>& rows, const std::vector<double>& residuals) {
+    PlainGp plain;
+    plain.kernel = member.trie.kernel();
     for (size_t i = 0; i < rows.size(); i++) {
-        process.strings.push_back(string_of(member, features_of(rows[i])));
-        process.target.push_back(residuals[i]);
-        process.weight.push_back(rows[i].weight);
+        plain.strings.push_back(string_of(member, features_of(rows[i])));
+        plain.target.push_back(residuals[i]);
+        plain.weight.push_back(rows[i].weight);
     }
-    return process;
+    return plain;
 }
 
 template <class T>
@@ -64,7 +64,7 @@ struct DenseChain {
     void add(const Member& member, const std::vector<PlainRow>& rows) {
         std::vector<double> next = residuals;
         for (size_t i = 0; i < rows.size(); i++) {
-            const Normal latent = dense_latent(process_of(member, without(rows, i), without(residuals, i)),
+            const Normal latent = dense_latent(plain_gp_of(member, without(rows, i), without(residuals, i)),
                                                string_of(member, features_of(rows[i])));
             next[i] -= member.weight * latent.mean;
             variances[i] += member.weight * latent.variance;
@@ -80,9 +80,9 @@ void expect_dense(Model& model, double tolerance = 1e-9) {
     std::vector<Normal> expected(12);
     const std::vector<PlainRow> points = random_rows(expected.size(), 77);
     for (const Member& member : model.members()) {
-        const PlainProcess process = process_of(member, rows, chain.residuals);
+        const PlainGp plain = plain_gp_of(member, rows, chain.residuals);
         for (size_t p = 0; p < points.size(); p++) {
-            const Normal latent = dense_latent(process, string_of(member, features_of(points[p])));
+            const Normal latent = dense_latent(plain, string_of(member, features_of(points[p])));
             expected[p].mean += member.weight * latent.mean;
             expected[p].variance += member.weight * latent.variance;
         }
@@ -118,7 +118,7 @@ std::vector<PlainRow> weighted_rows(size_t count, uint64_t seed) {
     return rows;
 }
 
-TEST(BoostedProcess, ResidualsLeaveEachRowOut) {
+TEST(BoostedGp, ResidualsLeaveEachRowOut) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 6; seed++) {
         const DataShape shape{seed % 2 == 1, false};
@@ -131,7 +131,7 @@ TEST(BoostedProcess, ResidualsLeaveEachRowOut) {
     }
 }
 
-TEST(BoostedProcess, VariancesAreTheLikeliest) {
+TEST(BoostedGp, VariancesAreTheLikeliest) {
     QuietContext context;
     Model model = fit_rows(random_rows(200, 3), boosted_options(4), {}, context).model;
     ResidualChain chain(std::get<Boosted>(model.posterior).rows, context);
@@ -154,7 +154,7 @@ TEST(BoostedProcess, VariancesAreTheLikeliest) {
 }
 
 // Intervals of rows that no member has seen, where rows are dense and where they are not.
-TEST(BoostedProcess, IntervalsCoverNewRows) {
+TEST(BoostedGp, IntervalsCoverNewRows) {
     QuietContext context;
     double covered = 0, all = 0, squares = 0;
     for (uint64_t seed = 0; seed < 4; seed++) {
@@ -175,7 +175,7 @@ TEST(BoostedProcess, IntervalsCoverNewRows) {
     EXPECT_LT(std::sqrt(squares / all), 1.6); // the targets' deviation is 3.7
 }
 
-TEST(BoostedProcess, StopsByTheScoreOfHeldOutRows) {
+TEST(BoostedGp, StopsByTheScoreOfHeldOutRows) {
     QuietContext context;
     std::vector<PlainRow> rows = random_rows(120, 5);
     Random random(8);
@@ -198,7 +198,7 @@ TEST(BoostedProcess, StopsByTheScoreOfHeldOutRows) {
     EXPECT_NEAR(kept, nll / count, 1e-9);
 }
 
-TEST(BoostedProcess, HeldOutRowsKeepMembersThatHelp) {
+TEST(BoostedGp, HeldOutRowsKeepMembersThatHelp) {
     QuietContext context;
     std::vector<PlainRow> rows = random_rows(600, 6);
     for (size_t i = 0; i < rows.size(); i++) rows[i].held_out = i % 4 == 0;
@@ -212,7 +212,7 @@ TEST(BoostedProcess, HeldOutRowsKeepMembersThatHelp) {
     EXPECT_LT(*model.holdout_nll, *fit_rows(rows, options, {false, true}, context).model.holdout_nll);
 }
 
-TEST(BoostedProcess, TheSameBytesWhateverTheThreadsAndTheOrderOfRows) {
+TEST(BoostedGp, TheSameBytesWhateverTheThreadsAndTheOrderOfRows) {
     std::vector<PlainRow> rows = weighted_rows(60, 4);
     QuietContext one(1), four(4);
     const DataShape shape{true, false};
@@ -221,7 +221,7 @@ TEST(BoostedProcess, TheSameBytesWhateverTheThreadsAndTheOrderOfRows) {
     EXPECT_EQ(bytes_of(fit_rows(rows, boosted_options(4), shape, four).model), bytes);
 }
 
-TEST(BoostedProcess, UpdatesAreExact) {
+TEST(BoostedGp, UpdatesAreExact) {
     QuietContext context;
     for (const bool weights : {false, true}) {
         Model model = fit_rows(weighted_rows(30, 3), boosted_options(3), {weights, false}, context).model;
@@ -252,7 +252,7 @@ TEST(BoostedProcess, UpdatesAreExact) {
               "the only observation of a model cannot be removed");
 }
 
-TEST(BoostedProcess, ExtremesAreFinite) {
+TEST(BoostedGp, ExtremesAreFinite) {
     QuietContext context;
     const auto expect_finite = [&](const std::vector<PlainRow>& rows, const char* what) {
         Model model = fit_rows(rows, boosted_options(2), {}, context).model;
@@ -266,7 +266,7 @@ TEST(BoostedProcess, ExtremesAreFinite) {
     expect_finite({{1, 2, "a", 1e149}, {5, 2, "b", -1e149}}, "huge targets");
 }
 
-TEST(BoostedProcess, KeepsANoiseAndRefusesASignal) {
+TEST(BoostedGp, KeepsANoiseAndRefusesASignal) {
     QuietContext context;
     Options options = boosted_options(3);
     options.noise = 0.25;
@@ -276,7 +276,7 @@ TEST(BoostedProcess, KeepsANoiseAndRefusesASignal) {
               "combine => 'boosted' takes no signal");
 }
 
-TEST(BoostedProcess, EvaluationsAreABudget) {
+TEST(BoostedGp, EvaluationsAreABudget) {
     QuietContext context;
     const Options options = boosted_options(5);
     EXPECT_LE(fit_rows(random_rows(60, 5), options, {}, context).model.evaluations, 300u);
@@ -285,7 +285,7 @@ TEST(BoostedProcess, EvaluationsAreABudget) {
     EXPECT_EQ(boosted_members_within(uint64_t{1} << 40), 20);
 }
 
-TEST(BoostedProcess, Stops) {
+TEST(BoostedGp, Stops) {
     const std::vector<PlainRow> rows = random_rows(5000, 1);
     for (uint64_t polls = 0; polls < 36; polls += 7) {
         ImpatientContext context(polls);

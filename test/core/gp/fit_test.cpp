@@ -24,11 +24,11 @@ std::vector<PlainRow> without(std::vector<PlainRow> rows, size_t row) {
 TEST(KernelFit, FindsAMaximumWithinItsLimits) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 12; seed++) {
-        ProcessShape shape;
+        GpShape shape;
         shape.levels = 6;
-        const PlainProcess process = sorted(random_process(shape, seed));
-        const std::vector<uint16_t> common = common_of_neighbours(process);
-        const Observations observations = make_observations(process.target, {}, context);
+        const PlainGp plain = sorted(random_gp(shape, seed));
+        const std::vector<uint16_t> common = common_of_neighbours(plain);
+        const Observations observations = make_observations(plain.target, {}, context);
         KernelLimits limits;
         limits.min_noise = 0.025;
         if (seed % 3 == 1) limits.noise = 0.3;
@@ -89,7 +89,7 @@ TEST(GaussianProcess, AgreesWithDenseAlgebra) {
         double likelihood = 0;
         for (const Member& member : model.members())
             likelihood += member.weight *
-                          std::exp(-dense_negative_log_likelihood(process_of(model, member, training, shape.weights)));
+                          std::exp(-dense_negative_log_likelihood(plain_gp_of(model, member, training, shape.weights)));
         expect_near(*model.log_likelihood(), std::log(likelihood) - n * std::log(model.scale));
 
         // Predictions at rows and elsewhere.
@@ -103,7 +103,7 @@ TEST(GaussianProcess, AgreesWithDenseAlgebra) {
             dense_mean = 0;
             for (const Member& member : model.members()) {
                 const Normal latent =
-                    dense_latent(process_of(model, member, given, shape.weights), string_of(member, features_of(at)));
+                    dense_latent(plain_gp_of(model, member, given, shape.weights), string_of(member, features_of(at)));
                 const double noise = member.trie.kernel().noise / (shape.weights ? at.weight : 1);
                 dense_mean += member.weight * (model.centre + model.scale * latent.mean);
                 density += member.weight * std::exp(log_normal((at.y - model.centre) / model.scale, latent.mean,
@@ -120,7 +120,7 @@ TEST(GaussianProcess, AgreesWithDenseAlgebra) {
             expect_near(latent.mean, dense_mean);
             double square = 0;
             for (const Member& member : model.members()) {
-                const Normal at = dense_latent(process_of(model, member, training, shape.weights),
+                const Normal at = dense_latent(plain_gp_of(model, member, training, shape.weights),
                                                string_of(member, features_of(row)));
                 const double m = model.centre + model.scale * at.mean;
                 square +=

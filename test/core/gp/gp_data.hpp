@@ -100,32 +100,31 @@ inline std::string string_of(const Member& member, const std::vector<double>& fe
 }
 
 // A member as dense algebra sees it: its rows on the scale of the model.
-inline PlainProcess process_of(const Model& model, const Member& member, const std::vector<PlainRow>& rows,
-                               bool weights) {
-    PlainProcess process;
-    process.kernel = member.trie.kernel();
+inline PlainGp plain_gp_of(const Model& model, const Member& member, const std::vector<PlainRow>& rows, bool weights) {
+    PlainGp plain;
+    plain.kernel = member.trie.kernel();
     for (const PlainRow& row : rows) {
-        process.strings.push_back(string_of(member, features_of(row)));
-        process.target.push_back((row.y - model.centre) / model.scale);
-        if (weights) process.weight.push_back(row.weight);
+        plain.strings.push_back(string_of(member, features_of(row)));
+        plain.target.push_back((row.y - model.centre) / model.scale);
+        if (weights) plain.weight.push_back(row.weight);
     }
-    return process;
+    return plain;
 }
 
 // The latent function at a string, on the scale of the model.
-inline Normal dense_latent(const PlainProcess& process, const std::string& string) {
+inline Normal dense_latent(const PlainGp& plain, const std::string& string) {
     std::vector<std::string> at{string};
     Dense cross;
-    const std::vector<double> c = process.kernel.covariances();
-    for (const std::string& row : process.strings) {
+    const std::vector<double> c = plain.kernel.covariances();
+    for (const std::string& row : plain.strings) {
         size_t levels = 0;
         while (levels < string.size() && string[levels] != '?' && string[levels] == row[levels]) levels++;
         cross.push_back(c[levels]);
     }
-    if (process.rows() == 0) return {0, process.kernel.signal()};
-    const Cholesky factor(observed_covariance(process));
-    return {static_cast<double>(dot(cross, factor.solve(dense(process.target)))),
-            static_cast<double>(process.kernel.signal() - dot(cross, factor.solve(cross)))};
+    if (plain.rows() == 0) return {0, plain.kernel.signal()};
+    const Cholesky factor(observed_covariance(plain));
+    return {static_cast<double>(dot(cross, factor.solve(dense(plain.target)))),
+            static_cast<double>(plain.kernel.signal() - dot(cross, factor.solve(cross)))};
 }
 
 // To be changed by a test.

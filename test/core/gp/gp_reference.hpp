@@ -31,7 +31,7 @@ class Random {
 };
 
 // Rows, their strings of '0' and '1' all of the same length, and a kernel.
-struct PlainProcess {
+struct PlainGp {
     std::vector<std::string> strings;
     std::vector<double> target, weight; // weight empty: 1 each
     Kernel kernel;
@@ -40,7 +40,7 @@ struct PlainProcess {
     double weight_of(size_t i) const { return weight.empty() ? 1 : weight[i]; }
 };
 
-struct ProcessShape {
+struct GpShape {
     size_t rows = 40, levels = 12;
     double duplicates = 0.3; // rows with the string of another one
     double zeros = 0.2;      // levels of weight 0
@@ -48,7 +48,7 @@ struct ProcessShape {
     bool weights = false;
 };
 
-inline std::string random_string(const ProcessShape& shape, const std::vector<std::string>& others, Random& random) {
+inline std::string random_string(const GpShape& shape, const std::vector<std::string>& others, Random& random) {
     if (!others.empty() && random.chance(shape.duplicates)) return others[random.below(others.size())];
     std::string string;
     const std::string* like = others.empty() ? nullptr : &others[random.below(others.size())];
@@ -59,18 +59,18 @@ inline std::string random_string(const ProcessShape& shape, const std::vector<st
     return string;
 }
 
-inline PlainProcess random_process(const ProcessShape& shape, uint64_t seed) {
+inline PlainGp random_gp(const GpShape& shape, uint64_t seed) {
     Random random(seed);
-    PlainProcess process;
+    PlainGp plain;
     for (size_t i = 0; i < shape.rows; i++) {
-        process.strings.push_back(random_string(shape, process.strings, random));
-        process.target.push_back(random.normal());
-        if (shape.weights) process.weight.push_back(0.1 + 3 * random.unit());
+        plain.strings.push_back(random_string(shape, plain.strings, random));
+        plain.target.push_back(random.normal());
+        if (shape.weights) plain.weight.push_back(0.1 + 3 * random.unit());
     }
     for (size_t level = 0; level < shape.levels; level++)
-        process.kernel.weights.push_back(random.chance(shape.zeros) ? 0 : random.exponential());
-    process.kernel.noise = 0.01 + random.unit();
-    return process;
+        plain.kernel.weights.push_back(random.chance(shape.zeros) ? 0 : random.exponential());
+    plain.kernel.noise = 0.01 + random.unit();
+    return plain;
 }
 
 inline size_t common_levels(const std::string& a, const std::string& b) {
@@ -80,26 +80,26 @@ inline size_t common_levels(const std::string& a, const std::string& b) {
 }
 
 // The rows in the order of their strings.
-inline PlainProcess sorted(const PlainProcess& process) {
-    std::vector<size_t> order(process.rows());
+inline PlainGp sorted(const PlainGp& plain) {
+    std::vector<size_t> order(plain.rows());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return process.strings[a] < process.strings[b]; });
-    PlainProcess result;
-    result.kernel = process.kernel;
+                     [&](size_t a, size_t b) { return plain.strings[a] < plain.strings[b]; });
+    PlainGp result;
+    result.kernel = plain.kernel;
     for (const size_t row : order) {
-        result.strings.push_back(process.strings[row]);
-        result.target.push_back(process.target[row]);
-        if (!process.weight.empty()) result.weight.push_back(process.weight[row]);
+        result.strings.push_back(plain.strings[row]);
+        result.target.push_back(plain.target[row]);
+        if (!plain.weight.empty()) result.weight.push_back(plain.weight[row]);
     }
     return result;
 }
 
-inline std::vector<uint16_t> common_of_neighbours(const PlainProcess& process) {
+inline std::vector<uint16_t> common_of_neighbours(const PlainGp& plain) {
     std::vector<uint16_t> common;
-    for (size_t i = 0; i + 1 < process.rows(); i++)
-        common.push_back(static_cast<uint16_t>(common_levels(process.strings[i], process.strings[i + 1])));
-    if (process.rows() > 0) common.push_back(0);
+    for (size_t i = 0; i + 1 < plain.rows(); i++)
+        common.push_back(static_cast<uint16_t>(common_levels(plain.strings[i], plain.strings[i + 1])));
+    if (plain.rows() > 0) common.push_back(0);
     return common;
 }
 
@@ -160,39 +160,39 @@ inline Dense dense(const std::vector<double>& values) {
 }
 
 // A = K + λ/w on the diagonal.
-inline Dense observed_covariance(const PlainProcess& process) {
-    Dense matrix = dense_covariance(process.strings, process.strings, process.kernel);
-    for (size_t i = 0; i < process.rows(); i++)
-        matrix[i * process.rows() + i] += static_cast<long double>(process.kernel.noise) / process.weight_of(i);
+inline Dense observed_covariance(const PlainGp& plain) {
+    Dense matrix = dense_covariance(plain.strings, plain.strings, plain.kernel);
+    for (size_t i = 0; i < plain.rows(); i++)
+        matrix[i * plain.rows() + i] += static_cast<long double>(plain.kernel.noise) / plain.weight_of(i);
     return matrix;
 }
 
-inline double dense_negative_log_likelihood(const PlainProcess& process) {
-    const Cholesky factor(observed_covariance(process));
-    const Dense target = dense(process.target);
+inline double dense_negative_log_likelihood(const PlainGp& plain) {
+    const Cholesky factor(observed_covariance(plain));
+    const Dense target = dense(plain.target);
     return static_cast<double>(
         (dot(target, factor.solve(target)) + factor.log_determinant() +
-         static_cast<long double>(process.rows()) * std::log(2 * std::numbers::pi_v<long double>)) /
+         static_cast<long double>(plain.rows()) * std::log(2 * std::numbers::pi_v<long double>)) /
         2);
 }
 
 // ½ tr(A⁻¹ ∂A) − ½ y'A⁻¹ ∂A A⁻¹y for each weight and the noise.
-inline Gradient dense_gradient(const PlainProcess& process) {
-    const size_t rows = process.rows();
-    const Cholesky factor(observed_covariance(process));
-    const Dense solved = factor.solve(dense(process.target));
+inline Gradient dense_gradient(const PlainGp& plain) {
+    const size_t rows = plain.rows();
+    const Cholesky factor(observed_covariance(plain));
+    const Dense solved = factor.solve(dense(plain.target));
     std::vector<Dense> inverse;
     for (size_t i = 0; i < rows; i++) {
         Dense unit(rows, 0.0L);
         unit[i] = 1;
         inverse.push_back(factor.solve(unit));
     }
-    Dense weights(process.kernel.levels(), 0.0L);
+    Dense weights(plain.kernel.levels(), 0.0L);
     long double noise = 0;
     for (size_t i = 0; i < rows; i++) {
-        noise += (inverse[i][i] - solved[i] * solved[i]) / process.weight_of(i) / 2;
+        noise += (inverse[i][i] - solved[i] * solved[i]) / plain.weight_of(i) / 2;
         for (size_t j = 0; j < rows; j++)
-            for (size_t level = 0; level < common_levels(process.strings[i], process.strings[j]); level++)
+            for (size_t level = 0; level < common_levels(plain.strings[i], plain.strings[j]); level++)
                 weights[level] += (inverse[i][j] - solved[i] * solved[j]) / 2;
     }
     return {{weights.begin(), weights.end()}, static_cast<double>(noise)};
@@ -210,9 +210,9 @@ inline double largest(const std::vector<double>& values) {
 }
 
 // Shapes from one row to hundreds of levels, by seed.
-inline ProcessShape shape_of(uint64_t seed) {
+inline GpShape shape_of(uint64_t seed) {
     static constexpr size_t rows[] = {1, 2, 3, 8, 40, 70}, levels[] = {0, 1, 7, 30, 64, 65, 400};
-    ProcessShape shape;
+    GpShape shape;
     shape.rows = rows[seed % 6];
     shape.levels = levels[seed % 7];
     shape.duplicates = seed % 5 == 0 ? 1 : seed % 5 == 1 ? 0 : 0.3;

@@ -7,14 +7,14 @@ namespace {
 using btml::test::caught;
 using btml::test::ImpatientContext;
 
-double likelihood_of(const PlainProcess& process, RunContext& context) {
-    const PlainProcess rows = sorted(process);
+double likelihood_of(const PlainGp& plain, RunContext& context) {
+    const PlainGp rows = sorted(plain);
     return negative_log_likelihood(common_of_neighbours(rows), make_observations(rows.target, rows.weight, context),
                                    rows.kernel, context);
 }
 
-double gradient_of(const PlainProcess& process, Gradient& gradient, RunContext& context) {
-    const PlainProcess rows = sorted(process);
+double gradient_of(const PlainGp& plain, Gradient& gradient, RunContext& context) {
+    const PlainGp rows = sorted(plain);
     LikelihoodGradient pass(context);
     return pass(common_of_neighbours(rows), make_observations(rows.target, rows.weight, context), rows.kernel, gradient,
                 context);
@@ -23,8 +23,8 @@ double gradient_of(const PlainProcess& process, Gradient& gradient, RunContext& 
 TEST(BinaryTreeLikelihood, EqualsDenseAlgebra) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 400; seed++) {
-        const PlainProcess process = random_process(shape_of(seed), seed);
-        expect_near(likelihood_of(process, context), dense_negative_log_likelihood(process), 1, std::to_string(seed));
+        const PlainGp plain = random_gp(shape_of(seed), seed);
+        expect_near(likelihood_of(plain, context), dense_negative_log_likelihood(plain), 1, std::to_string(seed));
     }
     EXPECT_EQ(context.memory().used(), 0u);
 }
@@ -32,10 +32,10 @@ TEST(BinaryTreeLikelihood, EqualsDenseAlgebra) {
 TEST(BinaryTreeLikelihood, GradientEqualsDenseAlgebra) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 200; seed++) {
-        const PlainProcess process = random_process(shape_of(seed), seed);
-        const Gradient expected = dense_gradient(process);
+        const PlainGp plain = random_gp(shape_of(seed), seed);
+        const Gradient expected = dense_gradient(plain);
         Gradient gradient;
-        EXPECT_EQ(gradient_of(process, gradient, context), likelihood_of(process, context));
+        EXPECT_EQ(gradient_of(plain, gradient, context), likelihood_of(plain, context));
         ASSERT_EQ(gradient.weights.size(), expected.weights.size());
         const double scale = largest(expected.weights);
         for (size_t level = 0; level < expected.weights.size(); level++)
@@ -48,22 +48,22 @@ TEST(BinaryTreeLikelihood, GradientEqualsDenseAlgebra) {
 TEST(BinaryTreeLikelihood, GradientEqualsFiniteDifferences) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 20; seed++) {
-        PlainProcess process = random_process({.levels = 9, .weights = seed % 2 == 1}, seed);
+        PlainGp plain = random_gp({.levels = 9, .weights = seed % 2 == 1}, seed);
         Gradient gradient;
-        gradient_of(process, gradient, context);
+        gradient_of(plain, gradient, context);
         const auto slope = [&](double& parameter) {
             const double step = 1e-5 * (parameter + 0.1), middle = parameter;
             parameter = middle + step;
-            const double above = likelihood_of(process, context);
+            const double above = likelihood_of(plain, context);
             parameter = std::max(0.0, middle - step);
-            const double below = likelihood_of(process, context), width = middle + step - parameter;
+            const double below = likelihood_of(plain, context), width = middle + step - parameter;
             parameter = middle;
             return (above - below) / width;
         };
-        EXPECT_NEAR(gradient.noise, slope(process.kernel.noise), 1e-5 * (1 + std::abs(gradient.noise)));
+        EXPECT_NEAR(gradient.noise, slope(plain.kernel.noise), 1e-5 * (1 + std::abs(gradient.noise)));
         for (size_t level = 0; level < 9; level++) {
-            if (process.kernel.weights[level] == 0) continue; // the difference would be one-sided
-            EXPECT_NEAR(gradient.weights[level], slope(process.kernel.weights[level]),
+            if (plain.kernel.weights[level] == 0) continue; // the difference would be one-sided
+            EXPECT_NEAR(gradient.weights[level], slope(plain.kernel.weights[level]),
                         1e-5 * (1 + std::abs(gradient.weights[level])));
         }
     }
@@ -73,35 +73,35 @@ TEST(BinaryTreeLikelihood, GradientEqualsFiniteDifferences) {
 TEST(BinaryTreeLikelihood, KeepsItsPrecisionAtExtremes) {
     QuietContext context;
     for (const double noise : {1e-7, 1e-4, 1e6}) {
-        PlainProcess process = random_process({.rows = 60, .levels = 30, .alike = 0.9}, 5);
-        process.kernel.noise = noise;
-        expect_near(likelihood_of(process, context), dense_negative_log_likelihood(process));
-        const Gradient expected = dense_gradient(process);
+        PlainGp plain = random_gp({.rows = 60, .levels = 30, .alike = 0.9}, 5);
+        plain.kernel.noise = noise;
+        expect_near(likelihood_of(plain, context), dense_negative_log_likelihood(plain));
+        const Gradient expected = dense_gradient(plain);
         Gradient gradient;
-        gradient_of(process, gradient, context);
+        gradient_of(plain, gradient, context);
         expect_near(gradient.noise, expected.noise);
     }
 }
 
 TEST(BinaryTreeLikelihood, LongProductsStayInRange) {
     QuietContext context;
-    PlainProcess process = random_process({.rows = 500, .levels = 10}, 1);
+    PlainGp plain = random_gp({.rows = 500, .levels = 10}, 1);
     for (const double scale : {1e-40, 1e40}) {
-        PlainProcess scaled = process;
+        PlainGp scaled = plain;
         for (double& weight : scaled.kernel.weights) weight *= scale;
         scaled.kernel.noise *= scale;
         for (double& y : scaled.target) y *= std::sqrt(scale);
-        EXPECT_NEAR(likelihood_of(scaled, context), likelihood_of(process, context) + 250 * std::log(scale), 1e-8);
+        EXPECT_NEAR(likelihood_of(scaled, context), likelihood_of(plain, context) + 250 * std::log(scale), 1e-8);
     }
 }
 
 TEST(BinaryTreeLikelihood, NothingObserved) {
     QuietContext context;
-    PlainProcess process;
-    process.kernel.weights = {1, 2};
+    PlainGp plain;
+    plain.kernel.weights = {1, 2};
     Gradient gradient;
-    EXPECT_EQ(likelihood_of(process, context), 0);
-    EXPECT_EQ(gradient_of(process, gradient, context), 0);
+    EXPECT_EQ(likelihood_of(plain, context), 0);
+    EXPECT_EQ(gradient_of(plain, gradient, context), 0);
     EXPECT_EQ(gradient.weights, (std::vector<double>{0, 0}));
     EXPECT_EQ(gradient.noise, 0);
 }
@@ -110,7 +110,7 @@ TEST(BinaryTreeLikelihood, NothingObserved) {
 TEST(BinaryTreeLikelihood, MergedRowsCountAsTheirRows) {
     QuietContext context;
     for (const bool weights : {false, true}) {
-        PlainProcess rows;
+        PlainGp rows;
         rows.strings = {"0010", "0010", "0010", "0111", "1000", "1000"};
         rows.target = {1, 2, -0.5, 0.25, 3, 3.5};
         if (weights) rows.weight = {0.5, 1, 2, 3, 0.25, 0.75};

@@ -39,7 +39,7 @@ Model decode_bytes(const std::string& bytes, RunContext& context) {
     return model;
 }
 
-TEST(GaussianProcessModel, RoundTrip) {
+TEST(GpModel, RoundTrip) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 8; seed++) {
         Model model = some_model(seed, context);
@@ -81,7 +81,7 @@ void use(Model& model, const std::string& bytes, RunContext& context) {
     }
 }
 
-TEST(GaussianProcessModel, CorruptBytesAreRefused) {
+TEST(GpModel, CorruptBytesAreRefused) {
     QuietContext context(1, uint64_t{1} << 30);
     Random random(4);
     size_t accepted = 0;
@@ -106,7 +106,7 @@ TEST(GaussianProcessModel, CorruptBytesAreRefused) {
     EXPECT_GT(accepted, 100u);
 }
 
-TEST(GaussianProcessModel, InconsistentModelsAreRefused) {
+TEST(GpModel, InconsistentModelsAreRefused) {
     QuietContext context;
     uint64_t seed = 2;
     const auto refusal = [&](const auto& spoil) {
@@ -154,7 +154,7 @@ TEST(GaussianProcessModel, InconsistentModelsAreRefused) {
 }
 
 // An updated model is what the same kernels say of the changed rows.
-TEST(GaussianProcessModel, UpdatesAreExact) {
+TEST(GpModel, UpdatesAreExact) {
     QuietContext context;
     for (const int members : {1, 3}) {
         std::vector<PlainRow> rows = random_rows(25, 3);
@@ -172,14 +172,14 @@ TEST(GaussianProcessModel, UpdatesAreExact) {
         double likelihood = 0;
         for (const Member& member : model.members())
             likelihood +=
-                member.weight * std::exp(-dense_negative_log_likelihood(process_of(model, member, rows, false)));
+                member.weight * std::exp(-dense_negative_log_likelihood(plain_gp_of(model, member, rows, false)));
         expect_near(*model.log_likelihood(), std::log(likelihood) - 29 * std::log(model.scale));
         Predictor predictor(model);
         for (const PlainRow& row : random_rows(20, 99)) {
             double mean = 0;
             for (const Member& member : model.members())
                 mean += member.weight *
-                        dense_latent(process_of(model, member, rows, false), string_of(member, features_of(row))).mean;
+                        dense_latent(plain_gp_of(model, member, rows, false), string_of(member, features_of(row))).mean;
             expect_near(predictor.latent(features_of(row)).mean, model.centre + model.scale * mean);
         }
         Model back = decode_bytes(bytes_of(model), context);
@@ -195,7 +195,7 @@ TEST(GaussianProcessModel, UpdatesAreExact) {
     }
 }
 
-TEST(GaussianProcessModel, PointsOutsideFollowTheOption) {
+TEST(GpModel, PointsOutsideFollowTheOption) {
     QuietContext context;
     Options options = plain_options();
     const std::vector<PlainRow> rows = random_rows(25, 3);
@@ -214,7 +214,7 @@ TEST(GaussianProcessModel, PointsOutsideFollowTheOption) {
     expect_near(prior.variance, signal(model) * model.scale * model.scale);
 }
 
-TEST(GaussianProcessModel, ImpossibleUpdatesAreRefused) {
+TEST(GpModel, ImpossibleUpdatesAreRefused) {
     QuietContext context;
     std::vector<PlainRow> rows = random_rows(25, 3);
     for (PlainRow& row : rows) {
@@ -244,7 +244,7 @@ TEST(GaussianProcessModel, ImpossibleUpdatesAreRefused) {
 }
 
 // A model's bytes may say anything that is finite; what is stored after an update must be readable.
-TEST(GaussianProcessModel, AnInfiniteLikelihoodIsRefused) {
+TEST(GpModel, AnInfiniteLikelihoodIsRefused) {
     QuietContext context;
     const std::vector<PlainRow> rows = random_rows(25, 3);
     Model model = fit_rows(rows, plain_options(), {}, context).model;
@@ -257,7 +257,7 @@ TEST(GaussianProcessModel, AnInfiniteLikelihoodIsRefused) {
     EXPECT_EQ(error.code, ErrorCode::out_of_range);
 }
 
-TEST(GaussianProcessModel, SignalIsWhateverTheScale) {
+TEST(GpModel, SignalIsWhateverTheScale) {
     QuietContext context;
     Model model = fit_rows(random_rows(25, 3), plain_options(), {}, context).model;
     const double before = signal(model);
@@ -267,7 +267,7 @@ TEST(GaussianProcessModel, SignalIsWhateverTheScale) {
 }
 
 // Draws have the means and covariances of the posterior; those of a mixture come from its members.
-TEST(GaussianProcessModel, DrawsHaveTheDistributionOfTheModel) {
+TEST(GpModel, DrawsHaveTheDistributionOfTheModel) {
     QuietContext context;
     Options options = plain_options();
     options.members = 3;

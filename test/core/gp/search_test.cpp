@@ -233,9 +233,9 @@ TEST(KernelFit, FindsTheOptimumOfASmallProblem) {
 TEST(KernelFit, GradientVanishesWhereItEnds) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 10; seed++) {
-        PlainProcess process = sorted(random_process({.rows = 30, .levels = 5, .alike = 0.8}, seed));
-        const Observations observations = make_observations(process.target, {}, context);
-        const std::vector<uint16_t> common = common_of_neighbours(process);
+        PlainGp plain = sorted(random_gp({.rows = 30, .levels = 5, .alike = 0.8}, seed));
+        const Observations observations = make_observations(plain.target, {}, context);
+        const std::vector<uint16_t> common = common_of_neighbours(plain);
         const KernelFit fit =
             fit_kernel(common, observations, {std::vector<double>(5, 0.1), 0.5}, {{}, {}, 0.01}, 1000, context);
         Gradient gradient;

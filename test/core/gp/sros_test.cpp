@@ -128,14 +128,14 @@ TEST(Sros, EqualColumnsAreInvertedAsTheGeneralOnes) {
 }
 
 // The kernel's matrix (Proposition 2): parts are the rows that share the first levels.
-PlainSros kernel_sros(const PlainProcess& process) {
-    PlainSros sros{process.rows(), process.kernel.levels(), process.rows(), {}, {}, {}};
+PlainSros kernel_sros(const PlainGp& plain) {
+    PlainSros sros{plain.rows(), plain.kernel.levels(), plain.rows(), {}, {}, {}};
     for (size_t level = 1; level <= sros.columns; level++) {
         uint32_t part = 0;
         for (size_t j = 0; j < sros.rows; j++) {
-            if (j > 0 && common_levels(process.strings[j - 1], process.strings[j]) < level) part++;
+            if (j > 0 && common_levels(plain.strings[j - 1], plain.strings[j]) < level) part++;
             sros.p.push_back(part);
-            sros.c.push_back(process.kernel.weights[level - 1]);
+            sros.c.push_back(plain.kernel.weights[level - 1]);
             sros.u.push_back(1);
         }
     }
@@ -146,37 +146,37 @@ PlainSros kernel_sros(const PlainProcess& process) {
 TEST(Sros, AgreesWithTheTree) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 40; seed++) {
-        ProcessShape shape = shape_of(seed);
+        GpShape shape = shape_of(seed);
         shape.weights = false;
         if (shape.levels == 0) continue;
-        const PlainProcess process = sorted(random_process(shape, seed));
-        const std::vector<uint16_t> common = common_of_neighbours(process);
-        const Observations observations = make_observations(process.target, {}, context);
-        PlainSros sros = kernel_sros(process);
+        const PlainGp plain = sorted(random_gp(shape, seed));
+        const std::vector<uint16_t> common = common_of_neighbours(plain);
+        const Observations observations = make_observations(plain.target, {}, context);
+        PlainSros sros = kernel_sros(plain);
         const std::vector<double> ones(sros.c.size(), 1.0);
         std::vector<double> product(sros.rows), expected(sros.rows);
         sros_multiply(sros.partition(), sros.partition(), {sros.rows, sros.columns, ones}, sros.constants(), sros.parts,
-                      process.target, product, context);
-        covariance_product(common, process.kernel, process.target, expected, context);
-        for (size_t j = 0; j < sros.rows; j++) expect_near(product[j], expected[j], process.kernel.signal());
+                      plain.target, product, context);
+        covariance_product(common, plain.kernel, plain.target, expected, context);
+        for (size_t j = 0; j < sros.rows; j++) expect_near(product[j], expected[j], plain.kernel.signal());
 
-        const double noise = process.kernel.noise;
+        const double noise = plain.kernel.noise;
         for (double& c : sros.c) c /= noise;
         const SrosInverse inverse =
             sros_invert_equal(sros.partition(), sros.constants(), sros.vectors().column(0), sros.parts, context);
         std::vector<double> scaled(sros.c.size()), solved(sros.rows);
         for (size_t i = 0; i < scaled.size(); i++) scaled[i] = inverse.c[i] * inverse.u[i];
         sros_multiply(sros.partition(), sros.partition(), {sros.rows, sros.columns, inverse.u.span()},
-                      {sros.rows, sros.columns, scaled}, sros.parts, process.target, solved, context);
+                      {sros.rows, sros.columns, scaled}, sros.parts, plain.target, solved, context);
         double quadratic = 0;
-        const Normals others = leave_one_out(common, observations, process.kernel, context);
+        const Normals others = leave_one_out(common, observations, plain.kernel, context);
         for (size_t j = 0; j < sros.rows; j++) {
-            solved[j] = (process.target[j] + solved[j]) / noise;
-            quadratic += solved[j] * process.target[j];
-            expect_near((process.target[j] - others.mean[j]) / (others.variance[j] + noise), solved[j], 1 / noise);
+            solved[j] = (plain.target[j] + solved[j]) / noise;
+            quadratic += solved[j] * plain.target[j];
+            expect_near((plain.target[j] - others.mean[j]) / (others.variance[j] + noise), solved[j], 1 / noise);
         }
         const auto rows = static_cast<double>(sros.rows);
-        expect_near(negative_log_likelihood(common, observations, process.kernel, context),
+        expect_near(negative_log_likelihood(common, observations, plain.kernel, context),
                     (quadratic + inverse.log_determinant + rows * std::log(2 * std::numbers::pi * noise)) / 2, rows,
                     std::to_string(seed));
     }

@@ -12,12 +12,12 @@ namespace {
 using btml::test::caught;
 using btml::test::ImpatientContext;
 
-MemberTree tree_of(const PlainProcess& process, RunContext& context) {
-    const size_t levels = process.kernel.levels(), words = (levels + 63) / 64;
-    BitRows rows{process.rows(), words, Buffer<uint64_t>(context.memory(), "rows", process.rows() * words, 0)};
-    for (size_t i = 0; i < process.rows(); i++)
+MemberTree tree_of(const PlainGp& plain, RunContext& context) {
+    const size_t levels = plain.kernel.levels(), words = (levels + 63) / 64;
+    BitRows rows{plain.rows(), words, Buffer<uint64_t>(context.memory(), "rows", plain.rows() * words, 0)};
+    for (size_t i = 0; i < plain.rows(); i++)
         for (size_t level = 0; level < levels; level++)
-            if (process.strings[i][level] == '1') rows.data[i * words + level / 64] |= uint64_t{1} << (63 - level % 64);
+            if (plain.strings[i][level] == '1') rows.data[i * words + level / 64] |= uint64_t{1} << (63 - level % 64);
     std::vector<uint16_t> bits(levels);
     std::iota(bits.begin(), bits.end(), 0);
     return MemberTree(sort_rows(rows, bits, context), levels, context);
@@ -53,18 +53,18 @@ void expect_close(const Block& block, size_t column, const Dense& expected, doub
         EXPECT_NEAR(block[i][column], static_cast<double>(expected[i]), tolerance * static_cast<double>(most));
 }
 
-std::vector<float> precisions_of(const PlainProcess& process) {
+std::vector<float> precisions_of(const PlainGp& plain) {
     std::vector<float> precisions;
-    for (size_t i = 0; i < process.rows(); i++)
-        precisions.push_back(static_cast<float>(process.weight_of(i) / process.kernel.noise));
+    for (size_t i = 0; i < plain.rows(); i++)
+        precisions.push_back(static_cast<float>(plain.weight_of(i) / plain.kernel.noise));
     return precisions;
 }
 
 TEST(MemberTree, HasEveryNodeOnceAndParentsFirst) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 40; seed++) {
-        const PlainProcess process = random_process(shape_of(seed), seed);
-        const MemberTree tree = tree_of(process, context);
+        const PlainGp plain = random_gp(shape_of(seed), seed);
+        const MemberTree tree = tree_of(plain, context);
         size_t rows = 0, leaves = 0;
         for (size_t node = 0; node < tree.nodes(); node++) {
             if (tree.is_leaf(node)) {
@@ -78,7 +78,7 @@ TEST(MemberTree, HasEveryNodeOnceAndParentsFirst) {
                 EXPECT_GT(tree.level(tree.right(node)), tree.level(node));
             }
         }
-        EXPECT_EQ(rows, process.rows());
+        EXPECT_EQ(rows, plain.rows());
         EXPECT_EQ(tree.nodes(), 2 * leaves - 1);
     }
     EXPECT_EQ(context.memory().used(), 0u);
@@ -87,23 +87,23 @@ TEST(MemberTree, HasEveryNodeOnceAndParentsFirst) {
 TEST(MemberTree, MultipliesAndSolvesLikeDenseMatrices) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 40; seed++) {
-        PlainProcess process = random_process(shape_of(seed), seed);
-        const MemberTree tree = tree_of(process, context);
-        const Covariances c = process.kernel.covariances();
-        const Block x = random_block(process.rows(), seed, context);
-        Block sums(context.memory(), "sums", tree.nodes()), y(context.memory(), "y", process.rows(), Columns{});
+        PlainGp plain = random_gp(shape_of(seed), seed);
+        const MemberTree tree = tree_of(plain, context);
+        const Covariances c = plain.kernel.covariances();
+        const Block x = random_block(plain.rows(), seed, context);
+        Block sums(context.memory(), "sums", tree.nodes()), y(context.memory(), "y", plain.rows(), Columns{});
         add_product(tree, c, x.data(), sums.data(), y.data());
-        const Dense matrix = dense_covariance(process.strings, process.strings, process.kernel);
+        const Dense matrix = dense_covariance(plain.strings, plain.strings, plain.kernel);
         for (const size_t column : {0, 7, 15}) expect_close(y, column, product(matrix, column_of(x, column)), 1e-5);
 
         const double scale = 1.7;
-        const std::vector<float> precisions = precisions_of(process);
+        const std::vector<float> precisions = precisions_of(plain);
         std::vector<float> factors(tree.nodes());
         solve_factors(tree, c, scale, precisions.data(), factors.data());
-        Block solution(context.memory(), "y", process.rows(), Columns{});
+        Block solution(context.memory(), "y", plain.rows(), Columns{});
         add_solution(tree, c, scale, precisions.data(), factors.data(), 0.5F, x.data(), sums.data(), solution.data());
-        for (double& weight : process.kernel.weights) weight *= scale;
-        const Cholesky factor(observed_covariance(process));
+        for (double& weight : plain.kernel.weights) weight *= scale;
+        const Cholesky factor(observed_covariance(plain));
         for (const size_t column : {0, 15}) {
             Dense expected = factor.solve(column_of(x, column));
             for (long double& value : expected) value /= 2;
@@ -115,17 +115,17 @@ TEST(MemberTree, MultipliesAndSolvesLikeDenseMatrices) {
 TEST(MemberTree, SumsSquaresByLevel) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 30; seed++) {
-        const PlainProcess process = random_process(shape_of(seed), seed);
-        const MemberTree tree = tree_of(process, context);
-        const Block x = random_block(process.rows(), seed, context);
+        const PlainGp plain = random_gp(shape_of(seed), seed);
+        const MemberTree tree = tree_of(plain, context);
+        const Block x = random_block(plain.rows(), seed, context);
         Block sums(context.memory(), "sums", tree.nodes());
         const LevelSquares squares = level_squares(tree, x.data(), sums.data());
-        for (size_t level = 1; level <= process.kernel.levels(); level++) {
+        for (size_t level = 1; level <= plain.kernel.levels(); level++) {
             // x'Ax, where A says which rows share the level.
             double first = 0, others = 0;
-            for (size_t i = 0; i < process.rows(); i++)
-                for (size_t j = 0; j < process.rows(); j++) {
-                    if (common_levels(process.strings[i], process.strings[j]) < level) continue;
+            for (size_t i = 0; i < plain.rows(); i++)
+                for (size_t j = 0; j < plain.rows(); j++) {
+                    if (common_levels(plain.strings[i], plain.strings[j]) < level) continue;
                     first += x[i][0] * x[j][0];
                     for (size_t column = 1; column < Columns::count; column++) others += x[i][column] * x[j][column];
                 }
@@ -137,13 +137,13 @@ TEST(MemberTree, SumsSquaresByLevel) {
 
 // Two members and the noise over the weights of the rows.
 struct Sum {
-    PlainProcess first, second;
+    PlainGp first, second;
     std::vector<double> weight;
     double noise;
 
     explicit Sum(size_t rows, uint64_t seed, double noise_variance = 0.3) : noise(noise_variance) {
-        first = random_process({.rows = rows, .levels = 12, .alike = 0.9}, seed);
-        second = random_process({.rows = rows, .levels = 70, .alike = 0.97}, seed + 100);
+        first = random_gp({.rows = rows, .levels = 12, .alike = 0.9}, seed);
+        second = random_gp({.rows = rows, .levels = 70, .alike = 0.97}, seed + 100);
         Random random(seed);
         for (size_t i = 0; i < rows; i++) weight.push_back(0.5 + random.unit());
     }
@@ -206,9 +206,8 @@ TEST(AdditiveCovariance, SystemsAreSolvedLikeByCholesky) {
 AdditiveCovariance ill_conditioned(size_t rows, ThreadTeam& team, RunContext& context) {
     std::vector<AdditiveCovariance::Member> members;
     for (uint64_t seed = 0; seed < 5; seed++) {
-        const PlainProcess process =
-            random_process({.rows = rows, .levels = 40, .duplicates = 0, .zeros = 0, .alike = 0.9}, seed);
-        members.push_back({tree_of(process, context), std::vector<double>(40, 0.05), 1});
+        const PlainGp plain = random_gp({.rows = rows, .levels = 40, .duplicates = 0, .zeros = 0, .alike = 0.9}, seed);
+        members.push_back({tree_of(plain, context), std::vector<double>(40, 0.05), 1});
         members.back().weights[0] = 2;
     }
     return AdditiveCovariance(std::move(members), {}, 1e-3, team, context);

@@ -32,14 +32,14 @@ std::vector<uint16_t> every_level(size_t levels) {
     return bits;
 }
 
-Trie trie_of(const PlainProcess& process, RunContext& context) {
-    const size_t levels = process.kernel.levels();
-    const BitRows rows = rows_of(process.strings, levels, context);
+Trie trie_of(const PlainGp& plain, RunContext& context) {
+    const size_t levels = plain.kernel.levels();
+    const BitRows rows = rows_of(plain.strings, levels, context);
     RowSorter sorter(rows, context);
     const SortedRows& sorted = sorter.propose(every_level(levels), context);
-    Observations observations = make_observations(process.target, process.weight, context), in_order(context.memory());
+    Observations observations = make_observations(plain.target, plain.weight, context), in_order(context.memory());
     gather(observations, sorted.rows.span(), in_order, context);
-    return Trie(rows, every_level(levels), sorted, in_order, process.kernel, context);
+    return Trie(rows, every_level(levels), sorted, in_order, plain.kernel, context);
 }
 
 // The last levels of a string of which `known` are known.
@@ -54,11 +54,11 @@ struct Point {
 };
 
 // New points, points of the data, and points with unknown levels.
-std::vector<Point> random_points(const PlainProcess& process, const ProcessShape& shape, size_t count, uint64_t seed) {
+std::vector<Point> random_points(const PlainGp& plain, const GpShape& shape, size_t count, uint64_t seed) {
     Random random(seed + 1000);
     std::vector<Point> points;
     for (size_t i = 0; i < count; i++) {
-        const std::string string = random_string(shape, process.strings, random);
+        const std::string string = random_string(shape, plain.strings, random);
         points.emplace_back(string, random.chance(0.2) ? random.below(shape.levels + 1) : shape.levels);
     }
     return points;
@@ -68,21 +68,21 @@ size_t shared_levels(const Point& a, const Point& b) {
     return std::min({a.known, b.known, common_levels(a.string, b.string)});
 }
 
-Normal dense_latent(const PlainProcess& process, const Point& point) {
-    const Cholesky factor(observed_covariance(process));
+Normal dense_latent(const PlainGp& plain, const Point& point) {
+    const Cholesky factor(observed_covariance(plain));
     Dense covariances{0}, with;
-    for (const double weight : process.kernel.weights) covariances.push_back(covariances.back() + weight);
-    for (const std::string& string : process.strings) with.push_back(covariances[shared_levels(point, Point(string))]);
+    for (const double weight : plain.kernel.weights) covariances.push_back(covariances.back() + weight);
+    for (const std::string& string : plain.strings) with.push_back(covariances[shared_levels(point, Point(string))]);
     const Dense solved = factor.solve(with);
-    return {static_cast<double>(dot(solved, dense(process.target))),
+    return {static_cast<double>(dot(solved, dense(plain.target))),
             static_cast<double>(covariances.back() - dot(solved, with))};
 }
 
-long double posterior_covariance(const PlainProcess& process, const Point& a, const Point& b, bool same) {
-    const Cholesky factor(observed_covariance(process));
+long double posterior_covariance(const PlainGp& plain, const Point& a, const Point& b, bool same) {
+    const Cholesky factor(observed_covariance(plain));
     Dense covariances{0}, with_a, with_b;
-    for (const double weight : process.kernel.weights) covariances.push_back(covariances.back() + weight);
-    for (const std::string& string : process.strings) {
+    for (const double weight : plain.kernel.weights) covariances.push_back(covariances.back() + weight);
+    for (const std::string& string : plain.strings) {
         with_a.push_back(covariances[shared_levels(a, Point(string))]);
         with_b.push_back(covariances[shared_levels(b, Point(string))]);
     }
@@ -92,14 +92,14 @@ long double posterior_covariance(const PlainProcess& process, const Point& a, co
 TEST(BinaryTreeTrie, PredictionsEqualDenseAlgebra) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 150; seed++) {
-        const ProcessShape shape = shape_of(seed);
-        const PlainProcess process = random_process(shape, seed);
-        const Trie trie = trie_of(process, context);
-        const double signal = process.kernel.signal();
-        expect_near(trie.negative_log_likelihood(), dense_negative_log_likelihood(process), 1, std::to_string(seed));
-        EXPECT_EQ(trie.rows(), static_cast<double>(process.rows()));
-        for (const Point& point : random_points(process, shape, 12, seed)) {
-            const Normal expected = dense_latent(process, point), latent = trie.latent(point);
+        const GpShape shape = shape_of(seed);
+        const PlainGp plain = random_gp(shape, seed);
+        const Trie trie = trie_of(plain, context);
+        const double signal = plain.kernel.signal();
+        expect_near(trie.negative_log_likelihood(), dense_negative_log_likelihood(plain), 1, std::to_string(seed));
+        EXPECT_EQ(trie.rows(), static_cast<double>(plain.rows()));
+        for (const Point& point : random_points(plain, shape, 12, seed)) {
+            const Normal expected = dense_latent(plain, point), latent = trie.latent(point);
             expect_near(latent.mean, expected.mean, 1e-3 * std::sqrt(signal + 1), std::to_string(seed));
             expect_near(latent.variance, expected.variance, 1e-3 * signal, std::to_string(seed));
         }
@@ -109,7 +109,7 @@ TEST(BinaryTreeTrie, PredictionsEqualDenseAlgebra) {
 
 TEST(BinaryTreeTrie, WithoutObservationsThePriorIsLeft) {
     QuietContext context;
-    PlainProcess nothing;
+    PlainGp nothing;
     nothing.kernel = {{0.5, 0.25, 2}, 0.1};
     const Trie trie = trie_of(nothing, context);
     EXPECT_EQ(trie.latent(Point("010")).mean, 0);
@@ -123,29 +123,28 @@ TEST(BinaryTreeTrie, InsertAndRemoveEqualAFit) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 60; seed++) {
         Random random(seed);
-        const ProcessShape shape = shape_of(seed);
-        PlainProcess process = random_process(shape, seed);
-        Trie trie = trie_of(process, context);
+        const GpShape shape = shape_of(seed);
+        PlainGp plain = random_gp(shape, seed);
+        Trie trie = trie_of(plain, context);
         for (int step = 0; step < 40; step++) {
-            if (process.rows() > 0 && random.chance(0.5)) {
-                const size_t row = random.below(process.rows());
-                trie.remove(Point(process.strings[row]), process.target[row], process.weight_of(row));
+            if (plain.rows() > 0 && random.chance(0.5)) {
+                const size_t row = random.below(plain.rows());
+                trie.remove(Point(plain.strings[row]), plain.target[row], plain.weight_of(row));
                 const auto at = static_cast<ptrdiff_t>(row);
-                process.strings.erase(process.strings.begin() + at);
-                process.target.erase(process.target.begin() + at);
-                if (shape.weights) process.weight.erase(process.weight.begin() + at);
+                plain.strings.erase(plain.strings.begin() + at);
+                plain.target.erase(plain.target.begin() + at);
+                if (shape.weights) plain.weight.erase(plain.weight.begin() + at);
             } else {
-                process.strings.push_back(random_string(shape, process.strings, random));
-                process.target.push_back(random.normal());
-                if (shape.weights) process.weight.push_back(0.1 + random.unit());
-                trie.insert(Point(process.strings.back()), process.target.back(),
-                            shape.weights ? process.weight.back() : 1);
+                plain.strings.push_back(random_string(shape, plain.strings, random));
+                plain.target.push_back(random.normal());
+                if (shape.weights) plain.weight.push_back(0.1 + random.unit());
+                trie.insert(Point(plain.strings.back()), plain.target.back(), shape.weights ? plain.weight.back() : 1);
             }
-            const Trie fitted = trie_of(process, context);
+            const Trie fitted = trie_of(plain, context);
             expect_near(trie.negative_log_likelihood(), fitted.negative_log_likelihood(), 1, std::to_string(seed));
             EXPECT_EQ(trie.strings(), fitted.strings());
             EXPECT_EQ(trie.rows(), fitted.rows());
-            for (const Point& point : random_points(process, shape, 3, seed)) {
+            for (const Point& point : random_points(plain, shape, 3, seed)) {
                 expect_near(trie.latent(point).mean, fitted.latent(point).mean, 1);
                 expect_near(trie.latent(point).variance, fitted.latent(point).variance, 1e-3);
             }
@@ -156,11 +155,11 @@ TEST(BinaryTreeTrie, InsertAndRemoveEqualAFit) {
 
 TEST(BinaryTreeTrie, ImpossibleChangesAreRefused) {
     QuietContext context;
-    PlainProcess process;
-    process.strings = {"001", "001", "110"};
-    process.target = {1, 2, 3};
-    process.kernel = {{1, 1, 1}, 0.5};
-    Trie trie = trie_of(process, context);
+    PlainGp plain;
+    plain.strings = {"001", "001", "110"};
+    plain.target = {1, 2, 3};
+    plain.kernel = {{1, 1, 1}, 0.5};
+    Trie trie = trie_of(plain, context);
     const double before = trie.negative_log_likelihood();
     const auto removal = [&](const std::string& string, double target, double weight) {
         return caught([&] { trie.remove(Point(string), target, weight); });
@@ -182,16 +181,16 @@ TEST(BinaryTreeTrie, ImpossibleChangesAreRefused) {
 TEST(LeaveOneOut, EqualsFitsWithoutTheRow) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 60; seed++) {
-        const PlainProcess process = sorted(random_process(shape_of(seed), seed));
-        const Observations observations = make_observations(process.target, process.weight, context);
-        const Normals latent = leave_one_out(common_of_neighbours(process), observations, process.kernel, context);
-        for (size_t row = 0; row < process.rows(); row += 1 + process.rows() / 9) {
-            PlainProcess others = process;
+        const PlainGp plain = sorted(random_gp(shape_of(seed), seed));
+        const Observations observations = make_observations(plain.target, plain.weight, context);
+        const Normals latent = leave_one_out(common_of_neighbours(plain), observations, plain.kernel, context);
+        for (size_t row = 0; row < plain.rows(); row += 1 + plain.rows() / 9) {
+            PlainGp others = plain;
             const auto at = static_cast<ptrdiff_t>(row);
             others.strings.erase(others.strings.begin() + at);
             others.target.erase(others.target.begin() + at);
             if (!others.weight.empty()) others.weight.erase(others.weight.begin() + at);
-            const Normal expected = dense_latent(others, Point(process.strings[row]));
+            const Normal expected = dense_latent(others, Point(plain.strings[row]));
             expect_near(latent.mean[row], expected.mean, 1e-3, std::to_string(seed));
             expect_near(latent.variance[row], expected.variance, 0, std::to_string(seed));
         }
@@ -201,14 +200,12 @@ TEST(LeaveOneOut, EqualsFitsWithoutTheRow) {
 
 TEST(LeaveOneOut, SolvesLinearSystems) {
     QuietContext context;
-    const PlainProcess process = sorted(random_process({.rows = 50, .weights = true}, 7));
-    const Normals latent =
-        leave_one_out(common_of_neighbours(process), make_observations(process.target, process.weight, context),
-                      process.kernel, context);
-    const Dense solved = Cholesky(observed_covariance(process)).solve(dense(process.target));
+    const PlainGp plain = sorted(random_gp({.rows = 50, .weights = true}, 7));
+    const Normals latent = leave_one_out(common_of_neighbours(plain),
+                                         make_observations(plain.target, plain.weight, context), plain.kernel, context);
+    const Dense solved = Cholesky(observed_covariance(plain)).solve(dense(plain.target));
     for (size_t i = 0; i < 50; i++)
-        expect_near((process.target[i] - latent.mean[i]) /
-                        (latent.variance[i] + process.kernel.noise / process.weight[i]),
+        expect_near((plain.target[i] - latent.mean[i]) / (latent.variance[i] + plain.kernel.noise / plain.weight[i]),
                     static_cast<double>(solved[i]), 1);
 }
 
@@ -226,14 +223,14 @@ TEST(LeaveOneOut, CanBeCancelled) {
 TEST(CovarianceProduct, EqualsDenseAlgebra) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 60; seed++) {
-        const PlainProcess process = sorted(random_process(shape_of(seed), seed));
-        const Dense matrix = dense_covariance(process.strings, process.strings, process.kernel);
-        std::vector<double> product = process.target;
-        covariance_product(common_of_neighbours(process), process.kernel, product, product, context);
-        for (size_t i = 0; i < process.rows(); i++) {
-            const auto row = matrix.begin() + static_cast<ptrdiff_t>(i * process.rows());
-            const Dense entries(row, row + static_cast<ptrdiff_t>(process.rows()));
-            expect_near(product[i], static_cast<double>(dot(entries, dense(process.target))), process.kernel.signal());
+        const PlainGp plain = sorted(random_gp(shape_of(seed), seed));
+        const Dense matrix = dense_covariance(plain.strings, plain.strings, plain.kernel);
+        std::vector<double> product = plain.target;
+        covariance_product(common_of_neighbours(plain), plain.kernel, product, product, context);
+        for (size_t i = 0; i < plain.rows(); i++) {
+            const auto row = matrix.begin() + static_cast<ptrdiff_t>(i * plain.rows());
+            const Dense entries(row, row + static_cast<ptrdiff_t>(plain.rows()));
+            expect_near(product[i], static_cast<double>(dot(entries, dense(plain.target))), plain.kernel.signal());
         }
     }
 }
@@ -241,19 +238,19 @@ TEST(CovarianceProduct, EqualsDenseAlgebra) {
 TEST(JointPosterior, EqualsDenseAlgebra) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 80; seed++) {
-        const ProcessShape shape = shape_of(seed);
-        const PlainProcess process = random_process(shape, seed);
-        const Trie trie = trie_of(process, context);
-        std::vector<Point> points = random_points(process, shape, 10, seed);
+        const GpShape shape = shape_of(seed);
+        const PlainGp plain = random_gp(shape, seed);
+        const Trie trie = trie_of(plain, context);
+        std::vector<Point> points = random_points(plain, shape, 10, seed);
         points.push_back(points[3]);
         const std::vector<String> strings(points.begin(), points.end());
         const JointPosterior joint(trie, strings, context);
-        const double signal = process.kernel.signal();
+        const double signal = plain.kernel.signal();
         for (size_t i = 0; i < points.size(); i++) {
             expect_near(joint.mean(i), trie.latent(points[i]).mean, 1e-3 * std::sqrt(signal + 1));
             expect_near(joint.covariance(i, i), trie.latent(points[i]).variance, 1e-3 * signal);
             for (size_t j = 0; j <= i; j += 3) {
-                const auto expected = static_cast<double>(posterior_covariance(process, points[i], points[j], i == j));
+                const auto expected = static_cast<double>(posterior_covariance(plain, points[i], points[j], i == j));
                 expect_near(joint.covariance(i, j), expected, 1e-2 * signal, std::to_string(seed));
                 EXPECT_EQ(joint.covariance(i, j), joint.covariance(j, i));
             }
@@ -265,10 +262,10 @@ TEST(JointPosterior, EqualsDenseAlgebra) {
 // Means and covariances of many draws, within five standard errors.
 TEST(JointPosterior, DrawsHaveItsDistribution) {
     QuietContext context;
-    const ProcessShape shape{.rows = 20, .levels = 8};
-    const PlainProcess process = random_process(shape, 3);
-    const Trie trie = trie_of(process, context);
-    std::vector<Point> points = random_points(process, shape, 6, 3);
+    const GpShape shape{.rows = 20, .levels = 8};
+    const PlainGp plain = random_gp(shape, 3);
+    const Trie trie = trie_of(plain, context);
+    std::vector<Point> points = random_points(plain, shape, 6, 3);
     points.emplace_back(points[0].string);
     const std::vector<String> strings(points.begin(), points.end());
     const JointPosterior joint(trie, strings, context);
@@ -303,19 +300,19 @@ TEST(JointPosterior, DrawsHaveItsDistribution) {
 
 TEST(JointPosterior, NoPoints) {
     QuietContext context;
-    const Trie trie = trie_of(random_process({}, 1), context);
+    const Trie trie = trie_of(random_gp({}, 1), context);
     EXPECT_EQ(JointPosterior(trie, {}, context).points(), 0u);
 }
 
 TEST(DistinctRows, HaveTheLikelihoodOfTheRows) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 60; seed++) {
-        const ProcessShape shape = shape_of(seed);
-        const PlainProcess process = random_process(shape, seed);
-        const BitRows rows = rows_of(process.strings, shape.levels, context);
-        const Observations observations = make_observations(process.target, process.weight, context);
+        const GpShape shape = shape_of(seed);
+        const PlainGp plain = random_gp(shape, seed);
+        const BitRows rows = rows_of(plain.strings, shape.levels, context);
+        const Observations observations = make_observations(plain.target, plain.weight, context);
         const DistinctRows distinct = merge_equal_rows(rows, shape.levels, observations, context);
-        EXPECT_EQ(distinct.rows.rows, trie_of(process, context).strings());
+        EXPECT_EQ(distinct.rows.rows, trie_of(plain, context).strings());
         const DistinctRows again = merge_equal_rows(distinct.rows, shape.levels, distinct.observations, context);
         EXPECT_EQ(again.rows.rows, distinct.rows.rows);
         for (size_t levels = shape.levels + 1; levels-- > 0;) { // shorter orders have more equal strings
@@ -324,7 +321,7 @@ TEST(DistinctRows, HaveTheLikelihoodOfTheRows) {
                 const SortedRows& sorted = sorter.propose(every_level(levels), context);
                 Observations in_order(context.memory());
                 gather(of, sorted.rows.span(), in_order, context);
-                Kernel kernel = process.kernel;
+                Kernel kernel = plain.kernel;
                 kernel.weights.resize(levels);
                 LikelihoodGradient pass(context);
                 return pass(sorted.common.span(), in_order, kernel, gradient, context);
@@ -360,18 +357,18 @@ Trie decode_bytes(const std::string& bytes, RunContext& context) {
 TEST(BinaryTreeTrie, BytesAreReadBack) {
     QuietContext context;
     for (uint64_t seed = 0; seed < 60; seed++) {
-        const ProcessShape shape = shape_of(seed);
-        const PlainProcess process = random_process(shape, seed);
-        Trie trie = trie_of(process, context);
+        const GpShape shape = shape_of(seed);
+        const PlainGp plain = random_gp(shape, seed);
+        Trie trie = trie_of(plain, context);
         trie.insert(Point(std::string(shape.levels, '1')), 0.5, 1);
-        trie.remove(Point(process.strings[0]), process.target[0], process.weight_of(0));
+        trie.remove(Point(plain.strings[0]), plain.target[0], plain.weight_of(0));
         const std::string bytes = bytes_of(trie);
         EXPECT_LE(bytes.size(), 4 + 8 * shape.levels + 28 + trie.strings() * (20 + (shape.levels + 7) / 8));
         const Trie copy = decode_bytes(bytes, context);
         EXPECT_EQ(bytes_of(copy), bytes);
         EXPECT_EQ(copy.rows(), trie.rows());
         expect_near(copy.negative_log_likelihood(), trie.negative_log_likelihood(), 1);
-        for (const Point& point : random_points(process, shape, 5, seed)) {
+        for (const Point& point : random_points(plain, shape, 5, seed)) {
             expect_near(copy.latent(point).mean, trie.latent(point).mean, 1);
             expect_near(copy.latent(point).variance, trie.latent(point).variance, 1e-3);
         }
@@ -381,7 +378,7 @@ TEST(BinaryTreeTrie, BytesAreReadBack) {
 
 TEST(BinaryTreeTrie, EveryTruncationIsRefused) {
     QuietContext context;
-    const std::string bytes = bytes_of(trie_of(random_process({.weights = true}, 1), context));
+    const std::string bytes = bytes_of(trie_of(random_gp({.weights = true}, 1), context));
     for (size_t length = 0; length < bytes.size(); length++)
         EXPECT_EQ(caught([&] { decode_bytes(bytes.substr(0, length), context); }).code, ErrorCode::corrupt_model);
     EXPECT_EQ(caught([&] { decode_bytes(bytes + "x", context); }).code, ErrorCode::corrupt_model);
@@ -390,9 +387,9 @@ TEST(BinaryTreeTrie, EveryTruncationIsRefused) {
 // Whatever decodes can be predicted with, changed and encoded.
 TEST(BinaryTreeTrie, DamagedBytesAreRefusedOrHarmless) {
     QuietContext context;
-    const ProcessShape shape{.rows = 12, .levels = 70, .alike = 0.97, .weights = true};
-    const PlainProcess process = random_process(shape, 2);
-    const std::string bytes = bytes_of(trie_of(process, context));
+    const GpShape shape{.rows = 12, .levels = 70, .alike = 0.97, .weights = true};
+    const PlainGp plain = random_gp(shape, 2);
+    const std::string bytes = bytes_of(trie_of(plain, context));
     Random random(1);
     int accepted = 0;
     for (int round = 0; round < 20000; round++) {
@@ -403,7 +400,7 @@ TEST(BinaryTreeTrie, DamagedBytesAreRefusedOrHarmless) {
             Trie trie = decode_bytes(damaged, context);
             accepted++;
             EXPECT_EQ(bytes_of(trie), damaged);
-            const std::vector<Point> points = random_points(process, shape, 3, static_cast<uint64_t>(round));
+            const std::vector<Point> points = random_points(plain, shape, 3, static_cast<uint64_t>(round));
             for (const Point& point : points) trie.latent(point);
             trie.negative_log_likelihood();
             JointPosterior(trie, std::vector<String>(points.begin(), points.end()), context);
