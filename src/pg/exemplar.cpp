@@ -3,6 +3,7 @@
 #include "core/exemplar/stream_greedy.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/call_site.hpp"
 #include "pg/bridge/expanded_state.hpp"
 #include "pg/bridge/json.hpp"
 #include "pg/bridge/number_array.hpp"
@@ -118,19 +119,14 @@ struct IdRule {
 };
 
 const IdRule& id_rule(FunctionCallInfo fcinfo) {
-    if (!fcinfo->flinfo->fn_extra) {
-        fcinfo->flinfo->fn_extra = pg_call([=] {
+    return kept_at_call_site<IdRule>(fcinfo, [=] {
+        return std::make_unique<IdRule>(pg_call([=] {
             const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
             if (!OidIsValid(type))
                 ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("the type of id is not known")));
-            const MemoryContext context = fcinfo->flinfo->fn_mcxt;
-            auto* const rule = static_cast<IdRule*>(MemoryContextAllocZero(context, sizeof(IdRule)));
-            rule->label = label_rule(getBaseType(type), context);
-            rule->is_number = is_plain_number(number_kind(type));
-            return rule;
-        });
-    }
-    return *static_cast<const IdRule*>(fcinfo->flinfo->fn_extra);
+            return IdRule{label_rule(getBaseType(type), fcinfo->flinfo->fn_mcxt), is_plain_number(number_kind(type))};
+        }));
+    });
 }
 
 Datum json_of(const Selection& selection, bool ids_are_numbers, RunContext& context) {

@@ -57,6 +57,7 @@ std::vector<JsonOption> json_options(const std::string& json) {
             {cursor.value.val.string.val, static_cast<size_t>(cursor.value.val.string.len)}, {}, {}, "null"};
         next();
         const JsonbValue& value = cursor.value;
+        option.is_null = value.type == jbvNull;
         if (value.type == jbvNumeric) {
             option.number = pg_call([&] {
                 return DatumGetFloat8(
@@ -76,6 +77,7 @@ std::vector<JsonOption> json_options(const std::string& json) {
 }
 
 OptionValue JsonOption::value(const OptionFacts& option) const {
+    if (is_null && option.nullable) return {};
     if (option.type == OptionType::choice) return text;
     if (option.type == OptionType::boolean) {
         if (!boolean) invalid_option(*this, "Valid values are true and false.");

@@ -23,8 +23,9 @@ struct JsonOption {
     std::optional<double> number; // where its value is one
     std::optional<bool> boolean;
     std::string text;
+    bool is_null = false;
 
-    // Error invalid_argument for a value of another type.
+    // Returns NULL for null where the option may be it. Error invalid_argument for a value of another type.
     OptionValue value(const OptionFacts& option) const;
 };
 

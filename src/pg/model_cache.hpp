@@ -1,0 +1,69 @@
+// Keeps the models that a call site of a function was given, decoded, from one row to the next.
+#pragma once
+
+#include "core/boosting/predictor.hpp"
+#include "core/gp/predictor.hpp"
+#include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/record.hpp"
+#include "pg/model.hpp"
+
+namespace btml::pg {
+
+// Tells whether two calls of a function got the same model, without detoasting what is stored out of line: by its place
+// there, or by its header, where the digest is. Every way to make a value has checked the digest, and so does decoding.
+class ModelIdentity {
+  public:
+    bool operator==(const ModelIdentity&) const = default;
+
+    static ModelIdentity of(Datum value);
+
+  private:
+    std::array<std::byte, envelope_header_size> bytes_{};
+    size_t size_ = 0;
+};
+
+// Holds a Gaussian process, which its predictor refers to.
+struct GpPredictor {
+    StoredModel stored;
+    gp::Predictor predict{std::get<gp::Model>(stored.model)};
+};
+
+struct CachedModel {
+    CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext parent, RunContext& run);
+
+    // Error wrong_type for boosted trees: btml.`function` needs a Gaussian process.
+    gp::Predictor& gp_predictor(const char* function);
+
+    const ModelIdentity identity;
+    const Reservation held; // of the features
+    const std::vector<Feature> features;
+    std::variant<boosting::Predictor, std::unique_ptr<GpPredictor>> predictor;
+    const MemoryContext context;
+    RecordReader record;
+    std::vector<double> values; // of the features, in the row at hand
+};
+
+// Holds one model for a scan, several where rows bring their own.
+class ModelCache {
+  public:
+    explicit ModelCache(MemoryContext context) : context_(context) {}
+
+    // Valid until the next call. Errors corrupt_model, memory_limit.
+    CachedModel& load(Datum model);
+    // Returns the columns of the call's composite type.
+    TupleDesc result_columns(FunctionCallInfo fcinfo);
+
+  private:
+    std::unique_ptr<CachedModel> decode(const ModelIdentity& seen, Datum value);
+    std::unique_ptr<CachedModel> decode_once(const ModelIdentity& seen, Datum value);
+    void drop_oldest();
+
+    const MemoryContext context_;
+    BackendContext run_; // counts them all
+    TupleDesc columns_ = nullptr;
+    std::vector<std::unique_ptr<CachedModel>> recent_; // the latest first
+};
+
+ModelCache& model_cache(FunctionCallInfo fcinfo);
+
+} // namespace btml::pg
