@@ -1,4 +1,5 @@
 // SQL functions of exemplars: btml.exemplars and btml.exemplars_agg.
+#include "core/base/number.hpp"
 #include "core/exemplar/row_sample.hpp"
 #include "core/exemplar/stream_greedy.hpp"
 #include "pg/bridge/arguments.hpp"
@@ -10,25 +11,114 @@
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/values.hpp"
 #include "pg/exemplar_function.hpp"
-#include "pg/exemplar_options.hpp"
+#include "pg/options.hpp"
 #include "pg/point_source.hpp"
 
 #include <cmath>
 
 extern "C" {
-#include "utils/jsonb.h"
+#include "utils/fmgroids.h"
 }
 
 namespace btml::pg {
 
 using exemplar::Exemplar;
 using exemplar::Metric;
+using exemplar::ObjectiveKind;
+using exemplar::PhantomKind;
 using exemplar::Point;
 using exemplar::RowSample;
 using exemplar::Selection;
 using exemplar::StreamGreedy;
 
 namespace {
+
+struct ExemplarRequest {
+    std::string source;
+    std::optional<std::string> target;
+    exemplar::Options options; // validated
+    std::string function;      // with Metric::function: its signature
+    bool verbose = false;
+};
+
+void read_dissimilarity(const std::string& value, ExemplarRequest& request) {
+    if (const std::optional<Metric> metric = exemplar::metric_named(value)) {
+        request.options.metric = *metric;
+        return;
+    }
+    if (value.find('(') == std::string::npos)
+        throw Error(ErrorCode::invalid_argument,
+                    format("invalid value for option \"dissimilarity\": \"%s\"", value.c_str()), "",
+                    "Valid values are " + quoted_list({exemplar::metric_names.begin(), exemplar::metric_names.end()}) +
+                        ", and a function with the types of its arguments, as in \"distance(float8[],float8[])\".");
+    request.options.metric = Metric::function;
+    request.function = value;
+}
+
+// NULL elements come back as NaN, which validate() refuses.
+std::vector<double> read_point(const std::string& text) {
+    const char* const literal = text.c_str();
+    ArrayType* const array = pg_call([=] {
+        const Datum value = OidInputFunctionCall(F_ARRAY_IN, const_cast<char*>(literal), FLOAT8OID, -1);
+        return DatumGetArrayTypeP(value);
+    });
+    require_one_dimension(array, "phantom");
+    std::vector<double> numbers(static_cast<size_t>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array))), null_number);
+    if (!ARR_HASNULL(array) && !numbers.empty())
+        memcpy(numbers.data(), ARR_DATA_PTR(array), numbers.size() * sizeof(double));
+    return numbers;
+}
+
+void read_phantom(const std::string& value, exemplar::Options& options) {
+    const size_t start = value.find_first_not_of(" \t\n");
+    if (start != std::string::npos && value[start] == '{') {
+        options.phantom = PhantomKind::point;
+        options.phantom_point = read_point(value);
+        return;
+    }
+    static const std::vector<std::string> names = {"none", "origin", "mean", "random"};
+    const auto found = std::find(names.begin(), names.end(), value);
+    if (found == names.end())
+        throw Error(ErrorCode::invalid_argument, format("invalid value for option \"phantom\": \"%s\"", value.c_str()),
+                    "", "Valid values are " + quoted_list(names) + ", and a point, as in \"{0,1.5}\".");
+    options.phantom = static_cast<PhantomKind>(found - names.begin());
+}
+
+std::vector<double> read_length_scales(const NamedArguments& arguments) {
+    std::vector<double> lengths = arguments.numbers("length_scales");
+    for (const double length : lengths)
+        if (is_null(length)) throw Error(ErrorCode::null_value, "argument \"length_scales\" must not contain NULL");
+    return lengths;
+}
+
+void check_target(const ExemplarRequest& request) {
+    const exemplar::Options& options = request.options;
+    if (request.target && !options.is_gp())
+        throw Error(ErrorCode::invalid_argument, "option \"target\" does not go with objective \"clustering\"", "",
+                    "Name the columns of the points in the source: SELECT id, a, b FROM ...");
+    if (request.target || !options.needs_target()) return;
+    if (options.objective == ObjectiveKind::prediction)
+        throw Error(ErrorCode::invalid_argument, "objective \"prediction\" needs a target", "",
+                    "Name a column: target => 'y'.");
+    throw Error(ErrorCode::invalid_argument, "a kernel is learned from a target, and there is none", "",
+                "Give target, or length_scales, signal and noise.");
+}
+
+// Errors: null_value, invalid_argument naming the option and its valid values.
+ExemplarRequest read_request(const NamedArguments& arguments) {
+    ExemplarRequest request;
+    exemplar::Options& options = request.options;
+    request.source = arguments.string("source");
+    read_options(arguments, exemplar::options_table, options);
+    request.target = arguments.optional_column("target");
+    read_dissimilarity(arguments.string("dissimilarity"), request);
+    read_phantom(arguments.string("phantom"), options);
+    if (!arguments.is_null("length_scales")) options.length_scales = read_length_scales(arguments);
+    request.verbose = arguments.boolean("verbose");
+    options.validate();
+    check_target(request);
+    return request;
+}
 
 // The rows of a source as the core takes them.
 class ExemplarSource {
@@ -92,7 +182,7 @@ Selection select(const ExemplarRequest& request, RunContext& context) {
 
 // btml.exemplars(source, k, objective, …) → table(slot, id, x, members, mean_dissimilarity, utility, utility_std_error)
 BTML_FUNCTION(btml_exemplars) {
-    const ExemplarRequest request = read_exemplar_request(NamedArguments(fcinfo));
+    const ExemplarRequest request = read_request(NamedArguments(fcinfo));
     ResultRows rows(fcinfo);
     BackendContext context("exemplars", request.verbose);
     const Selection selection = select(request, context);

@@ -1,11 +1,11 @@
 // btml.nearest_exemplar: exemplars as JSON, [{"id": …, "x": […]}, …], and which of them is nearest to a point.
 #include "core/base/buffer.hpp"
+#include "core/exemplar/options.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
-#include "pg/exemplar_options.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -171,11 +171,12 @@ const ExemplarList& cached_exemplars(FunctionCallInfo fcinfo, Datum jsonb, RunCo
 // The nearest one, of several the first; nothing where there is none.
 std::optional<size_t> find_nearest(const ExemplarList& exemplars, std::span<const double> x,
                                    const std::string& dissimilarity) {
-    const std::optional<Metric> metric = metric_of(dissimilarity);
+    const std::optional<Metric> metric = exemplar::metric_named(dissimilarity);
     if (!metric)
         throw Error(ErrorCode::invalid_argument,
                     format("invalid value for option \"dissimilarity\": \"%s\"", dissimilarity.c_str()), "",
-                    format("Valid values are %s.", built_in_dissimilarities));
+                    "Valid values are " + quoted_list({exemplar::metric_names.begin(), exemplar::metric_names.end()}) +
+                        ".");
     for (const double value : x)
         if (!std::isfinite(value))
             throw Error(ErrorCode::invalid_argument, "x has an element that is NULL, NaN or infinite");

@@ -132,4 +132,10 @@ void Options::validate() const {
                     "Valid values are \"none\" and \"random\".");
 }
 
+std::optional<Metric> metric_named(std::string_view name) {
+    const auto found = std::find(metric_names.begin(), metric_names.end(), name);
+    if (found == metric_names.end()) return std::nullopt;
+    return static_cast<Metric>(found - metric_names.begin());
+}
+
 } // namespace btml::exemplar

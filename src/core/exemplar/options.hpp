@@ -3,8 +3,10 @@
 
 #include "core/base/options_table.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace btml::exemplar {
@@ -14,6 +16,9 @@ enum class ObjectiveKind { clustering, information, variance, prediction };
 
 // Says how unlike an exemplar a row is; `function` stands for whatever a caller's function says.
 enum class Metric { squared_euclidean, euclidean, cosine, manhattan, function };
+inline constexpr std::array metric_names = {"squared_euclidean", "euclidean", "cosine", "manhattan"};
+// Returns the metric of this name; nothing for any other text, which may be the signature of a function.
+std::optional<Metric> metric_named(std::string_view name);
 
 // A phantom is an exemplar that is always there and never chosen; its dissimilarity to a row bounds the row's loss.
 enum class PhantomKind { none, origin, mean, random, point };
