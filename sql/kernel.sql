@@ -58,6 +58,8 @@ SELECT round((d.value * stddev / e.value)::numeric, 6) AS ratio FROM (SELECT std
 SELECT count(*), max(abs(value - target / plain)) < 1e-6 AS same FROM btml.kernel_regression('SELECT a, b, c, y FROM key', 'y', 'query', 0.3) s JOIN pair USING (id) WHERE name = 'gaussian';
 SELECT id, round(value::numeric, 6) AS value FROM btml.kernel_regression('SELECT a::int AS a, y::int AS y FROM (VALUES (1, 10), (2, 20), (1000, 7), (3, NULL)) v(a, y)', 'y', 'SELECT a FROM (VALUES (-5000), (700), (3)) v(a)', 0.5);
 
+-- A target called weight is no weight.
+SELECT value FROM btml.kernel_regression('SELECT 0 AS a, weight FROM (VALUES (1), (3), (NULL)) v(weight)', 'weight', 'SELECT 0 AS a', 1);
 SELECT kernel, id, value FROM unnest(ARRAY['gaussian', 'laplacian', 'epanechnikov', 'matern32', 'matern52']) kernel, btml.kernel_regression('SELECT a, a * 10 AS y FROM generate_series(1, 3) a', 'y', 'SELECT a FROM unnest(ARRAY[-1e308, 1e17, 1e308]) a', 0.01, kernel) ORDER BY 1, 2;
 -- Huge and tiny weights.
 SELECT round((value / w)::numeric, 6) AS value FROM unnest(ARRAY[1e300, 1e-300]::float8[]) w, btml.kernel_sum(format('SELECT a, %s AS weight FROM generate_series(1, 3) a', w), 'SELECT 1 AS a', 1);

@@ -70,6 +70,12 @@ FROM unnest(ARRAY['kde', 'kr', 'kcde']) kind, unnest(ARRAY['SELECT i AS x, i * i
 SELECT count(*), count(*) FILTER (WHERE best) AS best, bool_and(target_bandwidth IS NULL) AS no_target, bool_and(std_error = 0) AS exact, near(min(score), min(score) FILTER (WHERE best)) AS least,
     near(min(score), (SELECT (btml.kr_score('score.small', 'y', bandwidth)).value FROM btml.select_bandwidth('score.small', 'kr', 'y', steps => 10) WHERE best)) AS score FROM btml.select_bandwidth('score.small', 'kr', 'y', steps => 10);
 SELECT count(*), count(*) FILTER (WHERE best) AS best, min(bandwidth) AS lower, round(max(bandwidth)::numeric, 9) AS upper, count(DISTINCT target_bandwidth) AS targets FROM btml.select_bandwidth('score.small', 'kcde', 'y', lower => 0.1, upper => 0.9, steps => 9);
+-- Most points have an equal: the few that have none do not say where to begin.
+SELECT min(bandwidth) < 0.1 AS below FROM btml.select_bandwidth('SELECT CASE WHEN i < 20 THEN i * i ELSE i % 10 END AS x, sin(i) AS y FROM generate_series(1, 1000) i', 'kr', 'y', steps => 5);
+-- A kernel's polynomial may be as large where all weights but the nearest row's underflow.
+SELECT near((btml.kcde_score(source, 'y', 1e-78, 1, kernel => 'matern52')).value, (btml.kcde_score(source, 'y', 1e-60, 1, kernel => 'matern52')).value) AS same FROM (VALUES ('SELECT i AS x, i % 3 AS y FROM generate_series(1, 5) i')) v(source);
+-- In standard deviations, too, the order of the rows leaves no trace.
+SELECT a.score = b.score AS same FROM (SELECT btml.kr_score('SELECT x, y FROM score.wave ORDER BY x', 'y', 0.1, scale => 'sd')::text AS score) a, (SELECT btml.kr_score('SELECT x, y FROM score.wave ORDER BY x DESC', 'y', 0.1, scale => 'sd')::text AS score) b;
 -- As many rows as steps, wherever the best is; at an end of the range a NOTICE says what to widen.
 SELECT count(*) FROM btml.select_bandwidth('score.small', 'kr', 'y', lower => 5, upper => 9, steps => 8);
 SELECT count(*) FROM btml.select_bandwidth('score.small', 'kr', 'y', lower => 0.001, upper => 0.01, steps => 8);

@@ -186,7 +186,7 @@ BTML_FUNCTION(btml_to_sql) {
     if (length > MaxAllocSize - VARHDRSZ)
         throw Error(ErrorCode::limit_exceeded,
                     format("the SQL of the model has %" PRIu64 " bytes, a text may have %" PRIu64, length,
-                           MaxAllocSize - VARHDRSZ),
+                           uint64_t{MaxAllocSize - VARHDRSZ}),
                     "", "btml.predict predicts with any model.");
     const Reservation counted(context.memory(), "the SQL of a model", length);
     text* const sql = pg_call([=] {

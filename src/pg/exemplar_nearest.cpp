@@ -151,7 +151,7 @@ double dissimilarity_of(Metric metric, std::span<const double> a, const double* 
     return sum; // the nearest is the same for Euclidean distances and their squares
 }
 
-// The exemplars of a call site's jsonb, parsed once as long as the value stays the same.
+// Returns the exemplars of a call site's jsonb, parsed once as long as the value stays the same.
 const ExemplarList& cached_exemplars(FunctionCallInfo fcinfo, Datum jsonb, RunContext& context) {
     CachedExemplars& cached =
         kept_at_call_site<CachedExemplars>(fcinfo, [] { return std::make_unique<CachedExemplars>(); });
@@ -168,7 +168,7 @@ const ExemplarList& cached_exemplars(FunctionCallInfo fcinfo, Datum jsonb, RunCo
     return cached.list;
 }
 
-// The nearest one, of several the first; nothing where there is none.
+// Returns the nearest one, of several the first; nothing where there is none.
 std::optional<size_t> find_nearest(const ExemplarList& exemplars, std::span<const double> x,
                                    const std::string& dissimilarity) {
     const std::optional<Metric> metric = exemplar::metric_named(dissimilarity);

@@ -135,7 +135,7 @@ void report_ends(const std::vector<monte_carlo::ScoredBandwidth>& curve, ScoreKi
     if (best->bandwidths.x == curve.front().bandwidths.x)
         report("bandwidth", "lower",
                kind == ScoreKind::kde ? "Where points or coordinates repeat, least squares prefer ever smaller "
-                                        "bandwidths: score \"likelihood\" does not."
+                                        "bandwidths: score \"likelihood\" does only where all points do."
                                       : "A smaller \"lower\" shows whether the score falls further.");
     if (best->bandwidths.x == curve.back().bandwidths.x)
         report("bandwidth", "upper", "A larger \"upper\" shows whether the score falls further.");

@@ -72,10 +72,9 @@ void PointSource::find_parts() {
         const Oid type = source_.columns()[id_].type;
         id_rule_ = pg_call([=] { return label_rule(type, CurrentMemoryContext); });
     }
-    const int weight = find(source_, "weight");
-    if (weight >= 0 && parts_.weights) weight_ = column(weight, false);
-    if (!parts_.values) return;
-    const int values = source_.column(*parts_.values);
+    const int weight = find(source_, "weight"), values = parts_.values ? source_.column(*parts_.values) : -1;
+    if (weight >= 0 && weight != values && parts_.weights) weight_ = column(weight, false);
+    if (values < 0) return;
     const Oid type = source_.columns()[values].type;
     const bool is_number = is_plain_number(pg_call([=] { return number_kind(type); }));
     values_ = column(values, parts_.arrays && !is_number);

@@ -7,8 +7,8 @@
 
 namespace btml::pg {
 
-// Columns of a source with another part than that of coordinates. Whether wanted or not, the columns `id` and `weight`
-// are no coordinates.
+// Columns of a source with another part than that of coordinates. A column of values named `weight` is no weight.
+// Whether wanted or not, the columns `id` and `weight` are no coordinates.
 struct PointParts {
     bool ids = false;
     bool weights = false;

@@ -220,7 +220,7 @@ struct State {
 // Anybody may call the support functions with any array.
 State read_state(const Arguments& arguments, int i) {
     const std::vector<double> items = arguments.numbers(i, "state");
-    if (items.size() != state_size || !(items[0] >= 0 && items[0] <= static_cast<double>(SemiringName::or_and)) ||
+    if (items.size() != state_size || !(items[0] >= 0 && items[0] < semiring_names.size()) ||
         items[0] != std::floor(items[0]) || is_null(items[1]))
         throw Error(ErrorCode::invalid_argument, "invalid state of sumprod_agg");
     return {static_cast<SemiringName>(static_cast<int>(items[0])), items[1]};

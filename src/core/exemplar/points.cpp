@@ -24,7 +24,7 @@ void count_one_more(std::vector<T>& items, Reservation& held) {
 } // namespace
 
 PointSet::PointSet(Keep keep, MemoryBudget& budget)
-    : keep_(keep), kept_(budget, "points"), x_(budget, "points"), held_(budget, "points") {}
+    : keep_(keep), kept_(budget, "points"), flags_(budget, "points"), x_(budget, "points"), held_(budget, "points") {}
 
 void PointSet::put(size_t i, const Point& point) {
     if (i == 0 && size() <= 1) width_ = point.x.size();
@@ -32,7 +32,7 @@ void PointSet::put(size_t i, const Point& point) {
         throw Error(ErrorCode::invalid_argument,
                     format("a point has %zu coordinates, an earlier one has %zu", point.x.size(), width_));
     if (i == size()) {
-        kept_.push_back({}), flags_.emplace_back();
+        kept_.push_back({}), flags_.push_back({});
         x_.reserve(x_.size() + width_);
         x_.resize(x_.size() + width_);
         if (!point.value.empty()) count_one_more(values_, held_), values_.emplace_back(budget(), "points");
@@ -46,7 +46,7 @@ void PointSet::put(size_t i, const Point& point) {
 }
 
 void PointSet::clear() {
-    kept_.resize(0), flags_.clear(), x_.resize(0), values_.clear(), ids_.clear();
+    kept_.resize(0), flags_.resize(0), x_.resize(0), values_.clear(), ids_.clear();
 }
 
 void PointSet::swap(size_t i, size_t j) {

@@ -74,7 +74,7 @@ class PointSet {
     Keep keep_;
     size_t width_ = 0;
     Buffer<Kept> kept_;
-    std::vector<Flags> flags_;
+    Buffer<Flags> flags_;
     Buffer<double> x_;
     Reservation held_; // counts what the vectors of buffers take besides
     std::vector<Buffer<std::byte>> values_;

@@ -162,9 +162,12 @@ Trainer::Trainer(Dataset dataset, const Options& options, RunContext& context)
 
 template <class Body>
 void Trainer::time(const char* phase, const Body& body) {
-    timings_.push_back({phase, 0});
-    const Stopwatch watch(timings_.back().seconds);
-    body();
+    Timing timing{phase, 0};
+    {
+        const Stopwatch watch(timing.seconds);
+        body();
+    }
+    timings_.push_back(std::move(timing));
 }
 
 void Trainer::standardise() {

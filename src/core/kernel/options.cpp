@@ -4,7 +4,6 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr auto kernels = Kernels::map([]<class Shape>(std::type_identity<Shape>) { return Shape::name; });
 constexpr const char* scales[] = {"none", "sd"};
 constexpr const char* methods[] = {"auto", "exact", "sampled"};
 
@@ -12,7 +11,8 @@ constexpr Option<Options> rows[] = {
     option<&Options::bandwidth>("bandwidth", above(0),
                                 "h of the kernel; `btml.attention` has none. [Scores](monte_carlo.md) choose one")
         .is_required(),
-    option<&Options::kernel>("kernel", kernels, "k, one of the [table above](#points); `btml.attention` has none"),
+    option<&Options::kernel>("kernel", pairwise::kernel_names,
+                             "k, one of the [table above](#points); `btml.attention` has none"),
     option<&Options::scale>("scale", scales, "`sd` leaves a coordinate as it is that is the same in all keys"),
     option<&Options::method>("method", methods, "see [below](#exact-or-sampled), as for the next two"),
     option<&Options::epsilon>("epsilon", above_to(0, 1), "the error that sampled values may have"),

@@ -24,9 +24,10 @@ double quantile(std::vector<double>& values, double p) {
 
 Range x_range(const VarianceTree& tree, const SelectionOptions& options, RunContext& context) {
     std::vector<double> distances;
-    for (size_t i = 0; i < std::min(tree.size(), rows_measured); i++) {
+    const size_t measured = std::min(tree.size(), rows_measured);
+    for (size_t i = 0; i < measured; i++) {
         context.poll();
-        const size_t row = i * tree.size() / std::min(tree.size(), rows_measured);
+        const size_t row = i * tree.size() / measured;
         const double distance = std::sqrt(pairwise::sum_of<pairwise::Squares>(
             tree.row(row), tree.row(tree.nearest<pairwise::Squares>(row)), tree.rows().dimensions));
         if (distance > 0) distances.push_back(distance);
@@ -38,8 +39,11 @@ Range x_range(const VarianceTree& tree, const SelectionOptions& options, RunCont
     if (spread == 0 && !(options.lower && options.upper))
         throw Error(ErrorCode::invalid_argument, "all points are the same: there is no range of bandwidths to search",
                     "", "Give both \"lower\" and \"upper\".");
-    const double nearest = distances.empty() ? spread / 500 : quantile(distances, 0.1) / 2;
-    Range range{options.lower.value_or(nearest), options.upper.value_or(2 * spread)};
+    double nearest = distances.empty() ? spread / 500 : quantile(distances, 0.1) / 2;
+    // Where most rows have an equal, those without are the rows far out.
+    if (2 * distances.size() < measured) nearest = std::min(nearest, spread / 500);
+    const auto valid = [](double h) { return std::clamp(h, min_bandwidth, max_bandwidth); };
+    Range range{options.lower.value_or(valid(nearest)), options.upper.value_or(valid(2 * spread))};
     if (!options.upper) range.upper = std::max(range.upper, 4 * range.lower);
     if (!options.lower) range.lower = std::min(range.lower, range.upper / 4);
     if (!(range.lower < range.upper))

@@ -24,19 +24,21 @@ auto with_score_class(const ScoreForm& form, const Body& body) {
 
 // Returns the mean over the rows of a density score's sum, from one row of each stratum.
 template <class Score>
-double typical_sum(const Score& score, const OuterStrata& strata, uint64_t seed) {
+double typical_sum(const Score& score, const OuterStrata& strata, uint64_t seed, RunContext& context) {
+    constexpr uint64_t units_of_sum = 10'000; // of work
     Workspace<std::remove_cvref_t<decltype(score.inner())>> work;
     double sum = 0;
     for (size_t s = 0; s < strata.count(); s++) {
         LeaveOneOut at = score.constants(strata.rows[strata.borders[s]]);
         RandomStream random(seed, at.position);
         sample(score.inner(), at, 0, random, work);
+        context.worked(units_of_sum);
         sum += work.totals.both.weights * (strata.borders[s + 1] - strata.borders[s]);
     }
     return sum / strata.rows.size();
 }
 
-// Makes a score of `scores`, whose tree is there, at these bandwidths.
+// Makes a score of `scores`, whose tree is there, at these bandwidths. For the main thread.
 template <class Score>
 Score make_score(const Scores& scores, const Bandwidths& bandwidths) {
     if constexpr (std::is_constructible_v<Score, const VarianceTree&, const Bandwidths&>) {
@@ -44,7 +46,7 @@ Score make_score(const Scores& scores, const Bandwidths& bandwidths) {
     } else {
         const Score score(scores.tree(), scores.form(), bandwidths, 0);
         return Score(scores.tree(), scores.form(), bandwidths,
-                     typical_sum(score, scores.strata(), scores.sampling().seed));
+                     typical_sum(score, scores.strata(), scores.sampling().seed, scores.context()));
     }
 }
 

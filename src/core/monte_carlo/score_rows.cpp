@@ -52,16 +52,24 @@ double canonicalise(ScoreRows& rows, RunContext& context) {
 
 std::vector<double> standard_deviations(const ScoreRows& rows, RunContext& context) {
     const size_t width = rows.width(), count = rows.size();
-    std::vector<double> mean(width, 0.0), squares(width, 0.0);
-    context.for_each(count, 4, [&](size_t i) {
-        for (size_t k = 0; k < width; k++) {
-            const double difference = rows.row(i)[k] - mean[k];
-            mean[k] += difference / (i + 1);
-            squares[k] += difference * (rows.row(i)[k] - mean[k]);
-        }
-    });
-    for (double& square : squares) square = std::sqrt(square / std::max<size_t>(count, 1));
-    return squares;
+    std::vector<double> deviations;
+    Buffer<double> column(context.memory(), "a column of points", count);
+    for (size_t k = 0; k < width; k++) {
+        context.for_each(count, 1, [&](size_t i) { column[i] = rows.row(i)[k]; });
+        // Sorted, so that the order of the rows leaves no trace.
+        std::sort(column.begin(), column.end(), [&](double a, double b) {
+            context.worked(1);
+            return a < b;
+        });
+        double mean = 0, squares = 0;
+        context.for_each(count, 4, [&](size_t i) {
+            const double difference = column[i] - mean;
+            mean += difference / (i + 1);
+            squares += difference * (column[i] - mean);
+        });
+        deviations.push_back(std::sqrt(squares / std::max<size_t>(count, 1)));
+    }
+    return deviations;
 }
 
 } // namespace btml::monte_carlo

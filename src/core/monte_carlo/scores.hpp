@@ -48,6 +48,7 @@ class Scores {
     void prepare(ThreadTeam& team);
     const VarianceTree& tree() const { return *tree_; }
     const OuterStrata& strata() const { return *strata_; }
+    RunContext& context() const { return context_; }
 
   private:
     ScoreEstimate exact(const Bandwidths& bandwidths, ThreadTeam& team);

@@ -3,7 +3,7 @@
 // μ = 2ν + d/2 in the same a = √(2ν)·‖u‖,
 //   M_μ(a) = 2^(1−μ)/Γ(μ)·a^μ·K_μ(a),   ln M_μ(a) = −∫ K_(μ−1)/K_μ from 0 to a,
 // of which a table holds the logarithm: a polynomial of degree 5 in each part of the axis, 64 parts to a power of two
-// of 1 + a. It is off by less than 1e-12.
+// of 1 + a. It is off by less than 1e-11.
 #pragma once
 
 #include "core/pairwise/kernel_weight.hpp"
@@ -20,7 +20,7 @@ class Convolution {
 
     // Returns ln M_μ.
     double logarithm(double a) const {
-        const double x = 1 + std::min(a, last_);
+        const double x = 1 + std::min(last_, a); // last_ where a is no number, as where 0 meets infinity
         const size_t part = (std::bit_cast<uint64_t>(x) >> bits_of_part) - first_part;
         const auto& [start, c] = parts_[part];
         const double t = x - start;

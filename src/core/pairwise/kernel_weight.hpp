@@ -33,10 +33,12 @@ template <class Shape, class T, class Bits>
     } else if constexpr (Shape::is_rooted) {
         T a = sum * coefficient;
         take_root(a);
-        sum = decay<Shape>(origin, coefficient) - a;
+        const double nearest = decay<Shape>(origin, coefficient);
+        sum = nearest - a;
         exponential<T, Bits>(sum);
         T weight = sum;
-        Shape::template multiply<PlainArithmetic>(weight, a);
+        // Farther away, all that is not 0 has one value of the polynomial, whose square may be too large for a number.
+        if (nearest < 1e20) Shape::template multiply<PlainArithmetic>(weight, a);
         sum = sum > 0 ? weight : T{}; // not 0 times infinity, where coordinates are infinite
     } else {
         sum = (origin - sum) * coefficient;

@@ -10,9 +10,6 @@ namespace btml::relational {
 
 namespace {
 
-// These are in the order of SemiringName.
-constexpr const char* semirings[] = {"sum_product", "max_product", "min_plus", "max_plus", "or_and"};
-
 // body(S{}) for the semiring type that a name stands for.
 template <class Body>
 auto with_semiring(SemiringName semiring, Body&& body) {
@@ -80,10 +77,10 @@ const DataColumn& factor_column(const Table& table, int column) {
 } // namespace
 
 SemiringName parse_semiring(std::string_view name) {
-    const auto* const known = std::find(std::begin(semirings), std::end(semirings), name);
-    if (known != std::end(semirings)) return static_cast<SemiringName>(known - semirings);
+    const auto* const known = std::find(semiring_names.begin(), semiring_names.end(), name);
+    if (known != semiring_names.end()) return static_cast<SemiringName>(known - semiring_names.begin());
     throw Error(ErrorCode::invalid_argument, format("unknown semiring \"%s\"", std::string(name).c_str()), {},
-                format("Valid semirings are %s.", quoted_list({std::begin(semirings), std::end(semirings)}).c_str()));
+                format("Valid semirings are %s.", quoted_list({semiring_names.begin(), semiring_names.end()}).c_str()));
 }
 
 Buffer<double> table_factor(const Table& table, const std::vector<int>& columns, SemiringName semiring,

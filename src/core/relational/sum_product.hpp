@@ -4,11 +4,13 @@
 
 #include "core/relational/inside_out.hpp"
 
+#include <array>
 #include <string_view>
 
 namespace btml::relational {
 
 enum class SemiringName { sum_product, max_product, min_plus, max_plus, or_and };
+inline constexpr std::array semiring_names = {"sum_product", "max_product", "min_plus", "max_plus", "or_and"};
 
 // Error invalid_argument that lists the valid names.
 SemiringName parse_semiring(std::string_view name);

@@ -130,7 +130,7 @@ class ExpandedState {
         if (size > MaxAllocSize)
             ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                             errmsg("%s of one aggregate state need %" PRIu64 " bytes, a value may have %" PRIu64,
-                                   Content::what, size, MaxAllocSize),
+                                   Content::what, size, uint64_t{MaxAllocSize}),
                             errhint("%s", Content::too_large_hint)));
         return size;
     }

@@ -72,7 +72,11 @@ void fail(Failure& failure, int state, const char* message, const char* hint = "
              "There was less memory than btml.memory_limit allows: lower it, or read fewer rows or columns.");
     } catch (const std::length_error& error) {
         fail(failure, ERRCODE_PROGRAM_LIMIT_EXCEEDED, error.what());
-    } catch (const std::logic_error& error) {
+    } catch (const std::invalid_argument& error) {
+        fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
+    } catch (const std::domain_error& error) {
+        fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
+    } catch (const std::out_of_range& error) {
         fail(failure, ERRCODE_INVALID_PARAMETER_VALUE, error.what());
     } catch (const std::range_error& error) {
         fail(failure, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, error.what());

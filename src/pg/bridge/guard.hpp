@@ -59,7 +59,7 @@ auto pg_call(F&& f) {
     }
 }
 
-// The name of a type as messages show it.
+// Returns the name of a type as messages show it.
 const char* type_name(Oid type);
 
 // Raises a NOTICE; an empty detail or hint is left out.

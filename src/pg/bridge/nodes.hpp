@@ -24,7 +24,7 @@ struct ItemsOf {
     T* operator[](int i) const { return static_cast<T*>(list_nth(list, i)); }
 };
 
-// The items of a list of T*, which nobody changes meanwhile.
+// Gives the items of a list of T*, which nobody changes meanwhile.
 template <class T>
 ItemsOf<T> items(const List* list) {
     return {list};

@@ -30,8 +30,8 @@ bool receive(TupleTableSlot* slot, DestReceiver* self) {
     bool more = false;
     try {
         receiver->sink->add(slot->tts_values, slot->tts_isnull);
-        more = !receiver->sink->has_enough();
         if (++receiver->rows % rows_per_progress == 0) receiver->context->progress(receiver->phase, receiver->rows, 0);
+        more = !receiver->sink->has_enough();
     } catch (...) {
         *receiver->failure = std::current_exception();
     }

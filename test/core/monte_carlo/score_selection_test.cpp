@@ -253,5 +253,21 @@ TEST(ApproxSum, ALargeValueThatIsKnownCountsAsIfItWereMet) {
     EXPECT_EQ(estimate_sum(equal, 10'000, std::numeric_limits<double>::infinity(), {}).fraction, 1);
 }
 
+// Squares of such distances are no numbers: whether there is a score or an error, nothing is read beyond a table.
+TEST(SelectBandwidth, PointsAtTinyDistancesDoNotLeaveTheConvolution) {
+    QuietContext context(1);
+    ThreadTeam team(context);
+    for (const double distance : {1e-160, 1e-152, 1e-3}) {
+        ScoreRows rows(1, false, context.memory());
+        for (int i = 0; i < 50; i++) rows.values.push_back(i * distance);
+        SelectionOptions options;
+        options.steps = 4;
+        options.score.kernel = pairwise::kernel_of<pairwise::Matern32>;
+        const auto refused =
+            caught([&] { select_bandwidth(std::move(rows), ScoreKind::kde, options, team, context); }).thrown;
+        EXPECT_TRUE(!refused || distance < 1e-3) << distance;
+    }
+}
+
 } // namespace
 } // namespace btml::monte_carlo
