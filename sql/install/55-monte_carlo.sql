@@ -39,8 +39,9 @@ COMMENT ON FUNCTION btml.kcde_score(text, name, float8, float8, float8, float8, 
 CREATE FUNCTION btml.select_bandwidth(source text, score text, target name DEFAULT NULL, lower float8 DEFAULT NULL,
     upper float8 DEFAULT NULL, steps integer DEFAULT 30, epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.95,
     method text DEFAULT 'auto', strata integer DEFAULT NULL, min_samples integer DEFAULT NULL,
-    tolerance float8 DEFAULT NULL, seed bigint DEFAULT 0, scale text DEFAULT 'none',
-    kernel text DEFAULT 'gaussian', OUT bandwidth float8, OUT target_bandwidth float8, OUT score float8, OUT std_error float8, OUT best boolean) RETURNS SETOF record
+    tolerance float8 DEFAULT NULL, seed bigint DEFAULT 0, scale text DEFAULT 'none', kernel text DEFAULT 'gaussian',
+    OUT bandwidth float8, OUT target_bandwidth float8, OUT score float8, OUT std_error float8, OUT best boolean)
+RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 30 AS 'MODULE_PATHNAME', 'btml_select_bandwidth';
 COMMENT ON FUNCTION btml.select_bandwidth(text, text, name, float8, float8, integer, float8, float8, text, integer, integer, float8, bigint, text, text) IS
 'the curve of a cross-validation score over bandwidths, and its least: a row for each bandwidth scored, ascending, best true

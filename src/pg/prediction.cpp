@@ -8,14 +8,14 @@ namespace btml::pg {
 
 namespace {
 
-// Features from a record.
+// Reads the features from a record.
 CachedModel& load_record(FunctionCallInfo fcinfo) {
     CachedModel& cached = model_cache(fcinfo).load(PG_GETARG_DATUM(0));
     cached.record.read(PG_GETARG_DATUM(1), cached.values);
     return cached;
 }
 
-// Features from an array.
+// Reads the features from an array.
 CachedModel& load_array(FunctionCallInfo fcinfo) {
     CachedModel& cached = model_cache(fcinfo).load(PG_GETARG_DATUM(0));
     Arguments(fcinfo).read_numbers(1, "features", cached.values);

@@ -52,7 +52,7 @@ class ThreadTeam {
     std::atomic<size_t> next_{0};
 };
 
-// A sum of its own for each worker of a team, apart from each other in memory.
+// Holds a sum for each worker of a team, apart from each other in memory.
 template <class Sum>
 class WorkerSums {
   public:

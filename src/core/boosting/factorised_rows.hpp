@@ -1,5 +1,5 @@
-// Which rows of a factorised join are trained on, are held out, and are in the bag of a tree, and how often; and which
-// rows of a table no query over the join tells apart.
+// Tells which rows of a factorised join are trained on, are held out, and are in the bag of a tree, and how often; and
+// which rows of a table no query over the join tells apart.
 #pragma once
 
 #include "core/base/dataset.hpp"

@@ -11,14 +11,14 @@
 
 namespace btml::boosting {
 
-// The code that x is; `none` where it is no whole number below that.
+// Returns the code that x is; `none` where it is no whole number below that.
 inline size_t code_of(double x, size_t none) {
     if (!(x >= 0 && x < static_cast<double>(none))) return none;
     const auto code = static_cast<size_t>(x);
     return static_cast<double>(code) == x ? code : none;
 }
 
-// Which child of an inner node a value goes to.
+// Tells which child of an inner node a value goes to.
 struct SplitRule {
     bool null_left, categorical;
     double threshold;                     // of a number: smaller ones go left, in PostgreSQL's order

@@ -1,4 +1,4 @@
-// The convolution of a kernel with itself. For a Gaussian kernel it is another; for a Matérn kernel of order ν in d
+// Convolves a kernel with itself. For a Gaussian kernel that is another; for a Matérn kernel of order ν in d
 // dimensions, whose Fourier transform is a power of 1 + ‖ω‖²/2ν, it is proportional to the Matérn kernel of the order
 // μ = 2ν + d/2 in the same a = √(2ν)·‖u‖,
 //   M_μ(a) = 2^(1−μ)/Γ(μ)·a^μ·K_μ(a),   ln M_μ(a) = −∫ K_(μ−1)/K_μ from 0 to a,

@@ -1,5 +1,5 @@
-// A kernel as scores take it: of the sum s over the coordinates of a difference as it is, with a coefficient c that
-// stands for the bandwidth, and relative to an origin, a sum at which the weight is no number that underflows.
+// Gives a kernel as scores take it: of the sum s over the coordinates of a difference as it is, with a coefficient c
+// that stands for the bandwidth, and relative to an origin, a sum at which the weight is no number that underflows.
 #pragma once
 
 #include "core/pairwise/exponential.hpp"
@@ -46,7 +46,7 @@ template <class Shape, class T, class Bits>
     }
 }
 
-// The weight of one difference.
+// Weighs one difference.
 template <class Shape>
 struct KernelWeight {
     using Metric = typename Shape::Metric;

@@ -44,7 +44,7 @@ template <class Metric>
     }
 }
 
-// The weights of row i with those; that of row i itself is 0.
+// Finds the weights of row i with those; that of row i itself is 0.
 template <class Shape>
 [[gnu::always_inline]] inline void find_weights(const PointColumns& points, size_t i, size_t j, double coefficient,
                                                 double origin, Group& result) {

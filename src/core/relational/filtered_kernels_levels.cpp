@@ -127,7 +127,7 @@ template <bool add, class Value>
     }
 }
 
-// Products of the factors before each, then of those after it: n of them take 3n products instead of n².
+// Multiplies the factors before each, then those after it: n of them take 3n products instead of n².
 template <class Value>
 [[gnu::always_inline]] inline void
 multiply_all_without_each(Value* out, const Value* scale, std::span<const Factor<Value>> factors,

@@ -39,7 +39,7 @@ SortedRelation project(const Table& table, const RowMask& mask, std::vector<int>
     for (int attribute : attributes) columns.push_back(&key_column(table, attribute));
     Buffer<RowId> rows = complete_rows(columns, mask, memory, blocks);
     sort_rows(rows, columns, what, memory, blocks);
-    // The first row of each run of equal ones.
+    // Keeps the first row of each run of equal ones.
     uint64_t distinct = 0;
     blocks.for_each(rows.size(), [&](uint64_t i) {
         bool repeated = distinct > 0;

@@ -38,7 +38,7 @@ void sort_rows(Buffer<RowId>& rows, const KeyColumns& columns, const char* what,
     }
 }
 
-// Counting sort, shifted by one key: placing the rows moves each bound to where the next group begins.
+// Sorts by counting, shifted by one key: placing the rows moves each bound to where the next group begins.
 RowGroups group_rows(const Buffer<Key>& keys, uint64_t count, const char* what, MemoryBudget& memory,
                      RowBlocks& blocks) {
     RowGroups groups{Buffer<RowId>(memory, what, keys.size()), Buffer<RowId>(memory, what, count + 2, RowId{0})};

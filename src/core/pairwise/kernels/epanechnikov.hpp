@@ -16,7 +16,7 @@ struct Epanechnikov {
     BTML_INLINE static Number value(Number sum) {
         return Arithmetic::larger(Arithmetic::number(1) - sum, Arithmetic::number(0));
     }
-    // The volume of the unit ball times 2/(d + 2).
+    // Returns the logarithm of the volume of the unit ball times 2/(d + 2).
     static double log_integral(double d) {
         return d / 2 * std::log(std::numbers::pi) - std::lgamma(d / 2 + 1) + std::log(2 / (d + 2));
     }
