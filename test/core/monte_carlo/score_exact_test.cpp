@@ -102,6 +102,21 @@ TEST(ExactScores, AreTheirDefinitionsForEveryKernel) {
 }
 
 // Of Matérn kernels, against sums over a grid, in one to three dimensions.
+TEST(Convolution, LogarithmIsThatOfTheBesselFunction) {
+    for (const Kernel kernel : {pairwise::kernel_of<pairwise::Matern32>, pairwise::kernel_of<pairwise::Matern52>})
+        for (const size_t d : {1, 2, 3, 4, 9, 20}) {
+            const pairwise::Convolution convolution(kernel, d);
+            const long double order = 2 * facts_of(kernel).order + d / 2.0L;
+            for (double a = 0.01; a < 600; a *= 1.013) {
+                const long double exact = (1 - order) * std::numbers::ln2_v<long double> - std::lgamma(order) +
+                                          order * std::log(static_cast<long double>(a)) +
+                                          std::log(std::cyl_bessel_k(order, static_cast<long double>(a)));
+                ASSERT_NEAR(convolution.logarithm(a), static_cast<double>(exact), 1e-11)
+                    << facts_of(kernel).name << ' ' << d << ' ' << a;
+            }
+        }
+}
+
 TEST(Convolution, IsThatOfTheKernelWithItself) {
     for (const Kernel kernel : {pairwise::kernel_of<pairwise::Matern32>, pairwise::kernel_of<pairwise::Matern52>})
         for (const size_t d : {1, 2, 3}) {
