@@ -87,7 +87,7 @@ void begin(JsonWriter& json, const boosting::Model& model) {
     json.add("kind", "boosted_trees");
     json.add("format", static_cast<int>(model_format));
     json.add("target", model.target);
-    json.add("base", model.base);
+    json.add("base", model.bases[0]);
 }
 
 void begin(JsonWriter& json, const gp::Model& model) {

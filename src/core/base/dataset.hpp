@@ -5,6 +5,7 @@
 #include "core/base/number.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct FeatureColumn {
     Buffer<double> numbers;              // kind number: one per table row, null_number for NULL; may be infinite or NaN
     Buffer<uint32_t> codes;              // kind category: one per table row, null_code for NULL
     std::vector<std::string> categories; // kind category: labels in bytewise order, distinct; a code is an index here
+    int direction = 0;                   // 1: predictions must never fall as it grows; −1: never grow
 };
 
 struct DataTable {
@@ -34,10 +36,14 @@ struct Dataset {
     std::vector<DataTable> tables;
     std::vector<FeatureColumn> features; // in the order of the source's columns
     int target_table = 0;
-    Buffer<double> target;   // per row of target_table; finite
-    Buffer<double> weight;   // per row of target_table, finite and ≥ 0; empty: 1 each
-    int holdout_table = -1;  // -1: nothing is held out
-    Buffer<uint8_t> holdout; // per row of holdout_table: 1 for rows that are not trained on
+    Buffer<double> target;                      // per row of target_table; finite; a code where there are labels
+    Buffer<double> weight;                      // per row of target_table, finite and ≥ 0; empty: 1 each
+    int holdout_table = -1;                     // -1: nothing is held out
+    Buffer<uint8_t> holdout;                    // per row of holdout_table: 1 for rows that are not trained on
+    std::vector<std::string> labels = {};       // in the order of their codes, distinct; empty: the target is a number
+    std::vector<double> label_weights = {};     // what a row of each label counts in the loss; empty: 1
+    std::optional<FeatureColumn> offset = {};   // numbers of target_table, finite, that are added to scores
+    std::optional<Buffer<uint32_t>> query = {}; // per row of target_table: the group that it is ranked in
 };
 
 // Error invalid_argument where no row of a join with so many rows is left to train on.

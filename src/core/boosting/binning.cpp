@@ -318,7 +318,8 @@ BinnedData bin_features(Dataset& dataset, const Multiplicities& multiplicities, 
     BinnedData data;
     data.rows = dataset.rows;
     for (const FeatureColumn& column : dataset.features)
-        data.features.push_back({column.table, column.kind == FeatureKind::category, 1,
+        data.features.push_back({column.table, column.kind == FeatureKind::category,
+                                 static_cast<int8_t>(column.direction), 1,
                                  Buffer<double>(context.memory(), "thresholds"), 0, 0});
     NumberBinner numbers(team, context, max_rows_to_sort(dataset));
     size_t done = 0;

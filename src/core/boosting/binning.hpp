@@ -12,7 +12,8 @@ namespace btml::boosting {
 struct FeatureBins {
     int table = 0;
     bool categorical = false;
-    uint32_t values = 1; // bins of values
+    int8_t direction = 0; // as in FeatureColumn
+    uint32_t values = 1;  // bins of values
     Buffer<double> thresholds;
     size_t group = 0, slot = 0; // where the bins of its rows are
 

@@ -36,7 +36,7 @@ class Estimate {
             }
             multiplicity_ = std::max(multiplicity_, 8 * rows);
         }
-        growing_ = (objective_of(options.objective).row_bytes() + 2) * dataset.rows;
+        growing_ = (objective_of(options.objective).row_bytes(dataset.labels.size()) + 2) * dataset.rows;
     }
 
     // Counts from before anything is read; `raw_` is held already.
@@ -102,7 +102,10 @@ std::vector<int> sample_features(size_t count, double fraction, uint64_t seed, u
 class Booster {
   public:
     Booster(Dataset dataset, const Options& options, RunContext& context)
-        : options_(options), context_(context), team_(context), dataset_(std::move(dataset)) {}
+        : options_(completed(options, dataset.labels.size())),
+          context_(context),
+          team_(context),
+          dataset_(std::move(dataset)) {}
 
     FitResult run();
     FitResult run_factorised(relational::GroupedJoin join);
@@ -112,17 +115,17 @@ class Booster {
     void time(const char* phase, const Body& body);
     void describe();
     void grow_trees(TrainingSet& training);
-    bool add_tree(Tree tree, const TrainingSet& training);
-    void repeat_last_tree();
+    bool finish_iteration(const TrainingSet& training);
+    void repeat_last_trees();
     void report(const LogEntry& entry);
 
-    const Options& options_;
+    const Options options_;
     RunContext& context_;
     ThreadTeam team_;
     Dataset dataset_;
     FitResult result_;
     double best_loss_ = std::numeric_limits<double>::infinity();
-    size_t best_trees_ = 0;
+    size_t best_iterations_ = 0;
     std::chrono::steady_clock::time_point last_note_ = std::chrono::steady_clock::now();
 };
 
@@ -131,6 +134,15 @@ void Booster::describe() {
     model.options = options_;
     for (FeatureColumn& column : dataset_.features)
         model.features.push_back({column.name, column.type, column.kind == FeatureKind::category, column.categories});
+    model.labels = dataset_.labels;
+    model.label_weights = dataset_.label_weights;
+    const auto has_direction = [](const FeatureColumn& column) { return column.direction != 0; };
+    if (std::any_of(dataset_.features.begin(), dataset_.features.end(), has_direction))
+        for (const FeatureColumn& column : dataset_.features) model.directions.push_back(column.direction);
+    if (!dataset_.offset) return;
+    model.offset = static_cast<int32_t>(model.features.size());
+    model.features.push_back({dataset_.offset->name, dataset_.offset->type, false, {}});
+    if (!model.directions.empty()) model.directions.push_back(0);
 }
 
 template <class Body>
@@ -151,14 +163,13 @@ FitResult Booster::run() {
     std::optional<BinnedData> data;
     time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
     const size_t bins = HistogramLayout(data->features, max_histogram_bins).max_bins();
-    context_.memory().require(objective_of(options_.objective).row_bytes() * data->rows +
+    const Objective& objective = objective_of(options_.objective);
+    context_.memory().require(objective.row_bytes(dataset_.labels.size()) * data->rows +
                                   EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
                                   TreeGrower::histogram_bytes(bins, training.train_rows(), options_),
                               "residuals, rows of nodes and histograms");
     std::unique_ptr<RowScores> scores;
-    time("residuals", [&] {
-        scores = objective_of(options_.objective).start(training, std::move(dataset_.target), team_, context_);
-    });
+    time("residuals", [&] { scores = objective.start(training, dataset_, options_, team_, context_); });
     EnumeratedSet set(std::move(*data), training, std::move(scores), options_, team_, context_);
     grow_trees(set);
     return std::move(result_);
@@ -181,31 +192,32 @@ FitResult Booster::run_factorised(relational::GroupedJoin join) {
 
 void Booster::grow_trees(TrainingSet& training) {
     Model& model = result_.model;
-    model.base = training.scores().base();
+    model.bases = training.scores().bases();
     model.rows = training.train_rows();
     model.holdout_rows = training.holdout_rows();
     TreeGrower grower(training, options_, team_, context_);
     double updating = 0;
     for (int t = 0; t < options_.trees; t++) {
-        context_.poll();
         context_.progress("growing trees", t, options_.trees);
-        const uint64_t tree = t;
-        Tree grown = grower.grow(
-            tree, sample_features(training.features().size(), options_.feature_fraction, options_.seed, tree));
-        // A tree without effect would be followed by its likes for ever.
-        const bool at_rest = grower.is_stump() && grower.leaves()[0].value == 0 && options_.row_fraction >= 1 &&
-                             options_.feature_fraction >= 1;
-        {
+        bool at_rest = options_.row_fraction >= 1 && options_.feature_fraction >= 1;
+        for (size_t score = 0; score < model.scores(); score++) {
+            context_.poll();
+            const uint64_t tree = t * model.scores() + score;
+            model.trees.push_back(grower.grow(
+                t, static_cast<int>(score),
+                sample_features(training.features().size(), options_.feature_fraction, options_.seed, tree)));
+            // Trees without effect would be followed by their likes for ever.
+            at_rest = at_rest && grower.is_stump() && grower.leaves()[0].value == 0;
             const Stopwatch watch(updating);
             training.add(grower.leaves());
         }
-        if (!add_tree(std::move(grown), training)) break;
+        if (!finish_iteration(training)) break;
         if (at_rest) {
-            if (options_.early_stopping == 0) repeat_last_tree();
+            if (options_.early_stopping == 0) repeat_last_trees();
             break;
         }
     }
-    if (options_.early_stopping > 0) model.trees.resize(best_trees_);
+    if (options_.early_stopping > 0) model.trees.resize(best_iterations_ * model.scores());
     const GrowerClock& clock = grower.clock();
     result_.timings.push_back({"histograms", clock.histograms});
     result_.timings.push_back({"splits", clock.splits});
@@ -213,26 +225,25 @@ void Booster::grow_trees(TrainingSet& training) {
     result_.timings.push_back({"updating residuals", updating});
 }
 
-// False when it is time to stop.
-bool Booster::add_tree(Tree tree, const TrainingSet& training) {
+// Returns false when it is time to stop.
+bool Booster::finish_iteration(const TrainingSet& training) {
     Model& model = result_.model;
-    model.trees.push_back(std::move(tree));
-    model.log.push_back({training.scores().train_loss(), training.scores().holdout_loss()});
+    model.log.push_back({training.scores().train_loss(), training.scores().holdout_loss(), {}});
     report(model.log.back());
     if (options_.early_stopping == 0) return true;
     if (*model.log.back().holdout_loss < best_loss_) {
         best_loss_ = *model.log.back().holdout_loss;
-        best_trees_ = model.trees.size();
+        best_iterations_ = model.iterations();
     }
-    return model.trees.size() - best_trees_ < static_cast<size_t>(options_.early_stopping);
+    return model.iterations() - best_iterations_ < static_cast<size_t>(options_.early_stopping);
 }
 
-void Booster::repeat_last_tree() {
+void Booster::repeat_last_trees() {
     Model& model = result_.model;
-    const size_t trees = options_.trees;
+    const size_t trees = options_.trees * model.scores();
     context_.memory().require((trees - model.trees.size()) * (sizeof(Tree) + sizeof(Node) + sizeof(LogEntry)), "trees");
-    model.trees.resize(trees, model.trees.back());
-    model.log.resize(trees, model.log.back());
+    while (model.trees.size() < trees) model.trees.push_back(model.trees[model.trees.size() - model.scores()]);
+    model.log.resize(options_.trees, model.log.back());
 }
 
 void Booster::report(const LogEntry& entry) {
@@ -240,7 +251,7 @@ void Booster::report(const LogEntry& entry) {
     if (now - last_note_ < std::chrono::seconds(1)) return;
     last_note_ = now;
     std::string text =
-        format("tree %zu of %d: train loss %g", result_.model.trees.size(), options_.trees, entry.train_loss);
+        format("tree %zu of %d: train loss %g", result_.model.iterations(), options_.trees, entry.train_loss);
     if (entry.holdout_loss) text += format(", holdout loss %g", *entry.holdout_loss);
     context_.note(text);
 }

@@ -36,10 +36,11 @@ uint64_t EnumeratedSet::scratch_bytes(const BinnedData& data, const Options& opt
            max_category_bins(data);
 }
 
-int EnumeratedSet::start(uint64_t tree, const std::vector<int>& features) {
+int EnumeratedSet::start(uint64_t iteration, int score, const std::vector<int>& features) {
+    scores_->select(score);
     builder_.select(features);
     nodes_.clear();
-    nodes_.push_back(index_.root(options_.row_fraction, options_.seed, tree));
+    nodes_.push_back(index_.root(options_.row_fraction, options_.seed, iteration));
     return 0;
 }
 
@@ -106,6 +107,12 @@ std::pair<int, int> EnumeratedSet::split(int node, const Split& split) {
         nodes_.push_back(std::move(right));
     });
     return {static_cast<int>(nodes_.size()) - 2, static_cast<int>(nodes_.size()) - 1};
+}
+
+int64_t EnumeratedSet::renewed_value(const std::vector<int>& nodes, const LeafRule& rule) {
+    std::vector<const RowSet*> rows;
+    for (const int node : nodes) rows.push_back(&node_rows(node)[in_bag]);
+    return scores_->renewed_value(rows, index_, rule);
 }
 
 void EnumeratedSet::add(const std::vector<Leaf>& leaves) {

@@ -18,12 +18,14 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
     uint64_t holdout_rows() const override { return training_.holdout_rows(); }
     const Scores& scores() const override { return *scores_; }
 
-    int start(uint64_t tree, const std::vector<int>& features) override;
+    int start(uint64_t iteration, int score, const std::vector<int>& features) override;
     uint64_t rows(int node) const override { return node_rows(node)[in_bag].size(); }
     std::pair<int, int> split(int node, const Split& split) override;
     const HistogramLayout& layout() const override { return builder_.layout(); }
     void fill(int node, Stats* sums, Tally* tallies) override;
     FeatureSearch* wide_features() override { return this; }
+    bool renews() const override { return scores_->renews(); }
+    int64_t renewed_value(const std::vector<int>& nodes, const LeafRule& rule) override;
     void add(const std::vector<Leaf>& leaves) override;
 
   private:

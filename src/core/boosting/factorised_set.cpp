@@ -120,11 +120,11 @@ std::vector<bool> FactorisedSet::tables_of_features() const {
     return tables;
 }
 
-int FactorisedSet::start(uint64_t tree, const std::vector<int>& features) {
+int FactorisedSet::start(uint64_t iteration, int, const std::vector<int>& features) {
     layout_.select(features);
     const size_t known = queries_.queries().size();
     subtract_pending();
-    populations_.sample(tree);
+    populations_.sample(iteration);
     nodes_.start();
     if (!populations_.is_sampled()) queries_.update(root_, bag_of(0), known);
     return 0;

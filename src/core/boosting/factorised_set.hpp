@@ -34,7 +34,7 @@ class FactorisedSet : public TrainingSet {
     // How sums of squares were estimated; nothing where they were not.
     std::optional<SketchReport> sketch_report() const;
 
-    int start(uint64_t tree, const std::vector<int>& features) override;
+    int start(uint64_t iteration, int score, const std::vector<int>& features) override;
     uint64_t rows(int node) const override { return nodes_.rows(node); }
     std::pair<int, int> split(int node, const Split& split) override { return nodes_.split(node, data_, split); }
     const HistogramLayout& layout() const override { return layout_; }

@@ -17,7 +17,11 @@ static size_t histograms_to_keep(uint64_t bins, uint64_t rows, const Options& op
 }
 
 TreeGrower::TreeGrower(TrainingSet& training, const Options& options, ThreadTeam& team, RunContext& context)
-    : training_(training), options_(options), team_(team), context_(context), tree_memory_(context.memory(), "trees") {}
+    : training_(training), options_(options), team_(team), context_(context), tree_memory_(context.memory(), "trees") {
+    const auto& all = training.features();
+    if (std::any_of(all.begin(), all.end(), [](const FeatureBins& feature) { return feature.direction != 0; }))
+        for (const FeatureBins& feature : all) directions_.push_back(feature.direction);
+}
 
 uint64_t TreeGrower::histogram_bytes(uint64_t bins, uint64_t rows, const Options& options) {
     const uint64_t bytes = sizeof(Stats) + (needs_tallies(options) ? sizeof(Tally) : 0);
@@ -76,21 +80,68 @@ bool TreeGrower::may_split(const Leaf& leaf) const {
 void TreeGrower::close(const Leaf& leaf) {
     // A tree is not made of what rounding leaves of the mean of all rows.
     const bool is_idle = leaf.node == 0 && rules_->is_centred(leaf.sums.total);
-    const int64_t value =
-        is_idle ? 0 : training_.scores().leaf_value(leaf.sums.total, options_.learning_rate, options_.l2);
+    const LeafRule rule{options_.learning_rate, options_.l1, options_.l2, std::ldexp(leaf.bounds.lower, -units_.grid),
+                        std::ldexp(leaf.bounds.upper, -units_.grid)};
+    const int64_t value = is_idle ? 0 : training_.scores().leaf_value(leaf.sums.total, rule);
     tree_[leaf.node].value = training_.scores().to_number(value);
     leaves_.push_back({leaf.rows, leaf.sums, value});
+    leaf_nodes_.push_back(leaf.node);
+}
+
+// Where values must have an order, neither side's may pass the middle between those of both (Bartley, Liu, Reynolds:
+// Enhanced Random Forest Algorithms for Partially Monotone Ordinal Classification, 2019, has it as the basic method).
+std::pair<Bounds, Bounds> TreeGrower::bounds_of_children(const Leaf& leaf) const {
+    Bounds left = leaf.bounds, right = leaf.bounds;
+    const int direction = directions_.empty() ? 0 : directions_[leaf.split.feature];
+    if (direction == 0) return {left, right};
+    const Stats on_left = leaf.split.left.total, on_right = (leaf.sums - leaf.split.left).total;
+    const double middle = (rules_->value(on_left, leaf.bounds) + rules_->value(on_right, leaf.bounds)) / 2;
+    (direction > 0 ? left : right).upper = (direction > 0 ? right : left).lower = middle;
+    return {left, right};
+}
+
+// Values of leaves that follow from their rows are found when the tree is grown. Where they must have an order, a
+// node's children may not pass the middle between the values that both would have as leaves.
+void TreeGrower::renew_leaves() {
+    std::vector<std::vector<int>> rows(tree_.size()); // by node of the tree: its leaves' rows
+    std::vector<LeafRule> rules(tree_.size(), {.learning_rate = options_.learning_rate});
+    for (size_t i = 0; i < leaves_.size(); i++) rows[leaf_nodes_[i]] = {leaves_[i].node};
+    if (!directions_.empty()) {
+        for (size_t n = tree_.size(); n-- > 1;)
+            rows[tree_[n].parent].insert(rows[tree_[n].parent].end(), rows[n].begin(), rows[n].end());
+        for (size_t n = 0; n < tree_.size(); n++)
+            if (!tree_[n].is_leaf()) bound_children(tree_[n], rows, rules[n], rules);
+    }
+    for (size_t i = 0; i < leaves_.size(); i++) {
+        const int node = leaf_nodes_[i];
+        leaves_[i].value = training_.renewed_value(rows[node], rules[node]);
+        tree_[node].value = training_.scores().to_number(leaves_[i].value);
+    }
+}
+
+void TreeGrower::bound_children(const Node& node, const std::vector<std::vector<int>>& rows, LeafRule rule,
+                                std::vector<LeafRule>& rules) {
+    rules[node.left] = rules[node.right] = rule;
+    const int direction = directions_[node.feature];
+    if (direction == 0) return;
+    rule.learning_rate = 1;
+    const auto value = [&](int child) {
+        return training_.scores().to_number(training_.renewed_value(rows[child], rule));
+    };
+    const double middle = (value(node.left) + value(node.right)) / 2;
+    rules[direction > 0 ? node.left : node.right].upper = rules[direction > 0 ? node.right : node.left].lower = middle;
 }
 
 // The node's squares are the feature's own sum, as both sides' are, in case they are estimated.
-void TreeGrower::search_histogram(NodeSums node, const Histogram& histogram, int f, Searched& result) {
+void TreeGrower::search_histogram(NodeSums node, const Bounds& bounds, const Histogram& histogram, int f,
+                                  Searched& result) {
     const Stats* sums = histogram.sums.data() + layout().offset(f);
     const Tally* tallies = histogram.tallies.empty() ? nullptr : histogram.tallies.data() + layout().offset(f);
     const uint32_t values = feature(f).values;
     node.tally.squares = 0;
     for (size_t bin = 0; tallies && bin <= values; bin++) node.tally.squares += tallies[bin].squares;
     const DenseBins bins{sums, tallies, 0, values};
-    SplitSearch(*rules_, node)
+    SplitSearch(*rules_, node, bounds, directions_)
         .scan(f, feature(f).categorical, bins, bins.sums(values), result.order, result.found, context_);
 }
 
@@ -111,11 +162,11 @@ std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearc
     const size_t pieces = max_occupied < min_shared_bins ? 1 : count;
     team_.for_each(pieces, [&](size_t piece, int) {
         for (size_t i = piece; i < count; i += pieces)
-            if (may_share(features_[i])) search_histogram(leaf.sums, sums, features_[i], results[i]);
+            if (may_share(features_[i])) search_histogram(leaf.sums, leaf.bounds, sums, features_[i], results[i]);
     });
     for (size_t i = 0; i < count; i++)
         if (layout().holds(features_[i]) && !may_share(features_[i]))
-            search_histogram(leaf.sums, sums, features_[i], results[i]);
+            search_histogram(leaf.sums, leaf.bounds, sums, features_[i], results[i]);
     return results;
 }
 
@@ -123,7 +174,7 @@ std::vector<TreeGrower::Searched> TreeGrower::search_histograms(const SplitSearc
 void TreeGrower::find_split(Leaf& leaf, int histogram) {
     const Stopwatch watch(clock_.splits);
     if (histogram >= 0 && !training_.adds_up()) leaf.sums.tally.squares = sum_up(leaf.rows, histogram).tally.squares;
-    const SplitSearch search(*rules_, leaf.sums);
+    const SplitSearch search(*rules_, leaf.sums, leaf.bounds, directions_);
     std::vector<Searched> results = search_histograms(search, leaf, histogram);
     Candidates found = search.no_candidates();
     for (size_t i = 0; i < features_.size(); i++) {
@@ -190,8 +241,9 @@ void TreeGrower::expand(Leaf leaf) {
         throw Error(ErrorCode::limit_exceeded, "a tree has more than 2^30 nodes", {}, "Set max_leaves or max_depth.");
     tree_memory_.grow(2 * (sizeof(Node) + sizeof(TrainingSet::Leaf)) + leaf.split.categories.size() * sizeof(uint32_t));
     const auto [left_rows, right_rows] = split_rows(leaf.rows, leaf.split);
-    Leaf left{static_cast<int>(tree_.size()), leaf.depth + 1, left_rows, leaf.split.left, {}, -1};
-    Leaf right{left.node + 1, leaf.depth + 1, right_rows, leaf.sums - left.sums, {}, -1};
+    const auto [left_bounds, right_bounds] = bounds_of_children(leaf);
+    Leaf left{static_cast<int>(tree_.size()), leaf.depth + 1, left_rows, leaf.split.left, left_bounds, {}, -1};
+    Leaf right{left.node + 1, leaf.depth + 1, right_rows, leaf.sums - left.sums, right_bounds, {}, -1};
 
     Node& node = tree_[leaf.node];
     write_split(leaf.split, node);
@@ -250,17 +302,18 @@ std::pair<int, int> TreeGrower::split_rows(int node, const Split& split) {
     return training_.split(node, split);
 }
 
-Tree TreeGrower::grow(uint64_t tree, const std::vector<int>& features) {
+Tree TreeGrower::grow(uint64_t iteration, int score, const std::vector<int>& features) {
     features_ = features;
-    const int root_rows = training_.start(tree, features);
+    const int root_rows = training_.start(iteration, score, features);
     max_histograms_ = histograms_to_keep(layout().max_bins(), training_.rows(root_rows), options_);
     units_ = training_.scores().units();
     rules_.emplace(options_, units_);
     tree_.assign(1, {});
     leaves_.clear();
+    leaf_nodes_.clear();
     leaf_count_ = 1;
 
-    Leaf root{0, 0, root_rows, {}, {}, -1};
+    Leaf root{0, 0, root_rows, {}, rules_->steps, {}, -1};
     int histogram = -1;
     if (layout().bins() > 0) {
         histogram = take_histogram();
@@ -284,6 +337,7 @@ Tree TreeGrower::grow(uint64_t tree, const std::vector<int>& features) {
             expand(std::move(leaf));
         }
     }
+    if (training_.renews()) renew_leaves();
     return std::move(tree_);
 }
 

@@ -18,8 +18,8 @@ class TreeGrower {
   public:
     TreeGrower(TrainingSet& training, const Options& options, ThreadTeam& team, RunContext& context);
 
-    // Grows tree number `tree` over these features. Its leaves' rows are in leaves() afterwards.
-    Tree grow(uint64_t tree, const std::vector<int>& features);
+    // Grows the tree of a score in an iteration over these features. Its leaves' rows are in leaves() afterwards.
+    Tree grow(uint64_t iteration, int score, const std::vector<int>& features);
     const std::vector<TrainingSet::Leaf>& leaves() const { return leaves_; }
     // Says whether the root could not be split: its only leaf is leaves()[0].
     bool is_stump() const { return leaves_.size() == 1; }
@@ -39,6 +39,7 @@ class TreeGrower {
         int depth;
         int rows; // the training set's node
         NodeSums sums;
+        Bounds bounds;
         Split split;
         int histogram = -1; // kept for its children; −1: none
     };
@@ -58,8 +59,13 @@ class TreeGrower {
     void open_children(Leaf left, Leaf right, int parent_histogram);
     void find_split(Leaf& leaf, int histogram);
     std::vector<Searched> search_histograms(const SplitSearch& search, const Leaf& leaf, int histogram);
-    void search_histogram(NodeSums node, const Histogram& histogram, int feature, Searched& result);
+    void search_histogram(NodeSums node, const Bounds& bounds, const Histogram& histogram, int feature,
+                          Searched& result);
     void close(const Leaf& leaf);
+    std::pair<Bounds, Bounds> bounds_of_children(const Leaf& leaf) const;
+    void renew_leaves();
+    void bound_children(const Node& node, const std::vector<std::vector<int>>& rows, LeafRule rule,
+                        std::vector<LeafRule>& rules);
     void write_split(const Split& split, Node& node) const;
 
     int take_histogram();
@@ -76,14 +82,16 @@ class TreeGrower {
     Reservation tree_memory_;
     GrowerClock clock_;
 
-    std::vector<int> features_; // of this tree
-    size_t max_histograms_ = 0; // kept at once
+    std::vector<int8_t> directions_; // by feature, as in SplitSearch; empty: none
+    std::vector<int> features_;      // of this tree
+    size_t max_histograms_ = 0;      // kept at once
     SumUnits units_;
     std::optional<SplitRules> rules_;
     Tree tree_;
     std::map<int, Leaf> open_;                 // leaves that can be split, by node
     std::set<std::pair<double, int>> by_gain_; // their −gain and node
     std::vector<TrainingSet::Leaf> leaves_;
+    std::vector<int> leaf_nodes_; // of the tree
     int64_t leaf_count_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "core/boosting/model.hpp"
 
 #include "core/base/number.hpp"
+#include "core/boosting/objectives/objective.hpp"
 
 namespace btml::boosting {
 
@@ -12,9 +13,10 @@ double get_not_negative(Reader& reader) {
     return value;
 }
 
-constexpr SectionKind trees_section{"trees", 1}, log_section{"log", 1}, sketch_section{"sketch", 1};
-constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section,
-                                          trees_section,      log_section,      sketch_section};
+constexpr SectionKind trees_section{"trees", 2}, log_section{"log", 2}, sketch_section{"sketch", 1},
+    target_section{"target", 1};
+constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section, trees_section,
+                                          log_section,        sketch_section,   target_section};
 
 void encode(const SketchReport& sketch, Writer& writer) {
     writer.put(sketch.size);
@@ -112,14 +114,60 @@ Tree decode_tree(Reader& reader, const std::vector<Feature>& features) {
 
 void encode(const LogEntry& entry, Writer& writer) {
     writer.put(entry.train_loss);
-    writer.put(entry.holdout_loss.has_value());
-    if (entry.holdout_loss) writer.put(*entry.holdout_loss);
+    for (const std::optional<double>& value : {entry.holdout_loss, entry.holdout_metric}) {
+        writer.put(value.has_value());
+        if (value) writer.put(*value);
+    }
 }
 
-LogEntry decode_log_entry(Reader& reader) {
-    LogEntry entry{get_not_negative(reader), std::nullopt};
-    if (reader.get_bool()) entry.holdout_loss = get_not_negative(reader);
+// Losses of counts may be negative.
+LogEntry decode_log_entry(Reader& reader, int version) {
+    LogEntry entry{reader.get_finite(), std::nullopt, std::nullopt};
+    if (reader.get_bool()) entry.holdout_loss = reader.get_finite();
+    if (version >= 2 && reader.get_bool()) entry.holdout_metric = reader.get_finite();
     return entry;
+}
+
+// Labels and their weights, directions of features, offset.
+void encode_target(const Model& model, Writer& writer) {
+    writer.put_count(model.labels.size());
+    for (const std::string& label : model.labels) writer.put(std::string_view(label));
+    writer.put_count(model.label_weights.size());
+    for (const double weight : model.label_weights) writer.put(weight);
+    writer.put_count(model.directions.size());
+    for (const int8_t direction : model.directions) writer.put(direction);
+    writer.put(model.offset.has_value());
+    if (model.offset) writer.put(*model.offset);
+}
+
+void decode_target(Reader& reader, Model& model) {
+    const size_t labels = reader.get_count(sizeof(uint32_t));
+    if (labels > max_labels) corrupt_model(format("It has %zu labels.", labels));
+    for (size_t i = 0; i < labels; i++) model.labels.push_back(reader.get_string());
+    const size_t weights = reader.get_count(sizeof(double));
+    if (weights != 0 && weights != labels) corrupt_model("Not every label has a weight.");
+    for (size_t i = 0; i < weights; i++) model.label_weights.push_back(get_not_negative(reader));
+    const size_t directions = reader.get_count(sizeof(int8_t));
+    if (directions != 0 && directions != model.features.size()) corrupt_model("Not every feature has a direction.");
+    for (size_t i = 0; i < directions; i++) {
+        model.directions.push_back(reader.get<int8_t>());
+        if (std::abs(model.directions.back()) > 1) corrupt_model("The direction of a feature is out of range.");
+    }
+    if (!reader.get_bool()) return;
+    model.offset = reader.get<int32_t>();
+    if (*model.offset < 0 || static_cast<size_t>(*model.offset) >= model.features.size() ||
+        model.features[*model.offset].categorical)
+        corrupt_model("Its offset is no numeric feature.");
+}
+
+void check_consistent(const Model& model) {
+    const Objective& objective = objective_of(model.options.objective);
+    const size_t scores = objective.has_scores_by_label() ? model.labels.size() : 1;
+    if (model.scores() != scores || model.trees.size() % scores != 0)
+        corrupt_model(
+            format("It has %zu trees and %zu bases for %zu scores.", model.trees.size(), model.scores(), scores));
+    if (objective.link() == Link::logistic && !model.labels.empty() && model.labels.size() != 2)
+        corrupt_model(format("It has %zu labels for one probability.", model.labels.size()));
 }
 
 } // namespace
@@ -128,7 +176,8 @@ void encode(const Model& model, Writer& writer) {
     encode(static_cast<const Provenance&>(model), writer);
     writer.section(options_section, [&] { options_table.write(model.options, writer); });
     writer.section(trees_section, [&] {
-        writer.put(model.base);
+        writer.put_count(model.bases.size());
+        for (const double base : model.bases) writer.put(base);
         writer.put_count(model.trees.size());
         for (const Tree& tree : model.trees) {
             writer.put_count(tree.size());
@@ -139,6 +188,8 @@ void encode(const Model& model, Writer& writer) {
         writer.put_count(model.log.size());
         for (const LogEntry& entry : model.log) encode(entry, writer);
     });
+    if (!model.labels.empty() || !model.directions.empty() || model.offset)
+        writer.section(target_section, [&] { encode_target(model, writer); });
     if (model.sketch) writer.section(sketch_section, [&] { encode(*model.sketch, writer); });
 }
 
@@ -147,20 +198,27 @@ Model decode(Reader& reader) {
     Sections sections(reader, known_sections);
     decode(sections, reader, model);
     sections.require(options_section, [&](int) { model.options = options_table.read(reader); });
-    sections.require(trees_section, [&](int) {
-        model.base = reader.get_finite();
+    // Models from before there was a choice have squared loss.
+    if (model.options.objective == ObjectiveNumber::automatic) model.options.objective = ObjectiveNumber::squared;
+    sections.read(target_section, [&](int) { decode_target(reader, model); });
+    sections.require(trees_section, [&](int version) {
+        const size_t bases = version >= 2 ? reader.get_count(sizeof(double)) : 1;
+        if (bases == 0 || bases > max_labels) corrupt_model(format("It has %zu bases.", bases));
+        model.bases.clear();
+        for (size_t i = 0; i < bases; i++) model.bases.push_back(reader.get_finite());
         const size_t trees = reader.get_count(sizeof(uint32_t) + min_node_bytes);
         reader.hold(trees * sizeof(Tree));
         model.trees.reserve(trees);
         for (size_t i = 0; i < trees; i++) model.trees.push_back(decode_tree(reader, model.features));
     });
-    sections.require(log_section, [&](int) {
+    sections.require(log_section, [&](int version) {
         const size_t entries = reader.get_count(sizeof(double) + 1);
         reader.hold(entries * sizeof(LogEntry));
         model.log.reserve(entries);
-        for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader));
+        for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader, version));
     });
     sections.read(sketch_section, [&](int) { model.sketch = decode_sketch(reader); });
+    check_consistent(model);
     return model;
 }
 

@@ -11,6 +11,8 @@
 
 namespace btml::boosting {
 
+inline constexpr size_t max_labels = 1000;
+
 // Returns the code that x is; `none` where it is no whole number below that.
 inline size_t code_of(double x, size_t none) {
     if (!(x >= 0 && x < static_cast<double>(none))) return none;
@@ -52,8 +54,9 @@ struct Node {
 using Tree = std::vector<Node>; // node 0 is the root; parents before children
 
 struct LogEntry {
-    double train_loss; // mean squared error after this tree
+    double train_loss; // the mean loss after this iteration; of squared loss, the mean squared error
     std::optional<double> holdout_loss;
+    std::optional<double> holdout_metric;
 };
 
 // How sums of squared residuals were estimated.
@@ -64,11 +67,20 @@ struct SketchReport {
 };
 
 struct Model : Provenance {
-    double base = 0; // prediction = base + Σ over trees of the reached leaf's value, summed in this order
+    // What the target's codes stand for, in the order of scores where there is one for each; empty: it is a number.
+    std::vector<std::string> labels;
+    std::vector<double> label_weights; // what a row of a label counted in the loss; empty: 1
+    std::vector<int8_t> directions; // by feature: 1 where predictions never fall as it grows, −1 never grow; empty: 0
+    std::optional<int32_t> offset;  // the feature that is added to the score; no node splits it
+    // Score s of a row is bases[s] + Σ over trees s, s + scores(), … of the reached leaf's value, summed in this order.
+    std::vector<double> bases{0};
     std::vector<Tree> trees;
-    std::vector<LogEntry> log; // one per tree that was grown, those dropped by early stopping included
+    std::vector<LogEntry> log; // one per iteration, those dropped by early stopping included
     Options options;
     std::optional<SketchReport> sketch; // nothing where all sums were exact
+
+    size_t scores() const { return bases.size(); } // of a row, and trees of an iteration
+    size_t iterations() const { return trees.size() / scores(); }
 };
 
 // Writes and reads the payload of a model value. decode checks every index and number once, so that prediction needs

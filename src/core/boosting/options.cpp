@@ -18,6 +18,22 @@ bool has_sketches_by_error(const Options& options) {
     return options.sketch_residuals && options.sketch_size == 0;
 }
 
+bool takes_alpha(const Options& options) {
+    return options.objective == ObjectiveNumber::huber || options.objective == ObjectiveNumber::quantile;
+}
+
+bool takes_power(const Options& options) {
+    return options.objective == ObjectiveNumber::tweedie;
+}
+
+bool has_hessian(const Options& options) {
+    return !objective_of(options.objective).hessian_is_count();
+}
+
+bool has_labels(const Options& options) {
+    return options.objective == ObjectiveNumber::binary || options.objective == ObjectiveNumber::multiclass;
+}
+
 constexpr Option<Options> rows[] = {
     option<&Options::trees>("trees", between(1, 1'000'000), "number of trees"),
     option<&Options::learning_rate>("learning_rate", above_to(0, 1), "what a tree's values are multiplied by"),
@@ -26,6 +42,7 @@ constexpr Option<Options> rows[] = {
     option<&Options::min_leaf_rows>("min_leaf_rows", from(0),
                                     "rows of the join, or their weight, on either side of a split"),
     option<&Options::l2>("l2", from(0), "ridge penalty of a leaf's value: sum / (rows + l2)"),
+    option<&Options::l1>("l1", from(0), "lasso penalty of a leaf's value: what its sum is brought nearer to 0 by"),
     option<&Options::min_gain>("min_gain", from(0), "a split must decrease the squared error by more"),
     option<&Options::min_category_rows>("min_category_rows", from(0),
                                         "a split tells a category from the others only if it has so many rows, or "
@@ -69,6 +86,30 @@ constexpr Option<Options> rows[] = {
         .not_aggregated(),
     option<&Options::seed>("seed", any_number(), "of the two fractions and of sketches"),
     weight_argument<Options>,
+    option<&Options::objective>("objective", objective_names, "[the loss](#objectives) that trees minimise"),
+    option<&Options::alpha>("alpha", inside(0, 1),
+                            "of `quantile` the quantile, of `huber` the part of the residuals that count squared")
+        .null_means("0.5 for `quantile`, 0.9 for `huber`")
+        .matters_if(takes_alpha),
+    option<&Options::power>("power", inside(1, 2), "of `tweedie`: the variance is the mean to this power")
+        .matters_if(takes_power),
+    argument<Options>("positive", "a label", "the one whose probability `binary` predicts")
+        .null_means("the last in the order of labels"),
+    argument<Options>("offset", "a column of the target's table", "what is added to every row's score, as ln(exposure)")
+        .null_means("0"),
+    argument<Options>("query", "a column of the target's table", "rows that `rank` compares with each other")
+        .null_means(""),
+    argument<Options>("class_weights", "JSON, as `{\"yes\": 5}`", "what a row of a label counts in the loss")
+        .null_means("1"),
+    option<&Options::balanced>("balanced", "weighs labels so that all count the same in the loss")
+        .matters_if(has_labels),
+    argument<Options>("increasing", "numeric features", "predictions never fall where these grow").null_means(""),
+    argument<Options>("decreasing", "numeric features", "predictions never grow where these grow").null_means(""),
+    option<&Options::max_step>("max_step", above(0), "the largest value of a leaf, before `learning_rate`")
+        .null_means("0.7 for `poisson`, `gamma`, `tweedie`; 2 for `binary`, `multiclass`; else no limit"),
+    option<&Options::min_leaf_hessian>("min_leaf_hessian", from(0),
+                                       "sum of second derivatives on either side of a split, where they are not 1")
+        .matters_if(has_hessian),
     verbose_argument<Options>,
 };
 
@@ -86,6 +127,17 @@ void Options::validate() const {
         throw Error(ErrorCode::invalid_argument,
                     format("%s is not valid with objective => '%s'", refused, name_of(objective)), {},
                     "Valid is objective => 'squared'.");
+}
+
+Options completed(Options options, size_t labels) {
+    if (options.objective == ObjectiveNumber::automatic)
+        options.objective = labels == 0   ? ObjectiveNumber::squared
+                            : labels == 2 ? ObjectiveNumber::binary
+                                          : ObjectiveNumber::multiclass;
+    const Objective& objective = objective_of(options.objective);
+    if (!options.alpha) options.alpha = objective.default_alpha();
+    if (!options.max_step) options.max_step = objective.default_max_step();
+    return options;
 }
 
 Options boost_fit_defaults() {

@@ -12,13 +12,18 @@ enum class Strategy { automatic, enumerate, factorize };
 
 // Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2 (Algorithms 1 and 2) with shrinkage.
 struct Options {
-    ObjectiveNumber objective = ObjectiveNumber::squared;
+    ObjectiveNumber objective = ObjectiveNumber::automatic;
+    std::optional<double> alpha = {};    // of huber and quantile; none: the objective's own
+    double power = 1.5;                  // of tweedie: the variance is the mean to this power
+    std::optional<double> max_step = {}; // of a leaf's value, before the learning rate; none: the objective's own
+    double min_leaf_hessian = 1e-3;      // on either side of a split, where the hessian is not the count
+    bool balanced = false;               // labels weigh rows / (labels · rows of the label)
     int trees = 100;
     double learning_rate = 0.1;
     int max_leaves = 31;       // 0: no limit
     int max_depth = 0;         // 0: no limit
     double min_leaf_rows = 20; // rows of the join, or their total weight, on either side of a split
-    double l2 = 0;
+    double l1 = 0, l2 = 0;
     double min_gain = 0;
     // A split tells a category from the others only if it has so many rows (or weight) in the node, and at most so many
     // categories (0: no limit). The others, and those not seen in training, stay together on the right.
@@ -49,6 +54,10 @@ inline bool needs_tallies(const Options& options) {
 }
 
 extern const OptionsTable<Options> options_table;
+
+// Returns the options with nothing left to be chosen, for a target of so many labels (0: a number). Error
+// invalid_argument for an objective that is not for such a target.
+Options completed(Options options, size_t labels);
 
 // Return what SQL functions start from where that is not what Options do.
 Options boost_fit_defaults();

@@ -12,7 +12,8 @@ namespace btml::boosting {
 class Predictor::Scorer {
   public:
     virtual ~Scorer() = default;
-    virtual double score(std::span<const double> features) = 0;
+    // Adds the leaves that a row reaches to its scores.
+    virtual void add(std::span<const double> features, std::span<double> scores) = 0;
 };
 
 namespace {
@@ -24,10 +25,7 @@ constexpr size_t mask_limit = size_t{8} << 20; // bytes of masks that still stay
 class WalkScorer : public Predictor::Scorer {
   public:
     WalkScorer(const Model& model, RunContext& context)
-        : base_(model.base),
-          roots_(context.memory(), what),
-          nodes_(context.memory(), what),
-          codes_(context.memory(), what) {
+        : roots_(context.memory(), what), nodes_(context.memory(), what), codes_(context.memory(), what) {
         size_t nodes = 0, codes = 0;
         for (const Tree& tree : model.trees) {
             nodes += tree.size();
@@ -46,15 +44,15 @@ class WalkScorer : public Predictor::Scorer {
         }
     }
 
-    double score(std::span<const double> features) override {
-        double sum = base_;
+    void add(std::span<const double> features, std::span<double> scores) override {
+        size_t score = 0;
         for (const uint32_t root : roots_) {
             const Compact* node = &nodes_[root];
             while (node->feature >= 0)
                 node = &nodes_[rule(*node).goes_left(features[node->feature]) ? node->left : node->right];
-            sum += node->number;
+            scores[score] += node->number;
+            if (++score == scores.size()) score = 0;
         }
-        return sum;
     }
 
   private:
@@ -85,7 +83,6 @@ class WalkScorer : public Predictor::Scorer {
         return {node.null_left, node.categorical, node.number, codes_.span().subspan(node.first_code, node.codes)};
     }
 
-    const double base_;
     Buffer<uint32_t> roots_;
     Buffer<Compact> nodes_;
     Buffer<uint32_t> codes_;
@@ -178,8 +175,7 @@ class MaskScorer : public Predictor::Scorer {
     }
 
     MaskScorer(const Model& model, Lanes made, RunContext& context)
-        : base_(model.base),
-          trees_(model.trees.size()),
+        : trees_(model.trees.size()),
           width_(padded(model.trees.size())),
           held_(std::move(made.held)),
           lanes_(std::move(made.lanes)),
@@ -197,19 +193,28 @@ class MaskScorer : public Predictor::Scorer {
         }
     }
 
-    double score(std::span<const double> features) override {
+    void add(std::span<const double> features, std::span<double> scores) override {
         for (size_t i = 0; i < lanes_.size(); i++)
             lines_[i] = masks_.data() + (lanes_[i].first_line + lanes_[i].line(features[lanes_[i].feature])) * width_;
-        double sum = base_;
+        double sum = scores[0];
+        size_t score = 0;
         for (size_t tree = 0; tree < trees_; tree += step) {
             std::array<Word, step> alive;
             alive.fill(~Word{0});
             for (const Word* line : lines_)
                 for (size_t i = 0; i < step; i++) alive[i] &= line[tree + i];
             const size_t end = std::min(step, trees_ - tree);
-            for (size_t i = 0; i < end; i++) sum += values_[(tree + i) * leaves + std::countr_zero(alive[i])];
+            const auto value = [&](size_t i) { return values_[(tree + i) * leaves + std::countr_zero(alive[i])]; };
+            if (scores.size() == 1) {
+                for (size_t i = 0; i < end; i++) sum += value(i);
+                continue;
+            }
+            for (size_t i = 0; i < end; i++) {
+                scores[score] += value(i);
+                if (++score == scores.size()) score = 0;
+            }
         }
-        return sum;
+        if (scores.size() == 1) scores[0] = sum;
     }
 
   private:
@@ -255,7 +260,6 @@ class MaskScorer : public Predictor::Scorer {
         deny_in(next, null_line + !rule.null_left);
     }
 
-    const double base_;
     const size_t trees_, width_;
     Reservation held_; // of lanes_
     std::vector<Lane> lanes_;
@@ -285,26 +289,52 @@ std::unique_ptr<Predictor::Scorer> make_scorer(const Model& model, RunContext& c
 } // namespace
 
 Predictor::Predictor(const Model& model, RunContext& context)
-    : scorer_(make_scorer(model, context)), objective_(&objective_of(model.options.objective)) {}
+    : scorer_(make_scorer(model, context)),
+      bases_(model.bases),
+      offset_(model.offset),
+      link_(objective_of(model.options.objective).link()),
+      scores_(model.scores()),
+      probabilities_(model.labels.size()) {}
 Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&& other) noexcept = default;
 Predictor& Predictor::operator=(Predictor&& other) noexcept = default;
 
-double Predictor::operator()(std::span<const double> features) {
-    return objective_->prediction(scorer_->score(features));
+std::span<const double> Predictor::scores(std::span<const double> features) {
+    for (size_t s = 0; s < scores_.size(); s++) scores_[s] = bases_[s] + (offset_ ? features[*offset_] : 0);
+    scorer_->add(features, scores_);
+    return scores_;
 }
 
-double predict_by_walking(const Model& model, std::span<const double> features) {
-    double sum = model.base;
-    for (const Tree& tree : model.trees) {
+std::span<const double> Predictor::probabilities(std::span<const double> features) {
+    const std::span<const double> found = scores(features);
+    if (link_ == Link::softmax) {
+        std::copy(found.begin(), found.end(), probabilities_.begin());
+        softmax(probabilities_);
+    } else {
+        probabilities_[1] = prediction_of(link_, found[0]);
+        probabilities_[0] = prediction_of(link_, -found[0]);
+    }
+    return probabilities_;
+}
+
+std::vector<double> scores_by_walking(const Model& model, std::span<const double> features) {
+    std::vector<double> scores = model.bases;
+    if (model.offset)
+        for (double& score : scores) score += features[*model.offset];
+    for (size_t t = 0; t < model.trees.size(); t++) {
+        const Tree& tree = model.trees[t];
         const Node* node = &tree[0];
         while (!node->is_leaf()) {
             const bool left = node->rule(model.features).goes_left(features[node->feature]);
             node = &tree[left ? node->left : node->right];
         }
-        sum += node->value;
+        scores[t % scores.size()] += node->value;
     }
-    return objective_of(model.options.objective).prediction(sum);
+    return scores;
+}
+
+double predict_by_walking(const Model& model, std::span<const double> features) {
+    return prediction_of(objective_of(model.options.objective).link(), scores_by_walking(model, features)[0]);
 }
 
 } // namespace btml::boosting

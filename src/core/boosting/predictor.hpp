@@ -3,13 +3,12 @@
 
 #include "core/base/run_context.hpp"
 #include "core/boosting/model.hpp"
+#include "core/boosting/objectives/link.hpp"
 
 #include <memory>
 #include <span>
 
 namespace btml::boosting {
-
-class Objective;
 
 class Predictor {
   public:
@@ -19,18 +18,30 @@ class Predictor {
     Predictor(Predictor&& other) noexcept;
     Predictor& operator=(Predictor&& other) noexcept;
 
-    // One value per feature in the model's order: a number, a category's code (as a double; a code that the model does
-    // not know, or -1, is a category never seen), or null_number. Not thread-safe (scratch space).
-    double operator()(std::span<const double> features);
+    // Returns a row's scores. One value per feature in the model's order: a number, a category's code (as a double; a
+    // code that the model does not know, or -1, is a category never seen), or null_number. Not thread-safe (scratch
+    // space).
+    std::span<const double> scores(std::span<const double> features);
+    // Returns, of one score, the prediction on the scale of the target; and the probabilities of all labels, of a
+    // model that has labels.
+    double operator()(std::span<const double> features) { return prediction_of(link_, scores(features)[0]); }
+    std::span<const double> probabilities(std::span<const double> features);
+
+    size_t score_count() const { return scores_.size(); }
+    Link link() const { return link_; }
 
     class Scorer;
 
   private:
     std::unique_ptr<Scorer> scorer_;
-    const Objective* objective_;
+    std::vector<double> bases_;
+    std::optional<int32_t> offset_; // the feature
+    Link link_;
+    std::vector<double> scores_, probabilities_; // of the row at hand
 };
 
 // The definition that Predictor must agree with to the last bit: a plain walk from root to leaf.
+std::vector<double> scores_by_walking(const Model& model, std::span<const double> features);
 double predict_by_walking(const Model& model, std::span<const double> features);
 
 } // namespace btml::boosting

@@ -11,6 +11,7 @@ static constexpr double noise_of_loss = 1e-18;
 SplitRules::SplitRules(const Options& options, const SumUnits& units)
     : criterion(options.criterion),
       hessian_unit(units.hessian_unit),
+      l1(std::min(std::ldexp(options.l1, units.shift + units.grid), 1e60)),
       l2(std::min(std::ldexp(options.l2, units.shift), 1e60)),
       min_gain(std::ldexp(options.min_gain, 2 * units.grid + units.shift)),
       square_unit(units.square_unit),
@@ -25,13 +26,35 @@ SplitRules::SplitRules(const Options& options, const SumUnits& units)
     min_count = count_of(options.min_leaf_rows);
     min_category_count = count_of(options.min_category_rows);
     slack = units.slack;
+    if (needs_tallies(options) && options.criterion == Criterion::variance)
+        min_hessian = static_cast<int64_t>(
+            std::min(std::ceil(std::ldexp(options.min_leaf_hessian, units.shift) / units.hessian_unit), most));
+    if (options.max_step)
+        steps = {-std::ldexp(*options.max_step, units.grid), std::ldexp(*options.max_step, units.grid)};
     max_split_categories = options.max_split_categories > 0 ? options.max_split_categories : SIZE_MAX;
 }
 
-// The difference of the three terms, written so that nothing cancels.
-double SplitRules::gain(Stats left, Stats right) const {
+double SplitRules::value(Stats sums, const Bounds& bounds) const {
+    const double s = sums.sum, h = hessian(sums) + l2;
+    if (h == 0) return bounds.clamp(0);
+    return bounds.clamp(std::copysign(std::max(0.0, std::fabs(s) - l1), s) / h);
+}
+
+double SplitRules::decrease(Stats sums, double value) const {
+    return (2 * static_cast<double>(sums.sum) - (hessian(sums) + l2) * value) * value - 2 * l1 * std::fabs(value);
+}
+
+// The difference of the three terms, where no value is clamped written so that nothing cancels.
+double SplitRules::gain(Stats left, Stats right, const Bounds& bounds) const {
     const double s_left = left.sum, s_right = right.sum;
     const double a = hessian(left) + l2, b = hessian(right) + l2;
+    const auto holds = [&](double s, double h) { return s >= bounds.lower * h && s <= bounds.upper * h; };
+    if (l1 > 0 || !(holds(s_left, a) && holds(s_right, b) && holds(s_left + s_right, a + b - l2))) {
+        Stats both = left;
+        both += right;
+        return decrease(left, value(left, bounds)) + decrease(right, value(right, bounds)) -
+               decrease(both, value(both, bounds));
+    }
     const double difference = s_left * b - s_right * a;
     const double gain = difference * difference / (a * b * (a + b));
     if (l2 == 0) return gain;
@@ -61,9 +84,12 @@ double SplitRules::error_tie(const NodeSums& node) const {
     return std::max(tie * mean_square_error(node), noise * first_square);
 }
 
-SplitSearch::SplitSearch(const SplitRules& rules, const NodeSums& node)
+SplitSearch::SplitSearch(const SplitRules& rules, const NodeSums& node, const Bounds& bounds,
+                         std::span<const int8_t> directions)
     : rules_(rules),
       node_(node),
+      bounds_(bounds),
+      directions_(directions),
       min_gain_(rules.min_gain_of(node.total)),
       tolerance_(rules.criterion == Criterion::mse_sum ? rules.error_tie(node) : 0) {}
 
@@ -71,11 +97,17 @@ Candidates SplitSearch::no_candidates() const {
     return rules_.criterion == Criterion::mse_sum ? Candidates(0, tolerance_) : Candidates(tie, 0);
 }
 
+bool SplitSearch::is_in_order(const Candidate& candidate, Stats left, Stats right) const {
+    const int direction = directions_.empty() ? 0 : directions_[candidate.feature];
+    return direction == 0 || direction * (rules_.value(right, bounds_) - rules_.value(left, bounds_)) >= 0;
+}
+
 void SplitSearch::consider(Candidate candidate, Candidates& found) const {
     const NodeSums left = candidate.left, right = node_ - left;
     if (left.count() < rules_.min_count || right.count() < rules_.min_count) return;
-    candidate.gain = rules_.gain(left.total, right.total);
-    if (!(candidate.gain > min_gain_)) return;
+    if (left.total.hessian < rules_.min_hessian || right.total.hessian < rules_.min_hessian) return;
+    candidate.gain = rules_.gain(left.total, right.total, bounds_);
+    if (!(candidate.gain > min_gain_) || !is_in_order(candidate, left.total, right.total)) return;
     candidate.score = rules_.criterion == Criterion::variance
                           ? candidate.gain
                           : -(rules_.mean_square_error(left) + rules_.mean_square_error(right));

@@ -2,9 +2,10 @@
 //
 // With sums s of the residuals and h of the hessians (l2: λ), the gain of a split is
 // s_L²/(h_L+λ) + s_R²/(h_R+λ) − s_v²/(h_v+λ), twice the decrease of the loss's second-order approximation: for squared
-// loss, the decrease of the squared error. Gains within 1e-9 relative of the best are a tie (for criterion mse_sum, see
-// SplitRules::error_tie), which the first feature wins, then the lowest threshold or the fewest categories (those with
-// the least mean residuals before those with the largest), then NULL on the left.
+// loss, the decrease of the squared error. Where a value s/(h+λ) is out of bounds, or is penalised by l1, its term is
+// what the value that the leaf will have decreases the approximation by. Gains within 1e-9 relative of the best are a
+// tie (for criterion mse_sum, see SplitRules::error_tie), which the first feature wins, then the lowest threshold or
+// the fewest categories (those with the least mean residuals before those with the largest), then NULL on the left.
 #pragma once
 
 #include "core/boosting/binning.hpp"
@@ -53,12 +54,23 @@ class BinSides {
     Buffer<uint8_t> categories_; // by bin; all zero between splits
 };
 
+// Bounds of a node's value before the learning rate, in units of the grid.
+struct Bounds {
+    double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
+
+    double clamp(double value) const { return std::clamp(value, lower, upper); }
+};
+
 // Says what makes a split admissible and good, in the units of the grid.
 struct SplitRules {
     SplitRules(const Options& options, const SumUnits& units);
 
     double hessian(Stats sums) const { return sums.hessian * hessian_unit; }
-    double gain(Stats left, Stats right) const;
+    // The value of a leaf with these sums.
+    double value(Stats sums, const Bounds& bounds) const;
+    double gain(Stats left, Stats right, const Bounds& bounds) const;
+    // Twice the decrease of the approximation by this value.
+    double decrease(Stats sums, double value) const;
     double mean_square_error(const NodeSums& sums) const;
     // Gains up to this are none: min_gain, and what rounding could feign, however the join is held.
     double min_gain_of(Stats total) const;
@@ -69,8 +81,9 @@ struct SplitRules {
     bool may_split(int64_t count) const { return count >= min_count && count - min_count >= min_count; }
 
     Criterion criterion;
-    double hessian_unit, l2, min_gain, square_unit, first_square, rounding;
-    int64_t min_count, min_category_count, slack;
+    double hessian_unit, l1, l2, min_gain, square_unit, first_square, rounding;
+    Bounds steps; // what max_step leaves of values
+    int64_t min_count, min_category_count, slack, min_hessian = 0;
     size_t max_split_categories;
 };
 
@@ -109,7 +122,7 @@ class Candidates {
     std::vector<Candidate> kept_; // scores increase strictly
 };
 
-// Bins [from, to) of a feature's histogram; tallies may be null.
+// Bins [from, to) of a feature's histogram; tallies empty: nowhere.
 struct DenseBins {
     const Stats* stats;
     const Tally* tallies;
@@ -144,7 +157,10 @@ inline constexpr size_t max_histogram_bins = 1024;
 // One node's search over its features, to be offered in ascending order.
 class SplitSearch {
   public:
-    SplitSearch(const SplitRules& rules, const NodeSums& node);
+    // `directions` by feature: 1 where values must not fall from left to right, −1 where they must not grow; may be
+    // null.
+    SplitSearch(const SplitRules& rules, const NodeSums& node, const Bounds& bounds = {},
+                std::span<const int8_t> directions = {});
 
     Candidates no_candidates() const;
 
@@ -170,8 +186,12 @@ class SplitSearch {
     void consider(Candidate candidate, Candidates& found) const;
     void consider_both(Candidate candidate, const NodeSums& left, const NodeSums& null, Candidates& found) const;
 
+    bool is_in_order(const Candidate& candidate, Stats left, Stats right) const;
+
     const SplitRules& rules_;
     const NodeSums node_;
+    const Bounds bounds_;
+    const std::span<const int8_t> directions_;
     const double min_gain_;
     const double tolerance_;
 };

@@ -172,7 +172,7 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     if (std::any_of(join.tables().begin(), bags, is_fact))
         return {Strategy::enumerate, "the rows of one table are the rows of the join"};
     const uint64_t row_ids = enumeration_bytes(join, context),
-                   bytes = row_ids + (objective_of(options.objective).row_bytes() + 2) * join_rows;
+                   bytes = row_ids + (objective_of(options.objective).row_bytes(0) + 2) * join_rows;
     const std::string held = format("the join is held as row ids (%" PRIu64 " kB)", (row_ids + 1023) / 1024);
     const double enumerated = enumerated_nanoseconds(join_rows, join.tables().size(), options);
     const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already

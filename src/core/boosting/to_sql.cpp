@@ -123,8 +123,8 @@ void write(const Tree& tree, const std::vector<Feature>& features, SqlText& sql)
 }
 
 void write(const Model& model, SqlText& sql) {
-    const auto [before, after] = objective_of(model.options.objective).prediction_sql();
-    sql << before << model.base;
+    const auto [before, after] = prediction_sql(objective_of(model.options.objective).link());
+    sql << before << model.bases[0];
     for (const Tree& tree : model.trees) {
         sql << "\n + ";
         write(tree, model.features, sql);

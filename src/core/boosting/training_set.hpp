@@ -73,8 +73,8 @@ class TrainingSet {
     virtual uint64_t holdout_rows() const = 0;
     virtual const Scores& scores() const = 0;
 
-    // Starts tree number `tree` over these features: forgets all nodes and gives the root.
-    virtual int start(uint64_t tree, const std::vector<int>& features) = 0;
+    // Starts the tree of a score in an iteration over these features: forgets all nodes and gives the root.
+    virtual int start(uint64_t iteration, int score, const std::vector<int>& features) = 0;
     // The rows of a node are what summing it costs; a node of one row need not be split.
     virtual uint64_t rows(int node) const = 0;
     // Left and right child. A node can be split once.
@@ -88,6 +88,10 @@ class TrainingSet {
     virtual bool adds_up() const { return true; }
     // Null where the layout holds every feature.
     virtual FeatureSearch* wide_features() { return nullptr; }
+
+    // Says whether values of leaves follow from their rows, and returns that of all rows of some nodes.
+    virtual bool renews() const { return false; }
+    virtual int64_t renewed_value(const std::vector<int>& /*nodes*/, const LeafRule& /*rule*/) { return 0; }
 
     // Adds each leaf's value to the scores of its rows, and updates the losses. The leaves cover every row.
     virtual void add(const std::vector<Leaf>& leaves) = 0;

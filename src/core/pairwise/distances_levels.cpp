@@ -1,6 +1,6 @@
 #include "core/pairwise/distances.hpp"
 
-#include "core/pairwise/exponential.hpp"
+#include "core/base/elementary.hpp"
 
 namespace btml::pairwise {
 

@@ -2,7 +2,7 @@
 // that stands for the bandwidth, and relative to an origin, a sum at which the weight is no number that underflows.
 #pragma once
 
-#include "core/pairwise/exponential.hpp"
+#include "core/base/elementary.hpp"
 #include "core/pairwise/kernels/kernels.hpp"
 
 namespace btml::pairwise {

@@ -1,6 +1,6 @@
 #include "core/pairwise/normal_cells.hpp"
 
-#include "core/pairwise/exponential.hpp"
+#include "core/base/elementary.hpp"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 #include "core/monte_carlo/exact_scores.hpp"
 #include "core/monte_carlo/scores.hpp"
 #include "core/monte_carlo/square_integral.hpp"
-#include "core/pairwise/exponential.hpp"
+#include "core/base/elementary.hpp"
 
 #include "caught.hpp"
 #include "score_data.hpp"
@@ -11,7 +11,6 @@
 namespace btml::monte_carlo {
 namespace {
 
-using pairwise::exponential;
 using test::caught;
 using test::reference_kcde;
 using test::reference_kde;

@@ -1,28 +1,32 @@
-#include "core/boosting/objectives/objective.hpp"
+#include "core/boosting/objectives/table.hpp"
 
-#include "core/boosting/objectives/squared.hpp"
+#include "core/boosting/rows/number_grid.hpp"
+
+#include <cmath>
 
 namespace btml::boosting {
 
-namespace {
+using GetObjective = const Objective& (*)();
 
-struct Entry {
-    const char* name;
-    const Objective& (*get)();
+// In the order of ObjectiveNumber.
+static constexpr GetObjective table[] = {
+    squared_objective, squared_objective, absolute_objective, huber_objective,  quantile_objective,
+    poisson_objective, gamma_objective,   tweedie_objective,  binary_objective, multiclass_objective,
 };
-
-constexpr Entry table[] = {
-    {"squared", squared_objective},
-};
-
-} // namespace
 
 const Objective& objective_of(ObjectiveNumber number) {
-    return table[static_cast<size_t>(number)].get();
+    return table[static_cast<size_t>(number)]();
 }
 
-const char* name_of(ObjectiveNumber number) {
-    return table[static_cast<size_t>(number)].name;
+double shrunken_value(double sum, double hessian, const LeafRule& rule) {
+    const double penalised = rule.l1 > 0 ? std::copysign(std::max(0.0, std::fabs(sum) - rule.l1), sum) : sum;
+    return std::clamp(rule.learning_rate * penalised / (hessian + rule.l2), rule.learning_rate * rule.lower,
+                      rule.learning_rate * rule.upper);
+}
+
+int64_t rounded_leaf_value(double sum, double hessian, const LeafRule& rule) {
+    static constexpr double most = 1LL << sum_bits;
+    return std::llrint(std::clamp(shrunken_value(sum, hessian, rule), -most, most));
 }
 
 } // namespace btml::boosting

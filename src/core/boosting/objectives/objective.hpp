@@ -5,23 +5,41 @@
 // prediction and export reach a loss through these interfaces only.
 #pragma once
 
+#include "core/boosting/objectives/link.hpp"
 #include "core/boosting/rows/row_index.hpp"
 
+#include <limits>
 #include <memory>
 #include <optional>
 
 namespace btml::boosting {
+
+struct Options;
+
+// Says how a leaf's value follows from its sums, in units of the scores: the value that minimises the loss's second
+// order approximation with penalties l1 · |value| + l2 · value² / 2, brought between the bounds, times the learning
+// rate.
+struct LeafRule {
+    double learning_rate = 1, l1 = 0, l2 = 0;
+    double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
+};
+
+// Returns learning_rate · sum / (hessian + l2) within the rule, everything in units of one grid.
+double shrunken_value(double sum, double hessian, const LeafRule& rule);
+// The same rounded to whole units.
+int64_t rounded_leaf_value(double sum, double hessian, const LeafRule& rule);
 
 // Knows where training stands: what the trees so far leave of the loss, however the rows are held.
 class Scores {
   public:
     virtual ~Scores() = default;
 
-    virtual double base() const = 0; // every row's score before the first tree
+    // Every row's scores before the first tree: one, or one for each label where every iteration has a tree for each.
+    virtual std::vector<double> bases() const = 0;
     virtual SumUnits units() const = 0;
-    // Returns what a leaf with these sums should add to the scores of its rows: a step, shrunken by the learning rate,
-    // rounded to a number of units of the grid that a double holds exactly; and that as a number.
-    virtual int64_t leaf_value(Stats total, double learning_rate, double l2) const = 0;
+    // Returns what a leaf with these sums should add to the scores of its rows, rounded to a number of units of the
+    // grid that a double holds exactly; and that as a number.
+    virtual int64_t leaf_value(Stats total, const LeafRule& rule) const = 0;
     virtual double to_number(int64_t value) const = 0;
     // Returns what the log reports: the mean loss; of squared loss, without the half.
     virtual double train_loss() const = 0;
@@ -36,12 +54,27 @@ class RowScores : public Scores {
         int64_t value; // from leaf_value
     };
 
+    // Makes the next tree one of this score, where rows have several.
+    virtual void select(int /*score*/) {}
     // out[i] is what rows[i] adds to sums; its hessian is at least one unit, since sums of it are divided by. Training
     // rows only.
     virtual void gather(const RowList& rows, Stats* out) const = 0;
     virtual void gather_tallies(const RowList& rows, Tally* out) const = 0;
-    // Adds each leaf's value to the scores of its rows, and updates the losses. The leaves cover every row.
+    // Says whether a leaf's value follows from its rows rather than from its sums.
+    virtual bool renews() const { return false; }
+    // Returns that value of all rows that the sets have.
+    virtual int64_t renewed_value(const std::vector<const RowSet*>& /*rows*/, const RowIndex& /*index*/,
+                                  const LeafRule& /*rule*/) const {
+        return 0;
+    }
+    // Adds each leaf's value to the selected scores of its rows, and updates the losses. The leaves cover every row.
     virtual void add(const std::vector<Leaf>& leaves, const RowIndex& index) = 0;
+};
+
+// Says that no score is best for the targets: they are all one label, or all 0 under a logarithmic link.
+class DegenerateTarget : public Error {
+  public:
+    explicit DegenerateTarget(std::string message) : Error(ErrorCode::invalid_argument, std::move(message)) {}
 };
 
 class Objective {
@@ -49,23 +82,45 @@ class Objective {
     // Says whether every row's hessian is its weight, so that a sum of hessians is a count.
     virtual bool hessian_is_count() const = 0;
     // Says whether sums over a join follow from sums of products, so that the join's rows need not be held.
-    virtual bool factorises() const = 0;
-    virtual uint64_t row_bytes() const = 0; // of RowScores, for each row
-    // The base of the training rows' targets, one for each target row, and the scores of all rows at it. Error
-    // out_of_range for a target that the loss is not defined for, or that is too large.
-    virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Buffer<double> target, ThreadTeam& team,
-                                             RunContext& context) const = 0;
-    // The link: the prediction of a score, and the SQL before and after an expression of the score that makes it one.
-    virtual double prediction(double score) const = 0;
-    virtual std::pair<const char*, const char*> prediction_sql() const = 0;
+    virtual bool factorises() const { return false; }
+    // Says whether targets are labels, of which each row has a score.
+    virtual bool has_scores_by_label() const { return false; }
+    // Returns what the options are where they say nothing.
+    virtual std::optional<double> default_alpha() const { return {}; }
+    virtual std::optional<double> default_max_step() const { return {}; }
+    // Returns the bytes of RowScores for each row, of so many labels.
+    virtual uint64_t row_bytes(size_t labels) const = 0;
+    // The base of the training rows' targets, and the scores of all rows at it. Takes what it needs out of the dataset,
+    // whose options are complete. Error out_of_range for a target that the loss is not defined for, or that is too
+    // large; DegenerateTarget.
+    virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options& options,
+                                             ThreadTeam& team, RunContext& context) const = 0;
+    // Tells how predictions follow from scores.
+    virtual Link link() const { return Link::identity; }
 
   protected:
     ~Objective() = default; // there is one of each, for ever
 };
 
-// A place in the table of objectives, which has their names.
-enum class ObjectiveNumber : uint8_t { squared };
-const Objective& objective_of(ObjectiveNumber number);
-const char* name_of(ObjectiveNumber number);
+// A place in the table of objectives, and in their names.
+enum class ObjectiveNumber : uint8_t {
+    automatic, // by the target: squared for numbers, binary for two labels, multiclass for more
+    squared,
+    absolute,
+    huber,
+    quantile,
+    poisson,
+    gamma,
+    tweedie,
+    binary,
+    multiclass,
+    rank,
+};
+inline constexpr const char* objective_names[] = {"auto",  "squared", "absolute", "huber",      "quantile", "poisson",
+                                                  "gamma", "tweedie", "binary",   "multiclass", "rank"};
+const Objective& objective_of(ObjectiveNumber number); // of automatic, squared
+inline const char* name_of(ObjectiveNumber number) {
+    return objective_names[static_cast<size_t>(number)];
+}
 
 } // namespace btml::boosting

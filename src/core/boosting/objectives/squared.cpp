@@ -1,5 +1,7 @@
 #include "core/boosting/objectives/squared.hpp"
 
+#include "core/boosting/objectives/leaf_rows.hpp"
+
 #include <bit>
 #include <cmath>
 
@@ -22,13 +24,11 @@ class Squared final : public Objective {
   public:
     bool hessian_is_count() const override { return true; }
     bool factorises() const override { return true; }
-    uint64_t row_bytes() const override { return sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Buffer<double> target, ThreadTeam& team,
+    uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options&, ThreadTeam& team,
                                      RunContext& context) const override {
-        return std::make_unique<Residuals>(training, std::move(target), team, context);
+        return std::make_unique<Residuals>(training, std::move(dataset.target), team, context);
     }
-    double prediction(double score) const override { return score; }
-    std::pair<const char*, const char*> prediction_sql() const override { return {"", ""}; }
 };
 
 } // namespace
@@ -54,12 +54,6 @@ struct Residuals::Passed {
         most = larger(most, other.most);
         return *this;
     }
-};
-
-struct Residuals::Task {
-    size_t leaf;
-    Part part;
-    size_t begin, end; // within the leaf's rows of that part
 };
 
 Residuals::Residuals(const TrainingRows& training, Buffer<double> target, ThreadTeam& team, RunContext& context)
@@ -95,15 +89,6 @@ void Residuals::set_loss(const WorkerSums<Passed>& passed) {
     largest_ = total.largest;
 }
 
-// weight · residual, in units of the residual's grid.
-int64_t Residuals::weigh(uint32_t row, int64_t residual) const {
-    if (!training_.weighted()) return residual;
-    const int drop = training_.scale() - training_.shift();
-    const int128 half = int128{1} << (drop - 1);
-    const int128 exact = static_cast<int128>(training_.weight(row)) * residual;
-    return static_cast<int64_t>(exact < 0 ? -((half - exact) >> drop) : (exact + half) >> drop);
-}
-
 double Residuals::weigh_square(uint32_t row, double residual) const {
     const double square = residual * residual;
     return training_.weighted() ? training_.weight(row) * training_.count_unit() * square : square;
@@ -121,7 +106,7 @@ void Residuals::choose_grid(const Buffer<double>& target) {
         WorkerSums<uint128> squares(team_.size());
         for_each_training_row([&](uint32_t row, int worker) {
             const int64_t r = std::llrint(std::ldexp(residual(row), trial));
-            squares[worker] += product(weigh(row, r), r);
+            squares[worker] += product(training_.weigh(row, r), r);
         });
         grid_ = grid_for_sums(trial, total_.weight, static_cast<double>(squares.total()), most);
     }
@@ -133,7 +118,7 @@ void Residuals::choose_grid(const Buffer<double>& target) {
         if (role != Role::train) return;
         const int64_t r = std::llrint(std::ldexp(residual(row), grid_));
         residuals_[row] = r;
-        passed[worker].add(product(weigh(row, r), r), r);
+        passed[worker].add(product(training_.weigh(row, r), r), r);
     });
     set_loss(passed);
 }
@@ -141,7 +126,8 @@ void Residuals::choose_grid(const Buffer<double>& target) {
 void Residuals::gather(const RowList& rows, Stats* out) const {
     const int64_t* r = residuals_.data();
     if (training_.weighted()) {
-        for (size_t i = 0; i < rows.count; i++) out[i] = {weigh(rows[i], r[rows[i]]), training_.weight(rows[i])};
+        for (size_t i = 0; i < rows.count; i++)
+            out[i] = {training_.weigh(rows[i], r[rows[i]]), training_.weight(rows[i])};
     } else if (rows.list) {
         for (size_t i = 0; i < rows.count; i++) {
             __builtin_prefetch(r + rows.list[std::min(i + ahead, rows.count - 1)]);
@@ -157,7 +143,8 @@ void Residuals::gather_tallies(const RowList& rows, Tally* out) const {
     const uint128 half = (uint128{1} << shift) >> 1;
     for (size_t i = 0; i < rows.count; i++) {
         const int64_t r = residuals_[rows[i]];
-        out[i] = {static_cast<int64_t>((product(weigh(rows[i], r), r) + half) >> shift), training_.weight(rows[i])};
+        out[i] = {static_cast<int64_t>((product(training_.weigh(rows[i], r), r) + half) >> shift),
+                  training_.weight(rows[i])};
     }
 }
 
@@ -170,7 +157,7 @@ void Residuals::subtract_training(const RowList& rows, int64_t value, Passed& pa
         __builtin_prefetch(residuals + rows[std::min(i + ahead, rows.count - 1)], 1);
         const int64_t r = residuals[row] - value;
         residuals[row] = r;
-        loss += product(weigh(row, r), r);
+        loss += product(training_.weigh(row, r), r);
         largest = std::max(largest, magnitude(r));
     }
     passed.loss += loss;
@@ -178,55 +165,39 @@ void Residuals::subtract_training(const RowList& rows, int64_t value, Passed& pa
 }
 
 void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
-    std::vector<Task> tasks;
-    for (size_t leaf = 0; leaf < leaves.size(); leaf++)
-        for (const Part part : {in_bag, out_of_bag, held_out}) {
-            const size_t rows = (*leaves[leaf].rows)[part].size();
-            for (size_t begin = 0; begin < rows; begin += piece_rows)
-                tasks.push_back({leaf, part, begin, std::min(begin + piece_rows, rows)});
-        }
-
     WorkerSums<Passed> passed(team_.size());
-    team_.for_each(tasks.size(), [&](size_t t, int worker) {
-        const Task& task = tasks[t];
-        const Leaf& leaf = leaves[task.leaf];
-        const double number = to_number(leaf.value);
+    for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part part, const RowList& rows, int worker) {
         Passed& own = passed[worker];
-        index.for_each_list((*leaf.rows)[task.part], task.begin, task.end, [&](const RowList& rows) {
-            if (task.part != held_out) {
-                subtract_training(rows, leaf.value, own);
-                return;
-            }
-            for (size_t i = 0; i < rows.count; i++) {
-                const double r = std::bit_cast<double>(residuals_[rows[i]]) - number;
-                residuals_[rows[i]] = std::bit_cast<int64_t>(r);
-                own.most = std::max(own.most, weigh_square(rows[i], r));
-            }
-        });
+        if (part != held_out) {
+            subtract_training(rows, leaf.value, own);
+            return;
+        }
+        const double number = to_number(leaf.value);
+        for (size_t i = 0; i < rows.count; i++) {
+            const double r = std::bit_cast<double>(residuals_[rows[i]]) - number;
+            residuals_[rows[i]] = std::bit_cast<int64_t>(r);
+            own.most = std::max(own.most, weigh_square(rows[i], r));
+        }
     });
     set_loss(passed);
-    if (training_.holdout_count() > 0) add_up_holdout(leaves, tasks, index, passed.total().most);
+    if (training_.holdout_count() > 0) add_up_holdout(leaves, index, passed.total().most);
     coarsen_if_needed();
 }
 
 // Σ weight · residual² of the held-out rows. Each term is rounded to a grid below the largest, so that the sum does not
 // depend on its order.
-void Residuals::add_up_holdout(const std::vector<Leaf>& leaves, const std::vector<Task>& tasks, const RowIndex& index,
-                               double largest) {
+void Residuals::add_up_holdout(const std::vector<Leaf>& leaves, const RowIndex& index, double largest) {
     holdout_loss_ = 0;
     if (largest == 0) return;
     const int scale = max_sum_bits - 1 - std::ilogb(largest);
     WorkerSums<int128> sums(team_.size());
-    team_.for_each(tasks.size(), [&](size_t t, int worker) {
-        const Task& task = tasks[t];
-        if (task.part != held_out) return;
+    for_leaf_rows(leaves, index, team_, [&](const Leaf&, Part part, const RowList& rows, int worker) {
+        if (part != held_out) return;
         int128 sum = 0;
-        index.for_each_list((*leaves[task.leaf].rows)[held_out], task.begin, task.end, [&](const RowList& rows) {
-            for (size_t i = 0; i < rows.count; i++) {
-                const auto r = std::bit_cast<double>(residuals_[rows[i]]);
-                sum += std::llrint(std::ldexp(weigh_square(rows[i], r), scale));
-            }
-        });
+        for (size_t i = 0; i < rows.count; i++) {
+            const auto r = std::bit_cast<double>(residuals_[rows[i]]);
+            sum += std::llrint(std::ldexp(weigh_square(rows[i], r), scale));
+        }
         sums[worker] += sum;
     });
     const double total_weight = training_.holdout_count() * training_.count_unit();
@@ -242,7 +213,7 @@ void Residuals::coarsen_if_needed() {
     for_each_training_row([&](uint32_t row, int worker) {
         const int64_t r = (residuals_[row] + (int64_t{1} << (bits - 1))) >> bits;
         residuals_[row] = r;
-        passed[worker].add(product(weigh(row, r), r), r);
+        passed[worker].add(product(training_.weigh(row, r), r), r);
     });
     set_loss(passed);
 }

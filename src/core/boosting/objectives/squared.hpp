@@ -8,12 +8,10 @@
 // Should the bound be lost (trees fitted to samples), the grid is made coarser.
 #pragma once
 
-#include "core/boosting/objectives/objective.hpp"
+#include "core/boosting/objectives/table.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
 namespace btml::boosting {
-
-const Objective& squared_objective();
 
 // Says what the training rows weigh in all.
 struct TotalWeight {
@@ -27,7 +25,7 @@ struct TotalWeight {
 template <class Base>
 class SquaredLoss : public Base {
   public:
-    double base() const override { return base_; } // the training rows' mean
+    std::vector<double> bases() const override { return {base_}; } // the training rows' mean
     SumUnits units() const override {
         return {.grid = grid_ - sum_shift_,
                 .shift = total_.shift,
@@ -38,11 +36,15 @@ class SquaredLoss : public Base {
                 .first_square = first_square_,
                 .exact = total_.exact};
     }
-    int64_t leaf_value(Stats total, double learning_rate, double l2) const override {
+    int64_t leaf_value(Stats total, const LeafRule& rule) const override {
         if (total.hessian == 0) return 0;
         const double weight = std::ldexp(total.hessian, total_.shift - total_.scale);
-        return rounded_leaf_value(std::ldexp(total.sum, sum_shift_), weight, learning_rate,
-                                  std::ldexp(l2, total_.shift));
+        return rounded_leaf_value(std::ldexp(total.sum, sum_shift_), weight,
+                                  {.learning_rate = rule.learning_rate,
+                                   .l1 = std::ldexp(rule.l1, total_.shift + grid_),
+                                   .l2 = std::ldexp(rule.l2, total_.shift),
+                                   .lower = std::ldexp(rule.lower, grid_),
+                                   .upper = std::ldexp(rule.upper, grid_)});
     }
     double to_number(int64_t value) const override { return std::ldexp(value, -grid_); }
     double train_loss() const override { return std::ldexp(static_cast<double>(loss_) / total_.weight, -2 * grid_); }
@@ -68,19 +70,19 @@ class SquaredLoss : public Base {
 template <class Base>
 template <class ForEachTarget>
 void SquaredLoss<Base>::find_base(int workers, const ForEachTarget& for_each_target) {
-    struct Largest {
+    struct Magnitudes {
         double trained = 0, any = 0;
-        Largest& operator+=(const Largest& other) {
+        Magnitudes& operator+=(const Magnitudes& other) {
             trained = std::max(trained, other.trained);
             any = larger(any, other.any);
             return *this;
         }
     };
-    WorkerSums<Largest> found(workers);
+    WorkerSums<Magnitudes> found(workers);
     for_each_target([&](double y, int64_t, bool is_trained, int worker) {
         found[worker] += {is_trained ? std::fabs(y) : 0, std::fabs(y)};
     });
-    const Largest largest = found.total();
+    const Magnitudes largest = found.total();
     check_targets(largest.any);
     if (largest.trained == 0) return;
     const int scale = scale_for_mean(largest.trained);
@@ -105,17 +107,14 @@ class Residuals : public SquaredLoss<RowScores> {
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override;
 
   private:
-    struct Task;
     struct Passed;
 
     void choose_grid(const Buffer<double>& target);
     void coarsen_if_needed();
     void set_loss(const WorkerSums<Passed>& passed);
-    int64_t weigh(uint32_t row, int64_t residual) const;
     double weigh_square(uint32_t row, double residual) const;
     void subtract_training(const RowList& rows, int64_t value, Passed& passed);
-    void add_up_holdout(const std::vector<Leaf>& leaves, const std::vector<Task>& tasks, const RowIndex& index,
-                        double largest);
+    void add_up_holdout(const std::vector<Leaf>& leaves, const RowIndex& index, double largest);
     template <class Body>
     void for_each_training_row(const Body& body);
 

@@ -28,9 +28,4 @@ int grid_for_sums(int trial, double total_weight, double squares, double largest
     return trial + sum_bits - 1 - std::ilogb(bound);
 }
 
-int64_t rounded_leaf_value(double sum, double weight, double learning_rate, double l2) {
-    static constexpr double most = 1LL << sum_bits;
-    return std::llrint(std::clamp(learning_rate * sum / (weight + l2), -most, most));
-}
-
 } // namespace btml::boosting

@@ -29,13 +29,20 @@ double mean_of(int128 sum, int128 count, int scale);
 // `squares` is Σ weight · residual² on the grid 2^-trial, and no residual is larger than `largest`.
 int grid_for_sums(int trial, double total_weight, double squares, double largest);
 
-// learning_rate · sum / (weight + l2) rounded, weight and l2 in the same unit.
-int64_t rounded_leaf_value(double sum, double weight, double learning_rate, double l2);
-
 // Returns the larger number, NaN when either is.
 inline double larger(double a, double b) {
     return std::isnan(a) || b <= a ? a : b;
 }
+
+// The largest of some numbers, NaN when one is.
+struct Largest {
+    double number = 0;
+
+    Largest& operator+=(const Largest& other) {
+        number = larger(number, other.number);
+        return *this;
+    }
+};
 
 // x rounded; where it is beyond 2^62, a coarser grid is due.
 inline int64_t rounded_sum(double x) {

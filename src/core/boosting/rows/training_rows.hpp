@@ -23,6 +23,14 @@ class TrainingRows {
         return holdout_flags_.empty() || !holdout_flags_[look_up(holdout_ids_, row)] ? Role::train : Role::holdout;
     }
     int64_t weight(uint32_t row) const { return weighted() ? weights_[target_row(row)] : 1; }
+    // Returns weight · 2^shift() · x, rounded.
+    int64_t weigh(uint32_t row, int64_t x) const {
+        if (!weighted()) return x;
+        const int drop = scale_ - shift_;
+        const int128 half = int128{1} << (drop - 1);
+        const int128 exact = static_cast<int128>(weight(row)) * x;
+        return static_cast<int64_t>(exact < 0 ? -((half - exact) >> drop) : (exact + half) >> drop);
+    }
     uint32_t target_row(uint32_t row) const { return look_up(target_ids_, row); }
 
     bool weighted() const { return !weights_.empty(); }

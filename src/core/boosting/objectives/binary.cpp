@@ -1,0 +1,31 @@
+// One of two labels, or a share: the probability of the second label is 1 / (1 + e^−F).
+#include "core/boosting/objectives/derived_scores.hpp"
+#include "core/boosting/objectives/table.hpp"
+
+namespace btml::boosting {
+
+namespace {
+
+class Binary final : public DerivedObjective {
+  public:
+    std::optional<double> default_max_step() const override { return 2; }
+    Link link() const override { return Link::logistic; }
+    void derive(DerivativeBlock& block, const Options&) const override { derive_binary(block); }
+    bool holds(double target) const override { return target >= 0 && target <= 1; }
+    const char* valid_targets() const override { return "0, 1 and what is between"; }
+    // The share of either label is at least that of half a row.
+    double base(double mean, uint64_t rows) const override {
+        if (mean == 0 || mean == 1) throw DegenerateTarget("all rows to train on have the same label");
+        const double least = 0.5 / static_cast<double>(rows), share = std::clamp(mean, least, 1 - least);
+        return logarithm(share / (1 - share));
+    }
+};
+
+} // namespace
+
+const Objective& binary_objective() {
+    static constinit const Binary objective;
+    return objective;
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,132 @@
+#include "core/boosting/objectives/derivatives.hpp"
+
+namespace btml::boosting::BTML_LEVEL {
+
+namespace {
+
+using Floats [[gnu::vector_size(lanes * sizeof(float))]] = float;
+
+[[gnu::always_inline]] inline void load(const double* from, Lanes& to) {
+    __builtin_memcpy(&to, from, sizeof(Lanes));
+}
+[[gnu::always_inline]] inline void store(const Lanes& from, double* to) {
+    __builtin_memcpy(to, &from, sizeof(Lanes));
+}
+
+// Rounds to floats, the nearest finite one where there is none.
+[[gnu::always_inline]] inline void store(const Lanes& from, float* to) {
+    constexpr double most = 3e38;
+    Lanes x = from < -most ? Lanes{} - most : from;
+    x = x > most ? Lanes{} + most : x;
+    const Floats rounded = __builtin_convertvector(x, Floats);
+    __builtin_memcpy(to, &rounded, sizeof(Floats));
+}
+
+// exp of x between ±700.
+[[gnu::always_inline]] inline void bounded_exponential(Lanes& x) {
+    constexpr double most = 700;
+    x = x < -most ? Lanes{} - most : x;
+    x = x > most ? Lanes{} + most : x;
+    exponential<Lanes, LaneBits>(x);
+}
+
+// body(score, target, residual, hessian, loss) computes the last three.
+template <class Body>
+[[gnu::always_inline]] inline void for_each_row(DerivativeBlock& block, const Body& body) {
+    for (size_t i = 0; i < block.rows; i += lanes) {
+        Lanes score, target, residual, hessian, loss;
+        load(block.scores + i, score);
+        load(block.targets + i, target);
+        body(score, target, residual, hessian, loss);
+        store(residual, block.residuals + i);
+        store(hessian, block.hessians + i);
+        store(loss, block.losses + i);
+    }
+}
+
+} // namespace
+
+void derive_poisson(DerivativeBlock& block) {
+    constexpr double largest_step = 2.0137527074704766; // e^0.7
+    for_each_row(block, [](const Lanes& f, const Lanes& y, Lanes& residual, Lanes& hessian, Lanes& loss) {
+        Lanes mean = f;
+        bounded_exponential(mean);
+        residual = y - mean;
+        hessian = mean * largest_step;
+        loss = mean - y * f;
+    });
+}
+
+void derive_gamma(DerivativeBlock& block) {
+    for_each_row(block, [](const Lanes& f, const Lanes& y, Lanes& residual, Lanes& hessian, Lanes& loss) {
+        Lanes ratio = -f;
+        bounded_exponential(ratio);
+        ratio *= y;
+        residual = ratio - 1.0;
+        hessian = ratio;
+        loss = f + ratio;
+    });
+}
+
+void derive_tweedie(DerivativeBlock& block, double power) {
+    const double low = 1 - power, high = 2 - power;
+    for_each_row(block, [=](const Lanes& f, const Lanes& y, Lanes& residual, Lanes& hessian, Lanes& loss) {
+        Lanes a = f * low, b = f * high;
+        bounded_exponential(a);
+        bounded_exponential(b);
+        a *= y;
+        residual = a - b;
+        hessian = b * high - a * low;
+        loss = b / high - a / low;
+    });
+}
+
+void derive_binary(DerivativeBlock& block) {
+    for_each_row(block, [](const Lanes& f, const Lanes& y, Lanes& residual, Lanes& hessian, Lanes& loss) {
+        Lanes e = f < 0.0 ? f : -f;
+        bounded_exponential(e);
+        const Lanes sum = 1.0 + e;
+        const Lanes p = (f < 0.0 ? e : Lanes{} + 1.0) / sum;
+        residual = y - p;
+        hessian = e / (sum * sum);
+        // ln(1 + e) corrected by what 1 + e rounded.
+        Lanes log = sum;
+        logarithm<Lanes, LaneBits>(log);
+        log -= (sum - 1.0 - e) / sum;
+        loss = (f < 0.0 ? Lanes{} : f) - y * f + log;
+    });
+}
+
+void derive_label(DerivativeBlock& block, double factor) {
+    for_each_row(block, [=](const Lanes& f, const Lanes& y, Lanes& residual, Lanes& hessian, Lanes& loss) {
+        Lanes p = f > 0.0 ? Lanes{} : f;
+        bounded_exponential(p);
+        residual = y - p;
+        hessian = p * (1.0 - p) * factor;
+        loss = Lanes{};
+    });
+}
+
+void add_exponentials(const double* scores, const double* largest, size_t rows, double* sums) {
+    for (size_t i = 0; i < rows; i += lanes) {
+        Lanes x, most, sum;
+        load(scores + i, x);
+        load(largest + i, most);
+        load(sums + i, sum);
+        x -= most;
+        bounded_exponential(x);
+        store(sum + x, sums + i);
+    }
+}
+
+void take_logarithms(const double* largest, const double* sums, size_t rows, double* to) {
+    for (size_t i = 0; i < rows; i += lanes) {
+        Lanes x, most;
+        load(sums + i, x);
+        load(largest + i, most);
+        logarithm<Lanes, LaneBits>(x);
+        store(most + x, to + i);
+    }
+}
+
+} // namespace btml::boosting::BTML_LEVEL

@@ -1,0 +1,308 @@
+#include "core/boosting/objectives/derived_scores.hpp"
+
+#include "core/boosting/objectives/leaf_rows.hpp"
+#include "core/boosting/rows/number_grid.hpp"
+
+namespace btml::boosting {
+
+static_assert(RowIndex::list_rows <= derivative_block);
+
+namespace {
+
+constexpr int derivative_bits = 30;
+constexpr double max_leaf_value = 64; // e^64 is more than any mean; 10^6 trees of it stay within a score's 63 bits
+constexpr size_t ahead = 32;          // rows to ask the memory for in advance
+
+// The finest grid on which numbers up to `largest` have derivative_bits, and a sum over all the weight is below 2^62.
+int grid_of(double largest, double total_weight) {
+    if (largest == 0) return 0;
+    const int bits = std::min(derivative_bits, max_sum_bits - 1 - std::ilogb(std::max(total_weight, 1.0)));
+    return bits - 1 - std::ilogb(largest);
+}
+
+} // namespace
+
+DerivedScores::Found& DerivedScores::Found::operator+=(const Found& other) {
+    residual = std::max(residual, other.residual);
+    hessian = std::max(hessian, other.hessian);
+    trained.add(other.trained);
+    held_out.add(other.held_out);
+    return *this;
+}
+
+DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, const Options& options, ThreadTeam& team,
+                             RunContext& context)
+    : training_(training),
+      team_(team),
+      options_(options),
+      target_(std::move(dataset.target)),
+      label_weights_(dataset.label_weights),
+      derivatives_(context.memory(), "derivatives", training.rows()) {
+    if (options.balanced) weigh_labels(dataset.labels.size());
+    sum_weights();
+}
+
+// Labels weigh rows / (labels · rows of the label).
+void DerivedScores::weigh_labels(size_t labels) {
+    using Counts = std::vector<int64_t>;
+    std::vector<Counts> by_worker(team_.size(), Counts(labels));
+    for_each_list([&](const RowList& rows, int worker) {
+        for (size_t i = 0; i < rows.count; i++)
+            if (training_.role(rows[i]) == Role::train)
+                by_worker[worker][static_cast<size_t>(target(rows[i]))] += training_.weight(rows[i]);
+    });
+    label_weights_.assign(labels, 1);
+    for (size_t label = 0; label < labels; label++) {
+        int64_t count = 0;
+        for (const Counts& counts : by_worker) count += counts[label];
+        if (count > 0)
+            label_weights_[label] = static_cast<double>(training_.train_count()) /
+                                    (static_cast<double>(labels) * static_cast<double>(count));
+    }
+}
+
+void DerivedScores::sum_weights() {
+    WorkerSums<Found> sums(team_.size());
+    for_each_list([&](const RowList& rows, int worker) {
+        for (size_t i = 0; i < rows.count; i++) {
+            const Role role = training_.role(rows[i]);
+            if (role == Role::ignored) continue;
+            (role == Role::train ? sums[worker].trained : sums[worker].held_out).add(loss_weight(rows[i]));
+        }
+    });
+    const Found total = sums.total();
+    train_weight_ = total.trained.value();
+    holdout_weight_ = total.held_out.value();
+}
+
+SumUnits DerivedScores::units() const {
+    return {.grid = residual_grid_,
+            .shift = training_.shift(),
+            .hessian_unit = std::ldexp(1, -hessian_grid_),
+            .count_scale = training_.scale(),
+            .square_unit = 1,
+            .slack = training_.weighted() ? training_.train_count() >> slack_bits : 0,
+            .first_square = 0,
+            .exact = true};
+}
+
+int64_t DerivedScores::leaf_value(Stats total, const LeafRule& rule) const {
+    if (total.hessian == 0) return 0;
+    LeafRule weighted = rule;
+    weighted.l1 = std::ldexp(rule.l1, training_.shift());
+    weighted.l2 = std::ldexp(rule.l2, training_.shift());
+    const double value =
+        shrunken_value(std::ldexp(total.sum, -residual_grid_), std::ldexp(total.hessian, -hessian_grid_), weighted);
+    return std::llrint(std::ldexp(std::clamp(value, -max_leaf_value, max_leaf_value), score_bits));
+}
+
+void DerivedScores::gather(const RowList& rows, Stats* out) const {
+    const Derivative* const d = derivatives_.data();
+    if (training_.weighted()) {
+        for (size_t i = 0; i < rows.count; i++) {
+            const uint32_t row = rows[i];
+            out[i] = {training_.weigh(row, d[row].residual),
+                      std::max<int64_t>(1, training_.weigh(row, d[row].hessian))};
+        }
+    } else if (rows.list) {
+        for (size_t i = 0; i < rows.count; i++) {
+            __builtin_prefetch(d + rows.list[std::min(i + ahead, rows.count - 1)]);
+            const Derivative of = d[rows.list[i]];
+            out[i] = {of.residual, of.hessian};
+        }
+    } else {
+        for (size_t i = 0; i < rows.count; i++) out[i] = {d[rows.first + i].residual, d[rows.first + i].hessian};
+    }
+}
+
+void DerivedScores::gather_tallies(const RowList& rows, Tally* out) const {
+    for (size_t i = 0; i < rows.count; i++) out[i] = {0, training_.weight(rows[i])};
+}
+
+void DerivedScores::choose_grids(const Found& found) {
+    const double weight = training_.train_count() * training_.count_unit();
+    residual_grid_ = grid_of(found.residual, weight);
+    hessian_grid_ = grid_of(found.hessian, weight);
+    const auto residual_scale = static_cast<float>(std::ldexp(1, residual_grid_)),
+               hessian_scale = static_cast<float>(std::ldexp(1, hessian_grid_));
+    for_pieces(team_, derivatives_.size(), [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; i++) {
+            const auto residual = std::bit_cast<float>(derivatives_[i].residual),
+                       hessian = std::bit_cast<float>(derivatives_[i].hessian);
+            derivatives_[i] = {static_cast<int32_t>(std::lrint(residual * residual_scale)),
+                               std::max(1, static_cast<int32_t>(std::lrint(hessian * hessian_scale)))};
+        }
+    });
+}
+
+void DerivedScores::set_losses(const Found& found) {
+    train_loss_ = found.trained.value() / train_weight_;
+    if (training_.holdout_count() > 0) holdout_loss_ = found.held_out.value() / holdout_weight_;
+}
+
+namespace {
+
+// The least of some targets.
+struct LeastInvalid {
+    double target = std::numeric_limits<double>::infinity();
+
+    LeastInvalid& operator+=(const LeastInvalid& other) {
+        if (!(other.target >= target)) target = other.target; // NaN, too
+        return *this;
+    }
+};
+
+class SingleScores final : public DerivedScores {
+  public:
+    SingleScores(const DerivedObjective& objective, const TrainingRows& training, Dataset& dataset,
+                 const Options& options, ThreadTeam& team, RunContext& context)
+        : DerivedScores(training, dataset, options, team, context),
+          objective_(objective),
+          scores_(context.memory(), "scores", training.rows()) {
+        check_targets();
+        bases_ = {rounded(find_base())};
+        const bool has_offset = dataset.offset.has_value();
+        if (has_offset) fit_base(dataset.offset->numbers);
+        set_scores(has_offset ? &dataset.offset->numbers : nullptr);
+    }
+
+    void add(const std::vector<Leaf>& leaves, const RowIndex& index) override {
+        WorkerSums<Found> found(team_.size());
+        for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part part, const RowList& rows, int worker) {
+            for (size_t i = 0; i < rows.count; i++) {
+                __builtin_prefetch(&scores_[rows[std::min(i + ahead, rows.count - 1)]], 1);
+                scores_[rows[i]] += leaf.value;
+            }
+            derive(
+                rows, [=](uint32_t) { return part == held_out ? Role::holdout : Role::train; }, found[worker]);
+        });
+        finish(found.total());
+    }
+
+  private:
+    static constexpr double unit = 1.0 / (int64_t{1} << score_bits);
+
+    void check_targets();
+    double find_base() const;
+    void fit_base(const Buffer<double>& offset);
+    void set_scores(const Buffer<double>* offset);
+    // score(row) in its own units; entries behind the last row are 0.
+    template <class Score>
+    void load(const RowList& rows, const Score& score, DerivativeBlock& block) const;
+    template <class RoleOf>
+    void derive(const RowList& rows, const RoleOf& role_of, Found& found);
+    void finish(const Found& found) {
+        set_losses(found);
+        choose_grids(found);
+    }
+
+    const DerivedObjective& objective_;
+    Buffer<int64_t> scores_;
+};
+
+template <class Score>
+void SingleScores::load(const RowList& rows, const Score& score, DerivativeBlock& block) const {
+    block.rows = rows.count;
+    for (size_t i = 0; i < rows.count; i++) {
+        block.scores[i] = score(rows[i]);
+        block.targets[i] = target(rows[i]);
+    }
+    for (size_t i = rows.count; i % lanes != 0; i++) block.scores[i] = block.targets[i] = 0;
+}
+
+template <class RoleOf>
+void SingleScores::derive(const RowList& rows, const RoleOf& role_of, Found& found) {
+    DerivativeBlock block;
+    load(
+        rows, [&](uint32_t row) { return static_cast<double>(scores_[row]) * unit; }, block);
+    objective_.derive(block, options_);
+    for (size_t i = 0; i < rows.count; i++) {
+        const uint32_t row = rows[i];
+        const Role role = role_of(row);
+        if (role == Role::train)
+            keep(row, block.residuals[i], block.hessians[i], found);
+        else
+            derivatives_[row] = {};
+        if (role != Role::ignored)
+            (role == Role::train ? found.trained : found.held_out).add(loss_weight(row) * block.losses[i]);
+    }
+}
+
+// Names the least target that is not valid, whatever the order of rows.
+void SingleScores::check_targets() {
+    WorkerSums<LeastInvalid> least(team_.size());
+    for_each_list([&](const RowList& rows, int worker) {
+        for (size_t i = 0; i < rows.count; i++)
+            if (training_.role(rows[i]) != Role::ignored && !objective_.holds(target(rows[i])))
+                least[worker] += {target(rows[i])};
+    });
+    const double found = least.total().target;
+    if (std::isinf(found)) return;
+    throw Error(ErrorCode::out_of_range,
+                format("target value %s is not valid with objective => '%s'", shortest(found).c_str(),
+                       name_of(options_.objective)),
+                {}, format("Valid are %s.", objective_.valid_targets()));
+}
+
+// The score of all rows that is best without offsets.
+double SingleScores::find_base() const {
+    WorkerSums<Found> sums(team_.size());
+    for_each_list([&](const RowList& rows, int worker) {
+        for (size_t i = 0; i < rows.count; i++)
+            if (training_.role(rows[i]) == Role::train)
+                sums[worker].trained.add(loss_weight(rows[i]) * target(rows[i]));
+    });
+    return objective_.base(sums.total().trained.value() / train_weight_, training_.train_rows());
+}
+
+// With offsets there is no formula: Newton's steps from there.
+void SingleScores::fit_base(const Buffer<double>& offset) {
+    constexpr int max_steps = 200;
+    for (int step = 0; step < max_steps; step++) {
+        WorkerSums<Found> sums(team_.size()); // trained: residuals, held_out: hessians
+        for_each_list([&](const RowList& rows, int worker) {
+            DerivativeBlock block;
+            load(
+                rows, [&](uint32_t row) { return bases_[0] + offset[training_.target_row(row)]; }, block);
+            objective_.derive(block, options_);
+            for (size_t i = 0; i < rows.count; i++) {
+                if (training_.role(rows[i]) != Role::train) continue;
+                sums[worker].trained.add(loss_weight(rows[i]) * block.residuals[i]);
+                sums[worker].held_out.add(loss_weight(rows[i]) * block.hessians[i]);
+            }
+        });
+        const Found total = sums.total();
+        const double before = bases_[0], change = total.trained.value() / total.held_out.value();
+        bases_[0] = rounded(before + std::clamp(change, -1.0, 1.0));
+        if (std::fabs(bases_[0] - before) < 1e-9) return;
+    }
+}
+
+void SingleScores::set_scores(const Buffer<double>* offset) {
+    WorkerSums<Found> found(team_.size());
+    const auto base = static_cast<int64_t>(std::ldexp(bases_[0], score_bits));
+    for_each_list([&](const RowList& rows, int worker) {
+        for (size_t i = 0; i < rows.count; i++) {
+            const double own = offset ? (*offset)[training_.target_row(rows[i])] : 0;
+            scores_[rows[i]] = base + std::llrint(std::ldexp(own, score_bits));
+        }
+        derive(
+            rows, [&](uint32_t row) { return training_.role(row); }, found[worker]);
+    });
+    finish(found.total());
+}
+
+} // namespace
+
+double logarithm_of_mean(double mean) {
+    if (mean == 0) throw DegenerateTarget("the target is 0 in all rows to train on");
+    return logarithm(mean);
+}
+
+std::unique_ptr<RowScores> DerivedObjective::start(const TrainingRows& training, Dataset& dataset,
+                                                   const Options& options, ThreadTeam& team,
+                                                   RunContext& context) const {
+    return std::make_unique<SingleScores>(*this, training, dataset, options, team, context);
+}
+
+} // namespace btml::boosting

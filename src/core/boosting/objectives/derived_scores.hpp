@@ -1,0 +1,125 @@
+// Losses whose leaves take a Newton step: every row's residual (minus the derivative of its loss by its score) and
+// hessian are computed from its score before each tree.
+//
+// A score is an integer on a grid of 2^-36. Residuals and hessians are integers of at most 30 bits on grids of powers
+// of two, chosen for each tree from the largest of either, and from the weight of all rows: every sum of a tree is
+// below 2^62 and exact, and with it the model, as for squared loss. Losses are summed exactly, too.
+#pragma once
+
+#include "core/base/exact_sum.hpp"
+#include "core/boosting/objectives/derivatives.hpp"
+#include "core/boosting/objectives/objective.hpp"
+#include "core/boosting/options.hpp"
+
+#include <bit>
+#include <cmath>
+
+namespace btml::boosting {
+
+class DerivedScores : public RowScores {
+  public:
+    std::vector<double> bases() const override { return bases_; }
+    SumUnits units() const override;
+    int64_t leaf_value(Stats total, const LeafRule& rule) const override;
+    double to_number(int64_t value) const override { return std::ldexp(value, -score_bits); }
+    double train_loss() const override { return train_loss_; }
+    std::optional<double> holdout_loss() const override { return holdout_loss_; }
+    void gather(const RowList& rows, Stats* out) const override;
+    void gather_tallies(const RowList& rows, Tally* out) const override;
+
+  protected:
+    static constexpr int score_bits = 36; // a score: integer · 2^-score_bits
+
+    // Returns a base on the grid of scores.
+    static double rounded(double score) {
+        return std::ldexp(std::nearbyint(std::ldexp(std::clamp(score, -max_exponent, max_exponent), score_bits)),
+                          -score_bits);
+    }
+
+    struct Derivative {
+        int32_t residual, hessian; // on their grids; while the grids are not known, the bits of floats
+    };
+    // What a pass over rows finds.
+    struct Found {
+        float residual = 0, hessian = 0; // the largest magnitudes of training rows
+        ExactSum trained, held_out;      // losses
+
+        Found& operator+=(const Found& other);
+    };
+
+    // Takes targets, labels and their weights.
+    DerivedScores(const TrainingRows& training, Dataset& dataset, const Options& options, ThreadTeam& team,
+                  RunContext& context);
+
+    double target(uint32_t row) const { return target_[training_.target_row(row)]; }
+    double label_weight(uint32_t row) const {
+        return label_weights_.empty() ? 1 : label_weights_[static_cast<size_t>(target(row))];
+    }
+    double loss_weight(uint32_t row) const { return static_cast<double>(training_.weight(row)) * label_weight(row); }
+    // body(RowList, worker) over all rows, in their order.
+    template <class Body>
+    void for_each_list(const Body& body) const;
+    // Keeps a training row's derivatives.
+    void keep(uint32_t row, float residual, float hessian, Found& found) {
+        if (!label_weights_.empty()) {
+            const double weight = label_weight(row);
+            residual = static_cast<float>(residual * weight);
+            hessian = static_cast<float>(hessian * weight);
+        }
+        derivatives_[row] = {std::bit_cast<int32_t>(residual), std::bit_cast<int32_t>(hessian)};
+        found.residual = std::max(found.residual, std::fabs(residual));
+        found.hessian = std::max(found.hessian, hessian);
+    }
+    void choose_grids(const Found& found);
+    void set_losses(const Found& found);
+
+    const TrainingRows& training_;
+    ThreadTeam& team_;
+    const Options options_;
+    Buffer<double> target_;             // by row of the target's table
+    std::vector<double> label_weights_; // by label; empty: 1
+    Buffer<Derivative> derivatives_;    // of the selected score, by row
+    std::vector<double> bases_;
+    double train_weight_ = 0, holdout_weight_ = 0; // Σ loss_weight
+    int residual_grid_ = 0, hessian_grid_ = 0;
+    double train_loss_ = 0;
+    std::optional<double> holdout_loss_;
+
+  private:
+    void weigh_labels(size_t labels);
+    void sum_weights();
+};
+
+// A loss of one score.
+class DerivedObjective : public Objective {
+  public:
+    bool hessian_is_count() const final { return false; }
+    uint64_t row_bytes(size_t) const final { return 2 * sizeof(int64_t); }
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options& options,
+                                     ThreadTeam& team, RunContext& context) const final;
+
+    // Computes the block's residuals, hessians and losses.
+    virtual void derive(DerivativeBlock& block, const Options& options) const = 0;
+    // Says whether the loss is defined for a target; the text says which are valid.
+    virtual bool holds(double target) const = 0;
+    virtual const char* valid_targets() const = 0;
+    // Returns the best score of rows with this mean of targets, which add up to `weight` rows. Error
+    // DegenerateTarget.
+    virtual double base(double mean, uint64_t rows) const = 0;
+
+  protected:
+    ~DerivedObjective() = default;
+};
+
+// The base of a logarithmic link. DegenerateTarget for a mean of 0.
+double logarithm_of_mean(double mean);
+
+template <class Body>
+void DerivedScores::for_each_list(const Body& body) const {
+    for_pieces(team_, training_.rows(), [&](size_t begin, size_t end, int worker) {
+        for (; begin < end; begin += RowIndex::list_rows)
+            body(RowList{nullptr, begin, std::min(RowIndex::list_rows, end - begin), begin}, worker);
+    });
+}
+
+} // namespace btml::boosting

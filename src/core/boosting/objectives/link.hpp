@@ -1,0 +1,52 @@
+// Links: how a prediction follows from a row's scores, the same bits on every processor.
+#pragma once
+
+#include "core/base/elementary.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace btml::boosting {
+
+enum class Link : uint8_t {
+    identity,
+    exponential, // the mean is e^score
+    logistic,    // the second label's probability is 1 / (1 + e^−score)
+    softmax,     // a label's probability is e^(its score) over the sum of all labels'
+};
+
+inline constexpr double max_exponent = 700; // of arguments of exp: larger ones are taken for it
+
+inline double exponential_of_score(double score) {
+    return exponential(std::clamp(score, -max_exponent, max_exponent));
+}
+
+inline double logistic(double score) {
+    const double e = exponential_of_score(score < 0 ? score : -score);
+    return (score < 0 ? e : 1) / (1 + e);
+}
+
+// Returns the prediction of a single score.
+inline double prediction_of(Link link, double score) {
+    if (link == Link::exponential) return exponential_of_score(score);
+    return link == Link::logistic ? logistic(score) : score;
+}
+
+// Puts every label's probability in the place of its score.
+inline void softmax(std::span<double> scores) {
+    const double largest = *std::max_element(scores.begin(), scores.end());
+    double sum = 0;
+    for (double& score : scores) sum += score = exponential(score - largest);
+    for (double& score : scores) score /= sum;
+}
+
+// Returns the SQL before and after an expression of a single score that makes it the prediction: PostgreSQL's exp is an
+// error where a double overflows.
+inline std::pair<const char*, const char*> prediction_sql(Link link) {
+    if (link == Link::exponential) return {"exp(greatest(-700, least(700, ", ")))"};
+    if (link == Link::logistic) return {"1 / (1 + exp(greatest(-700, least(700, -(", ")))))"};
+    return {"", ""};
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,150 @@
+// One of several labels: a score for each, and every iteration a tree for each. A label's probability is e^(its score)
+// over the sum of all labels'; the hessian p(1−p) is multiplied by K/(K−1), as K scores have K−1 degrees of freedom
+// (Friedman: Greedy Function Approximation, Algorithm 6).
+#include "core/boosting/objectives/derived_scores.hpp"
+#include "core/boosting/objectives/leaf_rows.hpp"
+#include "core/boosting/objectives/table.hpp"
+
+namespace btml::boosting {
+
+namespace {
+
+class LabelScores final : public DerivedScores {
+  public:
+    LabelScores(const TrainingRows& training, Dataset& dataset, const Options& options, ThreadTeam& team,
+                RunContext& context)
+        : DerivedScores(training, dataset, options, team, context),
+          labels_(dataset.labels.size()),
+          scores_(context.memory(), "scores", labels_ * training.rows()),
+          log_sums_(context.memory(), "sums of exponentials", training.rows()) {
+        find_bases();
+        for (size_t label = 0; label < labels_; label++) {
+            const auto base = static_cast<int64_t>(std::ldexp(bases_[label], score_bits));
+            for_pieces(team, training.rows(), [&](size_t begin, size_t end, int) {
+                std::fill(&scores_of(label)[begin], &scores_of(label)[begin] + (end - begin), base);
+            });
+        }
+        finish_iteration();
+    }
+
+    // Derivatives go by all scores as they were before the iteration.
+    void select(int score) override {
+        selected_ = static_cast<size_t>(score);
+        const double factor = static_cast<double>(labels_) / static_cast<double>(labels_ - 1);
+        WorkerSums<Found> found(team_.size());
+        for_each_list([&](const RowList& rows, int worker) {
+            DerivativeBlock block;
+            block.rows = rows.count;
+            for (size_t i = 0; i < rows.count; i++) {
+                block.scores[i] = score_of(selected_, rows[i]) - log_sums_[rows[i]];
+                block.targets[i] = label_of(rows[i]) == selected_ ? 1 : 0;
+            }
+            for (size_t i = rows.count; i % lanes != 0; i++) block.scores[i] = block.targets[i] = 0;
+            derive_label(block, factor);
+            for (size_t i = 0; i < rows.count; i++) {
+                if (training_.role(rows[i]) == Role::train)
+                    keep(rows[i], block.residuals[i], block.hessians[i], found[worker]);
+                else
+                    derivatives_[rows[i]] = {};
+            }
+        });
+        choose_grids(found.total());
+    }
+
+    void add(const std::vector<Leaf>& leaves, const RowIndex& index) override {
+        int64_t* const scores = scores_of(selected_);
+        for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
+            for (size_t i = 0; i < rows.count; i++) scores[rows[i]] += leaf.value;
+        });
+        if (selected_ + 1 == labels_) finish_iteration();
+    }
+
+  private:
+    static constexpr double unit = 1.0 / (int64_t{1} << score_bits);
+
+    int64_t* scores_of(size_t label) { return scores_.data() + label * training_.rows(); }
+    double score_of(size_t label, size_t row) const {
+        return static_cast<double>(scores_[label * training_.rows() + row]) * unit;
+    }
+    size_t label_of(uint32_t row) const { return static_cast<size_t>(target(row)); }
+    void find_bases();
+    void add_up(const RowList& rows);
+    void finish_iteration();
+
+    const size_t labels_;
+    Buffer<int64_t> scores_;  // label by label
+    Buffer<double> log_sums_; // by row: ln Σ e^score
+    size_t selected_ = 0;
+};
+
+// The logarithm of each label's share, which is at least that of half a row.
+void LabelScores::find_bases() {
+    std::vector<std::vector<ExactSum>> by_worker(team_.size(), std::vector<ExactSum>(labels_));
+    for_each_list([&](const RowList& rows, int worker) {
+        for (size_t i = 0; i < rows.count; i++)
+            if (training_.role(rows[i]) == Role::train) by_worker[worker][label_of(rows[i])].add(loss_weight(rows[i]));
+    });
+    size_t present = 0;
+    const double least = 0.5 / static_cast<double>(training_.train_rows());
+    for (size_t label = 0; label < labels_; label++) {
+        ExactSum sum;
+        for (const std::vector<ExactSum>& sums : by_worker) sum.add(sums[label]);
+        const double share = sum.value() / train_weight_;
+        if (share > 0) present++;
+        bases_.push_back(rounded(logarithm(std::max(share, least))));
+    }
+    if (present < 2) throw DegenerateTarget("all rows to train on have the same label");
+}
+
+void LabelScores::add_up(const RowList& rows) {
+    alignas(64) double scores[derivative_block], largest[derivative_block], sums[derivative_block] = {};
+    const size_t padded = (rows.count + lanes - 1) / lanes * lanes;
+    std::fill_n(largest, padded, 0);
+    for (size_t i = 0; i < rows.count; i++) {
+        largest[i] = score_of(0, rows[i]);
+        for (size_t label = 1; label < labels_; label++) largest[i] = std::max(largest[i], score_of(label, rows[i]));
+    }
+    for (size_t label = 0; label < labels_; label++) {
+        for (size_t i = 0; i < padded; i++) scores[i] = i < rows.count ? score_of(label, rows[i]) : 0;
+        add_exponentials(scores, largest, padded, sums);
+    }
+    take_logarithms(largest, sums, padded, scores);
+    for (size_t i = 0; i < rows.count; i++) log_sums_[rows[i]] = scores[i];
+}
+
+void LabelScores::finish_iteration() {
+    WorkerSums<Found> found(team_.size());
+    for_each_list([&](const RowList& rows, int worker) {
+        add_up(rows);
+        for (size_t i = 0; i < rows.count; i++) {
+            const uint32_t row = rows[i];
+            const Role role = training_.role(row);
+            if (role == Role::ignored) continue;
+            const auto loss = static_cast<float>(log_sums_[row] - score_of(label_of(row), row));
+            (role == Role::train ? found[worker].trained : found[worker].held_out).add(loss_weight(row) * loss);
+        }
+    });
+    set_losses(found.total());
+}
+
+class Multiclass final : public Objective {
+  public:
+    bool hessian_is_count() const override { return false; }
+    bool has_scores_by_label() const override { return true; }
+    std::optional<double> default_max_step() const override { return 2; }
+    uint64_t row_bytes(size_t labels) const override { return (labels + 2) * sizeof(int64_t); }
+    Link link() const override { return Link::softmax; }
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options& options,
+                                     ThreadTeam& team, RunContext& context) const override {
+        return std::make_unique<LabelScores>(training, dataset, options, team, context);
+    }
+};
+
+} // namespace
+
+const Objective& multiclass_objective() {
+    static constinit const Multiclass objective;
+    return objective;
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,26 @@
+// Counts: the mean is e^F.
+#include "core/boosting/objectives/derived_scores.hpp"
+#include "core/boosting/objectives/table.hpp"
+
+namespace btml::boosting {
+
+namespace {
+
+class Poisson final : public DerivedObjective {
+  public:
+    std::optional<double> default_max_step() const override { return 0.7; }
+    Link link() const override { return Link::exponential; }
+    void derive(DerivativeBlock& block, const Options&) const override { derive_poisson(block); }
+    bool holds(double target) const override { return target >= 0; }
+    const char* valid_targets() const override { return "numbers that are not negative"; }
+    double base(double mean, uint64_t) const override { return logarithm_of_mean(mean); }
+};
+
+} // namespace
+
+const Objective& poisson_objective() {
+    static constinit const Poisson objective;
+    return objective;
+}
+
+} // namespace btml::boosting

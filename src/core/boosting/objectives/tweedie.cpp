@@ -1,0 +1,26 @@
+// Amounts that are often 0: the mean is e^F, the variance grows with its power.
+#include "core/boosting/objectives/derived_scores.hpp"
+#include "core/boosting/objectives/table.hpp"
+
+namespace btml::boosting {
+
+namespace {
+
+class Tweedie final : public DerivedObjective {
+  public:
+    std::optional<double> default_max_step() const override { return 0.7; }
+    Link link() const override { return Link::exponential; }
+    void derive(DerivativeBlock& block, const Options& options) const override { derive_tweedie(block, options.power); }
+    bool holds(double target) const override { return target >= 0; }
+    const char* valid_targets() const override { return "numbers that are not negative"; }
+    double base(double mean, uint64_t) const override { return logarithm_of_mean(mean); }
+};
+
+} // namespace
+
+const Objective& tweedie_objective() {
+    static constinit const Tweedie objective;
+    return objective;
+}
+
+} // namespace btml::boosting
