@@ -55,8 +55,8 @@ using Tree = std::vector<Node>; // node 0 is the root; parents before children
 
 struct LogEntry {
     double train_loss; // the mean loss after this iteration; of squared loss, the mean squared error
-    std::optional<double> holdout_loss;
-    std::optional<double> holdout_metric;
+    std::optional<double> holdout_loss = {};
+    std::optional<double> holdout_metric = {};
 };
 
 // How sums of squared residuals were estimated.

@@ -17,7 +17,8 @@ SplitRules::SplitRules(const Options& options, const SumUnits& units)
       square_unit(units.square_unit),
       first_square(std::ldexp(units.first_square, 2 * units.grid)),
       // Every tree before rounds the residual of a row by up to half a unit.
-      rounding(std::max(static_cast<double>(options.trees) * options.trees / 4, noise_of_loss * first_square)) {
+      rounding(std::max(units.drifts ? static_cast<double>(options.trees) * options.trees / 4 : 0,
+                        noise_of_loss * first_square)) {
     static constexpr double most = 0x1p62;
     const auto count_of = [&](double rows) {
         const auto count = static_cast<int64_t>(std::clamp(std::ceil(std::ldexp(rows, units.count_scale)), 1.0, most));

@@ -151,7 +151,7 @@ TEST(BoosterOptions, ConstantTargetGivesTheConstant) {
         PlainData data = some_data();
         std::fill(data.target.begin(), data.target.end(), y);
         const Model model = fit_plain(data, {});
-        EXPECT_EQ(model.base, y);
+        EXPECT_EQ(model.bases[0], y);
         ASSERT_EQ(model.trees.size(), 100u);
         for (const Tree& tree : model.trees) {
             ASSERT_EQ(tree.size(), 1u);

@@ -22,6 +22,7 @@ struct PlainColumn {
     std::vector<double> numbers;
     std::vector<uint32_t> codes;
     uint32_t categories = 0;
+    int direction = 0;
 
     // As a predictor wants it.
     double value(size_t row) const;
@@ -40,9 +41,12 @@ struct PlainData {
     std::vector<double> target, weight;
     int holdout_table = -1;
     std::vector<uint8_t> holdout;
+    size_t labels = 0; // the target is a code below that
+    std::vector<double> label_weights, offset;
 
     uint32_t row_of(int table, size_t row) const;
     double target_of(size_t row) const { return target[row_of(target_table, row)]; }
+    double offset_of(size_t row) const { return offset.empty() ? 0 : offset[row_of(target_table, row)]; }
     double weight_of(size_t row) const { return weight.empty() ? 1 : weight[row_of(target_table, row)]; }
     bool held_out(size_t row) const { return holdout_table >= 0 && holdout[row_of(holdout_table, row)]; }
     std::vector<double> features_of(size_t row) const;
@@ -176,8 +180,19 @@ inline Dataset to_dataset(const PlainData& data, RunContext& context) {
                               to_buffer(column.codes, context),
                               {}};
         for (uint32_t code = 0; code < column.categories; code++) feature.categories.push_back(format("c%06u", code));
+        feature.direction = column.direction;
         dataset.features.push_back(std::move(feature));
     }
+    for (size_t label = 0; label < data.labels; label++) dataset.labels.push_back(format("label %zu", label));
+    dataset.label_weights = data.label_weights;
+    if (!data.offset.empty())
+        dataset.offset = FeatureColumn{"offset",
+                                       "double precision",
+                                       FeatureKind::number,
+                                       data.target_table,
+                                       to_buffer(data.offset, context),
+                                       to_buffer<uint32_t>({}, context),
+                                       {}};
     return dataset;
 }
 
@@ -187,7 +202,7 @@ inline PlainData reorder(const PlainData& data, const std::vector<size_t>& order
     result.rows = order.size();
     result.tables = {{order.size(), {}}};
     for (const PlainColumn& column : data.columns) {
-        PlainColumn copy{column.name, column.categorical, 0, {}, {}, column.categories};
+        PlainColumn copy{column.name, column.categorical, 0, {}, {}, column.categories, column.direction};
         for (const size_t row : order) {
             const uint32_t id = data.row_of(column.table, row);
             if (column.categorical)
@@ -199,10 +214,13 @@ inline PlainData reorder(const PlainData& data, const std::vector<size_t>& order
     }
     for (const size_t row : order) {
         result.target.push_back(data.target_of(row));
+        if (!data.offset.empty()) result.offset.push_back(data.offset_of(row));
         if (!data.weight.empty()) result.weight.push_back(data.weight_of(row));
         if (data.holdout_table >= 0) result.holdout.push_back(data.held_out(row));
     }
     result.holdout_table = data.holdout_table >= 0 ? 0 : -1;
+    result.labels = data.labels;
+    result.label_weights = data.label_weights;
     return result;
 }
 

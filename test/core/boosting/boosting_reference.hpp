@@ -2,6 +2,7 @@
 #pragma once
 
 #include "boosting_data.hpp"
+#include "plain_loss.hpp"
 
 #include "core/boosting/binning.hpp"
 
@@ -25,7 +26,7 @@ inline std::vector<std::vector<double>> all_thresholds(const PlainData& data) {
 }
 
 struct Sums {
-    double n = 0, s = 0, u = 0;
+    double n = 0, s = 0, h = 0, u = 0;
 };
 
 // One way to split: which rows go left is told by the node's fields.
@@ -51,17 +52,18 @@ class Reference {
             model.features.push_back({column.name, "", column.categorical, {}});
             model.features.back().categories.resize(column.categories);
         }
-        double total = 0;
-        for (const size_t row : training_) {
-            model.base += data_.weight_of(row) * data_.target_of(row);
-            total += data_.weight_of(row);
+        loss_ = PlainLoss(options_, data_, training_);
+        model.bases = loss_.bases();
+        for (size_t row = 0; row < data_.rows; row++) {
+            scores_.push_back(loss_.bases());
+            for (double& score : scores_.back()) score += data_.offset_of(row);
         }
-        model.base /= total;
-        for (size_t row = 0; row < data_.rows; row++) residuals_.push_back(data_.target_of(row) - model.base);
         for (int t = 0; t < options_.trees; t++) {
-            model.trees.push_back(grow());
-            for (size_t row = 0; row < data_.rows; row++) {
-                residuals_[row] -= walk(model.trees.back(), row);
+            const std::vector<std::vector<double>> before = scores_;
+            for (size_t s = 0; s < model.bases.size(); s++) {
+                derivatives_ = loss_.derivatives(before, s);
+                model.trees.push_back(grow());
+                for (size_t row = 0; row < data_.rows; row++) scores_[row][s] += walk(model.trees.back(), row);
             }
             model.log.push_back({loss(false), {}});
             const double holdout_loss = loss(true);
@@ -75,8 +77,9 @@ class Reference {
         double sum = 0, total = 0;
         for (size_t row = 0; row < data_.rows; row++) {
             if (data_.held_out(row) != holdout) continue;
-            sum += data_.weight_of(row) * residuals_[row] * residuals_[row];
-            total += data_.weight_of(row);
+            const double weight = data_.weight_of(row) * loss_.label_weight(row);
+            if (weight > 0) sum += weight * loss_.loss(row, scores_[row]);
+            total += weight;
         }
         return sum / total;
     }
@@ -97,17 +100,27 @@ class Reference {
     Sums sum(const std::vector<size_t>& rows) const {
         Sums sums;
         for (const size_t row : rows) {
-            const double w = data_.weight_of(row), r = residuals_[row];
+            const double w = data_.weight_of(row), r = derivatives_[row].residual;
             sums.n += w;
             sums.s += w * r;
+            sums.h += w * derivatives_[row].hessian;
             sums.u += w * r * r;
         }
         return sums;
     }
     static double mse(Sums sums) { return std::max(0.0, sums.u / sums.n - sums.s * sums.s / (sums.n * sums.n)); }
-    double term(Sums sums) const { return sums.s * sums.s / (sums.n + options_.l2); }
+    // A leaf's value before the learning rate, within bounds.
+    double step(Sums sums, const Bounds& bounds) const {
+        const double h = sums.h + options_.l2;
+        return h > 0 ? bounds.clamp(std::copysign(std::max(0.0, std::fabs(sums.s) - options_.l1), sums.s) / h) : 0;
+    }
+    double term(Sums sums, const Bounds& bounds) const {
+        const double v = step(sums, bounds);
+        return 2 * sums.s * v - (sums.h + options_.l2) * v * v - 2 * options_.l1 * std::fabs(v);
+    }
 
-    void consider(const std::vector<size_t>& rows, Node node, std::vector<Choice>& choices) const {
+    void consider(const std::vector<size_t>& rows, const Bounds& bounds, Node node,
+                  std::vector<Choice>& choices) const {
         std::vector<size_t> l, r;
         bool nulls = false;
         for (const size_t row : rows) {
@@ -117,13 +130,16 @@ class Reference {
         const Sums a = sum(l), b = sum(r), v = sum(rows);
         if (!nulls) node.null_left = a.n >= b.n;
         if (l.empty() || r.empty() || a.n < options_.min_leaf_rows || b.n < options_.min_leaf_rows) return;
-        const double gain = term(a) + term(b) - term(v);
+        if (!loss_.hessian_is_count() && std::min(a.h, b.h) < options_.min_leaf_hessian) return;
+        const double gain = term(a, bounds) + term(b, bounds) - term(v, bounds);
         if (!(gain > options_.min_gain) || !(gain > 1e-11 * (v.u + v.s * v.s / v.n))) return;
+        const int direction = data_.columns[static_cast<size_t>(node.feature)].direction;
+        if (direction * (step(b, bounds) - step(a, bounds)) < 0) return;
         const double score = options_.criterion == Criterion::variance ? gain : -(mse(a) + mse(b));
         choices.push_back({node, score, gain});
     }
 
-    std::vector<Choice> choices(const std::vector<size_t>& rows) const {
+    std::vector<Choice> choices(const std::vector<size_t>& rows, const Bounds& bounds) const {
         std::vector<Choice> result;
         for (size_t f = 0; f < data_.columns.size(); f++) {
             Node node;
@@ -131,13 +147,13 @@ class Reference {
             const auto both_sides = [&] {
                 for (const bool null_left : {true, false}) {
                     node.null_left = null_left;
-                    consider(rows, node, result);
+                    consider(rows, bounds, node, result);
                 }
             };
             if (!data_.columns[f].categorical) {
                 node.threshold = -std::numeric_limits<double>::infinity();
                 node.null_left = true;
-                consider(rows, node, result);
+                consider(rows, bounds, node, result);
                 for (const double threshold : thresholds_[f]) {
                     node.threshold = threshold;
                     both_sides();
@@ -145,7 +161,7 @@ class Reference {
                 continue;
             }
             node.null_left = true;
-            consider(rows, node, result);
+            consider(rows, bounds, node, result);
             std::vector<uint32_t> order = categories_by_mean(rows, f);
             for ([[maybe_unused]] const int direction : {1, -1}) {
                 node.categories.clear();
@@ -169,7 +185,7 @@ class Reference {
             for (const size_t row : rows)
                 if (values_[row][f] == static_cast<double>(code)) members.push_back(row);
             const Sums sums = sum(members);
-            if (!members.empty() && sums.n >= options_.min_category_rows) means.emplace_back(sums.s / sums.n, code);
+            if (!members.empty() && sums.n >= options_.min_category_rows) means.emplace_back(sums.s / sums.h, code);
         }
         double largest = 0;
         for (const auto& [mean, code] : means) largest = std::max(largest, std::fabs(mean));
@@ -183,13 +199,14 @@ class Reference {
     struct Leaf {
         std::vector<size_t> rows;
         int depth = 0;
+        Bounds bounds = {};
         bool can_split = false;
-        Choice best;
+        Choice best = {};
     };
-    Leaf make_leaf(std::vector<size_t> rows, int depth) const {
-        Leaf leaf{std::move(rows), depth, false, {}};
+    Leaf make_leaf(std::vector<size_t> rows, int depth, const Bounds& bounds) const {
+        Leaf leaf{std::move(rows), depth, bounds};
         if (options_.max_depth > 0 && depth >= options_.max_depth) return leaf;
-        const std::vector<Choice> all = choices(leaf.rows);
+        const std::vector<Choice> all = choices(leaf.rows, bounds);
         if (all.empty()) return leaf;
         double best = all[0].score;
         for (const Choice& choice : all) best = std::max(best, choice.score);
@@ -202,7 +219,9 @@ class Reference {
     Tree grow() const {
         Tree tree(1);
         std::vector<Leaf> leaves;
-        leaves.push_back(make_leaf(training_, 0));
+        Bounds steps;
+        if (const auto most = loss_.max_step()) steps = {-*most, *most};
+        leaves.push_back(make_leaf(training_, 0, steps));
         for (int count = 1; options_.max_leaves == 0 || count < options_.max_leaves; count++) {
             double best = 0;
             for (const Leaf& leaf : leaves)
@@ -223,13 +242,21 @@ class Reference {
             const int depth = leaves[chosen].depth + 1;
             leaves[chosen].can_split = false;
             tree.resize(tree.size() + 2);
-            leaves.push_back(make_leaf(l, depth));
-            leaves.push_back(make_leaf(r, depth));
+            Bounds on_left = leaves[chosen].bounds, on_right = on_left;
+            if (const int direction = data_.columns[static_cast<size_t>(choice.node.feature)].direction) {
+                const double middle = (step(sum(l), on_left) + step(sum(r), on_right)) / 2;
+                (direction > 0 ? on_left : on_right).upper = middle;
+                (direction > 0 ? on_right : on_left).lower = middle;
+            }
+            leaves.push_back(make_leaf(l, depth, on_left));
+            leaves.push_back(make_leaf(r, depth, on_right));
         }
         for (size_t i = 0; i < tree.size(); i++) {
             const Sums sums = sum(leaves[i].rows);
             tree[i].rows = sums.n;
-            if (tree[i].is_leaf()) tree[i].value = options_.learning_rate * sums.s / (sums.n + options_.l2);
+            if (tree[i].is_leaf())
+                tree[i].value = options_.learning_rate *
+                                (loss_.renews() ? loss_.renewed(leaves[i].rows) : step(sums, leaves[i].bounds));
         }
         return tree;
     }
@@ -239,7 +266,9 @@ class Reference {
     const std::vector<std::vector<double>>& thresholds_;
     std::vector<std::vector<double>> values_;
     std::vector<size_t> training_;
-    std::vector<double> residuals_;
+    PlainLoss loss_;
+    std::vector<std::vector<double>> scores_; // by row
+    std::vector<PlainLoss::Derivative> derivatives_;
 };
 
 inline bool same_number(double a, double b) {
@@ -252,8 +281,11 @@ inline Model reference_fit(const PlainData& data, const Options& options,
     return Reference(data, options, thresholds).run();
 }
 
-inline void expect_same_trees(const Model& model, const Model& reference) {
-    EXPECT_NEAR(model.base, reference.base, 1e-9 * std::fabs(reference.base));
+// tolerance: of values, gains and losses, relative beyond 1.
+inline void expect_same_trees(const Model& model, const Model& reference, double tolerance = 1e-9) {
+    ASSERT_EQ(model.bases.size(), reference.bases.size());
+    for (size_t s = 0; s < model.bases.size(); s++)
+        EXPECT_NEAR(model.bases[s], reference.bases[s], tolerance * std::max(1.0, std::fabs(reference.bases[s])));
     ASSERT_EQ(model.trees.size(), reference.trees.size());
     for (size_t t = 0; t < model.trees.size(); t++) {
         SCOPED_TRACE(format("tree %zu", t));
@@ -267,14 +299,17 @@ inline void expect_same_trees(const Model& model, const Model& reference) {
             EXPECT_EQ(a.null_left, b.null_left);
             EXPECT_TRUE(same_number(a.threshold, b.threshold)) << a.threshold << " " << b.threshold;
             EXPECT_EQ(a.categories, b.categories);
-            EXPECT_NEAR(a.value, b.value, 1e-9);
+            EXPECT_NEAR(a.value, b.value, tolerance * std::max(1.0, std::fabs(b.value)));
             EXPECT_DOUBLE_EQ(a.rows, b.rows);
-            EXPECT_NEAR(a.gain, b.gain, 1e-9 * std::max(1.0, b.gain));
+            EXPECT_NEAR(a.gain, b.gain, tolerance * std::max(1.0, b.gain));
         }
-        EXPECT_NEAR(model.log[t].train_loss, reference.log[t].train_loss, 1e-9);
+    }
+    ASSERT_EQ(model.log.size(), reference.log.size());
+    const auto expect_near = [&](double a, double b) { EXPECT_NEAR(a, b, tolerance * std::max(1.0, std::fabs(b))); };
+    for (size_t t = 0; t < model.log.size(); t++) {
+        expect_near(model.log[t].train_loss, reference.log[t].train_loss);
         ASSERT_EQ(model.log[t].holdout_loss.has_value(), reference.log[t].holdout_loss.has_value());
-        if (!model.log[t].holdout_loss) continue;
-        EXPECT_NEAR(*model.log[t].holdout_loss, *reference.log[t].holdout_loss, 1e-9);
+        if (model.log[t].holdout_loss) expect_near(*model.log[t].holdout_loss, *reference.log[t].holdout_loss);
     }
 }
 

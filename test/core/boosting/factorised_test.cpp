@@ -135,7 +135,7 @@ Options options_of(uint64_t seed) {
 void expect_same_model(const Model& a, const Model& b) {
     EXPECT_EQ(a.rows, b.rows);
     EXPECT_EQ(a.holdout_rows, b.holdout_rows);
-    EXPECT_EQ(a.base, b.base);
+    EXPECT_EQ(a.bases[0], b.bases[0]);
     expect_same_trees(a, b);
     ASSERT_EQ(a.log.size(), b.log.size());
     for (size_t i = 0; i < a.log.size(); i++) {

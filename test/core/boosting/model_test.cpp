@@ -185,7 +185,7 @@ TEST(BoostedModel, ImpossibleTreesAreRefused) {
              m.features[1].categories = {"b", "a"};
          }},
         {"empty tree", [](Model& m) { m.trees[0].clear(); }},
-        {"base not finite", [](Model& m) { m.base = std::nan(""); }},
+        {"base not finite", [](Model& m) { m.bases[0] = std::nan(""); }},
         {"option out of range", [](Model& m) { m.options.learning_rate = 2; }},
         {"epsilon out of range", [](Model& m) { m.options.epsilon = 1; }},
         {"sketch of no numbers",

@@ -75,7 +75,7 @@ TEST(Predictor, ThresholdsAreExact) {
 
 TEST(Predictor, WithoutTreesThereIsTheBase) {
     Model model;
-    model.base = 3.5;
+    model.bases[0] = 3.5;
     QuietContext quiet;
     EXPECT_EQ(Predictor(model, quiet)({}), 3.5);
 }

@@ -74,13 +74,13 @@ TEST(Split, GainIsTheDecreaseOfTheSquaredError) {
         const SplitRules rules(options, without_noise(fitted));
         const Stats left{-700, 3}, right{900, 11};
         const double expected = 700.0 * 700 / (3 + l2) + 900.0 * 900 / (11 + l2) - 200.0 * 200 / (14 + l2);
-        EXPECT_NEAR(rules.gain(left, right), expected, 1e-9 * expected);
-        EXPECT_EQ(rules.gain({1 << 20, 4}, {1 << 20, 4}) > 0, false);
+        EXPECT_NEAR(rules.gain(left, right, {}), expected, 1e-9 * expected);
+        EXPECT_EQ(rules.gain({1 << 20, 4}, {1 << 20, 4}, {}) > 0, false);
     }
     // Where the three terms are alike to 18 digits, the difference still counts.
     const SplitRules rules({}, without_noise(fitted));
     const int64_t large = int64_t{1} << 50;
-    EXPECT_NEAR(rules.gain({large + 1, 1}, {large - 1, 1}), 2, 1e-9);
+    EXPECT_NEAR(rules.gain({large + 1, 1}, {large - 1, 1}, {}), 2, 1e-9);
 }
 
 TEST(Split, GainsOfRoundingAreNone) {

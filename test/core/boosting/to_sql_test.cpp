@@ -17,7 +17,7 @@ std::string to_sql(const Model& model) {
 
 Model model_of(Feature feature, Node root) {
     Model model;
-    model.base = 0.1;
+    model.bases[0] = 0.1;
     model.features = {std::move(feature)};
     Node left, right;
     root.left = 1;
@@ -76,7 +76,7 @@ TEST(ToSql, Categories) {
 
 TEST(ToSql, TreesInOrder) {
     Model model;
-    model.base = 1;
+    model.bases[0] = 1;
     Node leaf;
     leaf.value = 0.5;
     model.trees = {{leaf}, {leaf}};

@@ -83,6 +83,7 @@ SumUnits DerivedScores::units() const {
             .square_unit = 1,
             .slack = training_.weighted() ? training_.train_count() >> slack_bits : 0,
             .first_square = 0,
+            .drifts = false,
             .exact = true};
 }
 

@@ -23,7 +23,7 @@ constexpr double median = 0.5;
 // Which loss it is.
 struct Form {
     double quantile; // that leaves renew by
-    bool huber;
+    bool absolute, huber;
     double alpha; // of huber, the part of residuals that are within delta
 };
 
@@ -157,6 +157,7 @@ SumUnits RenewedScores::units() const {
             .square_unit = 1,
             .slack = training_.weighted() ? training_.train_count() >> slack_bits : 0,
             .first_square = 0,
+            .drifts = false,
             .exact = true};
 }
 
@@ -218,7 +219,7 @@ float RenewedScores::loss(double residual) const {
     const double size = std::fabs(residual);
     if (form_.huber)
         return static_cast<float>(size <= first_delta_ ? size * size / 2 : first_delta_ * (size - first_delta_ / 2));
-    if (form_.quantile == median) return static_cast<float>(size);
+    if (form_.absolute) return static_cast<float>(size);
     return static_cast<float>(residual > 0 ? form_.quantile * residual : (form_.quantile - 1) * residual);
 }
 
@@ -291,7 +292,7 @@ class Renewed : public Objective {
 };
 
 class Absolute final : public Renewed {
-    Form form(const Options&) const override { return {median, false, 0}; }
+    Form form(const Options&) const override { return {median, true, false, 0}; }
 };
 
 class Quantile final : public Renewed {
@@ -299,7 +300,7 @@ class Quantile final : public Renewed {
     std::optional<double> default_alpha() const override { return median; }
 
   private:
-    Form form(const Options& options) const override { return {*options.alpha, false, 0}; }
+    Form form(const Options& options) const override { return {*options.alpha, false, false, 0}; }
 };
 
 class Huber final : public Renewed {
@@ -307,7 +308,7 @@ class Huber final : public Renewed {
     std::optional<double> default_alpha() const override { return 0.9; }
 
   private:
-    Form form(const Options& options) const override { return {median, true, *options.alpha}; }
+    Form form(const Options& options) const override { return {median, false, true, *options.alpha}; }
 };
 
 } // namespace

@@ -1,0 +1,231 @@
+#include "boosting_reference.hpp"
+
+#include "core/boosting/predictor.hpp"
+
+namespace btml::boosting::test {
+namespace {
+
+constexpr ObjectiveNumber all[] = {ObjectiveNumber::absolute, ObjectiveNumber::huber,     ObjectiveNumber::quantile,
+                                   ObjectiveNumber::poisson,  ObjectiveNumber::gamma,     ObjectiveNumber::tweedie,
+                                   ObjectiveNumber::binary,   ObjectiveNumber::multiclass};
+
+// Makes targets that the objective is for out of those of squared loss.
+void set_targets(PlainData& data, ObjectiveNumber objective, uint64_t seed) {
+    Random random(seed + 1000);
+    for (double& y : data.target) {
+        const double x = std::clamp((y - 102) / 2, -3.0, 3.0);
+        switch (objective) {
+        case ObjectiveNumber::poisson:
+            y = std::floor(std::exp(x) * 2 * random.unit());
+            break;
+        case ObjectiveNumber::gamma:
+            y = std::exp(x) * (0.1 + random.unit());
+            break;
+        case ObjectiveNumber::tweedie:
+            y = random.chance(0.4) ? 0 : std::exp(x) * (0.1 + random.unit());
+            break;
+        case ObjectiveNumber::binary:
+            y = seed % 4 == 3 ? random.unit() : random.chance(1 / (1 + std::exp(-x)));
+            break;
+        case ObjectiveNumber::multiclass:
+            y = std::clamp(std::floor(x + 2 * random.unit()) + 1, 0.0, 2.0 + static_cast<double>(seed % 3));
+            break;
+        default:
+            break;
+        }
+    }
+    if (objective == ObjectiveNumber::multiclass) data.labels = 3 + seed % 3;
+    if (objective == ObjectiveNumber::binary && seed % 4 != 3) data.labels = 2;
+    // Every label, and something beside 0, has rows that are trained on.
+    const size_t values = std::max<size_t>(data.labels, objective == ObjectiveNumber::poisson ? 2 : 0);
+    std::vector<bool> is_set(data.target.size(), false);
+    for (size_t row = 0, label = 0; row < data.rows && label < values; row++) {
+        const uint32_t id = data.row_of(data.target_table, row);
+        if (is_set[id] || data.held_out(row) || data.weight_of(row) == 0) continue;
+        is_set[id] = true;
+        data.target[id] = static_cast<double>(values - 1 - label++);
+    }
+}
+
+DataShape shape_of(uint64_t seed) {
+    DataShape shape;
+    shape.rows = 60 + 15 * (seed % 9);
+    shape.dimensions = static_cast<int>(seed % 4);
+    shape.features = 1 + static_cast<int>(seed % 6);
+    shape.distinct = seed % 5 == 0 ? 0 : 3 + seed % 11;
+    shape.nulls = seed % 3 == 0 ? 0 : 0.15;
+    shape.weights = seed % 7 == 2;
+    shape.holdout = seed % 3 == 1;
+    shape.fact_ids = seed % 8 == 3;
+    return shape;
+}
+
+Options options_of(uint64_t seed, ObjectiveNumber objective) {
+    Options options;
+    options.objective = objective;
+    options.trees = 1 + static_cast<int>(seed % 5);
+    options.learning_rate = seed % 2 ? 0.3 : 1;
+    options.max_leaves = static_cast<int>(seed % 6) == 1 ? 2 : static_cast<int>(seed % 6) * 3;
+    options.max_depth = 4;
+    options.min_leaf_rows = static_cast<double>(3 + seed % 7);
+    options.l2 = seed % 5 == 4 ? 1.5 : 0;
+    options.l1 = seed % 5 == 3 ? 0.7 : 0;
+    options.min_gain = 1e-4;
+    options.min_category_rows = seed % 4 == 1 ? 4 : 0;
+    options.max_bins = seed % 2 ? 0 : 255;
+    if (seed % 6 == 5 && !objective_of(objective).hessian_is_count()) options.max_step = 0.3;
+    options.min_leaf_hessian = seed % 4 == 2 ? 1.5 : 1e-3;
+    if (seed % 2) options.alpha = 0.1 + 0.08 * static_cast<double>(seed % 10);
+    options.power = 1.1 + 0.08 * static_cast<double>(seed % 10);
+    return options;
+}
+
+struct Fit {
+    PlainData data;
+    Options options;
+
+    Fit(uint64_t seed, ObjectiveNumber objective)
+        : data(random_data(shape_of(seed), seed)), options(options_of(seed, objective)) {
+        set_targets(data, objective, seed);
+        if (data.labels > 0 && seed % 5 == 1)
+            for (size_t label = 0; label < data.labels; label++)
+                data.label_weights.push_back(0.5 + static_cast<double>(label));
+        options.balanced = data.labels > 0 && seed % 5 == 2;
+    }
+};
+
+class EveryObjective : public testing::TestWithParam<ObjectiveNumber> {};
+
+TEST_P(EveryObjective, EqualsPlainBoosting) {
+    size_t splits = 0;
+    for (uint64_t seed = 0; seed < 120; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        const Fit fit(seed, GetParam());
+        const Model model = fit_plain(fit.data, fit.options);
+        expect_same_trees(model, reference_fit(fit.data, fit.options, all_thresholds(fit.data)), 1e-5);
+        if (HasFailure()) return;
+        for (const Tree& tree : model.trees) splits += tree.size() / 2;
+    }
+    EXPECT_GT(splits, 300u);
+}
+
+TEST_P(EveryObjective, LayoutOrderAndThreadsChangeNoBit) {
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        const Fit fit(seed, GetParam());
+        const std::string bytes = bytes_of(fit_plain(fit.data, fit.options));
+        const PlainData flat = materialise(fit.data);
+        EXPECT_TRUE(bytes == bytes_of(fit_plain(flat, fit.options)));
+        EXPECT_TRUE(bytes == bytes_of(fit_plain(reorder(flat, random_order(flat.rows, seed)), fit.options)));
+        EXPECT_TRUE(bytes == bytes_of(fit_plain(fit.data, fit.options, 3)));
+        if (HasFailure()) return;
+    }
+}
+
+// A weight that is a whole number is so many copies of the row.
+TEST_P(EveryObjective, WeightsAreCopies) {
+    for (uint64_t seed = 2; seed < 60; seed += 7) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        Fit fit(seed, GetParam());
+        fit.options.balanced = false; // its weights are no copies
+        fit.data = materialise(fit.data);
+        std::vector<size_t> copies;
+        for (size_t row = 0; row < fit.data.rows; row++)
+            for (double w = 0; w < fit.data.weight_of(row); w++) copies.push_back(row);
+        Fit copied = fit;
+        copied.data = reorder(fit.data, copies);
+        copied.data.weight.clear();
+        Model a = fit_plain(fit.data, fit.options), b = fit_plain(copied.data, copied.options);
+        a.rows = b.rows; // counted, not weighed
+        a.holdout_rows = b.holdout_rows;
+        EXPECT_TRUE(bytes_of(std::move(a)) == bytes_of(std::move(b)));
+    }
+}
+
+// The scores that training ends with are those of prediction: so are the losses.
+TEST_P(EveryObjective, LossesAreThoseOfPredictions) {
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        const Fit fit(seed, GetParam());
+        const Model model = fit_plain(fit.data, fit.options);
+        std::vector<size_t> training;
+        for (size_t row = 0; row < fit.data.rows; row++)
+            if (!fit.data.held_out(row) && fit.data.weight_of(row) > 0) training.push_back(row);
+        PlainLoss loss(fit.options, fit.data, training);
+        std::vector<std::vector<double>> start(fit.data.rows, model.bases);
+        loss.derivatives(start, 0); // of huber, the first delta
+        double sum = 0, total = 0;
+        for (const size_t row : training) {
+            const double weight = fit.data.weight_of(row) * loss.label_weight(row);
+            sum += weight * loss.loss(row, scores_by_walking(model, fit.data.features_of(row)));
+            total += weight;
+        }
+        EXPECT_NEAR(model.log.back().train_loss, sum / total, 1e-6 * std::max(1.0, std::fabs(sum / total)));
+    }
+}
+
+TEST_P(EveryObjective, MonotoneFeaturesAreMonotone) {
+    if (GetParam() == ObjectiveNumber::multiclass) return;
+    size_t moved = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        Fit fit(seed, GetParam());
+        fit.options.trees = 8;
+        for (PlainColumn& column : fit.data.columns)
+            if (!column.categorical) column.direction = seed % 2 ? 1 : -1;
+        const Model model = fit_plain(fit.data, fit.options);
+        for (size_t f = 0; f < fit.data.columns.size(); f++) {
+            const int direction = fit.data.columns[f].direction;
+            if (direction == 0) continue;
+            for (size_t row = 0; row < fit.data.rows; row += 7) {
+                std::vector<double> x = fit.data.features_of(row);
+                double before = -std::numeric_limits<double>::infinity();
+                for (double value = -8; value <= 8; value += 0.25) {
+                    x[f] = direction * value;
+                    const double score = scores_by_walking(model, x)[0];
+                    ASSERT_GE(score, before - 1e-12);
+                    moved += std::isfinite(before) && score > before;
+                    before = score;
+                }
+            }
+        }
+    }
+    EXPECT_GT(moved, 100u);
+}
+
+TEST(Objectives, OffsetsAreScoresOfTheirOwn) {
+    for (const ObjectiveNumber objective :
+         {ObjectiveNumber::poisson, ObjectiveNumber::gamma, ObjectiveNumber::tweedie, ObjectiveNumber::binary})
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            SCOPED_TRACE(format("%s, seed %d", name_of(objective), static_cast<int>(seed)));
+            Fit fit(seed, objective);
+            Random random(seed);
+            for (size_t i = 0; i < fit.data.target.size(); i++) fit.data.offset.push_back(2 * random.unit() - 1);
+            fit.options.balanced = false;
+            fit.data.label_weights.clear();
+            const Model model = fit_plain(fit.data, fit.options);
+            ASSERT_EQ(model.offset, static_cast<int32_t>(fit.data.columns.size()));
+            // The base is where the sum of gradients is 0.
+            double sum = 0, loss = 0, weight = 0;
+            for (size_t row = 0; row < fit.data.rows; row++) {
+                if (fit.data.held_out(row)) continue;
+                PlainLoss plain(fit.options, fit.data, {});
+                const double w = fit.data.weight_of(row);
+                std::vector<double> x = fit.data.features_of(row);
+                x.push_back(fit.data.offset_of(row));
+                sum += w * plain.derivatives_of(row, {model.bases[0] + x.back()}).residual;
+                loss += w * plain.loss(row, scores_by_walking(model, x));
+                weight += w;
+            }
+            EXPECT_NEAR(sum / weight, 0, 1e-5);
+            EXPECT_NEAR(model.log.back().train_loss, loss / weight, 1e-6 * std::max(1.0, std::fabs(loss / weight)));
+        }
+}
+
+std::string name_of_objective(const testing::TestParamInfo<ObjectiveNumber>& info) {
+    return name_of(info.param);
+}
+INSTANTIATE_TEST_SUITE_P(All, EveryObjective, testing::ValuesIn(all), name_of_objective);
+
+} // namespace
+} // namespace btml::boosting::test
