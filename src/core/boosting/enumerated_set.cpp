@@ -46,8 +46,20 @@ int EnumeratedSet::start(uint64_t iteration, int score, const std::vector<int>& 
 
 void EnumeratedSet::fill(int node, Stats* sums, Tally* tallies) {
     const RowSet& rows = node_rows(node)[in_bag];
-    builder_.build(rows, sums);
-    if (tallies) builder_.build(rows, tallies);
+    const int packed_bits = tallies ? scores_->packed_bits() : 0;
+    builder_.build(rows, packed_bits, sums);
+    if (packed_bits > 0)
+        unpack(packed_bits, sums, tallies);
+    else if (tallies)
+        builder_.build(rows, tallies);
+}
+
+void EnumeratedSet::unpack(int bits, Stats* sums, Tally* tallies) const {
+    const int64_t mask = (int64_t{1} << bits) - 1;
+    for (size_t b = 0; b < layout().bins(); b++) {
+        tallies[b] = {0, sums[b].hessian >> bits};
+        sums[b].hessian &= mask;
+    }
 }
 
 NodeSums EnumeratedSet::sum(int node) {

@@ -34,6 +34,8 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
         wide_.search(feature, node_rows(node)[in_bag], search, order, found);
     }
     NodeSums sum(int node) override;
+    // Takes the counts out of sums of hessians.
+    void unpack(int bits, Stats* sums, Tally* tallies) const;
     const NodeRows& node_rows(int node) const { return nodes_[node]; }
     template <class Side>
     std::pair<NodeRows, NodeRows> partition(const NodeRows& rows, const FeatureBins& feature, const Side& side);

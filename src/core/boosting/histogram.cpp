@@ -230,8 +230,13 @@ void HistogramBuilder::merge(Pair* out) const {
     }
 }
 
-void HistogramBuilder::build(const RowSet& rows, Stats* out) {
-    const auto gather = [&](const RowList& list, Stats* block) { scores_.gather(list, block); };
+void HistogramBuilder::build(const RowSet& rows, int packed_bits, Stats* out) {
+    const int64_t count = packed_bits > 0 ? int64_t{1} << packed_bits : 0;
+    const auto gather = [&](const RowList& list, Stats* block) {
+        scores_.gather(list, block);
+        if (count > 0)
+            for (size_t i = 0; i < list.count; i++) block[i].hessian += count;
+    };
     build(rows, gather, reinterpret_cast<Pair*>(out));
 }
 

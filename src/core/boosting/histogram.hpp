@@ -18,7 +18,8 @@ class HistogramBuilder {
     const HistogramLayout& layout() const { return layout_; }
 
     // out[layout().offset(f) + b] = sums over the rows in bin b of feature f.
-    void build(const RowSet& rows, Stats* out);
+    // packed_bits: of scores whose hessians take counts, else 0.
+    void build(const RowSet& rows, int packed_bits, Stats* out);
     void build(const RowSet& rows, Tally* out);
 
     // Bytes of scratch memory that a builder takes.

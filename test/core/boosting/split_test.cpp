@@ -129,7 +129,7 @@ TEST(Histogram, SumsEveryRowOnce) {
         const auto nothing_read = [](uint32_t) -> const void* { return nullptr; };
         for (const RowSet& set : {root[in_bag], fitted.index.partition(root[in_bag], third, nothing_read).first}) {
             std::vector<Stats> found(builder.layout().bins()), expected(builder.layout().bins());
-            builder.build(set, found.data());
+            builder.build(set, 0, found.data());
             for (uint32_t row = 0; row < plain.rows; row++) {
                 if (plain.held_out(row) || plain.weight_of(row) == 0) continue;
                 if (set.size() != root[in_bag].size() && row % 3 != 0) continue;

@@ -13,22 +13,25 @@ constexpr int derivative_bits = 30;
 constexpr double max_leaf_value = 64; // e^64 is more than any mean; 10^6 trees of it stay within a score's 63 bits
 constexpr size_t ahead = 32;          // rows to ask the memory for in advance
 
-// The finest grid on which numbers up to `largest` have derivative_bits, and a sum over all the weight is below 2^62.
-int grid_of(double largest, double total_weight) {
-    if (largest == 0) return 0;
-    const int bits = std::min(derivative_bits, max_sum_bits - 1 - std::ilogb(std::max(total_weight, 1.0)));
-    return bits - 1 - std::ilogb(largest);
+// Bits of a number of rows' weight.
+int bits_of_weight(double total_weight) {
+    return 1 + std::ilogb(std::max(total_weight, 1.0));
+}
+
+// The grid on which numbers up to `largest` have so many bits.
+int grid_of(double largest, int bits) {
+    return largest == 0 ? 0 : bits - 1 - std::ilogb(largest);
+}
+
+// With more bits a row's hessian leaves no room for counts in a sum. They are the same for a weight and so many copies.
+int bits_of_hessian(double total_weight) {
+    constexpr int min_bits = 18;
+    const int beside_counts = 63 - 2 * bits_of_weight(total_weight);
+    return beside_counts >= min_bits ? std::min(derivative_bits, beside_counts)
+                                     : std::min(derivative_bits, max_sum_bits - bits_of_weight(total_weight));
 }
 
 } // namespace
-
-DerivedScores::Found& DerivedScores::Found::operator+=(const Found& other) {
-    residual = std::max(residual, other.residual);
-    hessian = std::max(hessian, other.hessian);
-    trained.add(other.trained);
-    held_out.add(other.held_out);
-    return *this;
-}
 
 DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, const Options& options, ThreadTeam& team,
                              RunContext& context)
@@ -37,7 +40,8 @@ DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, con
       options_(options),
       target_(std::move(dataset.target)),
       label_weights_(dataset.label_weights),
-      derivatives_(context.memory(), "derivatives", training.rows()) {
+      derivatives_(context.memory(), "derivatives", training.rows()),
+      hessian_bits_(bits_of_hessian(training.train_count() * training.count_unit())) {
     if (options.balanced) weigh_labels(dataset.labels.size());
     sum_weights();
 }
@@ -62,7 +66,7 @@ void DerivedScores::weigh_labels(size_t labels) {
 }
 
 void DerivedScores::sum_weights() {
-    WorkerSums<Found> sums(team_.size());
+    WorkerSums<ExactSums> sums(team_.size());
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++) {
             const Role role = training_.role(rows[i]);
@@ -70,7 +74,7 @@ void DerivedScores::sum_weights() {
             (role == Role::train ? sums[worker].trained : sums[worker].held_out).add(loss_weight(rows[i]));
         }
     });
-    const Found total = sums.total();
+    const ExactSums total = sums.total();
     train_weight_ = total.trained.value();
     holdout_weight_ = total.held_out.value();
 }
@@ -120,10 +124,15 @@ void DerivedScores::gather_tallies(const RowList& rows, Tally* out) const {
     for (size_t i = 0; i < rows.count; i++) out[i] = {0, training_.weight(rows[i])};
 }
 
+int DerivedScores::packed_bits() const {
+    const int bits = hessian_bits_ + bits_of_weight(static_cast<double>(training_.train_rows()));
+    return training_.weighted() || bits + bits_of_weight(static_cast<double>(training_.train_rows())) > 63 ? 0 : bits;
+}
+
 void DerivedScores::choose_grids(const Found& found) {
     const double weight = training_.train_count() * training_.count_unit();
-    residual_grid_ = grid_of(found.residual, weight);
-    hessian_grid_ = grid_of(found.hessian, weight);
+    residual_grid_ = grid_of(found.residual, std::min(derivative_bits, max_sum_bits - bits_of_weight(weight)));
+    hessian_grid_ = grid_of(found.hessian, hessian_bits_);
     const auto residual_scale = static_cast<float>(std::ldexp(1, residual_grid_)),
                hessian_scale = static_cast<float>(std::ldexp(1, hessian_grid_));
     for_pieces(team_, derivatives_.size(), [&](size_t begin, size_t end, int) {
@@ -137,8 +146,8 @@ void DerivedScores::choose_grids(const Found& found) {
 }
 
 void DerivedScores::set_losses(const Found& found) {
-    train_loss_ = found.trained.value() / train_weight_;
-    if (training_.holdout_count() > 0) holdout_loss_ = found.held_out.value() / holdout_weight_;
+    train_loss_ = loss_grid_.mean(found.losses.trained, train_weight_);
+    if (training_.holdout_count() > 0) holdout_loss_ = loss_grid_.mean(found.losses.held_out, holdout_weight_);
 }
 
 namespace {
@@ -168,16 +177,13 @@ class SingleScores final : public DerivedScores {
     }
 
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override {
-        WorkerSums<Found> found(team_.size());
-        for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part part, const RowList& rows, int worker) {
+        for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
             for (size_t i = 0; i < rows.count; i++) {
                 __builtin_prefetch(&scores_[rows[std::min(i + ahead, rows.count - 1)]], 1);
                 scores_[rows[i]] += leaf.value;
             }
-            derive(
-                rows, [=](uint32_t) { return part == held_out ? Role::holdout : Role::train; }, found[worker]);
         });
-        finish(found.total());
+        derive_all();
     }
 
   private:
@@ -190,9 +196,10 @@ class SingleScores final : public DerivedScores {
     // score(row) in its own units; entries behind the last row are 0.
     template <class Score>
     void load(const RowList& rows, const Score& score, DerivativeBlock& block) const;
-    template <class RoleOf>
-    void derive(const RowList& rows, const RoleOf& role_of, Found& found);
-    void finish(const Found& found) {
+    Found derive(const RowList& rows);
+    Found derive_rows();
+    void derive_all() {
+        const Found found = derive_rows();
         set_losses(found);
         choose_grids(found);
     }
@@ -211,22 +218,28 @@ void SingleScores::load(const RowList& rows, const Score& score, DerivativeBlock
     for (size_t i = rows.count; i % lanes != 0; i++) block.scores[i] = block.targets[i] = 0;
 }
 
-template <class RoleOf>
-void SingleScores::derive(const RowList& rows, const RoleOf& role_of, Found& found) {
+DerivedScores::Found SingleScores::derive(const RowList& rows) {
+    Found found;
     DerivativeBlock block;
     load(
         rows, [&](uint32_t row) { return static_cast<double>(scores_[row]) * unit; }, block);
     objective_.derive(block, options_);
     for (size_t i = 0; i < rows.count; i++) {
         const uint32_t row = rows[i];
-        const Role role = role_of(row);
+        const Role role = training_.role(row);
         if (role == Role::train)
             keep(row, block.residuals[i], block.hessians[i], found);
         else
             derivatives_[row] = {};
-        if (role != Role::ignored)
-            (role == Role::train ? found.trained : found.held_out).add(loss_weight(row) * block.losses[i]);
+        add_loss(row, role, block.losses[i], found.losses);
     }
+    return found;
+}
+
+DerivedScores::Found SingleScores::derive_rows() {
+    WorkerSums<Found> found(team_.size());
+    for_each_list([&](const RowList& rows, int worker) { found[worker] += derive(rows); });
+    return found.total();
 }
 
 // Names the least target that is not valid, whatever the order of rows.
@@ -247,7 +260,7 @@ void SingleScores::check_targets() {
 
 // The score of all rows that is best without offsets.
 double SingleScores::find_base() const {
-    WorkerSums<Found> sums(team_.size());
+    WorkerSums<ExactSums> sums(team_.size());
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) == Role::train)
@@ -260,7 +273,7 @@ double SingleScores::find_base() const {
 void SingleScores::fit_base(const Buffer<double>& offset) {
     constexpr int max_steps = 200;
     for (int step = 0; step < max_steps; step++) {
-        WorkerSums<Found> sums(team_.size()); // trained: residuals, held_out: hessians
+        WorkerSums<ExactSums> sums(team_.size()); // trained: residuals, held_out: hessians
         for_each_list([&](const RowList& rows, int worker) {
             DerivativeBlock block;
             load(
@@ -272,7 +285,7 @@ void SingleScores::fit_base(const Buffer<double>& offset) {
                 sums[worker].held_out.add(loss_weight(rows[i]) * block.hessians[i]);
             }
         });
-        const Found total = sums.total();
+        const ExactSums total = sums.total();
         const double before = bases_[0], change = total.trained.value() / total.held_out.value();
         bases_[0] = rounded(before + std::clamp(change, -1.0, 1.0));
         if (std::fabs(bases_[0] - before) < 1e-9) return;
@@ -280,17 +293,13 @@ void SingleScores::fit_base(const Buffer<double>& offset) {
 }
 
 void SingleScores::set_scores(const Buffer<double>* offset) {
-    WorkerSums<Found> found(team_.size());
     const auto base = static_cast<int64_t>(std::ldexp(bases_[0], score_bits));
-    for_each_list([&](const RowList& rows, int worker) {
-        for (size_t i = 0; i < rows.count; i++) {
-            const double own = offset ? (*offset)[training_.target_row(rows[i])] : 0;
-            scores_[rows[i]] = base + std::llrint(std::ldexp(own, score_bits));
-        }
-        derive(
-            rows, [&](uint32_t row) { return training_.role(row); }, found[worker]);
+    for_each_row(team_, training_.rows(), [&](size_t row, int) {
+        const double own = offset ? (*offset)[training_.target_row(static_cast<uint32_t>(row))] : 0;
+        scores_[row] = base + std::llrint(std::ldexp(own, score_bits));
     });
-    finish(found.total());
+    start_losses(derive_rows());
+    derive_all();
 }
 
 } // namespace

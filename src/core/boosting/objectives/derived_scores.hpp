@@ -8,6 +8,7 @@
 
 #include "core/base/exact_sum.hpp"
 #include "core/boosting/objectives/derivatives.hpp"
+#include "core/boosting/objectives/loss_sums.hpp"
 #include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/options.hpp"
 
@@ -26,6 +27,7 @@ class DerivedScores : public RowScores {
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
     void gather(const RowList& rows, Stats* out) const override;
     void gather_tallies(const RowList& rows, Tally* out) const override;
+    int packed_bits() const override;
 
   protected:
     static constexpr int score_bits = 36; // a score: integer · 2^-score_bits
@@ -42,9 +44,24 @@ class DerivedScores : public RowScores {
     // What a pass over rows finds.
     struct Found {
         float residual = 0, hessian = 0; // the largest magnitudes of training rows
-        ExactSum trained, held_out;      // losses
+        LossSums losses;
 
-        Found& operator+=(const Found& other);
+        Found& operator+=(const Found& other) {
+            residual = std::max(residual, other.residual);
+            hessian = std::max(hessian, other.hessian);
+            losses += other.losses;
+            return *this;
+        }
+    };
+    // Sums over rows that are trained on and that are held out.
+    struct ExactSums {
+        ExactSum trained, held_out;
+
+        ExactSums& operator+=(const ExactSums& other) {
+            trained.add(other.trained);
+            held_out.add(other.held_out);
+            return *this;
+        }
     };
 
     // Takes targets, labels and their weights.
@@ -56,6 +73,10 @@ class DerivedScores : public RowScores {
         return label_weights_.empty() ? 1 : label_weights_[static_cast<size_t>(target(row))];
     }
     double loss_weight(uint32_t row) const { return static_cast<double>(training_.weight(row)) * label_weight(row); }
+    void add_loss(uint32_t row, Role role, float loss, LossSums& sums) const {
+        if (!label_weights_.empty()) loss = static_cast<float>(loss * label_weight(row));
+        loss_grid_.add(role, training_.weight(row), loss, sums);
+    }
     // body(RowList, worker) over all rows, in their order.
     template <class Body>
     void for_each_list(const Body& body) const;
@@ -71,6 +92,8 @@ class DerivedScores : public RowScores {
         found.hessian = std::max(found.hessian, hessian);
     }
     void choose_grids(const Found& found);
+    // Takes the grid of losses from the first that are found.
+    void start_losses(const Found& found) { loss_grid_ = LossGrid(found.losses.largest); }
     void set_losses(const Found& found);
 
     const TrainingRows& training_;
@@ -82,6 +105,8 @@ class DerivedScores : public RowScores {
     std::vector<double> bases_;
     double train_weight_ = 0, holdout_weight_ = 0; // Σ loss_weight
     int residual_grid_ = 0, hessian_grid_ = 0;
+    int hessian_bits_; // of a row's hessian; the other bits of a packed sum are the count
+    LossGrid loss_grid_;
     double train_loss_ = 0;
     std::optional<double> holdout_loss_;
 

@@ -24,7 +24,8 @@ class LabelScores final : public DerivedScores {
                 std::fill(&scores_of(label)[begin], &scores_of(label)[begin] + (end - begin), base);
             });
         }
-        finish_iteration();
+        start_losses(sum_losses());
+        set_losses(sum_losses());
     }
 
     // Derivatives go by all scores as they were before the iteration.
@@ -56,7 +57,7 @@ class LabelScores final : public DerivedScores {
         for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
             for (size_t i = 0; i < rows.count; i++) scores[rows[i]] += leaf.value;
         });
-        if (selected_ + 1 == labels_) finish_iteration();
+        if (selected_ + 1 == labels_) set_losses(sum_losses());
     }
 
   private:
@@ -69,7 +70,7 @@ class LabelScores final : public DerivedScores {
     size_t label_of(uint32_t row) const { return static_cast<size_t>(target(row)); }
     void find_bases();
     void add_up(const RowList& rows);
-    void finish_iteration();
+    Found sum_losses();
 
     const size_t labels_;
     Buffer<int64_t> scores_;  // label by label
@@ -112,19 +113,21 @@ void LabelScores::add_up(const RowList& rows) {
     for (size_t i = 0; i < rows.count; i++) log_sums_[rows[i]] = scores[i];
 }
 
-void LabelScores::finish_iteration() {
+// Finds what derivatives of the next iteration go by, too.
+DerivedScores::Found LabelScores::sum_losses() {
     WorkerSums<Found> found(team_.size());
     for_each_list([&](const RowList& rows, int worker) {
+        Found own;
         add_up(rows);
         for (size_t i = 0; i < rows.count; i++) {
             const uint32_t row = rows[i];
             const Role role = training_.role(row);
             if (role == Role::ignored) continue;
-            const auto loss = static_cast<float>(log_sums_[row] - score_of(label_of(row), row));
-            (role == Role::train ? found[worker].trained : found[worker].held_out).add(loss_weight(row) * loss);
+            add_loss(row, role, static_cast<float>(log_sums_[row] - score_of(label_of(row), row)), own.losses);
         }
+        found[worker] += own;
     });
-    set_losses(found.total());
+    return found.total();
 }
 
 class Multiclass final : public Objective {

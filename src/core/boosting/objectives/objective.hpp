@@ -60,6 +60,9 @@ class RowScores : public Scores {
     // rows only.
     virtual void gather(const RowList& rows, Stats* out) const = 0;
     virtual void gather_tallies(const RowList& rows, Tally* out) const = 0;
+    // Returns b where sums of gathered numbers may have counts as well: the count of a row, which is 1, added to its
+    // hessian as 2^b overflows in no sum. 0: they may not.
+    virtual int packed_bits() const { return 0; }
     // Says whether a leaf's value follows from its rows rather than from its sums.
     virtual bool renews() const { return false; }
     // Returns that value of all rows that the sets have.

@@ -3,8 +3,8 @@
 //
 // A training row's residual y − F is an integer on a grid of a power of two, of at most 51 bits at first. The gradient
 // follows from it alone, and the hessian is 1.
-#include "core/base/exact_sum.hpp"
 #include "core/boosting/objectives/leaf_rows.hpp"
+#include "core/boosting/objectives/loss_sums.hpp"
 #include "core/boosting/objectives/table.hpp"
 #include "core/boosting/objectives/weighted_quantile.hpp"
 #include "core/boosting/options.hpp"
@@ -35,7 +35,7 @@ class RenewedScores final : public RowScores {
     std::vector<double> bases() const override { return {base_}; }
     SumUnits units() const override;
     int64_t leaf_value(Stats, const LeafRule&) const override { return 0; } // it is renewed
-    double to_number(int64_t value) const override { return std::ldexp(value, -grid_); }
+    double to_number(int64_t value) const override { return static_cast<double>(value) * unit_; }
     double train_loss() const override { return train_loss_; }
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
     bool renews() const override { return true; }
@@ -48,12 +48,11 @@ class RenewedScores final : public RowScores {
 
   private:
     struct Passed {
-        ExactSum trained, held_out; // losses
-        uint64_t largest = 0;       // residual of a training row
+        LossSums losses;
+        uint64_t largest = 0; // residual of a training row
 
         Passed& operator+=(const Passed& other) {
-            trained.add(other.trained);
-            held_out.add(other.held_out);
+            losses += other.losses;
             largest = std::max(largest, other.largest);
             return *this;
         }
@@ -62,11 +61,11 @@ class RenewedScores final : public RowScores {
     int64_t gradient(int64_t residual) const;
     double huber_step(const std::vector<const RowSet*>& rows, const RowIndex& index, int64_t middle) const;
     float loss(double residual) const;
-    void pass(uint32_t row, Role role, Passed& passed) const;
+    Passed pass_rows() const;
     void find_base(const Buffer<double>& target);
     void set_residuals(const Buffer<double>& target);
     void choose_delta();
-    void finish(const WorkerSums<Passed>& passed);
+    void finish(const Passed& passed);
     void coarsen(int bits);
     template <class Body>
     void for_each_training_row(const Body& body) const;
@@ -76,12 +75,14 @@ class RenewedScores final : public RowScores {
     ThreadTeam& team_;
     Buffer<int64_t> residuals_; // of a held-out row: the bits of a double, which no outlier overflows
     double base_ = 0;
-    int grid_ = 0;
+    int grid_ = 0, key_bits_ = max_residual_bits; // no residual has more bits
+    double unit_ = 1;                             // 2^-grid
     int gradient_bits_;
     int64_t up_, down_;      // gradients of positive and negative residuals, of huber unused
     int64_t delta_ = 1;      // of huber, on the grid
     int shift_ = 0;          // of huber: gradients are so many bits coarser than residuals
     double first_delta_ = 0; // of huber: losses go by it
+    LossGrid loss_grid_;
     double train_loss_ = 0;
     std::optional<double> holdout_loss_;
 };
@@ -106,11 +107,8 @@ RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buf
         choose_delta();
         first_delta_ = to_number(delta_);
     }
-    WorkerSums<Passed> passed(team_.size());
-    for_each_row(team_, training_.rows(), [&](size_t row, int worker) {
-        pass(static_cast<uint32_t>(row), training_.role(static_cast<uint32_t>(row)), passed[worker]);
-    });
-    finish(passed);
+    loss_grid_ = LossGrid(pass_rows().losses.largest);
+    finish(pass_rows());
 }
 
 template <class Body>
@@ -128,7 +126,7 @@ void RenewedScores::find_base(const Buffer<double>& target) {
         if (training_.role(row) != Role::ignored) largest[worker] += {std::fabs(target[training_.target_row(row)])};
     });
     check_targets(largest.total().number);
-    base_ = from_ordered_bits(weighted_quantile(form_.quantile, team_.size(), [&](const auto& visit) {
+    base_ = from_ordered_bits(weighted_quantile(form_.quantile, 63, team_.size(), [&](const auto& visit) {
         for_each_training_row([&](uint32_t row, int worker) {
             visit(ordered_bits(target[training_.target_row(row)]), training_.weight(row), worker);
         });
@@ -140,6 +138,7 @@ void RenewedScores::set_residuals(const Buffer<double>& target) {
     WorkerSums<Largest> largest(team_.size());
     for_each_training_row([&](uint32_t row, int worker) { largest[worker] += {std::fabs(residual(row))}; });
     if (const double most = largest.total().number; most > 0) grid_ = residual_bits - 1 - std::ilogb(most);
+    unit_ = std::ldexp(1, -grid_);
     for_each_row(team_, training_.rows(), [&](size_t i, int) {
         const auto row = static_cast<uint32_t>(i);
         const Role role = training_.role(row);
@@ -163,14 +162,19 @@ SumUnits RenewedScores::units() const {
 
 int64_t RenewedScores::gradient(int64_t residual) const {
     if (form_.huber) return std::clamp(residual, -delta_, delta_) >> shift_;
-    return residual > 0 ? up_ : residual < 0 ? -down_ : 0;
+    return static_cast<int64_t>(residual > 0) * up_ - static_cast<int64_t>(residual < 0) * down_;
 }
 
 void RenewedScores::gather(const RowList& rows, Stats* out) const {
     constexpr size_t ahead = 32; // rows to ask the memory for in advance
     for (size_t i = 0; i < rows.count; i++) {
         if (rows.list) __builtin_prefetch(&residuals_[rows.list[std::min(i + ahead, rows.count - 1)]]);
-        out[i] = {training_.weigh(rows[i], gradient(residuals_[rows[i]])), training_.weight(rows[i])};
+        out[i] = {gradient(residuals_[rows[i]]), 1};
+    }
+    if (!training_.weighted()) return;
+    for (size_t i = 0; i < rows.count; i++) {
+        out[i].sum = training_.weigh(rows[i], out[i].sum);
+        out[i].hessian = training_.weight(rows[i]);
     }
 }
 
@@ -180,7 +184,7 @@ void RenewedScores::gather_tallies(const RowList& rows, Tally* out) const {
 
 int64_t RenewedScores::renewed_value(const std::vector<const RowSet*>& rows, const RowIndex& index,
                                      const LeafRule& rule) const {
-    const int64_t middle = weighted_quantile(form_.quantile, team_.size(), [&](const auto& visit) {
+    const int64_t middle = weighted_quantile(form_.quantile, key_bits_, team_.size(), [&](const auto& visit) {
         for (const RowSet* set : rows)
             index.for_each_list(*set, [&](const RowList& list, int worker) {
                 for (size_t i = 0; i < list.count; i++) visit(residuals_[list[i]], training_.weight(list[i]), worker);
@@ -223,21 +227,25 @@ float RenewedScores::loss(double residual) const {
     return static_cast<float>(residual > 0 ? form_.quantile * residual : (form_.quantile - 1) * residual);
 }
 
-void RenewedScores::pass(uint32_t row, Role role, Passed& passed) const {
-    if (role == Role::ignored) return;
-    const auto weight = static_cast<double>(training_.weight(row));
-    const int64_t residual = residuals_[row];
-    if (role == Role::train) {
-        passed.trained.add(weight * loss(to_number(residual)));
-        passed.largest = std::max(passed.largest, magnitude(residual));
-    } else {
-        passed.held_out.add(weight * loss(std::bit_cast<double>(residual)));
-    }
+RenewedScores::Passed RenewedScores::pass_rows() const {
+    WorkerSums<Passed> passed(team_.size());
+    for_pieces(team_, training_.rows(), [&](size_t begin, size_t end, int worker) {
+        Passed own;
+        for (size_t i = begin; i < end; i++) {
+            const auto row = static_cast<uint32_t>(i);
+            const Role role = training_.role(row);
+            if (role == Role::train) own.largest = std::max(own.largest, magnitude(residuals_[row]));
+            const double residual =
+                role == Role::train ? to_number(residuals_[row]) : std::bit_cast<double>(residuals_[row]);
+            loss_grid_.add(role, training_.weight(row), loss(residual), own.losses);
+        }
+        passed[worker] += own;
+    });
+    return passed.total();
 }
 
 void RenewedScores::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
-    WorkerSums<Passed> passed(team_.size());
-    for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part part, const RowList& rows, int worker) {
+    for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part part, const RowList& rows, int) {
         const double number = to_number(leaf.value);
         for (size_t i = 0; i < rows.count; i++) {
             int64_t& residual = residuals_[rows[i]];
@@ -245,30 +253,30 @@ void RenewedScores::add(const std::vector<Leaf>& leaves, const RowIndex& index) 
                 residual = std::bit_cast<int64_t>(std::bit_cast<double>(residual) - number);
             else
                 residual -= leaf.value;
-            pass(rows[i], part == held_out ? Role::holdout : Role::train, passed[worker]);
         }
     });
-    finish(passed);
+    finish(pass_rows());
     if (form_.huber) choose_delta();
 }
 
-void RenewedScores::finish(const WorkerSums<Passed>& passed) {
-    const Passed total = passed.total();
-    train_loss_ = total.trained.value() / static_cast<double>(training_.train_count());
+void RenewedScores::finish(const Passed& passed) {
+    train_loss_ = loss_grid_.mean(passed.losses.trained, static_cast<double>(training_.train_count()));
     if (training_.holdout_count() > 0)
-        holdout_loss_ = total.held_out.value() / static_cast<double>(training_.holdout_count());
-    const int width = std::bit_width(total.largest);
-    if (width > max_residual_bits) coarsen(width - residual_bits);
+        holdout_loss_ = loss_grid_.mean(passed.losses.held_out, static_cast<double>(training_.holdout_count()));
+    key_bits_ = std::bit_width(passed.largest);
+    if (key_bits_ > max_residual_bits) coarsen(key_bits_ - residual_bits);
 }
 
 void RenewedScores::coarsen(int bits) {
     grid_ -= bits;
+    key_bits_ -= bits - 1; // rounding may add one
+    unit_ = std::ldexp(1, -grid_);
     for_each_training_row(
         [&](uint32_t row, int) { residuals_[row] = (residuals_[row] + (int64_t{1} << (bits - 1))) >> bits; });
 }
 
 void RenewedScores::choose_delta() {
-    delta_ = weighted_quantile(form_.alpha, team_.size(), [&](const auto& visit) {
+    delta_ = weighted_quantile(form_.alpha, key_bits_, team_.size(), [&](const auto& visit) {
         for_each_training_row([&](uint32_t row, int worker) {
             visit(static_cast<int64_t>(magnitude(residuals_[row])), training_.weight(row), worker);
         });
