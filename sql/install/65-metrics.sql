@@ -68,11 +68,11 @@ CREATE FUNCTION btml.rmse_accumulate(btml.metric_sums, float8, float8, float8) R
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_rmse_accumulate';
 COMMENT ON FUNCTION btml.rmse_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.rmse';
 CREATE AGGREGATE btml.rmse(y float8, prediction float8) (
-    SFUNC = btml.rmse_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.rmse_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.rmse(y float8, prediction float8, weight float8) (
-    SFUNC = btml.rmse_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.rmse_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.rmse(float8, float8) IS
@@ -88,11 +88,11 @@ CREATE FUNCTION btml.mae_accumulate(btml.metric_sums, float8, float8, float8) RE
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_mae_accumulate';
 COMMENT ON FUNCTION btml.mae_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.mae';
 CREATE AGGREGATE btml.mae(y float8, prediction float8) (
-    SFUNC = btml.mae_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.mae_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.mae(y float8, prediction float8, weight float8) (
-    SFUNC = btml.mae_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.mae_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.mae(float8, float8) IS
@@ -108,11 +108,11 @@ CREATE FUNCTION btml.r2_accumulate(btml.metric_sums, float8, float8, float8) RET
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_r2_accumulate';
 COMMENT ON FUNCTION btml.r2_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.r2';
 CREATE AGGREGATE btml.r2(y float8, prediction float8) (
-    SFUNC = btml.r2_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.r2_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.r2(y float8, prediction float8, weight float8) (
-    SFUNC = btml.r2_accumulate, STYPE = btml.metric_sums, SSPACE = 1536, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.r2_accumulate, STYPE = btml.metric_sums, SSPACE = 2304, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.r2(float8, float8) IS
@@ -129,11 +129,11 @@ CREATE FUNCTION btml.pinball_accumulate(btml.metric_sums, float8, float8, float8
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_pinball_accumulate';
 COMMENT ON FUNCTION btml.pinball_accumulate(btml.metric_sums, float8, float8, float8, float8) IS 'transition function of btml.pinball';
 CREATE AGGREGATE btml.pinball(y float8, prediction float8, alpha float8) (
-    SFUNC = btml.pinball_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.pinball_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.pinball(y float8, prediction float8, alpha float8, weight float8) (
-    SFUNC = btml.pinball_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.pinball_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.pinball(float8, float8, float8) IS
@@ -150,11 +150,11 @@ CREATE FUNCTION btml.poisson_deviance_accumulate(btml.metric_sums, float8, float
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_poisson_deviance_accumulate';
 COMMENT ON FUNCTION btml.poisson_deviance_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.poisson_deviance';
 CREATE AGGREGATE btml.poisson_deviance(y float8, prediction float8) (
-    SFUNC = btml.poisson_deviance_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.poisson_deviance_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.poisson_deviance(y float8, prediction float8, weight float8) (
-    SFUNC = btml.poisson_deviance_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.poisson_deviance_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.poisson_deviance(float8, float8) IS
@@ -173,11 +173,11 @@ CREATE FUNCTION btml.log_loss_accumulate(btml.metric_sums, boolean, float8, floa
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_log_loss_class_accumulate';
 COMMENT ON FUNCTION btml.log_loss_accumulate(btml.metric_sums, boolean, float8, float8) IS 'transition function of btml.log_loss';
 CREATE AGGREGATE btml.log_loss(y boolean, p float8) (
-    SFUNC = btml.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.log_loss(y boolean, p float8, weight float8) (
-    SFUNC = btml.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.log_loss(boolean, float8) IS
@@ -194,11 +194,11 @@ CREATE FUNCTION btml.log_loss_accumulate(btml.metric_sums, float8, float8, float
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_log_loss_accumulate';
 COMMENT ON FUNCTION btml.log_loss_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.log_loss';
 CREATE AGGREGATE btml.log_loss(y float8, p float8) (
-    SFUNC = btml.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.log_loss(y float8, p float8, weight float8) (
-    SFUNC = btml.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.log_loss(float8, float8) IS
@@ -212,7 +212,7 @@ CREATE FUNCTION btml.log_loss_accumulate(btml.metric_sums, float8) RETURNS btml.
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_log_loss_true_accumulate';
 COMMENT ON FUNCTION btml.log_loss_accumulate(btml.metric_sums, float8) IS 'transition function of btml.log_loss';
 CREATE AGGREGATE btml.log_loss(p float8) (
-    SFUNC = btml.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.log_loss_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.log_loss(float8) IS
@@ -227,11 +227,11 @@ CREATE FUNCTION btml.brier_accumulate(btml.metric_sums, boolean, float8, float8)
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_brier_class_accumulate';
 COMMENT ON FUNCTION btml.brier_accumulate(btml.metric_sums, boolean, float8, float8) IS 'transition function of btml.brier';
 CREATE AGGREGATE btml.brier(y boolean, p float8) (
-    SFUNC = btml.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.brier(y boolean, p float8, weight float8) (
-    SFUNC = btml.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.brier(boolean, float8) IS
@@ -248,11 +248,11 @@ CREATE FUNCTION btml.brier_accumulate(btml.metric_sums, float8, float8, float8) 
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_brier_accumulate';
 COMMENT ON FUNCTION btml.brier_accumulate(btml.metric_sums, float8, float8, float8) IS 'transition function of btml.brier';
 CREATE AGGREGATE btml.brier(y float8, p float8) (
-    SFUNC = btml.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.brier(y float8, p float8, weight float8) (
-    SFUNC = btml.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.brier_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.brier(float8, float8) IS
@@ -268,11 +268,11 @@ CREATE FUNCTION btml.accuracy_accumulate(btml.metric_sums, boolean, boolean, flo
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_accuracy_boolean_accumulate';
 COMMENT ON FUNCTION btml.accuracy_accumulate(btml.metric_sums, boolean, boolean, float8) IS 'transition function of btml.accuracy';
 CREATE AGGREGATE btml.accuracy(y boolean, prediction boolean) (
-    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.accuracy(y boolean, prediction boolean, weight float8) (
-    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.accuracy(boolean, boolean) IS
@@ -288,11 +288,11 @@ CREATE FUNCTION btml.accuracy_accumulate(btml.metric_sums, bigint, bigint, float
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_accuracy_bigint_accumulate';
 COMMENT ON FUNCTION btml.accuracy_accumulate(btml.metric_sums, bigint, bigint, float8) IS 'transition function of btml.accuracy';
 CREATE AGGREGATE btml.accuracy(y bigint, prediction bigint) (
-    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.accuracy(y bigint, prediction bigint, weight float8) (
-    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.accuracy(bigint, bigint) IS
@@ -308,11 +308,11 @@ CREATE FUNCTION btml.accuracy_accumulate(btml.metric_sums, text, text, float8) R
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_accuracy_text_accumulate';
 COMMENT ON FUNCTION btml.accuracy_accumulate(btml.metric_sums, text, text, float8) IS 'transition function of btml.accuracy';
 CREATE AGGREGATE btml.accuracy(y text, prediction text) (
-    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.accuracy(y text, prediction text, weight float8) (
-    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.accuracy_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.accuracy(text, text) IS
@@ -328,11 +328,11 @@ CREATE FUNCTION btml.ranking_accumulate(btml.metric_rows, boolean, float8, float
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_ranking_accumulate';
 COMMENT ON FUNCTION btml.ranking_accumulate(btml.metric_rows, boolean, float8, float8) IS 'transition function of btml.auc and btml.average_precision';
 CREATE AGGREGATE btml.auc(y boolean, score float8) (
-    SFUNC = btml.ranking_accumulate, STYPE = btml.metric_rows, SSPACE = 4096, COMBINEFUNC = btml.metric_rows_combine,
+    SFUNC = btml.ranking_accumulate, STYPE = btml.metric_rows, SSPACE = 2048, COMBINEFUNC = btml.metric_rows_combine,
     FINALFUNC = btml.auc_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.auc(y boolean, score float8, weight float8) (
-    SFUNC = btml.ranking_accumulate, STYPE = btml.metric_rows, SSPACE = 4096, COMBINEFUNC = btml.metric_rows_combine,
+    SFUNC = btml.ranking_accumulate, STYPE = btml.metric_rows, SSPACE = 2048, COMBINEFUNC = btml.metric_rows_combine,
     FINALFUNC = btml.auc_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.auc(boolean, float8) IS
@@ -344,11 +344,11 @@ COMMENT ON AGGREGATE btml.auc(boolean, float8, float8) IS
 'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
 
 CREATE AGGREGATE btml.average_precision(y boolean, score float8) (
-    SFUNC = btml.ranking_accumulate, STYPE = btml.metric_rows, SSPACE = 4096, COMBINEFUNC = btml.metric_rows_combine,
+    SFUNC = btml.ranking_accumulate, STYPE = btml.metric_rows, SSPACE = 2048, COMBINEFUNC = btml.metric_rows_combine,
     FINALFUNC = btml.average_precision_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.average_precision(y boolean, score float8, weight float8) (
-    SFUNC = btml.ranking_accumulate, STYPE = btml.metric_rows, SSPACE = 4096, COMBINEFUNC = btml.metric_rows_combine,
+    SFUNC = btml.ranking_accumulate, STYPE = btml.metric_rows, SSPACE = 2048, COMBINEFUNC = btml.metric_rows_combine,
     FINALFUNC = btml.average_precision_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.average_precision(boolean, float8) IS
@@ -364,7 +364,7 @@ CREATE FUNCTION btml.ndcg_accumulate(btml.metric_rows, float8, float8, integer) 
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_ndcg_accumulate';
 COMMENT ON FUNCTION btml.ndcg_accumulate(btml.metric_rows, float8, float8, integer) IS 'transition function of btml.ndcg';
 CREATE AGGREGATE btml.ndcg(relevance float8, score float8, k integer) (
-    SFUNC = btml.ndcg_accumulate, STYPE = btml.metric_rows, SSPACE = 4096, COMBINEFUNC = btml.metric_rows_combine,
+    SFUNC = btml.ndcg_accumulate, STYPE = btml.metric_rows, SSPACE = 2048, COMBINEFUNC = btml.metric_rows_combine,
     FINALFUNC = btml.ndcg_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.ndcg(float8, float8, integer) IS
@@ -383,11 +383,11 @@ CREATE FUNCTION btml.coverage_accumulate(btml.metric_sums, float8, float8, float
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_coverage_accumulate';
 COMMENT ON FUNCTION btml.coverage_accumulate(btml.metric_sums, float8, float8, float8, float8) IS 'transition function of btml.coverage';
 CREATE AGGREGATE btml.coverage(y float8, lower float8, upper float8) (
-    SFUNC = btml.coverage_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.coverage_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.coverage(y float8, lower float8, upper float8, weight float8) (
-    SFUNC = btml.coverage_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.coverage_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.coverage(float8, float8, float8) IS
@@ -404,11 +404,11 @@ CREATE FUNCTION btml.nll_normal_accumulate(btml.metric_sums, float8, float8, flo
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_nll_normal_accumulate';
 COMMENT ON FUNCTION btml.nll_normal_accumulate(btml.metric_sums, float8, float8, float8, float8) IS 'transition function of btml.nll_normal';
 CREATE AGGREGATE btml.nll_normal(y float8, mean float8, sd float8) (
-    SFUNC = btml.nll_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.nll_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.nll_normal(y float8, mean float8, sd float8, weight float8) (
-    SFUNC = btml.nll_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.nll_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.nll_normal(float8, float8, float8) IS
@@ -425,11 +425,11 @@ CREATE FUNCTION btml.crps_normal_accumulate(btml.metric_sums, float8, float8, fl
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_crps_normal_accumulate';
 COMMENT ON FUNCTION btml.crps_normal_accumulate(btml.metric_sums, float8, float8, float8, float8) IS 'transition function of btml.crps_normal';
 CREATE AGGREGATE btml.crps_normal(y float8, mean float8, sd float8) (
-    SFUNC = btml.crps_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.crps_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.crps_normal(y float8, mean float8, sd float8, weight float8) (
-    SFUNC = btml.crps_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.crps_normal_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.crps_normal(float8, float8, float8) IS
@@ -446,11 +446,11 @@ CREATE FUNCTION btml.nll_student_t_accumulate(btml.metric_sums, float8, float8, 
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_nll_student_t_accumulate';
 COMMENT ON FUNCTION btml.nll_student_t_accumulate(btml.metric_sums, float8, float8, float8, float8, float8) IS 'transition function of btml.nll_student_t';
 CREATE AGGREGATE btml.nll_student_t(y float8, location float8, scale float8, df float8) (
-    SFUNC = btml.nll_student_t_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.nll_student_t_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.nll_student_t(y float8, location float8, scale float8, df float8, weight float8) (
-    SFUNC = btml.nll_student_t_accumulate, STYPE = btml.metric_sums, SSPACE = 1024, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.nll_student_t_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.nll_student_t(float8, float8, float8, float8) IS
@@ -466,7 +466,7 @@ CREATE FUNCTION btml.exact_sum_accumulate(btml.metric_sums, float8) RETURNS btml
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exact_sum_accumulate';
 COMMENT ON FUNCTION btml.exact_sum_accumulate(btml.metric_sums, float8) IS 'transition function of btml.exact_sum';
 CREATE AGGREGATE btml.exact_sum(x float8) (
-    SFUNC = btml.exact_sum_accumulate, STYPE = btml.metric_sums, SSPACE = 512, COMBINEFUNC = btml.metric_sums_combine,
+    SFUNC = btml.exact_sum_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml.metric_sums_combine,
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.exact_sum(float8) IS

@@ -55,6 +55,7 @@ template <class Ranked>
 void RankedRows::sort(Buffer<Ranked>& rows, RunContext& context) {
     const auto is_before = [](const Ranked& a, const Ranked& b) { return a.score > b.score; };
     if (std::is_sorted(rows.begin(), rows.end(), is_before)) return;
+    context.progress("ranking rows", 0, 0);
     std::sort(rows.begin(), rows.end(), [&](const Ranked& a, const Ranked& b) {
         context.worked(1);
         return is_before(a, b);

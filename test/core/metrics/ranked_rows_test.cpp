@@ -108,7 +108,7 @@ class Ranked {
 
 void expect_near(std::optional<double> value, std::optional<double> expected, uint64_t seed) {
     ASSERT_EQ(value.has_value(), expected.has_value()) << seed;
-    if (value) EXPECT_NEAR(*value, *expected, 1e-13) << seed;
+    EXPECT_NEAR(value.value_or(0), expected.value_or(0), 1e-13) << seed;
 }
 
 TEST(RankedRows, AgreeWithTheirDefinitions) {
@@ -237,7 +237,7 @@ TEST(RankedRows, HostileBytesAreRefused) {
         });
         EXPECT_TRUE(!error.thrown || error.code == ErrorCode::corrupt_model || error.code == ErrorCode::out_of_range)
             << error.message;
-        if (seed % 3 == 0) EXPECT_EQ(error.code, ErrorCode::corrupt_model);
+        EXPECT_TRUE(seed % 3 != 0 || error.code == ErrorCode::corrupt_model);
     }
 }
 
