@@ -77,9 +77,11 @@ CREATE AGGREGATE btml.rmse(y float8, prediction float8, weight float8) (
 );
 COMMENT ON AGGREGATE btml.rmse(float8, float8) IS
 'root mean squared error, sqrt(avg((y - prediction)²)); lower is better; fits boosting''s squared loss, estimates the mean;
-error 22003 for an argument that is NaN or infinite and where it overflows; a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+error 22003 for an argument that is NaN or infinite and where it overflows; a row with a NULL is skipped; NULL for no rows;
+the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.rmse(float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.mae_accumulate(btml.metric_sums, float8, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_mae_accumulate';
@@ -96,10 +98,12 @@ CREATE AGGREGATE btml.mae(y float8, prediction float8, weight float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.mae(float8, float8) IS
-'mean absolute error, avg(|y - prediction|); lower is better; estimates the median; error 22003 for an argument that is NaN or infinite and where it overflows;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'mean absolute error, avg(|y - prediction|); lower is better; estimates the median; error 22003 for an argument that is NaN or
+infinite and where it overflows; a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and
+every plan';
 COMMENT ON AGGREGATE btml.mae(float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.r2_accumulate(btml.metric_sums, float8, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_r2_accumulate';
@@ -116,11 +120,13 @@ CREATE AGGREGATE btml.r2(y float8, prediction float8, weight float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.r2(float8, float8) IS
-'coefficient of determination, 1 - sum((y - prediction)²)/sum((y - avg(y))²): the share of the variance that is explained; higher is
-better, 1 the best, 0 what predicting the mean has; NULL where all y are equal; error 22003 for an argument that is NaN or infinite and where it overflows;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'coefficient of determination, 1 - sum((y - prediction)²)/sum((y - avg(y))²): the share of the variance that is explained;
+higher is better, 1 the best, 0 what predicting the mean has; NULL where all y are equal; error 22003 for an argument that is
+NaN or infinite and where it overflows; a row with a NULL is skipped; NULL for no rows; the same bits for every order of the
+rows and every plan';
 COMMENT ON AGGREGATE btml.r2(float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.pinball_accumulate(btml.metric_sums, float8, float8, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_pinball_accumulate';
@@ -139,9 +145,11 @@ CREATE AGGREGATE btml.pinball(y float8, prediction float8, alpha float8, weight 
 COMMENT ON AGGREGATE btml.pinball(float8, float8, float8) IS
 'mean pinball loss of a predicted alpha-quantile: alpha (y - prediction) above it, (1 - alpha)(prediction - y) below (Koenker,
 Bassett: Regression Quantiles, 1978); lower is better; alpha is between 0 and 1, the same in every row, else error 22023;
-error 22003 for an argument that is NaN or infinite and where it overflows; a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+error 22003 for an argument that is NaN or infinite and where it overflows; a row with a NULL is skipped; NULL for no rows;
+the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.pinball(float8, float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.poisson_deviance_accumulate(btml.metric_sums, float8, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_poisson_deviance_accumulate';
@@ -158,11 +166,12 @@ CREATE AGGREGATE btml.poisson_deviance(y float8, prediction float8, weight float
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.poisson_deviance(float8, float8) IS
-'mean Poisson deviance, avg(2 (y ln(y/prediction) - y + prediction)) with 0 ln 0 = 0; lower is better, 0 the best; error 22003 for
-a y that is negative or not finite, a prediction that is not finite and greater than 0, and overflow;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'mean Poisson deviance, avg(2 (y ln(y/prediction) - y + prediction)) with 0 ln 0 = 0; lower is better, 0 the best; error 22003
+for a y that is negative or not finite, a prediction that is not finite and greater than 0, and overflow; a row with a NULL is
+skipped; NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.poisson_deviance(float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 -- Of classes and their probabilities.
 
@@ -181,11 +190,12 @@ CREATE AGGREGATE btml.log_loss(y boolean, p float8, weight float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.log_loss(boolean, float8) IS
-'log loss (cross entropy), avg(-ln p) where y is true and avg(-ln(1 - p)) where it is false; p, the probability of true, is clipped
-to [2^-53, 1 - 2^-53]; lower is better; error 22003 for a p that is not from 0 to 1;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'log loss (cross entropy), avg(-ln p) where y is true and avg(-ln(1 - p)) where it is false; p, the probability of true, is
+clipped to [2^-53, 1 - 2^-53]; lower is better; error 22003 for a p that is not from 0 to 1; a row with a NULL is skipped;
+NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.log_loss(boolean, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.log_loss_accumulate(btml.metric_sums, float8, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_log_loss_accumulate';
@@ -202,11 +212,12 @@ CREATE AGGREGATE btml.log_loss(y float8, p float8, weight float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.log_loss(float8, float8) IS
-'log loss of a share y from 0 to 1, avg(-(y ln p + (1 - y) ln(1 - p))); p, the share predicted, is clipped to [2^-53, 1 - 2^-53];
-lower is better; error 22003 for an argument that is not from 0 to 1;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'log loss of a share y from 0 to 1, avg(-(y ln p + (1 - y) ln(1 - p))); p, the share predicted, is clipped to [2^-53, 1 -
+2^-53]; lower is better; error 22003 for an argument that is not from 0 to 1; a row with a NULL is skipped; NULL for no rows;
+the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.log_loss(float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.log_loss_accumulate(btml.metric_sums, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_log_loss_true_accumulate';
@@ -216,9 +227,9 @@ CREATE AGGREGATE btml.log_loss(p float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.log_loss(float8) IS
-'log loss of any number of classes, avg(-ln p); p, the probability that the true class was given, is clipped to [2^-53, 1 - 2^-53];
-lower is better; with weights: btml.log_loss(true, p, weight); error 22003 for a p that is not from 0 to 1;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'log loss of any number of classes, avg(-ln p); p, the probability that the true class was given, is clipped to [2^-53, 1 -
+2^-53]; lower is better; with weights: btml.log_loss(true, p, weight); error 22003 for a p that is not from 0 to 1; a row with
+a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
 
 CREATE FUNCTION btml.brier_accumulate(btml.metric_sums, boolean, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_brier_class_accumulate';
@@ -235,11 +246,12 @@ CREATE AGGREGATE btml.brier(y boolean, p float8, weight float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.brier(boolean, float8) IS
-'Brier score, avg((y - p)²) with y as 1 or 0 and p the probability of true (Brier: Verification of forecasts expressed in terms of
-probability, 1950); lower is better; error 22003 for a p that is not from 0 to 1;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'Brier score, avg((y - p)²) with y as 1 or 0 and p the probability of true (Brier: Verification of forecasts expressed in terms
+of probability, 1950); lower is better; error 22003 for a p that is not from 0 to 1; a row with a NULL is skipped; NULL for no
+rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.brier(boolean, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.brier_accumulate(btml.metric_sums, float8, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_brier_accumulate';
@@ -256,10 +268,11 @@ CREATE AGGREGATE btml.brier(y float8, p float8, weight float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.brier(float8, float8) IS
-'Brier score of a share y from 0 to 1, avg((y - p)²); lower is better; error 22003 for an argument that is not from 0 to 1;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'Brier score of a share y from 0 to 1, avg((y - p)²); lower is better; error 22003 for an argument that is not from 0 to 1; a
+row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.brier(float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.accuracy_accumulate(btml.metric_sums, boolean, boolean) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_accuracy_boolean_accumulate';
@@ -276,10 +289,11 @@ CREATE AGGREGATE btml.accuracy(y boolean, prediction boolean, weight float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.accuracy(boolean, boolean) IS
-'the share of rows where the predicted class is the true one; higher is better;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'the share of rows where the predicted class is the true one; higher is better; a row with a NULL is skipped; NULL for no rows;
+the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.accuracy(boolean, boolean, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.accuracy_accumulate(btml.metric_sums, bigint, bigint) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_accuracy_bigint_accumulate';
@@ -296,10 +310,11 @@ CREATE AGGREGATE btml.accuracy(y bigint, prediction bigint, weight float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.accuracy(bigint, bigint) IS
-'the share of rows where the predicted class is the true one; higher is better;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'the share of rows where the predicted class is the true one; higher is better; a row with a NULL is skipped; NULL for no rows;
+the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.accuracy(bigint, bigint, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.accuracy_accumulate(btml.metric_sums, text, text) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_accuracy_text_accumulate';
@@ -316,10 +331,11 @@ CREATE AGGREGATE btml.accuracy(y text, prediction text, weight float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.accuracy(text, text) IS
-'the share of rows where the predicted class is the true one; higher is better; texts are equal when their bytes are, whatever their collation;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'the share of rows where the predicted class is the true one; higher is better; texts are equal when their bytes are, whatever
+their collation; a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.accuracy(text, text, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.ranking_accumulate(btml.metric_rows, boolean, float8) RETURNS btml.metric_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_ranking_accumulate';
@@ -336,12 +352,13 @@ CREATE AGGREGATE btml.auc(y boolean, score float8, weight float8) (
     FINALFUNC = btml.auc_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.auc(boolean, float8) IS
-'area under the ROC curve: the probability that a true row has a higher score than a false one, equal scores count half;
-higher is better, 0.5 for no skill; NULL for rows of one class; rows are held: 16 bytes each, 24 with weights, error 53200 beyond btml.memory_limit; error 22003 for a score that is NaN;
-an infinite one ranks before or behind all others;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'area under the ROC curve: the probability that a true row has a higher score than a false one, equal scores count half; higher
+is better, 0.5 for no skill; NULL for rows of one class; rows are held: 16 bytes each, 24 with weights, error 53200 beyond
+btml.memory_limit; error 22003 for a score that is NaN; an infinite one ranks before or behind all others; a row with a NULL
+is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.auc(boolean, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE AGGREGATE btml.average_precision(y boolean, score float8) (
     SFUNC = btml.ranking_accumulate, STYPE = btml.metric_rows, SSPACE = 2048, COMBINEFUNC = btml.metric_rows_combine,
@@ -353,12 +370,12 @@ CREATE AGGREGATE btml.average_precision(y boolean, score float8, weight float8) 
 );
 COMMENT ON AGGREGATE btml.average_precision(boolean, float8) IS
 'average precision, the sum of (recall - recall before) times precision over the thresholds from the highest score on, rows of
-equal scores at once; higher is better, the share of true rows for no skill; NULL for no true rows;
-rows are held: 16 bytes each, 24 with weights, error 53200 beyond btml.memory_limit; error 22003 for a score that is NaN;
-an infinite one ranks before or behind all others;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+equal scores at once; higher is better, the share of true rows for no skill; NULL for no true rows; rows are held: 16 bytes
+each, 24 with weights, error 53200 beyond btml.memory_limit; error 22003 for a score that is NaN; an infinite one ranks before
+or behind all others; a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.average_precision(boolean, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.ndcg_accumulate(btml.metric_rows, float8, float8, integer) RETURNS btml.metric_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_ndcg_accumulate';
@@ -368,11 +385,11 @@ CREATE AGGREGATE btml.ndcg(relevance float8, score float8, k integer) (
     FINALFUNC = btml.ndcg_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.ndcg(float8, float8, integer) IS
-'normalised discounted cumulative gain of one query: the sum over the k highest scores of (2^relevance - 1)/log2(1 + rank), beside
-the most that it could be (Järvelin, Kekäläinen 2002); rows of equal scores share their ranks (McSherry, Najork 2008); higher is
-better; NULL where every relevance is 0; relevance is from 0 to 31, else error 22003, k at least 1 and the same in every row,
-else 22023; 16 bytes a row are held, error 53200 beyond btml.memory_limit; error 22003 for a score that is NaN;
-a row with a NULL is skipped; NULL for no rows';
+'normalised discounted cumulative gain of one query: the sum over the k highest scores of (2^relevance - 1)/log2(1 + rank),
+beside the most that it could be (Järvelin, Kekäläinen 2002); rows of equal scores share their ranks (McSherry, Najork 2008);
+higher is better; NULL where every relevance is 0; relevance is from 0 to 31, else error 22003, k at least 1 and the same in
+every row, else 22023; 16 bytes a row are held, error 53200 beyond btml.memory_limit; error 22003 for a score that is NaN; a
+row with a NULL is skipped; NULL for no rows';
 
 -- Of predicted distributions and intervals.
 
@@ -391,11 +408,12 @@ CREATE AGGREGATE btml.coverage(y float8, lower float8, upper float8, weight floa
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.coverage(float8, float8, float8) IS
-'the share of rows with y in [lower, upper]; near the nominal share is better; the bounds may be infinite, and an interval whose
-lower bound is above its upper one covers nothing; error 22003 for a y that is not finite and a bound that is NaN;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'the share of rows with y in [lower, upper]; near the nominal share is better; the bounds may be infinite, and an interval
+whose lower bound is above its upper one covers nothing; error 22003 for a y that is not finite and a bound that is NaN; a row
+with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.coverage(float8, float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.nll_normal_accumulate(btml.metric_sums, float8, float8, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_nll_normal_accumulate';
@@ -412,11 +430,12 @@ CREATE AGGREGATE btml.nll_normal(y float8, mean float8, sd float8, weight float8
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.nll_normal(float8, float8, float8) IS
-'mean negative log-likelihood of normal distributions, avg(ln(sd sqrt(2 pi)) + ((y - mean)/sd)²/2); lower is better; error 22003
-for an argument that is NaN or infinite, an sd that is not greater than 0, and overflow;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'mean negative log-likelihood of normal distributions, avg(ln(sd sqrt(2 pi)) + ((y - mean)/sd)²/2); lower is better; error
+22003 for an argument that is NaN or infinite, an sd that is not greater than 0, and overflow; a row with a NULL is skipped;
+NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.nll_normal(float8, float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.crps_normal_accumulate(btml.metric_sums, float8, float8, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_crps_normal_accumulate';
@@ -434,10 +453,11 @@ CREATE AGGREGATE btml.crps_normal(y float8, mean float8, sd float8, weight float
 );
 COMMENT ON AGGREGATE btml.crps_normal(float8, float8, float8) IS
 'mean continuous ranked probability score of normal distributions, in the unit of y (Gneiting, Raftery: Strictly Proper Scoring
-Rules, 2007, equation 21); lower is better; error 22003 for an argument that is NaN or infinite, an sd that is not greater than 0,
-and overflow; a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+Rules, 2007, equation 21); lower is better; error 22003 for an argument that is NaN or infinite, an sd that is not greater
+than 0, and overflow; a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.crps_normal(float8, float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 CREATE FUNCTION btml.nll_student_t_accumulate(btml.metric_sums, float8, float8, float8, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_nll_student_t_accumulate';
@@ -454,11 +474,12 @@ CREATE AGGREGATE btml.nll_student_t(y float8, location float8, scale float8, df 
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.nll_student_t(float8, float8, float8, float8) IS
-'mean negative log-likelihood of Student''s t distributions with df degrees of freedom; lower is better; error 22003 for an argument
-that is NaN or infinite, a scale or df that is not greater than 0, and overflow;
-a row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
+'mean negative log-likelihood of Student''s t distributions with df degrees of freedom; lower is better; error 22003 for an
+argument that is NaN or infinite, a scale or df that is not greater than 0, and overflow; a row with a NULL is skipped; NULL
+for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.nll_student_t(float8, float8, float8, float8, float8) IS
-'the same of rows that count as often as their weight says: finite and not negative, else error 22003; NULL where all weights are 0';
+'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
+are 0';
 
 -- A sum that does not depend on the order of its terms.
 
@@ -470,5 +491,6 @@ CREATE AGGREGATE btml.exact_sum(x float8) (
     FINALFUNC = btml.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.exact_sum(float8) IS
-'the sum of x, rounded once: the same bits for every order of the rows and every plan; NaN and infinities as sum(float8) has them;
-error 22003 where the sum itself, not a part of it, overflows; NULL for no rows; a fixed-point accumulator (Kulisch) of 2176 bits';
+'the sum of x, rounded once: the same bits for every order of the rows and every plan; NaN and infinities as sum(float8) has
+them; error 22003 where the sum itself, not a part of it, overflows; NULL for no rows; a fixed-point accumulator (Kulisch) of
+2176 bits';

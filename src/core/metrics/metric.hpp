@@ -15,7 +15,7 @@ namespace btml::metrics {
 enum class Better : uint8_t { lower, higher, neither };
 
 struct Metric {
-    static constexpr int max_arguments = 4, max_sums = 3;
+    static constexpr int max_arguments = 4;
 
     const char* name; // of the SQL aggregate
     int arguments;    // numbers of a row: the target first, or only a probability
