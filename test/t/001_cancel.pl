@@ -114,6 +114,7 @@ my @places = (
 	[ 'importance of features', undef, 0.1, 'SELECT count(*) FROM repeated, btml.feature_importance(model)' ],
 	[ 'losses of a model', undef, 0.1, 'SELECT count(*) FROM repeated, btml.training_log(model)' ],
 	[ 'aggregating', undef, 0.1, 'SELECT btml.boost_fit_agg(few.y, ARRAY[few.a, many.z]) FROM few, many' ],
+	[ 'ranking rows', 'ranking rows', 0.1, 'SELECT btml.auc(y > 50, a * s) FROM wide, generate_series(1, 20) AS s' ],
 	[ 'training an aggregate', 'growing trees', 0.1, q{SELECT btml.boost_fit_agg(y, ARRAY[a], '{"trees": 100000}') FROM wide} ],
 );
 

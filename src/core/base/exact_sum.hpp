@@ -47,7 +47,7 @@ class ExactSum {
     static ExactSum parse(Reader& reader);
 
   private:
-    using Wide = __int128;
+    __extension__ using Wide = __int128;
     static constexpr int mantissa_bits = 52;
     static constexpr uint32_t max_exponent = 2047;
     static constexpr uint64_t mantissa_mask = (uint64_t{1} << mantissa_bits) - 1;

@@ -1,0 +1,32 @@
+// What definitions of metrics share: checks of a row's numbers, terms, means.
+#pragma once
+
+#include "core/metrics/metric.hpp"
+
+#include <cmath>
+
+namespace btml::metrics {
+
+// Each throws out_of_range, naming the argument and its value, unless it is as asked; returns it else.
+double require_not_nan(const char* name, double x);
+double require_finite(const char* name, double x);
+double require_not_negative(const char* name, double x);
+double require_positive(const char* name, double x);
+double require_probability(const char* name, double x);
+
+// Error out_of_range for a term that is not finite, of numbers that are.
+double require_no_overflow(double term);
+
+// Adds a · b, of which no digit is lost unless it is beneath the least double. Error out_of_range: overflow.
+void add_product(double a, double b, ExactSum& sum);
+
+// The weighted mean of a term.
+template <double (*term)(const double* row)>
+void add_mean(const double* row, double weight, ExactSum* sums) {
+    sums->add(require_no_overflow(weight * term(row)));
+}
+inline std::optional<double> mean(const ExactSum* sums, const ExactSum& weight) {
+    return sums->value() / weight.value();
+}
+
+} // namespace btml::metrics

@@ -1,0 +1,274 @@
+// SQL aggregates of metrics: the types btml.metric_sums and btml.metric_rows, transition and final functions.
+#include "core/metrics/metric_sums.hpp"
+#include "core/metrics/ranked_rows.hpp"
+#include "pg/bridge/arguments.hpp"
+#include "pg/bridge/expanded_state.hpp"
+
+namespace btml::pg {
+
+using metrics::Metric;
+using metrics::MetricSums;
+using metrics::RankedRows;
+
+namespace {
+
+struct SumsContent : MetricSums {
+    static constexpr const char* type_name = "btml.metric_sums";
+    static constexpr const char* what = "the sums";
+    static constexpr const char* too_large_hint = ""; // they have a few hundred bytes
+
+    explicit SumsContent(MemoryBudget& budget) : MetricSums(budget) {}
+    explicit SumsContent(MetricSums sums) : MetricSums(std::move(sums)) {}
+
+    void append(const SumsContent& other, RunContext&) { MetricSums::append(other); }
+    static SumsContent parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext&) {
+        return SumsContent(MetricSums::parse(bytes, budget));
+    }
+};
+
+struct RowsContent : RankedRows {
+    static constexpr const char* type_name = "btml.metric_rows";
+    static constexpr const char* what = "the rows";
+    static constexpr const char* too_large_hint =
+        "Aggregate without parallel workers (max_parallel_workers_per_gather = 0).";
+
+    explicit RowsContent(MemoryBudget& budget) : RankedRows(budget) {}
+    explicit RowsContent(RankedRows rows) : RankedRows(std::move(rows)) {}
+
+    static RowsContent parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context) {
+        return RowsContent(RankedRows::parse(bytes, budget, context));
+    }
+};
+
+using SumsState = ExpandedState<SumsContent>;
+using RowsState = ExpandedState<RowsContent>;
+
+// A row of an aggregate: the arguments after the state, of which a NULL skips the row.
+class AggregateRow {
+  public:
+    explicit AggregateRow(FunctionCallInfo fcinfo) : fcinfo_(fcinfo) {}
+
+    bool has_null() const {
+        bool null = false;
+        for (int i = 1; i < fcinfo_->nargs; i++) null |= fcinfo_->args[i].isnull;
+        return null;
+    }
+    Datum skip() const {
+        fcinfo_->isnull = fcinfo_->args[0].isnull;
+        return fcinfo_->args[0].value;
+    }
+    // Arguments are counted from 1.
+    Datum datum(int i) const { return fcinfo_->args[i].value; }
+    double number(int i) const { return DatumGetFloat8(datum(i)); }
+    double boolean(int i) const { return DatumGetBool(datum(i)) ? 1 : 0; }
+    // Tells whether an argument follows the first `arguments`: the weight.
+    bool has_weight(int arguments) const { return fcinfo_->nargs > arguments + 1; }
+
+  private:
+    const FunctionCallInfo fcinfo_;
+};
+
+// The body of a transition function (state, so many arguments [, weight]) → state, where read(row, numbers) gives the
+// metric its numbers.
+template <class Read>
+Datum add_to_sums(FunctionCallInfo fcinfo, const Metric& metric, int arguments, const Read& read) {
+    const AggregateRow row(fcinfo);
+    if (row.has_null()) return row.skip();
+    SumsState* const state = SumsState::writable(fcinfo);
+    std::array<double, Metric::max_arguments> numbers;
+    read(row, numbers.data());
+    if (row.has_weight(arguments))
+        state->content().add(metric, numbers.data(), row.number(arguments + 1));
+    else
+        state->content().add(metric, numbers.data());
+    return state->datum();
+}
+
+Datum add_numbers(FunctionCallInfo fcinfo, const Metric& metric) {
+    return add_to_sums(fcinfo, metric, metric.arguments, [&](const AggregateRow& row, double* numbers) {
+        for (int i = 0; i < metric.arguments; i++) numbers[i] = row.number(i + 1);
+    });
+}
+
+// y boolean, p float8
+Datum add_class(FunctionCallInfo fcinfo, const Metric& metric) {
+    return add_to_sums(fcinfo, metric, 2, [](const AggregateRow& row, double* numbers) {
+        numbers[0] = row.boolean(1);
+        numbers[1] = row.number(2);
+    });
+}
+
+template <class Equal>
+Datum add_agreement(FunctionCallInfo fcinfo, const Equal& equal) {
+    return add_to_sums(fcinfo, metrics::accuracy, 2,
+                       [&](const AggregateRow& row, double* numbers) { *numbers = equal(row.datum(1), row.datum(2)); });
+}
+
+// Labels are equal when their bytes are, as in training.
+bool equal_texts(Datum a, Datum b) {
+    return pg_call([=] {
+        text* const first = DatumGetTextPP(a);
+        text* const second = DatumGetTextPP(b);
+        const Size length = VARSIZE_ANY_EXHDR(first);
+        const bool equal =
+            length == VARSIZE_ANY_EXHDR(second) && memcmp(VARDATA_ANY(first), VARDATA_ANY(second), length) == 0;
+        if (DatumGetPointer(a) != reinterpret_cast<Pointer>(first)) pfree(first);
+        if (DatumGetPointer(b) != reinterpret_cast<Pointer>(second)) pfree(second);
+        return equal;
+    });
+}
+
+using RankedValue = std::optional<double> (RankedRows::*)(RunContext& context) const;
+
+// NULL for nothing.
+Datum number_or_null(FunctionCallInfo fcinfo, std::optional<double> value) {
+    fcinfo->isnull = !value;
+    return value ? pg_call([=] { return Float8GetDatum(*value); }) : static_cast<Datum>(0);
+}
+
+Datum ranked_value(FunctionCallInfo fcinfo, const char* function, RankedValue value) {
+    if (PG_ARGISNULL(0)) return number_or_null(fcinfo, std::nullopt);
+    BackendContext context(function);
+    std::optional<RowsContent> parsed;
+    const RankedRows& rows = RowsState::read(fcinfo, parsed, context.memory());
+    return number_or_null(fcinfo, (rows.*value)(context));
+}
+
+} // namespace
+
+// Transition functions (state, x [, weight]) → state, of which each serves both forms.
+BTML_FUNCTION(btml_exact_sum_accumulate) {
+    return add_numbers(fcinfo, metrics::exact_sum);
+}
+BTML_FUNCTION(btml_rmse_accumulate) {
+    return add_numbers(fcinfo, metrics::rmse);
+}
+BTML_FUNCTION(btml_mae_accumulate) {
+    return add_numbers(fcinfo, metrics::mae);
+}
+BTML_FUNCTION(btml_r2_accumulate) {
+    return add_numbers(fcinfo, metrics::r2);
+}
+BTML_FUNCTION(btml_poisson_deviance_accumulate) {
+    return add_numbers(fcinfo, metrics::poisson_deviance);
+}
+BTML_FUNCTION(btml_pinball_accumulate) {
+    return add_numbers(fcinfo, metrics::pinball);
+}
+BTML_FUNCTION(btml_log_loss_accumulate) {
+    return add_numbers(fcinfo, metrics::log_loss);
+}
+BTML_FUNCTION(btml_log_loss_class_accumulate) {
+    return add_class(fcinfo, metrics::log_loss);
+}
+BTML_FUNCTION(btml_log_loss_true_accumulate) {
+    return add_to_sums(fcinfo, metrics::log_loss, 1, [](const AggregateRow& row, double* numbers) {
+        numbers[0] = 1;
+        numbers[1] = row.number(1);
+    });
+}
+BTML_FUNCTION(btml_brier_accumulate) {
+    return add_numbers(fcinfo, metrics::brier);
+}
+BTML_FUNCTION(btml_brier_class_accumulate) {
+    return add_class(fcinfo, metrics::brier);
+}
+BTML_FUNCTION(btml_accuracy_boolean_accumulate) {
+    return add_agreement(fcinfo, [](Datum a, Datum b) { return DatumGetBool(a) == DatumGetBool(b); });
+}
+BTML_FUNCTION(btml_accuracy_bigint_accumulate) {
+    return add_agreement(fcinfo, [](Datum a, Datum b) { return DatumGetInt64(a) == DatumGetInt64(b); });
+}
+BTML_FUNCTION(btml_accuracy_text_accumulate) {
+    return add_agreement(fcinfo, equal_texts);
+}
+BTML_FUNCTION(btml_coverage_accumulate) {
+    return add_numbers(fcinfo, metrics::coverage);
+}
+BTML_FUNCTION(btml_nll_normal_accumulate) {
+    return add_numbers(fcinfo, metrics::nll_normal);
+}
+BTML_FUNCTION(btml_crps_normal_accumulate) {
+    return add_numbers(fcinfo, metrics::crps_normal);
+}
+BTML_FUNCTION(btml_nll_student_t_accumulate) {
+    return add_numbers(fcinfo, metrics::nll_student_t);
+}
+
+// btml.metric_combine(state, state) → state
+BTML_FUNCTION(btml_metric_sums_combine) {
+    return SumsState::combine(fcinfo);
+}
+
+// btml.metric_final(state) → float8; NULL where the metric is not defined
+BTML_FUNCTION(btml_metric_sums_final) {
+    if (PG_ARGISNULL(0)) return number_or_null(fcinfo, std::nullopt);
+    MemoryBudget budget(memory_limit_bytes());
+    std::optional<SumsContent> parsed;
+    return number_or_null(fcinfo, SumsState::read(fcinfo, parsed, budget).result());
+}
+
+// btml.ranking_accumulate(state, y boolean, score float8 [, weight float8]) → state
+BTML_FUNCTION(btml_ranking_accumulate) {
+    const AggregateRow row(fcinfo);
+    if (row.has_null()) return row.skip();
+    RowsState* const state = RowsState::writable(fcinfo);
+    if (row.has_weight(2))
+        state->content().add(row.boolean(1), row.number(2), row.number(3));
+    else
+        state->content().add(row.boolean(1), row.number(2));
+    return state->datum();
+}
+
+// btml.ndcg_accumulate(state, relevance float8, score float8, k integer) → state
+BTML_FUNCTION(btml_ndcg_accumulate) {
+    const AggregateRow row(fcinfo);
+    if (row.has_null()) return row.skip();
+    RowsState* const state = RowsState::writable(fcinfo);
+    state->content().set_k(DatumGetInt32(row.datum(3)));
+    state->content().add(row.number(1), row.number(2));
+    return state->datum();
+}
+
+// btml.metric_rows_combine(state, state) → state
+BTML_FUNCTION(btml_metric_rows_combine) {
+    return RowsState::combine(fcinfo);
+}
+
+BTML_FUNCTION(btml_auc_final) {
+    return ranked_value(fcinfo, "auc", &RankedRows::auc);
+}
+BTML_FUNCTION(btml_average_precision_final) {
+    return ranked_value(fcinfo, "average_precision", &RankedRows::average_precision);
+}
+BTML_FUNCTION(btml_ndcg_final) {
+    return ranked_value(fcinfo, "ndcg", &RankedRows::ndcg);
+}
+
+// Input and output of the two types.
+BTML_FUNCTION(btml_metric_sums_in) {
+    return SumsState::input(PG_GETARG_CSTRING(0));
+}
+BTML_FUNCTION(btml_metric_sums_out) {
+    return SumsState::output(PG_GETARG_DATUM(0));
+}
+BTML_FUNCTION(btml_metric_sums_recv) {
+    return SumsState::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
+}
+BTML_FUNCTION(btml_metric_sums_send) {
+    return SumsState::send(PG_GETARG_DATUM(0));
+}
+BTML_FUNCTION(btml_metric_rows_in) {
+    return RowsState::input(PG_GETARG_CSTRING(0));
+}
+BTML_FUNCTION(btml_metric_rows_out) {
+    return RowsState::output(PG_GETARG_DATUM(0));
+}
+BTML_FUNCTION(btml_metric_rows_recv) {
+    return RowsState::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
+}
+BTML_FUNCTION(btml_metric_rows_send) {
+    return RowsState::send(PG_GETARG_DATUM(0));
+}
+
+} // namespace btml::pg
