@@ -81,12 +81,66 @@ CREATE OPERATOR CLASS btml.model_ops DEFAULT FOR TYPE btml.model USING hash AS
 CREATE FUNCTION btml.predict(model btml.model, input record) RETURNS float8
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_record';
 COMMENT ON FUNCTION btml.predict(btml.model, record) IS
-'prediction for a row, of a Gaussian process its mean; features by column name (write t.* for the whole row of t); other columns are ignored, a NULL is a missing value, a category never seen goes right in boosted trees and is unknown to a Gaussian process; error 42703 naming a missing column, 42701 one that the record has twice, 42804 one of the wrong type';
+'prediction for a row: of boosted trees the number, the mean (objectives poisson, gamma, tweedie) or the probability of the second label (binary), of a Gaussian process its mean; features by column name (write t.* for the whole row of t); other columns are ignored, a NULL is a missing value, a category never seen goes right in boosted trees and is unknown to a Gaussian process; error 42703 naming a missing column, 42701 one that the record has twice, 42804 one of the wrong type; 42804 for objective multiclass, which has btml.predict_class, btml.predict_probability and btml.predict_probabilities; 22004 for an offset that is NULL';
 
 CREATE FUNCTION btml.predict(model btml.model, features float8[]) RETURNS float8
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_array';
 COMMENT ON FUNCTION btml.predict(btml.model, float8[]) IS
 'prediction for features by position, in the order of btml.summary(model)->''features''; a categorical by its code there, counted from 0; a NULL element is a missing value; error 22023 for the wrong number of elements';
+
+CREATE FUNCTION btml.predict_score(model btml.model, input record) RETURNS float8
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_score_record';
+CREATE FUNCTION btml.predict_score(model btml.model, features float8[]) RETURNS float8
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_score_array';
+COMMENT ON FUNCTION btml.predict_score(btml.model, record) IS
+'score of boosted trees for a row: base + offset + sum of the leaves'' values, of which the prediction is the mean or probability; features and errors as for btml.predict; error 42804 for objective multiclass, which has btml.predict_scores';
+COMMENT ON FUNCTION btml.predict_score(btml.model, float8[]) IS
+'score of boosted trees for features by position, as btml.predict takes them';
+
+CREATE FUNCTION btml.predict_scores(model btml.model, input record) RETURNS float8[]
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_scores_record';
+CREATE FUNCTION btml.predict_scores(model btml.model, features float8[]) RETURNS float8[]
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_scores_array';
+COMMENT ON FUNCTION btml.predict_scores(btml.model, record) IS
+'scores of boosted trees for a row: of objective multiclass one for each label, in the order of btml.summary(model)->''labels'', of the others one; features and errors as for btml.predict';
+COMMENT ON FUNCTION btml.predict_scores(btml.model, float8[]) IS
+'scores of boosted trees for features by position, as btml.predict takes them';
+
+CREATE FUNCTION btml.predict_leaf(model btml.model, input record) RETURNS integer[]
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_leaf_record';
+CREATE FUNCTION btml.predict_leaf(model btml.model, features float8[]) RETURNS integer[]
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_leaf_array';
+COMMENT ON FUNCTION btml.predict_leaf(btml.model, record) IS
+'the leaf that a row ends in, for each of the boosted trees: a node of btml.trees(model), in the order of trees; features and errors as for btml.predict';
+COMMENT ON FUNCTION btml.predict_leaf(btml.model, float8[]) IS
+'the leaf of each of the boosted trees for features by position, as btml.predict takes them';
+
+CREATE FUNCTION btml.predict_class(model btml.model, input record) RETURNS text
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_class_record';
+CREATE FUNCTION btml.predict_class(model btml.model, features float8[]) RETURNS text
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_class_array';
+COMMENT ON FUNCTION btml.predict_class(btml.model, record) IS
+'the likeliest label of a row, the first of several; features and errors as for btml.predict; error 42804 for a model whose target was a number';
+COMMENT ON FUNCTION btml.predict_class(btml.model, float8[]) IS
+'the likeliest label for features by position, as btml.predict takes them';
+
+CREATE FUNCTION btml.predict_probabilities(model btml.model, input record) RETURNS float8[]
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_probabilities_record';
+CREATE FUNCTION btml.predict_probabilities(model btml.model, features float8[]) RETURNS float8[]
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_probabilities_array';
+COMMENT ON FUNCTION btml.predict_probabilities(btml.model, record) IS
+'the probability of each label for a row, in the order of btml.summary(model)->''labels''; features and errors as for btml.predict; error 42804 for a model whose target was a number';
+COMMENT ON FUNCTION btml.predict_probabilities(btml.model, float8[]) IS
+'the probability of each label for features by position, as btml.predict takes them';
+
+CREATE FUNCTION btml.predict_probability(model btml.model, input record, label text) RETURNS float8
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_probability_record';
+CREATE FUNCTION btml.predict_probability(model btml.model, features float8[], label text) RETURNS float8
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_probability_array';
+COMMENT ON FUNCTION btml.predict_probability(btml.model, record, text) IS
+'the probability of a label for a row; features and errors as for btml.predict; error 22023 for a label that the model does not have, 42804 for a model whose target was a number';
+COMMENT ON FUNCTION btml.predict_probability(btml.model, float8[], text) IS
+'the probability of a label for features by position, as btml.predict takes them';
 
 CREATE FUNCTION btml.predict_normal(model btml.model, input record) RETURNS btml.normal
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_normal_record';

@@ -1,5 +1,6 @@
 // SQL functions of boosted trees: btml.boost_fit, btml.tree_fit, btml.boost_fit_agg, and what looks into a model.
 #include "core/boosting/booster.hpp"
+#include "core/boosting/labels.hpp"
 #include "core/boosting/strategy.hpp"
 #include "core/boosting/to_sql.hpp"
 #include "core/relational/join_rows.hpp"
@@ -10,6 +11,11 @@
 #include "pg/training_join.hpp"
 #include "pg/training_rows.hpp"
 
+extern "C" {
+#include "catalog/pg_enum.h"
+#include "utils/syscache.h"
+}
+
 namespace btml::pg {
 
 using namespace boosting;
@@ -17,7 +23,8 @@ using namespace boosting;
 namespace {
 
 struct FitRequest : TrainingRequest {
-    Options options; // validated
+    Options options; // validated, but for what depends on the target
+    LabelRequest labels;
 };
 
 [[noreturn]] void only_with_sketch(const char* option) {
@@ -25,11 +32,41 @@ struct FitRequest : TrainingRequest {
                 "With exact residuals there is no sketch.");
 }
 
+// A JSON object from labels to weights. Error invalid_argument.
+std::vector<LabelWeight> read_label_weights(const std::string& json) {
+    std::vector<LabelWeight> weights;
+    for (const JsonOption& member : json_options(json, "class_weights")) {
+        if (!member.number)
+            throw Error(ErrorCode::invalid_argument,
+                        format("class_weights has no number for the label \"%s\"", member.name.c_str()), "",
+                        "Valid values are numbers of at least 0.");
+        weights.push_back({member.name, *member.number});
+    }
+    return weights;
+}
+
+LabelRequest read_label_request(const NamedArguments& arguments) {
+    LabelRequest request;
+    if (!arguments.is_null("positive")) request.positive = arguments.string("positive");
+    if (!arguments.is_null("class_weights"))
+        request.weights = read_label_weights(json_text(arguments.datum("class_weights")));
+    return request;
+}
+
 // `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
 FitRequest read_request(const NamedArguments& arguments, const Options& defaults) {
-    FitRequest request{read_training_request(arguments), defaults};
+    FitRequest request{read_training_request(arguments), defaults, read_label_request(arguments)};
+    request.takes_labels = true;
     read_options(arguments, options_table, request.options);
     const Options& options = request.options;
+    const bool ranks = options.objective == ObjectiveNumber::rank;
+    if (ranks && !request.query)
+        throw Error(ErrorCode::invalid_argument, "objective => 'rank' needs a query", "",
+                    "Name the column whose equal values make the rows that are ranked together.");
+    if (request.query && !ranks)
+        throw Error(ErrorCode::invalid_argument,
+                    format("query is not valid with objective => '%s'", name_of(options.objective)), "",
+                    "It is for objective => 'rank'.");
     if (options.sketch_size > 0 && !options.sketch_residuals) only_with_sketch("sketch_size");
     if (options.verify && !options.sketch_residuals) only_with_sketch("verify");
     if (options.early_stopping > 0 && !request.holdout)
@@ -71,24 +108,85 @@ void notice_too_few_rows(const Model& model) {
     notice("no tree has a split: the rows are " + rows + ", two leaves need " + both, "", "Lower min_leaf_rows.");
 }
 
+// Positions of an enum's labels in its order.
+std::vector<float> enum_order(Oid type, const std::vector<std::string>& labels) {
+    std::vector<float> order;
+    for (const std::string& label : labels) {
+        const char* const name = label.c_str();
+        order.push_back(pg_call([=] {
+            const HeapTuple row = SearchSysCache2(ENUMTYPOIDNAME, ObjectIdGetDatum(type), CStringGetDatum(name));
+            if (!HeapTupleIsValid(row)) elog(ERROR, "enum %u has no label \"%s\"", type, name);
+            const float position = reinterpret_cast<Form_pg_enum>(GETSTRUCT(row))->enumsortorder;
+            ReleaseSysCache(row);
+            return position;
+        }));
+    }
+    return order;
+}
+
+// Brings an enum's labels into its order.
+void sort_enum(relational::DataColumn& column, Oid type) {
+    const std::vector<float> position = enum_order(type, column.categories);
+    std::vector<uint32_t> order(position.size()), rank(position.size());
+    for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return position[a] < position[b]; });
+    std::vector<std::string> sorted;
+    for (uint32_t i = 0; i < order.size(); i++) {
+        rank[order[i]] = i;
+        sorted.push_back(column.categories[order[i]]);
+    }
+    column.categories = std::move(sorted);
+    for (uint32_t& code : column.codes) code = rank[code];
+}
+
+// Makes numbers of labels' codes.
+void make_numbers(relational::DataColumn& column, RunContext& context) {
+    column.numbers.resize(column.codes.size());
+    context.for_each(column.codes.size(), 1, [&](uint64_t row) { column.numbers[row] = column.codes[row]; });
+    column.codes = Buffer<uint32_t>(context.memory(), "columns of the source");
+    column.kind = relational::DataColumn::Kind::number;
+}
+
+// Makes of the target what the objective takes, which is not automatic any more then.
+void read_target(TrainingJoin& training, const FitRequest& request, Options& options, RunContext& context) {
+    relational::DatasetPlan& plan = training.plan;
+    relational::DataColumn& column = training.join.tables()[plan.target.table].columns[plan.target.column];
+    const Oid type = training.target_type;
+    TargetKind kind = type == BOOLOID ? TargetKind::boolean : TargetKind::number;
+    if (column.kind == relational::DataColumn::Kind::category) {
+        kind = TargetKind::label;
+        relational::drop_unused_categories(column);
+        if (pg_call([=] { return type_is_enum(type); })) sort_enum(column, type);
+        make_numbers(column, context);
+    }
+    Labels labels = find_labels({request.target.c_str(), kind, column.numbers, std::move(column.categories)},
+                                request.labels, options, context);
+    for (const Labels::Notice& told : labels.notices) notice(told.message, "", told.hint);
+    plan.labels = std::move(labels.names);
+    plan.label_weights = std::move(labels.weights);
+    options.validate();
+}
+
 FitResult fit_over_source(const FitRequest& request, RunContext& context) {
     TrainingJoin training = read_training_join(request, context);
     const auto join_start = std::chrono::steady_clock::now();
     relational::Join& join = training.join;
-    const StrategyChoice choice = choose_strategy(join, request.options, context);
+    Options options = request.options;
+    read_target(training, request, options, context);
+    const StrategyChoice choice = choose_strategy(join, options, context);
     double joining = 0;
     const auto fit_join = [&] {
         if (choice.strategy == Strategy::factorize) {
-            warn_of_long_sketches(join, request.options, context);
+            warn_of_long_sketches(join, options, context);
             relational::GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, training.plan, context);
             joining = seconds_since(join_start);
-            return fit_factorised(std::move(dataset), std::move(grouped), request.options, context);
+            return fit_factorised(std::move(dataset), std::move(grouped), options, context);
         }
         relational::JoinRows rows = relational::enumerate(join, context);
         Dataset dataset = make_dataset(std::move(join), std::move(rows), training.plan);
         joining = seconds_since(join_start);
-        return fit(std::move(dataset), request.options, context);
+        return fit(std::move(dataset), options, context);
     };
     FitResult result = fit_join();
     result.model.target = request.target;

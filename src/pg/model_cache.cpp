@@ -39,12 +39,26 @@ uint64_t bytes_of_features(const std::vector<Feature>& features) {
     return bytes;
 }
 
+const std::vector<std::string>& labels_of(const StoredModel& stored) {
+    static const std::vector<std::string> none;
+    const auto* const trees = std::get_if<boosting::Model>(&stored.model);
+    return trees ? trees->labels : none;
+}
+
+uint64_t bytes_of_labels(const std::vector<std::string>& labels) {
+    uint64_t bytes = 0;
+    for (const std::string& label : labels) bytes += label.size() + sizeof(std::string);
+    return bytes;
+}
+
 } // namespace
 
 CachedModel::CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext parent, RunContext& run)
     : identity(seen),
-      held(run.memory(), "features of a model", bytes_of_features(features_of(decoded))),
+      held(run.memory(), "features of a model",
+           bytes_of_features(features_of(decoded)) + bytes_of_labels(labels_of(decoded))),
       features(features_of(decoded)),
+      labels(labels_of(decoded)),
       predictor(make_predictor(std::move(decoded), run)),
       context(pg_call([=] { return AllocSetContextCreate(parent, "btml cached model", ALLOCSET_SMALL_SIZES); })),
       record(features, context),
@@ -54,6 +68,18 @@ gp::Predictor& CachedModel::gp_predictor(const char* function) {
     if (auto* const found = std::get_if<std::unique_ptr<GpPredictor>>(&predictor)) return (*found)->predict;
     throw Error(ErrorCode::wrong_type, format("model is boosted trees, btml.%s needs a Gaussian process", function),
                 "Boosted trees predict a number without a distribution.", "btml.predict predicts with any model.");
+}
+
+size_t CachedModel::code_of_label(std::string_view label) {
+    if (labels[last_label] == label) return last_label;
+    const auto found = std::find(labels.begin(), labels.end(), label);
+    if (found == labels.end()) {
+        const std::string nearest = nearest_name(label, labels);
+        throw Error(ErrorCode::invalid_argument, format("model has no label \"%s\"", std::string(label).c_str()),
+                    "Its labels are " + quoted_list(labels) + ".",
+                    nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+    }
+    return last_label = static_cast<size_t>(found - labels.begin());
 }
 
 CachedModel& ModelCache::load(Datum model) {

@@ -33,10 +33,14 @@ struct CachedModel {
 
     // Error wrong_type for boosted trees: btml.`function` needs a Gaussian process.
     gp::Predictor& gp_predictor(const char* function);
+    // Error invalid_argument with the labels in the DETAIL and the nearest in the HINT.
+    size_t code_of_label(std::string_view label);
 
     const ModelIdentity identity;
-    const Reservation held; // of the features
+    const Reservation held; // of the features and labels
     const std::vector<Feature> features;
+    const std::vector<std::string> labels; // of the target
+    size_t last_label = 0;                 // that was asked for
     std::variant<boosting::Predictor, std::unique_ptr<GpPredictor>> predictor;
     const MemoryContext context;
     RecordReader record;

@@ -34,14 +34,23 @@ struct JsonCursor {
 };
 
 [[noreturn]] void invalid_option(const JsonOption& option, const char* valid) {
-    const std::string value = option.number ? option.text : "\"" + option.text + "\"";
+    const std::string value = option.number      ? option.text
+                              : option.is_nested ? "\"an array or object\""
+                                                 : "\"" + option.text + "\"";
     throw Error(ErrorCode::invalid_argument,
                 format("invalid value for option \"%s\": %s", option.name.c_str(), value.c_str()), "", valid);
 }
 
 } // namespace
 
-std::vector<JsonOption> json_options(const std::string& json) {
+std::string json_text(Datum json) {
+    return pg_call([=] {
+        Jsonb* const value = DatumGetJsonbP(json);
+        return JsonbToCString(nullptr, &value->root, static_cast<int>(VARSIZE(value)));
+    });
+}
+
+std::vector<JsonOption> json_options(const std::string& json, const char* what) {
     const char* const source = json.c_str();
     std::vector<JsonOption> options;
     JsonCursor cursor;
@@ -50,7 +59,8 @@ std::vector<JsonOption> json_options(const std::string& json) {
         cursor.iterator = JsonbIteratorInit(&parsed->root);
         return JsonbIteratorNext(&cursor.iterator, &cursor.value, true) == WJB_BEGIN_OBJECT;
     });
-    if (!is_object) throw Error(ErrorCode::invalid_argument, "options must be a JSON object", "It is " + json + ".");
+    if (!is_object)
+        throw Error(ErrorCode::invalid_argument, format("%s must be a JSON object", what), "It is " + json + ".");
     const auto next = [&] { return pg_call([&] { return JsonbIteratorNext(&cursor.iterator, &cursor.value, true); }); };
     while (next() == WJB_KEY) {
         JsonOption option{
@@ -69,8 +79,11 @@ std::vector<JsonOption> json_options(const std::string& json) {
             option.text.assign(value.val.string.val, static_cast<size_t>(value.val.string.len));
         else if (value.type == jbvBool)
             option.text = value.val.boolean ? "true" : "false", option.boolean = value.val.boolean;
-        else if (value.type == jbvBinary)
-            option.text = "an array or object";
+        else if (value.type == jbvBinary) {
+            option.is_nested = true;
+            option.text = pg_call(
+                [&] { return JsonbToCString(nullptr, value.val.binary.data, static_cast<int>(value.val.binary.len)); });
+        }
         options.push_back(std::move(option));
     }
     return options;
@@ -78,7 +91,7 @@ std::vector<JsonOption> json_options(const std::string& json) {
 
 OptionValue JsonOption::value(const OptionFacts& option) const {
     if (is_null && option.nullable) return {};
-    if (option.type == OptionType::choice) return text;
+    if (option.type == OptionType::choice) return is_nested ? "an array or object" : text;
     if (option.type == OptionType::boolean) {
         if (!boolean) invalid_option(*this, "Valid values are true and false.");
         return *boolean;

@@ -22,22 +22,27 @@ struct JsonOption {
     std::string name;
     std::optional<double> number; // where its value is one
     std::optional<bool> boolean;
-    std::string text;
+    std::string text; // where its value is an object or array: as JSON
     bool is_null = false;
+    bool is_nested = false;
 
     // Returns NULL for null where the option may be it. Error invalid_argument for a value of another type.
     OptionValue value(const OptionFacts& option) const;
 };
 
-// The members of a JSON object, given as text. Error invalid_argument for any other JSON.
-std::vector<JsonOption> json_options(const std::string& json);
+// A jsonb as text.
+std::string json_text(Datum json);
+
+// The members of a JSON object, given as text; `what` is what the error invalid_argument for any other JSON calls it.
+std::vector<JsonOption> json_options(const std::string& json, const char* what = "options");
 
 // Error invalid_argument with the valid names in the DETAIL and the nearest in the HINT.
 [[noreturn]] void unknown_option(const std::string& name, const std::vector<std::string>& names);
 
-// Options of an aggregate: a JSON object with the names of a function's arguments. Errors invalid_argument.
-template <class Options>
-Options parse_options(const std::string& json, const OptionsTable<Options>& table) {
+// Options of an aggregate: a JSON object with the names of a function's arguments. read_argument(given) reads one that
+// is an argument of the table and says whether it did. Errors invalid_argument.
+template <class Options, class ReadArgument>
+Options parse_options(const std::string& json, const OptionsTable<Options>& table, const ReadArgument& read_argument) {
     Options options;
     for (const JsonOption& given : json_options(json)) {
         const Option<Options>* const option = table.find(given.name);
@@ -45,12 +50,17 @@ Options parse_options(const std::string& json, const OptionsTable<Options>& tabl
             table.assign(options, *option, given.value(*option));
             continue;
         }
+        if (read_argument(given)) continue;
         std::vector<std::string> names;
         for (const Option<Options>& known : table)
             if (known.aggregated) names.emplace_back(known.name);
         unknown_option(given.name, names);
     }
     return options;
+}
+template <class Options>
+Options parse_options(const std::string& json, const OptionsTable<Options>& table) {
+    return parse_options(json, table, [](const JsonOption&) { return false; });
 }
 
 void add_option(JsonWriter& json, const char* name, const OptionValue& value);

@@ -1,7 +1,8 @@
-// Predictions for single rows: btml.predict, btml.predict_normal and btml.predict_latent.
+// Predictions for single rows: btml.predict and its kin.
 #include "pg/prediction.hpp"
 
 #include "pg/bridge/arguments.hpp"
+#include "pg/bridge/result.hpp"
 #include "pg/model_cache.hpp"
 
 namespace btml::pg {
@@ -23,13 +24,71 @@ CachedModel& load_array(FunctionCallInfo fcinfo) {
     return cached;
 }
 
-Datum predict(CachedModel& cached) {
+// Functions of boosted trees by the name in errors.
+boosting::Predictor& trees_of(CachedModel& cached, const char* function) {
+    if (auto* const trees = std::get_if<boosting::Predictor>(&cached.predictor)) return *trees;
+    throw Error(ErrorCode::wrong_type, format("model is a Gaussian process, btml.%s needs boosted trees", function), "",
+                "A Gaussian process has btml.predict, btml.predict_normal and btml.predict_latent.");
+}
+
+// Those of a model with one score.
+boosting::Predictor& single_score(CachedModel& cached, const char* function, const char* instead) {
+    boosting::Predictor& trees = trees_of(cached, function);
+    if (trees.link() != boosting::Link::softmax) return trees;
+    throw Error(ErrorCode::wrong_type,
+                format("model has %zu labels, btml.%s needs one with a single score", cached.labels.size(), function),
+                "", instead);
+}
+
+// Those of a model with labels.
+boosting::Predictor& with_labels(CachedModel& cached, const char* function) {
+    boosting::Predictor& trees = trees_of(cached, function);
+    if (!cached.labels.empty()) return trees;
+    throw Error(ErrorCode::wrong_type, format("model has no labels, btml.%s needs them", function),
+                "Its target was a number.", "btml.predict predicts it.");
+}
+
+Datum predict(FunctionCallInfo, CachedModel& cached) {
     double value;
-    if (auto* const trees = std::get_if<boosting::Predictor>(&cached.predictor))
-        value = (*trees)(cached.values);
+    if (std::holds_alternative<boosting::Predictor>(cached.predictor))
+        value = single_score(cached, "predict", "Use btml.predict_class or btml.predict_probability.")(cached.values);
     else
         value = cached.gp_predictor("predict").latent(cached.values).mean;
     return Float8GetDatum(value);
+}
+
+Datum predict_score(FunctionCallInfo, CachedModel& cached) {
+    return Float8GetDatum(single_score(cached, "predict_score", "Use btml.predict_scores.").scores(cached.values)[0]);
+}
+
+Datum predict_scores(FunctionCallInfo, CachedModel& cached) {
+    return number_array(trees_of(cached, "predict_scores").scores(cached.values));
+}
+
+Datum predict_leaf(FunctionCallInfo, CachedModel& cached) {
+    boosting::Predictor& trees = trees_of(cached, "predict_leaf");
+    ArrayType* const array = new_integer_array(trees.trees());
+    trees.leaves(cached.values, {reinterpret_cast<int32_t*>(ARR_DATA_PTR(array)), trees.trees()});
+    return PointerGetDatum(array);
+}
+
+// The first of the likeliest.
+Datum predict_class(FunctionCallInfo, CachedModel& cached) {
+    const std::span<const double> scores = with_labels(cached, "predict_class").scores(cached.values);
+    const auto likeliest = cached.labels.size() == 2 && scores.size() == 1
+                               ? scores[0] > 0
+                               : std::max_element(scores.begin(), scores.end()) - scores.begin();
+    return text_datum(cached.labels[static_cast<size_t>(likeliest)]);
+}
+
+Datum predict_probabilities(FunctionCallInfo, CachedModel& cached) {
+    return number_array(with_labels(cached, "predict_probabilities").probabilities(cached.values));
+}
+
+Datum predict_probability(FunctionCallInfo fcinfo, CachedModel& cached) {
+    boosting::Predictor& trees = with_labels(cached, "predict_probability");
+    const std::string_view label = pg_call([=] { return bytes_of(PG_GETARG_DATUM(2), TEXTOID); });
+    return Float8GetDatum(trees.probabilities(cached.values)[cached.code_of_label(label)]);
 }
 
 // btml.normal, the result type of the call.
@@ -60,34 +119,23 @@ void require_width(const std::vector<double>& values, const std::vector<Feature>
                 "btml.summary(model)->'features' lists them in order.");
 }
 
-// btml.predict(model, record) → float8
-BTML_FUNCTION(btml_predict_record) {
-    return predict(load_record(fcinfo));
-}
+// btml.NAME(model, record, …) and btml.NAME(model, float8[], …)
+#define BTML_PREDICTION(name)                                                                                          \
+    BTML_FUNCTION(btml_##name##_record) {                                                                              \
+        return name(fcinfo, load_record(fcinfo));                                                                      \
+    }                                                                                                                  \
+    BTML_FUNCTION(btml_##name##_array) {                                                                               \
+        return name(fcinfo, load_array(fcinfo));                                                                       \
+    }
 
-// btml.predict(model, float8[]) → float8
-BTML_FUNCTION(btml_predict_array) {
-    return predict(load_array(fcinfo));
-}
-
-// btml.predict_normal(model, record) → btml.normal
-BTML_FUNCTION(btml_predict_normal_record) {
-    return predict_normal(fcinfo, load_record(fcinfo));
-}
-
-// btml.predict_normal(model, float8[]) → btml.normal
-BTML_FUNCTION(btml_predict_normal_array) {
-    return predict_normal(fcinfo, load_array(fcinfo));
-}
-
-// btml.predict_latent(model, record) → btml.normal
-BTML_FUNCTION(btml_predict_latent_record) {
-    return predict_latent(fcinfo, load_record(fcinfo));
-}
-
-// btml.predict_latent(model, float8[]) → btml.normal
-BTML_FUNCTION(btml_predict_latent_array) {
-    return predict_latent(fcinfo, load_array(fcinfo));
-}
+BTML_PREDICTION(predict)               // → float8
+BTML_PREDICTION(predict_score)         // → float8
+BTML_PREDICTION(predict_scores)        // → float8[]
+BTML_PREDICTION(predict_leaf)          // → integer[]
+BTML_PREDICTION(predict_class)         // → text
+BTML_PREDICTION(predict_probabilities) // → float8[]
+BTML_PREDICTION(predict_probability)   // (…, label text) → float8
+BTML_PREDICTION(predict_normal)        // → btml.normal
+BTML_PREDICTION(predict_latent)        // → btml.normal
 
 } // namespace btml::pg

@@ -14,9 +14,21 @@ namespace {
 // Output columns of a source by the part they play in training.
 struct Roles {
     int target;
-    std::optional<int> holdout, weight;
+    bool target_is_label; // read as a category
+    std::optional<int> holdout, weight, offset, query;
     std::vector<int> features;
     std::vector<bool> categorical; // of features
+    std::vector<int> directions;   // of features
+
+    // The column's role other than that of a feature, or nullptr.
+    const char* of(int column) const {
+        return column == target    ? "target"
+               : column == holdout ? "holdout"
+               : column == weight  ? "weight"
+               : column == offset  ? "offset"
+               : column == query   ? "query"
+                                   : nullptr;
+    }
 };
 
 void check_number(const Source& source, int column, const char* role, const char* detail) {
@@ -26,6 +38,20 @@ void check_number(const Source& source, int column, const char* role, const char
         throw Error(ErrorCode::wrong_type,
                     format("%s \"%s\" is of type %s, not a number", role, found.name.c_str(), type_name(found.type)),
                     detail, cast_hint(found.name, found.type) + ".");
+}
+
+// Returns whether the target is read as a category.
+bool is_label_target(const Source& source, int column, const TrainingRequest& request) {
+    const Source::Column& found = source.columns()[column];
+    const Oid type = found.type;
+    if (request.takes_labels) {
+        if (type == BOOLOID) return false;
+        if (pg_call([=] { return is_categorical(type); })) return true;
+    }
+    check_number(source, column, "target",
+                 request.takes_labels ? "Targets are numbers, or labels: boolean, text and enum columns."
+                                      : "Targets are numbers.");
+    return false;
 }
 
 void check_feature_type(const Source::Column& column, bool categorical) {
@@ -38,11 +64,7 @@ void check_feature_type(const Source::Column& column, bool categorical) {
 }
 
 void check_not_reserved(const Source& source, const Roles& roles, int feature) {
-    const char* const role = feature == roles.target    ? "target"
-                             : feature == roles.holdout ? "holdout"
-                             : feature == roles.weight  ? "weight"
-                                                        : nullptr;
-    if (role)
+    if (const char* const role = roles.of(feature))
         throw Error(ErrorCode::invalid_argument, format("column \"%s\" cannot be both the %s and a feature",
                                                         source.columns()[feature].name.c_str(), role));
 }
@@ -62,7 +84,7 @@ std::vector<int> chosen_features(const Source& source, const Roles& roles, const
     } else {
         source.require_distinct_names();
         for (int i = 0; i < static_cast<int>(source.columns().size()); i++)
-            if (i != roles.target && i != roles.holdout && i != roles.weight) features.push_back(i);
+            if (!roles.of(i)) features.push_back(i);
     }
     if (features.empty())
         throw Error(ErrorCode::invalid_argument, "there are no features to train on", "",
@@ -70,52 +92,119 @@ std::vector<int> chosen_features(const Source& source, const Roles& roles, const
     return features;
 }
 
+// A column that the source has for each row of the target's table.
+int column_beside_target(const Source& source, const TrainingRequest& request, int target, const std::string& name,
+                         const char* role) {
+    const int column = source.column(name);
+    if (source.columns()[column].table != source.columns()[target].table)
+        throw Error(
+            ErrorCode::not_supported,
+            format("%s \"%s\" and target \"%s\" are of different tables", role, name.c_str(), request.target.c_str()),
+            format("The %s must come from the base relation that the target comes from.", role));
+    return column;
+}
+
+int number_beside_target(const Source& source, const TrainingRequest& request, int target, const std::string& name,
+                         const char* role) {
+    check_number(source, source.column(name), role, "");
+    return column_beside_target(source, request, target, name, role);
+}
+
+void check_holdout(const Source& source, int column, const std::string& name) {
+    const Oid type = source.columns()[column].type;
+    if (type != BOOLOID)
+        throw Error(ErrorCode::wrong_type,
+                    format("holdout \"%s\" is of type %s, not boolean", name.c_str(), type_name(type)), "",
+                    format("Compare it with a value that holds rows out: \"%s\" = …", name.c_str()));
+}
+
+void check_different(const Source& source, const Roles& roles) {
+    const std::optional<int> columns[] = {roles.target, roles.holdout, roles.weight, roles.offset, roles.query};
+    for (size_t i = 0; i < std::size(columns); i++)
+        for (size_t j = 0; j < i; j++)
+            if (columns[i] && columns[i] == columns[j])
+                throw Error(ErrorCode::invalid_argument,
+                            "target, holdout, weight, offset and query must be different columns",
+                            format("Column \"%s\" is two of them.", source.columns()[*columns[i]].name.c_str()));
+}
+
+// Returns the feature's place among the features. Error invalid_argument, with what the list is called.
+size_t place_of_feature(const Source& source, const Roles& roles, const std::string& name, const char* list) {
+    const int column = source.column(name);
+    const auto found = std::find(roles.features.begin(), roles.features.end(), column);
+    if (found == roles.features.end())
+        throw Error(ErrorCode::invalid_argument, format("%s column \"%s\" is not a feature", list, name.c_str()));
+    return static_cast<size_t>(found - roles.features.begin());
+}
+
+void assign_categories(const Source& source, const TrainingRequest& request, Roles& roles) {
+    std::vector<bool>& categorical = roles.categorical;
+    categorical.assign(roles.features.size(), false);
+    for (const std::string& name : request.categorical)
+        categorical[place_of_feature(source, roles, name, "categorical")] = true;
+    for (size_t i = 0; i < roles.features.size(); i++) {
+        const Source::Column& column = source.columns()[roles.features[i]];
+        const Oid type = column.type;
+        categorical[i] = categorical[i] || pg_call([=] { return is_categorical(type); });
+        check_feature_type(column, categorical[i]);
+    }
+}
+
+void assign_directions(const Source& source, const TrainingRequest& request, Roles& roles) {
+    roles.directions.assign(roles.features.size(), 0);
+    const auto assign = [&](const std::vector<std::string>& names, const char* list, int direction) {
+        for (const std::string& name : names) {
+            const size_t place = place_of_feature(source, roles, name, list);
+            if (roles.categorical[place])
+                throw Error(ErrorCode::wrong_type,
+                            format("%s column \"%s\" is categorical, not a number", list, name.c_str()));
+            if (roles.directions[place] != 0)
+                throw Error(ErrorCode::invalid_argument,
+                            roles.directions[place] == direction
+                                ? format("%s names column \"%s\" twice", list, name.c_str())
+                                : format("column \"%s\" is both in increasing and in decreasing", name.c_str()));
+            roles.directions[place] = direction;
+        }
+    };
+    assign(request.increasing, "increasing", 1);
+    assign(request.decreasing, "decreasing", -1);
+}
+
 Roles assign_roles(const Source& source, const TrainingRequest& request) {
-    Roles roles{source.column(request.target), {}, {}, {}, {}};
-    check_number(source, roles.target, "target", "Targets are numbers so far.");
+    Roles roles{};
+    const int target = roles.target = source.column(request.target);
+    roles.target_is_label = is_label_target(source, target, request);
     if (request.holdout) {
         roles.holdout = source.column(*request.holdout);
-        const Oid type = source.columns()[*roles.holdout].type;
-        if (type != BOOLOID)
-            throw Error(ErrorCode::wrong_type,
-                        format("holdout \"%s\" is of type %s, not boolean", request.holdout->c_str(), type_name(type)),
-                        "",
-                        format("Compare it with a value that holds rows out: \"%s\" = …", request.holdout->c_str()));
+        check_holdout(source, *roles.holdout, *request.holdout);
     }
-    if (request.weight) {
-        roles.weight = source.column(*request.weight);
-        check_number(source, *roles.weight, "weight", "");
-        if (source.columns()[*roles.weight].table != source.columns()[roles.target].table)
-            throw Error(ErrorCode::not_supported,
-                        format("weight \"%s\" and target \"%s\" are of different tables", request.weight->c_str(),
-                               request.target.c_str()),
-                        "The weight must come from the base relation that the target comes from.");
-    }
-    if (roles.holdout == roles.target || roles.weight == roles.target ||
-        (roles.weight && roles.weight == roles.holdout))
-        throw Error(ErrorCode::invalid_argument, "target, holdout and weight must be different columns");
+    if (request.weight) roles.weight = number_beside_target(source, request, target, *request.weight, "weight");
+    if (request.offset) roles.offset = number_beside_target(source, request, target, *request.offset, "offset");
+    if (request.query) roles.query = column_beside_target(source, request, target, *request.query, "query");
+    check_different(source, roles);
     roles.features = chosen_features(source, roles, request);
-    std::vector<int> forced;
-    for (const std::string& name : request.categorical) {
-        forced.push_back(source.column(name));
-        if (std::find(roles.features.begin(), roles.features.end(), forced.back()) == roles.features.end())
-            throw Error(ErrorCode::invalid_argument,
-                        format("categorical column \"%s\" is not a feature", name.c_str()));
-    }
-    for (int feature : roles.features) {
-        const Source::Column& column = source.columns()[feature];
-        const Oid type = column.type;
-        roles.categorical.push_back(std::find(forced.begin(), forced.end(), feature) != forced.end() ||
-                                    pg_call([=] { return is_categorical(type); }));
-        check_feature_type(column, roles.categorical.back());
-    }
+    assign_categories(source, request, roles);
+    assign_directions(source, request, roles);
     return roles;
 }
 
-std::vector<ColumnRequest> column_requests(const Roles& roles) {
-    std::vector<ColumnRequest> requests{{roles.target, ReadAs::number}};
-    if (roles.weight) requests.push_back({*roles.weight, ReadAs::number});
-    if (roles.holdout) requests.push_back({*roles.holdout, ReadAs::number});
+// Reals by their values, since their text may be rounded.
+ReadAs query_reading(Oid type) {
+    switch (pg_call([=] { return number_kind(type); })) {
+    case NumberKind::float4:
+    case NumberKind::float8:
+    case NumberKind::numeric:
+        return ReadAs::number;
+    default:
+        return ReadAs::category;
+    }
+}
+
+std::vector<ColumnRequest> column_requests(const Source& source, const Roles& roles) {
+    std::vector<ColumnRequest> requests{{roles.target, roles.target_is_label ? ReadAs::category : ReadAs::number}};
+    for (const std::optional<int> column : {roles.weight, roles.holdout, roles.offset})
+        if (column) requests.push_back({*column, ReadAs::number});
+    if (roles.query) requests.push_back({*roles.query, query_reading(source.columns()[*roles.query].type)});
     for (size_t i = 0; i < roles.features.size(); i++)
         requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category : ReadAs::number});
     return requests;
@@ -127,18 +216,27 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::ve
         const ColumnPlace& at = places[next++];
         return ColumnRef{at.table, at.column};
     };
-    DatasetPlan plan{place(), {}, {}, {}};
+    const auto feature = [&](int column, int direction) {
+        return relational::FeatureRef{place(), stored_type_name(source.columns()[column].type), direction};
+    };
+    DatasetPlan plan{};
+    plan.target = place();
     if (roles.weight) plan.weight = place();
     if (roles.holdout) plan.holdout = place();
-    for (int feature : roles.features)
-        plan.features.push_back({place(), stored_type_name(source.columns()[feature].type)});
+    if (roles.offset) plan.offset = feature(*roles.offset, 0);
+    if (roles.query) plan.query = place();
+    for (size_t i = 0; i < roles.features.size(); i++)
+        plan.features.push_back(feature(roles.features[i], roles.directions[i]));
     return plan;
 }
 
 // Rows without a target are not part of the training set; returns how many rows of the join that were.
 uint64_t skip_null_targets(relational::Join& join, const ColumnRef& target, RunContext& context) {
     const auto has_target = [&](relational::RowId row) {
-        return !is_null(join.tables()[target.table].columns[target.column].numbers[row]);
+        const relational::DataColumn& column = join.tables()[target.table].columns[target.column];
+        return column.kind == relational::DataColumn::Kind::number
+                   ? !is_null(column.numbers[row])
+                   : column.codes[row] != relational::DataColumn::null_code;
     };
     const uint64_t before = join.count(context);
     join.filter(target.table, has_target, context);
@@ -152,20 +250,27 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 TrainingRequest read_training_request(const NamedArguments& arguments) {
+    const auto columns = [&](const char* name) {
+        return arguments.optional_columns(name).value_or(std::vector<std::string>());
+    };
     return {arguments.string("source"),
             arguments.column("target"),
             arguments.optional_columns("features"),
-            arguments.optional_columns("categorical").value_or(std::vector<std::string>()),
+            columns("categorical"),
             arguments.optional_column("holdout"),
             arguments.optional_column("weight"),
-            arguments.boolean("verbose")};
+            arguments.boolean("verbose"),
+            arguments.optional_column("offset"),
+            arguments.optional_column("query"),
+            columns("increasing"),
+            columns("decreasing")};
 }
 
 TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context) {
     const auto start = std::chrono::steady_clock::now();
     const Source source(request.source);
     const Roles roles = assign_roles(source, request);
-    LoadedSource loaded = source.read(column_requests(roles), context);
+    LoadedSource loaded = source.read(column_requests(source, roles), context);
     DatasetPlan plan = dataset_plan(source, roles, loaded.places);
     const double reading = seconds_since(start);
 
@@ -176,7 +281,8 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
         throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
                     skipped == 0 ? "It is empty."
                                  : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));
-    return {std::move(join), std::move(plan), skipped, reading, seconds_since(join_start)};
+    return {std::move(join), std::move(plan), source.columns()[roles.target].type,
+            skipped,         reading,         seconds_since(join_start)};
 }
 
 } // namespace btml::pg

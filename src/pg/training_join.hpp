@@ -16,13 +16,18 @@ struct TrainingRequest {
     std::vector<std::string> categorical;
     std::optional<std::string> holdout, weight;
     bool verbose = false;
+    // Of fits that have these arguments.
+    std::optional<std::string> offset, query;
+    std::vector<std::string> increasing, decreasing;
+    bool takes_labels = false; // boolean, text and enum targets, too
 };
 // Errors null_value.
 TrainingRequest read_training_request(const NamedArguments& arguments);
 
 struct TrainingJoin {
-    relational::Join join; // without the rows whose target is NULL
-    relational::DatasetPlan plan;
+    relational::Join join;        // without the rows whose target is NULL
+    relational::DatasetPlan plan; // where target_type is no number, the target's column may be one of categories
+    Oid target_type;
     uint64_t rows_skipped; // of the join: the target is NULL
     double seconds_reading, seconds_joining;
 };

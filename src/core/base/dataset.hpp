@@ -48,6 +48,11 @@ struct Dataset {
 
 // Error invalid_argument where no row of a join with so many rows is left to train on.
 [[noreturn]] void refuse_no_training_rows(uint64_t rows, uint64_t held_out);
+// Check a number of a row; `what` is what errors call it, as in: weight "w". Errors: out_of_range for NaN and
+// infinities, check_given null_value for NULL, check_weight out_of_range for a negative number.
+void check_finite(double number, const char* what);
+void check_given(double number, const char* what);
+void check_weight(double weight, const char* what);
 // Error out_of_range for a target of 1e150 or more in magnitude, whose square could overflow a sum.
 void check_targets(double largest);
 

@@ -107,6 +107,7 @@ struct Option : OptionFacts {
     constexpr Option default_is(const char* text) const { return with(&Option::argument_default, text); }
     constexpr Option is_required() const { return with(&Option::required, true); }
     constexpr Option not_stored() const { return with(&Option::stored, false); }
+    constexpr Option also_aggregated() const { return with(&Option::aggregated, true); }
     constexpr Option not_aggregated() const { return with(&Option::aggregated, false); }
     constexpr Option matters_if(bool (*condition)(const Options&)) const { return with(&Option::matters, condition); }
 };

@@ -83,6 +83,19 @@ void check(const Dataset& dataset, const Options& options, bool factorised) {
            "length of the holdout");
 }
 
+// Errors invalid_argument, wrong_type.
+void check_what_objective_takes(const Dataset& dataset, const Options& options) {
+    const Objective& objective = objective_of(options.objective);
+    if (!objective.has_scores_by_label() && options.objective != ObjectiveNumber::rank) return;
+    const auto refuse = [&](const char* what) {
+        throw Error(ErrorCode::invalid_argument,
+                    format("%s is not valid with objective => '%s'", what, name_of(options.objective)));
+    };
+    if (dataset.offset) refuse("offset");
+    for (const FeatureColumn& column : dataset.features)
+        if (column.direction != 0) refuse(column.direction > 0 ? "increasing" : "decreasing");
+}
+
 // The features of one tree: each equally likely, ascending.
 std::vector<int> sample_features(size_t count, double fraction, uint64_t seed, uint64_t tree) {
     std::vector<int> features(count);
@@ -101,11 +114,14 @@ std::vector<int> sample_features(size_t count, double fraction, uint64_t seed, u
 
 class Booster {
   public:
-    Booster(Dataset dataset, const Options& options, RunContext& context)
+    Booster(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant = false)
         : options_(completed(options, dataset.labels.size())),
+          may_be_constant_(may_be_constant),
           context_(context),
           team_(context),
-          dataset_(std::move(dataset)) {}
+          dataset_(std::move(dataset)) {
+        check_what_objective_takes(dataset_, options_);
+    }
 
     FitResult run();
     FitResult run_factorised(relational::GroupedJoin join);
@@ -114,12 +130,16 @@ class Booster {
     template <class Body>
     void time(const char* phase, const Body& body);
     void describe();
+    void subtract_offset();
+    std::unique_ptr<RowScores> start_scores(const TrainingRows& training);
+    FitResult constant(const TrainingRows& training, const DegenerateTarget& target);
     void grow_trees(TrainingSet& training);
     bool finish_iteration(const TrainingSet& training);
     void repeat_last_trees();
     void report(const LogEntry& entry);
 
     const Options options_;
+    const bool may_be_constant_;
     RunContext& context_;
     ThreadTeam team_;
     Dataset dataset_;
@@ -145,6 +165,33 @@ void Booster::describe() {
     if (!model.directions.empty()) model.directions.push_back(0);
 }
 
+// Where predictions are scores, a target without its offset is what trees are to predict.
+void Booster::subtract_offset() {
+    if (!dataset_.offset || objective_of(options_.objective).link() != Link::identity) return;
+    const Buffer<double>& offset = dataset_.offset->numbers;
+    context_.for_each(dataset_.target.size(), 1, [&](uint64_t row) { dataset_.target[row] -= offset[row]; });
+    dataset_.offset.reset();
+}
+
+// Errors name the label that is a binary target's only one.
+std::unique_ptr<RowScores> Booster::start_scores(const TrainingRows& training) {
+    try {
+        return objective_of(options_.objective).start(training, dataset_, options_, team_, context_);
+    } catch (const DegenerateTarget& target) {
+        if (options_.objective != ObjectiveNumber::binary || dataset_.labels.empty()) throw;
+        throw DegenerateTarget::of_label(dataset_.labels[target.bases()[0] > 0], target.bases());
+    }
+}
+
+FitResult Booster::constant(const TrainingRows& training, const DegenerateTarget& target) {
+    Model& model = result_.model;
+    model.bases = target.bases();
+    model.rows = training.train_rows();
+    model.holdout_rows = training.holdout_rows();
+    result_.constant_reason = target.message();
+    return std::move(result_);
+}
+
 template <class Body>
 void Booster::time(const char* phase, const Body& body) {
     Timing timing{phase, 0};
@@ -158,6 +205,7 @@ void Booster::time(const char* phase, const Body& body) {
 FitResult Booster::run() {
     context_.memory().require(Estimate(dataset_, options_).peak(), "rows and binned features");
     describe();
+    subtract_offset();
     const TrainingRows training(dataset_, team_, context_);
     if (options_.early_stopping > 0 && training.holdout_rows() == 0) refuse_early_stopping();
     std::optional<BinnedData> data;
@@ -169,7 +217,12 @@ FitResult Booster::run() {
                                   TreeGrower::histogram_bytes(bins, training.train_rows(), options_),
                               "residuals, rows of nodes and histograms");
     std::unique_ptr<RowScores> scores;
-    time("residuals", [&] { scores = objective.start(training, dataset_, options_, team_, context_); });
+    try {
+        time("residuals", [&] { scores = start_scores(training); });
+    } catch (const DegenerateTarget& target) {
+        if (!may_be_constant_) throw;
+        return constant(training, target);
+    }
     EnumeratedSet set(std::move(*data), training, std::move(scores), options_, team_, context_);
     grow_trees(set);
     return std::move(result_);
@@ -180,6 +233,7 @@ FitResult Booster::run_factorised(relational::GroupedJoin join) {
                               sketches_squares(options_) ? "sums by row, filters of leaves and sketches"
                                                          : "sums by row and filters of leaves");
     describe();
+    subtract_offset();
     std::optional<FactorisedSet> set;
     time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_); });
     if (options_.early_stopping > 0 && set->holdout_rows() == 0) refuse_early_stopping();
@@ -195,6 +249,7 @@ void Booster::grow_trees(TrainingSet& training) {
     model.bases = training.scores().bases();
     model.rows = training.train_rows();
     model.holdout_rows = training.holdout_rows();
+    model.baseline = {training.scores().train_loss(), training.scores().holdout_loss(), {}};
     TreeGrower grower(training, options_, team_, context_);
     double updating = 0;
     for (int t = 0; t < options_.trees; t++) {
@@ -258,9 +313,9 @@ void Booster::report(const LogEntry& entry) {
 
 } // namespace
 
-FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
+FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant) {
     check(dataset, options, false);
-    return Booster(std::move(dataset), options, context).run();
+    return Booster(std::move(dataset), options, context, may_be_constant).run();
 }
 
 FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context) {

@@ -11,6 +11,7 @@ namespace btml::boosting {
 struct FitResult {
     Model model;
     std::vector<Timing> timings;
+    std::string constant_reason = {}; // why the model has no trees; empty where it may have some
 };
 
 // Fills in base, features, trees, log, options, rows and holdout_rows; the caller knows target, strategy and the rows
@@ -18,8 +19,9 @@ struct FitResult {
 // The same dataset up to the order of its rows gives the same model to the last bit, whatever context.threads() is
 // (row_fraction < 1 samples by row number, so there the order of the target table's rows counts).
 // Errors: invalid_argument (options; no training rows; no features), out_of_range (a target of 1e150 or more in
-// magnitude), memory_limit before the work starts.
-FitResult fit(Dataset dataset, const Options& options, RunContext& context);
+// magnitude, or that the objective does not take), memory_limit before the work starts, DegenerateTarget;
+// may_be_constant: the model is a constant instead.
+FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant = false);
 
 // Fits the same model without listing the rows of the join: the dataset's columns are in the order of the grouped
 // join's tables, and its tables have no row ids. Time and memory do not grow with the number of join rows, but with the

@@ -13,7 +13,7 @@ double get_not_negative(Reader& reader) {
     return value;
 }
 
-constexpr SectionKind trees_section{"trees", 2}, log_section{"log", 2}, sketch_section{"sketch", 1},
+constexpr SectionKind trees_section{"trees", 2}, log_section{"log", 3}, sketch_section{"sketch", 1},
     target_section{"target", 1};
 constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section, trees_section,
                                           log_section,        sketch_section,   target_section};
@@ -187,6 +187,8 @@ void encode(const Model& model, Writer& writer) {
     writer.section(log_section, [&] {
         writer.put_count(model.log.size());
         for (const LogEntry& entry : model.log) encode(entry, writer);
+        writer.put(model.baseline.has_value());
+        if (model.baseline) encode(*model.baseline, writer);
     });
     if (!model.labels.empty() || !model.directions.empty() || model.offset)
         writer.section(target_section, [&] { encode_target(model, writer); });
@@ -216,6 +218,7 @@ Model decode(Reader& reader) {
         reader.hold(entries * sizeof(LogEntry));
         model.log.reserve(entries);
         for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader, version));
+        if (version >= 3 && reader.get_bool()) model.baseline = decode_log_entry(reader, version);
     });
     sections.read(sketch_section, [&](int) { model.sketch = decode_sketch(reader); });
     check_consistent(model);

@@ -75,7 +75,8 @@ struct Model : Provenance {
     // Score s of a row is bases[s] + Σ over trees s, s + scores(), … of the reached leaf's value, summed in this order.
     std::vector<double> bases{0};
     std::vector<Tree> trees;
-    std::vector<LogEntry> log; // one per iteration, those dropped by early stopping included
+    std::vector<LogEntry> log;        // one per iteration, those dropped by early stopping included
+    std::optional<LogEntry> baseline; // the same before the first: of the best constant
     Options options;
     std::optional<SketchReport> sketch; // nothing where all sums were exact
 

@@ -94,13 +94,16 @@ constexpr Option<Options> rows[] = {
     option<&Options::power>("power", inside(1, 2), "of `tweedie`: the variance is the mean to this power")
         .matters_if(takes_power),
     argument<Options>("positive", "a label", "the one whose probability `binary` predicts")
-        .null_means("the last in the order of labels"),
+        .null_means("the second in the order of labels")
+        .also_aggregated(),
     argument<Options>("offset", "a column of the target's table", "what is added to every row's score, as ln(exposure)")
         .null_means("0"),
     argument<Options>("query", "a column of the target's table", "rows that `rank` compares with each other")
         .null_means(""),
-    argument<Options>("class_weights", "JSON, as `{\"yes\": 5}`", "what a row of a label counts in the loss")
-        .null_means("1"),
+    argument<Options>("class_weights", "JSON, as `{\"yes\": 5}`",
+                      "what a row of a label counts in the loss, not negative")
+        .null_means("1")
+        .also_aggregated(),
     option<&Options::balanced>("balanced", "weighs labels so that all count the same in the loss")
         .matters_if(has_labels),
     argument<Options>("increasing", "numeric features", "predictions never fall where these grow").null_means(""),

@@ -1,6 +1,7 @@
 #include "core/boosting/predictor.hpp"
 
 #include "core/base/buffer.hpp"
+#include "core/base/dataset.hpp"
 #include "core/boosting/objectives/objective.hpp"
 
 #include <algorithm>
@@ -14,6 +15,8 @@ class Predictor::Scorer {
     virtual ~Scorer() = default;
     // Adds the leaves that a row reaches to its scores.
     virtual void add(std::span<const double> features, std::span<double> scores) = 0;
+    // Puts the leaf node of each tree that a row reaches.
+    virtual void find(std::span<const double> features, std::span<int32_t> nodes) = 0;
 };
 
 namespace {
@@ -47,12 +50,14 @@ class WalkScorer : public Predictor::Scorer {
     void add(std::span<const double> features, std::span<double> scores) override {
         size_t score = 0;
         for (const uint32_t root : roots_) {
-            const Compact* node = &nodes_[root];
-            while (node->feature >= 0)
-                node = &nodes_[rule(*node).goes_left(features[node->feature]) ? node->left : node->right];
-            scores[score] += node->number;
+            scores[score] += nodes_[walk(root, features)].number;
             if (++score == scores.size()) score = 0;
         }
+    }
+
+    void find(std::span<const double> features, std::span<int32_t> nodes) override {
+        for (size_t t = 0; t < roots_.size(); t++)
+            nodes[t] = static_cast<int32_t>(walk(roots_[t], features) - roots_[t]);
     }
 
   private:
@@ -78,6 +83,13 @@ class WalkScorer : public Predictor::Scorer {
             for (const uint32_t code : node.categories) codes_.push_back(code);
         }
         nodes_.push_back(compact);
+    }
+    uint32_t walk(uint32_t node, std::span<const double> features) const {
+        while (nodes_[node].feature >= 0) {
+            const Compact& inner = nodes_[node];
+            node = rule(inner).goes_left(features[inner.feature]) ? inner.left : inner.right;
+        }
+        return node;
     }
     SplitRule rule(const Compact& node) const {
         return {node.null_left, node.categorical, node.number, codes_.span().subspan(node.first_code, node.codes)};
@@ -181,6 +193,7 @@ class MaskScorer : public Predictor::Scorer {
           lanes_(std::move(made.lanes)),
           masks_(context.memory(), what, made.lines * width_, ~Word{0}),
           values_(context.memory(), what, width_ * leaves, 0.0),
+          nodes_(context.memory(), what, width_ * leaves, 0),
           lines_(lanes_.size()) {
         std::vector<const Lane*> lane_of(model.features.size());
         for (const Lane& lane : lanes_) lane_of[lane.feature] = &lane;
@@ -194,32 +207,47 @@ class MaskScorer : public Predictor::Scorer {
     }
 
     void add(std::span<const double> features, std::span<double> scores) override {
-        for (size_t i = 0; i < lanes_.size(); i++)
-            lines_[i] = masks_.data() + (lanes_[i].first_line + lanes_[i].line(features[lanes_[i].feature])) * width_;
         double sum = scores[0];
         size_t score = 0;
-        for (size_t tree = 0; tree < trees_; tree += step) {
-            std::array<Word, step> alive;
-            alive.fill(~Word{0});
-            for (const Word* line : lines_)
-                for (size_t i = 0; i < step; i++) alive[i] &= line[tree + i];
+        for_each_step(features, [&](size_t tree, const std::array<Word, step>& alive) {
             const size_t end = std::min(step, trees_ - tree);
             const auto value = [&](size_t i) { return values_[(tree + i) * leaves + std::countr_zero(alive[i])]; };
             if (scores.size() == 1) {
                 for (size_t i = 0; i < end; i++) sum += value(i);
-                continue;
+                return;
             }
             for (size_t i = 0; i < end; i++) {
                 scores[score] += value(i);
                 if (++score == scores.size()) score = 0;
             }
-        }
+        });
         if (scores.size() == 1) scores[0] = sum;
+    }
+
+    void find(std::span<const double> features, std::span<int32_t> nodes) override {
+        for_each_step(features, [&](size_t tree, const std::array<Word, step>& alive) {
+            const size_t end = std::min(step, trees_ - tree);
+            for (size_t i = 0; i < end; i++) nodes[tree + i] = nodes_[(tree + i) * leaves + std::countr_zero(alive[i])];
+        });
     }
 
   private:
     static constexpr size_t step = 64 / sizeof(Word); // trees at once
     static constexpr size_t leaves = 8 * sizeof(Word);
+
+    // body(tree, alive): some trees, and the leaves of each that no node on the way denies.
+    template <class Body>
+    void for_each_step(std::span<const double> features, const Body& body) {
+        for (size_t i = 0; i < lanes_.size(); i++)
+            lines_[i] = masks_.data() + (lanes_[i].first_line + lanes_[i].line(features[lanes_[i].feature])) * width_;
+        for (size_t tree = 0; tree < trees_; tree += step) {
+            std::array<Word, step> alive;
+            alive.fill(~Word{0});
+            for (const Word* line : lines_)
+                for (size_t i = 0; i < step; i++) alive[i] &= line[tree + i];
+            body(tree, alive);
+        }
+    }
 
     static size_t padded(size_t trees) { return (trees + step - 1) / step * step; }
 
@@ -233,6 +261,7 @@ class MaskScorer : public Predictor::Scorer {
         for (size_t i = 0; i < tree.size(); i++) {
             if (tree[i].is_leaf()) {
                 values_[t * leaves + first[i]] = tree[i].value;
+                nodes_[t * leaves + first[i]] = static_cast<int32_t>(i);
                 continue;
             }
             const size_t left = tree[i].left, right = tree[i].right;
@@ -265,6 +294,7 @@ class MaskScorer : public Predictor::Scorer {
     std::vector<Lane> lanes_;
     Buffer<Word> masks_;             // lines × width
     Buffer<double> values_;          // trees × leaves
+    Buffer<int32_t> nodes_;          // likewise
     std::vector<const Word*> lines_; // of the row at hand
 };
 
@@ -292,7 +322,9 @@ Predictor::Predictor(const Model& model, RunContext& context)
     : scorer_(make_scorer(model, context)),
       bases_(model.bases),
       offset_(model.offset),
+      offset_name_(model.offset ? "offset \"" + model.features[*model.offset].name + "\"" : ""),
       link_(objective_of(model.options.objective).link()),
+      trees_(model.trees.size()),
       scores_(model.scores()),
       probabilities_(model.labels.size()) {}
 Predictor::~Predictor() = default;
@@ -300,9 +332,17 @@ Predictor::Predictor(Predictor&& other) noexcept = default;
 Predictor& Predictor::operator=(Predictor&& other) noexcept = default;
 
 std::span<const double> Predictor::scores(std::span<const double> features) {
-    for (size_t s = 0; s < scores_.size(); s++) scores_[s] = bases_[s] + (offset_ ? features[*offset_] : 0);
+    for (size_t s = 0; s < scores_.size(); s++) scores_[s] = bases_[s];
+    if (offset_) {
+        check_given(features[*offset_], offset_name_.c_str());
+        scores_[0] += features[*offset_];
+    }
     scorer_->add(features, scores_);
     return scores_;
+}
+
+void Predictor::leaves(std::span<const double> features, std::span<int32_t> nodes) {
+    scorer_->find(features, nodes);
 }
 
 std::span<const double> Predictor::probabilities(std::span<const double> features) {

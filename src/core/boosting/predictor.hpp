@@ -20,13 +20,17 @@ class Predictor {
 
     // Returns a row's scores. One value per feature in the model's order: a number, a category's code (as a double; a
     // code that the model does not know, or -1, is a category never seen), or null_number. Not thread-safe (scratch
-    // space).
+    // space). Error null_value or out_of_range for an offset that is NULL or not finite.
     std::span<const double> scores(std::span<const double> features);
     // Returns, of one score, the prediction on the scale of the target; and the probabilities of all labels, of a
     // model that has labels.
     double operator()(std::span<const double> features) { return prediction_of(link_, scores(features)[0]); }
     std::span<const double> probabilities(std::span<const double> features);
 
+    // Puts the number of the leaf node that each tree's walk ends in.
+    void leaves(std::span<const double> features, std::span<int32_t> nodes);
+
+    size_t trees() const { return trees_; }
     size_t score_count() const { return scores_.size(); }
     Link link() const { return link_; }
 
@@ -36,7 +40,9 @@ class Predictor {
     std::unique_ptr<Scorer> scorer_;
     std::vector<double> bases_;
     std::optional<int32_t> offset_; // the feature
+    std::string offset_name_;       // in errors
     Link link_;
+    size_t trees_;
     std::vector<double> scores_, probabilities_; // of the row at hand
 };
 

@@ -1,34 +1,8 @@
 #include "core/relational/join_dataset.hpp"
 
-#include <cmath>
+#include <algorithm>
 
 namespace btml::relational {
-
-namespace {
-
-DataColumn& column_at(Join& join, const ColumnRef& place) {
-    return join.tables()[place.table].columns[place.column];
-}
-
-void check_target(const DataColumn& column) {
-    for (double y : column.numbers)
-        if (!std::isfinite(y))
-            throw Error(ErrorCode::out_of_range, format("target \"%s\" is %s in a row", column.name.c_str(),
-                                                        std::isnan(y) ? "NaN" : "infinite"));
-}
-
-void check_weight(const DataColumn& column) {
-    const char* const name = column.name.c_str();
-    for (double w : column.numbers) {
-        if (is_null(w)) throw Error(ErrorCode::null_value, format("weight \"%s\" is NULL in a row", name));
-        if (!std::isfinite(w))
-            throw Error(ErrorCode::out_of_range,
-                        format("weight \"%s\" is %s in a row", name, std::isnan(w) ? "NaN" : "infinite"));
-        if (w < 0)
-            throw Error(ErrorCode::out_of_range, format("weight \"%s\" is %g in a row", name, w),
-                        "Weights must not be negative.");
-    }
-}
 
 void drop_unused_categories(DataColumn& column) {
     std::vector<uint32_t> renumbered(column.categories.size(), DataColumn::null_code);
@@ -45,6 +19,46 @@ void drop_unused_categories(DataColumn& column) {
         if (code != DataColumn::null_code) code = renumbered[code];
 }
 
+namespace {
+
+DataColumn& column_at(Join& join, const ColumnRef& place) {
+    return join.tables()[place.table].columns[place.column];
+}
+
+// What errors call a column.
+std::string called(const char* role, const DataColumn& column) {
+    return format("%s \"%s\"", role, column.name.c_str());
+}
+
+void check_each(const DataColumn& column, const char* role, void (*check)(double number, const char* what)) {
+    const std::string what = called(role, column);
+    for (const double number : column.numbers) check(number, what.c_str());
+}
+
+// Groups are numbered by their content, whatever the order of rows.
+Buffer<uint32_t> make_groups(DataColumn& column, MemoryBudget& budget) {
+    const auto refuse_null = [&] { throw Error(ErrorCode::null_value, called("query", column) + " is NULL in a row"); };
+    if (column.kind == DataColumn::Kind::category) {
+        drop_unused_categories(column);
+        if (std::find(column.codes.begin(), column.codes.end(), DataColumn::null_code) != column.codes.end())
+            refuse_null();
+        return std::move(column.codes);
+    }
+    Buffer<double> distinct(budget, "groups", column.numbers.size());
+    for (size_t row = 0; row < distinct.size(); row++) {
+        distinct[row] = column.numbers[row];
+        if (is_null(distinct[row])) refuse_null();
+    }
+    std::sort(distinct.begin(), distinct.end(), sql_less);
+    const auto same = [](double a, double b) { return !sql_less(a, b); };
+    double* const end = std::unique(distinct.begin(), distinct.end(), same);
+    Buffer<uint32_t> groups(budget, "groups", distinct.size());
+    for (size_t row = 0; row < groups.size(); row++)
+        groups[row] = static_cast<uint32_t>(std::lower_bound(distinct.begin(), end, column.numbers[row], sql_less) -
+                                            distinct.begin());
+    return groups;
+}
+
 FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature) {
     const bool is_category = column.kind == DataColumn::Kind::category;
     if (is_category) drop_unused_categories(column);
@@ -54,7 +68,8 @@ FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature) {
             feature.place.table,
             std::move(column.numbers),
             std::move(column.codes),
-            std::move(column.categories)};
+            std::move(column.categories),
+            feature.direction};
 }
 
 } // namespace
@@ -62,7 +77,7 @@ FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature) {
 Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan) {
     MemoryBudget& budget = rows.row_ids.front().budget();
     DataColumn& target = column_at(join, plan.target);
-    check_target(target);
+    check_each(target, "target", check_finite);
     Dataset dataset{.rows = rows.rows,
                     .tables = {},
                     .features = {},
@@ -70,12 +85,14 @@ Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan) {
                     .target = std::move(target.numbers),
                     .weight = Buffer<double>(budget, "weights"),
                     .holdout_table = -1,
-                    .holdout = Buffer<uint8_t>(budget, "holdout flags")};
+                    .holdout = Buffer<uint8_t>(budget, "holdout flags"),
+                    .labels = plan.labels,
+                    .label_weights = plan.label_weights};
     for (size_t t = 0; t < static_cast<size_t>(join.relations()); t++) // bags have no columns
         dataset.tables.push_back({join.tables()[t].rows, std::move(rows.row_ids[t])});
     if (plan.weight) {
         DataColumn& weight = column_at(join, *plan.weight);
-        check_weight(weight);
+        check_each(weight, "weight", check_weight);
         dataset.weight = std::move(weight.numbers);
     }
     if (plan.holdout) {
@@ -85,6 +102,12 @@ Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan) {
         for (size_t i = 0; i < holdout.numbers.size(); i++)
             dataset.holdout[i] = !is_null(holdout.numbers[i]) && holdout.numbers[i] != 0;
     }
+    if (plan.offset) {
+        DataColumn& offset = column_at(join, plan.offset->place);
+        check_each(offset, "offset", check_given);
+        dataset.offset = make_feature(offset, *plan.offset);
+    }
+    if (plan.query) dataset.query = make_groups(column_at(join, *plan.query), budget);
     for (const FeatureRef& feature : plan.features)
         dataset.features.push_back(make_feature(column_at(join, feature.place), feature));
     return dataset;
@@ -98,6 +121,8 @@ Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& p
     const auto order_of = [&](int table) -> const Buffer<RowId>& { return grouped.tables()[table].order; };
     reorder(dataset.target, order_of(dataset.target_table), blocks);
     if (!dataset.weight.empty()) reorder(dataset.weight, order_of(dataset.target_table), blocks);
+    if (dataset.offset) reorder(dataset.offset->numbers, order_of(dataset.target_table), blocks);
+    if (dataset.query) reorder(*dataset.query, order_of(dataset.target_table), blocks);
     if (dataset.holdout_table >= 0) reorder(dataset.holdout, order_of(dataset.holdout_table), blocks);
     for (FeatureColumn& feature : dataset.features) {
         if (feature.kind == FeatureKind::number)

@@ -15,18 +15,26 @@ struct ColumnRef {
 
 struct FeatureRef {
     ColumnRef place;
-    std::string type; // SQL type name
+    std::string type;  // SQL type name
+    int direction = 0; // as in FeatureColumn
 };
 
 struct DatasetPlan {
-    ColumnRef target;
-    std::optional<ColumnRef> weight;  // of the target's table
-    std::optional<ColumnRef> holdout; // NULL counts as false
-    std::vector<FeatureRef> features; // no column twice
+    ColumnRef target;                  // numbers
+    std::optional<ColumnRef> weight;   // of the target's table
+    std::optional<ColumnRef> holdout;  // NULL counts as false
+    std::optional<FeatureRef> offset;  // of the target's table, numbers
+    std::optional<ColumnRef> query;    // of the target's table
+    std::vector<FeatureRef> features;  // no column twice
+    std::vector<std::string> labels;   // that the target's numbers are codes of; empty: they are numbers
+    std::vector<double> label_weights; // empty: 1
 };
 
-// Consumes the join. Errors: out_of_range for a target that is NaN or infinite, or a weight that is NaN, infinite or
-// negative; null_value for a weight of NULL. Rows whose target is NULL must have been filtered out.
+// Drops categories that no row has, and numbers the others anew, in their order.
+void drop_unused_categories(DataColumn& column);
+
+// Consumes the join. Errors: out_of_range for a target, weight or offset that is NaN or infinite, or a weight that is
+// negative; null_value for a weight, offset or query of NULL. Rows whose target is NULL must have been filtered out.
 // Categories that no row has any more are dropped, so that the join gives the same model as its materialisation.
 Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan);
 

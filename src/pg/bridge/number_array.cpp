@@ -84,21 +84,29 @@ int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& number
     return dimensions;
 }
 
-ArrayType* new_number_array(size_t count) {
+static ArrayType* new_array(size_t count, Oid type, size_t element_bytes) {
     return pg_call([=] {
-        if (count == 0) return construct_empty_array(FLOAT8OID);
-        const Size bytes = ARR_OVERHEAD_NONULLS(1) + sizeof(float8) * count;
+        if (count == 0) return construct_empty_array(type);
+        const Size bytes = ARR_OVERHEAD_NONULLS(1) + element_bytes * count;
         if (!AllocSizeIsValid(bytes))
             ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                             errmsg("an array of %zu numbers is larger than the 1 GB that a value may have", count)));
         auto* const array = static_cast<ArrayType*>(palloc0(bytes));
         SET_VARSIZE(array, bytes);
         array->ndim = 1;
-        array->elemtype = FLOAT8OID;
+        array->elemtype = type;
         ARR_DIMS(array)[0] = static_cast<int>(count);
         ARR_LBOUND(array)[0] = 1;
         return array;
     });
+}
+
+ArrayType* new_number_array(size_t count) {
+    return new_array(count, FLOAT8OID, sizeof(float8));
+}
+
+ArrayType* new_integer_array(size_t count) {
+    return new_array(count, INT4OID, sizeof(int32));
 }
 
 Datum number_array(std::span<const double> numbers) {

@@ -26,8 +26,9 @@ ArrayRule array_rule(Oid type, MemoryContext context);
 // Returns the array's dimensions: 0 for an empty one; numbers of arrays of more than one are not read.
 int read_numbers(const ArrayRule& rule, Datum value, std::vector<double>& numbers);
 
-// A float8[] of one dimension, of zeros or of these numbers.
+// A float8[] of one dimension, of zeros or of these numbers; an integer[] of zeros.
 ArrayType* new_number_array(size_t count);
+ArrayType* new_integer_array(size_t count);
 Datum number_array(std::span<const double> numbers);
 
 } // namespace btml::pg

@@ -15,9 +15,10 @@ class Binary final : public DerivedObjective {
     const char* valid_targets() const override { return "0, 1 and what is between"; }
     // The share of either label is at least that of half a row.
     double base(double mean, uint64_t rows) const override {
-        if (mean == 0 || mean == 1) throw DegenerateTarget("all rows to train on have the same label");
         const double least = 0.5 / static_cast<double>(rows), share = std::clamp(mean, least, 1 - least);
-        return logarithm(share / (1 - share));
+        const double base = logarithm(share / (1 - share));
+        if (mean == 0 || mean == 1) throw DegenerateTarget::of_number(mean, base);
+        return base;
     }
 };
 

@@ -77,6 +77,8 @@ void DerivedScores::sum_weights() {
     const ExactSums total = sums.total();
     train_weight_ = total.trained.value();
     holdout_weight_ = total.held_out.value();
+    if (!(train_weight_ > 0))
+        throw Error(ErrorCode::invalid_argument, "class_weights is 0 for the labels of all rows to train on");
 }
 
 SumUnits DerivedScores::units() const {
@@ -304,8 +306,8 @@ void SingleScores::set_scores(const Buffer<double>* offset) {
 
 } // namespace
 
-double logarithm_of_mean(double mean) {
-    if (mean == 0) throw DegenerateTarget("the target is 0 in all rows to train on");
+double logarithm_of_mean(double mean, uint64_t rows) {
+    if (mean == 0) throw DegenerateTarget::of_number(0, logarithm(0.5 / static_cast<double>(rows)));
     return logarithm(mean);
 }
 

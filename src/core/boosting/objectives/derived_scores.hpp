@@ -137,7 +137,7 @@ class DerivedObjective : public Objective {
 };
 
 // The base of a logarithmic link. DegenerateTarget for a mean of 0.
-double logarithm_of_mean(double mean);
+double logarithm_of_mean(double mean, uint64_t rows);
 
 template <class Body>
 void DerivedScores::for_each_list(const Body& body) const {

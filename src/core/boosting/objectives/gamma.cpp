@@ -13,7 +13,7 @@ class Gamma final : public DerivedObjective {
     void derive(DerivativeBlock& block, const Options&) const override { derive_gamma(block); }
     bool holds(double target) const override { return target > 0; }
     const char* valid_targets() const override { return "positive numbers"; }
-    double base(double mean, uint64_t) const override { return logarithm_of_mean(mean); }
+    double base(double mean, uint64_t rows) const override { return logarithm_of_mean(mean, rows); }
 };
 
 } // namespace

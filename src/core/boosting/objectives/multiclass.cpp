@@ -17,7 +17,7 @@ class LabelScores final : public DerivedScores {
           labels_(dataset.labels.size()),
           scores_(context.memory(), "scores", labels_ * training.rows()),
           log_sums_(context.memory(), "sums of exponentials", training.rows()) {
-        find_bases();
+        find_bases(dataset.labels);
         for (size_t label = 0; label < labels_; label++) {
             const auto base = static_cast<int64_t>(std::ldexp(bases_[label], score_bits));
             for_pieces(team, training.rows(), [&](size_t begin, size_t end, int) {
@@ -68,7 +68,7 @@ class LabelScores final : public DerivedScores {
         return static_cast<double>(scores_[label * training_.rows() + row]) * unit;
     }
     size_t label_of(uint32_t row) const { return static_cast<size_t>(target(row)); }
-    void find_bases();
+    void find_bases(const std::vector<std::string>& names);
     void add_up(const RowList& rows);
     Found sum_losses();
 
@@ -79,7 +79,7 @@ class LabelScores final : public DerivedScores {
 };
 
 // The logarithm of each label's share, which is at least that of half a row.
-void LabelScores::find_bases() {
+void LabelScores::find_bases(const std::vector<std::string>& names) {
     std::vector<std::vector<ExactSum>> by_worker(team_.size(), std::vector<ExactSum>(labels_));
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
@@ -94,7 +94,10 @@ void LabelScores::find_bases() {
         if (share > 0) present++;
         bases_.push_back(rounded(logarithm(std::max(share, least))));
     }
-    if (present < 2) throw DegenerateTarget("all rows to train on have the same label");
+    if (present < 2) {
+        const auto only = std::max_element(bases_.begin(), bases_.end()) - bases_.begin();
+        throw DegenerateTarget::of_label(names[static_cast<size_t>(only)], bases_);
+    }
 }
 
 void LabelScores::add_up(const RowList& rows) {

@@ -77,7 +77,24 @@ class RowScores : public Scores {
 // Says that no score is best for the targets: they are all one label, or all 0 under a logarithmic link.
 class DegenerateTarget : public Error {
   public:
-    explicit DegenerateTarget(std::string message) : Error(ErrorCode::invalid_argument, std::move(message)) {}
+    // The bases are those of a constant model, whose shares and means are those of half a row.
+    DegenerateTarget(std::string message, std::string hint, std::vector<double> bases = {})
+        : Error(ErrorCode::invalid_argument, std::move(message), {}, std::move(hint)), bases_(std::move(bases)) {}
+    static DegenerateTarget of_label(const std::string& label, std::vector<double> bases = {}) {
+        return {format("all rows to train on have the label \"%s\"", label.c_str()),
+                "Train on rows of two labels or more.", std::move(bases)};
+    }
+    // All targets are this number.
+    static DegenerateTarget of_number(double target, double base) {
+        return {"the target is " + shortest(target) + " in all rows to train on",
+                "Other objectives, such as \"squared\", take such targets.",
+                {base}};
+    }
+
+    const std::vector<double>& bases() const { return bases_; }
+
+  private:
+    std::vector<double> bases_;
 };
 
 class Objective {

@@ -74,6 +74,33 @@ Residuals::Residuals(const TrainingRows& training, Buffer<double> target, Thread
     });
     choose_grid(target);
     first_square_ = train_loss();
+    start_holdout_loss();
+}
+
+// Σ weight · residual² of the held-out rows. Each term is rounded to a grid below the largest, so that the sum does not
+// depend on its order.
+template <class ForEach>
+void Residuals::add_up_holdout(const ForEach& for_each_held_out, double largest) {
+    holdout_loss_ = 0;
+    if (largest == 0) return;
+    const int scale = max_sum_bits - 1 - std::ilogb(largest);
+    WorkerSums<int128> sums(team_.size());
+    for_each_held_out([&](double square, int worker) { sums[worker] += std::llrint(std::ldexp(square, scale)); });
+    const double total_weight = training_.holdout_count() * training_.count_unit();
+    holdout_loss_ = std::ldexp(static_cast<double>(sums.total()) / total_weight, -scale);
+}
+
+void Residuals::start_holdout_loss() {
+    if (training_.holdout_count() == 0) return;
+    const auto for_each_held_out = [&](const auto& body) {
+        for_each_row(team_, training_.rows(), [&](size_t row, int worker) {
+            const auto i = static_cast<uint32_t>(row);
+            if (training_.role(i) == Role::holdout) body(weigh_square(i, std::bit_cast<double>(residuals_[i])), worker);
+        });
+    };
+    WorkerSums<Passed> passed(team_.size());
+    for_each_held_out([&](double square, int worker) { passed[worker].most = larger(passed[worker].most, square); });
+    add_up_holdout(for_each_held_out, passed.total().most);
 }
 
 template <class Body>
@@ -180,28 +207,15 @@ void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
         }
     });
     set_loss(passed);
-    if (training_.holdout_count() > 0) add_up_holdout(leaves, index, passed.total().most);
+    const auto for_each_held_out = [&](const auto& body) {
+        for_leaf_rows(leaves, index, team_, [&](const Leaf&, Part part, const RowList& rows, int worker) {
+            if (part != held_out) return;
+            for (size_t i = 0; i < rows.count; i++)
+                body(weigh_square(rows[i], std::bit_cast<double>(residuals_[rows[i]])), worker);
+        });
+    };
+    if (training_.holdout_count() > 0) add_up_holdout(for_each_held_out, passed.total().most);
     coarsen_if_needed();
-}
-
-// Σ weight · residual² of the held-out rows. Each term is rounded to a grid below the largest, so that the sum does not
-// depend on its order.
-void Residuals::add_up_holdout(const std::vector<Leaf>& leaves, const RowIndex& index, double largest) {
-    holdout_loss_ = 0;
-    if (largest == 0) return;
-    const int scale = max_sum_bits - 1 - std::ilogb(largest);
-    WorkerSums<int128> sums(team_.size());
-    for_leaf_rows(leaves, index, team_, [&](const Leaf&, Part part, const RowList& rows, int worker) {
-        if (part != held_out) return;
-        int128 sum = 0;
-        for (size_t i = 0; i < rows.count; i++) {
-            const auto r = std::bit_cast<double>(residuals_[rows[i]]);
-            sum += std::llrint(std::ldexp(weigh_square(rows[i], r), scale));
-        }
-        sums[worker] += sum;
-    });
-    const double total_weight = training_.holdout_count() * training_.count_unit();
-    holdout_loss_ = std::ldexp(static_cast<double>(sums.total()) / total_weight, -scale);
 }
 
 void Residuals::coarsen_if_needed() {

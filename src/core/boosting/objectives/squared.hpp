@@ -114,7 +114,9 @@ class Residuals : public SquaredLoss<RowScores> {
     void set_loss(const WorkerSums<Passed>& passed);
     double weigh_square(uint32_t row, double residual) const;
     void subtract_training(const RowList& rows, int64_t value, Passed& passed);
-    void add_up_holdout(const std::vector<Leaf>& leaves, const RowIndex& index, double largest);
+    void start_holdout_loss();
+    template <class ForEach>
+    void add_up_holdout(const ForEach& for_each_held_out, double largest);
     template <class Body>
     void for_each_training_row(const Body& body);
 

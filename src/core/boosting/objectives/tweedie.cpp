@@ -13,7 +13,7 @@ class Tweedie final : public DerivedObjective {
     void derive(DerivativeBlock& block, const Options& options) const override { derive_tweedie(block, options.power); }
     bool holds(double target) const override { return target >= 0; }
     const char* valid_targets() const override { return "numbers that are not negative"; }
-    double base(double mean, uint64_t) const override { return logarithm_of_mean(mean); }
+    double base(double mean, uint64_t rows) const override { return logarithm_of_mean(mean, rows); }
 };
 
 } // namespace

@@ -1,0 +1,47 @@
+// Labels of a target: their order, their weights, and what an objective makes of the values of a column.
+#pragma once
+
+#include "core/base/run_context.hpp"
+#include "core/boosting/options.hpp"
+
+namespace btml::boosting {
+
+enum class TargetKind { number, boolean, label };
+
+// A target as it was read. Every row has a value.
+struct TargetColumn {
+    const char* name;
+    TargetKind kind;
+    Buffer<double>& values;          // numbers; 0 and 1 of booleans; codes of labels, which become those of Labels
+    std::vector<std::string> labels; // kind label: by code, in their order; each has a row
+};
+
+struct LabelWeight {
+    std::string label;
+    double weight;
+};
+
+// What was asked for.
+struct LabelRequest {
+    std::optional<std::string> positive;             // of two labels, the one whose probability is predicted
+    std::optional<std::vector<LabelWeight>> weights; // what a row counts in the loss; labels not named: 1
+    bool may_be_constant = false;                    // a single label is no error
+};
+
+struct Labels {
+    struct Notice {
+        std::string message, hint;
+    };
+
+    std::vector<std::string> names; // in the order of their codes; empty: the target is a number
+    std::vector<double> weights;    // empty: 1
+    std::vector<Notice> notices;
+};
+
+// Replaces options.objective by one that is not automatic, and the values by their labels' codes where it takes labels.
+// Errors: wrong_type for an objective that does not take such values, or two labels where there are more;
+// limit_exceeded for more than max_labels; invalid_argument for what does not go with the objective, and for labels
+// that no row has; DegenerateTarget for a single label.
+Labels find_labels(TargetColumn target, const LabelRequest& request, Options& options, RunContext& context);
+
+} // namespace btml::boosting
