@@ -4,6 +4,7 @@
 #include "core/boosting/enumerated_set.hpp"
 #include "core/boosting/factorised_set.hpp"
 #include "core/boosting/grower.hpp"
+#include "core/boosting/holdout_metric.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -49,10 +50,12 @@ class Estimate {
     uint64_t bins_ = 0, raw_ = 0, sorting_ = 0, multiplicity_ = 0, thresholds_ = 0, growing_ = 0;
 };
 
-[[noreturn]] void refuse_early_stopping() {
-    throw Error(
-        ErrorCode::invalid_argument, "early_stopping needs held-out rows", {},
-        "Name a boolean column of the source that is true for some rows as holdout, or set early_stopping to 0.");
+// Error invalid_argument where something asks for rows held out, and there are none.
+void check_holdout(const Options& options, uint64_t rows) {
+    const char* const option = options.early_stopping > 0 ? "early_stopping" : options.metric ? "metric" : nullptr;
+    if (option && rows == 0)
+        throw Error(ErrorCode::invalid_argument, format("%s needs held-out rows", option), {},
+                    "Name a boolean column of the source that is true for some rows as holdout.");
 }
 
 void check(const Dataset& dataset, const Options& options, bool factorised) {
@@ -60,7 +63,10 @@ void check(const Dataset& dataset, const Options& options, bool factorised) {
     if (dataset.features.empty())
         throw Error(ErrorCode::invalid_argument, "there are no features to learn from", {},
                     "The source needs at least one column besides target, holdout and weight.");
-    if (options.early_stopping > 0 && dataset.holdout_table < 0) refuse_early_stopping();
+    check_holdout(options, dataset.holdout_table < 0 ? 0 : dataset.rows);
+    const Options all = completed(options, dataset.labels.size());
+    all.validate();
+    if (all.metric) check_metric(*all.metric, all.objective);
     if (!factorised && dataset.rows > UINT32_MAX - 1)
         throw Error(ErrorCode::limit_exceeded, format("the join has %" PRIu64 " rows, at most %u can be enumerated",
                                                       dataset.rows, UINT32_MAX - 1));
@@ -144,7 +150,7 @@ class Booster {
     ThreadTeam team_;
     Dataset dataset_;
     FitResult result_;
-    double best_loss_ = std::numeric_limits<double>::infinity();
+    double best_value_ = 0; // of what early stopping goes by, after best_iterations_
     size_t best_iterations_ = 0;
     std::chrono::steady_clock::time_point last_note_ = std::chrono::steady_clock::now();
 };
@@ -207,12 +213,15 @@ FitResult Booster::run() {
     describe();
     subtract_offset();
     const TrainingRows training(dataset_, team_, context_);
-    if (options_.early_stopping > 0 && training.holdout_rows() == 0) refuse_early_stopping();
+    check_holdout(options_, training.holdout_rows());
     std::optional<BinnedData> data;
     time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
     const size_t bins = HistogramLayout(data->features, max_histogram_bins).max_bins();
     const Objective& objective = objective_of(options_.objective);
-    context_.memory().require(objective.row_bytes(dataset_.labels.size()) * data->rows +
+    const bool ranks_rows =
+        options_.metric == HoldoutMetric::auc || options_.metric == HoldoutMetric::average_precision;
+    context_.memory().require((ranks_rows ? 3 * sizeof(double) * training.holdout_rows() : 0) +
+                                  objective.row_bytes(dataset_.labels.size()) * data->rows +
                                   EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
                                   TreeGrower::histogram_bytes(bins, training.train_rows(), options_),
                               "residuals, rows of nodes and histograms");
@@ -236,7 +245,7 @@ FitResult Booster::run_factorised(relational::GroupedJoin join) {
     subtract_offset();
     std::optional<FactorisedSet> set;
     time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_); });
-    if (options_.early_stopping > 0 && set->holdout_rows() == 0) refuse_early_stopping();
+    check_holdout(options_, set->holdout_rows());
     context_.memory().require(TreeGrower::histogram_bytes(set->layout().max_bins(), set->rows(0), options_),
                               "histograms");
     grow_trees(*set);
@@ -283,11 +292,20 @@ void Booster::grow_trees(TrainingSet& training) {
 // Returns false when it is time to stop.
 bool Booster::finish_iteration(const TrainingSet& training) {
     Model& model = result_.model;
-    model.log.push_back({training.scores().train_loss(), training.scores().holdout_loss(), {}});
-    report(model.log.back());
+    const Scores& scores = training.scores();
+    LogEntry entry{scores.train_loss(), scores.holdout_loss(), {}};
+    if (options_.metric)
+        entry.holdout_metric =
+            scores.rows() ? holdout_metric(*options_.metric, *scores.rows(), options_.alpha.value_or(0), context_)
+                          : std::sqrt(*entry.holdout_loss); // rmse is all that tables tell
+    model.log.push_back(entry);
+    report(entry);
     if (options_.early_stopping == 0) return true;
-    if (*model.log.back().holdout_loss < best_loss_) {
-        best_loss_ = *model.log.back().holdout_loss;
+    const double value = options_.metric ? *entry.holdout_metric : *entry.holdout_loss;
+    const bool better = best_iterations_ == 0 ||
+                        (options_.metric ? is_better(*options_.metric, value, best_value_) : value < best_value_);
+    if (better) {
+        best_value_ = value;
         best_iterations_ = model.iterations();
     }
     return model.iterations() - best_iterations_ < static_cast<size_t>(options_.early_stopping);
@@ -308,6 +326,9 @@ void Booster::report(const LogEntry& entry) {
     std::string text =
         format("tree %zu of %d: train loss %g", result_.model.iterations(), options_.trees, entry.train_loss);
     if (entry.holdout_loss) text += format(", holdout loss %g", *entry.holdout_loss);
+    if (entry.holdout_metric)
+        text += format(", holdout %s %g", holdout_metric_names[static_cast<size_t>(*options_.metric)],
+                       *entry.holdout_metric);
     context_.note(text);
 }
 

@@ -59,6 +59,10 @@ constexpr Option<Options> rows[] = {
     option<&Options::early_stopping>("early_stopping", zero_or("never", from(1)),
                                      "stop when so many trees brought no better holdout loss, and keep the best")
         .not_aggregated(),
+    option<&Options::metric>("metric", holdout_metric_names,
+                             "[what](#metrics) `early_stopping` goes by, and `btml.training_log` has beside the loss")
+        .null_means("the loss")
+        .not_aggregated(),
     option<&Options::row_fraction>("row_fraction", above_to(0, 1),
                                    "part of the target table's rows that each tree sees"),
     option<&Options::feature_fraction>("feature_fraction", above_to(0, 1), "part of the features that each tree sees"),
@@ -122,6 +126,11 @@ constinit const OptionsTable<Options> options_table{rows};
 
 void Options::validate() const {
     options_table.check(*this);
+    if (metric && strategy == Strategy::factorize && *metric != HoldoutMetric::rmse)
+        throw Error(ErrorCode::invalid_argument,
+                    format("metric '%s' is not valid with strategy => 'factorize'",
+                           holdout_metric_names[static_cast<size_t>(*metric)]),
+                    {}, "Valid is \"rmse\".");
     if (objective_of(objective).factorises()) return;
     const char* const refused = criterion == Criterion::mse_sum   ? "criterion => 'mse_sum'"
                                 : strategy == Strategy::factorize ? "strategy => 'factorize'"

@@ -13,11 +13,12 @@ enum class Strategy { automatic, enumerate, factorize };
 // Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2 (Algorithms 1 and 2) with shrinkage.
 struct Options {
     ObjectiveNumber objective = ObjectiveNumber::automatic;
-    std::optional<double> alpha = {};    // of huber and quantile; none: the objective's own
-    double power = 1.5;                  // of tweedie: the variance is the mean to this power
-    std::optional<double> max_step = {}; // of a leaf's value, before the learning rate; none: the objective's own
-    double min_leaf_hessian = 1e-3;      // on either side of a split, where the hessian is not the count
-    bool balanced = false;               // labels weigh rows / (labels · rows of the label)
+    std::optional<double> alpha = {};         // of huber and quantile; none: the objective's own
+    double power = 1.5;                       // of tweedie: the variance is the mean to this power
+    std::optional<double> max_step = {};      // of a leaf's value, before the learning rate; none: the objective's own
+    double min_leaf_hessian = 1e-3;           // on either side of a split, where the hessian is not the count
+    std::optional<HoldoutMetric> metric = {}; // of held-out rows
+    bool balanced = false;                    // labels weigh rows / (labels · rows of the label)
     int trees = 100;
     double learning_rate = 0.1;
     int max_leaves = 31;       // 0: no limit
@@ -51,6 +52,11 @@ struct Options {
 // Says whether nodes have tallies beside their sums.
 inline bool needs_tallies(const Options& options) {
     return options.criterion == Criterion::mse_sum || !objective_of(options.objective).hessian_is_count();
+}
+
+// Says whether training must hold the join's rows one by one.
+inline bool needs_rows(const Options& options) {
+    return !objective_of(options.objective).factorises() || (options.metric && options.metric != HoldoutMetric::rmse);
 }
 
 extern const OptionsTable<Options> options_table;

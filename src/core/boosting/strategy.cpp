@@ -168,6 +168,7 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     if (asked == Strategy::factorize) return {asked, "asked for"};
     if (!objective_of(options.objective).factorises())
         return {Strategy::enumerate, format("objective '%s' does not factorise", name_of(options.objective))};
+    if (needs_rows(options)) return {Strategy::enumerate, "the metric of held-out rows needs the rows"};
     const auto bags = join.tables().begin() + join.relations();
     if (std::any_of(join.tables().begin(), bags, is_fact))
         return {Strategy::enumerate, "the rows of one table are the rows of the join"};

@@ -8,6 +8,7 @@
 #include "core/boosting/objectives/link.hpp"
 #include "core/boosting/rows/row_index.hpp"
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -29,6 +30,31 @@ double shrunken_value(double sum, double hessian, const LeafRule& rule);
 // The same rounded to whole units.
 int64_t rounded_leaf_value(double sum, double hessian, const LeafRule& rule);
 
+// The metric of held-out rows that is logged beside their loss.
+enum class HoldoutMetric : uint8_t {
+    rmse,
+    mae,
+    pinball,
+    poisson_deviance,
+    log_loss,
+    brier,
+    accuracy,
+    auc,
+    average_precision,
+    ndcg,
+};
+inline constexpr const char* holdout_metric_names[] = {"rmse",  "mae",      "pinball", "poisson_deviance",  "log_loss",
+                                                       "brier", "accuracy", "auc",     "average_precision", "ndcg"};
+
+// A row held out as metrics see it. Of losses of y − F, both numbers may be less by the same number; of several labels
+// they are 1 and the true one's probability.
+struct HeldOutRow {
+    double target, prediction, weight;
+    bool is_correct; // the likeliest label is the true one
+};
+
+class RowScores;
+
 // Knows where training stands: what the trees so far leave of the loss, however the rows are held.
 class Scores {
   public:
@@ -44,6 +70,8 @@ class Scores {
     // Returns what the log reports: the mean loss; of squared loss, without the half.
     virtual double train_loss() const = 0;
     virtual std::optional<double> holdout_loss() const = 0;
+    // Null unless the rows are held one by one.
+    virtual const RowScores* rows() const { return nullptr; }
 };
 
 // The scores of rows that are held one by one. Rows come in lists, so that a call costs nothing beside its work.
@@ -54,6 +82,10 @@ class RowScores : public Scores {
         int64_t value; // from leaf_value
     };
 
+    const RowScores* rows() const final { return this; }
+    virtual void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const = 0;
+    // Returns the mean over queries, of ranks.
+    virtual std::optional<double> holdout_ndcg(RunContext& /*context*/) const { return {}; }
     // Makes the next tree one of this score, where rows have several.
     virtual void select(int /*score*/) {}
     // out[i] is what rows[i] adds to sums; its hessian is at least one unit, since sums of it are divided by. Training

@@ -218,6 +218,12 @@ void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
     coarsen_if_needed();
 }
 
+void Residuals::for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const {
+    for (uint32_t row = 0; row < training_.rows(); row++)
+        if (training_.role(row) == Role::holdout)
+            visit({std::bit_cast<double>(residuals_[row]), 0, static_cast<double>(training_.weight(row)), false});
+}
+
 void Residuals::coarsen_if_needed() {
     const double bound = std::sqrt(total_.weight * loss_);
     if (bound < std::ldexp(1, max_sum_bits) && bit_width(uint128{largest_}) <= max_residual_bits) return;

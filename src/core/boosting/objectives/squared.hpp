@@ -105,6 +105,7 @@ class Residuals : public SquaredLoss<RowScores> {
     // out[i] = {weight · residual² in square units, weight}.
     void gather_tallies(const RowList& rows, Tally* out) const override;
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override;
+    void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override;
 
   private:
     struct Passed;

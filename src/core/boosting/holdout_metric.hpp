@@ -1,0 +1,19 @@
+// The metric of held-out rows that training logs, and may stop by.
+#pragma once
+
+#include "core/base/run_context.hpp"
+#include "core/boosting/objectives/objective.hpp"
+
+namespace btml::boosting {
+
+// Say whether a value is better than another.
+bool is_better(HoldoutMetric metric, double value, double than);
+
+// Error invalid_argument where the objective has no such metric, naming those that it has.
+void check_metric(HoldoutMetric metric, ObjectiveNumber objective);
+
+// Returns the metric of the rows that are held out. Error invalid_argument where it is not defined for them, as auc is
+// not where all have one label; out_of_range: overflow.
+double holdout_metric(HoldoutMetric metric, const RowScores& scores, double alpha, RunContext& context);
+
+} // namespace btml::boosting
