@@ -71,13 +71,24 @@ void check_texts(const Model& model, RunContext& context) {
     }
 }
 
+void check_labels(const gp::Model&) {}
+
+void check_labels(const boosting::Model& model) {
+    for (const std::string& label : model.labels) require_valid_text(label);
+}
+
 // Validates bytes from outside and makes a value of them.
 Datum model_from_outside(std::span<const std::byte> bytes, RunContext& context) {
     const Reservation copy(context.memory(), "the bytes of a model", bytes.size());
     const Envelope envelope = open_verified(bytes);
     if (!envelope.note.empty()) corrupt_model(format("%zu bytes follow its end.", envelope.note.size()));
     const StoredModel stored = decode_model(envelope, context);
-    std::visit([&](const auto& model) { check_texts(model, context); }, stored.model);
+    std::visit(
+        [&](const auto& model) {
+            check_texts(model, context);
+            check_labels(model);
+        },
+        stored.model);
     return bytes_datum(bytes);
 }
 
