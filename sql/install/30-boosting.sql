@@ -61,7 +61,12 @@ COMMENT ON FUNCTION btml.training_log(btml.model) IS
 CREATE FUNCTION btml.to_sql(model btml.model) RETURNS text
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_to_sql';
 COMMENT ON FUNCTION btml.to_sql(btml.model) IS
-'the model as one SQL expression over its features'' names, equal to btml.predict on every row and runnable without btml; NULL for NULL';
+'the model as one PostgreSQL expression over its features'' names, equal to btml.predict on every row and runnable without btml: scores are the same bits, functions of them by SQL''s exp within 4 units of the last place; of objective multiclass the array that btml.predict_probabilities gives; NULL for NULL';
+
+CREATE FUNCTION btml.to_sql(model btml.model, dialect text, label text) RETURNS text
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_to_sql';
+COMMENT ON FUNCTION btml.to_sql(btml.model, text, text) IS
+'the same in a dialect: postgresql, or ansi (standard SQL of 2023: CAST, GREATEST, LEAST, EXP; texts compare by the collation of their columns; error 0A000 naming what it has no expression for: dates and times, NaN and infinities); label: the probability of this one, error 22023 unless the model has it; NULL label: the prediction, of objective multiclass an array of probabilities; NULL model: NULL';
 
 -- Training inside GROUP BY. Options may be text as well, so that a literal without a type is not taken for a weight.
 

@@ -244,7 +244,8 @@ BTML_FUNCTION(btml_trees) {
     const Model& model = boosted_trees(stored, "trees", "btml.summary describes any model.");
     for (size_t t = 0; t < model.trees.size(); t++) {
         std::vector<int> depth(model.trees[t].size(), 0);
-        const std::string_view label = model.scores() == 1 ? "" : model.labels[t % model.scores()];
+        std::string_view label;
+        if (model.scores() > 1) label = model.labels[t % model.scores()];
         for (size_t n = 0; n < model.trees[t].size(); n++) {
             const Node& node = model.trees[t][n];
             if (node.parent >= 0) depth[n] = depth[node.parent] + 1;
@@ -278,13 +279,23 @@ BTML_FUNCTION(btml_training_log) {
     return rows.done();
 }
 
-// btml.to_sql(model) → text
-BTML_FUNCTION(btml_to_sql) {
-    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    BackendContext context;
-    StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
-    const Model& model = boosted_trees(stored, "to_sql", "btml.predict predicts with any model.");
-    const uint64_t length = sql_length(model, context);
+namespace {
+
+SqlDialect dialect_of(const std::string& name) {
+    for (size_t i = 0; i < std::size(sql_dialect_names); i++)
+        if (name == sql_dialect_names[i]) return static_cast<SqlDialect>(i);
+    throw Error(ErrorCode::invalid_argument, format("invalid dialect \"%s\"", name.c_str()), "",
+                "Valid values are \"postgresql\" and \"ansi\".");
+}
+
+size_t label_code(const Model& model, const std::string& label) {
+    if (model.labels.empty())
+        throw Error(ErrorCode::wrong_type, "model has no labels", "Its target was a number.", "Leave the label NULL.");
+    return code_of_label(model.labels, label);
+}
+
+Datum sql_datum(const Model& model, const SqlForm& form, RunContext& context) {
+    const uint64_t length = sql_length(model, context, form);
     if (length > MaxAllocSize - VARHDRSZ)
         throw Error(ErrorCode::limit_exceeded,
                     format("the SQL of the model has %" PRIu64 " bytes, a text may have %" PRIu64, length,
@@ -296,8 +307,23 @@ BTML_FUNCTION(btml_to_sql) {
         SET_VARSIZE(made, VARHDRSZ + length);
         return made;
     });
-    write_sql(model, VARDATA(sql), context);
+    write_sql(model, VARDATA(sql), context, form);
     return PointerGetDatum(sql);
+}
+
+} // namespace
+
+// btml.to_sql(model [, dialect text, label text]) → text
+BTML_FUNCTION(btml_to_sql) {
+    const Arguments arguments(fcinfo);
+    if (arguments.is_null(0)) PG_RETURN_NULL();
+    BackendContext context;
+    StoredModel stored = read_model(arguments.datum(0, "model"), context);
+    const Model& model = boosted_trees(stored, "to_sql", "btml.predict predicts with any model.");
+    SqlForm form;
+    if (arguments.count() > 1) form.dialect = dialect_of(arguments.string(1, "dialect"));
+    if (!arguments.is_null(2)) form.label = label_code(model, arguments.string(2, "label"));
+    return sql_datum(model, form, context);
 }
 
 namespace {

@@ -153,6 +153,15 @@ gp::Model& gaussian_process(StoredModel& stored, const char* function, const cha
     wrong_kind("boosted trees", function, "a Gaussian process", instead);
 }
 
+size_t code_of_label(const std::vector<std::string>& labels, std::string_view label) {
+    const auto found = std::find(labels.begin(), labels.end(), label);
+    if (found != labels.end()) return static_cast<size_t>(found - labels.begin());
+    const std::string name(label), nearest = nearest_name(name, labels);
+    throw Error(ErrorCode::invalid_argument, format("model has no label \"%s\"", name.c_str()),
+                "Its labels are " + quoted_list(labels) + ".",
+                nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+}
+
 const std::vector<Feature>& features_of(const StoredModel& stored) {
     return std::visit([](const auto& model) -> const std::vector<Feature>& { return model.features; }, stored.model);
 }
