@@ -21,7 +21,22 @@ COMMENT ON FUNCTION btml.training_rows_send(btml.training_rows) IS 'binary outpu
 
 CREATE FUNCTION btml.training_rows_accumulate(btml.training_rows, float8, float8[]) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_training_rows_accumulate';
+CREATE FUNCTION btml.training_rows_accumulate(btml.training_rows, float8, float8[], float8) RETURNS btml.training_rows
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_training_rows_accumulate';
+CREATE FUNCTION btml.training_rows_accumulate(btml.training_rows, boolean, float8[]) RETURNS btml.training_rows
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_training_rows_accumulate_boolean';
+CREATE FUNCTION btml.training_rows_accumulate(btml.training_rows, boolean, float8[], float8) RETURNS btml.training_rows
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_training_rows_accumulate_boolean';
+CREATE FUNCTION btml.training_rows_accumulate(btml.training_rows, text, float8[]) RETURNS btml.training_rows
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_training_rows_accumulate_label';
+CREATE FUNCTION btml.training_rows_accumulate(btml.training_rows, text, float8[], float8) RETURNS btml.training_rows
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_training_rows_accumulate_label';
 CREATE FUNCTION btml.training_rows_combine(btml.training_rows, btml.training_rows) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_training_rows_combine';
 COMMENT ON FUNCTION btml.training_rows_accumulate(btml.training_rows, float8, float8[]) IS 'transition function of aggregates that train models';
+COMMENT ON FUNCTION btml.training_rows_accumulate(btml.training_rows, float8, float8[], float8) IS 'transition function of aggregates that train models';
+COMMENT ON FUNCTION btml.training_rows_accumulate(btml.training_rows, boolean, float8[]) IS 'transition function of aggregates that train models';
+COMMENT ON FUNCTION btml.training_rows_accumulate(btml.training_rows, boolean, float8[], float8) IS 'transition function of aggregates that train models';
+COMMENT ON FUNCTION btml.training_rows_accumulate(btml.training_rows, text, float8[]) IS 'transition function of aggregates that train models';
+COMMENT ON FUNCTION btml.training_rows_accumulate(btml.training_rows, text, float8[], float8) IS 'transition function of aggregates that train models';
 COMMENT ON FUNCTION btml.training_rows_combine(btml.training_rows, btml.training_rows) IS 'combine function of aggregates that train models';

@@ -5,6 +5,7 @@
 #include "core/boosting/to_sql.hpp"
 #include "core/relational/join_rows.hpp"
 #include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/call_site.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/model.hpp"
 #include "pg/options.hpp"
@@ -234,7 +235,7 @@ BTML_FUNCTION(btml_feature_importance) {
 }
 
 // btml.trees(model) → table(tree, node, parent, depth, feature, threshold, categories, null_left, left_child,
-// right_child, value, rows, gain)
+// right_child, value, rows, gain, class)
 BTML_FUNCTION(btml_trees) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
@@ -243,6 +244,8 @@ BTML_FUNCTION(btml_trees) {
     const Model& model = boosted_trees(stored, "trees", "btml.summary describes any model.");
     for (size_t t = 0; t < model.trees.size(); t++) {
         std::vector<int> depth(model.trees[t].size(), 0);
+        std::string_view label;
+        if (model.scores() > 1) label = model.labels[t % model.scores()];
         for (size_t n = 0; n < model.trees[t].size(); n++) {
             const Node& node = model.trees[t][n];
             if (node.parent >= 0) depth[n] = depth[node.parent] + 1;
@@ -256,13 +259,14 @@ BTML_FUNCTION(btml_trees) {
                          null_if<std::string_view>(leaf, feature ? feature->name : ""),
                          null_if(leaf || categorical, node.threshold), null_if(!categorical, labels),
                          null_if(leaf, node.null_left), null_if(leaf, node.left), null_if(leaf, node.right),
-                         null_if(!leaf, node.value), node.rows, null_if(leaf, node.gain));
+                         null_if(!leaf, node.value), node.rows, null_if(leaf, node.gain),
+                         null_if<std::string_view>(model.scores() == 1, label));
         }
     }
     return rows.done();
 }
 
-// btml.training_log(model) → table(iteration int, train_loss float8, holdout_loss float8)
+// btml.training_log(model) → table(iteration int, train_loss float8, holdout_loss float8, holdout_metric float8)
 BTML_FUNCTION(btml_training_log) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
@@ -270,17 +274,28 @@ BTML_FUNCTION(btml_training_log) {
     StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
     const Model& model = boosted_trees(stored, "training_log", "btml.gp_leave_one_out scores a Gaussian process.");
     for (size_t i = 0; i < model.log.size(); i++)
-        rows.add_row(static_cast<int>(i) + 1, model.log[i].train_loss, model.log[i].holdout_loss);
+        rows.add_row(static_cast<int>(i) + 1, model.log[i].train_loss, model.log[i].holdout_loss,
+                     model.log[i].holdout_metric);
     return rows.done();
 }
 
-// btml.to_sql(model) → text
-BTML_FUNCTION(btml_to_sql) {
-    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-    BackendContext context;
-    StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
-    const Model& model = boosted_trees(stored, "to_sql", "btml.predict predicts with any model.");
-    const uint64_t length = sql_length(model, context);
+namespace {
+
+SqlDialect dialect_of(const std::string& name) {
+    for (size_t i = 0; i < std::size(sql_dialect_names); i++)
+        if (name == sql_dialect_names[i]) return static_cast<SqlDialect>(i);
+    throw Error(ErrorCode::invalid_argument, format("invalid dialect \"%s\"", name.c_str()), "",
+                "Valid values are \"postgresql\" and \"ansi\".");
+}
+
+size_t label_code(const Model& model, const std::string& label) {
+    if (model.labels.empty())
+        throw Error(ErrorCode::wrong_type, "model has no labels", "Its target was a number.", "Leave the label NULL.");
+    return code_of_label(model.labels, label);
+}
+
+Datum sql_datum(const Model& model, const SqlForm& form, RunContext& context) {
+    const uint64_t length = sql_length(model, context, form);
     if (length > MaxAllocSize - VARHDRSZ)
         throw Error(ErrorCode::limit_exceeded,
                     format("the SQL of the model has %" PRIu64 " bytes, a text may have %" PRIu64, length,
@@ -292,29 +307,113 @@ BTML_FUNCTION(btml_to_sql) {
         SET_VARSIZE(made, VARHDRSZ + length);
         return made;
     });
-    write_sql(model, VARDATA(sql), context);
+    write_sql(model, VARDATA(sql), context, form);
     return PointerGetDatum(sql);
 }
 
-// btml.boost_fit_accumulate(state, y float8, x float8[], options jsonb) → state
-BTML_FUNCTION(btml_boost_fit_accumulate) {
-    return accumulate_with_options(fcinfo,
-                                   [](const std::string& options) { parse_options(options, boosting::options_table); });
+} // namespace
+
+// btml.to_sql(model [, dialect text, label text]) → text
+BTML_FUNCTION(btml_to_sql) {
+    const Arguments arguments(fcinfo);
+    if (arguments.is_null(0)) PG_RETURN_NULL();
+    BackendContext context;
+    StoredModel stored = read_model(arguments.datum(0, "model"), context);
+    const Model& model = boosted_trees(stored, "to_sql", "btml.predict predicts with any model.");
+    SqlForm form;
+    if (arguments.count() > 1) form.dialect = dialect_of(arguments.string(1, "dialect"));
+    if (!arguments.is_null(2)) form.label = label_code(model, arguments.string(2, "label"));
+    return sql_datum(model, form, context);
 }
+
+namespace {
+
+struct AggregateRequest {
+    Options options;
+    LabelRequest labels;
+};
+
+// Errors invalid_argument.
+AggregateRequest parse_request(const std::string& json) {
+    AggregateRequest request;
+    request.labels.may_be_constant = true;
+    if (json.empty()) return request;
+    request.options = parse_options(json, options_table, [&](const JsonOption& given) {
+        if (given.name == "positive" && !given.is_null)
+            request.labels.positive = given.text;
+        else if (given.name == "class_weights" && !given.is_null)
+            request.labels.weights = read_label_weights(given.text);
+        else
+            return given.name == "positive" || given.name == "class_weights";
+        return true;
+    });
+    if (request.options.objective == ObjectiveNumber::rank)
+        throw Error(ErrorCode::invalid_argument, "objective => 'rank' is not valid in btml.boost_fit_agg", "",
+                    "btml.boost_fit has it, with a query.");
+    return request;
+}
+
+void check_request(const std::string& json) {
+    parse_request(json);
+}
+
+// What a call has said already, whatever the number of its groups.
+struct Told {
+    bool labels = false, constant = false;
+};
+
+void notice_labels(const Labels& labels, Told& told) {
+    if (labels.notices.empty() || std::exchange(told.labels, true)) return;
+    notice(labels.notices[0].message, "", labels.notices[0].hint);
+}
+
+void notice_constant(const FitResult& result, Told& told) {
+    if (result.constant_reason.empty() || std::exchange(told.constant, true)) return;
+    notice("a model is a constant: " + result.constant_reason, "It is the first of its kind in this call.");
+}
+
+FitResult fit_over_rows(const RowCollection& rows, Told& told, RunContext& context) {
+    AggregateRequest request = parse_request(rows.options());
+    Dataset dataset = rows.dataset(context);
+    Labels labels = find_labels({"y", rows.target(), dataset.target, std::move(dataset.labels)}, request.labels,
+                                request.options, context);
+    notice_labels(labels, told);
+    dataset.labels = std::move(labels.names);
+    dataset.label_weights = std::move(labels.weights);
+    FitResult result = fit(std::move(dataset), request.options, context, true);
+    notice_constant(result, told);
+    Model& model = result.model;
+    model.target = "y";
+    model.rows_skipped = rows.rows_skipped();
+    model.strategy = "enumerate";
+    model.strategy_reason = "the rows were aggregated";
+    if (!result.constant_reason.empty()) model.strategy_reason += "; " + result.constant_reason;
+    return result;
+}
+
+} // namespace
+
+// btml.boost_fit_accumulate(state, y float8, x float8[], options jsonb [, weight float8]) → state; y and options may be
+// of other types
+#define BTML_BOOST_FIT_ACCUMULATE(name, kind, form)                                                                    \
+    BTML_FUNCTION(btml_boost_fit_accumulate##name) {                                                                   \
+        return accumulate_with_options(fcinfo, check_request, TargetKind::kind, OptionsAs::form);                      \
+    }
+
+BTML_BOOST_FIT_ACCUMULATE(, number, jsonb)
+BTML_BOOST_FIT_ACCUMULATE(_boolean, boolean, jsonb)
+BTML_BOOST_FIT_ACCUMULATE(_label, label, jsonb)
+BTML_BOOST_FIT_ACCUMULATE(_text, number, text)
+BTML_BOOST_FIT_ACCUMULATE(_boolean_text, boolean, text)
+BTML_BOOST_FIT_ACCUMULATE(_label_text, label, text)
 
 // btml.boost_fit_final(state) → model; NULL when there was no row
 BTML_FUNCTION(btml_boost_fit_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     BackendContext context("boost_fit_agg");
+    Told& told = kept_at_call_site<Told>(fcinfo, [] { return std::make_unique<Told>(); });
     return train_on_rows(fcinfo, context, [&](const RowCollection& rows) {
-        const boosting::Options options =
-            rows.options().empty() ? boosting::Options{} : parse_options(rows.options(), boosting::options_table);
-        boosting::FitResult result = boosting::fit(rows.dataset(context), options, context);
-        result.model.target = "y";
-        result.model.rows_skipped = rows.rows_skipped();
-        result.model.strategy = "enumerate";
-        result.model.strategy_reason = "the rows were aggregated";
-        return model_datum(result, context);
+        return model_datum(fit_over_rows(rows, told, context), context);
     });
 }
 

@@ -121,6 +121,8 @@ BTML_FUNCTION(btml_gp_fit_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     BackendContext context("gp_fit_agg");
     return train_on_rows(fcinfo, context, [&](const RowCollection& rows) {
+        if (rows.target() != TargetKind::number)
+            throw Error(ErrorCode::wrong_type, "targets of a Gaussian process are numbers");
         const gp::Options options =
             rows.options().empty() ? gp::Options{} : parse_options(rows.options(), gp::options_table);
         FitResult result = gp::fit(rows.dataset(context), options, context);

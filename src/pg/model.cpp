@@ -71,13 +71,24 @@ void check_texts(const Model& model, RunContext& context) {
     }
 }
 
+void check_labels(const gp::Model&) {}
+
+void check_labels(const boosting::Model& model) {
+    for (const std::string& label : model.labels) require_valid_text(label);
+}
+
 // Validates bytes from outside and makes a value of them.
 Datum model_from_outside(std::span<const std::byte> bytes, RunContext& context) {
     const Reservation copy(context.memory(), "the bytes of a model", bytes.size());
     const Envelope envelope = open_verified(bytes);
     if (!envelope.note.empty()) corrupt_model(format("%zu bytes follow its end.", envelope.note.size()));
     const StoredModel stored = decode_model(envelope, context);
-    std::visit([&](const auto& model) { check_texts(model, context); }, stored.model);
+    std::visit(
+        [&](const auto& model) {
+            check_texts(model, context);
+            check_labels(model);
+        },
+        stored.model);
     return bytes_datum(bytes);
 }
 
@@ -140,6 +151,15 @@ boosting::Model& boosted_trees(StoredModel& stored, const char* function, const 
 gp::Model& gaussian_process(StoredModel& stored, const char* function, const char* instead) {
     if (auto* const model = std::get_if<gp::Model>(&stored.model)) return *model;
     wrong_kind("boosted trees", function, "a Gaussian process", instead);
+}
+
+size_t code_of_label(const std::vector<std::string>& labels, std::string_view label) {
+    const auto found = std::find(labels.begin(), labels.end(), label);
+    if (found != labels.end()) return static_cast<size_t>(found - labels.begin());
+    const std::string name(label), nearest = nearest_name(name, labels);
+    throw Error(ErrorCode::invalid_argument, format("model has no label \"%s\"", name.c_str()),
+                "Its labels are " + quoted_list(labels) + ".",
+                nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
 }
 
 const std::vector<Feature>& features_of(const StoredModel& stored) {

@@ -27,6 +27,9 @@ StoredModel read_model(Datum value, RunContext& context);
 boosting::Model& boosted_trees(StoredModel& stored, const char* function, const char* instead);
 gp::Model& gaussian_process(StoredModel& stored, const char* function, const char* instead);
 
+// The label's place. Error invalid_argument with the labels in the DETAIL and the nearest in the HINT.
+size_t code_of_label(const std::vector<std::string>& labels, std::string_view label);
+
 const std::vector<Feature>& features_of(const StoredModel& stored);
 
 } // namespace btml::pg

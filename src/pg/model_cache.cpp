@@ -71,15 +71,8 @@ gp::Predictor& CachedModel::gp_predictor(const char* function) {
 }
 
 size_t CachedModel::code_of_label(std::string_view label) {
-    if (labels[last_label] == label) return last_label;
-    const auto found = std::find(labels.begin(), labels.end(), label);
-    if (found == labels.end()) {
-        const std::string nearest = nearest_name(label, labels);
-        throw Error(ErrorCode::invalid_argument, format("model has no label \"%s\"", std::string(label).c_str()),
-                    "Its labels are " + quoted_list(labels) + ".",
-                    nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
-    }
-    return last_label = static_cast<size_t>(found - labels.begin());
+    if (labels[last_label] != label) last_label = pg::code_of_label(labels, label);
+    return last_label;
 }
 
 CachedModel& ModelCache::load(Datum model) {

@@ -35,9 +35,8 @@ boosting::Predictor& trees_of(CachedModel& cached, const char* function) {
 boosting::Predictor& single_score(CachedModel& cached, const char* function, const char* instead) {
     boosting::Predictor& trees = trees_of(cached, function);
     if (trees.link() != boosting::Link::softmax) return trees;
-    throw Error(ErrorCode::wrong_type,
-                format("model has %zu labels, btml.%s needs one with a single score", cached.labels.size(), function),
-                "", instead);
+    throw Error(ErrorCode::wrong_type, format("model has a score for each label, btml.%s needs a single one", function),
+                "Its objective is multiclass.", instead);
 }
 
 // Those of a model with labels.

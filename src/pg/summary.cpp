@@ -7,9 +7,13 @@ namespace btml::pg {
 
 namespace {
 
-void add_features(JsonWriter& json, const std::vector<Feature>& features) {
+// Says more of a feature.
+using AddFacts = std::function<void(size_t feature)>;
+
+void add_features(JsonWriter& json, const std::vector<Feature>& features, const AddFacts& add_facts) {
     json.begin_array("features");
-    for (const Feature& feature : features) {
+    for (size_t i = 0; i < features.size(); i++) {
+        const Feature& feature = features[i];
         json.begin_object();
         json.add("name", feature.name);
         json.add("type", feature.type);
@@ -18,19 +22,37 @@ void add_features(JsonWriter& json, const std::vector<Feature>& features) {
             for (const std::string& category : feature.categories) json.add_item(category);
             json.end_array();
         }
+        add_facts(i);
         json.end_object();
     }
     json.end_array();
+}
+
+void add_features(JsonWriter& json, const gp::Model& model) {
+    add_features(json, model.features, [](size_t) {});
+}
+
+void add_features(JsonWriter& json, const boosting::Model& model) {
+    add_features(json, model.features, [&](size_t i) {
+        if (model.offset == static_cast<int32_t>(i)) json.add_json("offset", "true");
+        if (!model.directions.empty() && model.directions[i] != 0)
+            json.add("direction", model.directions[i] > 0 ? "increasing" : "decreasing");
+    });
 }
 
 void add_metrics(JsonWriter& json, const boosting::Model& model) {
     json.begin_object("metrics");
     json.add("trees", model.trees.size());
     // The log goes on behind the trees that early stopping kept.
-    if (!model.trees.empty() && model.log.size() >= model.trees.size()) {
-        const boosting::LogEntry& last = model.log[model.trees.size() - 1];
+    if (!model.trees.empty() && model.log.size() >= model.iterations()) {
+        const boosting::LogEntry& last = model.log[model.iterations() - 1];
         json.add("train_loss", last.train_loss);
         if (last.holdout_loss) json.add("holdout_loss", *last.holdout_loss);
+        if (last.holdout_metric) json.add("holdout_metric", *last.holdout_metric);
+    }
+    if (model.baseline) {
+        json.add("baseline_loss", model.baseline->train_loss);
+        if (model.baseline->holdout_loss) json.add("baseline_holdout_loss", *model.baseline->holdout_loss);
     }
     if (model.sketch) {
         json.add("sketch_size", model.sketch->size);
@@ -87,7 +109,21 @@ void begin(JsonWriter& json, const boosting::Model& model) {
     json.add("kind", "boosted_trees");
     json.add("format", static_cast<int>(model_format));
     json.add("target", model.target);
-    json.add("base", model.bases[0]);
+    if (model.scores() == 1) {
+        json.add("base", model.bases[0]);
+    } else {
+        json.begin_array("base");
+        for (const double base : model.bases) json.add_item(base);
+        json.end_array();
+    }
+    if (model.labels.empty()) return;
+    json.begin_array("labels");
+    for (const std::string& label : model.labels) json.add_item(label);
+    json.end_array();
+    if (model.label_weights.empty()) return;
+    json.begin_object("class_weights");
+    for (size_t i = 0; i < model.labels.size(); i++) json.add(model.labels[i], model.label_weights[i]);
+    json.end_object();
 }
 
 void begin(JsonWriter& json, const gp::Model& model) {
@@ -111,7 +147,7 @@ Datum summary_json(const Model& model, const std::vector<Timing>& timings, RunCo
     JsonWriter json(context);
     json.begin_object();
     begin(json, model);
-    add_features(json, model.features);
+    add_features(json, model);
     json.begin_object("params");
     add_options(json, options_of(model), model.options);
     json.end_object();

@@ -3,6 +3,8 @@
 
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/expanded_state.hpp"
+#include "pg/bridge/values.hpp"
+#include "pg/options.hpp"
 
 extern "C" {
 #include "utils/jsonb.h"
@@ -30,28 +32,51 @@ struct TrainingRows : RowCollection {
 
 using State = ExpandedState<TrainingRows>;
 
-// An aggregate's row, after the state: y, x.
-void add_row(RowCollection& rows, const Arguments& arguments) {
-    if (arguments.is_null(1))
+// An aggregate's row: y and x after the state, and a weight at this place, where there is one.
+void add_row(RowCollection& rows, const Arguments& arguments, TargetKind kind, int weight_place) {
+    if (arguments.is_null(1)) {
         rows.skip();
-    else
-        rows.add(arguments.number(1, "y"), arguments.numbers(2, "x"));
+        return;
+    }
+    const std::vector<double> features = arguments.numbers(2, "x");
+    std::optional<double> weight;
+    if (arguments.count() > weight_place)
+        weight = arguments.is_null(weight_place) ? null_number : from_sql(arguments.number(weight_place, "weight"));
+    if (kind == TargetKind::label) {
+        const Datum label = arguments.datum(1, "y");
+        rows.add(pg_call([=] { return bytes_of(label, TEXTOID); }), features, weight);
+        return;
+    }
+    const double target =
+        kind == TargetKind::boolean ? static_cast<double>(arguments.boolean(1, "y")) : arguments.number(1, "y");
+    rows.add({kind, weight.has_value()}, target, features, weight.value_or(1));
+}
+
+Datum accumulate(FunctionCallInfo fcinfo, TargetKind kind) {
+    State* const state = State::writable(fcinfo);
+    add_row(state->content(), Arguments(fcinfo), kind, 3);
+    return state->datum();
+}
+
+// As jsonb shows it.
+std::string options_text(const Arguments& arguments, OptionsAs form) {
+    if (form == OptionsAs::jsonb) return json_text(arguments.datum(3, "options"));
+    const std::string text = arguments.string(3, "options");
+    const char* const source = text.c_str();
+    return json_text(pg_call([=] { return DirectFunctionCall1(jsonb_in, CStringGetDatum(source)); }));
 }
 
 } // namespace
 
-Datum accumulate_with_options(FunctionCallInfo fcinfo, void (*check)(const std::string& options)) {
+Datum accumulate_with_options(FunctionCallInfo fcinfo, void (*check)(const std::string& options), TargetKind kind,
+                              OptionsAs form) {
     const Arguments arguments(fcinfo);
     State* const state = State::writable(fcinfo);
     RowCollection& rows = state->content();
-    const Datum value = arguments.datum(3, "options");
-    const std::string text = pg_call([=] {
-        Jsonb* const json = DatumGetJsonbP(value);
-        return JsonbToCString(nullptr, &json->root, static_cast<int>(VARSIZE(json)));
-    });
+    const std::string text = options_text(arguments, form);
     if (rows.options().empty()) check(text);
     rows.set_options(text);
-    add_row(rows, arguments);
+    add_row(rows, arguments, kind, 4);
     return state->datum();
 }
 
@@ -62,12 +87,19 @@ Datum train_on_rows(FunctionCallInfo fcinfo, RunContext& context, const TrainOnR
     return fcinfo->isnull ? static_cast<Datum>(0) : train(rows);
 }
 
-// btml.training_rows_accumulate(state, y float8, x float8[]) → state
+// btml.training_rows_accumulate(state, y float8, x float8[] [, weight float8]) → state
 BTML_FUNCTION(btml_training_rows_accumulate) {
-    const Arguments arguments(fcinfo);
-    State* const state = State::writable(fcinfo);
-    add_row(state->content(), arguments);
-    return state->datum();
+    return accumulate(fcinfo, TargetKind::number);
+}
+
+// btml.training_rows_accumulate(state, y boolean, x float8[] [, weight float8]) → state
+BTML_FUNCTION(btml_training_rows_accumulate_boolean) {
+    return accumulate(fcinfo, TargetKind::boolean);
+}
+
+// btml.training_rows_accumulate(state, y text, x float8[] [, weight float8]) → state
+BTML_FUNCTION(btml_training_rows_accumulate_label) {
+    return accumulate(fcinfo, TargetKind::label);
 }
 
 // btml.training_rows_combine(state, state) → state

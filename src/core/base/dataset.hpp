@@ -11,6 +11,11 @@
 
 namespace btml {
 
+// What a target's values are: numbers, 0 and 1, or codes of labels.
+enum class TargetKind : uint8_t { number, boolean, label };
+
+inline constexpr size_t max_labels = 1000;
+
 enum class FeatureKind { number, category };
 
 struct FeatureColumn {

@@ -1,7 +1,5 @@
 #include "core/boosting/labels.hpp"
 
-#include "core/boosting/model.hpp"
-
 #include <cmath>
 #include <set>
 

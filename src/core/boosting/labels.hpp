@@ -1,12 +1,11 @@
 // Labels of a target: their order, their weights, and what an objective makes of the values of a column.
 #pragma once
 
+#include "core/base/dataset.hpp"
 #include "core/base/run_context.hpp"
 #include "core/boosting/options.hpp"
 
 namespace btml::boosting {
-
-enum class TargetKind { number, boolean, label };
 
 // A target as it was read. Every row has a value.
 struct TargetColumn {

@@ -1,7 +1,7 @@
 // A boosted ensemble of regression trees: a value that knows its features by name.
 #pragma once
 
-#include "core/base/number.hpp"
+#include "core/base/dataset.hpp"
 #include "core/base/provenance.hpp"
 #include "core/boosting/options.hpp"
 
@@ -10,8 +10,6 @@
 #include <span>
 
 namespace btml::boosting {
-
-inline constexpr size_t max_labels = 1000;
 
 // Returns the code that x is; `none` where it is no whole number below that.
 inline size_t code_of(double x, size_t none) {

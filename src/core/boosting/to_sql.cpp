@@ -15,7 +15,10 @@ namespace {
 // Takes the text; without a place for it, its bytes are counted only.
 class SqlText {
   public:
-    SqlText(char* text, RunContext& context) : text_(text), context_(context) {}
+    SqlText(char* text, SqlDialect dialect, RunContext& context)
+        : is_ansi_(dialect == SqlDialect::ansi), text_(text), context_(context) {}
+
+    bool is_ansi() const { return is_ansi_; }
 
     uint64_t length() const { return length_; }
 
@@ -26,11 +29,23 @@ class SqlText {
         return *this;
     }
     SqlText& operator<<(double x) {
-        if (std::isnan(x)) return *this << "'NaN'::float8";
-        if (std::isinf(x)) return *this << (x > 0 ? "'Infinity'::float8" : "'-Infinity'::float8");
+        if (!std::isfinite(x)) {
+            const char* const name = std::isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity";
+            if (is_ansi_)
+                throw Error(ErrorCode::not_supported, format("ANSI SQL has no %s, which the model has", name), "",
+                            "Use the dialect \"postgresql\".");
+            return *this << "'" << name << "'::float8";
+        }
         std::array<char, 32> digits;
         const auto end = std::to_chars(digits.begin(), digits.end(), x, std::chars_format::general, 17).ptr;
-        return *this << std::string_view(digits.begin(), end) << "::float8";
+        return number([&] { *this << std::string_view(digits.begin(), end); });
+    }
+    // What write() writes, as a double.
+    template <class Write>
+    SqlText& number(const Write& write) {
+        if (is_ansi_) *this << "CAST(";
+        write();
+        return *this << (is_ansi_ ? " AS DOUBLE PRECISION)" : "::float8");
     }
     SqlText& identifier(std::string_view name) {
         *this << "\"";
@@ -39,6 +54,11 @@ class SqlText {
     }
     // An E'' string wherever there is a backslash: its meaning does not depend on standard_conforming_strings.
     SqlText& literal(std::string_view value) {
+        if (is_ansi_) {
+            *this << "'";
+            doubling(value, "'");
+            return *this << "'";
+        }
         *this << (value.find('\\') == std::string_view::npos ? "'" : "E'");
         doubling(value, "'\\");
         return *this << "'";
@@ -55,6 +75,7 @@ class SqlText {
         *this << text;
     }
 
+    const bool is_ansi_;
     char* const text_;
     RunContext& context_;
     uint64_t length_ = 0;
@@ -72,23 +93,45 @@ bool is_time(std::string_view type) {
     return false;
 }
 
+void write_number(const Feature& feature, SqlText& sql) {
+    if (!is_time(feature.type)) {
+        sql.number([&] { sql.identifier(feature.name); });
+        return;
+    }
+    if (sql.is_ansi())
+        throw Error(
+            ErrorCode::not_supported,
+            format("ANSI SQL has no number for feature \"%s\" of type %s", feature.name.c_str(), feature.type.c_str()),
+            "It has no seconds since 1970.", "Use the dialect \"postgresql\", or train on numbers made of it.");
+    (sql << "extract(epoch from ").identifier(feature.name) << ")::float8";
+}
+
+// A text cut to one character more than any of the labels has is no other's.
+void write_text(const Feature& feature, const SplitRule& rule, SqlText& sql) {
+    if (!sql.is_ansi()) {
+        sql.identifier(feature.name) << "::text COLLATE \"C\"";
+        return;
+    }
+    size_t longest = 0;
+    for (const uint32_t code : rule.categories) longest = std::max(longest, feature.categories[code].size());
+    (sql << "CAST(").identifier(feature.name) << " AS VARCHAR(" << std::to_string(longest + 1) << "))";
+}
+
 void write_condition(const SplitRule& rule, const Feature& feature, SqlText& sql) {
     if (rule.null_left) sql.identifier(feature.name) << " IS NULL";
     if (!feature.categorical) {
         if (rule.null_left) sql << " OR ";
-        if (is_time(feature.type))
-            (sql << "extract(epoch from ").identifier(feature.name) << ")::float8";
-        else
-            sql.identifier(feature.name) << "::float8";
+        write_number(feature, sql);
         sql << " < " << rule.threshold;
         return;
     }
     if (rule.categories.empty()) {
-        if (!rule.null_left) sql << "false";
+        if (!rule.null_left) sql << (sql.is_ansi() ? "1 = 0" : "false");
         return;
     }
     if (rule.null_left) sql << " OR ";
-    sql.identifier(feature.name) << "::text COLLATE \"C\" IN (";
+    write_text(feature, rule, sql);
+    sql << " IN (";
     const char* separator = "";
     for (const uint32_t code : rule.categories) {
         (sql << separator).literal(feature.categories[code]);
@@ -122,27 +165,98 @@ void write(const Tree& tree, const std::vector<Feature>& features, SqlText& sql)
     }
 }
 
-void write(const Model& model, SqlText& sql) {
-    const auto [before, after] = prediction_sql(objective_of(model.options.objective).link());
-    sql << before << model.bases[0];
-    for (const Tree& tree : model.trees) {
-        sql << "\n + ";
-        write(tree, model.features, sql);
+void write_score(const Model& model, size_t score, SqlText& sql) {
+    sql << model.bases[score];
+    if (model.offset) {
+        sql << " + ";
+        write_number(model.features[*model.offset], sql);
     }
-    sql << after;
+    for (size_t t = score; t < model.trees.size(); t += model.scores()) {
+        sql << "\n + ";
+        write(model.trees[t], model.features, sql);
+    }
+}
+
+// PostgreSQL's exp is an error where a double overflows.
+void write_exponential(const Model& model, const char* sign, SqlText& sql) {
+    sql << "exp(greatest(-700, least(700, " << sign;
+    if (*sign) sql << "(";
+    write_score(model, 0, sql);
+    sql << (*sign ? "))))" : ")))");
+}
+
+// Names of a subquery's columns: prefix1, prefix2, …
+void write_names(const char* before, const std::string& prefix, const char* after, size_t count, SqlText& sql) {
+    for (size_t i = 1; i <= count; i++) sql << (i == 1 ? "" : ", ") << before << prefix << std::to_string(i) << after;
+}
+
+// SELECT exponentials over their sum FROM (exponentials FROM (scores and the largest FROM (scores))). The innermost is
+// the only one that refers to features, and has no columns of its own that these could be taken for. OFFSET 0 keeps
+// PostgreSQL from writing a score wherever it is used.
+void write_softmax(const Model& model, std::optional<size_t> label, SqlText& sql) {
+    const size_t count = model.scores();
+    const char* const fence = sql.is_ansi() ? "" : " OFFSET 0";
+    sql << "(SELECT ";
+    if (label)
+        sql << "e" << std::to_string(*label + 1) << " / total";
+    else {
+        sql << "ARRAY[";
+        for (size_t i = 1; i <= count; i++) sql << (i == 1 ? "e" : ", e") << std::to_string(i) << " / total";
+        sql << "]";
+    }
+    sql << "\nFROM (SELECT ";
+    write_names("", "e", "", count, sql);
+    sql << ", ";
+    for (size_t i = 1; i <= count; i++) sql << (i == 1 ? "e" : " + e") << std::to_string(i);
+    sql << " AS total FROM (SELECT ";
+    for (size_t i = 1; i <= count; i++) {
+        const std::string number = std::to_string(i);
+        sql << (i == 1 ? "" : ", ") << "exp(greatest(-700, s" << number << " - largest)) AS e" << number;
+    }
+    sql << " FROM (SELECT ";
+    write_names("", "s", "", count, sql);
+    sql << (count == 1 ? ", s1 AS largest" : ", greatest(");
+    if (count > 1) {
+        write_names("", "s", "", count, sql);
+        sql << ") AS largest";
+    }
+    sql << "\nFROM (SELECT ";
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) sql << ",\n";
+        write_score(model, i, sql);
+        sql << " AS s" << std::to_string(i + 1);
+    }
+    if (sql.is_ansi()) sql << " FROM (VALUES (0)) AS btml_row(btml_zero)";
+    sql << fence << ") AS scores" << fence << ") AS scores" << fence << ") AS exponentials" << fence
+        << ") AS exponentials)";
+}
+
+void write(const Model& model, const SqlForm& form, SqlText& sql) {
+    const Link link = objective_of(model.options.objective).link();
+    if (link == Link::softmax) {
+        write_softmax(model, form.label, sql);
+    } else if (link == Link::identity) {
+        write_score(model, 0, sql);
+    } else if (link == Link::exponential) {
+        write_exponential(model, "", sql);
+    } else {
+        sql << "1 / (1 + ";
+        write_exponential(model, form.label == size_t{0} ? "" : "-", sql);
+        sql << ")";
+    }
 }
 
 } // namespace
 
-uint64_t sql_length(const Model& model, RunContext& context) {
-    SqlText sql(nullptr, context);
-    write(model, sql);
+uint64_t sql_length(const Model& model, RunContext& context, const SqlForm& form) {
+    SqlText sql(nullptr, form.dialect, context);
+    write(model, form, sql);
     return sql.length();
 }
 
-void write_sql(const Model& model, char* text, RunContext& context) {
-    SqlText sql(text, context);
-    write(model, sql);
+void write_sql(const Model& model, char* text, RunContext& context, const SqlForm& form) {
+    SqlText sql(text, form.dialect, context);
+    write(model, form, sql);
 }
 
 } // namespace btml::boosting

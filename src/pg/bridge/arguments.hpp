@@ -13,6 +13,7 @@ class Arguments {
   public:
     explicit Arguments(FunctionCallInfo fcinfo) : fcinfo_(fcinfo) {}
 
+    int count() const { return fcinfo_->nargs; }
     bool is_null(int i) const { return i >= fcinfo_->nargs || fcinfo_->args[i].isnull; }
     Datum datum(int i, const char* name) const { return require(i, name), fcinfo_->args[i].value; }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 namespace btml::boosting {
 
@@ -39,14 +38,6 @@ inline void softmax(std::span<double> scores) {
     double sum = 0;
     for (double& score : scores) sum += score = exponential(score - largest);
     for (double& score : scores) score /= sum;
-}
-
-// Returns the SQL before and after an expression of a single score that makes it the prediction: PostgreSQL's exp is an
-// error where a double overflows.
-inline std::pair<const char*, const char*> prediction_sql(Link link) {
-    if (link == Link::exponential) return {"exp(greatest(-700, least(700, ", ")))"};
-    if (link == Link::logistic) return {"1 / (1 + exp(greatest(-700, least(700, -(", ")))))"};
-    return {"", ""};
 }
 
 } // namespace btml::boosting
