@@ -49,6 +49,7 @@ struct Dataset {
     std::vector<double> label_weights = {};     // what a row of each label counts in the loss; empty: 1
     std::optional<FeatureColumn> offset = {};   // numbers of target_table, finite, that are added to scores
     std::optional<Buffer<uint32_t>> query = {}; // per row of target_table: the group that it is ranked in
+    std::optional<Buffer<uint64_t>> row_hashes = {}; // per row of the join: a number made of its content
 };
 
 // Error invalid_argument where no row of a join with so many rows is left to train on.

@@ -5,6 +5,7 @@
 #include "core/boosting/factorised_set.hpp"
 #include "core/boosting/grower.hpp"
 #include "core/boosting/holdout_metric.hpp"
+#include "core/boosting/rows/row_hash.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -214,6 +215,8 @@ FitResult Booster::run() {
     subtract_offset();
     const TrainingRows training(dataset_, team_, context_);
     check_holdout(options_, training.holdout_rows());
+    if (options_.objective == ObjectiveNumber::rank)
+        dataset_.row_hashes = hash_rows(dataset_, options_.seed, team_, context_);
     std::optional<BinnedData> data;
     time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
     const size_t bins = HistogramLayout(data->features, max_histogram_bins).max_bins();

@@ -43,6 +43,7 @@ struct PlainData {
     std::vector<uint8_t> holdout;
     size_t labels = 0; // the target is a code below that
     std::vector<double> label_weights, offset;
+    std::vector<uint32_t> query;
 
     uint32_t row_of(int table, size_t row) const;
     double target_of(size_t row) const { return target[row_of(target_table, row)]; }
@@ -193,6 +194,7 @@ inline Dataset to_dataset(const PlainData& data, RunContext& context) {
                                        to_buffer(data.offset, context),
                                        to_buffer<uint32_t>({}, context),
                                        {}};
+    if (!data.query.empty()) dataset.query = to_buffer(data.query, context);
     return dataset;
 }
 
@@ -215,6 +217,7 @@ inline PlainData reorder(const PlainData& data, const std::vector<size_t>& order
     for (const size_t row : order) {
         result.target.push_back(data.target_of(row));
         if (!data.offset.empty()) result.offset.push_back(data.offset_of(row));
+        if (!data.query.empty()) result.query.push_back(data.query[data.row_of(data.target_table, row)]);
         if (!data.weight.empty()) result.weight.push_back(data.weight_of(row));
         if (data.holdout_table >= 0) result.holdout.push_back(data.held_out(row));
     }

@@ -40,7 +40,7 @@ DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, con
       options_(options),
       target_(std::move(dataset.target)),
       label_weights_(dataset.label_weights),
-      derivatives_(context.memory(), "derivatives", training.rows()),
+      derivatives_(context.memory(), "derivatives", training.rows(), Derivative{}),
       hessian_bits_(bits_of_hessian(training.train_count() * training.count_unit())) {
     if (options.balanced) weigh_labels(dataset.labels.size());
     sum_weights();

@@ -10,8 +10,9 @@ using GetObjective = const Objective& (*)();
 
 // In the order of ObjectiveNumber.
 static constexpr GetObjective table[] = {
-    squared_objective, squared_objective, absolute_objective, huber_objective,  quantile_objective,
-    poisson_objective, gamma_objective,   tweedie_objective,  binary_objective, multiclass_objective,
+    squared_objective,  squared_objective,    absolute_objective, huber_objective,
+    quantile_objective, poisson_objective,    gamma_objective,    tweedie_objective,
+    binary_objective,   multiclass_objective, rank_objective,
 };
 
 const Objective& objective_of(ObjectiveNumber number) {

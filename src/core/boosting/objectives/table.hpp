@@ -14,5 +14,6 @@ const Objective& gamma_objective();
 const Objective& tweedie_objective();
 const Objective& binary_objective();
 const Objective& multiclass_objective();
+const Objective& rank_objective();
 
 } // namespace btml::boosting

@@ -1,0 +1,12 @@
+// A number of each row that follows from its content alone, however the join is held.
+#pragma once
+
+#include "core/base/dataset.hpp"
+#include "core/base/threads.hpp"
+
+namespace btml::boosting {
+
+// Hashes of the rows' features, targets, weights and queries, one for each row of the join.
+Buffer<uint64_t> hash_rows(const Dataset& dataset, uint64_t seed, ThreadTeam& team, RunContext& context);
+
+} // namespace btml::boosting
