@@ -58,6 +58,26 @@ struct Counting {
     }
 };
 
+__extension__ using WideCount = unsigned __int128;
+
+// Counts that are exact up to 2^127; all larger ones are one value, as above.
+struct WideCounting {
+    using Value = WideCount;
+    static constexpr WideCount most = WideCount{1} << 127;
+    static constexpr WideCount too_many = most + 1;
+
+    static constexpr WideCount zero() { return 0; }
+    static constexpr WideCount one() { return 1; }
+    static constexpr WideCount add(WideCount a, WideCount b) {
+        WideCount sum = 0;
+        return __builtin_add_overflow(a, b, &sum) || sum > most ? too_many : sum;
+    }
+    static constexpr WideCount multiply(WideCount a, WideCount b) {
+        WideCount product = 0;
+        return __builtin_mul_overflow(a, b, &product) || product > most ? too_many : product;
+    }
+};
+
 // The larger and the smaller number; NaN if either is NaN, so that the order of evaluation does not matter.
 constexpr double max_number(double a, double b) {
     return a > b || a != a ? a : b;
