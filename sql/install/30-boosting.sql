@@ -8,9 +8,9 @@ CREATE FUNCTION btml.boost_fit(source text, target name, trees integer DEFAULT 1
     criterion text DEFAULT 'variance', residuals text DEFAULT 'exact', sketch_size integer DEFAULT NULL,
     epsilon float8 DEFAULT 0.1, delta float8 DEFAULT 0.1, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, verify boolean DEFAULT false, min_category_rows float8 DEFAULT 10,
-    max_split_categories integer DEFAULT 32) RETURNS btml.model
+    max_split_categories integer DEFAULT 32, sample_rows bigint DEFAULT NULL) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_boost_fit';
-COMMENT ON FUNCTION btml.boost_fit(text, name, integer, float8, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer) IS
+COMMENT ON FUNCTION btml.boost_fit(text, name, integer, float8, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer, bigint) IS
 'gradient boosted regression trees (squared loss) over the rows of a source, whose join is not materialised (Cromp, Samadian,
 Pruhs: Relational Boosted Regression Trees, Algorithms 1 and 2, with shrinkage); source: a table, a view or a SELECT; features:
 every output column but target, holdout and weight, unless named; text, enum and boolean columns are categorical; same source,
@@ -23,9 +23,10 @@ CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves integer DEFAU
     strategy text DEFAULT 'auto', criterion text DEFAULT 'variance', residuals text DEFAULT 'exact',
     sketch_size integer DEFAULT NULL, epsilon float8 DEFAULT 0.1, delta float8 DEFAULT 0.1, seed bigint DEFAULT 0,
     verbose boolean DEFAULT false, weight name DEFAULT NULL, verify boolean DEFAULT false,
-    min_category_rows float8 DEFAULT 0, max_split_categories integer DEFAULT 0) RETURNS btml.model
+    min_category_rows float8 DEFAULT 0, max_split_categories integer DEFAULT 0, sample_rows bigint DEFAULT NULL)
+RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_tree_fit';
-COMMENT ON FUNCTION btml.tree_fit(text, name, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer) IS
+COMMENT ON FUNCTION btml.tree_fit(text, name, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer, bigint) IS
 'one regression tree without shrinkage (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, Algorithm 1); options as for btml.boost_fit; max_bins 0: every value that occurs is a candidate threshold; every category may go left';
 
 CREATE FUNCTION btml.feature_importance(model btml.model, OUT feature text, OUT gain float8, OUT splits bigint)

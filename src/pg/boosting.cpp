@@ -2,6 +2,7 @@
 #include "core/boosting/booster.hpp"
 #include "core/boosting/strategy.hpp"
 #include "core/boosting/to_sql.hpp"
+#include "core/boosting/training_sample.hpp"
 #include "core/relational/join_rows.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
@@ -71,11 +72,50 @@ void notice_too_few_rows(const Model& model) {
     notice("no tree has a split: the rows are " + rows + ", two leaves need " + both, "", "Lower min_leaf_rows.");
 }
 
+// Joins that may have to be sampled are read with the contents of their rows.
+RowContents contents_for(const Options& options) {
+    const bool may_sample = options.strategy == Strategy::sample ||
+                            (options.strategy == Strategy::automatic && !objective_of(options.objective).factorises());
+    return may_sample ? RowContents::read : RowContents::unread;
+}
+
+// Says how to have the same model again, where the number of rows was not asked for.
+void notice_sample(const TrainingSample& sample, const StrategyChoice& choice, const Options& options) {
+    const std::string rows = std::to_string(sample.report.sample_rows);
+    const bool automatic = options.strategy == Strategy::automatic;
+    if (!automatic && !sample.limited) return;
+    notice("trained on a sample of " + rows + " of the join's " + decimal(sample.report.join_rows) + " rows",
+           automatic ? choice.reason + "." : "A larger sample does not fit into btml.memory_limit.",
+           "strategy => 'sample', sample_rows => " + rows + " repeats it with any limit.");
+}
+
+// The rows to hold: all of them, or a sample, which the choice then says.
+struct HeldRows {
+    relational::JoinRows rows;
+    std::optional<SampleReport> sample;
+};
+
+HeldRows hold_rows(TrainingJoin& training, StrategyChoice& choice, const Options& options, RunContext& context) {
+    relational::Join& join = training.join;
+    if (choice.strategy == Strategy::sample) {
+        if (auto sample = draw_training_sample(join, training.plan.holdout, options, context)) {
+            notice_sample(*sample, choice, options);
+            keep_rows_of(join, sample->rows, context);
+            return {std::move(sample->rows), sample->report};
+        }
+        Options all = options;
+        all.strategy = Strategy::enumerate;
+        all.sample_rows = 0;
+        choice = choose_strategy(join, all, context);
+    }
+    return {relational::enumerate(join, context), {}};
+}
+
 FitResult fit_over_source(const FitRequest& request, RunContext& context) {
-    TrainingJoin training = read_training_join(request, context);
+    TrainingJoin training = read_training_join(request, context, contents_for(request.options));
     const auto join_start = std::chrono::steady_clock::now();
     relational::Join& join = training.join;
-    const StrategyChoice choice = choose_strategy(join, request.options, context);
+    StrategyChoice choice = choose_strategy(join, request.options, context);
     double joining = 0;
     const auto fit_join = [&] {
         if (choice.strategy == Strategy::factorize) {
@@ -85,15 +125,17 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
             joining = seconds_since(join_start);
             return fit_factorised(std::move(dataset), std::move(grouped), request.options, context);
         }
-        relational::JoinRows rows = relational::enumerate(join, context);
-        Dataset dataset = make_dataset(std::move(join), std::move(rows), training.plan);
+        HeldRows held = hold_rows(training, choice, request.options, context);
+        Dataset dataset = make_dataset(std::move(join), std::move(held.rows), training.plan);
         joining = seconds_since(join_start);
-        return fit(std::move(dataset), request.options, context);
+        FitResult result = fit(std::move(dataset), request.options, context);
+        result.model.sample = held.sample;
+        return result;
     };
     FitResult result = fit_join();
     result.model.target = request.target;
     result.model.rows_skipped = training.rows_skipped;
-    result.model.strategy = choice.strategy == Strategy::factorize ? "factorize" : "enumerate";
+    result.model.strategy = name_of(choice.strategy);
     result.model.strategy_reason = choice.reason;
     report_sketch_error(result.model);
     notice_too_few_rows(result.model);

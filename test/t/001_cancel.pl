@@ -76,6 +76,7 @@ my @places = (
 	[ 'a sort below a source', 'reading tables', 0.02, q{SELECT btml.sumprod('SELECT a FROM wide ORDER BY md5(b::text) OFFSET 0')} ],
 	[ 'sorting categories', 'reading tables', 0.15, q{SELECT btml.boost_fit('labels', 'y')} ],
 	[ 'joining', 'enumerating the join', 0, "SELECT btml.boost_fit('$join', 'y', strategy => 'enumerate')" ],
+	[ 'sampling', 'sampling the join', 0, "SELECT btml.boost_fit('SELECT x.y, x.a, many.z FROM wide AS x JOIN many USING (k)', 'y', strategy => 'sample', sample_rows => 20000000)" ],
 	[ 'binning', 'binning features', 0, q{SELECT btml.boost_fit('wide', 'y', max_bins => 0)} ],
 	[ 'growing trees', 'growing trees', 0.2, "SELECT btml.boost_fit('$join', 'y', trees => 10000, strategy => 'enumerate')" ],
 	[ 'growing trees over a factorised join', 'growing trees', 0.2, "SELECT btml.boost_fit('$join', 'y', trees => 1000, strategy => 'factorize')" ],

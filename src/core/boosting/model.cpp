@@ -12,9 +12,10 @@ double get_not_negative(Reader& reader) {
     return value;
 }
 
-constexpr SectionKind trees_section{"trees", 1}, log_section{"log", 1}, sketch_section{"sketch", 1};
-constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section,
-                                          trees_section,      log_section,      sketch_section};
+constexpr SectionKind trees_section{"trees", 1}, log_section{"log", 1}, sketch_section{"sketch", 1},
+    sample_section{"sample", 1};
+constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section, trees_section,
+                                          log_section,        sketch_section,   sample_section};
 
 void encode(const SketchReport& sketch, Writer& writer) {
     writer.put(sketch.size);
@@ -29,6 +30,20 @@ SketchReport decode_sketch(Reader& reader) {
         corrupt_model("The size or number of its sketches is out of range.");
     if (reader.get_bool()) sketch.error = get_not_negative(reader);
     return sketch;
+}
+
+void encode(const SampleReport& sample, Writer& writer) {
+    writer.put(static_cast<uint64_t>(sample.join_rows >> 64));
+    writer.put(static_cast<uint64_t>(sample.join_rows));
+    writer.put(sample.sample_rows);
+}
+
+SampleReport decode_sample(Reader& reader) {
+    const WideCount high = reader.get<uint64_t>();
+    SampleReport sample{high << 64 | reader.get<uint64_t>(), reader.get<uint64_t>()};
+    if (sample.sample_rows == 0 || sample.sample_rows >= sample.join_rows)
+        corrupt_model("The rows of its sample are none, or no fewer than those of the join.");
+    return sample;
 }
 
 // A leaf: true, value, rows. An inner node: false, both children, feature, side of NULL, threshold or categories, rows,
@@ -140,6 +155,7 @@ void encode(const Model& model, Writer& writer) {
         for (const LogEntry& entry : model.log) encode(entry, writer);
     });
     if (model.sketch) writer.section(sketch_section, [&] { encode(*model.sketch, writer); });
+    if (model.sample) writer.section(sample_section, [&] { encode(*model.sample, writer); });
 }
 
 Model decode(Reader& reader) {
@@ -161,6 +177,7 @@ Model decode(Reader& reader) {
         for (size_t i = 0; i < entries; i++) model.log.push_back(decode_log_entry(reader));
     });
     sections.read(sketch_section, [&](int) { model.sketch = decode_sketch(reader); });
+    sections.read(sample_section, [&](int) { model.sample = decode_sample(reader); });
     return model;
 }
 

@@ -63,12 +63,19 @@ struct SketchReport {
     std::optional<double> error; // with verify: the largest relative error of the sum over a tree's root
 };
 
+// What part of a join was trained on.
+struct SampleReport {
+    WideCount join_rows; // with a target
+    uint64_t sample_rows;
+};
+
 struct Model : Provenance {
     double base = 0; // prediction = base + Σ over trees of the reached leaf's value, summed in this order
     std::vector<Tree> trees;
     std::vector<LogEntry> log; // one per tree that was grown, those dropped by early stopping included
     Options options;
     std::optional<SketchReport> sketch; // nothing where all sums were exact
+    std::optional<SampleReport> sample; // nothing where it was the whole join
 };
 
 // Writes and reads the payload of a model value. decode checks every index and number once, so that prediction needs

@@ -11,8 +11,9 @@ struct StrategyChoice {
     std::string reason; // for people
 };
 
-// Enumerates where the rows of one table are the rows of the join, or where that takes under a second; otherwise takes
-// what fits into memory, of both what is estimated to be faster, and of neither what needs less. A strategy that is
+// Where the objective does not factorise, enumerates what fits into memory and samples what does not. Otherwise
+// enumerates where the rows of one table are the rows of the join, or where that takes under a second, takes what fits
+// into memory, of both what is estimated to be faster, and of neither what needs less. A strategy that is
 // asked for is taken as it is.
 StrategyChoice choose_strategy(const relational::Join& join, const Options& options, RunContext& context);
 

@@ -227,6 +227,12 @@ uint64_t Join::count(RunContext& context) const {
     return Counting::checked(query.total());
 }
 
+WideCount Join::wide_count(RunContext& context) const {
+    const uint64_t few = InsideOut<Counting, NoFactors<Counting>>(*this, tree_.root(), {}, context).total();
+    if (few <= Counting::most) return few;
+    return InsideOut<WideCounting, NoFactors<WideCounting>>(*this, tree_.root(), {}, context).total();
+}
+
 Buffer<uint64_t> Join::counts(int table, RunContext& context) const {
     InsideOut<Counting, NoFactors<Counting>> query(*this, table, {}, context);
     Buffer<uint64_t> rows = query.values(table);

@@ -36,19 +36,39 @@ class Ranks {
     uint64_t seed_, stream_, counter_ = 0;
 };
 
+void remove_equal(Buffer<WideCount>& ranks) {
+    ranks.resize(static_cast<size_t>(std::unique(ranks.begin(), ranks.end()) - ranks.begin()));
+}
+
+// The next n ranks, ascending, each once.
+Buffer<WideCount> sorted_ranks(Ranks& ranks, uint64_t n, RunContext& context) {
+    Buffer<WideCount> drawn(context.memory(), what, n);
+    context.for_each(n, rank_work, [&](uint64_t i) { drawn[i] = ranks.next(); });
+    std::sort(drawn.begin(), drawn.end(), [&](WideCount a, WideCount b) {
+        context.worked(1);
+        return a < b;
+    });
+    remove_equal(drawn);
+    return drawn;
+}
+
+// Merges ascending ranks into others, from the largest down, and drops those that are there twice.
+void merge_distinct(Buffer<WideCount>& ranks, const Buffer<WideCount>& more, RunContext& context) {
+    uint64_t left = ranks.size(), left_of_more = more.size();
+    ranks.resize(left + left_of_more);
+    context.for_each(ranks.size(), 1, [&](uint64_t i) {
+        const bool from_more = left_of_more > 0 && (left == 0 || more[left_of_more - 1] > ranks[left - 1]);
+        ranks[ranks.size() - 1 - i] = from_more ? more[--left_of_more] : ranks[--left];
+    });
+    remove_equal(ranks);
+}
+
 // The first n distinct ones of a sequence of independent ranks: by symmetry any set of n is as likely.
 Buffer<WideCount> distinct_ranks(WideCount count, uint64_t n, uint64_t seed, uint64_t stream, RunContext& context) {
     Ranks ranks(count, seed, stream);
-    Buffer<WideCount> drawn(context.memory(), what, n);
-    for (uint64_t distinct = 0; distinct < n;) {
-        context.for_each(n - distinct, rank_work, [&](uint64_t i) { drawn[distinct + i] = ranks.next(); });
-        std::sort(drawn.begin(), drawn.end(), [&](WideCount a, WideCount b) {
-            context.worked(1);
-            return a < b;
-        });
-        distinct = static_cast<uint64_t>(std::unique(drawn.begin(), drawn.end()) - drawn.begin());
-    }
-    return drawn;
+    Buffer<WideCount> distinct = sorted_ranks(ranks, n, context);
+    while (distinct.size() < n) merge_distinct(distinct, sorted_ranks(ranks, n - distinct.size(), context), context);
+    return distinct;
 }
 
 // The ranks below `excluded.size()` + n that are not excluded.
@@ -185,10 +205,10 @@ void JoinSampler::place(int table, Buffer<WideCount>& rest, std::vector<Buffer<R
         const uint64_t group = group_of(i);
         const WideCount *const begin = ends.data() + groups.first[group], *const end =
                                                                               ends.data() + groups.first[group + 1];
-        const WideCount digit = rest[i] % end[-1];
+        const WideCount others = rest[i] / end[-1], digit = rest[i] - others * end[-1];
         const WideCount* const at = std::upper_bound(begin, end, digit);
         const WideCount before = at == begin ? 0 : at[-1];
-        rest[i] = rest[i] / end[-1] * (*at - before) + (digit - before);
+        rest[i] = others * (*at - before) + (digit - before);
         row_ids[table][i] = groups.rows[at - ends.data()];
     });
 }

@@ -27,6 +27,8 @@ class JoinSampler {
 
     WideCount count() const { return count_; }
 
+    // The most that drawing n rows holds at one time.
+    uint64_t bytes(uint64_t n) const;
     // Every set of n rows with the same probability, in the order of their numbers; all rows where n is larger. The set
     // is a function of contents, n, seed and stream. The bags of a cyclic join have no row ids. Errors limit_exceeded
     // beyond max_rows sampled rows, memory_limit before any work.
@@ -49,8 +51,6 @@ class JoinSampler {
     RowGroups groups_of(int table, RowBlocks& blocks) const;
     void sort_by_content(int table, RowGroups& groups, uint64_t group) const;
     void place(int table, Buffer<WideCount>& rest, std::vector<Buffer<RowId>>& row_ids) const;
-    uint64_t bytes(uint64_t n) const;
-
     const Join& join_;
     const std::optional<RowFilter> filter_;
     RunContext& context_;

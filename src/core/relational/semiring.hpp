@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/error.hpp"
+#include "core/base/number.hpp"
 
 #include <array>
 #include <concepts>
@@ -57,8 +58,6 @@ struct Counting {
         return count;
     }
 };
-
-__extension__ using WideCount = unsigned __int128;
 
 // Counts that are exact up to 2^127; all larger ones are one value, as above.
 struct WideCounting {
