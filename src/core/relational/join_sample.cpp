@@ -11,8 +11,8 @@ namespace btml::relational {
 namespace {
 
 constexpr const char* what = "a sample of a join's rows";
-constexpr uint64_t rank_work = 5;   // units of work of drawing a rank
-constexpr uint64_t place_work = 20; // and of finding a table's row by it
+constexpr uint64_t rank_work = 5;     // units of work of drawing a rank
+constexpr uint64_t piece_rows = 4096; // whose rows of a table one thread finds at a time
 
 // Uniform numbers below a bound, by rejection of longer ones: exactly uniform.
 class Ranks {
@@ -115,8 +115,7 @@ JoinSampler::JoinSampler(const Join& join, std::optional<RowFilter> filter, RunC
     for (const Table& table : join.tables())
         if (!table.content)
             throw Error(ErrorCode::internal, format("table \"%s\" has no contents to sample by", table.name.c_str()));
-    if (count_ > WideCounting::most)
-        throw Error(ErrorCode::out_of_range, "the join has more than 2^127 rows, the most that can be sampled from");
+    WideCounting::checked(count_);
 }
 
 uint64_t JoinSampler::bytes(uint64_t n) const {
@@ -141,7 +140,8 @@ JoinRows JoinSampler::draw(uint64_t n, uint64_t seed, uint64_t stream) {
     JoinRows sample{rows, {}, -1};
     for (size_t t = 0; t < join_.tables().size(); t++) sample.row_ids.emplace_back(context_.memory(), what, rows);
     if (rows == 0) return sample;
-    for (int table : query_.tree().order) place(table, rest, sample.row_ids);
+    ThreadTeam team(context_, static_cast<int>(1 + rows / piece_rows / 4)); // few rows are not worth a thread
+    for (int table : query_.tree().order) place(table, rest, sample.row_ids, team);
     for (size_t bag = static_cast<size_t>(join_.relations()); bag < sample.row_ids.size(); bag++)
         sample.row_ids[bag].clear();
     return sample;
@@ -169,47 +169,57 @@ void JoinSampler::sort_by_content(int table, RowGroups& groups, uint64_t group) 
               });
 }
 
-// Draws each sampled row's row of one table. rest[i] is a number below the product of the counts of all tables that are
-// next to placed ones and not yet placed themselves. This table's part of it says which row of the group, and leaves a
-// number below what that row leads to: below the counts of the table's children.
-void JoinSampler::place(int table, Buffer<WideCount>& rest, std::vector<Buffer<RowId>>& row_ids) const {
-    MemoryBudget& memory = context_.memory();
-    const JoinTree::Node& node = query_.tree().nodes[table];
-    RowBlocks blocks(context_, "sampling the join", 0);
-    RowGroups groups = groups_of(table, blocks);
-    const auto group_of = [&, keys = node.parent < 0 ? nullptr : join_.keys(node.parent, table).data(),
-                           rows = node.parent < 0 ? nullptr : row_ids[node.parent].data()](uint64_t i) -> uint64_t {
-        return keys ? keys[rows[i]] : 0;
-    };
-    RowMask is_met(memory, what, groups.count(), uint8_t{0});
-    context_.for_each(rest.size(), 1, [&](uint64_t i) { is_met[group_of(i)] = 1; });
+WideCount JoinSampler::rows_of(int table, RowId row) const {
+    WideCount count = 0;
+    Kept{&filter_}.visit(table, [&](auto&& phi) { count = phi(row); });
+    for (int child : query_.tree().nodes[table].children) count *= query_.message(child)[join_.keys(table, child)[row]];
+    return count;
+}
 
-    const auto leads_to = [&](RowId row) {
-        WideCount count = 0;
-        Kept{&filter_}.visit(table, [&](auto&& phi) { count = phi(row); });
-        for (int child : node.children) count *= query_.message(child)[join_.keys(table, child)[row]];
-        return count;
-    };
-    Buffer<WideCount> ends(memory, what, groups.rows.size()); // of each row's part of its group
+// Sorts the groups with this mark, and counts up to the end of each of their rows.
+Buffer<WideCount> JoinSampler::count_up(int table, RowGroups& groups, const RowMask& marks) const {
+    Buffer<WideCount> ends(context_.memory(), what, groups.rows.size());
     context_.for_each(groups.count(), 1, [&](uint64_t group) {
-        if (!is_met[group]) return;
+        if (!marks[group]) return;
         sort_by_content(table, groups, group);
         WideCount end = 0;
         context_.for_each(groups.size(group), 2, [&](uint64_t i) {
             const uint64_t at = groups.first[group] + i;
-            ends[at] = end += leads_to(groups.rows[at]);
+            ends[at] = end += rows_of(table, groups.rows[at]);
         });
     });
+    return ends;
+}
 
-    context_.for_each(rest.size(), place_work, [&](uint64_t i) {
+// Draws each sampled row's row of one table. rest[i] is a number below the product of the counts of all tables that are
+// next to placed ones and not yet placed themselves. This table's part of it says which row of the group, and leaves a
+// number below what that row leads to: below the counts of the table's children.
+void JoinSampler::place(int table, Buffer<WideCount>& rest, std::vector<Buffer<RowId>>& row_ids,
+                        ThreadTeam& team) const {
+    const int parent = query_.tree().nodes[table].parent;
+    const auto group_of = [keys = parent < 0 ? nullptr : join_.keys(parent, table).data(),
+                           rows = parent < 0 ? nullptr : row_ids[parent].data()](uint64_t i) -> uint64_t {
+        return keys ? keys[rows[i]] : 0;
+    };
+    RowBlocks blocks(context_, "sampling the join", 0);
+    RowGroups groups = groups_of(table, blocks);
+    RowMask is_met(context_.memory(), what, groups.count(), uint8_t{0});
+    context_.for_each(rest.size(), 1, [&](uint64_t i) { is_met[group_of(i)] = 1; });
+    const Buffer<WideCount> ends = count_up(table, groups, is_met);
+
+    const auto find_row = [&](uint64_t i) {
         const uint64_t group = group_of(i);
-        const WideCount *const begin = ends.data() + groups.first[group], *const end =
-                                                                              ends.data() + groups.first[group + 1];
+        const WideCount* const begin = ends.data() + groups.first[group];
+        const WideCount* const end = ends.data() + groups.first[group + 1];
         const WideCount others = rest[i] / end[-1], digit = rest[i] - others * end[-1];
         const WideCount* const at = std::upper_bound(begin, end, digit);
         const WideCount before = at == begin ? 0 : at[-1];
         rest[i] = others * (*at - before) + (digit - before);
         row_ids[table][i] = groups.rows[at - ends.data()];
+    };
+    team.for_each((rest.size() + piece_rows - 1) / piece_rows, [&](size_t piece, int) {
+        const uint64_t end = std::min<uint64_t>(rest.size(), (piece + 1) * piece_rows);
+        for (uint64_t i = piece * piece_rows; i < end; i++) find_row(i);
     });
 }
 

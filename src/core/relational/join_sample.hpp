@@ -1,6 +1,7 @@
 // Uniform samples without replacement of the rows of a join that is not built.
 #pragma once
 
+#include "core/base/threads.hpp"
 #include "core/relational/inside_out.hpp"
 #include "core/relational/join_rows.hpp"
 #include "core/relational/row_groups.hpp"
@@ -50,7 +51,10 @@ class JoinSampler {
 
     RowGroups groups_of(int table, RowBlocks& blocks) const;
     void sort_by_content(int table, RowGroups& groups, uint64_t group) const;
-    void place(int table, Buffer<WideCount>& rest, std::vector<Buffer<RowId>>& row_ids) const;
+    // Rows of the join that this row leads to, below it in the tree, for each row above it.
+    WideCount rows_of(int table, RowId row) const;
+    Buffer<WideCount> count_up(int table, RowGroups& groups, const RowMask& marks) const;
+    void place(int table, Buffer<WideCount>& rest, std::vector<Buffer<RowId>>& row_ids, ThreadTeam& team) const;
     const Join& join_;
     const std::optional<RowFilter> filter_;
     RunContext& context_;

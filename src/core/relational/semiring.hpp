@@ -75,6 +75,13 @@ struct WideCounting {
         WideCount product = 0;
         return __builtin_mul_overflow(a, b, &product) || product > most ? too_many : product;
     }
+    // Error out_of_range for too_many.
+    static WideCount checked(WideCount count) {
+        if (count > most)
+            throw Error(ErrorCode::out_of_range,
+                        "the join has more than 2^127 rows, the most that can be sampled from");
+        return count;
+    }
 };
 
 // The larger and the smaller number; NaN if either is NaN, so that the order of evaluation does not matter.

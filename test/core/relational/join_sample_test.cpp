@@ -226,6 +226,15 @@ TEST(JoinSample, DoesNotDependOnWhereRowsLie) {
     EXPECT_GT(drawn_some, 100);
 }
 
+TEST(JoinSample, DoesNotDependOnThreads) {
+    QuietContext context, threads(4);
+    const Join join = columnar(product_of({300, 200, 30}), context);
+    const auto drawn = [&](RunContext& with) {
+        return tuples_of(join, JoinSampler(join, {}, with).draw(200'000, 5, 0));
+    };
+    EXPECT_EQ(drawn(context), drawn(threads));
+}
+
 TEST(JoinSample, DependsOnSeedAndStream) {
     QuietContext context;
     const Join join = columnar(product_of({50, 60}), context);
