@@ -85,7 +85,7 @@ void notice_sample(const TrainingSample& sample, const StrategyChoice& choice, c
     const bool automatic = options.strategy == Strategy::automatic;
     if (!automatic && !sample.limited) return;
     notice("trained on a sample of " + rows + " of the join's " + decimal(sample.report.join_rows) + " rows",
-           automatic ? choice.reason + "." : "A larger sample does not fit into btml.memory_limit.",
+           automatic ? "The " + choice.reason + "." : "A larger sample does not fit into btml.memory_limit.",
            "strategy => 'sample', sample_rows => " + rows + " repeats it with any limit.");
 }
 

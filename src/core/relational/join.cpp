@@ -67,12 +67,13 @@ void mix_key_content(Buffer<uint64_t>& content, const Buffer<Key>& keys, const T
     blocks.for_each(keys.size(), [&](uint64_t row) { content[row] = mix64(content[row] ^ least[codes.left[row]]); });
 }
 
-// A bag's rows are combinations of keys. Where the tables' rows have a content, so do they.
+// A bag's rows are combinations of keys. Where all tables before it have contents, so has it.
 void add_bag_content(std::vector<Table>& tables, size_t bag, MemoryBudget& memory, RowBlocks& blocks) {
-    if (!tables.front().content) return;
+    const auto before = tables.begin() + static_cast<std::ptrdiff_t>(bag);
+    if (!std::all_of(tables.begin(), before, [](const Table& table) { return table.content.has_value(); })) return;
     Buffer<uint64_t> content(memory, "the contents of a bag's rows", tables[bag].rows, uint64_t{0});
     for (const KeyColumn& key : tables[bag].keys) {
-        const auto table = std::find_if(tables.begin(), tables.end(), [&](const Table& other) {
+        const auto table = std::find_if(tables.begin(), before, [&](const Table& other) {
             return std::any_of(other.keys.begin(), other.keys.end(),
                                [&](const KeyColumn& column) { return column.attribute == key.attribute; });
         });
