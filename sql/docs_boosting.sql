@@ -45,6 +45,14 @@ INSERT INTO models SELECT 'pairs', btml.boost_fit('
 SELECT btml.summary(model)->>'rows' AS rows, btml.summary(model)->>'strategy' AS strategy, btml.summary(model)->>'strategy_reason' AS reason
 FROM models WHERE name = 'pairs';
 
+INSERT INTO models SELECT 'a sample of pairs', btml.boost_fit('
+    SELECT s.quantity, i.price, i.kind, o.quantity AS other, p.day AS other_day
+    FROM sale s JOIN item i USING (item_id) JOIN sale o USING (store_id) JOIN sale p USING (store_id)',
+    'quantity', trees => 10, max_leaves => 8, strategy => 'sample', sample_rows => 100000);
+SELECT name, btml.summary(model)->'sample_rows' AS sample_rows, btml.summary(model)->'join_rows' AS join_rows,
+       round((btml.summary(model)#>>'{metrics,train_loss}')::numeric, 2) AS train_loss
+FROM models WHERE name LIKE '%pairs' ORDER BY name;
+
 SELECT m->'sketch_size' AS sketch_size, round((m->>'sketch_error')::numeric, 2) AS sketch_error, round((m->>'train_loss')::numeric, 1) AS train_loss
 FROM btml.summary(btml.boost_fit('
     SELECT s.quantity, i.price, i.kind, p.discount FROM sale s JOIN item i USING (item_id) JOIN promotion p USING (item_id)',

@@ -25,6 +25,16 @@ SELECT btml.sumprod('SELECT p.discount, s.quantity FROM sale s JOIN promotion p 
 SELECT t.region, btml.sumprod_agg(ARRAY[s.quantity, i.price]::float8[]) AS turnover
 FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id) GROUP BY t.region ORDER BY t.region;
 
+SELECT * FROM btml.sample_join(
+    'SELECT s.day, i.kind, i.price, p.discount FROM sale s JOIN item i USING (item_id) LEFT JOIN promotion p USING (item_id)',
+    n => 5) AS t(day date, kind text, price numeric, discount float8);
+
+SELECT count(*) AS sampled, round(avg((discount IS NOT NULL)::int), 2) AS promoted
+FROM btml.sample_join('SELECT p.discount FROM sale s LEFT JOIN promotion p USING (item_id)', 400) AS t(discount float8);
+
+SELECT round(avg((discount IS NOT NULL)::int), 2) AS promoted
+FROM sale s LEFT JOIN promotion p USING (item_id);
+
 SELECT round(value) AS value, round(std_error) AS std_error, round(lower) AS lower, round(upper) AS upper, evaluations
 FROM btml.sketch_norm('SELECT s.quantity FROM sale s JOIN item USING (item_id) JOIN promotion USING (item_id)', 'quantity');
 

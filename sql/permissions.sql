@@ -55,6 +55,7 @@ GRANT SELECT ON hidden TO regress_btml_owner;
 -- Every function asks.
 SET ROLE regress_btml_reader;
 SELECT * FROM btml.sumprod_by('hidden', '{k}') AS t (k int, value float8);
+SELECT * FROM btml.sample_join('hidden', 1) AS t (k int, secret float8);
 SELECT * FROM btml.explain_join('hidden');
 SELECT * FROM btml.explain_join('SELECT v FROM open LEFT JOIN hidden USING (k)');
 SELECT btml.boost_fit('hidden', 'secret');
@@ -90,6 +91,8 @@ SET row_security = off;
 SELECT btml.sumprod('SELECT v FROM rows_of');
 RESET row_security;
 SELECT * FROM btml.explain_join('SELECT o.v FROM open o JOIN rows_of r USING (k)');
+SELECT * FROM btml.sample_join('SELECT r.who, r.v, o.v FROM rows_of r JOIN open o USING (k)', 100) AS t (who name, v float8, open float8) ORDER BY v;
+SELECT * FROM btml.sample_join('SELECT o.k, r.who, f.v FROM open o LEFT JOIN rows_of r USING (k) LEFT JOIN fenced f USING (k)', 100) AS t (k int, who name, v float8) ORDER BY k;
 
 -- A function that tells what it is given sees only rows that the caller may see.
 CREATE FUNCTION pg_temp.tell(v float8) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE WARNING 'told of %', v; RETURN true; END $$;

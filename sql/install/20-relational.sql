@@ -19,6 +19,15 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sumprod_by'
 COMMENT ON FUNCTION btml.sumprod_by(text, name[], text) IS
 'btml.sumprod for each combination of the group columns, which are output columns of one base relation and not factors; give the column list: AS t(region text, value float8)';
 
+CREATE FUNCTION btml.sample_join(source text, n bigint, seed bigint DEFAULT 0) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sample_join';
+COMMENT ON FUNCTION btml.sample_join(text, bigint, bigint) IS
+'n rows of the source''s join, drawn uniformly and without replacement, all rows where it has fewer; the join is not built,
+but counted (Zhao, Christensen, Li, Hu, Yi: Random Sampling over Joins Revisited, SIGMOD 2018), in time near-linear in the
+tables, or in the largest bag of a cyclic join; rows with the same contents give the same sample wherever they lie; give the
+source''s columns as the column list: AS t(id bigint, name text); error 22023 for a negative n, 42804 for another column list,
+22003 beyond 2^127 rows of the join';
+
 CREATE FUNCTION btml.sumprod_accumulate(float8[], float8[]) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_sumprod_accumulate';
 CREATE FUNCTION btml.sumprod_accumulate(float8[], float8[], text) RETURNS float8[]

@@ -3,6 +3,7 @@
 #include "core/boosting/labels.hpp"
 #include "core/boosting/strategy.hpp"
 #include "core/boosting/to_sql.hpp"
+#include "core/boosting/training_sample.hpp"
 #include "core/relational/join_rows.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
@@ -168,13 +169,53 @@ void read_target(TrainingJoin& training, const FitRequest& request, Options& opt
     options.validate();
 }
 
+// Joins that may have to be sampled are read with the contents of their rows.
+RowContents contents_for(const Options& options, bool has_labels) {
+    const bool may_sample = options.strategy == Strategy::sample ||
+                            (options.strategy == Strategy::automatic && (has_labels || needs_rows(options)));
+    return may_sample ? RowContents::read : RowContents::unread;
+}
+
+// Says how to have the same model again, where the number of rows was not asked for.
+void notice_sample(const TrainingSample& sample, const StrategyChoice& choice, const Options& options) {
+    const std::string rows = std::to_string(sample.report.sample_rows);
+    const bool automatic = options.strategy == Strategy::automatic;
+    if (!automatic && !sample.limited) return;
+    notice("trained on a sample of " + rows + " of the join's " + decimal(sample.report.join_rows) + " rows",
+           automatic ? "The " + choice.reason + "." : "A larger sample does not fit into btml.memory_limit.",
+           "strategy => 'sample', sample_rows => " + rows + " repeats it with any limit.");
+}
+
+// The rows to hold: all of them, or a sample, which the choice then says.
+struct HeldRows {
+    relational::JoinRows rows;
+    std::optional<SampleReport> sample;
+};
+
+HeldRows hold_rows(TrainingJoin& training, StrategyChoice& choice, const Options& options, RunContext& context) {
+    relational::Join& join = training.join;
+    if (choice.strategy == Strategy::sample) {
+        if (auto sample = draw_training_sample(join, training.plan, options, context)) {
+            notice_sample(*sample, choice, options);
+            keep_rows_of(join, sample->rows, context);
+            return {std::move(sample->rows), sample->report};
+        }
+        Options all = options;
+        all.strategy = Strategy::enumerate;
+        all.sample_rows = 0;
+        choice = choose_strategy(join, all, context, training.plan.labels.size());
+    }
+    return {relational::enumerate(join, context), {}};
+}
+
 FitResult fit_over_source(const FitRequest& request, RunContext& context) {
-    TrainingJoin training = read_training_join(request, context);
+    TrainingJoin training =
+        read_training_join(request, context, contents_for(request.options, false), contents_for(request.options, true));
     const auto join_start = std::chrono::steady_clock::now();
     relational::Join& join = training.join;
     Options options = request.options;
     read_target(training, request, options, context);
-    const StrategyChoice choice = choose_strategy(join, options, context);
+    StrategyChoice choice = choose_strategy(join, options, context, training.plan.labels.size());
     double joining = 0;
     const auto fit_join = [&] {
         if (choice.strategy == Strategy::factorize) {
@@ -184,15 +225,17 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
             joining = seconds_since(join_start);
             return fit_factorised(std::move(dataset), std::move(grouped), options, context);
         }
-        relational::JoinRows rows = relational::enumerate(join, context);
-        Dataset dataset = make_dataset(std::move(join), std::move(rows), training.plan);
+        HeldRows held = hold_rows(training, choice, options, context);
+        Dataset dataset = make_dataset(std::move(join), std::move(held.rows), training.plan);
         joining = seconds_since(join_start);
-        return fit(std::move(dataset), options, context);
+        FitResult result = fit(std::move(dataset), options, context);
+        result.model.sample = held.sample;
+        return result;
     };
     FitResult result = fit_join();
     result.model.target = request.target;
     result.model.rows_skipped = training.rows_skipped;
-    result.model.strategy = choice.strategy == Strategy::factorize ? "factorize" : "enumerate";
+    result.model.strategy = name_of(choice.strategy);
     result.model.strategy_reason = choice.reason;
     report_sketch_error(result.model);
     notice_too_few_rows(result.model);

@@ -105,6 +105,14 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.end_object();
 }
 
+void add_sample(JsonWriter& json, const boosting::Model& model) {
+    if (!model.sample) return;
+    json.add_json("join_rows", decimal(model.sample->join_rows));
+    json.add("sample_rows", model.sample->sample_rows);
+}
+
+void add_sample(JsonWriter&, const gp::Model&) {}
+
 void begin(JsonWriter& json, const boosting::Model& model) {
     json.add("kind", "boosted_trees");
     json.add("format", static_cast<int>(model_format));
@@ -154,6 +162,7 @@ Datum summary_json(const Model& model, const std::vector<Timing>& timings, RunCo
     json.add("rows", model.rows);
     json.add("holdout_rows", model.holdout_rows);
     json.add("rows_skipped", model.rows_skipped);
+    add_sample(json, model);
     add_metrics(json, model);
     json.add("strategy", model.strategy);
     json.add("strategy_reason", model.strategy_reason);

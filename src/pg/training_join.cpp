@@ -238,9 +238,9 @@ uint64_t skip_null_targets(relational::Join& join, const ColumnRef& target, RunC
                    ? !is_null(column.numbers[row])
                    : column.codes[row] != relational::DataColumn::null_code;
     };
-    const uint64_t before = join.count(context);
+    const WideCount before = join.wide_count(context);
     join.filter(target.table, has_target, context);
-    return before - join.count(context);
+    return static_cast<uint64_t>(std::min<WideCount>(before - join.wide_count(context), UINT64_MAX));
 }
 
 } // namespace
@@ -266,18 +266,21 @@ TrainingRequest read_training_request(const NamedArguments& arguments) {
             columns("decreasing")};
 }
 
-TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context) {
+TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context, RowContents contents,
+                                RowContents contents_of_labels) {
     const auto start = std::chrono::steady_clock::now();
     const Source source(request.source);
     const Roles roles = assign_roles(source, request);
-    LoadedSource loaded = source.read(column_requests(source, roles), context);
+    const std::vector<ColumnRequest> requests = column_requests(source, roles);
+    const bool has_labels = requests.front().as == ReadAs::category;
+    LoadedSource loaded = source.read(requests, context, has_labels ? contents_of_labels : contents);
     DatasetPlan plan = dataset_plan(source, roles, loaded.places);
     const double reading = seconds_since(start);
 
     const auto join_start = std::chrono::steady_clock::now();
     relational::Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
     const uint64_t skipped = skip_null_targets(join, plan.target, context);
-    if (join.count(context) == 0)
+    if (join.wide_count(context) == 0)
         throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
                     skipped == 0 ? "It is empty."
                                  : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));

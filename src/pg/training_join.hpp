@@ -4,6 +4,7 @@
 #include "core/relational/join.hpp"
 #include "core/relational/join_dataset.hpp"
 #include "pg/bridge/arguments.hpp"
+#include "pg/bridge/source.hpp"
 
 #include <chrono>
 
@@ -34,7 +35,9 @@ struct TrainingJoin {
 
 // Errors: those of Source; wrong_type, invalid_argument, duplicate_column or not_supported naming the column;
 // invalid_argument for a source without rows to train on.
-TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context);
+TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context,
+                                RowContents contents = RowContents::unread,
+                                RowContents contents_of_labels = RowContents::unread);
 
 double seconds_since(std::chrono::steady_clock::time_point start);
 

@@ -27,6 +27,9 @@ my %failures = (
 	'a function failing in the middle of a scan' => [ q{SELECT btml.boost_fit('SELECT y, label, divide(i) FROM good', 'y')}, qr/division by zero/ ],
 	'a target of NaN at the end' => [ q{SELECT btml.boost_fit('late', 'y')}, qr/NaN/ ],
 	'the memory limit' => [ q{SELECT btml.boost_fit('SELECT x.y, x.a, z.label FROM good x JOIN good z USING (k)', 'y', strategy => 'enumerate')}, qr/memory required is/ ],
+	'the memory limit of a sample' => [ q{SELECT count(*) FROM btml.sample_join('SELECT x.label, z.a FROM good x JOIN good z USING (k)', 1000000) AS t(label text, a float8)}, qr/memory required is/ ],
+	'the rows of a sample' => [ q{SELECT count(*) FROM btml.sample_join('SELECT repeat(label, 500) AS label FROM good', 4000) AS t(label text)}, qr/memory required is/ ],
+	'the memory limit of a sample to train on' => [ q{SELECT btml.boost_fit('SELECT x.y, x.a, z.label FROM good x JOIN good z USING (k)', 'y', strategy => 'sample', sample_rows => 2000000)}, qr/memory required is/ ],
 	'the memory limit of a factorised join' => [ q{SELECT btml.boost_fit('SELECT x.y, x.a, z.label FROM good x JOIN good z USING (k)', 'y', trees => 100000, strategy => 'factorize')}, qr/memory required is/ ]);
 my $failing = join(";\n", map { $failures{$_}[0] } sort keys %failures);
 

@@ -5,8 +5,19 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 namespace btml {
+
+// A number of rows that 64 bits may not hold.
+__extension__ using WideCount = unsigned __int128;
+
+inline std::string decimal(WideCount count) {
+    std::string digits;
+    do digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(count % 10)));
+    while ((count /= 10) > 0);
+    return digits;
+}
 
 inline constexpr uint64_t null_bits = 0x7ff8'0000'6274'6d6cULL; // a quiet NaN whose payload spells "btml"
 inline constexpr double null_number = std::bit_cast<double>(null_bits);

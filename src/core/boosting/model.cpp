@@ -14,9 +14,9 @@ double get_not_negative(Reader& reader) {
 }
 
 constexpr SectionKind trees_section{"trees", 2}, log_section{"log", 3}, sketch_section{"sketch", 1},
-    target_section{"target", 1};
+    target_section{"target", 1}, sample_section{"sample", 1};
 constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section, trees_section,
-                                          log_section,        sketch_section,   target_section};
+                                          log_section,        sketch_section,   target_section,  sample_section};
 
 void encode(const SketchReport& sketch, Writer& writer) {
     writer.put(sketch.size);
@@ -31,6 +31,20 @@ SketchReport decode_sketch(Reader& reader) {
         corrupt_model("The size or number of its sketches is out of range.");
     if (reader.get_bool()) sketch.error = get_not_negative(reader);
     return sketch;
+}
+
+void encode(const SampleReport& sample, Writer& writer) {
+    writer.put(static_cast<uint64_t>(sample.join_rows >> 64));
+    writer.put(static_cast<uint64_t>(sample.join_rows));
+    writer.put(sample.sample_rows);
+}
+
+SampleReport decode_sample(Reader& reader) {
+    const WideCount high = reader.get<uint64_t>();
+    SampleReport sample{high << 64 | reader.get<uint64_t>(), reader.get<uint64_t>()};
+    if (sample.sample_rows == 0 || sample.sample_rows >= sample.join_rows)
+        corrupt_model("The rows of its sample are none, or no fewer than those of the join.");
+    return sample;
 }
 
 // A leaf: true, value, rows. An inner node: false, both children, feature, side of NULL, threshold or categories, rows,
@@ -193,6 +207,7 @@ void encode(const Model& model, Writer& writer) {
     if (!model.labels.empty() || !model.directions.empty() || model.offset)
         writer.section(target_section, [&] { encode_target(model, writer); });
     if (model.sketch) writer.section(sketch_section, [&] { encode(*model.sketch, writer); });
+    if (model.sample) writer.section(sample_section, [&] { encode(*model.sample, writer); });
 }
 
 Model decode(Reader& reader) {
@@ -221,6 +236,7 @@ Model decode(Reader& reader) {
         if (version >= 3 && reader.get_bool()) model.baseline = decode_log_entry(reader, version);
     });
     sections.read(sketch_section, [&](int) { model.sketch = decode_sketch(reader); });
+    sections.read(sample_section, [&](int) { model.sample = decode_sample(reader); });
     check_consistent(model);
     return model;
 }

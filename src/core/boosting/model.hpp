@@ -64,6 +64,12 @@ struct SketchReport {
     std::optional<double> error; // with verify: the largest relative error of the sum over a tree's root
 };
 
+// What part of a join was trained on.
+struct SampleReport {
+    WideCount join_rows; // with a target
+    uint64_t sample_rows;
+};
+
 struct Model : Provenance {
     // What the target's codes stand for, in the order of scores where there is one for each; empty: it is a number.
     std::vector<std::string> labels;
@@ -77,6 +83,7 @@ struct Model : Provenance {
     std::optional<LogEntry> baseline; // the same before the first: of the best constant
     Options options;
     std::optional<SketchReport> sketch; // nothing where all sums were exact
+    std::optional<SampleReport> sample; // nothing where it was the whole join
 
     size_t scores() const { return bases.size(); } // of a row, and trees of an iteration
     size_t iterations() const { return trees.size() / scores(); }

@@ -1,12 +1,13 @@
 #include "core/boosting/options.hpp"
 
 #include "core/base/fit_arguments.hpp"
+#include "core/relational/table.hpp"
 
 namespace btml::boosting {
 
 namespace {
 
-constexpr const char* strategies[] = {"auto", "enumerate", "factorize"};
+constexpr const char* strategies[] = {"auto", "enumerate", "factorize", "sample"};
 constexpr const char* criteria[] = {"variance", "mse_sum"};
 constexpr const char* residuals[] = {"exact", "sketch"};
 
@@ -66,7 +67,8 @@ constexpr Option<Options> rows[] = {
     option<&Options::row_fraction>("row_fraction", above_to(0, 1),
                                    "part of the target table's rows that each tree sees"),
     option<&Options::feature_fraction>("feature_fraction", above_to(0, 1), "part of the features that each tree sees"),
-    option<&Options::strategy>("strategy", strategies, "whether the join's rows are held as row ids")
+    option<&Options::strategy>("strategy", strategies,
+                               "whether the join's rows are held as row ids: all, none or a sample")
         .not_stored()
         .not_aggregated(),
     option<&Options::criterion>("criterion", criteria,
@@ -88,7 +90,12 @@ constexpr Option<Options> rows[] = {
     option<&Options::verify>("verify", "measure the sketches' error, with `residuals => 'sketch'`")
         .not_stored()
         .not_aggregated(),
-    option<&Options::seed>("seed", any_number(), "of the two fractions and of sketches"),
+    option<&Options::sample_rows>("sample_rows", between(1, relational::max_rows),
+                                  "rows of the join to train on, with `strategy => 'sample'`")
+        .null_is(0, "10 million, or what fits into memory")
+        .not_stored()
+        .not_aggregated(),
+    option<&Options::seed>("seed", any_number(), "of the two fractions, of samples and of sketches"),
     weight_argument<Options>,
     option<&Options::objective>("objective", objective_names, "[the loss](#objectives) that trees minimise"),
     option<&Options::alpha>("alpha", inside(0, 1),
@@ -124,6 +131,10 @@ constexpr Option<Options> rows[] = {
 
 constinit const OptionsTable<Options> options_table{rows};
 
+const char* name_of(Strategy strategy) {
+    return strategies[static_cast<size_t>(strategy)];
+}
+
 void Options::validate() const {
     options_table.check(*this);
     if (metric && strategy == Strategy::factorize && *metric != HoldoutMetric::rmse)
@@ -131,6 +142,9 @@ void Options::validate() const {
                     format("metric '%s' is not valid with strategy => 'factorize'",
                            holdout_metric_names[static_cast<size_t>(*metric)]),
                     {}, "Valid is \"rmse\".");
+    if (sample_rows > 0 && strategy != Strategy::sample)
+        throw Error(ErrorCode::invalid_argument, "sample_rows needs strategy => 'sample'",
+                    "The other strategies train on every row of the join.");
     if (objective_of(objective).factorises()) return;
     const char* const refused = criterion == Criterion::mse_sum   ? "criterion => 'mse_sum'"
                                 : strategy == Strategy::factorize ? "strategy => 'factorize'"

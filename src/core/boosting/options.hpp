@@ -8,7 +8,8 @@ namespace btml::boosting {
 
 enum class Criterion { variance, mse_sum };
 
-enum class Strategy { automatic, enumerate, factorize };
+enum class Strategy { automatic, enumerate, factorize, sample };
+const char* name_of(Strategy strategy);
 
 // Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2 (Algorithms 1 and 2) with shrinkage.
 struct Options {
@@ -42,7 +43,8 @@ struct Options {
     bool sketch_residuals = false;
     int sketch_size = 0;
     double epsilon = 0.1, delta = 0.1;
-    bool verify = false; // compare the estimates of the trees' roots with the exact sums
+    bool verify = false;     // compare the estimates of the trees' roots with the exact sums
+    int64_t sample_rows = 0; // of the join, with strategy sample; 0: 10 million, or what of them fits into memory
     int64_t seed = 0;
 
     // Error invalid_argument naming the option, its value and the valid ones.

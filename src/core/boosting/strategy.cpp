@@ -159,21 +159,35 @@ std::string seconds(double nanoseconds) {
     return s < 9.5 ? format("about %.1g s", s) : format("about %.0f s", s);
 }
 
+// What holding the join's rows takes; row ids apart from the rest.
+uint64_t held_bytes(uint64_t row_ids, uint64_t join_rows, size_t labels, const Options& options) {
+    return row_ids + (objective_of(options.objective).row_bytes(labels) + 2) * join_rows;
+}
+
+StrategyChoice hold_or_sample(const Join& join, size_t labels, const Options& options, RunContext& context) {
+    const std::string reason = objective_of(options.objective).factorises()
+                                   ? "the metric of held-out rows needs the rows"
+                                   : format("objective '%s' does not factorise", name_of(options.objective));
+    const WideCount rows = join.wide_count(context);
+    const bool fits = rows <= max_rows && held_bytes(enumeration_bytes(join, context), static_cast<uint64_t>(rows),
+                                                     labels, options) <= context.memory().left();
+    if (fits || options.strategy == Strategy::enumerate) return {Strategy::enumerate, reason};
+    return {Strategy::sample, reason + ", and its join is too large to hold"};
+}
+
 } // namespace
 
-StrategyChoice choose_strategy(const Join& join, const Options& options, RunContext& context) {
+StrategyChoice choose_strategy(const Join& join, const Options& options, RunContext& context, size_t labels) {
     const Strategy asked = options.strategy;
+    if (asked == Strategy::sample) return {asked, "asked for"};
+    if (needs_rows(options)) return hold_or_sample(join, labels, options, context);
     const uint64_t join_rows = join.count(context);
     const auto is_fact = [&](const Table& table) { return table.rows == join_rows; };
     if (asked == Strategy::factorize) return {asked, "asked for"};
-    if (!objective_of(options.objective).factorises())
-        return {Strategy::enumerate, format("objective '%s' does not factorise", name_of(options.objective))};
-    if (needs_rows(options)) return {Strategy::enumerate, "the metric of held-out rows needs the rows"};
     const auto bags = join.tables().begin() + join.relations();
     if (std::any_of(join.tables().begin(), bags, is_fact))
         return {Strategy::enumerate, "the rows of one table are the rows of the join"};
-    const uint64_t row_ids = enumeration_bytes(join, context),
-                   bytes = row_ids + (objective_of(options.objective).row_bytes(0) + 2) * join_rows;
+    const uint64_t row_ids = enumeration_bytes(join, context), bytes = held_bytes(row_ids, join_rows, labels, options);
     const std::string held = format("the join is held as row ids (%" PRIu64 " kB)", (row_ids + 1023) / 1024);
     const double enumerated = enumerated_nanoseconds(join_rows, join.tables().size(), options);
     const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already

@@ -11,10 +11,13 @@ struct StrategyChoice {
     std::string reason; // for people
 };
 
-// Enumerates where the rows of one table are the rows of the join, or where that takes under a second; otherwise takes
-// what fits into memory, of both what is estimated to be faster, and of neither what needs less. A strategy that is
+// Where the objective does not factorise, enumerates what fits into memory and samples what does not. Otherwise
+// enumerates where the rows of one table are the rows of the join, or where that takes under a second, takes what fits
+// into memory, of both what is estimated to be faster, and of neither what needs less. A strategy that is
 // asked for is taken as it is.
-StrategyChoice choose_strategy(const relational::Join& join, const Options& options, RunContext& context);
+// labels: of the target, 0 for a number.
+StrategyChoice choose_strategy(const relational::Join& join, const Options& options, RunContext& context,
+                               size_t labels = 0);
 
 // Returns what the choice takes factorised training to cost: a rough forecast in seconds, on one thread. Exact sums of
 // squares grow with the square of the number of leaves, sketched ones with that number times their size.

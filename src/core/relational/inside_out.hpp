@@ -63,6 +63,11 @@ class InsideOut {
         return result;
     }
 
+    // The join tree hung up at the root.
+    const JoinTree& tree() const { return tree_; }
+    // The message that a table other than the root sent to its parent, by key of their separator.
+    const Buffer<Value>& message(int child) const { return up_[child]; }
+
     // Passes messages from the root down to the leaves.
     void pass_down() {
         for (int table : tree_.order) send_down(table);

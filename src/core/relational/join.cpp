@@ -1,5 +1,6 @@
 #include "core/relational/join.hpp"
 
+#include "core/base/rng.hpp"
 #include "core/relational/inside_out.hpp"
 #include "core/relational/key_codes.hpp"
 #include "core/relational/left_join.hpp"
@@ -53,6 +54,34 @@ RowMask semi_join(RowMask& mask, const Buffer<Key>& own, const RowMask& other_ma
     return marks;
 }
 
+// A key's content is the least of the rows that have it in some table: rows with different keys differ in content.
+void mix_key_content(Buffer<uint64_t>& content, const Buffer<Key>& keys, const Table& table, int attribute,
+                     MemoryBudget& memory, RowBlocks& blocks) {
+    const KeyCodes codes =
+        encode_keys({&keys}, keys.size(), {&key_column(table, attribute)}, table.rows, memory, blocks);
+    Buffer<uint64_t> least(memory, "the contents of join keys", size_t{codes.count} + 1, UINT64_MAX);
+    blocks.for_each(table.rows, [&](uint64_t row) {
+        uint64_t& of_key = least[codes.right[row]];
+        of_key = std::min(of_key, (*table.content)[row]);
+    });
+    blocks.for_each(keys.size(), [&](uint64_t row) { content[row] = mix64(content[row] ^ least[codes.left[row]]); });
+}
+
+// A bag's rows are combinations of keys. Where all tables before it have contents, so has it.
+void add_bag_content(std::vector<Table>& tables, size_t bag, MemoryBudget& memory, RowBlocks& blocks) {
+    const auto before = tables.begin() + static_cast<std::ptrdiff_t>(bag);
+    if (!std::all_of(tables.begin(), before, [](const Table& table) { return table.content.has_value(); })) return;
+    Buffer<uint64_t> content(memory, "the contents of a bag's rows", tables[bag].rows, uint64_t{0});
+    for (const KeyColumn& key : tables[bag].keys) {
+        const auto table = std::find_if(tables.begin(), before, [&](const Table& other) {
+            return std::any_of(other.keys.begin(), other.keys.end(),
+                               [&](const KeyColumn& column) { return column.attribute == key.attribute; });
+        });
+        mix_key_content(content, key.values, *table, key.attribute, memory, blocks);
+    }
+    tables[bag].content = std::move(content);
+}
+
 void replace_keys(Buffer<Key>& keys, const Buffer<Key>& numbers, RowBlocks& blocks) {
     blocks.for_each(keys.size(), [&](uint64_t row) { keys[row] = numbers[keys[row]]; });
 }
@@ -96,6 +125,7 @@ Join::Join(std::vector<Table> tables, std::vector<LeftJoin> left_joins, RunConte
     number_separators(context);
     for (size_t bag = rows_read_.size(); bag < tables_.size(); bag++) {
         rows_read_.push_back(tables_[bag].rows);
+        add_bag_content(tables_, bag, context.memory(), blocks);
         tables_[bag].keys.clear();
     }
     reduce(std::move(masks), context);
@@ -196,6 +226,12 @@ void Join::filter(int table, const std::function<bool(RowId)>& keep, RunContext&
 uint64_t Join::count(RunContext& context) const {
     InsideOut<Counting, NoFactors<Counting>> query(*this, tree_.root(), {}, context);
     return Counting::checked(query.total());
+}
+
+WideCount Join::wide_count(RunContext& context) const {
+    const uint64_t few = InsideOut<Counting, NoFactors<Counting>>(*this, tree_.root(), {}, context).total();
+    if (few <= Counting::most) return few;
+    return InsideOut<WideCounting, NoFactors<WideCounting>>(*this, tree_.root(), {}, context).total();
 }
 
 Buffer<uint64_t> Join::counts(int table, RunContext& context) const {

@@ -53,6 +53,8 @@ class Join {
 
     // Rows of the join, |J|. Error out_of_range when over 2^53.
     uint64_t count(RunContext& context) const;
+    // Does the same with numbers up to 2^127, and one number more that stands for all larger ones.
+    WideCount wide_count(RunContext& context) const;
     // Rows of the join that each row of `table` takes part in, n_ρ of Cromp, Samadian, Pruhs §2.
     Buffer<uint64_t> counts(int table, RunContext& context) const;
 

@@ -113,6 +113,25 @@ Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan) {
     return dataset;
 }
 
+void keep_rows_of(Join& join, JoinRows& rows, RunContext& context) {
+    MemoryBudget& memory = context.memory();
+    RowBlocks blocks(context, "sampling the join", 0);
+    for (size_t t = 0; t < static_cast<size_t>(join.relations()); t++) {
+        Table& table = join.tables()[t];
+        Buffer<RowId>& row_ids = rows.row_ids[t];
+        RowMask kept(memory, "the rows of a join", table.rows, uint8_t{0});
+        blocks.for_each(rows.rows, [&](uint64_t i) { kept[row_ids[i]] = 1; });
+        Buffer<RowId> numbers(memory, "the rows of a join", table.rows);
+        RowId next = 0;
+        blocks.for_each(table.rows, [&](uint64_t row) {
+            numbers[row] = next;
+            next += kept[row];
+        });
+        blocks.for_each(rows.rows, [&](uint64_t i) { row_ids[i] = numbers[row_ids[i]]; });
+        keep_rows(table, kept, next, blocks);
+    }
+}
+
 Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context) {
     JoinRows rows{join.count(context), {}, -1};
     for (size_t t = 0; t < join.tables().size(); t++) rows.row_ids.emplace_back(context.memory(), "row ids");

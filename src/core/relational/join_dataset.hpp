@@ -38,6 +38,10 @@ void drop_unused_categories(DataColumn& column);
 // Categories that no row has any more are dropped, so that the join gives the same model as its materialisation.
 Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan);
 
+// Removes from the tables what none of these rows of the join is made of, and numbers the row ids anew, so that the
+// dataset is that of the rows' materialisation. The join is good for make_dataset only, afterwards.
+void keep_rows_of(Join& join, JoinRows& rows, RunContext& context);
+
 // Makes one for fit_factorised: columns are in the order of the grouped join, and there are no row ids.
 Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context);
 

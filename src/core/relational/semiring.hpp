@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/error.hpp"
+#include "core/base/number.hpp"
 
 #include <array>
 #include <concepts>
@@ -54,6 +55,31 @@ struct Counting {
         if (count > most)
             throw Error(ErrorCode::out_of_range,
                         format("the join has more than %" PRIu64 " rows, the most that can be counted", most));
+        return count;
+    }
+};
+
+// Counts that are exact up to 2^127; all larger ones are one value, as above.
+struct WideCounting {
+    using Value = WideCount;
+    static constexpr WideCount most = WideCount{1} << 127;
+    static constexpr WideCount too_many = most + 1;
+
+    static constexpr WideCount zero() { return 0; }
+    static constexpr WideCount one() { return 1; }
+    static constexpr WideCount add(WideCount a, WideCount b) {
+        WideCount sum = 0;
+        return __builtin_add_overflow(a, b, &sum) || sum > most ? too_many : sum;
+    }
+    static constexpr WideCount multiply(WideCount a, WideCount b) {
+        WideCount product = 0;
+        return __builtin_mul_overflow(a, b, &product) || product > most ? too_many : product;
+    }
+    // Error out_of_range for too_many.
+    static WideCount checked(WideCount count) {
+        if (count > most)
+            throw Error(ErrorCode::out_of_range,
+                        "the join has more than 2^127 rows, the most that can be sampled from");
         return count;
     }
 };

@@ -6,6 +6,8 @@ namespace btml::relational {
 
 namespace {
 
+constexpr uint64_t null_row_content = 0; // as likely as any other hash
+
 void check_length(const Table& table, size_t length) {
     if (length != table.rows)
         throw Error(ErrorCode::internal,
@@ -29,6 +31,7 @@ void check_shape(const Table& table) {
     for (const KeyColumn& key : table.keys) check_length(table, key.values.size());
     for (const DataColumn& column : table.columns)
         check_length(table, column.kind == DataColumn::Kind::number ? column.numbers.size() : column.codes.size());
+    if (table.content) check_length(table, table.content->size());
 }
 
 const Buffer<Key>& key_column(const Table& table, int attribute) {
@@ -49,6 +52,7 @@ void append_null_row(Table& table) {
         else
             append(column.codes, column.null_row_code);
     }
+    if (table.content) append(*table.content, null_row_content);
     table.rows++;
 }
 
@@ -64,6 +68,7 @@ void keep_rows(Table& table, const RowMask& mask, uint64_t kept, RowBlocks& bloc
         else
             keep_rows(column.codes, mask, kept, blocks);
     }
+    if (table.content) keep_rows(*table.content, mask, kept, blocks);
     table.rows = kept;
 }
 

@@ -6,6 +6,7 @@
 #include "core/relational/row_blocks.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ struct Table {
     uint64_t rows = 0;
     std::vector<KeyColumn> keys;
     std::vector<DataColumn> columns;
+    // A hash of each row's values, those of its keys included: what puts rows in an order that does not depend on where
+    // they lie. Only joins that are sampled have it.
+    std::optional<Buffer<uint64_t>> content;
 };
 
 // `left` LEFT JOIN `right` on equality of the paired key columns (given apart from Table::keys: they bind these two
@@ -60,8 +64,8 @@ void check_shape(const Table& table);
 // Error internal when the table lacks the attribute.
 const Buffer<Key>& key_column(const Table& table, int attribute);
 
-// One more row: null_key in every key column, the null row's value in every data column. Error limit_exceeded where
-// max_rows leaves no room for it.
+// One more row: null_key in every key column, the null row's value in every data column, a hash of its own. Error
+// limit_exceeded where max_rows leaves no room for it.
 void append_null_row(Table& table);
 
 // Which rows of a table stay: one byte for each, 1 or 0.

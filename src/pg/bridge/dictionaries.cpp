@@ -1,6 +1,6 @@
 #include "pg/bridge/dictionaries.hpp"
 
-#include "pg/bridge/values.hpp"
+#include "core/relational/sketch_hash.hpp"
 
 extern "C" {
 #include "utils/datum.h"
@@ -15,8 +15,10 @@ DatumDictionary::DatumDictionary(MemoryBudget& budget, Oid type, Oid collation)
       values_(budget, "a dictionary of keys"),
       held_(budget, "a dictionary of keys"),
       collation_(collation) {
-    const TypeCacheEntry* const entry =
-        pg_call([=] { return lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO); });
+    const TypeCacheEntry* const entry = pg_call([=] {
+        return lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_HASH_EXTENDED_PROC_FINFO |
+                                           TYPECACHE_EQ_OPR_FINFO);
+    });
     if (!OidIsValid(entry->hash_proc) || !OidIsValid(entry->eq_opr)) {
         throw Error(ErrorCode::wrong_type, format("type %s has no default hash operator class", type_name(type)));
     }
@@ -28,6 +30,11 @@ DatumDictionary::DatumDictionary(MemoryBudget& budget, Oid type, Oid collation)
         equal_ = static_cast<FmgrInfo*>(palloc(sizeof(FmgrInfo)));
         fmgr_info_copy(hash_, const_cast<FmgrInfo*>(&entry->hash_proc_finfo), CurrentMemoryContext);
         fmgr_info_copy(equal_, const_cast<FmgrInfo*>(&entry->eq_opr_finfo), CurrentMemoryContext);
+        long_hash_ = nullptr;
+        if (OidIsValid(entry->hash_extended_proc)) {
+            long_hash_ = static_cast<FmgrInfo*>(palloc(sizeof(FmgrInfo)));
+            fmgr_info_copy(long_hash_, const_cast<FmgrInfo*>(&entry->hash_extended_proc_finfo), CurrentMemoryContext);
+        }
     });
 }
 
@@ -46,8 +53,15 @@ uint32_t DatumDictionary::number(Datum value) {
     return number;
 }
 
+uint64_t DatumDictionary::hash(Datum value) const {
+    if (!long_hash_) return DatumGetUInt32(FunctionCall1Coll(hash_, collation_, value));
+    return DatumGetUInt64(FunctionCall2Coll(long_hash_, collation_, value, Int64GetDatum(0)));
+}
+
 KeyDictionary::KeyDictionary(MemoryBudget& budget, const KeyType& type)
-    : kind_(type.kind), integers_(budget), texts_(budget) {
+    : kind_(type.kind), contents_(budget, "the contents of join keys"), integers_(budget), texts_(budget) {
+    if (kind_ == KeyKind::by_value && pg_call([=] { return type_is_enum(type.type); }))
+        label_ = LabelRule{LabelKind::enumeration, nullptr};
     if (kind_ == KeyKind::generic) generic_ = std::make_unique<DatumDictionary>(budget, type.type, type.collation);
 }
 
@@ -99,6 +113,30 @@ Key KeyDictionary::number(Datum value, Oid type) {
         break;
     }
     return generic_->number(value);
+}
+
+uint64_t KeyDictionary::content(Key key) const {
+    if (label_) {
+        const auto value = static_cast<Oid>(integers_.values()[key]);
+        return relational::hash_bytes(pg_call([=, this] { return label_of(ObjectIdGetDatum(value), *label_); }));
+    }
+    if (generic_) {
+        const Datum value = generic_->values()[key];
+        return pg_call([&] { return generic_->hash(value); });
+    }
+    return kind_ == KeyKind::bytes ? relational::hash_bytes(texts_.text(key))
+                                   : static_cast<uint64_t>(integers_.values()[key]);
+}
+
+const Buffer<uint64_t>& KeyDictionary::contents(RunContext& context) {
+    const size_t keys = generic_                  ? generic_->values().size()
+                        : kind_ == KeyKind::bytes ? texts_.size()
+                                                  : integers_.values().size();
+    const size_t known = contents_.size();
+    contents_.resize(keys);
+    context.for_each(keys - known, 20,
+                     [&](size_t i) { contents_[known + i] = mix64(content(static_cast<Key>(known + i))); });
+    return contents_;
 }
 
 } // namespace btml::pg

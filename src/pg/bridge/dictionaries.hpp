@@ -5,6 +5,7 @@
 #include "core/relational/table.hpp"
 #include "pg/bridge/analysis.hpp"
 #include "pg/bridge/guard.hpp"
+#include "pg/bridge/values.hpp"
 
 namespace btml::pg {
 
@@ -17,6 +18,8 @@ class DatumDictionary {
     // Inside pg_call only: may ereport.
     uint32_t number(Datum value);
     const Buffer<Datum>& values() const { return values_; }
+    // Inside pg_call only: the type's own hash, of 64 bits where it has one.
+    uint64_t hash(Datum value) const;
 
   private:
     HashIndex index_;
@@ -24,6 +27,7 @@ class DatumDictionary {
     MemoryContext context_; // holds copies of values passed by reference
     Reservation held_;      // of context_
     FmgrInfo *hash_, *equal_;
+    FmgrInfo* long_hash_; // null: the type has none
     Oid collation_;
     int16 length_;
     bool by_value_;
@@ -36,9 +40,15 @@ class KeyDictionary {
 
     // Inside pg_call only: may ereport.
     relational::Key number(Datum value, Oid type);
+    // A hash of each key's value, by key: of an enum's label, not of its number.
+    const Buffer<uint64_t>& contents(RunContext& context);
 
   private:
+    uint64_t content(relational::Key key) const;
+
     KeyKind kind_;
+    std::optional<LabelRule> label_; // of an enum
+    Buffer<uint64_t> contents_;
     IntegerDictionary integers_;
     TextDictionary texts_;
     std::unique_ptr<DatumDictionary> generic_;

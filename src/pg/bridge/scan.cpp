@@ -26,14 +26,15 @@ void append(const ColumnSink& sink, Datum value, bool null) {
 
 class Columns : public RowSink {
   public:
-    Columns(std::span<const ColumnSink> sinks, const char* relation, const MemoryBudget& budget)
-        : sinks_(sinks), relation_(relation), budget_(budget) {}
+    Columns(std::span<const ColumnSink> sinks, KeptRows* kept, const char* relation, const MemoryBudget& budget)
+        : sinks_(sinks), kept_(kept), relation_(relation), budget_(budget) {}
 
     void expect(uint64_t rows) override { expected_rows_ = rows; }
 
     void add(const Datum* values, const bool* nulls) override {
         if (rows_ % rows_per_batch == 0) reserve();
         for (const ColumnSink& sink : sinks_) append(sink, values[sink.position], nulls[sink.position]);
+        if (kept_) kept_->add(values, nulls);
         if (++rows_ > relational::max_rows)
             throw Error(ErrorCode::limit_exceeded,
                         format("\"%s\" has more rows than the %" PRIu64 " that a table of a join may have", relation_,
@@ -60,6 +61,7 @@ class Columns : public RowSink {
     }
 
     std::span<const ColumnSink> sinks_;
+    KeptRows* kept_;
     const char* relation_;
     const MemoryBudget& budget_;
     uint64_t rows_ = 0, expected_rows_ = 0;
@@ -68,8 +70,8 @@ class Columns : public RowSink {
 } // namespace
 
 uint64_t scan(const Query* query, const char* sql, const char* relation, const std::vector<ColumnSink>& sinks,
-              RunContext& context) {
-    Columns columns(sinks, relation, context.memory());
+              KeptRows* kept, RunContext& context) {
+    Columns columns(sinks, kept, relation, context.memory());
     return run_query(query, sql, columns, "reading tables", context);
 }
 

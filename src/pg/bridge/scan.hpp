@@ -3,6 +3,7 @@
 
 #include "core/relational/table.hpp"
 #include "pg/bridge/dictionaries.hpp"
+#include "pg/bridge/kept_rows.hpp"
 #include "pg/bridge/values.hpp"
 
 namespace btml::pg {
@@ -25,9 +26,10 @@ struct ColumnSink {
     Buffer<uint32_t>* codes = nullptr;
 };
 
-// Plans and runs the query in the active snapshot and appends every row to the sinks; returns the number of rows.
+// Plans and runs the query in the active snapshot and appends every row to the sinks and, where there is one, to
+// `kept`; returns the number of rows.
 // Error limit_exceeded, naming `relation`, when a table would hold more than relational::max_rows.
 uint64_t scan(const Query* query, const char* sql, const char* relation, const std::vector<ColumnSink>& sinks,
-              RunContext& context);
+              KeptRows* kept, RunContext& context);
 
 } // namespace btml::pg

@@ -18,8 +18,8 @@ Source::Source(const std::string& text, bool as_one_query, std::string name) : n
     analysis_ = pg_call([=] { return analyse_source(source, as_one_query); });
     for (const SourceOutput* output : items<const SourceOutput>(analysis_->outputs)) {
         const Oid type = output->type;
-        columns_.push_back(
-            {output->name ? output->name : "", pg_call([=] { return getBaseType(type); }), output->relation, type});
+        columns_.push_back({output->name ? output->name : "", pg_call([=] { return getBaseType(type); }),
+                            output->relation, type, output->typmod});
     }
 }
 
@@ -48,7 +48,8 @@ void Source::require_distinct_names() const {
 
 namespace {
 
-constexpr uint64_t label_work = 20; // units of work of a label that is made, compared or moved
+constexpr uint64_t null_content = 1; // as likely as any hash of a key
+constexpr uint64_t label_work = 20;  // units of work of a label that is made, compared or moved
 
 // One column that is carried along: its data and what is needed to finish it.
 struct CategoryColumn {
@@ -58,18 +59,39 @@ struct CategoryColumn {
     std::unique_ptr<IntegerDictionary> enums; // their values, in the place of labels
 };
 
+// The columns of one base relation's query.
+struct TableQuery {
+    const SourceRelation* relation;
+    List* expressions = NIL;
+    List* null_row = NIL; // what each is in a row without a match
+    std::vector<ColumnSink> sinks = {};
+
+    // Returns the place of the expression in the query's result.
+    int add(Node* expression, const SourceOutput* output, int output_number) {
+        const int position = relation->whole ? output_number : list_length(expressions);
+        pg_call([=, this] {
+            expressions = lappend(expressions, expression);
+            Node* const in_null_row = output ? output->null_row : nullptr;
+            null_row = lappend(null_row, in_null_row ? in_null_row : as_node(makeNullConst(INT4OID, -1, InvalidOid)));
+        });
+        return position;
+    }
+};
+
 // Builds the queries of all base relations, runs them and collects the columns.
 class Reading {
   public:
     Reading(const SourceAnalysis& analysis, RunContext& context) : analysis_(analysis), context_(context) {
         const size_t tables = static_cast<size_t>(list_length(analysis.relations));
         loaded_.tables.resize(tables);
+        loaded_.kept.resize(tables);
         columns_.resize(tables);
+        kept_columns_.resize(tables);
         key_columns_.resize(tables);
     }
 
     void add_request(const ColumnRequest& request);
-    LoadedSource run();
+    LoadedSource run(RowContents contents);
 
   private:
     struct PendingColumn {
@@ -77,6 +99,10 @@ class Reading {
         int number; // of the output
         ReadAs as;
         ColumnSink sink;
+    };
+    struct PendingKept {
+        const SourceOutput* output;
+        int number; // of the output
     };
     struct PendingKey {
         Node* expression;
@@ -88,7 +114,13 @@ class Reading {
     void prepare_keys();
     KeyDictionary* dictionary(const KeyType& type);
     void read_table(int table);
+    void add_keys(int table, TableQuery& query);
+    void add_columns(int table, TableQuery& query);
+    void add_kept_columns(int table, TableQuery& query);
     void read_null_row(int table);
+    void keep_null_row(int table, const TableQuery& query);
+    void number_rows(int table);
+    void read_contents(int table);
     void finish_categories();
     void hold_labels(uint64_t bytes);
     std::string label(const CategoryColumn& column, uint32_t number);
@@ -96,8 +128,9 @@ class Reading {
     const SourceAnalysis& analysis_;
     RunContext& context_;
     LoadedSource loaded_;
-    std::vector<std::vector<PendingColumn>> columns_;  // by table
-    std::vector<std::vector<PendingKey>> key_columns_; // by table
+    std::vector<std::vector<PendingColumn>> columns_;    // by table
+    std::vector<std::vector<PendingKept>> kept_columns_; // by table
+    std::vector<std::vector<PendingKey>> key_columns_;   // by table
     std::vector<CategoryColumn> categories_;
     std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
 };
@@ -105,6 +138,12 @@ class Reading {
 void Reading::add_request(const ColumnRequest& request) {
     const auto* const output = items<const SourceOutput>(analysis_.outputs)[request.output];
     const Oid type = pg_call([=] { return getBaseType(output->type); });
+    if (request.as == ReadAs::as_is) {
+        std::vector<PendingKept>& kept = kept_columns_[output->relation];
+        loaded_.places.push_back({output->relation, static_cast<int>(kept.size())});
+        kept.push_back({output, request.output});
+        return;
+    }
     std::vector<PendingColumn>& columns = columns_[output->relation];
     const int column = static_cast<int>(columns.size());
     loaded_.places.push_back({output->relation, column});
@@ -179,55 +218,73 @@ Query* with_columns(const SourceRelation* relation, List* expressions) {
     return query;
 }
 
-void Reading::read_table(int table) {
-    const auto* const relation = items<const SourceRelation>(analysis_.relations)[table];
+void Reading::add_keys(int table, TableQuery& query) {
+    for (const PendingKey& key : key_columns_[table]) {
+        ColumnSink sink;
+        sink.position = query.add(key.expression, nullptr, -1);
+        sink.type = pg_call([&] { return getBaseType(exprType(key.expression)); });
+        sink.dictionary = key.dictionary;
+        sink.keys = key.values;
+        query.sinks.push_back(sink);
+    }
+}
+
+void Reading::add_columns(int table, TableQuery& query) {
     relational::Table& loaded = loaded_.tables[table];
-    loaded.name = relation->name;
     MemoryBudget& budget = context_.memory();
-    std::vector<PendingColumn>& columns = columns_[table];
-    for (const PendingColumn& column : columns)
+    for (const PendingColumn& column : columns_[table])
         loaded.columns.push_back({column.output->name,
                                   column.as == ReadAs::number ? DataColumn::Kind::number : DataColumn::Kind::category,
                                   Buffer<double>(budget, "columns of the source"),
                                   Buffer<uint32_t>(budget, "columns of the source"),
                                   {}});
-    List* expressions = NIL;
-    std::vector<ColumnSink> sinks;
-    const auto add = [&](ColumnSink sink, Node* expression, int whole_position) {
-        sink.position = relation->whole ? whole_position : static_cast<int>(sinks.size());
-        sinks.push_back(sink);
-        expressions = pg_call([=] { return lappend(expressions, expression); });
-    };
-    for (const PendingKey& key : key_columns_[table]) {
-        ColumnSink sink;
-        sink.type = pg_call([&] { return getBaseType(exprType(key.expression)); });
-        sink.dictionary = key.dictionary;
-        sink.keys = key.values;
-        add(sink, key.expression, -1);
-    }
-    for (size_t i = 0; i < columns.size(); i++) {
-        ColumnSink sink = columns[i].sink;
-        if (columns[i].as == ReadAs::number)
+    for (size_t i = 0; i < columns_[table].size(); i++) {
+        const PendingColumn& column = columns_[table][i];
+        ColumnSink sink = column.sink;
+        sink.position = query.add(column.output->expression, column.output, column.number);
+        if (column.as == ReadAs::number)
             sink.numbers = &loaded.columns[i].numbers;
         else
             sink.codes = &loaded.columns[i].codes;
-        add(sink, columns[i].output->expression, columns[i].number);
+        query.sinks.push_back(sink);
     }
-    const Query* const query = pg_call([=] { return with_columns(relation, expressions); });
-    loaded.rows = scan(query, analysis_.text, relation->name, sinks, context_);
+}
+
+void Reading::add_kept_columns(int table, TableQuery& query) {
+    std::vector<KeptColumn> kept;
+    for (const PendingKept& column : kept_columns_[table]) {
+        const SourceOutput* const output = column.output;
+        kept.push_back({query.add(output->expression, output, column.number), output->type, output->typmod});
+    }
+    if (!kept.empty()) loaded_.kept[table] = std::make_unique<KeptRows>(kept, context_.memory());
+}
+
+void Reading::read_table(int table) {
+    const auto* const relation = items<const SourceRelation>(analysis_.relations)[table];
+    relational::Table& loaded = loaded_.tables[table];
+    loaded.name = relation->name;
+    TableQuery query{relation};
+    add_keys(table, query);
+    add_columns(table, query);
+    add_kept_columns(table, query);
+    const Query* const tree = pg_call([&] { return with_columns(relation, query.expressions); });
+    loaded.rows = scan(tree, analysis_.text, relation->name, query.sinks, loaded_.kept[table].get(), context_);
     for (KeyColumn& key : loaded.keys) key.values.shrink_to_fit();
     for (DataColumn& column : loaded.columns) {
         column.numbers.shrink_to_fit();
         column.codes.shrink_to_fit();
     }
     read_null_row(table);
+    if (!loaded_.kept[table]) return;
+    number_rows(table);
+    keep_null_row(table, query);
 }
 
-// Names the column in errors of its value in a row without a match.
+// Names the column, or the table, in errors of values in a row without a match.
 class NullRowContext {
   public:
-    explicit NullRowContext(const char* column) {
-        callback_ = {error_context_stack, describe, const_cast<char*>(column)};
+    explicit NullRowContext(std::string place) : place_(std::move(place)) {
+        callback_ = {error_context_stack, describe, place_.data()};
         error_context_stack = &callback_;
     }
     ~NullRowContext() { error_context_stack = callback_.previous; }
@@ -235,13 +292,25 @@ class NullRowContext {
     NullRowContext& operator=(const NullRowContext&) = delete;
 
   private:
-    static void describe(void* column) {
-        errcontext("btml source column \"%s\" in a row without a match, computed even where every row has one",
-                   static_cast<const char*>(column));
+    static void describe(void* place) {
+        errcontext("btml source %s in a row without a match, computed even where every row has one",
+                   static_cast<const char*>(place));
     }
 
+    std::string place_;
     ErrorContextCallback callback_;
 };
+
+Query* query_without_tables(List* expressions) {
+    Query* const query = makeNode(Query);
+    query->commandType = CMD_SELECT;
+    query->canSetTag = true;
+    query->jointree = makeFromExpr(NIL, nullptr);
+    AttrNumber number = 0;
+    for (Expr* const expression : items<Expr>(expressions))
+        query->targetList = lappend(query->targetList, makeTargetEntry(expression, ++number, pstrdup("column"), false));
+    return query;
+}
 
 // Columns that are not NULL in a row without a match: evaluated once, as a query of their own, before it is known
 // whether there is such a row.
@@ -251,15 +320,7 @@ void Reading::read_null_row(int table) {
     for (size_t i = 0; i < columns.size(); i++) {
         Node* const expression = columns[i].output->null_row;
         if (!expression) continue;
-        const Query* const query = pg_call([=] {
-            Query* const result = makeNode(Query);
-            result->commandType = CMD_SELECT;
-            result->canSetTag = true;
-            result->jointree = makeFromExpr(NIL, nullptr);
-            result->targetList =
-                list_make1(makeTargetEntry(reinterpret_cast<Expr*>(expression), 1, pstrdup("column"), false));
-            return result;
-        });
+        const Query* const query = pg_call([=] { return query_without_tables(list_make1(expression)); });
         Buffer<double> number(context_.memory(), "columns of the source");
         Buffer<uint32_t> code(context_.memory(), "columns of the source");
         ColumnSink sink = columns[i].sink;
@@ -267,13 +328,64 @@ void Reading::read_null_row(int table) {
             sink.numbers = &number;
         else
             sink.codes = &code;
-        const NullRowContext error_context(columns[i].output->name);
-        scan(query, analysis_.text, loaded.name.c_str(), {sink}, context_);
+        const NullRowContext error_context(format("column \"%s\"", columns[i].output->name));
+        scan(query, analysis_.text, loaded.name.c_str(), {sink}, nullptr, context_);
         if (columns[i].as == ReadAs::number)
             loaded.columns[i].null_row_number = number[0];
         else
             loaded.columns[i].null_row_code = code[0];
     }
+}
+
+// The row that stands for "no match" is kept behind those that were read.
+void Reading::keep_null_row(int table, const TableQuery& query) {
+    const std::vector<relational::LeftJoin>& joins = loaded_.left_joins;
+    if (std::none_of(joins.begin(), joins.end(), [=](const auto& join) { return join.right == table; })) return;
+    const Query* const tree = pg_call([&] { return query_without_tables(query.null_row); });
+    const relational::Table& loaded = loaded_.tables[table];
+    const NullRowContext error_context("table " + loaded.name);
+    scan(tree, analysis_.text, loaded.name.c_str(), {}, loaded_.kept[table].get(), context_);
+}
+
+void Reading::number_rows(int table) {
+    relational::Table& loaded = loaded_.tables[table];
+    MemoryBudget& budget = context_.memory();
+    DataColumn numbers{"row",
+                       DataColumn::Kind::category,
+                       Buffer<double>(budget, "the numbers of rows"),
+                       Buffer<uint32_t>(budget, "the numbers of rows", loaded.rows),
+                       {}};
+    std::iota(numbers.codes.begin(), numbers.codes.end(), uint32_t{0});
+    numbers.null_row_code = static_cast<uint32_t>(loaded.rows);
+    loaded.columns.push_back(std::move(numbers));
+}
+
+// Numbers and categories' codes are contents by themselves, keys are numbered as they appear.
+void Reading::read_contents(int table) {
+    relational::Table& loaded = loaded_.tables[table];
+    KeptRows* const kept = loaded_.kept[table].get();
+    Buffer<uint64_t> content =
+        kept ? std::move(kept->contents())
+             : Buffer<uint64_t>(context_.memory(), "the contents of a source's rows", loaded.rows, uint64_t{0});
+    content.resize(loaded.rows);
+    const auto mix = [&](const auto& bits_of) {
+        context_.for_each(loaded.rows, 1, [&](uint64_t row) { content[row] = mix64(content[row] ^ bits_of(row)); });
+    };
+    for (const PendingKey& key : key_columns_[table]) {
+        const Buffer<uint64_t>& contents = key.dictionary->contents(context_);
+        mix([&](uint64_t row) {
+            const Key value = (*key.values)[row];
+            return value == relational::null_key ? null_content : contents[value];
+        });
+    }
+    for (size_t i = 0; i < columns_[table].size(); i++) {
+        const DataColumn& column = loaded.columns[i];
+        if (column.kind == DataColumn::Kind::number)
+            mix([&](uint64_t row) { return std::bit_cast<uint64_t>(column.numbers[row]); });
+        else
+            mix([&](uint64_t row) { return uint64_t{column.codes[row]}; });
+    }
+    loaded.content = std::move(content);
 }
 
 // Counts labels as the columns hold them, and once more for the model or the points that take them over. They last
@@ -324,19 +436,21 @@ void Reading::finish_categories() {
     }
 }
 
-LoadedSource Reading::run() {
+LoadedSource Reading::run(RowContents contents) {
     prepare_keys();
-    for (int table = 0; table < list_length(analysis_.relations); table++) read_table(table);
+    const int tables = list_length(analysis_.relations);
+    for (int table = 0; table < tables; table++) read_table(table);
     finish_categories();
+    for (int table = 0; table < tables && contents == RowContents::read; table++) read_contents(table);
     return std::move(loaded_);
 }
 
 } // namespace
 
-LoadedSource Source::read(const std::vector<ColumnRequest>& requests, RunContext& context) const {
+LoadedSource Source::read(const std::vector<ColumnRequest>& requests, RunContext& context, RowContents contents) const {
     Reading reading(*analysis_, context);
     for (const ColumnRequest& request : requests) reading.add_request(request);
-    return reading.run();
+    return reading.run(contents);
 }
 
 uint64_t Source::read_rows(RowSink& sink, const char* phase, RunContext& context) const {

@@ -4,6 +4,7 @@
 #include "core/relational/join.hpp"
 #include "pg/bridge/analysis.hpp"
 #include "pg/bridge/dictionaries.hpp"
+#include "pg/bridge/kept_rows.hpp"
 #include "pg/bridge/query_rows.hpp"
 
 namespace btml::pg {
@@ -13,14 +14,19 @@ enum class ReadAs {
     number,   // DataColumn of numbers
     category, // DataColumn of codes, its categories in bytewise order
     group,    // DataColumn of codes into the distinct values, which GroupValues keeps
+    as_is,    // column of the table's KeptRows
 };
+
+// Whether tables have the contents of their rows, which are hashes of the keys and of all columns asked for; not with
+// groups.
+enum class RowContents { unread, read };
 
 struct ColumnRequest {
     int output; // index into Source::columns()
     ReadAs as;
 };
 
-// Says where a requested column is: relational::Table and DataColumn.
+// Says where a requested column is: relational::Table and DataColumn, or the column of KeptRows.
 struct ColumnPlace {
     int table, column;
 };
@@ -30,6 +36,9 @@ struct LoadedSource {
     std::vector<relational::LeftJoin> left_joins;
     std::vector<ColumnPlace> places;                            // one for each request
     std::vector<std::unique_ptr<DatumDictionary>> group_values; // for requests of groups, in their order
+    // By table, null where no column is kept as it is. Such a table has one DataColumn of codes, the numbers of its
+    // rows there; the row that stands for "no match" in a left join is the last.
+    std::vector<std::unique_ptr<KeptRows>> kept;
 };
 
 class Source {
@@ -46,6 +55,7 @@ class Source {
         Oid type; // base type of a domain
         int table;
         Oid declared_type; // the domain, where there is one
+        int32 typmod = -1;
     };
     const std::vector<Column>& columns() const { return columns_; }
     // The column with this name. Errors undefined_column (the HINT has the nearest name), duplicate_column.
@@ -56,7 +66,8 @@ class Source {
     const SourceAnalysis& analysis() const { return *analysis_; }
 
     // Reads each base relation once, in the active snapshot, with only the columns asked for.
-    LoadedSource read(const std::vector<ColumnRequest>& requests, RunContext& context) const;
+    LoadedSource read(const std::vector<ColumnRequest>& requests, RunContext& context,
+                      RowContents contents = RowContents::unread) const;
     // Gives each row of a source of_rows(), with all columns, to the sink, anew each time it is called.
     uint64_t read_rows(RowSink& sink, const char* phase, RunContext& context) const;
     // Does the same in a random order of the table's blocks; errors as block_queries.

@@ -31,6 +31,7 @@ Model some_model(uint64_t seed) {
     model.rows_skipped = 7;
     if (seed % 2) model.options.sketch_residuals = true;
     if (seed % 2) model.sketch = SketchReport{500, 3, seed % 4 == 1 ? std::optional(0.125) : std::nullopt};
+    if (seed % 5 == 3) model.sample = SampleReport{(WideCount{5} << 64) + seed, 1'000};
     return model;
 }
 
@@ -60,6 +61,11 @@ TEST(BoostedModel, RoundTrip) {
             EXPECT_EQ(copy.sketch->size, 500u);
             EXPECT_EQ(copy.sketch->sketches, 3);
             EXPECT_EQ(copy.sketch->error, model.sketch->error);
+        }
+        ASSERT_EQ(copy.sample.has_value(), seed % 5 == 3);
+        if (copy.sample) {
+            EXPECT_EQ(decimal(copy.sample->join_rows), decimal(model.sample->join_rows));
+            EXPECT_EQ(copy.sample->sample_rows, 1'000u);
         }
         ASSERT_EQ(copy.trees.size(), model.trees.size());
         for (size_t t = 0; t < model.trees.size(); t++)
@@ -199,6 +205,14 @@ TEST(BoostedModel, ImpossibleTreesAreRefused) {
         {"negative error",
          [](Model& m) {
              m.sketch = SketchReport{5, 1, -0.5};
+         }},
+        {"sample of no rows",
+         [](Model& m) {
+             m.sample = SampleReport{5, 0};
+         }},
+        {"sample of all rows",
+         [](Model& m) {
+             m.sample = SampleReport{5, 5};
          }},
     };
     Model model;

@@ -74,5 +74,21 @@ TEST(Strategy, AutomaticChoiceFitsIntoMemory) {
     EXPECT_EQ(choice(2, mb), Strategy::factorize);
 }
 
+// Also of more rows than any other strategy counts.
+TEST(Strategy, SamplesWhereAsked) {
+    QuietContext context;
+    Options options;
+    options.strategy = Strategy::sample;
+    for (const int tables : {1, 2, 30}) {
+        const StrategyChoice choice = choose_strategy(product_of(tables, 10, context), options, context);
+        EXPECT_EQ(choice.strategy, Strategy::sample);
+        EXPECT_EQ(choice.reason, "asked for");
+    }
+    EXPECT_STREQ(name_of(Strategy::sample), "sample");
+    options.strategy = Strategy::automatic;
+    options.sample_rows = 5;
+    EXPECT_THROW(options.validate(), Error);
+}
+
 } // namespace
 } // namespace btml::boosting::test

@@ -28,6 +28,7 @@ struct PlainTable {
     std::vector<Column> keys;
     int rows = 0;
     std::vector<double> factors;
+    std::vector<uint64_t> content = {}; // of each row, for joins that are sampled
 };
 
 struct PlainEdge {
@@ -243,6 +244,10 @@ inline Table columnar(const PlainTable& plain, int number, MemoryBudget& memory)
     DataColumn& factor = column("factor", DataColumn::Kind::number);
     factor.null_row_number = 1.5;
     for (double value : plain.factors) factor.numbers.push_back(value);
+    if (!plain.content.empty() || plain.rows == 0) {
+        table.content.emplace(memory, "a test's contents", plain.content.size());
+        std::copy(plain.content.begin(), plain.content.end(), table.content->begin());
+    }
     return table;
 }
 

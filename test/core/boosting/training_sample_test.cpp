@@ -1,0 +1,267 @@
+#include "core/boosting/training_sample.hpp"
+
+#include "boosting_data.hpp"
+#include "caught.hpp"
+#include "core/boosting/booster.hpp"
+#include "core/boosting/strategy.hpp"
+#include "relational/random_join.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace btml::boosting::test {
+namespace {
+
+using namespace relational;
+using relational::test::Column;
+using relational::test::PlainJoin;
+
+// A random join whose rows have contents. Each table gets a category and the features are that and the row's number;
+// the target is the factor of table 0, the holdout a column of the last table.
+struct SampledTraining {
+    QuietContext context;
+    DatasetPlan plan;
+    Join join;
+
+    explicit SampledTraining(uint64_t seed, bool holdout, uint64_t limit = uint64_t{1} << 40)
+        : SampledTraining(relational::test::random_join(seed, {.max_rows = 14, .empty_table = 0}), holdout, limit) {}
+
+    SampledTraining(const PlainJoin& plain, bool holdout, uint64_t limit = uint64_t{1} << 40)
+        : context(1, limit), join(relational::test::columnar(with_contents(plain), context)) {
+        for (int t = 0; t < join.relations(); t++) {
+            plan.features.push_back({{t, 0}, "integer"});
+            plan.features.push_back({{t, add_category(t)}, "text"});
+        }
+        plan.target = {0, 2};
+        if (holdout) plan.holdout = ColumnRef{join.relations() - 1, add_holdout(join.relations() - 1)};
+    }
+
+    static PlainJoin with_contents(PlainJoin plain) {
+        for (size_t t = 0; t < plain.tables.size(); t++)
+            for (int row = 0; row < plain.tables[t].rows; row++)
+                plain.tables[t].content.push_back(random_bits(t, 3, static_cast<uint64_t>(row)));
+        return plain;
+    }
+
+    DataColumn& add_column(int t, const char* name, DataColumn::Kind kind) {
+        MemoryBudget& memory = context.memory();
+        std::vector<DataColumn>& columns = join.tables()[static_cast<size_t>(t)].columns;
+        columns.push_back({name, kind, Buffer<double>(memory, name), Buffer<uint32_t>(memory, name), {}});
+        return columns.back();
+    }
+
+    int add_category(int t) {
+        DataColumn& column = add_column(t, "kind", DataColumn::Kind::category);
+        column.categories = {"a", "b", "c", "d", "e", "f", "g"};
+        const uint64_t rows = join.tables()[static_cast<size_t>(t)].rows;
+        for (uint64_t row = 0; row < rows; row++)
+            column.codes.push_back(row % 8 == 7 ? DataColumn::null_code : static_cast<uint32_t>(row % 8));
+        return static_cast<int>(join.tables()[static_cast<size_t>(t)].columns.size()) - 1;
+    }
+
+    int add_holdout(int t) {
+        DataColumn& column = add_column(t, "held out", DataColumn::Kind::number);
+        const uint64_t rows = join.tables()[static_cast<size_t>(t)].rows;
+        for (uint64_t row = 0; row < rows; row++)
+            column.numbers.push_back(row % 4 == 1 ? null_number : row % 4 == 2 ? 1.0 : 0.0);
+        return static_cast<int>(join.tables()[static_cast<size_t>(t)].columns.size()) - 1;
+    }
+
+    const DataColumn& column(const ColumnRef& place) const {
+        return join.tables()[static_cast<size_t>(place.table)].columns[static_cast<size_t>(place.column)];
+    }
+
+    std::optional<TrainingSample> draw(const Options& options) {
+        return draw_training_sample(join, plan, options, context);
+    }
+};
+
+Options some_options(int64_t sample_rows, int64_t seed = 0) {
+    Options options;
+    options.trees = 3;
+    options.learning_rate = 0.5;
+    options.max_leaves = 5;
+    options.min_leaf_rows = 1;
+    options.strategy = Strategy::sample;
+    options.sample_rows = sample_rows;
+    options.seed = seed;
+    return options;
+}
+
+// The sampled rows written out as one table.
+Dataset materialise(const SampledTraining& training, const JoinRows& rows, RunContext& context) {
+    const auto row = [&](const ColumnRef& place, uint64_t i) {
+        return rows.row_ids[static_cast<size_t>(place.table)][i];
+    };
+    MemoryBudget& memory = context.memory();
+    Dataset dataset{.rows = rows.rows,
+                    .tables = {},
+                    .features = {},
+                    .target = Buffer<double>(memory, "a test"),
+                    .weight = Buffer<double>(memory, "a test"),
+                    .holdout_table = training.plan.holdout ? 0 : -1,
+                    .holdout = Buffer<uint8_t>(memory, "a test")};
+    dataset.tables.push_back({rows.rows, Buffer<uint32_t>(memory, "a test")});
+    for (uint64_t i = 0; i < rows.rows; i++) {
+        dataset.target.push_back(training.column(training.plan.target).numbers[row(training.plan.target, i)]);
+        if (!training.plan.holdout) continue;
+        const double flag = training.column(*training.plan.holdout).numbers[row(*training.plan.holdout, i)];
+        dataset.holdout.push_back(!is_null(flag) && flag != 0);
+    }
+    for (const FeatureRef& feature : training.plan.features) {
+        const DataColumn& from = training.column(feature.place);
+        const bool category = from.kind == DataColumn::Kind::category;
+        FeatureColumn to{from.name,
+                         feature.type,
+                         category ? FeatureKind::category : FeatureKind::number,
+                         0,
+                         Buffer<double>(memory, "a test"),
+                         Buffer<uint32_t>(memory, "a test"),
+                         {}};
+        std::map<std::string, uint32_t> labels; // those that occur
+        const auto code = [&](uint64_t i) { return from.codes[row(feature.place, i)]; };
+        for (uint64_t i = 0; i < rows.rows && category; i++)
+            if (code(i) != DataColumn::null_code) labels[from.categories[code(i)]] = 0;
+        for (auto& [label, number] : labels) {
+            number = static_cast<uint32_t>(to.categories.size());
+            to.categories.push_back(label);
+        }
+        for (uint64_t i = 0; i < rows.rows; i++) {
+            if (!category)
+                to.numbers.push_back(from.numbers[row(feature.place, i)]);
+            else
+                to.codes.push_back(code(i) == DataColumn::null_code ? DataColumn::null_code
+                                                                    : labels[from.categories[code(i)]]);
+        }
+        dataset.features.push_back(std::move(to));
+    }
+    return dataset;
+}
+
+TEST(TrainingSample, TrainsAsItsMaterialisationDoes) {
+    int compared = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        SCOPED_TRACE(seed);
+        SampledTraining training(seed + 300, seed % 2 == 1);
+        const uint64_t count = training.join.count(training.context);
+        if (count < 4) continue;
+        const Options options = some_options(static_cast<int64_t>(count / 2), static_cast<int64_t>(seed));
+        std::optional<TrainingSample> sample = training.draw(options);
+        ASSERT_TRUE(sample);
+        QuietContext context(3);
+        Dataset written = materialise(training, sample->rows, context);
+        keep_rows_of(training.join, sample->rows, training.context);
+        Dataset held = make_dataset(std::move(training.join), std::move(sample->rows), training.plan);
+        const auto fitted = [&](Dataset& dataset, RunContext& with) {
+            std::string bytes;
+            const btml::test::Caught error =
+                btml::test::caught([&] { bytes = bytes_of(fit(std::move(dataset), options, with).model); });
+            return error.thrown ? error.message + error.detail : bytes; // all rows may be held out
+        };
+        EXPECT_EQ(fitted(held, training.context), fitted(written, context));
+        compared++;
+        if (testing::Test::HasFailure()) return;
+    }
+    EXPECT_GT(compared, 120);
+}
+
+// As large a part of the held-out rows as of the others, and no row twice.
+TEST(TrainingSample, SamplesTheHoldoutApart) {
+    const PlainJoin plain{{{{0}, {Column(40, 1)}, 40, std::vector<double>(40, 1)},
+                           {{0}, {Column(60, 1)}, 60, std::vector<double>(60, 1)}},
+                          {}};
+    for (const int64_t rows : {1, 2, 3, 4, 100, 101, 1'000, 2'399}) {
+        SampledTraining training(plain, true);
+        const std::optional<TrainingSample> sample = training.draw(some_options(rows, rows));
+        ASSERT_TRUE(sample);
+        EXPECT_TRUE(sample->report.join_rows == 2'400);
+        EXPECT_EQ(sample->report.sample_rows, static_cast<uint64_t>(rows));
+        EXPECT_EQ(sample->rows.rows, static_cast<uint64_t>(rows));
+        EXPECT_FALSE(sample->limited);
+        std::set<std::pair<RowId, RowId>> distinct;
+        int64_t held_out = 0;
+        for (uint64_t i = 0; i < sample->rows.rows; i++) {
+            const RowId last = sample->rows.row_ids[1][i];
+            distinct.insert({sample->rows.row_ids[0][i], last});
+            held_out += training.column(*training.plan.holdout).numbers[last] == 1;
+        }
+        EXPECT_EQ(distinct.size(), static_cast<size_t>(rows));
+        EXPECT_NEAR(static_cast<double>(held_out), static_cast<double>(rows) / 4, rows == 2 ? 0.5 : 0.51);
+        EXPECT_LT(held_out, rows);
+    }
+}
+
+TEST(TrainingSample, OfAllRowsIsNone) {
+    SampledTraining training(5 + 300, true);
+    const auto count = static_cast<int64_t>(training.join.count(training.context));
+    EXPECT_FALSE(training.draw(some_options(count)));
+    EXPECT_FALSE(training.draw(some_options(count + 1)));
+    EXPECT_FALSE(training.draw(some_options(0)));
+    EXPECT_TRUE(training.draw(some_options(count - 1)));
+}
+
+PlainJoin product_of(int tables, int rows) {
+    PlainJoin plain;
+    for (int t = 0; t < tables; t++)
+        plain.tables.push_back(
+            {{0}, {Column(static_cast<size_t>(rows), 0)}, rows, std::vector<double>(static_cast<size_t>(rows), 1)});
+    for (int row = 0; row < rows; row++) plain.tables[0].factors[static_cast<size_t>(row)] = row % 13;
+    return plain;
+}
+
+TEST(TrainingSample, OfJoinsThatCannotBeHeld) {
+    SampledTraining training(product_of(18, 100), false);
+    EXPECT_EQ(choose_strategy(training.join, some_options(500), training.context).strategy, Strategy::sample);
+    const std::optional<TrainingSample> sample = training.draw(some_options(500));
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(decimal(sample->report.join_rows), "1" + std::string(36, '0'));
+}
+
+// By default as many rows as fit, and those fit indeed.
+TEST(TrainingSample, FitsIntoMemory) {
+    std::set<uint64_t> sizes;
+    for (const uint64_t megabytes : {2, 3, 5, 9, 17, 33, 65}) {
+        SCOPED_TRACE(megabytes);
+        SampledTraining training(product_of(3, 1'000), false, megabytes << 20);
+        const Options options = some_options(0);
+        std::optional<TrainingSample> sample = training.draw(options);
+        ASSERT_TRUE(sample);
+        const uint64_t rows = sample->report.sample_rows;
+        EXPECT_EQ(rows % 10'000, 0U);
+        EXPECT_EQ((rows / 10'000) & (rows / 10'000 - 1), 0U);
+        EXPECT_TRUE(sample->limited);
+        EXPECT_GT(80 * rows, megabytes << 20); // nearly as many as possible
+        sizes.insert(rows);
+        keep_rows_of(training.join, sample->rows, training.context);
+        Dataset dataset = make_dataset(std::move(training.join), std::move(sample->rows), training.plan);
+        EXPECT_EQ(fit(std::move(dataset), options, training.context).model.rows, rows);
+    }
+    EXPECT_GT(sizes.size(), 4U);
+}
+
+TEST(TrainingSample, HasTenMillionRowsWhereTheyFit) {
+    SampledTraining training(product_of(2, 4'000), false);
+    const std::optional<TrainingSample> sample = training.draw(some_options(0));
+    ASSERT_TRUE(sample);
+    EXPECT_EQ(sample->report.sample_rows, 10'000'000U);
+    EXPECT_FALSE(sample->limited);
+}
+
+TEST(TrainingSample, CanBeCancelledAnywhere) {
+    SampledTraining training(product_of(3, 300), true);
+    uint64_t polls = 0;
+    for (bool finished = false; !finished; polls++) {
+        btml::test::ImpatientContext context(polls);
+        try {
+            draw_training_sample(training.join, training.plan, some_options(100'000), context);
+            finished = true;
+        } catch (const Cancelled&) {
+        }
+        EXPECT_EQ(context.memory().used(), 0U);
+    }
+    EXPECT_GT(polls, 10U);
+}
+
+} // namespace
+} // namespace btml::boosting::test
