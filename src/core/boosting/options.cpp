@@ -133,6 +133,7 @@ void Options::validate() const {
                     {}, "Valid is \"rmse\".");
     if (objective_of(objective).factorises()) return;
     const char* const refused = criterion == Criterion::mse_sum   ? "criterion => 'mse_sum'"
+                                : sketch_residuals                ? "residuals => 'sketch'"
                                 : strategy == Strategy::factorize ? "strategy => 'factorize'"
                                                                   : nullptr;
     if (refused)
