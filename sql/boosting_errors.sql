@@ -68,6 +68,61 @@ SELECT what || E'\n' || fit_error('SELECT * FROM (VALUES (1, 5::float8, true, 1:
     ('large target of weight 0', '(2, 1e170, false, 0)', '''y'', weight => ''w''')) v(what, rows, arguments);
 SELECT fit_error('SELECT i AS x, 1e400 AS y FROM generate_series(1, 3) i', '''y''');
 
+-- Targets and objectives
+CREATE FUNCTION objective_errors(source text, target text, VARIADIC arguments text[]) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT target || ' ' || a || E'\n' || fit_error(source, quote_literal(target) || ', trees => 1' || CASE a WHEN '' THEN '' ELSE ', ' || a END) || E'\n' FROM unnest(arguments) a $$;
+CREATE TABLE target AS SELECT i, i % 7 AS x, i % 2 = 0 AS flag, (ARRAY['no', 'yes'])[1 + i % 2] AS answer, (ARRAY['red', 'green', 'blue'])[1 + i % 3] AS colour, i % 4 AS count, i % 4 / 4.0 AS share, (i % 2)::float8 AS zero_one, i % 4 - 1 AS negative, i % 3 + 0.5 AS half,
+    'same'::text AS same, true AS always, 0 AS zero, 1 AS one, i AS many, 'l' || i AS labels, 'small'::size AS size, ln(1 + i % 3) AS log_exposure, NULLIF(i % 5, 1)::float8 AS gap, 1e300 * 1e10 ^ (i % 2) AS huge, i % 5 = 0 AS held_out, i % 3 <> 0 AS not_red, i % 3 AS w FROM generate_series(1, 60) i;
+SELECT objective_errors('boost_errors.target', 'flag', '', 'objective => ''squared''', 'objective => ''quantile''', 'objective => ''poisson''', 'objective => ''best''', 'objective => NULL', 'objective => ''Binary''', 'objective => ''multiclass''');
+SELECT objective_errors('boost_errors.target', 'colour', 'objective => ''squared''', 'objective => ''gamma''', 'objective => ''binary''', 'positive => ''red''', 'strategy => ''factorize''', 'criterion => ''mse_sum''');
+SELECT objective_errors('boost_errors.target', 'answer', 'positive => ''yse''', 'positive => ''Yes''', 'positive => ''''', 'objective => ''multiclass'', positive => ''yes''', 'strategy => ''factorize''', 'criterion => ''mse_sum''', 'residuals => ''sketch''');
+SELECT objective_errors('boost_errors.target', 'answer', 'class_weights => ''{"yse": 2}''', 'class_weights => ''{"yes": -1}''', 'class_weights => ''{"yes": "2"}''', 'class_weights => ''{"yes": null}''', 'class_weights => ''{"yes": 1e999}''', 'class_weights => ''{"yes": 0, "no": 0}''', 'class_weights => ''[1, 2]''', 'class_weights => ''5''',
+    'class_weights => ''{}'', balanced => true', 'class_weights => ''{"yes": 0}''', 'class_weights => ''{"yes": {"a": 1}}''');
+SELECT objective_errors('boost_errors.target', 'count', 'class_weights => ''{"1": 2}''', 'balanced => true', 'positive => ''1''', 'objective => ''binary''', 'objective => ''rank''', 'query => ''x''', 'objective => ''multiclass'', "offset" => ''log_exposure''', 'objective => ''multiclass'', increasing => ''{x}''', 'objective => ''multiclass'', decreasing => ''{x}''', 'balanced => NULL');
+SELECT objective_errors('boost_errors.target', 'share', 'objective => ''binary'', class_weights => ''{"1": 2}''', 'objective => ''binary'', balanced => true', 'objective => ''binary'', positive => ''1''', 'objective => ''multiclass''');
+SELECT objective_errors('boost_errors.target', 'negative', 'objective => ''poisson''', 'objective => ''tweedie''', 'objective => ''gamma''', 'objective => ''binary''', 'objective => ''poisson'', holdout => ''held_out''');
+SELECT objective_errors('boost_errors.target', 'count', 'objective => ''gamma''');
+SELECT objective_errors('boost_errors.target', 'half', 'objective => ''binary''', 'objective => ''multiclass''');
+SELECT objective_errors('boost_errors.target', 'huge', 'objective => ''multiclass''', 'objective => ''poisson''');
+SELECT objective_errors('SELECT price, shape FROM boost_errors.sale', 'shape', '', 'objective => ''multiclass''');
+-- One label only, in all rows or in those to train on; no events.
+SELECT objective_errors('boost_errors.target', 'same', '', 'objective => ''binary''', 'objective => ''multiclass''');
+SELECT objective_errors('boost_errors.target', 'always', '', 'objective => ''multiclass''');
+SELECT objective_errors('boost_errors.target', 'size', '');
+SELECT objective_errors('boost_errors.target', 'zero', 'objective => ''binary''', 'objective => ''multiclass''', 'objective => ''poisson''', 'objective => ''tweedie''', 'objective => ''gamma''');
+SELECT objective_errors('boost_errors.target', 'one', 'objective => ''binary''', 'objective => ''poisson''');
+SELECT objective_errors('boost_errors.target', 'not_red', 'holdout => ''held_out''') UNION ALL SELECT objective_errors('SELECT x, not_red AS held_out, colour FROM boost_errors.target', 'colour', 'holdout => ''held_out''');
+SELECT objective_errors('SELECT x, w, w > 0 AS y FROM boost_errors.target', 'y', 'weight => ''w''') UNION ALL SELECT objective_errors('SELECT x, NOT not_red AS held_out, colour FROM boost_errors.target', 'colour', 'holdout => ''held_out''', 'holdout => ''held_out'', class_weights => ''{"green": 0, "blue": 0}''');
+-- NaN, infinities, too many labels
+SELECT fit_error('SELECT i AS x, ''NaN''::float8 AS y FROM generate_series(1, 50) i', format('''y'', objective => %L', o)) FROM unnest('{absolute,huber,quantile,poisson,gamma,tweedie,binary,multiclass}'::text[]) o;
+SELECT fit_error(format('SELECT i AS x, CASE i WHEN 7 THEN %L::float8 ELSE i %% 2 END AS y FROM generate_series(1, 50) i', y), '''y'', objective => ''binary''') FROM unnest('{Infinity,-Infinity,NaN,1.5,-1}'::text[]) y;
+SELECT fit_error('SELECT i AS x, i AS y FROM generate_series(1, 1001) i', '''y'', objective => ''multiclass''');
+SELECT fit_error('SELECT i AS x, ''l'' || i AS y FROM generate_series(1, 1001) i', '''y''');
+SELECT fit_error('SELECT i AS x, ''l'' || least(i, 1000) AS y FROM generate_series(1, 1001) i', '''y'', trees => 1');
+SELECT fit_error('SELECT i AS x, i::numeric * 9007199254740992 AS y FROM generate_series(1, 3) i', '''y'', objective => ''multiclass''');
+-- Offset, query, directions
+SELECT objective_errors('boost_errors.target', 'count', '"offset" => ''log_exposur''', '"offset" => ''colour''', '"offset" => ''flag''', '"offset" => ''gap''', '"offset" => ''count''', 'weight => ''w'', "offset" => ''w''', '"offset" => ''log_exposure'', features => ''{x,log_exposure}''', 'objective => ''rank'', query => ''nobody''', 'objective => ''rank'', query => ''count''');
+SELECT fit_error('SELECT i AS x, i % 3 AS y, CASE i WHEN 7 THEN ''NaN''::float8 ELSE 0 END AS o FROM generate_series(1, 50) i', '''y'', "offset" => ''o''');
+SELECT fit_error('SELECT price, store_w, quantity FROM boost_errors.sale JOIN boost_errors.store USING (store)', '''quantity'', "offset" => ''store_w''');
+SELECT objective_errors('boost_errors.target', 'count', 'features => ''{x,colour}'', increasing => ''{colour}''', 'features => ''{x,colour}'', decreasing => ''{i}''', 'features => ''{x,colour}'', decreasing => ''{y}''', 'features => ''{x,colour}'', increasing => ''{x}'', decreasing => ''{x}''', 'features => ''{x}'', increasing => ''{x,x}''', 'features => ''{x}'', categorical => ''{x}'', increasing => ''{x}''', 'features => ''{x}'', increasing => ''{NULL}''', 'features => ''{x}'', increasing => ''{}''', 'features => ''{x}'', decreasing => ''{{x,i}}''');
+-- Options of objectives out of their domains
+SELECT objective_errors('SELECT x, count FROM boost_errors.target', 'count', 'objective => ''quantile'', alpha => 0', 'objective => ''huber'', alpha => 1', 'alpha => ''NaN''', 'power => 1', 'power => 2', 'power => ''Infinity''', 'power => NULL', 'max_step => 0', 'max_step => -1', 'max_step => ''NaN''', 'min_leaf_hessian => -1', 'min_leaf_hessian => ''Infinity''', 'min_leaf_hessian => NULL', 'l1 => -0.1', 'l1 => ''NaN''', 'l1 => NULL');
+-- Constant features make trees without splits.
+SELECT fit_error('SELECT 1 AS x, colour FROM boost_errors.target', '''colour'', trees => 2');
+-- Aggregates
+SELECT options, caught(format('SELECT btml.boost_fit_agg(colour, ARRAY[x], %L) FROM boost_errors.target', options)) || E'\n' FROM unnest(ARRAY['{"objective": "rank"}', '{"objective": "squared"}', '{"objective": "binary"}', '{"positive": "red"}', '{"class_weights": {"rad": 2}}', '{"class_weights": [1]}', '{"class_weights": {"red": -2}}', '{"balanced": true, "class_weights": {"red": 2}}', '{"objective": 5}', '{"offset": "x"}', '{"positive": null, "class_weights": null, "trees": 1}', '{"alpha": 2}', '{']) options;
+SELECT caught('SELECT btml.boost_fit_agg(answer, ARRAY[x], ''{"positive": "maybe"}'') FROM boost_errors.target'), caught('SELECT btml.boost_fit_agg(flag, ARRAY[x], ''{"objective": "huber"}'') FROM boost_errors.target'), caught('SELECT btml.boost_fit_agg(negative, ARRAY[x], ''{"objective": "poisson"}'') FROM boost_errors.target');
+SELECT caught(format('SELECT btml.boost_fit_agg(flag, ARRAY[x], %s) FROM boost_errors.target', w)) FROM unnest('{-1,NULL::float8,''NaN''::float8,''Infinity''::float8,0,gap}'::text[]) w;
+SELECT caught('SELECT btml.boost_fit_agg(''l'' || i, ARRAY[i]) FROM generate_series(1, 1001) i');
+-- Predictions
+CREATE TABLE of_kind AS SELECT 'number' AS kind, btml.boost_fit('SELECT x, i AS y FROM boost_errors.target', 'y', trees => 1) AS model UNION ALL SELECT 'binary', btml.boost_fit('SELECT x, answer AS y FROM boost_errors.target', 'y', trees => 1)
+    UNION ALL SELECT 'shares', btml.boost_fit('SELECT x, share AS y FROM boost_errors.target', 'y', trees => 1, objective => 'binary') UNION ALL SELECT 'multiclass', btml.boost_fit('SELECT x, colour AS y FROM boost_errors.target', 'y', trees => 1)
+    UNION ALL SELECT 'process', btml.gp_fit('SELECT x, i AS y FROM boost_errors.target', 'y', search => 'none', noise => 1, signal => 1);
+SELECT kind || ' ' || call || E'\n' || caught(format('SELECT btml.%s FROM boost_errors.of_kind, (VALUES (1)) r(x) WHERE kind = %L', call, kind)) || E'\n' FROM of_kind, unnest(ARRAY['predict(model, r)', 'predict_score(model, r)', 'predict_scores(model, r)', 'predict_leaf(model, r)', 'predict_class(model, r)', 'predict_probabilities(model, r)', 'predict_probability(model, r, ''no'')', 'predict_normal(model, r)', 'to_sql(model, ''ansi'', ''gren'')', 'to_sql(model, ''oracle'', NULL)', 'to_sql(model, NULL, NULL)']) call
+WHERE caught(format('SELECT btml.%s FROM boost_errors.of_kind, (VALUES (1)) r(x) WHERE kind = %L', call, kind)) <> 'no error';
+SELECT caught(format('SELECT btml.%s(model, ARRAY[1, 2]%s) FROM boost_errors.of_kind WHERE kind = ''binary''', name, more)) FROM (VALUES ('predict_score', ''), ('predict_scores', ''), ('predict_leaf', ''), ('predict_class', ''), ('predict_probabilities', ''), ('predict_probability', ', ''no''')) v(name, more);
+SELECT btml.predict_probability(model, ARRAY[1]::float8[], NULL) IS NULL AS strict, btml.to_sql(NULL, 'ansi', NULL) IS NULL AS of_null FROM of_kind WHERE kind = 'binary';
+
 -- Nothing to train on
 SELECT what || E'\n' || fit_error(source, arguments) || E'\n' FROM (VALUES
     ('no rows', 'SELECT price, y FROM boost_errors.sale WHERE false', '''y'''), ('an empty join', 'SELECT price, region, y FROM boost_errors.sale JOIN boost_errors.store ON sale.store = store.store + 100', '''y'''),

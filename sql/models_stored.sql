@@ -14,3 +14,12 @@ SELECT name, x, colour, round(btml.predict(model, p)::numeric, 4) AS predicted
 FROM stored, (VALUES (0.5, 'red'), (3.25, 'green'), (4.9, NULL), (NULL, 'mauve')) p(x, colour) ORDER BY name, x, colour;
 SELECT name, round(n.mean::numeric, 4) AS mean, round(n.sd::numeric, 4) AS sd
 FROM stored, (VALUES (3.25, 'green')) p(x, colour), btml.predict_normal(model, p) n WHERE name LIKE 'gp%' ORDER BY name;
+-- Other objectives.
+\set binary `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_binary-4.txt"`
+\set multiclass `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_multiclass-4.txt"`
+\set poisson `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_poisson-4.txt"`
+CREATE TEMP TABLE classes (name text, model btml.model);
+INSERT INTO classes VALUES ('binary-4', :'binary'), ('multiclass-4', :'multiclass'), ('poisson-4', :'poisson');
+SELECT name, s->'params'->'objective' AS objective, s->'labels' AS labels, s->'class_weights' AS weights, round((s->'metrics'->>'baseline_loss')::numeric, 6) AS baseline, s->'features' AS features FROM classes, btml.summary(model) s ORDER BY name;
+SELECT name, x, CASE name WHEN 'multiclass-4' THEN btml.predict_class(model, p) ELSE round(btml.predict(model, p)::numeric, 4)::text END AS predicted, ARRAY(SELECT round(s::numeric, 4) FROM unnest(btml.predict_scores(model, p)) s) AS scores, btml.predict_leaf(model, p) AS leaves
+FROM classes, (VALUES (0.5, 'red', 2, 0.25), (3.25, 'green', 3, 1), (NULL, 'mauve', NULL, 0)) p(x, colour, visits, exposure) ORDER BY name, x;

@@ -98,16 +98,22 @@ void LabelFinder::read_numbers() {
 }
 
 void LabelFinder::number_whole_values() {
+    const std::string what = format("target \"%s\"", target_.name);
     std::set<double> distinct;
+    double least_invalid = std::numeric_limits<double>::infinity();
     context_.for_each(target_.values.size(), 4, [&](uint64_t row) {
         const double y = target_.values[row];
+        check_finite(y, what.c_str());
         if (std::nearbyint(y) != y || std::fabs(y) > max_whole)
-            throw Error(ErrorCode::invalid_argument,
-                        format("target \"%s\" is %s in a row, labels that are numbers must be whole", target_.name,
-                               shortest(y).c_str()),
-                        "", "Cast the target to text to make labels of any values.");
-        if (distinct.size() <= max_labels) distinct.insert(y);
+            least_invalid = std::min(least_invalid, y);
+        else if (distinct.size() <= max_labels)
+            distinct.insert(y);
     });
+    if (std::isfinite(least_invalid))
+        throw Error(ErrorCode::invalid_argument,
+                    format("%s is %s in a row, labels that are numbers must be whole and below 2^53", what.c_str(),
+                           shortest(least_invalid).c_str()),
+                    "", "Cast the target to text to make labels of any values.");
     for (const double y : distinct) found_.names.push_back(format("%.0f", y + 0.0)); // no −0
     check_count();
     const std::vector<double> sorted(distinct.begin(), distinct.end());

@@ -147,6 +147,7 @@ void Options::validate() const {
                     "The other strategies train on every row of the join.");
     if (objective_of(objective).factorises()) return;
     const char* const refused = criterion == Criterion::mse_sum   ? "criterion => 'mse_sum'"
+                                : sketch_residuals                ? "residuals => 'sketch'"
                                 : strategy == Strategy::factorize ? "strategy => 'factorize'"
                                                                   : nullptr;
     if (refused)
