@@ -28,6 +28,18 @@ FROM models m, sale s JOIN store t USING (store_id) JOIN item i USING (item_id),
      LATERAL (SELECT s.day, t.region, t.area, i.kind, i.price) x
 WHERE s.day = '2025-06-15' ORDER BY s.store_id, s.item_id LIMIT 3;
 
+INSERT INTO models SELECT 'busy', btml.boost_fit('
+    SELECT s.quantity > 120 AS busy, t.area, i.kind, i.price
+    FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id)', 'busy', trees => 30);
+SELECT area, kind, price, round(btml.predict(m.model, x.*)::numeric, 3) AS probability, btml.predict_class(m.model, x.*) AS class
+FROM models m, (VALUES (60, 'tea', 20), (130, 'tea', 62), (200, 'cup', 80)) x(area, kind, price) WHERE m.name = 'busy';
+
+INSERT INTO models SELECT 'kind', btml.boost_fit('
+    SELECT i.kind, i.price, t.area, s.quantity
+    FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id)', 'kind', trees => 20);
+SELECT btml.summary(m.model)->'labels' AS labels, btml.predict_class(m.model, x.*) AS class, round(btml.predict_probability(m.model, x.*, 'tea')::numeric, 3) AS tea
+FROM models m, (VALUES (20, 60, 140), (80, 200, 100)) x(price, area, quantity) WHERE m.name = 'kind';
+
 INSERT INTO models SELECT 'with promotions', btml.boost_fit('
     SELECT s.quantity, t.region, t.area, i.kind, i.price, p.discount
     FROM sale s
