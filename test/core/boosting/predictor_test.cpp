@@ -38,8 +38,29 @@ TEST(Predictor, EqualsWalking) {
             std::vector<double> x;
             for (const Feature& feature : model.features) x.push_back(odd_value(feature, random));
             EXPECT_EQ(predict(x), predict_by_walking(model, x));
+            std::vector<int32_t> leaves(predict.trees());
+            predict.leaves(x, leaves);
+            double sum = model.bases[0];
+            for (size_t t = 0; t < leaves.size(); t++) {
+                const Node& leaf = model.trees[t][static_cast<size_t>(leaves[t])];
+                EXPECT_TRUE(leaf.is_leaf());
+                sum += leaf.value;
+            }
+            EXPECT_EQ(sum, predict_by_walking(model, x));
         }
     }
+}
+
+TEST(Predictor, AnOffsetIsAddedAndMustBeThere) {
+    Model model;
+    model.bases[0] = 1;
+    model.features = {{"x", "double precision", false, {}}, {"exposure", "double precision", false, {}}};
+    model.offset = 1;
+    QuietContext quiet;
+    Predictor predict(model, quiet);
+    EXPECT_EQ(predict(std::vector{null_number, 2.5}), 3.5);
+    for (const double bad : {null_number, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL})
+        EXPECT_THROW(predict(std::vector{0.0, bad}), Error);
 }
 
 TEST(Predictor, ThresholdsAreExact) {

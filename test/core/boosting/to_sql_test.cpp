@@ -8,10 +8,10 @@
 namespace btml::boosting::test {
 namespace {
 
-std::string to_sql(const Model& model) {
+std::string to_sql(const Model& model, const SqlForm& form = {}) {
     QuietContext context;
-    std::string sql(sql_length(model, context), ' ');
-    write_sql(model, sql.data(), context);
+    std::string sql(sql_length(model, context, form), ' ');
+    write_sql(model, sql.data(), context, form);
     return sql;
 }
 
@@ -81,6 +81,39 @@ TEST(ToSql, TreesInOrder) {
     leaf.value = 0.5;
     model.trees = {{leaf}, {leaf}};
     EXPECT_EQ(to_sql(model), "1::float8\n + 0.5::float8\n + 0.5::float8");
+}
+
+constexpr SqlForm ansi{SqlDialect::ansi};
+
+TEST(ToSql, StandardSql) {
+    Node node;
+    node.threshold = 2.5;
+    EXPECT_EQ(to_sql(model_of({"x", "integer", false, {}}, node), ansi),
+              "CAST(0.10000000000000001 AS DOUBLE PRECISION)\n + CASE WHEN CAST(\"x\" AS DOUBLE PRECISION) < "
+              "CAST(2.5 AS DOUBLE PRECISION) THEN CAST(-1.5 AS DOUBLE PRECISION) ELSE CAST(2 AS DOUBLE PRECISION) END");
+    EXPECT_THROW(to_sql(model_of({"x", "date", false, {}}, node), ansi), Error);
+    node.threshold = std::numeric_limits<double>::infinity();
+    EXPECT_THROW(to_sql(model_of({"x", "real", false, {}}, node), ansi), Error);
+    node.categories = {0, 1};
+    const std::string sql = to_sql(model_of({"x", "text", true, {"a\\'", "abcd"}}, node), ansi);
+    EXPECT_NE(sql.find(R"(CAST("x" AS VARCHAR(5)) IN ('a\''', 'abcd'))"), std::string::npos) << sql;
+    node.categories.clear();
+    EXPECT_NE(to_sql(model_of({"x", "text", true, {"a"}}, node), ansi).find("CASE WHEN 1 = 0 THEN"), std::string::npos);
+}
+
+TEST(ToSql, Links) {
+    Model model;
+    model.bases[0] = 2;
+    model.features = {{"e", "integer", false, {}}};
+    model.offset = 0;
+    model.options.objective = ObjectiveNumber::poisson;
+    EXPECT_EQ(to_sql(model), R"(exp(greatest(-700, least(700, 2::float8 + "e"::float8))))");
+    model.offset.reset();
+    model.options.objective = ObjectiveNumber::binary;
+    model.labels = {"no", "yes"};
+    EXPECT_EQ(to_sql(model), "1 / (1 + exp(greatest(-700, least(700, -(2::float8)))))");
+    EXPECT_EQ(to_sql(model, {SqlDialect::postgresql, 1}), to_sql(model));
+    EXPECT_EQ(to_sql(model, {SqlDialect::postgresql, 0}), "1 / (1 + exp(greatest(-700, least(700, 2::float8))))");
 }
 
 TEST(ToSql, DeepTreesNeedNoDeepStack) {
