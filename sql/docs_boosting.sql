@@ -1,4 +1,8 @@
 -- The examples of contrib_docs/boosting.md.
+\set QUIET on
+\i test/data/baseball/load.sql
+\set ON_ERROR_STOP off
+
 CREATE TABLE store (store_id int PRIMARY KEY, region text, area float8);
 CREATE TABLE item (item_id int PRIMARY KEY, kind text, price float8);
 CREATE TABLE sale (store_id int, item_id int, day date, quantity float8);
@@ -27,6 +31,79 @@ SELECT DISTINCT s.store_id, s.item_id, s.quantity, round(btml.predict(m.model, x
 FROM models m, sale s JOIN store t USING (store_id) JOIN item i USING (item_id),
      LATERAL (SELECT s.day, t.region, t.area, i.kind, i.price) x
 WHERE s.day = '2025-06-15' ORDER BY s.store_id, s.item_id LIMIT 3;
+
+CREATE TABLE player_season AS
+SELECT s.playerid, s.teamid, s.yearid, ln(s.salary) - avg(ln(s.salary)) OVER (PARTITION BY s.yearid) AS pay,
+       NOT EXISTS (SELECT FROM baseball.salaries n WHERE n.playerid = s.playerid AND n.yearid = s.yearid + 1) AS leaves
+FROM baseball.salaries s WHERE s.salary > 0 AND s.yearid < 2016;
+CREATE VIEW churn AS
+SELECT s.leaves, s.yearid, s.pay, s.yearid - p.birthyear AS age, s.yearid - extract(year FROM p.debut)::int AS experience,
+       p.weight, t.w AS wins
+FROM player_season s JOIN baseball.people p USING (playerid) JOIN baseball.teams t USING (yearid, teamid);
+
+INSERT INTO models SELECT 'churn', btml.boost_fit('
+    SELECT leaves, pay, age, experience, weight, wins, yearid > 2010 AS is_test FROM churn',
+    target => 'leaves', holdout => 'is_test', trees => 50, max_leaves => 8);
+
+CREATE TABLE forecast AS
+SELECT c.leaves, btml.predict(m.model, c.*) AS p FROM models m, churn c WHERE m.name = 'churn' AND c.yearid > 2010;
+SELECT forecast, round(btml.log_loss(leaves, p)::numeric, 3) AS log_loss, round(btml.auc(leaves, p)::numeric, 3) AS auc,
+       round(btml.brier(leaves, p)::numeric, 3) AS brier
+FROM (SELECT 'trees' AS forecast, leaves, p FROM forecast
+      UNION ALL SELECT 'share of all', leaves, avg(leaves::int) OVER () FROM forecast) f
+GROUP BY forecast ORDER BY forecast;
+
+SELECT width_bucket(p, 0, 1, 10) AS bin, count(*) AS players, round(avg(p)::numeric, 2) AS predicted, round(avg(leaves::int), 2) AS observed
+FROM forecast GROUP BY bin ORDER BY bin;
+
+SELECT threshold, count(*) FILTER (WHERE p > threshold) AS warnings,
+       count(*) FILTER (WHERE p > threshold AND leaves) AS right_ones, count(*) FILTER (WHERE p <= threshold AND leaves) AS missed,
+       3 * count(*) FILTER (WHERE p <= threshold AND leaves) + count(*) FILTER (WHERE p > threshold AND NOT leaves) AS cost
+FROM forecast, (VALUES (0), (0.125), (0.25), (0.5), (1)) v(threshold) GROUP BY threshold ORDER BY threshold;
+
+INSERT INTO models SELECT 'churn, weighted', btml.boost_fit('SELECT leaves, pay, age, experience, weight, wins FROM churn WHERE yearid <= 2010',
+    'leaves', trees => 50, max_leaves => 8, class_weights => '{"true": 3}');
+SELECT round(avg(leaves::int), 2) AS observed, round(avg(p)::numeric, 2) AS predicted, round(avg(p / (p + 3 * (1 - p)))::numeric, 2) AS undone,
+       round(btml.log_loss(leaves, p)::numeric, 3) AS log_loss, round(btml.log_loss(leaves, p / (p + 3 * (1 - p)))::numeric, 3) AS log_loss_undone
+FROM (SELECT c.leaves, btml.predict(m.model, c.*) AS p FROM models m, churn c WHERE m.name = 'churn, weighted' AND c.yearid > 2010) f;
+
+INSERT INTO models SELECT 'bats', btml.boost_fit('SELECT bats, throws, height, birthyear FROM baseball.people', 'bats', trees => 30);
+SELECT x.throws, x.height, x.birthyear, btml.predict_class(model, x) AS likeliest,
+       round(btml.predict_probability(model, x, 'B')::numeric, 2) AS both,
+       btml.predict_probabilities(model, x)::numeric(3,2)[] AS b_l_r
+FROM models, (VALUES ('L', 74, 1890), ('R', 74, 1890), ('R', 68, 1990)) x(throws, height, birthyear) WHERE name = 'bats';
+
+CREATE VIEW at_bats AS
+SELECT b.hr, b.ab, ln(b.ab) AS log_ab, b.yearid, b.yearid - p.birthyear AS age, p.weight, p.height, p.bats
+FROM baseball.battingpost b JOIN baseball.people p USING (playerid) WHERE b.ab > 0;
+
+INSERT INTO models SELECT 'home runs', btml.boost_fit('
+    SELECT hr, log_ab, yearid, age, weight, height, bats FROM at_bats WHERE yearid < 2010',
+    'hr', objective => 'poisson', "offset" => 'log_ab', trees => 50, max_leaves => 8);
+SELECT count(*) AS lines, sum(hr) AS home_runs, round(sum(btml.predict(model, a.*))::numeric) AS expected,
+       round(btml.poisson_deviance(hr, btml.predict(model, a.*))::numeric, 3) AS trees,
+       round(btml.poisson_deviance(hr, rate * ab)::numeric, 3) AS one_rate, round(btml.poisson_deviance(hr, mean)::numeric, 3) AS one_mean
+FROM models, at_bats a, (SELECT sum(hr)::float8 / sum(ab) AS rate, avg(hr) AS mean FROM at_bats WHERE yearid < 2010) before
+WHERE name = 'home runs' AND yearid >= 2010;
+
+SELECT x.weight, round(btml.predict(model, x)::numeric, 1) AS in_600_at_bats
+FROM models, (SELECT weight, ln(600) AS log_ab, 2015 AS yearid, 28 AS age, 73 AS height, 'R' AS bats FROM unnest('{170,200,230}'::int[]) weight) x
+WHERE name = 'home runs';
+
+CREATE VIEW salary AS
+SELECT ln(s.salary) AS log_salary, s.yearid, p.debut, p.birthyear, p.weight, p.bats, s.teamid, p.birthyear % 5 = 0 AS held_out
+FROM baseball.salaries s JOIN baseball.people p USING (playerid) WHERE s.salary > 0 AND s.yearid > 2000;
+INSERT INTO models
+SELECT 'quantile ' || alpha,
+       btml.boost_fit('salary', 'log_salary', objective => 'quantile', alpha => alpha, holdout => 'held_out', trees => 50, max_leaves => 8)
+FROM unnest('{0.05,0.95}'::float8[]) alpha;
+
+CREATE TABLE salary_interval AS
+SELECT s.log_salary AS y, btml.predict(low.model, s.*) AS lower, btml.predict(high.model, s.*) AS upper, s.held_out
+FROM salary s, models low, models high WHERE low.name = 'quantile 0.05' AND high.name = 'quantile 0.95';
+SELECT held_out, count(*) AS salaries, round(btml.coverage(y, lower, upper)::numeric, 3) AS coverage, round(avg((y < lower)::int), 3) AS below,
+       round(avg((y > upper)::int), 3) AS above, round(exp(avg(upper - lower))::numeric, 1) AS factor_between
+FROM salary_interval GROUP BY held_out ORDER BY held_out;
 
 INSERT INTO models SELECT 'with promotions', btml.boost_fit('
     SELECT s.quantity, t.region, t.area, i.kind, i.price, p.discount
@@ -71,4 +148,7 @@ SELECT btml.boost_fit('sale', 'quantty');
 
 SELECT btml.boost_fit('sale', 'quantity', criterion => 'gini');
 
-DROP TABLE store, item, sale, promotion, models;
+DROP VIEW churn, at_bats, salary;
+DROP TABLE store, item, sale, promotion, models, player_season, forecast, salary_interval;
+\set QUIET on
+DROP SCHEMA baseball CASCADE;
