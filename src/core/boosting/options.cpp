@@ -42,9 +42,13 @@ constexpr Option<Options> rows[] = {
     option<&Options::max_depth>("max_depth", zero_or("no limit", from(1)), "depth of a tree"),
     option<&Options::min_leaf_rows>("min_leaf_rows", from(0),
                                     "rows of the join, or their weight, on either side of a split"),
-    option<&Options::l2>("l2", from(0), "ridge penalty of a leaf's value: sum / (rows + l2), where rows are the sum of second derivatives"),
+    option<&Options::l2>(
+        "l2", from(0),
+        "ridge penalty of a leaf's value: sum / (rows + l2), where rows are the sum of second derivatives"),
     option<&Options::l1>("l1", from(0), "lasso penalty of a leaf's value: what its sum is brought nearer to 0 by"),
-    option<&Options::min_gain>("min_gain", from(0), "[gain](#one-tree) that a split must exceed: of `squared` the decrease of the squared error"),
+    option<&Options::min_gain>(
+        "min_gain", from(0),
+        "[gain](#one-tree) that a split must exceed: of `squared` the decrease of the squared error"),
     option<&Options::min_category_rows>("min_category_rows", from(0),
                                         "a split tells a category from the others only if it has so many rows, or "
                                         "weight, in the node")
