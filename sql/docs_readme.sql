@@ -17,11 +17,19 @@ FROM models, btml.training_log(model) WHERE iteration IN (1, 10, 100);
 SELECT p.namefirst || ' ' || p.namelast AS player, s.salary, round(exp(btml.predict(m.model, x.*))::numeric, -3) AS predicted
 FROM models m, baseball.salaries s JOIN baseball.people p USING (playerid),
      LATERAL (SELECT s.yearid, p.debut, p.birthyear, p.birthcountry, p.weight, p.bats, s.teamid) x
-WHERE s.yearid = 2016 AND p.birthyear % 5 = 0 ORDER BY s.salary DESC LIMIT 3;
+WHERE s.yearid = 2016 AND p.birthyear % 5 = 0 ORDER BY md5(s.playerid) LIMIT 5;
+
+CREATE TABLE hands AS SELECT btml.boost_fit($$
+    SELECT throws = 'L' AS left_handed, bats, height, weight, birthcountry, birthyear % 5 = 0 AS held_out
+    FROM baseball.people $$, 'left_handed', holdout => 'held_out', trees => 30) AS model;
+CREATE TABLE guess AS SELECT p.throws = 'L' AS left_handed, btml.predict(model, p.*) AS probability
+FROM hands, baseball.people p WHERE p.birthyear % 5 = 0 AND p.throws IS NOT NULL;
+SELECT round(btml.auc(left_handed, probability)::numeric, 3) AS auc, round(btml.log_loss(left_handed, probability)::numeric, 3) AS log_loss,
+       (SELECT round((btml.summary(model)#>>'{metrics,baseline_holdout_loss}')::numeric, 3) FROM hands) AS of_the_share_alone FROM guess;
 
 SELECT inches.height, round(p.mean) AS weight, round(p.sd) AS sd
 FROM (SELECT btml.gp_fit('SELECT weight, height FROM baseball.people WHERE height IS NOT NULL', 'weight') AS model) fit,
      (VALUES (66), (72), (78)) inches(height), LATERAL btml.predict_normal(fit.model, inches) p;
 
-DROP TABLE models;
+DROP TABLE models, hands, guess;
 DROP SCHEMA baseball CASCADE;
