@@ -33,8 +33,8 @@ FROM weight;
 
 CREATE TABLE season AS
 SELECT CASE t.yearid % 3 WHEN 1 THEN 'calibrate' ELSE 'test' END AS part, t.lgid, t.w > t.l AS y,
-       least(greatest(btml.predict(fit.model, x), 0), 1) AS p
-FROM (SELECT btml.boost_fit('SELECT (w > l)::int AS y, r::float8 / g AS r, hr::float8 / g AS hr, era
+       btml.predict(fit.model, x) AS p
+FROM (SELECT btml.boost_fit('SELECT w > l AS y, r::float8 / g AS r, hr::float8 / g AS hr, era
                              FROM baseball.teams WHERE yearid % 3 = 0', 'y') AS model) fit,
      baseball.teams t, LATERAL (SELECT t.r::float8 / t.g AS r, t.hr::float8 / t.g AS hr, t.era) x
 WHERE t.yearid % 3 > 0;
