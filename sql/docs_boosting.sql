@@ -105,6 +105,18 @@ SELECT held_out, count(*) AS salaries, round(btml.coverage(y, lower, upper)::num
        round(avg((y > upper)::int), 3) AS above, round(exp(avg(upper - lower))::numeric, 1) AS factor_between
 FROM salary_interval GROUP BY held_out ORDER BY held_out;
 
+CREATE TABLE hit AS
+SELECT n / 10 AS search, n % 17 / 16.0 AS words_matched, n * 31 % 23 AS weeks_old, n % 5 = 0 AS sponsored,
+       width_bucket(n % 17 / 16.0 - n * 31 % 23 / 40.0 + n * 7919 % 1000 / 3000.0, 0.1, 0.9, 3) AS relevance
+FROM generate_series(0, 4999) n;
+
+INSERT INTO models SELECT 'hits', btml.boost_fit('SELECT *, search >= 400 AS is_test FROM hit', 'relevance',
+    objective => 'rank', query => 'search', holdout => 'is_test', trees => 50, max_leaves => 8);
+SELECT round(avg(trees)::numeric, 3) AS trees, round(avg(words)::numeric, 3) AS most_words_first, round(avg(any_order)::numeric, 3) AS any_order
+FROM (SELECT btml.ndcg(relevance, btml.predict(model, h.*), 5) AS trees, btml.ndcg(relevance, words_matched, 5) AS words,
+             btml.ndcg(relevance, 0, 5) AS any_order
+      FROM models, hit h WHERE name = 'hits' AND search >= 400 GROUP BY search) s;
+
 INSERT INTO models SELECT 'with promotions', btml.boost_fit('
     SELECT s.quantity, t.region, t.area, i.kind, i.price, p.discount
     FROM sale s
@@ -149,6 +161,6 @@ SELECT btml.boost_fit('sale', 'quantty');
 SELECT btml.boost_fit('sale', 'quantity', criterion => 'gini');
 
 DROP VIEW churn, at_bats, salary;
-DROP TABLE store, item, sale, promotion, models, player_season, forecast, salary_interval;
+DROP TABLE store, item, sale, promotion, models, player_season, forecast, salary_interval, hit;
 \set QUIET on
 DROP SCHEMA baseball CASCADE;
