@@ -21,20 +21,29 @@ CREATE TABLE sale AS
 WITH drawn AS MATERIALIZED (
     SELECT n > :rows AS holdout, 1 + floor(random() * 1000)::int AS store_id, 1 + floor(random() * 20000)::int AS item_id,
            1 + floor(random() * 100000)::int AS customer_id, random() AS f1, random() AS f2, random() AS f3, random() AS f4,
-           (random() * 50)::int AS f5, (random() * 12)::int AS f6, random() AS f7, random() AS f8, random() + random() - 1 AS noise
-    FROM generate_series(1, :rows + :held_out) n)
-SELECT d.*, 10 * sin(pi() * f1 * i1) + 5 * f2 * s1 / 100 + 20 * (c1 - 0.5) ^ 2 + (f5 > 25)::int * 4 * i2 + c2 / 15.0 * s2
-       + (f6 % 3) * c3 + noise AS y
-FROM drawn d JOIN store USING (store_id) JOIN item USING (item_id) JOIN customer USING (customer_id);
+           (random() * 50)::int AS f5, (random() * 12)::int AS f6, random() AS f7, random() AS f8, random() + random() - 1 AS noise,
+           random() AS luck
+    FROM generate_series(1, :rows + :held_out) n),
+signal AS (
+    SELECT d.*, 10 * sin(pi() * f1 * i1) + 5 * f2 * s1 / 100 + 20 * (c1 - 0.5) ^ 2 + (f5 > 25)::int * 4 * i2 + c2 / 15.0 * s2
+           + (f6 % 3) * c3 + noise AS y
+    FROM drawn d JOIN store USING (store_id) JOIN item USING (item_id) JOIN customer USING (customer_id))
+-- Further targets: 0 or 1, a count, one of seven labels.
+SELECT s.*, (luck < 1 / (1 + exp((18 - y) / 3)))::int AS bought, floor(-ln(1 - luck) * exp(y / 10 - 1))::int AS visits,
+       least(6, greatest(0, floor(y / 5 + 2 * luck - 1)))::int AS kind
+FROM signal s;
 
 CREATE VIEW joined AS
-SELECT y, f1, f2, f3, f4, f5, f6, f7, f8, s1, s2, s3, s4, i1, i2, i3, i4, c1, c2, c3, c4, holdout
+SELECT y, bought, visits, kind, f1, f2, f3, f4, f5, f6, f7, f8, s1, s2, s3, s4, i1, i2, i3, i4, c1, c2, c3, c4, holdout
 FROM sale JOIN store USING (store_id) JOIN item USING (item_id) JOIN customer USING (customer_id);
-CREATE VIEW train AS
-SELECT y, f1, f2, f3, f4, f5, f6, f7, f8, s1, s2, s3, s4, i1, i2, i3, i4, c1, c2, c3, c4 FROM joined WHERE NOT holdout;
--- Predictions are timed on a table, so that no join is in the time.
-CREATE TABLE test AS
-SELECT y, f1, f2, f3, f4, f5, f6, f7, f8, s1, s2, s3, s4, i1, i2, i3, i4, c1, c2, c3, c4 FROM joined WHERE holdout;
-CREATE TABLE model (threads int, fit btml.model);
-VACUUM (ANALYZE, FREEZE) sale, store, item, customer, test;
+-- Predictions are made on a table, so that no join is in the time.
+CREATE TABLE held AS SELECT * FROM joined WHERE holdout;
+-- For each objective what it trains on and what it is measured on, with its target as y.
+SELECT format('CREATE VIEW %s_%s AS SELECT %s AS y, f1, f2, f3, f4, f5, f6, f7, f8, s1, s2, s3, s4, i1, i2, i3, i4, '
+              'c1, c2, c3, c4 FROM %s', part, objective, target, source)
+FROM (VALUES ('train', 'joined WHERE NOT holdout'), ('test', 'held')) parts (part, source),
+     (VALUES ('squared', 'y'), ('binary', 'bought'), ('poisson', 'visits'), ('multiclass', 'kind')) targets (objective, target)
+\gexec
+CREATE TABLE model (objective text, threads int, fit btml.model);
+VACUUM (ANALYZE, FREEZE) sale, store, item, customer, held;
 CHECKPOINT;

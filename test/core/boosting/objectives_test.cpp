@@ -222,6 +222,32 @@ TEST(Objectives, OffsetsAreScoresOfTheirOwn) {
         }
 }
 
+// A few rows that differ from all others would have steps without end.
+TEST(Objectives, StepsAreBounded) {
+    const auto largest_step = [](ObjectiveNumber objective, double few, double others) {
+        PlainData data =
+            materialise(random_data({.rows = 20000, .dimensions = 0, .features = 1, .categories = false}, 1));
+        for (size_t row = 0; row < data.rows; row++) {
+            data.columns[0].numbers[row] = row < 30;
+            data.target[row] = row < 30 ? few : others;
+        }
+        if (objective_of(objective).has_scores_by_label()) data.labels = 3;
+        Options options;
+        options.objective = objective;
+        options.trees = 1;
+        options.learning_rate = 1;
+        double largest = 0;
+        for (const Tree& tree : fit_plain(data, options).trees)
+            for (const Node& node : tree) largest = std::max(largest, node.is_leaf() ? std::fabs(node.value) : 0);
+        return largest;
+    };
+    EXPECT_NEAR(largest_step(ObjectiveNumber::binary, 1, 0), 4, 1e-9);
+    EXPECT_NEAR(largest_step(ObjectiveNumber::multiclass, 2, 0), 8, 1e-9);
+    EXPECT_NEAR(largest_step(ObjectiveNumber::poisson, 50, 1), 0.7, 1e-9);
+    EXPECT_NEAR(largest_step(ObjectiveNumber::tweedie, 50, 1), 1.5, 1e-9);
+    EXPECT_NEAR(largest_step(ObjectiveNumber::gamma, 0.01, 1), 1.5, 1e-9);
+}
+
 std::string name_of_objective(const testing::TestParamInfo<ObjectiveNumber>& info) {
     return name_of(info.param);
 }

@@ -8,7 +8,7 @@ namespace {
 
 class Binary final : public DerivedObjective {
   public:
-    std::optional<double> default_max_step() const override { return 2; }
+    std::optional<double> default_max_step() const override { return 4; }
     Link link() const override { return Link::logistic; }
     void derive(DerivativeBlock& block, const Options&) const override { derive_binary(block); }
     bool holds(double target) const override { return target >= 0 && target <= 1; }

@@ -8,7 +8,7 @@ namespace {
 
 class Gamma final : public DerivedObjective {
   public:
-    std::optional<double> default_max_step() const override { return 0.7; }
+    std::optional<double> default_max_step() const override { return 1.5; }
     Link link() const override { return Link::exponential; }
     void derive(DerivativeBlock& block, const Options&) const override { derive_gamma(block); }
     bool holds(double target) const override { return target > 0; }

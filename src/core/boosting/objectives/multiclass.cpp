@@ -149,7 +149,7 @@ class Multiclass final : public Objective {
   public:
     bool hessian_is_count() const override { return false; }
     bool has_scores_by_label() const override { return true; }
-    std::optional<double> default_max_step() const override { return 2; }
+    std::optional<double> default_max_step() const override { return 8; }
     uint64_t row_bytes(size_t labels) const override { return (labels + 2) * sizeof(int64_t); }
     Link link() const override { return Link::softmax; }
     std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options& options,
