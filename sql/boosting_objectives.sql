@@ -117,6 +117,16 @@ SELECT o, count(*) AS rows, bool_and(coalesce(p >= below_in_x, true) AND coalesc
     generate_series(0, 6) z, generate_series(0, 10, 0.5) x, LATERAL (SELECT btml.predict(m, ARRAY[x, z])) r(p)) p GROUP BY o ORDER BY o;
 SELECT btml.summary(btml.boost_fit('SELECT x, z, number, log_exposure FROM objectives.trip_target', 'number', trees => 1, "offset" => 'log_exposure', increasing => '{x}', decreasing => '{z}'))->'features' AS features;
 
+-- Rows are ranked within a query, a column of any type that is no feature, whatever the order of rows.
+CREATE TABLE ranked AS SELECT x, z, id % 3 AS relevance, id / 10 AS number, md5((id / 10)::text) AS text, -(id / 10)::float8 AS real FROM trip_target;
+CREATE TABLE shuffled AS SELECT * FROM ranked ORDER BY md5(x::text || z), text, relevance;
+SELECT q, (s->'metrics'->>'train_loss')::float8 < (s->'metrics'->>'baseline_loss')::float8 AS learns, jsonb_array_length(s->'features') AS features, nodes_of(a) = nodes_of(b) AS order_free FROM unnest('{number,text,real}'::name[]) q,
+    btml.boost_fit(format('SELECT x, z, relevance, %I FROM objectives.ranked', q), 'relevance', objective => 'rank', query => q, trees => 5) a, btml.boost_fit(format('SELECT x, z, relevance, %I FROM objectives.shuffled', q), 'relevance', objective => 'rank', query => q, trees => 5) b, btml.summary(a) s ORDER BY q;
+SELECT caught($$SELECT btml.boost_fit('SELECT x, z, id % 3 AS relevance, nullif(id / 10, 7) AS q FROM objectives.trip_target', 'relevance', objective => 'rank', query => 'q')$$);
+SELECT caught($$SELECT btml.boost_fit('SELECT x, z, id % 3 AS relevance, id / 10 AS q, log_exposure FROM objectives.trip_target', 'relevance', objective => 'rank', query => 'q', "offset" => 'log_exposure')$$);
+SELECT caught($$SELECT btml.boost_fit('SELECT x, z, id % 3 AS relevance, id / 10 AS q FROM objectives.trip_target', 'relevance', objective => 'rank', query => 'q', increasing => '{x}')$$);
+SELECT caught($$SELECT btml.boost_fit('SELECT x, late, id / 10 AS q FROM objectives.trip_target', 'late', objective => 'rank', query => 'q')$$);
+
 -- Groups: y is boolean, text or a number, with weights, options as jsonb or as text.
 SELECT z % 2 AS part, btml.predict(btml.boost_fit_agg(late, ARRAY[x, z]), ARRAY[5, 3]) BETWEEN 0 AND 1 AS boolean, btml.predict_probability(btml.boost_fit_agg(size::text, ARRAY[x], '{"trees": 3, "class_weights": {"small": 2}}'), ARRAY[5], 'small') BETWEEN 0 AND 1 AS text,
     btml.predict(btml.boost_fit_agg(visits, ARRAY[x, z], '{"objective": "poisson", "trees": 5}'::jsonb, exposure), ARRAY[5, 3]) > 0 AS number, btml.predict_class(btml.boost_fit_agg(answer, ARRAY[x, z], '{"trees": 2}', w), ARRAY[5, 3]) AS class FROM trip_target GROUP BY 1 ORDER BY 1;
