@@ -124,7 +124,7 @@ constexpr Option<Options> rows[] = {
     argument<Options>("increasing", "numeric features", "predictions never fall where these grow").null_means(""),
     argument<Options>("decreasing", "numeric features", "predictions never grow where these grow").null_means(""),
     option<&Options::max_step>("max_step", above(0), "the largest value of a leaf, before `learning_rate`")
-        .null_means("0.7 for `poisson`, `gamma`, `tweedie`; 2 for `binary`, `multiclass`; else no limit"),
+        .null_means("0.7 for `poisson`; 1.5 for `gamma`, `tweedie`; 4 for `binary`; 8 for `multiclass`; else no limit"),
     option<&Options::min_leaf_hessian>("min_leaf_hessian", from(0),
                                        "sum of second derivatives on either side of a split, where they are not 1")
         .matters_if(has_hessian),
