@@ -272,7 +272,8 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
     const Source source(request.source);
     const Roles roles = assign_roles(source, request);
     const std::vector<ColumnRequest> requests = column_requests(source, roles);
-    const bool has_labels = requests.front().as == ReadAs::category;
+    const Oid target_type = source.columns()[roles.target].type;
+    const bool has_labels = target_type == BOOLOID || requests.front().as == ReadAs::category;
     LoadedSource loaded = source.read(requests, context, has_labels ? contents_of_labels : contents);
     DatasetPlan plan = dataset_plan(source, roles, loaded.places);
     const double reading = seconds_since(start);
@@ -284,8 +285,7 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
         throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
                     skipped == 0 ? "It is empty."
                                  : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));
-    return {std::move(join), std::move(plan), source.columns()[roles.target].type,
-            skipped,         reading,         seconds_since(join_start)};
+    return {std::move(join), std::move(plan), target_type, skipped, reading, seconds_since(join_start)};
 }
 
 } // namespace btml::pg

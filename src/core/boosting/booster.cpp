@@ -183,7 +183,8 @@ void Booster::subtract_offset() {
 // Errors name the label that is a binary target's only one.
 std::unique_ptr<RowScores> Booster::start_scores(const TrainingRows& training) {
     try {
-        return objective_of(options_.objective).start(training, dataset_, options_, team_, context_);
+        const LossOptions options{options_.objective, options_.alpha.value_or(0), options_.power, options_.balanced};
+        return objective_of(options_.objective).start(training, dataset_, options, team_, context_);
     } catch (const DegenerateTarget& target) {
         if (options_.objective != ObjectiveNumber::binary || dataset_.labels.empty()) throw;
         throw DegenerateTarget::of_label(dataset_.labels[target.bases()[0] > 0], target.bases());

@@ -10,7 +10,7 @@ class Binary final : public DerivedObjective {
   public:
     std::optional<double> default_max_step() const override { return 4; }
     Link link() const override { return Link::logistic; }
-    void derive(DerivativeBlock& block, const Options&) const override { derive_binary(block); }
+    void derive(DerivativeBlock& block, const LossOptions&) const override { derive_binary(block); }
     bool holds(double target) const override { return target >= 0 && target <= 1; }
     const char* valid_targets() const override { return "0, 1 and what is between"; }
     // The share of either label is at least that of half a row.

@@ -33,8 +33,8 @@ int bits_of_hessian(double total_weight) {
 
 } // namespace
 
-DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, const Options& options, ThreadTeam& team,
-                             RunContext& context)
+DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+                             ThreadTeam& team, RunContext& context)
     : training_(training),
       team_(team),
       options_(options),
@@ -167,7 +167,7 @@ struct LeastInvalid {
 class SingleScores final : public DerivedScores {
   public:
     SingleScores(const DerivedObjective& objective, const TrainingRows& training, Dataset& dataset,
-                 const Options& options, ThreadTeam& team, RunContext& context)
+                 const LossOptions& options, ThreadTeam& team, RunContext& context)
         : DerivedScores(training, dataset, options, team, context),
           objective_(objective),
           scores_(context.memory(), "scores", training.rows()) {
@@ -321,7 +321,7 @@ double logarithm_of_mean(double mean, uint64_t rows) {
 }
 
 std::unique_ptr<RowScores> DerivedObjective::start(const TrainingRows& training, Dataset& dataset,
-                                                   const Options& options, ThreadTeam& team,
+                                                   const LossOptions& options, ThreadTeam& team,
                                                    RunContext& context) const {
     return std::make_unique<SingleScores>(*this, training, dataset, options, team, context);
 }

@@ -10,7 +10,6 @@
 #include "core/boosting/objectives/derivatives.hpp"
 #include "core/boosting/objectives/loss_sums.hpp"
 #include "core/boosting/objectives/objective.hpp"
-#include "core/boosting/options.hpp"
 
 #include <bit>
 #include <cmath>
@@ -65,7 +64,7 @@ class DerivedScores : public RowScores {
     };
 
     // Takes targets, labels and their weights.
-    DerivedScores(const TrainingRows& training, Dataset& dataset, const Options& options, ThreadTeam& team,
+    DerivedScores(const TrainingRows& training, Dataset& dataset, const LossOptions& options, ThreadTeam& team,
                   RunContext& context);
 
     double target(uint32_t row) const { return target_[training_.target_row(row)]; }
@@ -98,7 +97,7 @@ class DerivedScores : public RowScores {
 
     const TrainingRows& training_;
     ThreadTeam& team_;
-    const Options options_;
+    const LossOptions options_;
     Buffer<double> target_;             // by row of the target's table
     std::vector<double> label_weights_; // by label; empty: 1
     Buffer<Derivative> derivatives_;    // of the selected score, by row
@@ -120,11 +119,11 @@ class DerivedObjective : public Objective {
   public:
     bool hessian_is_count() const final { return false; }
     uint64_t row_bytes(size_t) const final { return 2 * sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options& options,
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const final;
 
     // Computes the block's residuals, hessians and losses.
-    virtual void derive(DerivativeBlock& block, const Options& options) const = 0;
+    virtual void derive(DerivativeBlock& block, const LossOptions& options) const = 0;
     // Says whether the loss is defined for a target; the text says which are valid.
     virtual bool holds(double target) const = 0;
     virtual const char* valid_targets() const = 0;

@@ -11,7 +11,7 @@ namespace {
 
 class LabelScores final : public DerivedScores {
   public:
-    LabelScores(const TrainingRows& training, Dataset& dataset, const Options& options, ThreadTeam& team,
+    LabelScores(const TrainingRows& training, Dataset& dataset, const LossOptions& options, ThreadTeam& team,
                 RunContext& context)
         : DerivedScores(training, dataset, options, team, context),
           labels_(dataset.labels.size()),
@@ -152,7 +152,7 @@ class Multiclass final : public Objective {
     std::optional<double> default_max_step() const override { return 8; }
     uint64_t row_bytes(size_t labels) const override { return (labels + 2) * sizeof(int64_t); }
     Link link() const override { return Link::softmax; }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options& options,
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
         return std::make_unique<LabelScores>(training, dataset, options, team, context);
     }

@@ -15,8 +15,6 @@
 
 namespace btml::boosting {
 
-struct Options;
-
 // Says how a leaf's value follows from its sums, in units of the scores: the value that minimises the loss's second
 // order approximation with penalties l1 · |value| + l2 · value² / 2, brought between the bounds, times the learning
 // rate.
@@ -129,31 +127,6 @@ class DegenerateTarget : public Error {
     std::vector<double> bases_;
 };
 
-class Objective {
-  public:
-    // Says whether every row's hessian is its weight, so that a sum of hessians is a count.
-    virtual bool hessian_is_count() const = 0;
-    // Says whether sums over a join follow from sums of products, so that the join's rows need not be held.
-    virtual bool factorises() const { return false; }
-    // Says whether targets are labels, of which each row has a score.
-    virtual bool has_scores_by_label() const { return false; }
-    // Returns what the options are where they say nothing.
-    virtual std::optional<double> default_alpha() const { return {}; }
-    virtual std::optional<double> default_max_step() const { return {}; }
-    // Returns the bytes of RowScores for each row, of so many labels.
-    virtual uint64_t row_bytes(size_t labels) const = 0;
-    // The base of the training rows' targets, and the scores of all rows at it. Takes what it needs out of the dataset,
-    // whose options are complete. Error out_of_range for a target that the loss is not defined for, or that is too
-    // large; DegenerateTarget.
-    virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options& options,
-                                             ThreadTeam& team, RunContext& context) const = 0;
-    // Tells how predictions follow from scores.
-    virtual Link link() const { return Link::identity; }
-
-  protected:
-    ~Objective() = default; // there is one of each, for ever
-};
-
 // A place in the table of objectives, and in their names.
 enum class ObjectiveNumber : uint8_t {
     automatic, // by the target: squared for numbers, binary for two labels, multiclass for more
@@ -170,6 +143,39 @@ enum class ObjectiveNumber : uint8_t {
 };
 inline constexpr const char* objective_names[] = {"auto",  "squared", "absolute", "huber",      "quantile", "poisson",
                                                   "gamma", "tweedie", "binary",   "multiclass", "rank"};
+
+// What a loss takes of the options.
+struct LossOptions {
+    ObjectiveNumber objective;
+    double alpha, power;
+    bool balanced; // labels weigh rows / (labels · rows of the label)
+};
+
+class Objective {
+  public:
+    // Says whether every row's hessian is its weight, so that a sum of hessians is a count.
+    virtual bool hessian_is_count() const = 0;
+    // Says whether sums over a join follow from sums of products, so that the join's rows need not be held.
+    virtual bool factorises() const { return false; }
+    // Says whether targets are labels, of which each row has a score.
+    virtual bool has_scores_by_label() const { return false; }
+    // Returns what the options are where they say nothing.
+    virtual std::optional<double> default_alpha() const { return {}; }
+    virtual std::optional<double> default_max_step() const { return {}; }
+    // Returns the bytes of RowScores for each row, of so many labels.
+    virtual uint64_t row_bytes(size_t labels) const = 0;
+    // The base of the training rows' targets, and the scores of all rows at it. Takes what it needs out of the dataset,
+    // Error out_of_range for a target that the loss is not defined for, or that is too
+    // large; DegenerateTarget.
+    virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
+                                             ThreadTeam& team, RunContext& context) const = 0;
+    // Tells how predictions follow from scores.
+    virtual Link link() const { return Link::identity; }
+
+  protected:
+    ~Objective() = default; // there is one of each, for ever
+};
+
 const Objective& objective_of(ObjectiveNumber number); // of automatic, squared
 inline const char* name_of(ObjectiveNumber number) {
     return objective_names[static_cast<size_t>(number)];

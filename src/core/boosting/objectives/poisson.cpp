@@ -10,7 +10,7 @@ class Poisson final : public DerivedObjective {
   public:
     std::optional<double> default_max_step() const override { return 0.7; }
     Link link() const override { return Link::exponential; }
-    void derive(DerivativeBlock& block, const Options&) const override { derive_poisson(block); }
+    void derive(DerivativeBlock& block, const LossOptions&) const override { derive_poisson(block); }
     bool holds(double target) const override { return target >= 0; }
     const char* valid_targets() const override { return "numbers that are not negative"; }
     double base(double mean, uint64_t rows) const override { return logarithm_of_mean(mean, rows); }

@@ -30,7 +30,7 @@ struct Query {
 
 class RankScores final : public DerivedScores {
   public:
-    RankScores(const TrainingRows& training, Dataset& dataset, const Options& options, ThreadTeam& team,
+    RankScores(const TrainingRows& training, Dataset& dataset, const LossOptions& options, ThreadTeam& team,
                RunContext& context)
         : DerivedScores(training, dataset, options, team, context),
           context_(context),
@@ -218,7 +218,8 @@ void RankScores::derive_all() {
             return query.trained == trained && query.best_gain > 0;
         }));
     };
-    if (count(true) == 0) throw DegenerateTarget("all rows to train on have the relevance 0", "Mark some of them as relevant.", {0});
+    if (count(true) == 0)
+        throw DegenerateTarget("all rows to train on have the relevance 0", "Mark some of them as relevant.", {0});
     train_loss_ = 1 - sums.trained.value() / count(true);
     if (count(false) == 0) return;
     holdout_ndcg_ = sums.held_out.value() / count(false);
@@ -229,7 +230,7 @@ class Rank final : public Objective {
   public:
     bool hessian_is_count() const override { return false; }
     uint64_t row_bytes(size_t) const override { return 2 * sizeof(int64_t) + sizeof(uint64_t) + sizeof(uint32_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options& options,
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
         return std::make_unique<RankScores>(training, dataset, options, team, context);
     }

@@ -7,7 +7,6 @@
 #include "core/boosting/objectives/loss_sums.hpp"
 #include "core/boosting/objectives/table.hpp"
 #include "core/boosting/objectives/weighted_quantile.hpp"
-#include "core/boosting/options.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
 #include <bit>
@@ -296,18 +295,18 @@ class Renewed : public Objective {
   public:
     bool hessian_is_count() const override { return true; }
     uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options& options,
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
         return std::make_unique<RenewedScores>(form(options), training, std::move(dataset.target), team, context);
     }
 
   protected:
-    virtual Form form(const Options& options) const = 0;
+    virtual Form form(const LossOptions& options) const = 0;
     ~Renewed() = default;
 };
 
 class Absolute final : public Renewed {
-    Form form(const Options&) const override { return {median, true, false, 0}; }
+    Form form(const LossOptions&) const override { return {median, true, false, 0}; }
 };
 
 class Quantile final : public Renewed {
@@ -315,7 +314,7 @@ class Quantile final : public Renewed {
     std::optional<double> default_alpha() const override { return median; }
 
   private:
-    Form form(const Options& options) const override { return {*options.alpha, false, false, 0}; }
+    Form form(const LossOptions& options) const override { return {options.alpha, false, false, 0}; }
 };
 
 class Huber final : public Renewed {
@@ -323,7 +322,7 @@ class Huber final : public Renewed {
     std::optional<double> default_alpha() const override { return 0.9; }
 
   private:
-    Form form(const Options& options) const override { return {median, false, true, *options.alpha}; }
+    Form form(const LossOptions& options) const override { return {median, false, true, options.alpha}; }
 };
 
 } // namespace

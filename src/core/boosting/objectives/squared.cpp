@@ -25,8 +25,8 @@ class Squared final : public Objective {
     bool hessian_is_count() const override { return true; }
     bool factorises() const override { return true; }
     uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const Options&, ThreadTeam& team,
-                                     RunContext& context) const override {
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions&,
+                                     ThreadTeam& team, RunContext& context) const override {
         return std::make_unique<Residuals>(training, std::move(dataset.target), team, context);
     }
 };

@@ -10,7 +10,9 @@ class Tweedie final : public DerivedObjective {
   public:
     std::optional<double> default_max_step() const override { return 1.5; }
     Link link() const override { return Link::exponential; }
-    void derive(DerivativeBlock& block, const Options& options) const override { derive_tweedie(block, options.power); }
+    void derive(DerivativeBlock& block, const LossOptions& options) const override {
+        derive_tweedie(block, options.power);
+    }
     bool holds(double target) const override { return target >= 0; }
     const char* valid_targets() const override { return "numbers that are not negative"; }
     double base(double mean, uint64_t rows) const override { return logarithm_of_mean(mean, rows); }
