@@ -27,9 +27,9 @@ TABLES = {
     "item": ["item_id"] + FEATURES[12:16],
     "customer": ["customer_id"] + FEATURES[16:],
 }
-SETTINGS = dict(learning_rate=0.1, num_leaves=31, max_bin=255, min_data_in_leaf=20, lambda_l2=0, num_threads=1, header=True,
-                label_column="name:y", verbose=-1)
-# By objective: LightGBM's settings, what btml predicts for a row t of held-out rows, and metrics of y and the prediction p.
+SETTINGS = dict(learning_rate=0.1, num_leaves=31, max_bin=255, min_data_in_leaf=20, lambda_l2=0, num_threads=1,
+                header=True, label_column="name:y", verbose=-1)
+# By objective: LightGBM's settings, what btml predicts for a held-out row t, and metrics of y and the prediction p.
 OBJECTIVES = {
     "squared": (dict(objective="regression", min_sum_hessian_in_leaf=0), "btml.predict(fit, t.*)",
                 {"root mean squared error": "btml.rmse(y, p)"}),
@@ -65,7 +65,8 @@ def timed(action):
 def fit(objective, threads):
     sql(f"""DELETE FROM model WHERE objective = '{objective}' AND threads = {threads}; SET btml.threads = {threads};
             INSERT INTO model SELECT '{objective}', {threads},
-                btml.boost_fit('bench.train_{objective}', target => 'y', objective => '{objective}', trees => {TREES})""")
+                btml.boost_fit('bench.train_{objective}', target => 'y', objective => '{objective}',
+                               trees => {TREES})""")
 
 
 def export(path, relation):
@@ -84,7 +85,8 @@ def table_of(path):
 
 def metrics_of(objective, predictions):
     """Each metric over a query that gives y and p, in the order of OBJECTIVES."""
-    return [float(value) for value in sql(f"SELECT {', '.join(OBJECTIVES[objective][2].values())} FROM ({predictions}) q")[0]]
+    metrics = ", ".join(OBJECTIVES[objective][2].values())
+    return [float(value) for value in sql(f"SELECT {metrics} FROM ({predictions}) q")[0]]
 
 
 def of_model(objective, prediction):
