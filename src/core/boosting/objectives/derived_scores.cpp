@@ -135,8 +135,7 @@ void DerivedScores::choose_grids(const Found& found) {
     const double weight = training_.train_count() * training_.count_unit();
     residual_grid_ = grid_of(found.residual, std::min(derivative_bits, max_sum_bits - bits_of_weight(weight)));
     hessian_grid_ = grid_of(found.hessian, hessian_bits_);
-    const auto residual_scale = static_cast<float>(std::ldexp(1, residual_grid_)),
-               hessian_scale = static_cast<float>(std::ldexp(1, hessian_grid_));
+    const double residual_scale = std::ldexp(1, residual_grid_), hessian_scale = std::ldexp(1, hessian_grid_);
     for_pieces(team_, derivatives_.size(), [&](size_t begin, size_t end, int) {
         for (size_t i = begin; i < end; i++) {
             const auto residual = std::bit_cast<float>(derivatives_[i].residual),
