@@ -222,9 +222,7 @@ FitResult Booster::run() {
     time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
     const size_t bins = HistogramLayout(data->features, max_histogram_bins).max_bins();
     const Objective& objective = objective_of(options_.objective);
-    const bool ranks_rows =
-        options_.metric == HoldoutMetric::auc || options_.metric == HoldoutMetric::average_precision;
-    context_.memory().require((ranks_rows ? 3 * sizeof(double) * training.holdout_rows() : 0) +
+    context_.memory().require(metric_row_bytes(options_.metric) * training.holdout_rows() +
                                   objective.row_bytes(dataset_.labels.size()) * data->rows +
                                   EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
                                   TreeGrower::histogram_bytes(bins, training.train_rows(), options_),
@@ -299,9 +297,9 @@ bool Booster::finish_iteration(const TrainingSet& training) {
     const Scores& scores = training.scores();
     LogEntry entry{scores.train_loss(), scores.holdout_loss(), {}};
     if (options_.metric)
-        entry.holdout_metric =
-            scores.rows() ? holdout_metric(*options_.metric, *scores.rows(), options_.alpha.value_or(0), context_)
-                          : std::sqrt(*entry.holdout_loss); // rmse is all that tables tell
+        entry.holdout_metric = scores.rows() ? holdout_metric(*options_.metric, *scores.rows(), model.holdout_rows,
+                                                              options_.alpha.value_or(0), context_)
+                                             : std::sqrt(*entry.holdout_loss); // rmse is all that tables tell
     model.log.push_back(entry);
     report(entry);
     if (options_.early_stopping == 0) return true;

@@ -65,8 +65,10 @@ std::optional<double> metric_of_sums(HoldoutMetric metric, const RowScores& scor
     return sums.result();
 }
 
-std::optional<double> metric_of_ranks(HoldoutMetric metric, const RowScores& scores, RunContext& context) {
+std::optional<double> metric_of_ranks(HoldoutMetric metric, const RowScores& scores, uint64_t count,
+                                      RunContext& context) {
     metrics::RankedRows rows(context.memory());
+    rows.reserve(count);
     scores.for_each_held_out([&](const HeldOutRow& row) {
         rows.add(row.target, row.prediction, row.weight);
         context.worked(50);
@@ -90,10 +92,10 @@ void check_metric(HoldoutMetric metric, ObjectiveNumber objective) {
                 "Valid are " + quoted_list(valid) + ".");
 }
 
-double holdout_metric(HoldoutMetric metric, const RowScores& scores, double alpha, RunContext& context) {
+double holdout_metric(HoldoutMetric metric, const RowScores& scores, uint64_t rows, double alpha, RunContext& context) {
     const std::optional<double> value = metric == HoldoutMetric::ndcg ? scores.holdout_ndcg(context)
                                         : entry_of(metric).sums       ? metric_of_sums(metric, scores, alpha, context)
-                                                                      : metric_of_ranks(metric, scores, context);
+                                                                      : metric_of_ranks(metric, scores, rows, context);
     if (!value)
         throw Error(
             ErrorCode::invalid_argument, format("metric '%s' is not defined for the rows held out", name_of(metric)),

@@ -12,8 +12,13 @@ bool is_better(HoldoutMetric metric, double value, double than);
 // Error invalid_argument where the objective has no such metric, naming those that it has.
 void check_metric(HoldoutMetric metric, ObjectiveNumber objective);
 
-// Returns the metric of the rows that are held out. Error invalid_argument where it is not defined for them, as auc is
-// not where all have one label; out_of_range: overflow.
-double holdout_metric(HoldoutMetric metric, const RowScores& scores, double alpha, RunContext& context);
+// Returns the metric of the rows that are held out, of which there are so many. Error invalid_argument where it is not
+// defined for them, as auc is not where all have one label; out_of_range: overflow.
+double holdout_metric(HoldoutMetric metric, const RowScores& scores, uint64_t rows, double alpha, RunContext& context);
+
+// Returns the bytes that it takes for each row.
+inline uint64_t metric_row_bytes(const std::optional<HoldoutMetric>& metric) {
+    return metric == HoldoutMetric::auc || metric == HoldoutMetric::average_precision ? 3 * sizeof(double) : 0;
+}
 
 } // namespace btml::boosting

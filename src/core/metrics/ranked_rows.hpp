@@ -15,6 +15,8 @@ class RankedRows {
     explicit RankedRows(MemoryBudget& budget)
         : rows_(budget, "the rows of a metric"), weighted_rows_(budget, "the rows of a metric") {}
 
+    // Makes room for rows with weights.
+    void reserve(uint64_t rows) { weighted_rows_.reserve(rows); }
     // Adds a row with its relevance, where 1 and 0 stand for the positive and the negative class. All rows have
     // weights, or none has. Errors: out_of_range for a relevance that is not from 0 to max_relevance, a score that is
     // NaN and a weight that is negative or not finite; invalid_argument for rows with weights after those without.
