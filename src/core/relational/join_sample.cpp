@@ -18,8 +18,9 @@ constexpr uint64_t piece_rows = 4096; // whose rows of a table one thread finds 
 class Ranks {
   public:
     Ranks(WideCount count, uint64_t seed, uint64_t stream) : count_(count), seed_(seed), stream_(2 * stream) {
+        if (count <= 1) return;
         const auto high = static_cast<uint64_t>((count - 1) >> 64), low = static_cast<uint64_t>(count - 1);
-        mask_ = (WideCount{1} << (high > 0 ? 64 + std::bit_width(high) : std::bit_width(low))) - 1;
+        mask_ = ~WideCount{0} >> (128 - (high > 0 ? 64 + std::bit_width(high) : std::bit_width(low)));
     }
 
     WideCount next() {
@@ -32,7 +33,7 @@ class Ranks {
     }
 
   private:
-    WideCount count_, mask_;
+    WideCount count_, mask_ = 0;
     uint64_t seed_, stream_, counter_ = 0;
 };
 

@@ -77,17 +77,20 @@ Residuals::Residuals(const TrainingRows& training, Buffer<double> target, Thread
     start_holdout_loss();
 }
 
-// Σ weight · residual² of the held-out rows. Each term is rounded to a grid below the largest, so that the sum does not
-// depend on its order.
+// Σ weight · residual² of the held-out rows. Each square is rounded to a grid below the largest, so that the sum does
+// not depend on its order, and a weight that is a whole number is so many copies of the row.
 template <class ForEach>
 void Residuals::add_up_holdout(const ForEach& for_each_held_out, double largest) {
     holdout_loss_ = 0;
     if (largest == 0) return;
     const int scale = max_sum_bits - 1 - std::ilogb(largest);
     WorkerSums<int128> sums(team_.size());
-    for_each_held_out([&](double square, int worker) { sums[worker] += std::llrint(std::ldexp(square, scale)); });
-    const double total_weight = training_.holdout_count() * training_.count_unit();
-    holdout_loss_ = std::ldexp(static_cast<double>(sums.total()) / total_weight, -scale);
+    for_each_held_out([&](uint32_t row, int worker) {
+        sums[worker] +=
+            static_cast<int128>(std::llrint(std::ldexp(held_out_square(row), scale))) * training_.weight(row);
+    });
+    holdout_loss_ =
+        std::ldexp(static_cast<double>(sums.total()) / static_cast<double>(training_.holdout_count()), -scale);
 }
 
 void Residuals::start_holdout_loss() {
@@ -95,11 +98,12 @@ void Residuals::start_holdout_loss() {
     const auto for_each_held_out = [&](const auto& body) {
         for_each_row(team_, training_.rows(), [&](size_t row, int worker) {
             const auto i = static_cast<uint32_t>(row);
-            if (training_.role(i) == Role::holdout) body(weigh_square(i, std::bit_cast<double>(residuals_[i])), worker);
+            if (training_.role(i) == Role::holdout) body(i, worker);
         });
     };
     WorkerSums<Passed> passed(team_.size());
-    for_each_held_out([&](double square, int worker) { passed[worker].most = larger(passed[worker].most, square); });
+    for_each_held_out(
+        [&](uint32_t row, int worker) { passed[worker].most = larger(passed[worker].most, held_out_square(row)); });
     add_up_holdout(for_each_held_out, passed.total().most);
 }
 
@@ -116,9 +120,9 @@ void Residuals::set_loss(const WorkerSums<Passed>& passed) {
     largest_ = total.largest;
 }
 
-double Residuals::weigh_square(uint32_t row, double residual) const {
-    const double square = residual * residual;
-    return training_.weighted() ? training_.weight(row) * training_.count_unit() * square : square;
+double Residuals::held_out_square(uint32_t row) const {
+    const auto residual = std::bit_cast<double>(residuals_[row]);
+    return residual * residual;
 }
 
 void Residuals::choose_grid(const Buffer<double>& target) {
@@ -203,15 +207,14 @@ void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
         for (size_t i = 0; i < rows.count; i++) {
             const double r = std::bit_cast<double>(residuals_[rows[i]]) - number;
             residuals_[rows[i]] = std::bit_cast<int64_t>(r);
-            own.most = std::max(own.most, weigh_square(rows[i], r));
+            own.most = std::max(own.most, r * r);
         }
     });
     set_loss(passed);
     const auto for_each_held_out = [&](const auto& body) {
         for_leaf_rows(leaves, index, team_, [&](const Leaf&, Part part, const RowList& rows, int worker) {
             if (part != held_out) return;
-            for (size_t i = 0; i < rows.count; i++)
-                body(weigh_square(rows[i], std::bit_cast<double>(residuals_[rows[i]])), worker);
+            for (size_t i = 0; i < rows.count; i++) body(rows[i], worker);
         });
     };
     if (training_.holdout_count() > 0) add_up_holdout(for_each_held_out, passed.total().most);

@@ -113,7 +113,7 @@ class Residuals : public SquaredLoss<RowScores> {
     void choose_grid(const Buffer<double>& target);
     void coarsen_if_needed();
     void set_loss(const WorkerSums<Passed>& passed);
-    double weigh_square(uint32_t row, double residual) const;
+    double held_out_square(uint32_t row) const;
     void subtract_training(const RowList& rows, int64_t value, Passed& passed);
     void start_holdout_loss();
     template <class ForEach>
