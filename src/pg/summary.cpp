@@ -53,6 +53,7 @@ void add_metrics(JsonWriter& json, const boosting::Model& model) {
     if (model.baseline) {
         json.add("baseline_loss", model.baseline->train_loss);
         if (model.baseline->holdout_loss) json.add("baseline_holdout_loss", *model.baseline->holdout_loss);
+        if (model.baseline->holdout_metric) json.add("baseline_holdout_metric", *model.baseline->holdout_metric);
     }
     if (model.sketch) {
         json.add("sketch_size", model.sketch->size);

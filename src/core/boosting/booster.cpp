@@ -141,6 +141,7 @@ class Booster {
     std::unique_ptr<RowScores> start_scores(const TrainingRows& training);
     FitResult constant(const TrainingRows& training, const DegenerateTarget& target);
     void grow_trees(TrainingSet& training);
+    LogEntry measure(const Scores& scores);
     bool finish_iteration(const TrainingSet& training);
     void repeat_last_trees();
     void report(const LogEntry& entry);
@@ -260,7 +261,7 @@ void Booster::grow_trees(TrainingSet& training) {
     model.bases = training.scores().bases();
     model.rows = training.train_rows();
     model.holdout_rows = training.holdout_rows();
-    model.baseline = {training.scores().train_loss(), training.scores().holdout_loss(), {}};
+    model.baseline = measure(training.scores());
     TreeGrower grower(training, options_, team_, context_);
     double updating = 0;
     for (int t = 0; t < options_.trees; t++) {
@@ -291,15 +292,19 @@ void Booster::grow_trees(TrainingSet& training) {
     result_.timings.push_back({"updating residuals", updating});
 }
 
+LogEntry Booster::measure(const Scores& scores) {
+    LogEntry entry{scores.train_loss(), scores.holdout_loss(), {}};
+    if (!options_.metric) return entry;
+    entry.holdout_metric = scores.rows() ? holdout_metric(*options_.metric, *scores.rows(), result_.model.holdout_rows,
+                                                          options_.alpha.value_or(0), context_)
+                                         : std::sqrt(*entry.holdout_loss); // rmse is all that tables tell
+    return entry;
+}
+
 // Returns false when it is time to stop.
 bool Booster::finish_iteration(const TrainingSet& training) {
     Model& model = result_.model;
-    const Scores& scores = training.scores();
-    LogEntry entry{scores.train_loss(), scores.holdout_loss(), {}};
-    if (options_.metric)
-        entry.holdout_metric = scores.rows() ? holdout_metric(*options_.metric, *scores.rows(), model.holdout_rows,
-                                                              options_.alpha.value_or(0), context_)
-                                             : std::sqrt(*entry.holdout_loss); // rmse is all that tables tell
+    const LogEntry entry = measure(training.scores());
     model.log.push_back(entry);
     report(entry);
     if (options_.early_stopping == 0) return true;
