@@ -180,8 +180,10 @@ void check_consistent(const Model& model) {
     if (model.scores() != scores || model.trees.size() % scores != 0)
         corrupt_model(
             format("It has %zu trees and %zu bases for %zu scores.", model.trees.size(), model.scores(), scores));
-    if (objective.link() == Link::logistic && !model.labels.empty() && model.labels.size() != 2)
-        corrupt_model(format("It has %zu labels for one probability.", model.labels.size()));
+    const size_t most = objective.has_scores_by_label() ? max_labels : objective.link() == Link::logistic ? 2 : 0;
+    if (model.labels.size() > most || (most == 2 && model.labels.size() == 1))
+        corrupt_model(
+            format("It has %zu labels for objective '%s'.", model.labels.size(), name_of(model.options.objective)));
 }
 
 } // namespace

@@ -214,6 +214,17 @@ TEST(BoostedModel, ImpossibleTreesAreRefused) {
          [](Model& m) {
              m.sample = SampleReport{5, 5};
          }},
+        {"label of a number", [](Model& m) { m.labels = {"a"}; }},
+        {"one label of a probability",
+         [](Model& m) {
+             m.options.objective = ObjectiveNumber::binary;
+             m.labels = {"a"};
+         }},
+        {"three labels of a probability",
+         [](Model& m) {
+             m.options.objective = ObjectiveNumber::binary;
+             m.labels = {"a", "b", "c"};
+         }},
     };
     Model model;
     model.features = {{"x", "integer", false, {}}, {"c", "text", true, {"a", "b"}}};
