@@ -294,10 +294,11 @@ void Booster::grow_trees(TrainingSet& training) {
 
 LogEntry Booster::measure(const Scores& scores) {
     LogEntry entry{scores.train_loss(), scores.holdout_loss(), {}};
-    if (!options_.metric) return entry;
-    entry.holdout_metric = scores.rows() ? holdout_metric(*options_.metric, *scores.rows(), result_.model.holdout_rows,
-                                                          options_.alpha.value_or(0), context_)
-                                         : std::sqrt(*entry.holdout_loss); // rmse is all that tables tell
+    if (options_.metric)
+        entry.holdout_metric = scores.rows()
+                                   ? holdout_metric(*options_.metric, *scores.rows(), result_.model.holdout_rows,
+                                                    options_.alpha.value_or(0), context_)
+                                   : std::sqrt(*entry.holdout_loss); // rmse is all that tables tell
     return entry;
 }
 

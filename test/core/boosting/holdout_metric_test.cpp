@@ -48,7 +48,7 @@ double metric_of(const PlainData& data, const Model& model, HoldoutMetric metric
             const auto p = predictor.probabilities(x);
             if (model.labels.size() > 2) numbers[0] = 1, numbers[1] = p[static_cast<size_t>(y)];
             if (metric == HoldoutMetric::accuracy)
-                numbers[0] = *std::max_element(p.begin(), p.end()) == p[static_cast<size_t>(y)];
+                numbers[0] = numbers[1] = std::max_element(p.begin(), p.end()) - p.begin() == static_cast<int>(y);
         }
         sums.add(*metrics::find_metric(holdout_metric_names[static_cast<size_t>(metric)]), numbers, weight);
     }
@@ -81,8 +81,10 @@ TEST(HoldoutMetric, IsThatOfPredictions) {
             options.objective = c.objective;
             options.metric = c.metric;
             options.trees = 7;
-            const Model model = fit_plain(data, options);
+            Model model = fit_plain(data, options);
             EXPECT_NEAR(*model.log.back().holdout_metric, metric_of(data, model, c.metric), 1e-7);
+            model.trees.clear();
+            EXPECT_NEAR(*model.baseline->holdout_metric, metric_of(data, model, c.metric), 1e-7);
         }
 }
 
