@@ -103,6 +103,7 @@ SELECT fit_error('SELECT i AS x, i::numeric * 9007199254740992 AS y FROM generat
 -- Offset, query, directions
 SELECT objective_errors('boost_errors.target', 'count', '"offset" => ''log_exposur''', '"offset" => ''colour''', '"offset" => ''flag''', '"offset" => ''gap''', '"offset" => ''count''', 'weight => ''w'', "offset" => ''w''', '"offset" => ''log_exposure'', features => ''{x,log_exposure}''', 'objective => ''rank'', query => ''nobody''', 'objective => ''rank'', query => ''count''');
 SELECT fit_error('SELECT i AS x, i % 3 AS y, CASE i WHEN 7 THEN ''NaN''::float8 ELSE 0 END AS o FROM generate_series(1, 50) i', '''y'', "offset" => ''o''');
+SELECT fit_error('SELECT i AS x, i % 3 AS y, 50000 + i AS o FROM generate_series(1, 50) i', '''y'', objective => ''poisson'', "offset" => ''o''');
 SELECT fit_error('SELECT price, store_w, quantity FROM boost_errors.sale JOIN boost_errors.store USING (store)', '''quantity'', "offset" => ''store_w''');
 SELECT objective_errors('boost_errors.target', 'count', 'features => ''{x,colour}'', increasing => ''{colour}''', 'features => ''{x,colour}'', decreasing => ''{i}''', 'features => ''{x,colour}'', decreasing => ''{y}''', 'features => ''{x,colour}'', increasing => ''{x}'', decreasing => ''{x}''', 'features => ''{x}'', increasing => ''{x,x}''', 'features => ''{x}'', categorical => ''{x}'', increasing => ''{x}''', 'features => ''{x}'', increasing => ''{NULL}''', 'features => ''{x}'', increasing => ''{}''', 'features => ''{x}'', decreasing => ''{{x,i}}''');
 -- Options of objectives out of their domains

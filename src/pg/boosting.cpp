@@ -41,7 +41,7 @@ std::vector<LabelWeight> read_label_weights(const std::string& json) {
         if (!member.number)
             throw Error(ErrorCode::invalid_argument,
                         format("class_weights has no number for the label \"%s\"", member.name.c_str()), "",
-                        "Valid values are numbers of at least 0.");
+                        valid_label_weights);
         weights.push_back({member.name, *member.number});
     }
     return weights;

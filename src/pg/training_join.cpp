@@ -119,13 +119,16 @@ void check_holdout(const Source& source, int column, const std::string& name) {
 }
 
 void check_different(const Source& source, const Roles& roles) {
-    const std::optional<int> columns[] = {roles.target, roles.holdout, roles.weight, roles.offset, roles.query};
-    for (size_t i = 0; i < std::size(columns); i++)
-        for (size_t j = 0; j < i; j++)
-            if (columns[i] && columns[i] == columns[j])
-                throw Error(ErrorCode::invalid_argument,
-                            "target, holdout, weight, offset and query must be different columns",
-                            format("Column \"%s\" is two of them.", source.columns()[*columns[i]].name.c_str()));
+    const std::pair<const char*, std::optional<int>> parts[] = {{"target", roles.target},
+                                                                {"holdout", roles.holdout},
+                                                                {"weight", roles.weight},
+                                                                {"offset", roles.offset},
+                                                                {"query", roles.query}};
+    for (const auto& [part, column] : parts)
+        for (const auto& [other, other_column] : parts)
+            if (&part < &other && column && column == other_column)
+                throw Error(ErrorCode::invalid_argument, format("column \"%s\" cannot be both the %s and the %s",
+                                                                source.columns()[*column].name.c_str(), part, other));
 }
 
 // Returns the feature's place among the features. Error invalid_argument, with what the list is called.

@@ -93,7 +93,7 @@ void check_metric(HoldoutMetric metric, ObjectiveNumber objective) {
 }
 
 double holdout_metric(HoldoutMetric metric, const RowScores& scores, uint64_t rows, double alpha, RunContext& context) {
-    const std::optional<double> value = metric == HoldoutMetric::ndcg ? scores.holdout_ndcg(context)
+    const std::optional<double> value = metric == HoldoutMetric::ndcg ? scores.holdout_ndcg()
                                         : entry_of(metric).sums       ? metric_of_sums(metric, scores, alpha, context)
                                                                       : metric_of_ranks(metric, scores, rows, context);
     if (!value)

@@ -185,11 +185,11 @@ void LabelFinder::weigh() {
     for (const LabelWeight& given : *request_.weights) {
         const auto at = std::find(found_.names.begin(), found_.names.end(), given.label);
         if (at == found_.names.end()) refuse_unknown("class_weights", given.label, found_.names);
-        if (!std::isfinite(given.weight) || given.weight < 0)
+        if (given.weight != 0 && !(given.weight >= min_label_weight && given.weight <= max_label_weight))
             throw Error(ErrorCode::invalid_argument,
                         format("class_weights has %s for the label \"%s\"", shortest(given.weight).c_str(),
                                given.label.c_str()),
-                        "", "Valid values are numbers of at least 0.");
+                        "", valid_label_weights);
         found_.weights[static_cast<size_t>(at - found_.names.begin())] = given.weight;
     }
     if (std::all_of(found_.weights.begin(), found_.weights.end(), [](double weight) { return weight == 0; }))

@@ -15,6 +15,10 @@ struct TargetColumn {
     std::vector<std::string> labels; // kind label: by code, in their order; each has a row
 };
 
+// Beyond them, products with derivatives might pass what a float holds.
+inline constexpr double min_label_weight = 1e-9, max_label_weight = 1e9;
+inline constexpr const char* valid_label_weights = "Valid values are 0, and numbers from 1e-9 to 1e9.";
+
 struct LabelWeight {
     std::string label;
     double weight;

@@ -116,7 +116,7 @@ constexpr Option<Options> rows[] = {
     argument<Options>("query", "a column of the target's table", "rows that `rank` compares with each other")
         .null_means(""),
     argument<Options>("class_weights", "JSON, as `{\"yes\": 5}`",
-                      "what a row of a label counts in the loss, not negative")
+                      "what a row of a label counts in the loss: 0, or from 1e-9 to 1e9")
         .null_means("1")
         .also_aggregated(),
     option<&Options::balanced>("balanced", "weighs labels so that all count the same in the loss")

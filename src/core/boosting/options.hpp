@@ -63,8 +63,7 @@ inline bool needs_rows(const Options& options) {
 
 extern const OptionsTable<Options> options_table;
 
-// Returns the options with nothing left to be chosen, for a target of so many labels (0: a number). Error
-// invalid_argument for an objective that is not for such a target.
+// Returns the options with nothing left to be chosen, for a target of so many labels (0: a number).
 Options completed(Options options, size_t labels);
 
 // Return what SQL functions start from where that is not what Options do.

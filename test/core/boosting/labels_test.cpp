@@ -103,6 +103,13 @@ TEST(Labels, WeightsFollowTheirLabels) {
     request.weights = {{"a", 3}};
     EXPECT_EQ(find({0, 1}, TargetKind::label, {"a", "b"}, ObjectiveNumber::automatic, request).labels.weights,
               (std::vector<double>{1, 3}));
+    for (const double weight : {-1.0, 1e-10, 1e10, std::nan("")}) {
+        request.weights = {{"a", weight}};
+        EXPECT_EQ(message_of([&] {
+                      find({0, 1}, TargetKind::label, {"a", "b"}, ObjectiveNumber::automatic, request);
+                  }),
+                  "class_weights has " + shortest(weight) + " for the label \"a\"");
+    }
 }
 
 TEST(Labels, ASingleLabelIsAConstantWhereItMayBe) {

@@ -1,9 +1,12 @@
 #include "boosting_reference.hpp"
+#include "caught.hpp"
 
 #include "core/boosting/predictor.hpp"
 
 namespace btml::boosting::test {
 namespace {
+
+using btml::test::caught;
 
 constexpr ObjectiveNumber all[] = {ObjectiveNumber::absolute, ObjectiveNumber::huber,     ObjectiveNumber::quantile,
                                    ObjectiveNumber::poisson,  ObjectiveNumber::gamma,     ObjectiveNumber::tweedie,
@@ -219,6 +222,46 @@ TEST(Objectives, OffsetsAreScoresOfTheirOwn) {
             }
             EXPECT_NEAR(sum / weight, 0, 1e-5);
             EXPECT_NEAR(model.log.back().train_loss, loss / weight, 1e-6 * std::max(1.0, std::fabs(loss / weight)));
+        }
+}
+
+// Offsets alone tell the two labels apart, up to what doubles and floats distinguish; beyond exp they are refused.
+TEST(Objectives, OffsetsMayBeLarge) {
+    const auto fit_with = [](double offset) {
+        PlainData data = materialise(random_data({.rows = 100, .dimensions = 0}, 1));
+        for (size_t row = 0; row < data.rows; row++) {
+            data.target[row] = row % 2;
+            data.offset.push_back(row % 2 ? offset : -offset);
+        }
+        Options options;
+        options.objective = ObjectiveNumber::binary;
+        options.trees = 3;
+        return fit_plain(data, options);
+    };
+    for (const double offset : {30.0, 300.0, 700.0}) {
+        const Model model = fit_with(offset);
+        EXPECT_TRUE(std::isfinite(model.bases[0]));
+        EXPECT_NEAR(model.log.back().train_loss, 0, 1e-9);
+    }
+    EXPECT_EQ(caught([&] { fit_with(5e9); }).message,
+              "offset is 5e+09 in magnitude in a row, objective => 'binary' takes at most 700");
+}
+
+TEST(Objectives, LossesMayBeBeyondFloats) {
+    for (const ObjectiveNumber objective :
+         {ObjectiveNumber::absolute, ObjectiveNumber::huber, ObjectiveNumber::quantile})
+        for (uint64_t seed = 0; seed < 5; seed++) {
+            constexpr int scale = 150;
+            Options options;
+            options.objective = objective;
+            options.trees = 5;
+            PlainData data = random_data({.rows = 200, .holdout = true}, seed);
+            const Model small = fit_plain(data, options);
+            for (double& y : data.target) y = std::ldexp(y, scale);
+            const Model large = fit_plain(data, options);
+            const int power = objective == ObjectiveNumber::huber ? 2 * scale : scale;
+            EXPECT_EQ(large.log.back().train_loss, std::ldexp(small.log.back().train_loss, power));
+            EXPECT_EQ(*large.log.back().holdout_loss, std::ldexp(*small.log.back().holdout_loss, power));
         }
 }
 

@@ -171,7 +171,8 @@ TEST(Rank, LayoutOrderAndThreadsChangeNoBit) {
 
 TEST(Rank, TargetsAreRelevances) {
     PlainData data = ranked_data(1);
-    data.target[0] = 2.5;
+    data.target[0] = 3.5;
+    data.target[1] = 2.5;
     EXPECT_EQ(caught([&] { fit_plain(data, rank_options()); }).message,
               "target value 2.5 is not valid with objective => 'rank'");
     std::fill(data.target.begin(), data.target.end(), 0);

@@ -46,6 +46,34 @@ DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, con
     sum_weights();
 }
 
+namespace {
+
+// The least of some targets.
+struct LeastInvalid {
+    double target = std::numeric_limits<double>::infinity();
+
+    LeastInvalid& operator+=(const LeastInvalid& other) {
+        if (!(other.target >= target)) target = other.target; // NaN, too
+        return *this;
+    }
+};
+
+} // namespace
+
+void DerivedScores::check_targets(const std::function<bool(double)>& holds, const char* valid) const {
+    WorkerSums<LeastInvalid> least(team_.size());
+    for_each_list([&](const RowList& rows, int worker) {
+        for (size_t i = 0; i < rows.count; i++)
+            if (training_.role(rows[i]) != Role::ignored && !holds(target(rows[i]))) least[worker] += {target(rows[i])};
+    });
+    const double found = least.total().target;
+    if (std::isinf(found)) return;
+    throw Error(ErrorCode::out_of_range,
+                format("target value %s is not valid with objective => '%s'", shortest(found).c_str(),
+                       name_of(options_.objective)),
+                {}, format("Valid are %s.", valid));
+}
+
 // Labels weigh rows / (labels · rows of the label).
 void DerivedScores::weigh_labels(size_t labels) {
     using Counts = std::vector<int64_t>;
@@ -153,16 +181,6 @@ void DerivedScores::set_losses(const Found& found) {
 
 namespace {
 
-// The least of some targets.
-struct LeastInvalid {
-    double target = std::numeric_limits<double>::infinity();
-
-    LeastInvalid& operator+=(const LeastInvalid& other) {
-        if (!(other.target >= target)) target = other.target; // NaN, too
-        return *this;
-    }
-};
-
 class SingleScores final : public DerivedScores {
   public:
     SingleScores(const DerivedObjective& objective, const TrainingRows& training, Dataset& dataset,
@@ -170,11 +188,14 @@ class SingleScores final : public DerivedScores {
         : DerivedScores(training, dataset, options, team, context),
           objective_(objective),
           scores_(context.memory(), "scores", training.rows()) {
-        check_targets();
+        check_targets([&](double y) { return objective.holds(y); }, objective.valid_targets());
         bases_ = {rounded(find_base())};
-        const bool has_offset = dataset.offset.has_value();
-        if (has_offset) fit_base(dataset.offset->numbers);
-        set_scores(has_offset ? &dataset.offset->numbers : nullptr);
+        const Buffer<double>* const offset = dataset.offset ? &dataset.offset->numbers : nullptr;
+        if (offset) {
+            check_offset(*offset);
+            fit_base(*offset);
+        }
+        set_scores(offset);
     }
 
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override {
@@ -199,7 +220,7 @@ class SingleScores final : public DerivedScores {
   private:
     static constexpr double unit = 1.0 / (int64_t{1} << score_bits);
 
-    void check_targets();
+    void check_offset(const Buffer<double>& offset) const;
     double find_base() const;
     void fit_base(const Buffer<double>& offset);
     void set_scores(const Buffer<double>* offset);
@@ -252,20 +273,19 @@ DerivedScores::Found SingleScores::derive_rows() {
     return found.total();
 }
 
-// Names the least target that is not valid, whatever the order of rows.
-void SingleScores::check_targets() {
-    WorkerSums<LeastInvalid> least(team_.size());
-    for_each_list([&](const RowList& rows, int worker) {
-        for (size_t i = 0; i < rows.count; i++)
-            if (training_.role(rows[i]) != Role::ignored && !objective_.holds(target(rows[i])))
-                least[worker] += {target(rows[i])};
+// Offsets beyond those that exp takes would not fit the grid of scores either.
+void SingleScores::check_offset(const Buffer<double>& offset) const {
+    WorkerSums<Largest> largest(team_.size());
+    for_each_row(team_, training_.rows(), [&](size_t i, int worker) {
+        const auto row = static_cast<uint32_t>(i);
+        if (training_.role(row) != Role::ignored) largest[worker] += {std::fabs(offset[training_.target_row(row)])};
     });
-    const double found = least.total().target;
-    if (std::isinf(found)) return;
+    const double found = largest.total().number;
+    if (found <= max_exponent) return;
     throw Error(ErrorCode::out_of_range,
-                format("target value %s is not valid with objective => '%s'", shortest(found).c_str(),
-                       name_of(options_.objective)),
-                {}, format("Valid are %s.", objective_.valid_targets()));
+                format("offset is %s in magnitude in a row, objective => '%s' takes at most %g",
+                       shortest(found).c_str(), name_of(options_.objective), max_exponent),
+                {}, "It is added to the score before exp: of an exposure, give the logarithm.");
 }
 
 // The score of all rows that is best without offsets.
@@ -296,7 +316,9 @@ void SingleScores::fit_base(const Buffer<double>& offset) {
             }
         });
         const ExactSums total = sums.total();
-        const double before = bases_[0], change = total.trained.value() / total.held_out.value();
+        const double residual = total.trained.value();
+        if (residual == 0) return; // where the hessian may be 0, too
+        const double before = bases_[0], change = residual / total.held_out.value();
         bases_[0] = rounded(before + std::clamp(change, -1.0, 1.0));
         if (std::fabs(bases_[0] - before) < 1e-9) return;
     }

@@ -67,14 +67,16 @@ class DerivedScores : public RowScores {
     DerivedScores(const TrainingRows& training, Dataset& dataset, const LossOptions& options, ThreadTeam& team,
                   RunContext& context);
 
+    // Names the least target for which the loss is not defined, whatever the order of rows. Error out_of_range.
+    void check_targets(const std::function<bool(double)>& holds, const char* valid) const;
+
     double target(uint32_t row) const { return target_[training_.target_row(row)]; }
     double label_weight(uint32_t row) const {
         return label_weights_.empty() ? 1 : label_weights_[static_cast<size_t>(target(row))];
     }
     double loss_weight(uint32_t row) const { return static_cast<double>(training_.weight(row)) * label_weight(row); }
-    void add_loss(uint32_t row, Role role, float loss, LossSums& sums) const {
-        if (!label_weights_.empty()) loss = static_cast<float>(loss * label_weight(row));
-        loss_grid_.add(role, training_.weight(row), loss, sums);
+    void add_loss(uint32_t row, Role role, double loss, LossSums& sums) const {
+        loss_grid_.add(role, training_.weight(row), loss * label_weight(row), sums);
     }
     // body(RowList, worker) over all rows, in their order.
     template <class Body>
@@ -127,8 +129,7 @@ class DerivedObjective : public Objective {
     // Says whether the loss is defined for a target; the text says which are valid.
     virtual bool holds(double target) const = 0;
     virtual const char* valid_targets() const = 0;
-    // Returns the best score of rows with this mean of targets, which add up to `weight` rows. Error
-    // DegenerateTarget.
+    // Returns the best score of so many rows, whose targets have this mean. Error DegenerateTarget.
     virtual double base(double mean, uint64_t rows) const = 0;
 
   protected:

@@ -9,7 +9,7 @@ namespace btml::boosting {
 // Sums of weight · loss, in units of LossGrid, and the largest loss.
 struct LossSums {
     int128 trained = 0, held_out = 0;
-    float largest = 0;
+    double largest = 0;
 
     LossSums& operator+=(const LossSums& other) {
         trained += other.trained;
@@ -24,9 +24,9 @@ struct LossSums {
 class LossGrid {
   public:
     LossGrid() = default;
-    explicit LossGrid(float largest_at_first) : grid_(largest_at_first > 0 ? 39 - std::ilogb(largest_at_first) : 0) {}
+    explicit LossGrid(double largest_at_first) : grid_(largest_at_first > 0 ? 39 - std::ilogb(largest_at_first) : 0) {}
 
-    void add(Role role, int64_t weight, float loss, LossSums& sums) const {
+    void add(Role role, int64_t weight, double loss, LossSums& sums) const {
         constexpr double most = 0x1p50;
         if (role == Role::ignored) return;
         sums.largest = std::max(sums.largest, std::fabs(loss));

@@ -83,7 +83,7 @@ class RowScores : public Scores {
     const RowScores* rows() const final { return this; }
     virtual void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const = 0;
     // Returns the mean over queries, of ranks.
-    virtual std::optional<double> holdout_ndcg(RunContext& /*context*/) const { return {}; }
+    virtual std::optional<double> holdout_ndcg() const { return {}; }
     // Makes the next tree one of this score, where rows have several.
     virtual void select(int /*score*/) {}
     // out[i] is what rows[i] adds to sums; its hessian is at least one unit, since sums of it are divided by. Training
@@ -164,9 +164,8 @@ class Objective {
     virtual std::optional<double> default_max_step() const { return {}; }
     // Returns the bytes of RowScores for each row, of so many labels.
     virtual uint64_t row_bytes(size_t labels) const = 0;
-    // The base of the training rows' targets, and the scores of all rows at it. Takes what it needs out of the dataset,
-    // Error out_of_range for a target that the loss is not defined for, or that is too
-    // large; DegenerateTarget.
+    // Returns the scores of all rows before the first tree, and takes what it needs out of the dataset. Errors
+    // out_of_range for a target that the loss is not defined for, or that is too large; DegenerateTarget.
     virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                              ThreadTeam& team, RunContext& context) const = 0;
     // Tells how predictions follow from scores.

@@ -36,9 +36,11 @@ class RankScores final : public DerivedScores {
           context_(context),
           hashes_(std::move(*dataset.row_hashes)),
           scores_(context.memory(), "scores", training.rows(), 0),
-          order_(context.memory(), "rows by query") {
+          order_(context.memory(), "rows by query"),
+          queries_(context.memory(), "queries") {
         bases_ = {0};
-        check_targets();
+        check_targets([](double y) { return y >= 0 && y <= max_relevance && y == std::floor(y); },
+                      "whole numbers from 0 to 31, the relevance of a row for its query");
         for (size_t i = 0; i < truncation; i++) discounts_.push_back(1 / log2_of(static_cast<double>(i) + 2));
         find_queries(*dataset.query);
         derive_all();
@@ -56,7 +58,7 @@ class RankScores final : public DerivedScores {
             if (training_.role(row) == Role::holdout)
                 visit({target(row), score_of(row), static_cast<double>(training_.weight(row)), false});
     }
-    std::optional<double> holdout_ndcg(RunContext&) const override { return holdout_ndcg_; }
+    std::optional<double> holdout_ndcg() const override { return holdout_ndcg_; }
 
   private:
     struct Ranking {
@@ -70,7 +72,6 @@ class RankScores final : public DerivedScores {
     }
     static double gain(double relevance) { return std::ldexp(1, static_cast<int>(relevance)) - 1; }
 
-    void check_targets() const;
     void find_queries(const Buffer<uint32_t>& query);
     void add_query(uint32_t begin, uint32_t end);
     void rank(const Query& query, Ranking& ranking, RunContext& context) const;
@@ -83,27 +84,17 @@ class RankScores final : public DerivedScores {
     Buffer<uint64_t> hashes_;
     Buffer<int64_t> scores_;
     Buffer<uint32_t> order_; // rows by query, rows that are trained on first
-    std::vector<Query> queries_;
+    Buffer<Query> queries_;
+    size_t most_rows_ = 0; // of a query
     std::vector<double> discounts_;
     std::optional<double> holdout_ndcg_;
 };
 
-void RankScores::check_targets() const {
-    for_each_list([&](const RowList& rows, int) {
-        for (size_t i = 0; i < rows.count; i++) {
-            const double y = target(rows[i]);
-            if (training_.role(rows[i]) == Role::ignored || (y >= 0 && y <= max_relevance && y == std::floor(y)))
-                continue;
-            throw Error(ErrorCode::out_of_range,
-                        format("target value %s is not valid with objective => 'rank'", shortest(y).c_str()), {},
-                        "Valid are whole numbers from 0 to 31, the relevance of a row for its query.");
-        }
-    });
-}
-
 void RankScores::find_queries(const Buffer<uint32_t>& query) {
-    for (uint32_t row = 0; row < training_.rows(); row++)
+    context_.for_each(training_.rows(), 1, [&](uint64_t i) {
+        const auto row = static_cast<uint32_t>(i);
         if (training_.role(row) != Role::ignored) order_.push_back(row);
+    });
     const auto key = [&](uint32_t row) {
         return std::pair(query[training_.target_row(row)], training_.role(row) != Role::train);
     };
@@ -125,6 +116,7 @@ void RankScores::add_query(uint32_t begin, uint32_t end) {
     double best = 0;
     for (size_t i = 0; i < first; i++) best += gains[i] * discount(i);
     queries_.push_back({begin, end, training_.role(order_[begin]) == Role::train, best});
+    most_rows_ = std::max(most_rows_, gains.size());
     context_.worked(100 * gains.size());
 }
 
@@ -190,6 +182,8 @@ void RankScores::derive(const Query& query, Ranking& ranking, RunContext& contex
 void RankScores::derive_all() {
     WorkerSums<Found> found(team_.size());
     WorkerSums<ExactSums> ndcgs(team_.size());
+    const Reservation scratch(context_.memory(), "rows of a query",
+                              team_.size() * most_rows_ * (sizeof(uint32_t) + 2 * sizeof(double)));
     std::vector<Ranking> rankings(team_.size());
     WorkerContexts contexts(context_, team_.size(), 0, "ranks");
     constexpr size_t queries_of_item = 64;

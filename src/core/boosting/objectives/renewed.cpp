@@ -60,7 +60,7 @@ class RenewedScores final : public RowScores {
 
     int64_t gradient(int64_t residual) const;
     double huber_step(const std::vector<const RowSet*>& rows, const RowIndex& index, int64_t middle) const;
-    float loss(double residual) const;
+    double loss(double residual) const;
     Passed pass_rows() const;
     void find_base(const Buffer<double>& target);
     void set_residuals(const Buffer<double>& target);
@@ -219,12 +219,11 @@ double RenewedScores::huber_step(const std::vector<const RowSet*>& rows, const R
     return static_cast<double>(mean.sum) / static_cast<double>(mean.weight);
 }
 
-float RenewedScores::loss(double residual) const {
+double RenewedScores::loss(double residual) const {
     const double size = std::fabs(residual);
-    if (form_.huber)
-        return static_cast<float>(size <= first_delta_ ? size * size / 2 : first_delta_ * (size - first_delta_ / 2));
-    if (form_.absolute) return static_cast<float>(size);
-    return static_cast<float>(residual > 0 ? form_.quantile * residual : (form_.quantile - 1) * residual);
+    if (form_.huber) return size <= first_delta_ ? size * size / 2 : first_delta_ * (size - first_delta_ / 2);
+    if (form_.absolute) return size;
+    return residual > 0 ? form_.quantile * residual : (form_.quantile - 1) * residual;
 }
 
 RenewedScores::Passed RenewedScores::pass_rows() const {
