@@ -50,7 +50,7 @@ bool is_label_target(const Source& source, int column, const TrainingRequest& re
     }
     check_number(source, column, "target",
                  request.takes_labels ? "Targets are numbers, or labels: boolean, text and enum columns."
-                                      : "Targets are numbers so far.");
+                                      : "Targets are numbers.");
     return false;
 }
 

@@ -41,7 +41,7 @@ struct Node {
     std::vector<uint32_t> categories; // categorical feature: codes that go left, ascending
     double value = 0;                 // of a leaf: what it adds to the prediction, learning rate included
     double rows = 0;                  // training rows (total weight) that reach the node
-    double gain = 0;                  // decrease of the squared error by this node's split; 0 for a leaf
+    double gain = 0;                  // of this node's split, as in split.hpp; 0 for a leaf
 
     bool is_leaf() const { return left < 0; }
     SplitRule rule(const std::vector<Feature>& features) const {

@@ -247,6 +247,21 @@ TEST(Objectives, OffsetsMayBeLarge) {
               "offset is 5e+09 in magnitude in a row, objective => 'binary' takes at most 700");
 }
 
+TEST(Objectives, BasesFollowOffsetsFarAway) {
+    for (const double offset : {-600.0, 400.0}) {
+        PlainData data = materialise(random_data({.rows = 100, .dimensions = 0}, 1));
+        double sum = 0;
+        for (size_t row = 0; row < data.rows; row++) {
+            sum += data.target[row] = static_cast<double>(row % 5);
+            data.offset.push_back(offset);
+        }
+        Options options;
+        options.objective = ObjectiveNumber::poisson;
+        options.trees = 1;
+        EXPECT_NEAR(fit_plain(data, options).bases[0], std::log(sum / static_cast<double>(data.rows)) - offset, 1e-6);
+    }
+}
+
 TEST(Objectives, LossesMayBeBeyondFloats) {
     for (const ObjectiveNumber objective :
          {ObjectiveNumber::absolute, ObjectiveNumber::huber, ObjectiveNumber::quantile})

@@ -301,7 +301,7 @@ double SingleScores::find_base() const {
 
 // With offsets there is no formula: Newton's steps from there.
 void SingleScores::fit_base(const Buffer<double>& offset) {
-    constexpr int max_steps = 200;
+    constexpr int max_steps = 2000; // of at most 1, between scores of ±700
     for (int step = 0; step < max_steps; step++) {
         WorkerSums<ExactSums> sums(team_.size()); // trained: residuals, held_out: hessians
         for_each_list([&](const RowList& rows, int worker) {
