@@ -67,11 +67,30 @@ SELECT round(avg(leaves::int), 2) AS observed, round(avg(p)::numeric, 2) AS pred
        round(btml.log_loss(leaves, p)::numeric, 3) AS log_loss, round(btml.log_loss(leaves, p / (p + 3 * (1 - p)))::numeric, 3) AS log_loss_undone
 FROM (SELECT c.leaves, btml.predict(m.model, c.*) AS p FROM models m, churn c WHERE m.name = 'churn, weighted' AND c.yearid > 2010) f;
 
+INSERT INTO models SELECT 'churn, stopped', btml.boost_fit('
+    SELECT leaves, pay, age, experience, weight, wins, yearid > 2005 AS is_validation FROM churn WHERE yearid <= 2010',
+    'leaves', holdout => 'is_validation', trees => 1000, max_leaves => 8, metric => 'auc', early_stopping => 20);
+SELECT btml.summary(m.model)#>>'{metrics,trees}' AS trees, count(*) AS iterations, round(max(l.holdout_metric)::numeric, 3) AS best_auc,
+       (SELECT round(btml.auc(c.leaves, btml.predict(m.model, c.*))::numeric, 3) FROM churn c WHERE c.yearid > 2010) AS auc_after_2010
+FROM models m, btml.training_log(m.model) l WHERE m.name = 'churn, stopped' GROUP BY m.name;
+
 INSERT INTO models SELECT 'bats', btml.boost_fit('SELECT bats, throws, height, birthyear FROM baseball.people', 'bats', trees => 30);
 SELECT x.throws, x.height, x.birthyear, btml.predict_class(model, x) AS likeliest,
        round(btml.predict_probability(model, x, 'B')::numeric, 2) AS both,
        btml.predict_probabilities(model, x)::numeric(3,2)[] AS b_l_r
 FROM models, (VALUES ('L', 74, 1890), ('R', 74, 1890), ('R', 68, 1990)) x(throws, height, birthyear) WHERE name = 'bats';
+
+CREATE TABLE batter AS SELECT bats, throws, height, birthyear, birthyear % 5 = 0 AS held_out FROM baseball.people;
+INSERT INTO models SELECT 'bats, tested', btml.boost_fit('batter', 'bats', holdout => 'held_out', trees => 30);
+CREATE TABLE batting_side AS
+SELECT b.bats AS truth, btml.predict_class(model, b.*) AS guess, btml.predict_probability(model, b.*, b.bats) AS p_truth
+FROM models, batter b WHERE name = 'bats, tested' AND b.held_out AND b.bats IS NOT NULL;
+SELECT truth, count(*) FILTER (WHERE guess = 'B') AS guess_b, count(*) FILTER (WHERE guess = 'L') AS guess_l,
+       count(*) FILTER (WHERE guess = 'R') AS guess_r
+FROM batting_side GROUP BY truth ORDER BY truth;
+
+SELECT round(btml.accuracy(truth, guess)::numeric, 3) AS accuracy, round(btml.log_loss(p_truth)::numeric, 3) AS log_loss,
+       round(avg((truth = 'R')::int), 3) AS always_r FROM batting_side;
 
 CREATE VIEW at_bats AS
 SELECT b.hr, b.ab, ln(b.ab) AS log_ab, b.yearid, b.yearid - p.birthyear AS age, p.weight, p.height, p.bats
@@ -161,6 +180,6 @@ SELECT btml.boost_fit('sale', 'quantty');
 SELECT btml.boost_fit('sale', 'quantity', criterion => 'gini');
 
 DROP VIEW churn, at_bats, salary;
-DROP TABLE store, item, sale, promotion, models, player_season, forecast, salary_interval, hit;
+DROP TABLE store, item, sale, promotion, models, player_season, forecast, batter, batting_side, salary_interval, hit;
 \set QUIET on
 DROP SCHEMA baseball CASCADE;

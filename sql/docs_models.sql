@@ -12,6 +12,10 @@ FROM flat f, models m WHERE m.name = 'rent' ORDER BY f.size_m2, f.rooms LIMIT 3;
 SELECT round(btml.predict(model, x)::numeric, 1) AS predicted
 FROM models, (SELECT 85::float8 AS size_m2, 3 AS rooms, 'loft' AS kind) x;
 
+CREATE VIEW scored AS
+SELECT f.*, btml.predict(m.model, f.*) AS predicted FROM flat f, models m WHERE m.name = 'rent';
+SELECT kind, count(*) AS flats, round(btml.mae(rent, predicted)::numeric, 1) AS mae FROM scored GROUP BY kind ORDER BY kind;
+
 SELECT round(btml.predict(model, ARRAY[85, 3, 1])::numeric, 1) AS predicted, btml.summary(model)->'features' AS features FROM models;
 
 SELECT btml.summary(model)->'metrics'->>'trees' AS trees, btml.summary(model)->>'rows' AS rows, btml.summary(model)->>'target' AS target
@@ -21,10 +25,19 @@ SELECT btml.predict(model, x) FROM models, (SELECT 85 AS size, 3 AS rooms, 'loft
 
 SELECT btml.to_sql(btml.tree_fit('SELECT rent, size_m2, kind FROM flat', 'rent', max_leaves => 3)) AS expression;
 
+DO $$
+BEGIN
+    EXECUTE format('CREATE VIEW scored_without_btml AS SELECT *, %s AS predicted FROM flat',
+                   (SELECT btml.to_sql(model) FROM models WHERE name = 'rent'));
+END $$;
+
+SELECT count(*) AS different FROM scored s JOIN scored_without_btml w USING (size_m2, rooms, kind) WHERE s.predicted <> w.predicted;
+
 SELECT model::bytea::btml.model::text = model::text AS same FROM models;
 
 SELECT a.name, b.name AS same_as FROM models a JOIN models b ON a.model OPERATOR(btml.=) b.model;
 
 SELECT '\xdeadbeef'::bytea::btml.model;
 
+DROP VIEW scored, scored_without_btml;
 DROP TABLE flat, models;

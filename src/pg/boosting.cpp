@@ -110,6 +110,13 @@ void notice_too_few_rows(const Model& model) {
     notice("no tree has a split: the rows are " + rows + ", two leaves need " + both, "", "Lower min_leaf_rows.");
 }
 
+// A holdout that holds nothing out is rarely what was wanted.
+void notice_empty_holdout(const Model& model, const FitRequest& request) {
+    if (request.holdout && model.holdout_rows == 0)
+        notice("holdout \"" + *request.holdout + "\" is true for no row", "",
+               "There is no holdout loss, and every row is trained on.");
+}
+
 // Positions of an enum's labels in its order.
 std::vector<float> enum_order(Oid type, const std::vector<std::string>& labels) {
     std::vector<float> order;
@@ -239,6 +246,7 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
     result.model.strategy_reason = choice.reason;
     report_sketch_error(result.model);
     notice_too_few_rows(result.model);
+    notice_empty_holdout(result.model, request);
     result.timings.insert(result.timings.begin(), {{"reading tables", training.seconds_reading},
                                                    {"joining tables", training.seconds_joining + joining}});
     return result;
