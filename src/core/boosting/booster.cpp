@@ -215,10 +215,10 @@ FitResult Booster::run() {
     context_.memory().require(Estimate(dataset_, options_).peak(), "rows and binned features");
     describe();
     subtract_offset();
+    if (options_.objective == ObjectiveNumber::rank) // while the dataset still has the weights
+        dataset_.row_hashes = hash_rows(dataset_, options_.seed, team_, context_);
     const TrainingRows training(dataset_, team_, context_);
     check_holdout(options_, training.holdout_rows());
-    if (options_.objective == ObjectiveNumber::rank)
-        dataset_.row_hashes = hash_rows(dataset_, options_.seed, team_, context_);
     std::optional<BinnedData> data;
     time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
     const size_t bins = HistogramLayout(data->features, max_histogram_bins).max_bins();
