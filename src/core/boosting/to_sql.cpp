@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 namespace btml::boosting {
@@ -119,13 +120,14 @@ void write_text(const Feature& feature, const SplitRule& rule, SqlText& sql) {
 
 void write_condition(const SplitRule& rule, const Feature& feature, SqlText& sql) {
     if (rule.null_left) sql.identifier(feature.name) << " IS NULL";
-    if (!feature.categorical) {
+    const bool only_null = rule.threshold == -std::numeric_limits<double>::infinity(); // nothing is less
+    if (!feature.categorical && !(only_null && sql.is_ansi())) {
         if (rule.null_left) sql << " OR ";
         write_number(feature, sql);
         sql << " < " << rule.threshold;
         return;
     }
-    if (rule.categories.empty()) {
+    if (!feature.categorical || rule.categories.empty()) {
         if (!rule.null_left) sql << (sql.is_ansi() ? "1 = 0" : "false");
         return;
     }
