@@ -156,5 +156,16 @@ SET btml.memory_limit = '24MB';
 SELECT target, s->>'strategy' AS strategy, s->>'strategy_reason' AS reason, s->'join_rows' AS join_rows, s->'sample_rows' AS sample_rows FROM unnest('{flag,label}'::name[]) target,
     btml.boost_fit(format('SELECT %I, a, b FROM objectives.many JOIN objectives.more USING (k)', target), target, trees => 1) m, btml.summary(m) s ORDER BY target;
 RESET btml.memory_limit;
+-- Leaves of every objective are bounded by max_step.
+SELECT objective, max(abs(value)) BETWEEN 0.0099 AND 0.010001 AS bounded FROM unnest('{squared,absolute,huber,quantile,poisson,binary}'::text[]) objective,
+    LATERAL (SELECT btml.boost_fit('SELECT x, share FROM objectives.trip_target', 'share', objective => objective, learning_rate => 1, trees => 3, max_step => 0.01)) f(m), btml.trees(m) GROUP BY objective ORDER BY objective;
+SELECT caught($$SELECT btml.boost_fit('SELECT x, number FROM objectives.trip_target', 'number', alpha => 0.9)$$);
+-- Rows that differ by their weight alone are ranked in one order.
+CREATE TABLE weighed AS SELECT id / 30 AS q, z, id % 3 AS relevance, (1 + id % 5)::float8 AS w FROM trip_target;
+CREATE TABLE weighed_backwards AS SELECT * FROM weighed ORDER BY w DESC, z;
+SELECT nodes_of(btml.boost_fit('objectives.weighed', 'relevance', objective => 'rank', query => 'q', weight => 'w', trees => 5)) = nodes_of(btml.boost_fit('objectives.weighed_backwards', 'relevance', objective => 'rank', query => 'q', weight => 'w', trees => 5)) AS order_free;
+-- What tells NULL apart has no number to compare with.
+SELECT regexp_replace(btml.to_sql(btml.boost_fit('SELECT x, (x IS NULL)::int AS y FROM objectives.trip_target', 'y', objective => 'squared', trees => 1), 'ansi', NULL), '-?[0-9.]+(e-?[0-9]+)?', 'n', 'g') AS sql;
+
 SET client_min_messages = warning;
 DROP SCHEMA objectives CASCADE;

@@ -104,7 +104,9 @@ std::pair<Bounds, Bounds> TreeGrower::bounds_of_children(const Leaf& leaf) const
 // node's children may not pass the middle between the values that both would have as leaves.
 void TreeGrower::renew_leaves() {
     std::vector<std::vector<int>> rows(tree_.size()); // by node of the tree: its leaves' rows
-    std::vector<LeafRule> rules(tree_.size(), {.learning_rate = options_.learning_rate});
+    LeafRule any{.learning_rate = options_.learning_rate};
+    if (options_.max_step) any.lower = -(any.upper = *options_.max_step);
+    std::vector<LeafRule> rules(tree_.size(), any);
     for (size_t i = 0; i < leaves_.size(); i++) rows[leaf_nodes_[i]] = {leaves_[i].node};
     if (!directions_.empty()) {
         for (size_t n = tree_.size(); n-- > 1;)
@@ -313,7 +315,9 @@ Tree TreeGrower::grow(uint64_t iteration, int score, const std::vector<int>& fea
     leaf_nodes_.clear();
     leaf_count_ = 1;
 
-    Leaf root{0, 0, root_rows, {}, rules_->steps, {}, -1};
+    // Gradients of leaves that are renewed are not in the units of their values.
+    const Bounds bounds = training_.renews() ? Bounds{} : rules_->steps;
+    Leaf root{0, 0, root_rows, {}, bounds, {}, -1};
     int histogram = -1;
     if (layout().bins() > 0) {
         histogram = take_histogram();

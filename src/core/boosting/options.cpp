@@ -166,6 +166,10 @@ Options completed(Options options, size_t labels) {
                             : labels == 2 ? ObjectiveNumber::binary
                                           : ObjectiveNumber::multiclass;
     const Objective& objective = objective_of(options.objective);
+    if (options.alpha && !objective.default_alpha())
+        throw Error(ErrorCode::invalid_argument,
+                    format("alpha is not valid with objective => '%s'", name_of(options.objective)), {},
+                    "It is for objective => 'quantile' and objective => 'huber'.");
     if (!options.alpha) options.alpha = objective.default_alpha();
     if (!options.max_step) options.max_step = objective.default_max_step();
     return options;
