@@ -140,7 +140,7 @@ double RankScores::ndcg(const Query& query, const Ranking& ranking) const {
         }
         sum += gains * shares / static_cast<double>(end - begin);
     }
-    return sum / query.best_gain;
+    return std::min(1.0, sum / query.best_gain); // what rounding leaves above
 }
 
 // Adds the gradients of the pairs of row i with those behind it.
