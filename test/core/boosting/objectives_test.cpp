@@ -78,7 +78,9 @@ Options options_of(uint64_t seed, ObjectiveNumber objective) {
     options.max_bins = seed % 2 ? 0 : 255;
     if (seed % 6 == 5 && !objective_of(objective).hessian_is_count()) options.max_step = 0.3;
     options.min_leaf_hessian = seed % 4 == 2 ? 1.5 : 1e-3;
-    if (seed % 2) options.alpha = 0.1 + 0.08 * static_cast<double>(seed % 10);
+    const bool has_alpha =
+        options.objective == ObjectiveNumber::quantile || options.objective == ObjectiveNumber::huber;
+    if (has_alpha && seed % 2) options.alpha = 0.1 + 0.08 * static_cast<double>(seed % 10);
     options.power = 1.1 + 0.08 * static_cast<double>(seed % 10);
     return options;
 }
