@@ -170,6 +170,10 @@ Options completed(Options options, size_t labels) {
         throw Error(ErrorCode::invalid_argument,
                     format("alpha is not valid with objective => '%s'", name_of(options.objective)), {},
                     "It is for objective => 'quantile' and objective => 'huber'.");
+    if (options.power != Options().power && options.objective != ObjectiveNumber::tweedie)
+        throw Error(ErrorCode::invalid_argument,
+                    format("power is not valid with objective => '%s'", name_of(options.objective)), {},
+                    "It is for objective => 'tweedie'.");
     if (!options.alpha) options.alpha = objective.default_alpha();
     if (!options.max_step) options.max_step = objective.default_max_step();
     return options;

@@ -81,7 +81,7 @@ Options options_of(uint64_t seed, ObjectiveNumber objective) {
     const bool has_alpha =
         options.objective == ObjectiveNumber::quantile || options.objective == ObjectiveNumber::huber;
     if (has_alpha && seed % 2) options.alpha = 0.1 + 0.08 * static_cast<double>(seed % 10);
-    options.power = 1.1 + 0.08 * static_cast<double>(seed % 10);
+    if (objective == ObjectiveNumber::tweedie) options.power = 1.1 + 0.08 * static_cast<double>(seed % 10);
     return options;
 }
 
@@ -196,6 +196,35 @@ TEST_P(EveryObjective, MonotoneFeaturesAreMonotone) {
         }
     }
     EXPECT_GT(moved, 100u);
+}
+
+// Nor do they decide which of two middle targets is the median.
+TEST(Objectives, EqualWeightsAreNoWeights) {
+    for (const double weight : {0.1, 0.3, 0.7, 3.0, 1e-9, 1e9})
+        for (uint64_t seed = 0; seed < 8; seed++) {
+            Fit fit(seed, ObjectiveNumber::absolute);
+            fit.data.weight.clear();
+            fit.options.min_leaf_rows = 0;
+            fit.options.min_category_rows = 0;
+            fit.options.l1 = fit.options.l2 = fit.options.min_gain = 0;
+            const Model plain = fit_plain(fit.data, fit.options);
+            fit.data.weight.assign(fit.data.target.size(), weight);
+            EXPECT_EQ(fit_plain(fit.data, fit.options).bases, plain.bases);
+        }
+}
+
+TEST(Objectives, LossesOfAnySizeAreKept) {
+    for (const double factor : {1e-300, 1e-30, 1.0, 1e30, 1e140}) {
+        Fit fit(0, ObjectiveNumber::absolute);
+        for (double& y : fit.data.target) y *= factor;
+        const Model model = fit_plain(fit.data, fit.options);
+        EXPECT_GT(model.baseline->train_loss, 0);
+        EXPECT_LT(model.log.back().train_loss, model.baseline->train_loss);
+        EXPECT_LT(model.log.back().train_loss, 200 * factor);
+    }
+    Fit fit(0, ObjectiveNumber::poisson);
+    fit.data.target[0] = 1e31;
+    EXPECT_THROW(fit_plain(fit.data, fit.options), Error);
 }
 
 TEST(Objectives, OffsetsAreScoresOfTheirOwn) {

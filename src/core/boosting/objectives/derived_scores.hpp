@@ -136,6 +136,9 @@ class DerivedObjective : public Objective {
     ~DerivedObjective() = default;
 };
 
+// Larger targets of losses with e^F in them would have derivatives that no float holds.
+inline constexpr double max_target = 1e30;
+
 // The base of a logarithmic link. DegenerateTarget for a mean of 0.
 double logarithm_of_mean(double mean, uint64_t rows);
 

@@ -19,15 +19,16 @@ struct LossSums {
     }
 };
 
-// A loss is rounded to a multiple of 2^-40 of the largest at first, and taken for a thousand times that where it is
+// A loss is rounded to a multiple of 2^-40 of the largest at first, and taken for four million times that where it is
 // larger.
 class LossGrid {
   public:
     LossGrid() = default;
-    explicit LossGrid(double largest_at_first) : grid_(largest_at_first > 0 ? 39 - std::ilogb(largest_at_first) : 0) {}
+    explicit LossGrid(double largest_at_first)
+        : grid_(largest_at_first > 0 ? std::min(39 - std::ilogb(largest_at_first), 1023) : 0) {}
 
     void add(Role role, int64_t weight, double loss, LossSums& sums) const {
-        constexpr double most = 0x1p50;
+        constexpr double most = 0x1p62;
         if (role == Role::ignored) return;
         sums.largest = std::max(sums.largest, std::fabs(loss));
         const int64_t rounded = std::llrint(std::clamp(loss * scale_, -most, most));

@@ -11,8 +11,8 @@ class Poisson final : public DerivedObjective {
     std::optional<double> default_max_step() const override { return 0.7; }
     Link link() const override { return Link::exponential; }
     void derive(DerivativeBlock& block, const LossOptions&) const override { derive_poisson(block); }
-    bool holds(double target) const override { return target >= 0; }
-    const char* valid_targets() const override { return "numbers that are not negative"; }
+    bool holds(double target) const override { return target >= 0 && target <= max_target; }
+    const char* valid_targets() const override { return "numbers from 0 to 1e30"; }
     double base(double mean, uint64_t rows) const override { return logarithm_of_mean(mean, rows); }
 };
 

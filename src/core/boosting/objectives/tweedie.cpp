@@ -13,8 +13,8 @@ class Tweedie final : public DerivedObjective {
     void derive(DerivativeBlock& block, const LossOptions& options) const override {
         derive_tweedie(block, options.power);
     }
-    bool holds(double target) const override { return target >= 0; }
-    const char* valid_targets() const override { return "numbers that are not negative"; }
+    bool holds(double target) const override { return target >= 0 && target <= max_target; }
+    const char* valid_targets() const override { return "numbers from 0 to 1e30"; }
     double base(double mean, uint64_t rows) const override { return logarithm_of_mean(mean, rows); }
 };
 

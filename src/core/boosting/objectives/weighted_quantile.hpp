@@ -60,8 +60,10 @@ template <class ForEachKey>
 int64_t weighted_quantile(double alpha, int key_bits, int workers, const ForEachKey& for_each_key) {
     const uint64_t zero = uint64_t{1} << key_bits; // keys are shifted by it, so that they are not negative
     const auto shifted = [=](int64_t key) { return static_cast<uint64_t>(key) + zero; };
+    // What a double rounds of a total does not decide a tie.
     const auto wanted_of = [=](int64_t total) {
-        return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(alpha * static_cast<double>(total))), 1, total);
+        const auto all = static_cast<double>(total);
+        return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(alpha * all - all * 0x1p-52)), 1, total);
     };
     uint64_t known = 0; // the digits that were found
     int64_t wanted = 0; // of the weight of keys that have them
