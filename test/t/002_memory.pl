@@ -35,8 +35,8 @@ my $failing = join(";\n", map { $failures{$_}[0] } sort keys %failures);
 
 $session->query("SET btml.memory_limit = '16MB'");
 fails($session, $failures{$_}[0], $failures{$_}[1], $_) for sort keys %failures;
-fails($session, q{SELECT btml.boost_fit('SELECT x.label, z.a FROM (SELECT * FROM good LIMIT 1000) x JOIN good z USING (k) WHERE z.i < 10', 'label')}, qr/memory required is/, 'the memory limit of many labels');
-fails($session, q{SELECT btml.boost_fit('SELECT x.y > 1 AS y, x.a, z.i % 2 = 0 AS h FROM good x JOIN good z USING (k) WHERE z.i < 500', 'y', holdout => 'h', metric => 'auc')}, qr/memory required is/, 'the memory limit of a metric');
+fails($session, q{SELECT btml.boost_fit('SELECT x.label, z.a FROM (SELECT * FROM good LIMIT 1000) x JOIN good z USING (k) WHERE z.i < 10', 'label', strategy => 'enumerate')}, qr/memory required is/, 'the memory limit of many labels');
+fails($session, q{SELECT btml.boost_fit('SELECT x.y > 1 AS y, x.a, z.i % 2 = 0 AS h FROM good x JOIN good z USING (k) WHERE z.i < 500', 'y', holdout => 'h', metric => 'auc', strategy => 'enumerate')}, qr/memory required is/, 'the memory limit of a metric');
 
 # flat(<name>, <statements>, <error>): the memory of the backend after 50 and after 200 rounds.
 sub flat

@@ -1,6 +1,5 @@
 #include "core/boosting/objectives/derived_scores.hpp"
 
-#include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
 namespace btml::boosting {
@@ -31,6 +30,16 @@ int bits_of_hessian(double total_weight) {
                                      : std::min(derivative_bits, max_sum_bits - bits_of_weight(total_weight));
 }
 
+// The least of some targets.
+struct LeastInvalid {
+    double target = std::numeric_limits<double>::infinity();
+
+    LeastInvalid& operator+=(const LeastInvalid& other) {
+        if (!(other.target >= target)) target = other.target; // NaN, too
+        return *this;
+    }
+};
+
 } // namespace
 
 DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
@@ -45,20 +54,6 @@ DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, con
     if (options.balanced) weigh_labels(dataset.labels.size());
     sum_weights();
 }
-
-namespace {
-
-// The least of some targets.
-struct LeastInvalid {
-    double target = std::numeric_limits<double>::infinity();
-
-    LeastInvalid& operator+=(const LeastInvalid& other) {
-        if (!(other.target >= target)) target = other.target; // NaN, too
-        return *this;
-    }
-};
-
-} // namespace
 
 void DerivedScores::check_targets(const std::function<bool(double)>& holds, const char* valid) const {
     WorkerSums<LeastInvalid> least(team_.size());
@@ -177,174 +172,6 @@ void DerivedScores::choose_grids(const Found& found) {
 void DerivedScores::set_losses(const Found& found) {
     train_loss_ = loss_grid_.mean(found.losses.trained, train_weight_);
     if (training_.holdout_count() > 0) holdout_loss_ = loss_grid_.mean(found.losses.held_out, holdout_weight_);
-}
-
-namespace {
-
-class SingleScores final : public DerivedScores {
-  public:
-    SingleScores(const DerivedObjective& objective, const TrainingRows& training, Dataset& dataset,
-                 const LossOptions& options, ThreadTeam& team, RunContext& context)
-        : DerivedScores(training, dataset, options, team, context),
-          objective_(objective),
-          scores_(context.memory(), "scores", training.rows()) {
-        check_targets([&](double y) { return objective.holds(y); }, objective.valid_targets());
-        bases_ = {rounded(find_base())};
-        const Buffer<double>* const offset = dataset.offset ? &dataset.offset->numbers : nullptr;
-        if (offset) {
-            check_offset(*offset);
-            fit_base(*offset);
-        }
-        set_scores(offset);
-    }
-
-    void add(const std::vector<Leaf>& leaves, const RowIndex& index) override {
-        for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
-            for (size_t i = 0; i < rows.count; i++) {
-                __builtin_prefetch(&scores_[rows[std::min(i + ahead, rows.count - 1)]], 1);
-                scores_[rows[i]] += leaf.value;
-            }
-        });
-        derive_all();
-    }
-
-    void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override {
-        for (uint32_t row = 0; row < training_.rows(); row++) {
-            if (training_.role(row) != Role::holdout) continue;
-            const double prediction = prediction_of(objective_.link(), static_cast<double>(scores_[row]) * unit);
-            visit({target(row), prediction, static_cast<double>(training_.weight(row)),
-                   (prediction > 0.5) == (target(row) > 0.5)});
-        }
-    }
-
-  private:
-    static constexpr double unit = 1.0 / (int64_t{1} << score_bits);
-
-    void check_offset(const Buffer<double>& offset) const;
-    double find_base() const;
-    void fit_base(const Buffer<double>& offset);
-    void set_scores(const Buffer<double>* offset);
-    // score(row) in its own units; entries behind the last row are 0.
-    template <class Score>
-    void load(const RowList& rows, const Score& score, DerivativeBlock& block) const;
-    Found derive(const RowList& rows);
-    Found derive_rows();
-    void derive_all() {
-        const Found found = derive_rows();
-        set_losses(found);
-        choose_grids(found);
-    }
-
-    const DerivedObjective& objective_;
-    Buffer<int64_t> scores_;
-};
-
-template <class Score>
-void SingleScores::load(const RowList& rows, const Score& score, DerivativeBlock& block) const {
-    block.rows = rows.count;
-    for (size_t i = 0; i < rows.count; i++) {
-        block.scores[i] = score(rows[i]);
-        block.targets[i] = target(rows[i]);
-    }
-    for (size_t i = rows.count; i % lanes != 0; i++) block.scores[i] = block.targets[i] = 0;
-}
-
-DerivedScores::Found SingleScores::derive(const RowList& rows) {
-    Found found;
-    DerivativeBlock block;
-    load(
-        rows, [&](uint32_t row) { return static_cast<double>(scores_[row]) * unit; }, block);
-    objective_.derive(block, options_);
-    for (size_t i = 0; i < rows.count; i++) {
-        const uint32_t row = rows[i];
-        const Role role = training_.role(row);
-        if (role == Role::train)
-            keep(row, block.residuals[i], block.hessians[i], found);
-        else
-            derivatives_[row] = {};
-        add_loss(row, role, block.losses[i], found.losses);
-    }
-    return found;
-}
-
-DerivedScores::Found SingleScores::derive_rows() {
-    WorkerSums<Found> found(team_.size());
-    for_each_list([&](const RowList& rows, int worker) { found[worker] += derive(rows); });
-    return found.total();
-}
-
-// Offsets beyond those that exp takes would not fit the grid of scores either.
-void SingleScores::check_offset(const Buffer<double>& offset) const {
-    WorkerSums<Largest> largest(team_.size());
-    for_each_row(team_, training_.rows(), [&](size_t i, int worker) {
-        const auto row = static_cast<uint32_t>(i);
-        if (training_.role(row) != Role::ignored) largest[worker] += {std::fabs(offset[training_.target_row(row)])};
-    });
-    const double found = largest.total().number;
-    if (found <= max_exponent) return;
-    throw Error(ErrorCode::out_of_range,
-                format("offset is %s in magnitude in a row, objective => '%s' takes at most %g",
-                       shortest(found).c_str(), name_of(options_.objective), max_exponent),
-                {}, "It is added to the score before exp: of an exposure, give the logarithm.");
-}
-
-// The score of all rows that is best without offsets.
-double SingleScores::find_base() const {
-    WorkerSums<ExactSums> sums(team_.size());
-    for_each_list([&](const RowList& rows, int worker) {
-        for (size_t i = 0; i < rows.count; i++)
-            if (training_.role(rows[i]) == Role::train)
-                sums[worker].trained.add(loss_weight(rows[i]) * target(rows[i]));
-    });
-    return objective_.base(sums.total().trained.value() / train_weight_, training_.train_rows());
-}
-
-// With offsets there is no formula: Newton's steps from there.
-void SingleScores::fit_base(const Buffer<double>& offset) {
-    constexpr int max_steps = 2000; // of at most 1, between scores of ±700
-    for (int step = 0; step < max_steps; step++) {
-        WorkerSums<ExactSums> sums(team_.size()); // trained: residuals, held_out: hessians
-        for_each_list([&](const RowList& rows, int worker) {
-            DerivativeBlock block;
-            load(
-                rows, [&](uint32_t row) { return bases_[0] + offset[training_.target_row(row)]; }, block);
-            objective_.derive(block, options_);
-            for (size_t i = 0; i < rows.count; i++) {
-                if (training_.role(rows[i]) != Role::train) continue;
-                sums[worker].trained.add(loss_weight(rows[i]) * block.residuals[i]);
-                sums[worker].held_out.add(loss_weight(rows[i]) * block.hessians[i]);
-            }
-        });
-        const ExactSums total = sums.total();
-        const double residual = total.trained.value();
-        if (residual == 0) return; // where the hessian may be 0, too
-        const double before = bases_[0], change = residual / total.held_out.value();
-        bases_[0] = rounded(before + std::clamp(change, -1.0, 1.0));
-        if (std::fabs(bases_[0] - before) < 1e-9) return;
-    }
-}
-
-void SingleScores::set_scores(const Buffer<double>* offset) {
-    const auto base = static_cast<int64_t>(std::ldexp(bases_[0], score_bits));
-    for_each_row(team_, training_.rows(), [&](size_t row, int) {
-        const double own = offset ? (*offset)[training_.target_row(static_cast<uint32_t>(row))] : 0;
-        scores_[row] = base + std::llrint(std::ldexp(own, score_bits));
-    });
-    start_losses(derive_rows());
-    derive_all();
-}
-
-} // namespace
-
-double logarithm_of_mean(double mean, uint64_t rows) {
-    if (mean == 0) throw DegenerateTarget::of_number(0, logarithm(0.5 / static_cast<double>(rows)));
-    return logarithm(mean);
-}
-
-std::unique_ptr<RowScores> DerivedObjective::start(const TrainingRows& training, Dataset& dataset,
-                                                   const LossOptions& options, ThreadTeam& team,
-                                                   RunContext& context) const {
-    return std::make_unique<SingleScores>(*this, training, dataset, options, team, context);
 }
 
 } // namespace btml::boosting
