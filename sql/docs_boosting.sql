@@ -124,6 +124,13 @@ SELECT held_out, count(*) AS salaries, round(btml.coverage(y, lower, upper)::num
        round(avg((y > upper)::int), 3) AS above, round(exp(avg(upper - lower))::numeric, 1) AS factor_between
 FROM salary_interval GROUP BY held_out ORDER BY held_out;
 
+INSERT INTO models
+SELECT 'large quantile ' || alpha, btml.boost_fit('salary', 'log_salary', objective => 'quantile', alpha => alpha, holdout => 'held_out')
+FROM unnest('{0.05,0.95}'::float8[]) alpha;
+SELECT round(btml.coverage(s.log_salary, btml.predict(low.model, s.*), btml.predict(high.model, s.*))::numeric, 2) AS coverage
+FROM salary s, models low, models high
+WHERE s.held_out AND low.name = 'large quantile 0.05' AND high.name = 'large quantile 0.95';
+
 CREATE TABLE hit AS
 SELECT n / 10 AS search, n % 17 / 16.0 AS words_matched, n * 31 % 23 AS weeks_old, n % 5 = 0 AS sponsored,
        width_bucket(n % 17 / 16.0 - n * 31 % 23 / 40.0 + n * 7919 % 1000 / 3000.0, 0.1, 0.9, 3) AS relevance

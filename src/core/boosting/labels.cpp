@@ -9,10 +9,6 @@ namespace {
 
 constexpr double max_whole = 1LL << 53; // beyond it a double is no longer every integer
 
-bool takes_labels(ObjectiveNumber objective) {
-    return objective == ObjectiveNumber::binary || objective == ObjectiveNumber::multiclass;
-}
-
 // "objective => 'squared'"
 std::string setting(const Options& options) {
     return format("objective => '%s'", name_of(options.objective));
@@ -127,7 +123,7 @@ void LabelFinder::read_labels() {
     found_.names = target_.kind == TargetKind::boolean ? std::vector<std::string>{"false", "true"} : target_.labels;
     if (options_.objective == ObjectiveNumber::automatic)
         options_.objective = found_.names.size() == 2 ? ObjectiveNumber::binary : ObjectiveNumber::multiclass;
-    if (!takes_labels(options_.objective)) refuse_objective(target_, options_);
+    if (!takes_labels(options_)) refuse_objective(target_, options_);
 }
 
 void LabelFinder::check_count() {
@@ -148,7 +144,7 @@ void LabelFinder::check_count() {
 
 void LabelFinder::check_arguments() const {
     const auto refuse = [&](const char* argument, const char* valid) {
-        if (takes_labels(options_.objective) && found_.names.empty())
+        if (takes_labels(options_) && found_.names.empty())
             throw Error(ErrorCode::invalid_argument,
                         format("%s is not valid for target \"%s\", which is a share", argument, target_.name), "",
                         "Shares have no labels: their targets are not only 0 and 1.");

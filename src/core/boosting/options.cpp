@@ -31,10 +31,6 @@ bool has_hessian(const Options& options) {
     return !objective_of(options.objective).hessian_is_count();
 }
 
-bool has_labels(const Options& options) {
-    return options.objective == ObjectiveNumber::binary || options.objective == ObjectiveNumber::multiclass;
-}
-
 constexpr Option<Options> rows[] = {
     option<&Options::trees>("trees", between(1, 1'000'000), "number of trees"),
     option<&Options::learning_rate>("learning_rate", above_to(0, 1), "what a tree's values are multiplied by"),
@@ -120,7 +116,7 @@ constexpr Option<Options> rows[] = {
         .null_means("1")
         .also_aggregated(),
     option<&Options::balanced>("balanced", "weighs labels so that all count the same in the loss")
-        .matters_if(has_labels),
+        .matters_if(takes_labels),
     argument<Options>("increasing", "numeric features", "predictions never fall where these grow").null_means(""),
     argument<Options>("decreasing", "numeric features", "predictions never grow where these grow").null_means(""),
     option<&Options::max_step>("max_step", above(0), "the largest value of a leaf, before `learning_rate`")

@@ -56,6 +56,11 @@ inline bool needs_tallies(const Options& options) {
     return options.criterion == Criterion::mse_sum || !objective_of(options.objective).hessian_is_count();
 }
 
+// Says whether the objective is for targets that are labels.
+inline bool takes_labels(const Options& options) {
+    return options.objective == ObjectiveNumber::binary || options.objective == ObjectiveNumber::multiclass;
+}
+
 // Says whether training must hold the join's rows one by one.
 inline bool needs_rows(const Options& options) {
     return !objective_of(options.objective).factorises() || (options.metric && options.metric != HoldoutMetric::rmse);

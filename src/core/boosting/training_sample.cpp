@@ -11,7 +11,7 @@ using namespace relational;
 namespace {
 
 constexpr uint64_t default_rows = 10'000'000;
-constexpr uint64_t least_rows = 10'000;
+constexpr uint64_t min_rows = 10'000;
 constexpr uint64_t train_stream = 0, holdout_stream = 1;
 
 RowFilter held_out_rows(const Join& join, const ColumnRef& holdout, bool held_out, RunContext& context) {
@@ -68,7 +68,7 @@ class Sampling {
     uint64_t rows_that_fit(uint64_t most) const {
         const auto fits = [&](uint64_t rows) { return bytes(rows) <= context_.memory().left(); };
         if (fits(most)) return most;
-        uint64_t rows = least_rows;
+        uint64_t rows = min_rows;
         while (2 * rows < most && fits(2 * rows)) rows *= 2;
         return rows;
     }

@@ -138,7 +138,7 @@ DerivedScores::Found LabelScores::sum_losses() {
             const uint32_t row = rows[i];
             const Role role = training_.role(row);
             if (role == Role::ignored) continue;
-            add_loss(row, role, static_cast<float>(log_sums_[row] - score_of(label_of(row), row)), own.losses);
+            add_loss(row, role, log_sums_[row] - score_of(label_of(row), row), own.losses);
         }
         found[worker] += own;
     });

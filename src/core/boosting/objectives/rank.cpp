@@ -85,7 +85,7 @@ class RankScores final : public DerivedScores {
     Buffer<int64_t> scores_;
     Buffer<uint32_t> order_; // rows by query, rows that are trained on first
     Buffer<Query> queries_;
-    size_t most_rows_ = 0; // of a query
+    size_t max_query_rows_ = 0; // of a query
     std::vector<double> discounts_;
     std::optional<double> holdout_ndcg_;
 };
@@ -116,7 +116,7 @@ void RankScores::add_query(uint32_t begin, uint32_t end) {
     double best = 0;
     for (size_t i = 0; i < first; i++) best += gains[i] * discount(i);
     queries_.push_back({begin, end, training_.role(order_[begin]) == Role::train, best});
-    most_rows_ = std::max(most_rows_, gains.size());
+    max_query_rows_ = std::max(max_query_rows_, gains.size());
     context_.worked(100 * gains.size());
 }
 
@@ -183,7 +183,7 @@ void RankScores::derive_all() {
     WorkerSums<Found> found(team_.size());
     WorkerSums<ExactSums> ndcgs(team_.size());
     const Reservation scratch(context_.memory(), "rows of a query",
-                              team_.size() * most_rows_ * (sizeof(uint32_t) + 2 * sizeof(double)));
+                              team_.size() * max_query_rows_ * (sizeof(uint32_t) + 2 * sizeof(double)));
     std::vector<Ranking> rankings(team_.size());
     WorkerContexts contexts(context_, team_.size(), 0, "ranks");
     constexpr size_t queries_of_item = 64;

@@ -87,10 +87,6 @@ class RenewedScores final : public RowScores {
     std::optional<double> holdout_loss_;
 };
 
-uint64_t magnitude(int64_t x) {
-    return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
-}
-
 RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buffer<double> target, ThreadTeam& team,
                              RunContext& context)
     : form_(form),

@@ -12,10 +12,6 @@ namespace {
 constexpr int max_residual_bits = 61;
 constexpr size_t ahead = 32; // rows to ask the memory for in advance
 
-uint64_t magnitude(int64_t x) {
-    return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
-}
-
 uint128 product(int64_t weighted, int64_t residual) { // never negative: the signs agree
     return static_cast<uint128>(static_cast<int128>(weighted) * residual);
 }

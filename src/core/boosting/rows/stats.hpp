@@ -16,6 +16,10 @@ inline int bit_width(uint128 x) {
     return high ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(x));
 }
 
+inline uint64_t magnitude(int64_t x) {
+    return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+}
+
 // Holds what gains and values of leaves are made of. A residual is minus the derivative of a row's loss by its score.
 struct alignas(16) Stats {
     int64_t sum = 0;     // of weight · residual, in units of the residual grid
