@@ -1,0 +1,289 @@
+#include "pg/bridge/factoriser.hpp"
+#include "pg/planner/shape.hpp"
+
+extern "C" {
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_namespace_d.h"
+#include "optimizer/clauses.h"
+#include "optimizer/tlist.h"
+}
+
+namespace btml::pg::planner {
+
+using relational::CellKind;
+
+namespace {
+
+// A product that an aggregate asks for, taken apart into factors of one table each.
+class Product {
+  public:
+    explicit Product(const JoinShape& join) : join_(join) {}
+
+    Refusal add(Node* expression) { return add(expression, &factors_); }
+    List* factors() const { return factors_; }
+    List* bounds() const { return bounds_; }
+
+  private:
+    Refusal add(Node* expression, List** factors);
+    Refusal add_multiplication(const OpExpr* product, List** factors);
+    Refusal add_factor(Node* expression, List** factors);
+
+    const JoinShape& join_;
+    List* factors_ = NIL; // of Factor*
+    List* bounds_ = NIL;  // of ProductBound*
+};
+
+bool is_multiplication(Node* expression) {
+    if (!IsA(expression, OpExpr)) return false;
+    const auto* const call = reinterpret_cast<const OpExpr*>(expression);
+    const char* const name = get_opname(call->opno);
+    if (get_opcode(call->opno) >= FirstNormalObjectId || !name || strcmp(name, "*") != 0) return false;
+    for (Node* const argument : items<Node>(call->args)) {
+        const Oid type = exprType(argument);
+        if (type != INT2OID && type != INT4OID && type != INT8OID && type != FLOAT8OID && type != NUMERICOID)
+            return false;
+    }
+    return list_length(call->args) == 2;
+}
+
+// Of integers to wider integers or to numeric, which keep the value of a product.
+bool is_exact_cast(Node* expression) {
+    if (!IsA(expression, FuncExpr)) return false;
+    const auto* const cast = reinterpret_cast<const FuncExpr*>(expression);
+    if (cast->funcid >= FirstNormalObjectId || list_length(cast->args) != 1) return false;
+    const Oid from = exprType(static_cast<Node*>(linitial(cast->args))), to = cast->funcresulttype;
+    const char* const name = get_func_name(cast->funcid);
+    if (to == NUMERICOID)
+        return strcmp(name, "numeric") == 0 && (from == INT2OID || from == INT4OID || from == INT8OID);
+    if (to == INT8OID) return strcmp(name, "int8") == 0 && (from == INT2OID || from == INT4OID);
+    return to == INT4OID && strcmp(name, "int4") == 0 && from == INT2OID;
+}
+
+Refusal Product::add(Node* expression, List** factors) {
+    expression = strip_relabel(expression);
+    if (is_multiplication(expression)) return add_multiplication(reinterpret_cast<const OpExpr*>(expression), factors);
+    if (is_exact_cast(expression)) {
+        auto* const inner =
+            strip_relabel(static_cast<Node*>(linitial(reinterpret_cast<const FuncExpr*>(expression)->args)));
+        if (is_multiplication(inner) || is_exact_cast(inner)) return add(inner, factors);
+    }
+    return add_factor(expression, factors);
+}
+
+Refusal Product::add_multiplication(const OpExpr* product, List** factors) {
+    List* own = NIL;
+    for (Node* const argument : items<Node>(product->args))
+        if (const Refusal refusal = add(argument, &own)) return refusal;
+    auto* const bound = allocate<ProductBound>();
+    *bound = {product->opresulttype, own};
+    bounds_ = lappend(bounds_, bound);
+    *factors = list_concat_copy(*factors, own);
+    return nullptr;
+}
+
+Refusal Product::add_factor(Node* expression, List** factors) {
+    auto* const factor = allocate<Factor>();
+    *factor = {-1, reinterpret_cast<Expr*>(expression)};
+    int relid = 0;
+    const Relids relids = join_.relids(expression);
+    if (bms_membership(relids) == BMS_MULTIPLE)
+        return "an aggregate's argument is no product of factors of one table each";
+    if (!is_total(expression)) return "an aggregate's argument is an expression that may raise an error";
+    if (bms_get_singleton_member(relids, &relid)) {
+        factor->table = join_.table_of(relid);
+        if (factor->table < 0) return "an aggregate's argument belongs to no table of the join";
+    }
+    *factors = lappend(*factors, factor);
+    return nullptr;
+}
+
+bool is_null_constant(const Expr* expression) {
+    return IsA(expression, Const) && reinterpret_cast<const Const*>(expression)->constisnull;
+}
+
+// One of PostgreSQL's own aggregates that can be had from sums over parts of the join.
+struct KnownAggregate {
+    const char* name;
+    AggregateFunction function;
+    Oid argument;
+    CellKind cell;
+    Factorize mode; // the least that it needs
+};
+
+constexpr KnownAggregate known_aggregates[] = {
+    {"sum", AggregateFunction::sum, INT2OID, CellKind::integer_sum, Factorize::exact},
+    {"sum", AggregateFunction::sum, INT4OID, CellKind::integer_sum, Factorize::exact},
+    {"sum", AggregateFunction::sum, INT8OID, CellKind::integer_sum, Factorize::exact},
+    {"sum", AggregateFunction::sum, NUMERICOID, CellKind::decimal_sum, Factorize::exact},
+    {"sum", AggregateFunction::sum, FLOAT8OID, CellKind::number_sum, Factorize::on},
+    {"avg", AggregateFunction::average, INT2OID, CellKind::integer_sum, Factorize::exact},
+    {"avg", AggregateFunction::average, INT4OID, CellKind::integer_sum, Factorize::exact},
+    {"avg", AggregateFunction::average, INT8OID, CellKind::integer_sum, Factorize::exact},
+    {"avg", AggregateFunction::average, NUMERICOID, CellKind::decimal_sum, Factorize::exact},
+    {"avg", AggregateFunction::average, FLOAT8OID, CellKind::number_sum, Factorize::on},
+    {"avg", AggregateFunction::average, FLOAT4OID, CellKind::number_sum, Factorize::on},
+    {"bool_and", AggregateFunction::min, BOOLOID, CellKind::integer_min, Factorize::exact},
+    {"every", AggregateFunction::min, BOOLOID, CellKind::integer_min, Factorize::exact},
+    {"bool_or", AggregateFunction::max, BOOLOID, CellKind::integer_max, Factorize::exact},
+};
+
+bool orders_as_integers(Oid type) {
+    switch (type) {
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+    case OIDOID:
+    case DATEOID:
+    case TIMEOID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+        return true;
+    default:
+        return false;
+    }
+}
+
+Refusal find_extremum(AggregateShape* shape, bool least, Factorize mode) {
+    const Oid type = shape->argument_type;
+    shape->function = least ? AggregateFunction::min : AggregateFunction::max;
+    if (orders_as_integers(type))
+        shape->cell = least ? CellKind::integer_min : CellKind::integer_max;
+    else if (type == NUMERICOID)
+        shape->cell = least ? CellKind::decimal_min : CellKind::decimal_max;
+    else if (type == FLOAT4OID || type == FLOAT8OID)
+        shape->cell = least ? CellKind::number_min : CellKind::number_max;
+    else
+        return "an aggregate is a min or max of a type that is not known here";
+    if (mode != Factorize::on && (type == FLOAT4OID || type == FLOAT8OID))
+        return "an aggregate over floats is only taken with btml.factorize_aggregates = on";
+    return nullptr;
+}
+
+Refusal find_function(AggregateShape* shape, Factorize mode) {
+    const Oid function = shape->aggref->aggfnoid;
+    const char* const name = get_func_name(function);
+    if (function >= FirstNormalObjectId || get_func_namespace(function) != PG_CATALOG_NAMESPACE)
+        return "an aggregate is not one of PostgreSQL's own";
+    shape->cell = CellKind::count;
+    shape->function = AggregateFunction::count;
+    if (strcmp(name, "count") == 0) return nullptr;
+    if (strcmp(name, "min") == 0 || strcmp(name, "max") == 0)
+        return find_extremum(shape, strcmp(name, "min") == 0, mode);
+    for (const KnownAggregate& known : known_aggregates) {
+        if (strcmp(name, known.name) != 0 || shape->argument_type != known.argument) continue;
+        if (known.mode > mode) return "an aggregate over floats is only taken with btml.factorize_aggregates = on";
+        shape->cell = known.cell;
+        shape->function = known.function;
+        return nullptr;
+    }
+    return "an aggregate is none of count, sum, avg, min, max, bool_and, bool_or and every of a type that is known "
+           "here";
+}
+
+Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
+    if (!shape->aggref->aggfilter) return nullptr;
+    auto* const conjuncts = make_ands_implicit(shape->aggref->aggfilter);
+    for (Node* const conjunct : items<Node>(conjuncts)) {
+        int relid = 0;
+        auto* const factor = allocate<Factor>();
+        *factor = {-1, reinterpret_cast<Expr*>(conjunct)};
+        const Relids relids = join.relids(conjunct);
+        if (bms_membership(relids) == BMS_MULTIPLE) return "a FILTER is a condition over several tables";
+        if (!is_total(conjunct)) return "a FILTER is an expression that may raise an error";
+        if (bms_get_singleton_member(relids, &relid) && (factor->table = join.table_of(relid)) < 0)
+            return "a FILTER belongs to no table of the join";
+        shape->conditions = lappend(shape->conditions, factor);
+    }
+    return nullptr;
+}
+
+Refusal refuse_form(const Aggref* aggref) {
+    if (aggref->aggkind != AGGKIND_NORMAL || aggref->aggdirectargs) return "an aggregate has WITHIN GROUP";
+    if (aggref->aggdistinct) return "an aggregate has DISTINCT";
+    if (aggref->aggorder) return "an aggregate has ORDER BY";
+    if (aggref->agglevelsup != 0) return "an aggregate belongs to an outer query";
+    if (aggref->aggvariadic || list_length(aggref->args) > 1) return "an aggregate has several arguments";
+    if (aggref->aggsplit != AGGSPLIT_SIMPLE) return "an aggregate is one part of several";
+    return nullptr;
+}
+
+// Extrema of several factors are not products of extrema.
+Refusal find_product(const JoinShape& join, AggregateShape* shape) {
+    auto* const argument = as_node(static_cast<TargetEntry*>(linitial(shape->aggref->args))->expr);
+    Product product(join);
+    if (const Refusal refusal = product.add(argument)) return refusal;
+    shape->factors = product.factors();
+    shape->bounds = product.bounds();
+    for (const Factor* const factor : items<const Factor>(shape->factors))
+        if (is_null_constant(factor->expression)) return "an aggregate's argument is NULL";
+    const bool extremum = shape->function == AggregateFunction::min || shape->function == AggregateFunction::max;
+    if (extremum && list_length(shape->factors) != 1) return "an aggregate is a min or max of a product";
+    return nullptr;
+}
+
+Refusal find_aggregate(const JoinShape& join, Aggref* aggref, Factorize mode, AggregateShape* shape) {
+    if (const Refusal refusal = refuse_form(aggref)) return refusal;
+    shape->aggref = aggref;
+    shape->argument_type =
+        aggref->args ? exprType(as_node(static_cast<TargetEntry*>(linitial(aggref->args))->expr)) : InvalidOid;
+    if (const Refusal refusal = find_function(shape, mode)) return refusal;
+    if (const Refusal refusal = find_conditions(join, shape)) return refusal;
+    return aggref->args ? find_product(join, shape) : nullptr;
+}
+
+Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
+    int relid = 0;
+    group->expression = reinterpret_cast<Expr*>(expression);
+    if (!bms_get_singleton_member(join.relids(expression), &relid) || (group->table = join.table_of(relid)) < 0)
+        return "a grouping expression is not over one table";
+    if (!is_total(expression)) return "a grouping expression may raise an error";
+    if (!key_type(exprType(expression), exprCollation(expression), &group->type) ||
+        group->type.kind == KeyKind::generic || group->type.kind == KeyKind::real)
+        return "a grouping column has a type in which equal values may differ";
+    return nullptr;
+}
+
+struct Uses {
+    List* aggregates; // of Aggref*
+    const List* groups;
+    bool others; // columns that are neither in an aggregate nor a grouping expression
+    bool sub_plans;
+};
+
+bool collect_uses(Node* node, void* context) {
+    if (!node) return false;
+    auto* const uses = static_cast<Uses*>(context);
+    if (list_member(uses->groups, node)) return false;
+    if (IsA(node, Aggref)) {
+        uses->aggregates = list_append_unique(uses->aggregates, node);
+        return false;
+    }
+    if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, SubLink)) uses->sub_plans = true;
+    if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc)) uses->others = true;
+    return btml_compat_walk(node, collect_uses, context);
+}
+
+} // namespace
+
+Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query) {
+    const PlannerInfo* const root = query->join.root;
+    List* const groups = get_sortgrouplist_exprs(root->parse->groupClause, root->processed_tlist);
+    Uses uses = {NIL, groups, false, false};
+    collect_uses(as_node(grouped->reltarget->exprs), &uses);
+    collect_uses(having, &uses);
+    if (uses.sub_plans) return "a sub-query stands in its target list or in HAVING";
+    if (uses.others) return "a column is no grouping column but depends on one";
+    for (Node* const expression : items<Node>(groups)) {
+        auto* const group = allocate<GroupShape>();
+        if (const Refusal refusal = find_group(query->join, expression, group)) return refusal;
+        query->groups = lappend(query->groups, group);
+    }
+    for (Aggref* const aggref : items<Aggref>(uses.aggregates)) {
+        auto* const shape = allocate<AggregateShape>();
+        if (const Refusal refusal = find_aggregate(query->join, aggref, mode, shape)) return refusal;
+        query->aggregates = lappend(query->aggregates, shape);
+    }
+    return query->aggregates ? nullptr : "it has no aggregates";
+}
+
+} // namespace btml::pg::planner

@@ -1,0 +1,94 @@
+// What a grouped query over a join asks, found in the planner's own structures. Everything here is plain data in the
+// current memory context; no object has a destructor, so a PostgreSQL error may leave at any call.
+#pragma once
+
+#include "core/relational/streamed/plan.hpp"
+#include "pg/bridge/analysis.hpp"
+#include "pg/bridge/nodes.hpp"
+#include "pg/bridge/settings.hpp"
+
+namespace btml::pg::planner {
+
+// Null where the query can be factorised so far; else the reason why it cannot, a part of a sentence for people.
+using Refusal = const char*;
+
+// One relation of the join, read by the cheapest path that PostgreSQL has for it.
+struct TableShape {
+    RelOptInfo* relation;
+    Path* path;
+    const char* name;
+    List* keys; // of TableKey*
+};
+
+// A class of equal columns: NULL joins to nothing.
+struct Attribute {
+    KeyType type;
+    const char* name; // of the first of its columns
+};
+
+struct TableKey {
+    int attribute;
+    Expr* expression; // over this table alone
+};
+
+struct JoinShape {
+    PlannerInfo* root;
+    TableShape* tables;
+    int table_count;
+    List* attributes; // of Attribute*
+
+    // The relations whose columns the expression has.
+    Relids relids(Node* expression) const;
+    // -1 for none.
+    int table_of(int relid) const;
+    // The table's key of an attribute, or null.
+    const TableKey* key(int table, int attribute) const;
+};
+
+// A factor of a product, over one table; table -1: a constant.
+struct Factor {
+    int table;
+    Expr* expression;
+};
+
+// Says that a product of these factors was to stay within a type, in every row.
+struct ProductBound {
+    Oid type;
+    List* factors; // of Factor*
+};
+
+enum class AggregateFunction : uint8_t { count, sum, average, min, max };
+
+struct AggregateShape {
+    Aggref* aggref;
+    AggregateFunction function;
+    relational::CellKind cell; // count: of rows
+    Oid argument_type;         // invalid for count(*)
+    List* factors;             // of Factor*; of count: those that must not be NULL
+    List* conditions;          // of Factor*: FILTER
+    List* bounds;              // of ProductBound*
+};
+
+struct GroupShape {
+    Expr* expression; // over one table
+    int table;
+    KeyType type;
+};
+
+struct QueryShape {
+    JoinShape join;
+    List* aggregates; // of AggregateShape*
+    List* groups;     // of GroupShape*
+};
+
+// Finds the tables of the join `input`, and the columns that must be equal in them.
+Refusal find_join(PlannerInfo* root, RelOptInfo* input, JoinShape* join);
+
+// Finds the aggregates and group columns of the target list and of HAVING; after find_join.
+Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query);
+
+// Tells whether the expression, over columns of one relation, gives the same value whenever it is evaluated and cannot
+// raise an error for any row: it is evaluated for rows that the join leaves out, too.
+bool is_total(Node* expression);
+
+} // namespace btml::pg::planner
