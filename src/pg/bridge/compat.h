@@ -206,6 +206,29 @@ btml_compat_without_outer_joins(PlannerInfo *root, Relids relids)
 #endif
 }
 
+static inline Relids
+btml_compat_outer_joins(PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->outer_join_rels;
+#else
+	(void) root;
+	return NULL;
+#endif
+}
+
+/* From 16 on a condition may stand there once for each order of outer joins. */
+static inline bool
+btml_compat_is_clone(const RestrictInfo *condition)
+{
+#if PG_VERSION_NUM >= 160000
+	return condition->has_clone || condition->is_clone;
+#else
+	(void) condition;
+	return false;
+#endif
+}
+
 /* From 16 on there are no such classes. */
 static inline bool
 btml_compat_below_outer_join(const EquivalenceClass *equal)

@@ -14,6 +14,16 @@ using relational::CellKind;
 
 namespace {
 
+// Columns of the inner side of a left join are NULL in rows without a partner, where only a strict expression is known
+// to be; those of a semi-join's are not to be had.
+Refusal refuse_hung(const JoinShape& join, int table, Node* expression) {
+    const relational::StreamedJoin kind = table < 0 ? relational::StreamedJoin::inner : join.tables[table].join;
+    if (kind == relational::StreamedJoin::inner) return nullptr;
+    if (kind != relational::StreamedJoin::left) return "it asks for columns of a table that must have no partner";
+    return contain_nonstrict_functions(expression) ? "an expression may not be NULL where an outer join finds no row"
+                                                   : nullptr;
+}
+
 // A product that an aggregate asks for, taken apart into factors of one table each.
 class Product {
   public:
@@ -92,6 +102,7 @@ Refusal Product::add_factor(Node* expression, List** factors) {
     if (bms_get_singleton_member(relids, &relid)) {
         factor->table = join_.table_of(relid);
         if (factor->table < 0) return "an aggregate's argument belongs to no table of the join";
+        if (const Refusal refusal = refuse_hung(join_, factor->table, expression)) return refusal;
     }
     *factors = lappend(*factors, factor);
     return nullptr;
@@ -192,6 +203,7 @@ Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
         if (!is_total(conjunct)) return "a FILTER is an expression that may raise an error";
         if (bms_get_singleton_member(relids, &relid) && (factor->table = join.table_of(relid)) < 0)
             return "a FILTER belongs to no table of the join";
+        if (const Refusal refusal = refuse_hung(join, factor->table, conjunct)) return refusal;
         shape->conditions = lappend(shape->conditions, factor);
     }
     return nullptr;
@@ -237,6 +249,7 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     if (!bms_get_singleton_member(join.relids(expression), &relid) || (group->table = join.table_of(relid)) < 0)
         return "a grouping expression is not over one table";
     if (!is_total(expression)) return "a grouping expression may raise an error";
+    if (const Refusal refusal = refuse_hung(join, group->table, expression)) return refusal;
     if (!key_type(exprType(expression), exprCollation(expression), &group->type) ||
         group->type.kind == KeyKind::generic || group->type.kind == KeyKind::real)
         return "a grouping column has a type in which equal values may differ";

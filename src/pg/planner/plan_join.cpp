@@ -32,10 +32,21 @@ class JoinPlanner {
     PlannedJoin plan();
 
   private:
+    struct Node {
+        int parent = -1;
+        std::vector<int> separator;
+        StreamedJoin join = StreamedJoin::inner;
+        std::vector<int> children;
+    };
+
     int find_root() const;
     int group_table(const GroupShape& group, int root) const;
     bool covers(int table) const;
     void find_tree();
+    void find_inner_tree(int root);
+    bool is_private(int attribute) const;
+    void hang_tables();
+    void place(int node);
     void add_tables();
     void add_table(int place);
     void add_bag(int place);
@@ -51,6 +62,7 @@ class JoinPlanner {
     std::string describe(int place) const;
     std::string attribute_names(const std::vector<int>& attributes) const;
 
+    const std::vector<int>& bag(int place) const { return bags_[node_at_[place] - join_.table_count]; }
     bool is_bag(int place) const { return planned_.tables[place] < 0; }
     int root() const { return planned_.plan.streamed.root(); }
     StreamedTable& table(int place) { return planned_.plan.streamed.tables[place]; }
@@ -124,7 +136,7 @@ StreamedType streamed_type(Reading reading) {
 // The table from which the group's value can be read when `root` is the root: the root itself where it has the column
 // or an attribute that must equal it.
 int JoinPlanner::group_table(const GroupShape& group, int root) const {
-    if (group.table == root) return root;
+    if (group.table == root || join_.tables[group.table].join != StreamedJoin::inner) return group.table;
     for (const TableKey* const key : items<const TableKey>(join_.tables[group.table].keys))
         if (same_expression(key->expression, group.expression) && join_.key(root, key->attribute)) return root;
     return group.table;
@@ -142,6 +154,7 @@ int JoinPlanner::find_root() const {
     int best = -1;
     bool best_covers = false;
     for (int t = 0; t < join_.table_count; t++) {
+        if (join_.tables[t].join != StreamedJoin::inner) continue;
         const bool covers_all = covers(t);
         const double rows = join_.tables[t].relation->rows;
         if (best < 0 || covers_all > best_covers ||
@@ -153,22 +166,76 @@ int JoinPlanner::find_root() const {
     return best;
 }
 
-void JoinPlanner::find_tree() {
-    std::vector<std::vector<int>> attributes(join_.table_count);
-    std::vector<double> rows(join_.table_count);
+// The tables that are joined by inner joins, and bags where these make a cycle, stand in the tree of their attributes.
+void JoinPlanner::find_inner_tree(int root) {
+    std::vector<int> inner;
+    std::vector<std::vector<int>> attributes;
+    std::vector<double> rows;
     for (int t = 0; t < join_.table_count; t++) {
+        if (join_.tables[t].join != StreamedJoin::inner) continue;
+        inner.push_back(t);
+        attributes.emplace_back();
         for (const TableKey* const key : items<const TableKey>(join_.tables[t].keys))
-            attributes[t].push_back(key->attribute);
-        rows[t] = std::max(1.0, join_.tables[t].relation->rows);
+            if (!is_private(key->attribute)) attributes.back().push_back(key->attribute);
+        rows.push_back(std::max(1.0, join_.tables[t].relation->rows));
     }
-    shape_ = join_shape(attributes, rows, find_root(), context_);
-    const size_t nodes = shape_.nodes.size();
+    const auto at = static_cast<int>(std::find(inner.begin(), inner.end(), root) - inner.begin());
+    const relational::JoinShape shape = join_shape(attributes, rows, at, context_);
+    bags_ = shape.bags;
+    bag_bounds_ = shape.bag_bounds;
+    nodes_.resize(join_.table_count + bags_.size());
+    const auto node = [&](int n) {
+        const int tables = static_cast<int>(inner.size());
+        return n < 0 ? -1 : n < tables ? inner[n] : join_.table_count + n - tables;
+    };
+    for (size_t n = 0; n < shape.nodes.size(); n++)
+        nodes_[node(static_cast<int>(n))] = {node(shape.nodes[n].parent), shape.nodes[n].separator,
+                                             StreamedJoin::inner};
+    for (int n : shape.order)
+        if (shape.nodes[n].parent >= 0) nodes_[node(shape.nodes[n].parent)].children.push_back(node(n));
+}
+
+// An attribute that is private to an outer join's two tables.
+bool JoinPlanner::is_private(int attribute) const {
+    for (int t = 0; t < join_.table_count; t++) {
+        const StreamedJoin kind = join_.tables[t].join;
+        if ((kind == StreamedJoin::left || kind == StreamedJoin::anti) && join_.key(t, attribute)) {
+            const TableKey* const own = join_.key(t, attribute);
+            // The table that it hangs on may have keys of its own that other tables hang on.
+            if (own && join_.key(join_.tables[t].partner, attribute)) return true;
+        }
+    }
+    return false;
+}
+
+void JoinPlanner::hang_tables() {
+    for (int t = 0; t < join_.table_count; t++) {
+        const TableShape& table = join_.tables[t];
+        if (table.join == StreamedJoin::inner) continue;
+        Node& node = nodes_[t];
+        node.parent = table.partner;
+        node.join = table.join;
+        for (const TableKey* const key : items<const TableKey>(table.keys))
+            if (join_.key(table.partner, key->attribute)) node.separator.push_back(key->attribute);
+        auto& siblings = nodes_[table.partner].children;
+        siblings.insert(siblings.begin(), t);
+    }
+}
+
+void JoinPlanner::place(int node) {
+    for (int child : nodes_[node].children) place(child);
+    places_[node] = static_cast<int>(node_at_.size());
+    node_at_.push_back(node);
+    planned_.tables.push_back(node < join_.table_count ? node : -1);
+}
+
+void JoinPlanner::find_tree() {
+    const int root = find_root();
+    find_inner_tree(root);
+    hang_tables();
+    const size_t nodes = nodes_.size();
     places_.assign(nodes, 0);
-    for (size_t i = 0; i < nodes; i++) {
-        const int node = shape_.order[i];
-        places_[node] = static_cast<int>(i);
-        planned_.tables.push_back(node < join_.table_count ? node : -1);
-    }
+    place(root);
     planned_.columns.assign(nodes, NIL);
     planned_.plan.readings.resize(nodes);
     planned_.plan.streamed.tables.resize(nodes);
@@ -211,7 +278,7 @@ int JoinPlanner::add_column(int place, Expr* expression, Reading reading, int di
 
 int JoinPlanner::key_column(int place, int number) {
     if (is_bag(place)) {
-        const auto& attributes = shape_.bags[shape_.order[place] - join_.table_count];
+        const auto& attributes = bag(place);
         return static_cast<int>(std::find(attributes.begin(), attributes.end(), number) - attributes.begin());
     }
     const int dictionary = attribute_dictionary(number);
@@ -225,17 +292,17 @@ int JoinPlanner::add_factor_column(int place, const Factor& factor, bool value_m
 }
 
 void JoinPlanner::add_bag(int place) {
-    const auto& attributes = shape_.bags[shape_.order[place] - join_.table_count];
+    const auto& attributes = bag(place);
     table(place).columns.assign(attributes.size(), StreamedType::integer);
     planned_.plan.streamed.bags.push_back({place, attributes});
 }
 
 void JoinPlanner::add_table(int place) {
-    const relational::JoinShape::Node& node = shape_.nodes[shape_.order[place]];
+    const Node& node = nodes_[node_at_[place]];
     table(place).queries.emplace_back();
     if (node.parent < 0) return;
     const int parent = places_[node.parent];
-    StreamedChild child{place, StreamedJoin::inner, {}};
+    StreamedChild child{place, node.join, {}};
     for (int number : node.separator) {
         table(place).key.push_back(key_column(place, number));
         child.key.push_back(key_column(parent, number));
@@ -248,7 +315,7 @@ void JoinPlanner::add_table(int place) {
 void JoinPlanner::read_by_bags(int t) {
     const int place = places_[t];
     auto& read = planned_.plan.streamed.attributes[place];
-    for (const auto& bag : shape_.bags) {
+    for (const auto& bag : bags_) {
         std::vector<int> shared;
         for (int number : bag)
             if (join_.key(t, number)) shared.push_back(number);
@@ -265,7 +332,7 @@ void JoinPlanner::add_tables() {
         if (is_bag(static_cast<int>(place))) add_bag(static_cast<int>(place));
     for (size_t place = 0; place < planned_.tables.size(); place++) add_table(static_cast<int>(place));
     for (StreamedTable& each : planned_.plan.streamed.tables) each.queries[0].children.assign(each.children.size(), 0);
-    if (shape_.bags.empty()) return;
+    if (bags_.empty()) return;
     planned_.plan.streamed.attributes.resize(planned_.tables.size());
     for (int t = 0; t < join_.table_count; t++) read_by_bags(t);
 }
@@ -377,10 +444,10 @@ void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
 }
 
 double JoinPlanner::estimate_keys(int place) const {
-    if (is_bag(place)) return shape_.bag_bounds[shape_.order[place] - join_.table_count];
+    if (is_bag(place)) return bag_bounds_[node_at_[place] - join_.table_count];
     const double rows = join_.tables[planned_.tables[place]].relation->rows;
     const int t = planned_.tables[place];
-    const auto& separator = shape_.nodes[shape_.order[place]].separator;
+    const auto& separator = nodes_[node_at_[place]].separator;
     std::vector<Expr*> expressions;
     for (int number : separator) expressions.push_back(join_.key(t, number)->expression);
     for (int number : carried_[place])
@@ -418,12 +485,11 @@ std::string JoinPlanner::attribute_names(const std::vector<int>& attributes) con
 }
 
 std::string JoinPlanner::describe(int place) const {
-    const int node = shape_.order[place];
-    std::string text = is_bag(place) ? "bag of " + attribute_names(shape_.bags[node - join_.table_count])
-                                     : join_.tables[planned_.tables[place]].name;
+    std::string text =
+        is_bag(place) ? "bag of " + attribute_names(bag(place)) : join_.tables[planned_.tables[place]].name;
     std::string below;
     for (const StreamedChild& child : table(place).children) {
-        const auto& separator = shape_.nodes[shape_.order[child.table]].separator;
+        const auto& separator = nodes_[node_at_[child.table]].separator;
         below += (below.empty() ? "" : "; ") + describe(child.table) +
                  (separator.empty() ? " with every row" : " by " + attribute_names(separator));
     }

@@ -18,6 +18,10 @@ struct TableShape {
     Path* path;
     const char* name;
     List* keys; // of TableKey*
+    // How its rows go together with those of `partner`, a table; inner: with those of all tables, by the keys they
+    // share.
+    relational::StreamedJoin join;
+    int partner;
 };
 
 // A class of equal columns: NULL joins to nothing.
