@@ -9,6 +9,7 @@ namespace btml::relational {
 class RowBatch {
   public:
     static constexpr uint32_t max_rows = 1024;
+    static constexpr int64_t max_scale = 16383; // of a decimal, as in SQL
 
     RowBatch(const std::vector<StreamedType>& columns, MemoryBudget& memory);
 
