@@ -77,7 +77,7 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
         return "a join key is compared in another way than its type's own";
     if (!*attribute) {
         *attribute = allocate<Attribute>();
-        **attribute = {key, column_name(root, as_node(expression))};
+        **attribute = {key, column_name(root, as_node(expression)), false};
     } else if (!(*attribute)->type.compares_like(key))
         return "a join key compares values of different types";
     auto* const table_key = allocate<TableKey>();
@@ -182,6 +182,7 @@ Refusal HungTables::claim(const SpecialJoinInfo* special, int table, RestrictInf
             return refusal;
     }
     if (!join_->key(table, number) || list_length(clause->args) != 2) return "a key of an outer join is missing";
+    attribute->is_private = true;
     join_->attributes = lappend(join_->attributes, attribute);
     claimed_ = lappend(claimed_, condition);
     return nullptr;

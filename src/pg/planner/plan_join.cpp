@@ -44,7 +44,6 @@ class JoinPlanner {
     bool covers(int table) const;
     void find_tree();
     void find_inner_tree(int root);
-    bool is_private(int attribute) const;
     void hang_tables();
     void place(int node);
     void add_tables();
@@ -81,8 +80,11 @@ class JoinPlanner {
     const double groups_;
     RunContext& context_;
     PlannedJoin planned_;
-    relational::JoinShape shape_;
-    std::vector<int> places_;                  // by node of the shape: its place in the plan
+    std::vector<Node> nodes_;                  // the query's tables, then bags
+    std::vector<std::vector<int>> bags_;       // attributes
+    std::vector<double> bag_bounds_;           // on their rows
+    std::vector<int> node_at_;                 // by place in the plan
+    std::vector<int> places_;                  // by node: its place in the plan
     std::vector<int> attribute_dictionaries_;  // −1: none yet
     std::vector<std::vector<int>> carried_;    // by place: numbers of the query's groups in its message, in order
     std::vector<std::vector<int>> own_groups_; // by place
@@ -176,7 +178,7 @@ void JoinPlanner::find_inner_tree(int root) {
         inner.push_back(t);
         attributes.emplace_back();
         for (const TableKey* const key : items<const TableKey>(join_.tables[t].keys))
-            if (!is_private(key->attribute)) attributes.back().push_back(key->attribute);
+            if (!attribute(key->attribute)->is_private) attributes.back().push_back(key->attribute);
         rows.push_back(std::max(1.0, join_.tables[t].relation->rows));
     }
     const auto at = static_cast<int>(std::find(inner.begin(), inner.end(), root) - inner.begin());
@@ -188,24 +190,13 @@ void JoinPlanner::find_inner_tree(int root) {
         const int tables = static_cast<int>(inner.size());
         return n < 0 ? -1 : n < tables ? inner[n] : join_.table_count + n - tables;
     };
-    for (size_t n = 0; n < shape.nodes.size(); n++)
-        nodes_[node(static_cast<int>(n))] = {node(shape.nodes[n].parent), shape.nodes[n].separator,
-                                             StreamedJoin::inner};
+    for (size_t n = 0; n < shape.nodes.size(); n++) {
+        Node& to = nodes_[node(static_cast<int>(n))];
+        to.parent = node(shape.nodes[n].parent);
+        to.separator = shape.nodes[n].separator;
+    }
     for (int n : shape.order)
         if (shape.nodes[n].parent >= 0) nodes_[node(shape.nodes[n].parent)].children.push_back(node(n));
-}
-
-// An attribute that is private to an outer join's two tables.
-bool JoinPlanner::is_private(int attribute) const {
-    for (int t = 0; t < join_.table_count; t++) {
-        const StreamedJoin kind = join_.tables[t].join;
-        if ((kind == StreamedJoin::left || kind == StreamedJoin::anti) && join_.key(t, attribute)) {
-            const TableKey* const own = join_.key(t, attribute);
-            // The table that it hangs on may have keys of its own that other tables hang on.
-            if (own && join_.key(join_.tables[t].partner, attribute)) return true;
-        }
-    }
-    return false;
 }
 
 void JoinPlanner::hang_tables() {

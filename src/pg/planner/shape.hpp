@@ -28,6 +28,7 @@ struct TableShape {
 struct Attribute {
     KeyType type;
     const char* name; // of the first of its columns
+    bool is_private;  // of the two tables of an outer join: no other table has it
 };
 
 struct TableKey {
