@@ -112,31 +112,29 @@ bool is_null_constant(const Expr* expression) {
     return IsA(expression, Const) && reinterpret_cast<const Const*>(expression)->constisnull;
 }
 
-// One of PostgreSQL's own aggregates that can be had from sums over parts of the join.
 struct KnownAggregate {
     const char* name;
     AggregateFunction function;
-    Oid argument;
-    CellKind cell;
-    Factorize mode; // the least that it needs
 };
 
-constexpr KnownAggregate known_aggregates[] = {
-    {"sum", AggregateFunction::sum, INT2OID, CellKind::integer_sum, Factorize::exact},
-    {"sum", AggregateFunction::sum, INT4OID, CellKind::integer_sum, Factorize::exact},
-    {"sum", AggregateFunction::sum, INT8OID, CellKind::integer_sum, Factorize::exact},
-    {"sum", AggregateFunction::sum, NUMERICOID, CellKind::decimal_sum, Factorize::exact},
-    {"sum", AggregateFunction::sum, FLOAT8OID, CellKind::number_sum, Factorize::on},
-    {"avg", AggregateFunction::average, INT2OID, CellKind::integer_sum, Factorize::exact},
-    {"avg", AggregateFunction::average, INT4OID, CellKind::integer_sum, Factorize::exact},
-    {"avg", AggregateFunction::average, INT8OID, CellKind::integer_sum, Factorize::exact},
-    {"avg", AggregateFunction::average, NUMERICOID, CellKind::decimal_sum, Factorize::exact},
-    {"avg", AggregateFunction::average, FLOAT8OID, CellKind::number_sum, Factorize::on},
-    {"avg", AggregateFunction::average, FLOAT4OID, CellKind::number_sum, Factorize::on},
-    {"bool_and", AggregateFunction::min, BOOLOID, CellKind::integer_min, Factorize::exact},
-    {"every", AggregateFunction::min, BOOLOID, CellKind::integer_min, Factorize::exact},
-    {"bool_or", AggregateFunction::max, BOOLOID, CellKind::integer_max, Factorize::exact},
+// PostgreSQL's own aggregates that can be had from sums over parts of the join.
+constexpr KnownAggregate sums[] = {
+    {"sum", AggregateFunction::sum},
+    {"avg", AggregateFunction::average},
+    {"var_pop", AggregateFunction::var_pop},
+    {"var_samp", AggregateFunction::var_samp},
+    {"variance", AggregateFunction::var_samp},
+    {"stddev_pop", AggregateFunction::stddev_pop},
+    {"stddev_samp", AggregateFunction::stddev_samp},
+    {"stddev", AggregateFunction::stddev_samp},
 };
+
+constexpr KnownAggregate extrema[] = {
+    {"min", AggregateFunction::min},   {"max", AggregateFunction::max},     {"bool_and", AggregateFunction::min},
+    {"every", AggregateFunction::min}, {"bool_or", AggregateFunction::max},
+};
+
+constexpr Refusal floats_need_on = "an aggregate over floats is only taken with btml.factorize_aggregates = on";
 
 bool orders_as_integers(Oid type) {
     switch (type) {
@@ -144,6 +142,7 @@ bool orders_as_integers(Oid type) {
     case INT4OID:
     case INT8OID:
     case OIDOID:
+    case BOOLOID:
     case DATEOID:
     case TIMEOID:
     case TIMESTAMPOID:
@@ -154,9 +153,9 @@ bool orders_as_integers(Oid type) {
     }
 }
 
-Refusal find_extremum(AggregateShape* shape, bool least, Factorize mode) {
+Refusal find_extremum(AggregateShape* shape, Factorize mode) {
+    const bool least = shape->function == AggregateFunction::min;
     const Oid type = shape->argument_type;
-    shape->function = least ? AggregateFunction::min : AggregateFunction::max;
     if (orders_as_integers(type))
         shape->cell = least ? CellKind::integer_min : CellKind::integer_max;
     else if (type == NUMERICOID)
@@ -165,9 +164,32 @@ Refusal find_extremum(AggregateShape* shape, bool least, Factorize mode) {
         shape->cell = least ? CellKind::number_min : CellKind::number_max;
     else
         return "an aggregate is a min or max of a type that is not known here";
-    if (mode != Factorize::on && (type == FLOAT4OID || type == FLOAT8OID))
-        return "an aggregate over floats is only taken with btml.factorize_aggregates = on";
-    return nullptr;
+    return shape->cell >= CellKind::number_min && type != NUMERICOID && mode != Factorize::on ? floats_need_on
+                                                                                              : nullptr;
+}
+
+// Sums of float4 are rounded to it row by row, and variances of floats from row to row.
+Refusal find_sum(AggregateShape* shape, Factorize mode) {
+    switch (shape->argument_type) {
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+        shape->cell = CellKind::integer_sum;
+        return nullptr;
+    case NUMERICOID:
+        shape->cell = CellKind::decimal_sum;
+        return nullptr;
+    case FLOAT4OID:
+        if (shape->function == AggregateFunction::sum) break;
+        [[fallthrough]];
+    case FLOAT8OID:
+        if (is_variance(shape->function)) break;
+        shape->cell = CellKind::number_sum;
+        return mode == Factorize::on ? nullptr : floats_need_on;
+    default:
+        break;
+    }
+    return "an aggregate is a sum, average or variance of a type that is not known here";
 }
 
 Refusal find_function(AggregateShape* shape, Factorize mode) {
@@ -178,17 +200,17 @@ Refusal find_function(AggregateShape* shape, Factorize mode) {
     shape->cell = CellKind::count;
     shape->function = AggregateFunction::count;
     if (strcmp(name, "count") == 0) return nullptr;
-    if (strcmp(name, "min") == 0 || strcmp(name, "max") == 0)
-        return find_extremum(shape, strcmp(name, "min") == 0, mode);
-    for (const KnownAggregate& known : known_aggregates) {
-        if (strcmp(name, known.name) != 0 || shape->argument_type != known.argument) continue;
-        if (known.mode > mode) return "an aggregate over floats is only taken with btml.factorize_aggregates = on";
-        shape->cell = known.cell;
-        shape->function = known.function;
-        return nullptr;
-    }
-    return "an aggregate is none of count, sum, avg, min, max, bool_and, bool_or and every of a type that is known "
-           "here";
+    for (const KnownAggregate& known : sums)
+        if (strcmp(name, known.name) == 0) {
+            shape->function = known.function;
+            return find_sum(shape, mode);
+        }
+    for (const KnownAggregate& known : extrema)
+        if (strcmp(name, known.name) == 0) {
+            shape->function = known.function;
+            return find_extremum(shape, mode);
+        }
+    return "an aggregate is none of count, sum, avg, min, max, bool_and, bool_or, every, variance and stddev";
 }
 
 Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
@@ -228,8 +250,8 @@ Refusal find_product(const JoinShape& join, AggregateShape* shape) {
     shape->bounds = product.bounds();
     for (const Factor* const factor : items<const Factor>(shape->factors))
         if (is_null_constant(factor->expression)) return "an aggregate's argument is NULL";
-    const bool extremum = shape->function == AggregateFunction::min || shape->function == AggregateFunction::max;
-    if (extremum && list_length(shape->factors) != 1) return "an aggregate is a min or max of a product";
+    if (is_extremum(shape->function) && list_length(shape->factors) != 1)
+        return "an aggregate is a min or max of a product";
     return nullptr;
 }
 

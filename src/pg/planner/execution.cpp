@@ -77,10 +77,6 @@ Datum int64_datum(__int128 value) {
     return Int64GetDatum(static_cast<int64>(value));
 }
 
-bool is_extremum(AggregateFunction function) {
-    return function == AggregateFunction::min || function == AggregateFunction::max;
-}
-
 Datum extremum(const AggregateOutput& output, const StreamedCell& cell) {
     switch (output.cell) {
     case CellKind::number_min:
@@ -104,6 +100,39 @@ Datum average(const AggregateOutput& output, const StreamedCell& cell, __int128 
     if (output.cell == CellKind::number_sum) return Float8GetDatum(cell.number / static_cast<double>(count));
     const int scale = output.cell == CellKind::decimal_sum ? cell.scale : 0;
     return DirectFunctionCall2(numeric_div, numeric_of(cell.integer, scale), numeric_of(count, 0));
+}
+
+Datum call(PGFunction function, Datum a, Datum b) {
+    return DirectFunctionCall2(function, a, b);
+}
+
+// PostgreSQL takes the root of the rounded variance at the variance's own scale. numeric_sqrt gives more digits where
+// the argument displays more; these are so many that rounding them is rounding the root.
+Datum root_of(Datum variance) {
+    constexpr int more_digits = 40;
+    const Datum scale = DirectFunctionCall1(numeric_scale, variance);
+    const Datum zero = numeric_of(0, 0);
+    const Datum padded =
+        call(numeric_add, variance, call(numeric_round, zero, Int32GetDatum(DatumGetInt32(scale) + more_digits)));
+    return call(numeric_round, DirectFunctionCall1(numeric_sqrt, padded), scale);
+}
+
+bool is_sample(AggregateFunction function) {
+    return function == AggregateFunction::var_samp || function == AggregateFunction::stddev_samp;
+}
+
+// (n·Σx² − (Σx)²) / (n·(n − 1)), or / n², by numeric's own arithmetic; 0 where that is not positive.
+Datum variance(const AggregateOutput& output, const StreamedCell& sum, const StreamedCell& squares, __int128 count) {
+    const bool sample = is_sample(output.function);
+    const bool root =
+        output.function == AggregateFunction::stddev_pop || output.function == AggregateFunction::stddev_samp;
+    const int scale = output.cell == CellKind::decimal_sum ? sum.scale : 0;
+    const Datum n = numeric_of(count, 0), s = numeric_of(sum.integer, scale);
+    const Datum numerator =
+        call(numeric_sub, call(numeric_mul, n, numeric_of(squares.integer, 2 * scale)), call(numeric_mul, s, s));
+    if (!DatumGetBool(call(numeric_gt, numerator, numeric_of(0, 0)))) return numeric_of(0, 0);
+    const Datum value = call(numeric_div, numerator, call(numeric_mul, n, numeric_of(sample ? count - 1 : count, 0)));
+    return root ? root_of(value) : value;
 }
 
 } // namespace
@@ -242,10 +271,12 @@ void Execution::aggregate(uint64_t row, const AggregateOutput& output, Datum* va
         *value = int64_datum(count);
         return;
     }
-    *null = is_extremum(output.function) ? cell.absent : count == 0;
+    *null = is_extremum(output.function) ? cell.absent : count <= (is_sample(output.function) ? 1 : 0);
     if (*null) return;
     if (is_extremum(output.function))
         *value = extremum(output, cell);
+    else if (is_variance(output.function))
+        *value = variance(output, cell, aggregate_->cell(row, output.squares), count);
     else
         *value = output.function == AggregateFunction::sum ? total(output, cell) : average(output, cell, count);
 }

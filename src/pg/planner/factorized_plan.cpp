@@ -63,6 +63,7 @@ void FactorizedPlan::write(Writer& writer) const {
         writer.put(static_cast<uint8_t>(aggregate.cell));
         writer.put(aggregate.type);
         writer.put(aggregate.value);
+        writer.put(aggregate.squares);
         writer.put(aggregate.count);
     });
     put_all(writer, products, [&](const MeasuredProduct& product) {
@@ -97,6 +98,7 @@ FactorizedPlan FactorizedPlan::read(Reader& reader) {
         aggregate.cell = static_cast<CellKind>(reader.get<uint8_t>());
         aggregate.type = reader.get<Oid>();
         aggregate.value = reader.get<int>();
+        aggregate.squares = reader.get<int>();
         aggregate.count = reader.get<int>();
         return aggregate;
     });

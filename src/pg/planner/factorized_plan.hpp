@@ -35,8 +35,8 @@ struct GroupOutput {
 struct AggregateOutput {
     AggregateFunction function;
     relational::CellKind cell;
-    Oid type;         // of the argument
-    int value, count; // queries of the root; −1 for none
+    Oid type;                  // of the argument
+    int value, squares, count; // queries of the root; −1 for none
 };
 
 // The product of these columns, in any row, was to stay within the type.

@@ -427,10 +427,13 @@ void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
         if (!constant) count.present[place].push_back(add_factor_column(place, *factor, !counts));
     }
     add_products(aggregate);
-    AggregateOutput output{aggregate.function, aggregate.cell, aggregate.argument_type, -1, -1};
+    AggregateOutput output{aggregate.function, aggregate.cell, aggregate.argument_type, -1, -1, -1};
     if (!counts) output.value = ask(value, root());
-    const bool extremum = aggregate.function == AggregateFunction::min || aggregate.function == AggregateFunction::max;
-    if (!extremum) output.count = ask(count, root());
+    if (is_variance(aggregate.function)) {
+        for (auto& factors : value.factors) factors.insert(factors.end(), factors.begin(), factors.end());
+        output.squares = ask(value, root());
+    }
+    if (!is_extremum(aggregate.function)) output.count = ask(count, root());
     planned_.plan.aggregates.push_back(output);
 }
 

@@ -62,7 +62,16 @@ struct ProductBound {
     List* factors; // of Factor*
 };
 
-enum class AggregateFunction : uint8_t { count, sum, average, min, max };
+enum class AggregateFunction : uint8_t { count, sum, average, min, max, var_pop, var_samp, stddev_pop, stddev_samp };
+
+constexpr bool is_extremum(AggregateFunction function) {
+    return function == AggregateFunction::min || function == AggregateFunction::max;
+}
+
+// Whether it needs the sum of squares.
+constexpr bool is_variance(AggregateFunction function) {
+    return function >= AggregateFunction::var_pop;
+}
 
 struct AggregateShape {
     Aggref* aggref;
