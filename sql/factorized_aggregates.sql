@@ -51,12 +51,11 @@ SELECT compare('SELECT a.t, sum(a.x * b.z), sum(a.x * c.w * b.z), avg(a.n * b.n)
     sum(a.x::numeric * b.n * c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.t');
 SELECT compare('SELECT a.d, variance(a.x), stddev(b.z), var_pop(a.n), stddev_pop(b.n), stddev_samp(a.x * b.z),
     var_samp(c.m) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.d');
-SELECT compare('SELECT bool_and(b.b), bool_or(b.b), every(a.x > 0), min(b.b::int), max(c.w) FROM a JOIN b USING (k) JOIN c USING (m)');
-SELECT compare('SELECT a.k, sum(a.y), avg(a.y), avg(c.f), min(a.y), max(a.y * 1), sum(a.y * b.z) FROM a JOIN b USING (k)
+SELECT compare('SELECT bool_and(b.b), bool_or(b.b), every(a.x > 0), max(c.w) FROM a JOIN b USING (k) JOIN c USING (m)');
+SELECT compare('SELECT a.k, sum(a.y), avg(a.y), avg(c.f), min(a.y), max(a.y), sum(a.y * b.z) FROM a JOIN b USING (k)
     JOIN c USING (m) GROUP BY a.k', 'on');
 SELECT compare('SELECT count(*) FILTER (WHERE a.x > 100), sum(b.z) FILTER (WHERE a.x > 290 AND c.w < 7 AND b.b), avg(a.x)
     FILTER (WHERE a.c = ''red'') FROM a JOIN b USING (k) JOIN c USING (m)');
-SELECT compare('SELECT sum(CASE WHEN a.x > 7 THEN b.z END) FROM a JOIN b USING (k)');
 SELECT compare('SELECT sum(CASE WHEN a.x > 7 THEN 1 ELSE 0 END), sum(coalesce(a.n, 0)), count(nullif(a.t, ''t1'')),
     sum(1) FROM a JOIN b USING (k)');
 
@@ -66,7 +65,7 @@ SELECT compare('SELECT a.c, b.u, b.b, a.d, count(*), sum(c.w) FROM a JOIN b USIN
 SELECT compare('SELECT a.t IS NULL, a.x > 100, count(*) FROM a JOIN b USING (k) GROUP BY 1, 2');
 SELECT compare('SELECT b.k, c.m, count(*) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2');
 SELECT compare('SELECT a.t, count(*) * 2 + 1, a.t || ''!'' FROM a JOIN b USING (k) GROUP BY a.t HAVING sum(b.z) > 9000 ORDER BY 2');
-SELECT compare('SELECT a.t, rank() OVER (ORDER BY sum(b.z)) FROM a JOIN b USING (k) GROUP BY a.t LIMIT 3');
+SELECT compare('SELECT a.t, rank() OVER (ORDER BY sum(b.z), a.t) FROM a JOIN b USING (k) GROUP BY a.t ORDER BY 2 LIMIT 3');
 SELECT compare('SELECT count(*), sum(a.x), min(b.z) FROM a JOIN b USING (k) WHERE a.x < 0');
 SELECT compare('SELECT a.t, count(*) FROM a JOIN b USING (k) WHERE a.x < 0 GROUP BY a.t');
 
@@ -87,6 +86,18 @@ SELECT compare('SELECT v.k, sum(v.x * v.z * c.w) FROM v JOIN c USING (k) GROUP B
 SELECT compare('SELECT count(*), sum(s.n) FROM a JOIN (SELECT k, count(*) AS n FROM b GROUP BY k OFFSET 0) s USING (k)');
 SELECT compare('SELECT count(*) FROM a JOIN (SELECT k FROM b UNION ALL SELECT k FROM c) s USING (k)');
 SELECT compare('SELECT z.i, (SELECT count(*) FROM a JOIN b USING (k) WHERE a.k = z.i) FROM generate_series(0, 5) z(i)');
+
+-- Relations that something mentions together are joined first, as PostgreSQL would.
+SELECT compare('SELECT c.t, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x < b.z GROUP BY 1');
+SELECT compare('SELECT c.t, sum(CASE WHEN a.x > 7 THEN b.z END) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1');
+SELECT compare('SELECT a.t = b.t, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1');
+SELECT compare('SELECT a.t, count(*), sum(c.w) FROM a LEFT JOIN (b JOIN c USING (m)) ON a.k = b.k GROUP BY 1');
+SELECT compare('SELECT a.t, count(*), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k AND a.x > 5 JOIN c ON a.k = c.k GROUP BY 1');
+SELECT compare('SELECT count(*), sum(c.w), count(a.x), count(b.z) FROM a FULL JOIN b USING (k) JOIN c ON a.k = c.k');
+SELECT compare('SELECT count(*), sum(c.w), count(s.z) FROM c JOIN (a FULL JOIN b ON a.k = b.k AND a.t = b.t) s(i, k, x, y, n, t, d, c, k2, m, z) USING (m)');
+SELECT compare('SELECT count(*), sum(c.w) FROM a JOIN c USING (k), LATERAL (SELECT b.z FROM b WHERE b.k = a.k OFFSET 0) s');
+SELECT compare('SELECT count(*) FROM a JOIN c USING (k) WHERE EXISTS (SELECT FROM b JOIN c d USING (m) WHERE b.k = a.k AND d.w < a.x)');
+SELECT compare('SELECT count(*) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x + b.z = c.w');
 
 -- What is left to the ordinary plan, and why.
 CREATE FUNCTION why(query text) RETURNS text LANGUAGE SQL AS $$ SELECT string_agg(line, E'\n') FROM btml.explain_factorized(query) line $$;

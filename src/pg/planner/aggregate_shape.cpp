@@ -94,16 +94,12 @@ Refusal Product::add_multiplication(const OpExpr* product, List** factors) {
 Refusal Product::add_factor(Node* expression, List** factors) {
     auto* const factor = allocate<Factor>();
     *factor = {-1, reinterpret_cast<Expr*>(expression)};
-    int relid = 0;
     const Relids relids = join_.relids(expression);
-    if (bms_membership(relids) == BMS_MULTIPLE)
-        return "an aggregate's argument is no product of factors of one table each";
+    factor->table = join_.table_of(relids);
+    if (factor->table < 0 && !bms_is_empty(relids))
+        return join_.merge(relids, "an aggregate's argument is no product of factors of one table each");
     if (!is_total(expression)) return "an aggregate's argument is an expression that may raise an error";
-    if (bms_get_singleton_member(relids, &relid)) {
-        factor->table = join_.table_of(relid);
-        if (factor->table < 0) return "an aggregate's argument belongs to no table of the join";
-        if (const Refusal refusal = refuse_hung(join_, factor->table, expression)) return refusal;
-    }
+    if (const Refusal refusal = refuse_hung(join_, factor->table, expression)) return refusal;
     *factors = lappend(*factors, factor);
     return nullptr;
 }
@@ -217,14 +213,12 @@ Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
     if (!shape->aggref->aggfilter) return nullptr;
     auto* const conjuncts = make_ands_implicit(shape->aggref->aggfilter);
     for (Node* const conjunct : items<Node>(conjuncts)) {
-        int relid = 0;
-        auto* const factor = allocate<Factor>();
-        *factor = {-1, reinterpret_cast<Expr*>(conjunct)};
         const Relids relids = join.relids(conjunct);
-        if (bms_membership(relids) == BMS_MULTIPLE) return "a FILTER is a condition over several tables";
+        auto* const factor = allocate<Factor>();
+        *factor = {join.table_of(relids), reinterpret_cast<Expr*>(conjunct)};
+        if (factor->table < 0 && !bms_is_empty(relids))
+            return join.merge(relids, "a FILTER is a condition over several tables");
         if (!is_total(conjunct)) return "a FILTER is an expression that may raise an error";
-        if (bms_get_singleton_member(relids, &relid) && (factor->table = join.table_of(relid)) < 0)
-            return "a FILTER belongs to no table of the join";
         if (const Refusal refusal = refuse_hung(join, factor->table, conjunct)) return refusal;
         shape->conditions = lappend(shape->conditions, factor);
     }
@@ -266,10 +260,11 @@ Refusal find_aggregate(const JoinShape& join, Aggref* aggref, Factorize mode, Ag
 }
 
 Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
-    int relid = 0;
+    const Relids relids = join.relids(expression);
     group->expression = reinterpret_cast<Expr*>(expression);
-    if (!bms_get_singleton_member(join.relids(expression), &relid) || (group->table = join.table_of(relid)) < 0)
-        return "a grouping expression is not over one table";
+    group->table = join.table_of(relids);
+    if (bms_is_empty(relids)) return "a grouping expression has no column";
+    if (group->table < 0) return join.merge(relids, "a grouping expression is not over one table");
     if (!is_total(expression)) return "a grouping expression may raise an error";
     if (const Refusal refusal = refuse_hung(join, group->table, expression)) return refusal;
     if (!key_type(exprType(expression), exprCollation(expression), &group->type) ||

@@ -114,7 +114,14 @@ List* scan_names(const QueryShape& query, const PathParts& parts) {
     return names;
 }
 
-Refusal add_our_path(PlannerInfo* root, RelOptInfo* grouped, const QueryShape& query, List* having) {
+// What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated.
+List* descriptions(const PathParts& parts, double join_rows) {
+    return list_make3(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
+                      makeString(psprintf("%.0f", parts.memory / 1024)));
+}
+
+Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* grouped, const QueryShape& query,
+                     List* having) {
     const AggPath* const best = cheapest_aggregate(grouped);
     if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
     PathParts parts = {};
@@ -140,7 +147,7 @@ Refusal add_our_path(PlannerInfo* root, RelOptInfo* grouped, const QueryShape& q
     path->path.total_cost = forced ? 0 : cost + best->path.rows * cpu_tuple_cost;
     path->flags = btml_compat_custom_path_flags;
     path->custom_private =
-        list_make5(targets, having, parts.plan, makeString(parts.description), scan_names(query, parts));
+        list_make5(targets, having, parts.plan, descriptions(parts, input->rows), scan_names(query, parts));
     path->methods = &path_methods;
     if (!forced && path->path.total_cost >= best->path.total_cost)
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f", best->path.total_cost,
@@ -158,20 +165,31 @@ const char* relation_names(PlannerInfo* root, const RelOptInfo* input) {
     return names.data;
 }
 
-void tell(PlannerInfo* root, const RelOptInfo* input, Refusal refusal) {
+// Says for a factorized query what is joined before it, and why.
+const char* tell_merged(const JoinShape& join) {
+    StringInfoData text;
+    initStringInfo(&text);
+    for (int t = 0; t < join.table_count; t++)
+        if (bms_membership(join.tables[t].relids) == BMS_MULTIPLE)
+            appendStringInfo(&text, ", %s joined first", join.tables[t].name);
+    if (text.len > 0) appendStringInfo(&text, " since %s", static_cast<Refusal>(linitial(join.merging->reasons)));
+    return text.data;
+}
+
+void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape& join, Refusal refusal) {
     if (!verdicts) return;
-    char* const line = refusal ? psprintf("%s: not factorized, since %s", relation_names(root, input), refusal)
-                               : psprintf("%s: factorized", relation_names(root, input));
+    const char* const names = relation_names(root, input);
+    char* const line = refusal ? psprintf("%s: not factorized, since %s", names, refusal)
+                               : psprintf("%s: factorized%s", names, tell_merged(join));
     verdicts->lines = lappend(verdicts->lines, line);
 }
 
 void consider(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped) {
     QueryShape query = {};
     auto* const having = reinterpret_cast<List*>(root->parse->havingQual);
-    Refusal refusal = find_join(root, input, &query.join);
-    if (!refusal) refusal = find_aggregates(grouped, root->parse->havingQual, factorize_aggregates(), &query);
-    if (!refusal) refusal = add_our_path(root, grouped, query, having);
-    tell(root, input, refusal);
+    Refusal refusal = find_query(root, input, grouped, factorize_aggregates(), &query);
+    if (!refusal) refusal = add_our_path(root, input, grouped, query, having);
+    tell(root, input, query.join, refusal);
 }
 
 void upper_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {

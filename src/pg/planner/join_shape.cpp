@@ -23,32 +23,66 @@ Refusal refuse_features(const PlannerInfo* root) {
     return nullptr;
 }
 
-bool is_volatile(const RelOptInfo* relation) {
-    for (const RestrictInfo* const condition : items<const RestrictInfo>(relation->baserestrictinfo))
-        if (contain_volatile_functions(as_node(condition->clause))) return true;
-    return contain_volatile_functions(as_node(relation->reltarget->exprs));
+bool is_volatile(PlannerInfo* root, Relids relids) {
+    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;) {
+        const RelOptInfo* const relation = root->simple_rel_array[relid];
+        if (contain_volatile_functions(as_node(relation->reltarget->exprs))) return true;
+        for (const List* const conditions : {relation->baserestrictinfo, relation->joininfo})
+            for (const RestrictInfo* const condition : items<const RestrictInfo>(conditions))
+                if (contain_volatile_functions(as_node(condition->clause))) return true;
+    }
+    return false;
 }
 
-Refusal add_table(PlannerInfo* root, int relid, JoinShape* join) {
-    RelOptInfo* const relation = root->simple_rel_array[relid];
-    if (!relation || relation->reloptkind != RELOPT_BASEREL)
+// The relation that PostgreSQL's search for an order of joins made of these, or null.
+RelOptInfo* relation_of(PlannerInfo* root, Relids relids) {
+    int relid = 0;
+    if (bms_get_singleton_member(relids, &relid)) return root->simple_rel_array[relid];
+    for (RelOptInfo* const relation : items<RelOptInfo>(root->join_rel_list))
+        if (bms_equal(btml_compat_without_outer_joins(root, relation->relids), relids)) return relation;
+    return nullptr;
+}
+
+const char* table_name(PlannerInfo* root, Relids relids) {
+    StringInfoData name;
+    initStringInfo(&name);
+    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;)
+        appendStringInfo(&name, "%s%s", name.len > 0 ? " + " : "", root->simple_rte_array[relid]->eref->aliasname);
+    return name.data;
+}
+
+Refusal add_table(Relids relids, JoinShape* join) {
+    PlannerInfo* const root = join->root;
+    RelOptInfo* const relation = relation_of(root, relids);
+    if (!relation) return "PostgreSQL has no plan for a part of the join that must be joined first";
+    if (relation->reloptkind != RELOPT_BASEREL && relation->reloptkind != RELOPT_JOINREL)
         return "one of its relations is no table, view or sub-query";
-    if (!bms_is_empty(relation->lateral_relids)) return "it has a lateral sub-query";
-    if (is_volatile(relation)) return "it calls a volatile function";
+    if (!bms_is_empty(relation->lateral_relids))
+        return join->merge(bms_union(relids, relation->lateral_relids), "it has a lateral sub-query");
+    if (is_volatile(root, relids)) return "it calls a volatile function";
     Path* const path = relation->cheapest_total_path;
     if (!path || path->param_info) return "one of its relations depends on another";
     join->tables[join->table_count++] = {
-        relation, path, root->simple_rte_array[relid]->eref->aliasname, NIL, relational::StreamedJoin::inner, -1};
+        relation, relids, path, table_name(root, relids), NIL, relational::StreamedJoin::inner, -1};
     return nullptr;
 }
 
-Refusal add_tables(PlannerInfo* root, const RelOptInfo* input, JoinShape* join) {
-    const Relids relids = btml_compat_without_outer_joins(root, input->relids);
+Relids merged_with(const Merging* merging, int relid) {
+    for (Bitmapset* const set : items<Bitmapset>(merging->sets))
+        if (bms_is_member(relid, set)) return set;
+    return bms_make_singleton(relid);
+}
+
+Refusal add_tables(const RelOptInfo* input, JoinShape* join) {
+    const Relids relids = btml_compat_without_outer_joins(join->root, input->relids);
     if (bms_num_members(relids) > max_tables) return "it joins more than 64 relations";
     join->tables = static_cast<TableShape*>(palloc0(sizeof(TableShape) * bms_num_members(relids)));
-    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;)
-        if (const Refusal refusal = add_table(root, relid, join)) return refusal;
-    return nullptr;
+    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;) {
+        if (join->table_of(bms_make_singleton(relid)) >= 0) continue;
+        if (!join->root->simple_rel_array[relid]) return "one of its relations is no table, view or sub-query";
+        if (const Refusal refusal = add_table(merged_with(join->merging, relid), join)) return refusal;
+    }
+    return join->table_count > 1 ? nullptr : "all of it must be joined first";
 }
 
 // Whether these families compare values as the type's own hash function and equality do.
@@ -66,33 +100,12 @@ const char* column_name(PlannerInfo* root, Node* expression) {
     return get_rte_attribute_name(root->simple_rte_array[var->varno], var->varattno);
 }
 
-// Gives the table a key of an attribute, whose type the first key decides.
-Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
-                Attribute** attribute) {
-    const Oid type = exprType(as_node(expression));
-    KeyType key;
-    if (!is_total(as_node(expression))) return "a join key is an expression that may raise an error";
-    if (!key_type(type, collation, &key)) return "a join key has a type without a hash function";
-    if (!compares_by_default(families, getBaseType(type)))
-        return "a join key is compared in another way than its type's own";
-    if (!*attribute) {
-        *attribute = allocate<Attribute>();
-        **attribute = {key, column_name(root, as_node(expression)), false};
-    } else if (!(*attribute)->type.compares_like(key))
-        return "a join key compares values of different types";
-    auto* const table_key = allocate<TableKey>();
-    *table_key = {number, copy_of(expression)};
-    table->keys = lappend(table->keys, table_key);
-    return nullptr;
-}
-
 // A member of the class becomes a key of its table; a second one of the same table is a condition of that table's scan.
 Refusal add_member(PlannerInfo* root, const EquivalenceClass* equal, const EquivalenceMember* member, int number,
                    Attribute** attribute, JoinShape* join) {
-    int relid = 0;
-    if (!bms_get_singleton_member(member->em_relids, &relid)) return "a join key is an expression over several tables";
-    const int table = join->table_of(relid);
-    if (table < 0) return "a join key belongs to no table of the join";
+    const Relids relids = btml_compat_without_outer_joins(root, member->em_relids);
+    const int table = join->table_of(relids);
+    if (table < 0) return join->merge(relids, "a join key is an expression over several tables");
     if (join->key(table, number)) return nullptr;
     return add_key(root, &join->tables[table], member->em_expr, equal->ec_opfamilies, equal->ec_collation, number,
                    attribute);
@@ -113,8 +126,11 @@ void drop_if_alone(JoinShape* join, int number) {
 
 Refusal add_attribute(PlannerInfo* root, const EquivalenceClass* equal, JoinShape* join) {
     if (list_length(equal->ec_members) < 2 || bms_membership(equal->ec_relids) != BMS_MULTIPLE) return nullptr;
-    if (equal->ec_has_volatile || equal->ec_broken || btml_compat_below_outer_join(equal))
-        return "an equality of columns is volatile, lies below an outer join or cannot be implied";
+    const Relids relids = btml_compat_without_outer_joins(root, equal->ec_relids);
+    if (join->table_of(relids) >= 0) return nullptr;
+    if (equal->ec_has_volatile) return "it calls a volatile function";
+    if (equal->ec_broken || btml_compat_below_outer_join(equal))
+        return join->merge(relids, "an equality of columns lies below an outer join or cannot be implied");
     if (equal->ec_has_const) return nullptr; // The scan of each member's table compares it with the constant.
     Attribute* attribute = nullptr;
     const int number = list_length(join->attributes);
@@ -128,125 +144,41 @@ Refusal add_attribute(PlannerInfo* root, const EquivalenceClass* equal, JoinShap
     return nullptr;
 }
 
-// Outer and semi-joins whose right side is one table that hangs on one other by keys.
-class HungTables {
-  public:
-    HungTables(PlannerInfo* root, JoinShape* join) : root_(root), join_(join) {}
-
-    Refusal find();
-
-  private:
-    Refusal add(const SpecialJoinInfo* special);
-    Refusal claim(const SpecialJoinInfo* special, int table, RestrictInfo* condition);
-    bool belongs(const SpecialJoinInfo* special, const RestrictInfo* condition) const;
-    Refusal hang(int table, relational::StreamedJoin kind);
-    int find_partner(int table) const;
-    Relids tables_of(Relids relids) const { return btml_compat_without_outer_joins(root_, relids); }
-
-    PlannerInfo* root_;
-    JoinShape* join_;
-    List* claimed_ = NIL; // of RestrictInfo*
-};
-
-// Whether the condition is one of ON of this join, over the partner and its right side.
-bool HungTables::belongs(const SpecialJoinInfo* special, const RestrictInfo* condition) const {
-    return !condition->is_pushed_down && !btml_compat_is_clone(condition) &&
-           bms_is_subset(tables_of(condition->required_relids),
-                         bms_union(special->syn_lefthand, special->syn_righthand)) &&
-           bms_overlap(condition->clause_relids, special->syn_righthand) &&
-           bms_overlap(condition->clause_relids, special->syn_lefthand);
-}
-
-// An equality becomes an attribute that the two tables alone have.
-Refusal HungTables::claim(const SpecialJoinInfo* special, int table, RestrictInfo* condition) {
-    const auto* const clause = reinterpret_cast<const OpExpr*>(condition->clause);
-    if (!IsA(clause, OpExpr) || !condition->mergeopfamilies || list_length(clause->args) != 2)
-        return "the condition of an outer join is no equality";
-    const int number = list_length(join_->attributes);
-    Attribute* attribute = nullptr;
-    for (Expr* const side : items<Expr>(clause->args)) {
-        int relid = 0;
-        if (!bms_get_singleton_member(tables_of(join_->relids(as_node(side))), &relid))
-            return "a key of an outer join is not over one table";
-        const int of = join_->table_of(relid);
-        if (of != table) {
-            if (!bms_is_member(relid, special->syn_lefthand)) return "a key of an outer join belongs to another join";
-            int& partner = join_->tables[table].partner;
-            if (partner >= 0 && partner != of) return "an outer join has conditions over several tables";
-            partner = of;
-        }
-        auto* const plain = reinterpret_cast<Expr*>(
-            btml_compat_clear_nulling_joins(as_node(copy_of(side)), nullptr, btml_compat_outer_joins(root_)));
-        if (const Refusal refusal = add_key(root_, &join_->tables[of], plain, condition->mergeopfamilies,
-                                            clause->inputcollid, number, &attribute))
-            return refusal;
-    }
-    if (!join_->key(table, number) || list_length(clause->args) != 2) return "a key of an outer join is missing";
-    attribute->is_private = true;
-    join_->attributes = lappend(join_->attributes, attribute);
-    claimed_ = lappend(claimed_, condition);
-    return nullptr;
-}
-
-// A table that has all attributes of this one.
-int HungTables::find_partner(int table) const {
-    for (int t = 0; t < join_->table_count; t++) {
-        if (t == table || join_->tables[t].join != relational::StreamedJoin::inner) continue;
-        bool has_all = true;
-        for (const TableKey* const key : items<const TableKey>(join_->tables[table].keys))
-            has_all = has_all && join_->key(t, key->attribute);
-        if (has_all) return t;
-    }
-    return -1;
-}
-
-Refusal HungTables::hang(int table, relational::StreamedJoin kind) {
-    TableShape* const shape = &join_->tables[table];
-    shape->join = kind;
-    if (shape->partner < 0) shape->partner = find_partner(table);
-    if (shape->partner < 0) return "an outer or semi-join has conditions over several tables";
-    return nullptr;
-}
-
-Refusal HungTables::add(const SpecialJoinInfo* special) {
-    int relid = 0;
-    if (special->jointype == JOIN_FULL) return "it has a full join";
-    if (!bms_get_singleton_member(special->syn_righthand, &relid))
-        return "the inner side of an outer or semi-join is a join itself";
-    const int table = join_->table_of(relid);
-    if (table < 0) return "the inner side of an outer join is no table of the join";
-    TableShape* const shape = &join_->tables[table];
-    if (shape->join != relational::StreamedJoin::inner) return "a table is the inner side of two joins";
-    if (special->jointype == JOIN_SEMI) return hang(table, relational::StreamedJoin::semi);
-    if (shape->keys) return "the inner side of an outer join has a condition above it";
-    for (RestrictInfo* const condition : items<RestrictInfo>(shape->relation->joininfo))
-        if (belongs(special, condition))
-            if (const Refusal refusal = claim(special, table, condition)) return refusal;
-    return hang(table,
-                special->jointype == JOIN_ANTI ? relational::StreamedJoin::anti : relational::StreamedJoin::left);
-}
-
-Refusal HungTables::find() {
-    for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(root_->join_info_list))
-        if (const Refusal refusal = add(special)) return refusal;
-    for (int t = 0; t < join_->table_count; t++) {
-        for (RestrictInfo* const condition : items<RestrictInfo>(join_->tables[t].relation->joininfo))
-            if (!list_member_ptr(claimed_, condition))
-                return "it has a join condition other than the equality of two expressions";
-    }
-    return nullptr;
-}
-
 } // namespace
 
-Relids JoinShape::relids(Node* expression) const {
-    return btml_compat_varnos_of_level(root, expression, 0);
+Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
+                Attribute** attribute) {
+    const Oid type = exprType(as_node(expression));
+    KeyType key;
+    if (!is_total(as_node(expression))) return "a join key is an expression that may raise an error";
+    if (!key_type(type, collation, &key)) return "a join key has a type without a hash function";
+    if (!compares_by_default(families, getBaseType(type)))
+        return "a join key is compared in another way than its type's own";
+    if (!*attribute) {
+        *attribute = allocate<Attribute>();
+        **attribute = {key, column_name(root, as_node(expression)), false};
+    } else if (!(*attribute)->type.compares_like(key))
+        return "a join key compares values of different types";
+    auto* const table_key = allocate<TableKey>();
+    *table_key = {number, copy_of(expression)};
+    table->keys = lappend(table->keys, table_key);
+    return nullptr;
 }
 
-int JoinShape::table_of(int relid) const {
-    for (int t = 0; t < table_count; t++)
-        if (static_cast<int>(tables[t].relation->relid) == relid) return t;
+Relids JoinShape::relids(Node* expression) const {
+    return btml_compat_without_outer_joins(root, btml_compat_varnos_of_level(root, expression, 0));
+}
+
+int JoinShape::table_of(Relids relids) const {
+    for (int t = 0; t < table_count && !bms_is_empty(relids); t++)
+        if (bms_is_subset(relids, tables[t].relids)) return t;
     return -1;
+}
+
+Refusal JoinShape::merge(Relids relids, Refusal because) const {
+    merging->wanted = btml_compat_without_outer_joins(root, relids);
+    merging->because = because;
+    return because;
 }
 
 const TableKey* JoinShape::key(int table, int attribute) const {
@@ -255,13 +187,46 @@ const TableKey* JoinShape::key(int table, int attribute) const {
     return nullptr;
 }
 
-Refusal find_join(PlannerInfo* root, RelOptInfo* input, JoinShape* join) {
+Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join) {
     join->root = root;
+    join->merging = merging;
     if (const Refusal refusal = refuse_features(root)) return refusal;
-    if (const Refusal refusal = add_tables(root, input, join)) return refusal;
+    if (const Refusal refusal = add_tables(input, join)) return refusal;
     for (const EquivalenceClass* const equal : items<const EquivalenceClass>(root->eq_classes))
         if (const Refusal refusal = add_attribute(root, equal, join)) return refusal;
-    return HungTables(root, join).find();
+    return find_hung_tables(join);
+}
+
+// Joins two sets where they meet.
+static void merge_wanted(Merging* merging) {
+    Relids all = merging->wanted;
+    List* others = NIL;
+    for (bool grown = true; grown;) {
+        grown = false;
+        others = NIL;
+        for (Bitmapset* const set : items<Bitmapset>(merging->sets)) {
+            if (bms_overlap(set, all) && !bms_is_subset(set, all)) {
+                all = bms_union(all, set);
+                grown = true;
+            }
+            if (!bms_overlap(set, all)) others = lappend(others, set);
+        }
+    }
+    merging->sets = lappend(others, all);
+    merging->reasons = lappend(merging->reasons, const_cast<char*>(merging->because));
+    merging->wanted = nullptr;
+}
+
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query) {
+    auto* const merging = allocate<Merging>();
+    for (;;) {
+        *query = {};
+        Refusal refusal = find_join(root, input, merging, &query->join);
+        if (!refusal) refusal = find_aggregates(grouped, root->parse->havingQual, mode, query);
+        if (!refusal || bms_is_empty(merging->wanted))
+            return refusal && merging->reasons ? static_cast<Refusal>(linitial(merging->reasons)) : refusal;
+        merge_wanted(merging);
+    }
 }
 
 } // namespace btml::pg::planner

@@ -149,7 +149,12 @@ List* describe_tables(const NodeState* state) {
 
 void explain(CustomScanState* scan, List*, ExplainState* out) {
     const NodeState* const state = state_of(scan);
-    ExplainPropertyText("Join Tree", strVal(lsecond(plan_of(state)->custom_private)), out);
+    const auto* const descriptions = static_cast<const List*>(lsecond(plan_of(state)->custom_private));
+    ExplainPropertyText("Join Tree", strVal(linitial(descriptions)), out);
+    if (out->costs) {
+        ExplainPropertyFloat("Join Rows", nullptr, atof(strVal(lsecond(descriptions))), 0, out);
+        ExplainPropertyFloat("Message Memory", "kB", atof(strVal(lthird(descriptions))), 0, out);
+    }
     if (!out->analyze || !state->execution) return;
     ExplainPropertyList("Messages", describe_tables(state), out);
     if (state->reason) ExplainPropertyText("Fell Back", state->reason, out);

@@ -5,7 +5,7 @@
 
 namespace btml::pg::planner {
 
-// A path's custom_private: target list of the scan, HAVING, the bytes of the FactorizedPlan, its join tree for people,
+// A path's custom_private: target list of the scan, HAVING, the bytes of the FactorizedPlan, what EXPLAIN says of it,
 // the names of the scans. Its custom_paths: the scans in the order of the plan's tables, then the ordinary plan.
 extern const CustomPathMethods path_methods;
 

@@ -12,9 +12,11 @@ namespace btml::pg::planner {
 // Null where the query can be factorised so far; else the reason why it cannot, a part of a sentence for people.
 using Refusal = const char*;
 
-// One relation of the join, read by the cheapest path that PostgreSQL has for it.
+// One relation of the join, read by the cheapest path that PostgreSQL has for it: a base relation, or a join of some
+// that could not be taken apart.
 struct TableShape {
     RelOptInfo* relation;
+    Relids relids; // of base relations
     Path* path;
     const char* name;
     List* keys; // of TableKey*
@@ -36,16 +38,28 @@ struct TableKey {
     Expr* expression; // over this table alone
 };
 
+// Which base relations PostgreSQL must join first, as it would: those that something mentions together which cannot be
+// taken apart. It grows from try to try.
+struct Merging {
+    List* sets;      // of Relids, which are disjoint and have several members each
+    List* reasons;   // of Refusal, by merger
+    Relids wanted;   // what the last try asks for; empty: nothing
+    Refusal because; // and why
+};
+
 struct JoinShape {
     PlannerInfo* root;
+    Merging* merging;
     TableShape* tables;
     int table_count;
     List* attributes; // of Attribute*
 
     // The relations whose columns the expression has.
     Relids relids(Node* expression) const;
-    // -1 for none.
-    int table_of(int relid) const;
+    // The table that has all of these relations; -1 for none.
+    int table_of(Relids relids) const;
+    // Asks for another try in which these relations are one table.
+    Refusal merge(Relids relids, Refusal because) const;
     // The table's key of an attribute, or null.
     const TableKey* key(int table, int attribute) const;
 };
@@ -95,8 +109,19 @@ struct QueryShape {
     List* groups;     // of GroupShape*
 };
 
+// Finds what the query over the join `input` asks, with as few relations joined first as can be.
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query);
+
 // Finds the tables of the join `input`, and the columns that must be equal in them.
-Refusal find_join(PlannerInfo* root, RelOptInfo* input, JoinShape* join);
+Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join);
+
+// Finds the outer and semi-joins whose inner side is one table that hangs on one other by keys; after the attributes of
+// inner joins were found.
+Refusal find_hung_tables(JoinShape* join);
+
+// Gives the table a key of an attribute, which the first of its keys makes.
+Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
+                Attribute** attribute);
 
 // Finds the aggregates and group columns of the target list and of HAVING; after find_join.
 Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query);
