@@ -216,7 +216,7 @@ class StreamedJoinMaker {
         if (type == StreamedType::integer) return integer_value(integer());
         if (type == StreamedType::decimal)
             return decimal_value(integer() * (1 + 9 * random_.below(2)), random_.below(3));
-        return number_value(random_.chance(0.1) ? -0.0 : 0.5 * static_cast<double>(integer()));
+        return number_value(random_.chance(0.1) ? -0.0 : 0.5 * (random_.below(9) - 4));
     }
 
     void add_rows(int number) {

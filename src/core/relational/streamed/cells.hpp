@@ -77,6 +77,9 @@ inline WideInteger product(WideInteger a, WideInteger b) {
     if (__builtin_mul_overflow(a, b, &result) || result == absent_integer) refuse(beyond_128_bits);
     return result;
 }
+inline double product(double a, double b) {
+    return a * b;
+}
 inline WideInteger sum(WideInteger a, WideInteger b) {
     WideInteger result;
     if (__builtin_add_overflow(a, b, &result) || result == absent_integer) [[unlikely]]

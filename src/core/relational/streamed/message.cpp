@@ -105,8 +105,21 @@ uint32_t Message::append(const uint64_t* key) {
     return count_++;
 }
 
+// The entry of a message without keys or groups.
+void Message::add_only_entry() {
+    reserve(1);
+    const uint32_t hash = hash_of(nullptr, 0);
+    slots_[hash & mask_] = uint64_t{hash} << 32 | 1;
+    append(nullptr);
+}
+
 void Message::find_or_add(const KeyBatch& keys, uint64_t** to) {
     const size_t words = layout_.full_key_words();
+    if (words == 0) {
+        if (count_ == 0) add_only_entry();
+        std::fill_n(to, keys.count, entries_.data());
+        return;
+    }
     reserve(uint64_t{count_} + keys.count);
     for (uint32_t begin = 0; begin < keys.count; begin += prefetch_rows) {
         const uint32_t end = std::min(keys.count, begin + prefetch_rows);

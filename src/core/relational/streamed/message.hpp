@@ -80,6 +80,7 @@ class Message {
     void prefetch(const uint32_t* hashes, uint32_t count) const;
     void reserve(uint64_t entries);
     void set_slots(uint64_t slots);
+    void add_only_entry();
     uint32_t append(const uint64_t* key);
     void chain_entries();
 

@@ -26,10 +26,6 @@ void load_factor(const Column& column, uint32_t row, CellKind, WideDecimal& valu
         refuse(beyond_128_bits);
 }
 
-double product(double a, double b) {
-    return a * b;
-}
-
 // A cell's value as what it is multiplied with.
 void convert(WideInteger from, WideInteger& to) {
     to = from;
