@@ -14,6 +14,7 @@ sub new { my ($class, $query) = @_; return bless { query => $query }, $class; }
 sub column
 {
 	my ($self, @names) = @_;
+	@names = grep { !/^(f4|f8|kf|kg)$/ } @names if $self->{query}{exact};
 	my $column = $self->{query}->column(@names) || $self->{query}{items}[0]{alias} . '.k4';
 	$self->{query}{float} = 1 if $column =~ /\.(f4|f8|kf|kg)$/;
 	$self->{query}{single} = 1 if $column =~ /\.(f4|kg)$/;
@@ -42,9 +43,9 @@ sub over_aggregates
 sub draw
 {
 	my ($self) = @_;
-	my $method = weighted(count_rows => 5, count_of => 4, plain => 14, product => 10, spread => 5, boolean => 3, extremum => 6, expression => 5,
-		modified => 3, other => 2);
-	$self->{query}{modifier} = '';
+	my $simple = $self->{query}{simple};
+	my $method = weighted(count_rows => 5, count_of => 4, plain => 14, product => 10, spread => 5, boolean => 3, extremum => 6,
+		expression => $simple ? 0.3 : 8, modified => $simple ? 0.1 : 5, other => $simple ? 0.1 : 4);
 	return $self->$method;
 }
 
@@ -68,7 +69,7 @@ sub type_of { my ($column) = @_; $column =~ /\.(\w+)$/; return $Schema::TYPE{$1}
 sub plain
 {
 	my ($self) = @_;
-	my $names = weighted(\@whole => 6, \@numeric => 4, \@float => 3, ['mo'] => 0.3, ['iv'] => 0.3);
+	my $names = weighted(\@whole => 6, \@numeric => 4, \@float => $self->{query}{exact} ? 0 : 3, ['mo', 'iv'] => $self->{query}{simple} ? 0.05 : 0.5);
 	my $column = $self->column(@$names);
 	my $type = type_of($column);
 	my $name = pick('sum', 'sum', 'avg');
@@ -81,14 +82,15 @@ sub plain
 sub factors
 {
 	my ($self, $count) = @_;
-	my $kind = weighted(whole => 5, int4 => 3, numeric => 4, float => 4, mixed => 2);
+	my $kind = weighted(whole => 5, int4 => 3, numeric => 4, float => $self->{query}{exact} ? 0 : 4, mixed => 2);
 	my @pool = { whole => \@whole, int4 => [qw(x4 k4)], numeric => \@numeric, float => \@float, mixed => [ @whole, @numeric ] }->{$kind}->@*;
 	my @factors = map { $self->column(@pool) } 1 .. $count;
 	my %tables = map { substr($_, 0, 1) => 1 } @factors;
 	$self->has("product of $count, $kind", 'product over ' . keys(%tables) . ' tables');
 	if (chance(0.3))
 	{
-		my $cast = { whole => pick('int8', 'numeric', 'float8'), int4 => pick('int8', 'numeric', 'float8'), numeric => 'numeric', float => 'float8', mixed => 'numeric' }->{$kind};
+		my @casts = ('int8', 'numeric', $self->{query}{exact} ? () : 'float8');
+		my $cast = { whole => pick(@casts), int4 => pick(@casts), numeric => 'numeric', float => 'float8', mixed => 'numeric' }->{$kind};
 		my $all = $cast eq 'numeric' || $cast eq 'float8';
 		$self->{query}{float} = 1 if $cast eq 'float8';
 		$_ = "$_\::$cast" for $all || chance(0.5) ? @factors : $factors[0];

@@ -17,7 +17,10 @@ my @families = ([qw(id k2 k4 k8)], [qw(k4 kn)], [qw(kn km)], [qw(kt kv)], [qw(kt
 sub draw
 {
 	my ($class, $schema) = @_;
-	my $self = bless { schema => $schema, features => {}, items => [], where => [], float => 0, zero => 0, single => 0 }, $class;
+	my $self = bless { schema => $schema, features => {}, items => [], where => [] }, $class;
+	# Half of the queries hold nothing but what the planner is meant to factorize, and half of those no floats.
+	$self->{simple} = chance(0.5);
+	$self->{exact} = $self->{simple} && chance(0.5);
 	$self->draw_join;
 	$self->draw_conditions;
 	$self->{aggregate} = Aggregate->new($self);
@@ -33,8 +36,8 @@ sub has { my ($self, @features) = @_; $self->{features}{$_} = 1 for @features; r
 sub draw_join
 {
 	my ($self) = @_;
-	my $count = weighted(1 => 0.3, 2 => 6, 3 => 6, 4 => 4, 5 => 2, 6 => 1);
-	my $style = weighted(comma => 5, join => 5, outer => 3);
+	my $count = weighted(1 => $self->{simple} ? 0 : 0.4, 2 => 6, 3 => 6, 4 => 4, 5 => 2, 6 => 1);
+	my $style = weighted(comma => 5, join => 5, outer => $self->{simple} ? 0 : 6);
 	my $from = '';
 	my $rows = 1;
 	for my $number (0 .. $count - 1)
@@ -69,7 +72,7 @@ sub item
 	my ($self, $alias) = @_;
 	my $schema = $self->{schema};
 	my $table = pick(@{ $schema->{tables} });
-	my $kind = weighted(table => 60, view => 6, offset => 4, subquery => 4, union => 4, distinct => 2, grouped => 4, cte => 3,
+	my $kind = $self->{simple} ? weighted(table => 40, view => 3, offset => 2, union => 2, materialized => 1, grouped => 1) : weighted(table => 60, view => 6, offset => 4, subquery => 4, union => 4, distinct => 2, grouped => 4, cte => 3,
 		materialized => 2, values => 1, series => 1, lateral => 2, only => 1, sample => 0.5, joined => 2);
 	$kind = 'table' if $kind eq 'view' && !@{ $schema->{views} } || $kind eq 'lateral' && !@{ $self->{items} };
 	my %item = (alias => $alias, rows => $table->{rows}, columns => $table->{columns}, unique => 0);
@@ -169,7 +172,7 @@ sub conditions_with
 {
 	my ($self, $item) = @_;
 	my @conditions;
-	for (1 .. weighted(0 => 0.4, 1 => 10, 2 => 3, 3 => 0.5))
+	for (1 .. weighted(0 => $self->{simple} ? 0.1 : 0.6, 1 => 10, 2 => 3, 3 => 0.5))
 	{
 		my $other = pick(@{ $self->{items} });
 		my $equality = $self->equality($other, $item);
@@ -185,7 +188,7 @@ sub equality
 	my %left = map { $_ => 1 } @{ $left->{columns} };
 	my %right = map { $_ => 1 } @{ $right->{columns} };
 	my ($one, $other);
-	my $way = weighted(same => 12, family => 5, expression => 1, distinct => 0.3, arithmetic => 0.5);
+	my $way = $self->{simple} ? weighted(same => 4, family => 1) : weighted(same => 10, family => 5, expression => 1, distinct => 0.3, arithmetic => 0.5);
 	my ($l, $r) = ($left->{alias}, $right->{alias});
 	if ($way eq 'expression' || $way eq 'arithmetic')
 	{
@@ -204,7 +207,7 @@ sub equality
 		my @keys = grep { /^k/ && $left{$_} && $right{$_} } sort keys %left;
 		return undef unless @keys;
 		my @whole = grep { /^(k2|k4|k8)$/ } @keys;
-		$one = $other = @whole && chance(0.6) ? pick(@whole) : pick(@keys);
+		$one = $other = @whole && chance($self->{simple} ? 0.8 : 0.5) ? pick(@whole) : pick(@keys);
 	}
 	my $many = $Schema::MANY{$one} && $Schema::MANY{$other} && $left->{rows} > 90 && $right->{rows} > 90;
 	$self->{fewer} *= $many ? 60 : $self->{schema}{keys} / ("$one$other" =~ /kb/ ? 2 : 1.5);
@@ -259,8 +262,8 @@ sub draw_conditions
 		$self->has('condition on one table');
 		push @$where, $self->filter(pick(@{ $self->{items} }));
 	}
-	if (@{ $self->{items} } > 1 && chance(0.1)) { push @$where, $self->condition_on_two; }
-	if (chance(0.08)) { push @$where, $self->sublink; }
+	if (@{ $self->{items} } > 1 && chance($self->{simple} ? 0.02 : 0.15)) { push @$where, $self->condition_on_two; }
+	if (chance($self->{simple} ? 0.01 : 0.12)) { push @$where, $self->sublink; }
 	if (chance(0.03)) { $self->has('constant condition'); push @$where, pick('false', 'true', '1 = 1', 'NULL', "current_date > '2000-01-01'"); }
 	if (@{ $self->{items} } > 2 && chance(0.15))
 	{
@@ -305,14 +308,14 @@ sub sublink
 sub group_column
 {
 	my ($self) = @_;
-	if (chance(0.08))
+	if (chance($self->{simple} ? 0.02 : 0.12))
 	{
 		$self->has('group by an expression');
 		my $a = pick(@{ $self->{items} })->{alias};
 		return pick("$a.k4 + 1", "$a.k4 % 2", "coalesce($a.k4, 0)", "$a.k4 IS NULL", "CASE WHEN $a.k4 > 1 THEN 'many' ELSE 'few' END", "$a.k4::text");
 	}
 	my $column = $self->column(qw(k2 k4 k8 kt kv kc kd kts ktz kb ku ke ko id x2 x4 b d s iv tm mo kx),
-		chance(0.1) ? qw(kn km kf kg n f8) : qw(k4 k8));
+		chance($self->{simple} ? 0 : 0.15) ? qw(kn km kf kg n f8) : qw(k4 k8));
 	return undef unless $column;
 	my ($name) = $column =~ /\.(\w+)/;
 	$self->has("group by $Schema::TYPE{$name}");
@@ -413,7 +416,7 @@ sub text
 sub draw_around
 {
 	my ($self) = @_;
-	my $kind = weighted(plain => 60, prepared => 7, cursor => 5, correlated => 5, lateral => 3, nested => 3, cte => 2, union => 2, set => 1,
+	my $kind = weighted(plain => $self->{simple} ? 100 : 50, prepared => 7, cursor => 5, correlated => 5, lateral => 3, nested => 3, cte => 2, union => 2, set => 1,
 		exists => 1, create => 1.5, insert => 1.5, update => 1, delete => 0.5, 'for update' => 0.3, array => 0.7, row => 0.5, joined => 2,
 		loop => 1.5);
 	my $method = "around_$kind" =~ s/ /_/gr;
@@ -601,6 +604,7 @@ sub around_loop
 	my $body = "DECLARE r text; BEGIN FOR i IN 0 .. 6 LOOP SELECT (SELECT x.v::text FROM ($query) x (v)) INTO r; RAISE NOTICE '%: %', i, r; END LOOP; END";
 	$self->{statements} = ["DO \$body\$ $body \$body\$"];
 	$self->{explain} = [ 'EXPLAIN_ ' . $self->text ];
+	$self->{other_plan} = 1; # that of all values of the variable
 	return;
 }
 
