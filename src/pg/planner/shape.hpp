@@ -112,6 +112,9 @@ struct QueryShape {
 // Finds what the query over the join `input` asks, with as few relations joined first as can be.
 Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query);
 
+// The relation that PostgreSQL's search for an order of joins made of these, or null.
+RelOptInfo* relation_of(PlannerInfo* root, Relids relids);
+
 // Finds the tables of the join `input`, and the columns that must be equal in them.
 Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join);
 
