@@ -54,6 +54,8 @@ class GenericJoin {
     bool align(Participants& participants);
     template <class Emit>
     bool extend(size_t depth, Emit& emit);
+    template <class Emit>
+    bool finish_tuples(Participants& participants, Emit& emit);
 
     std::vector<Participants> depths_;
     std::vector<Range> ranges_; // of each relation

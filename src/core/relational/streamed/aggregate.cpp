@@ -100,7 +100,7 @@ class StreamedAggregate::Implementation {
             counts = {rows.rows_read(), rows.rows_kept(), own.entries(), counts.bytes + own.bytes()};
             ranges_[table] = rows.ranges();
         }
-        own.finish();
+        if (table != plan_.root()) own.finish();
         held_[table].reset();
         for (const StreamedChild& child : plan_.tables[table].children) messages_[child.table].reset();
         if (own.entries() == 0) note_empty(table);

@@ -143,9 +143,15 @@ void Message::find(const KeyBatch& keys, uint32_t* numbers) const {
         const uint32_t end = std::min(keys.count, begin + prefetch_rows);
         prefetch(keys.hashes.data() + begin, end - begin);
         uint64_t slot = 0;
-        for (uint32_t i = begin; i < end; i++)
-            numbers[i] = find_slot(
-                keys.hashes[i], [&](uint32_t other) { return has_key(other, keys.key(i), layout_.key_words); }, slot);
+        for (uint32_t i = begin; i < end; i++) {
+            // Sorted rows, as those of bags, often have the key of the row before.
+            const uint64_t* const key = keys.key(i);
+            if (i > 0 && keys.hashes[i] == keys.hashes[i - 1] && std::equal(key, key + keys.words, key - keys.words))
+                numbers[i] = numbers[i - 1];
+            else
+                numbers[i] = find_slot(
+                    keys.hashes[i], [&](uint32_t other) { return has_key(other, key, keys.words); }, slot);
+        }
     }
 }
 
