@@ -151,6 +151,18 @@ bool GenericJoin::finish_tuples(Participants& participants, Emit& emit) {
     return true;
 }
 
+void GenericJoin::restrict_first(Key begin, Key end) {
+    for (const Participant& participant : depths_.front()) {
+        Range& range = ranges_[participant.relation];
+        const auto place = [&](Key key) {
+            return static_cast<RowId>(
+                std::lower_bound(participant.column + range.begin, participant.column + range.end, key) -
+                participant.column);
+        };
+        range = {place(begin), place(end)};
+    }
+}
+
 uint64_t GenericJoin::count(uint64_t most) {
     uint64_t tuples = 0;
     const auto emit = [&] { return ++tuples <= most; };

@@ -138,6 +138,26 @@ void Message::find_or_add(const KeyBatch& keys, uint64_t** to) {
     }
 }
 
+void Message::merge(const Message& other) {
+    KeyBatch keys(layout_.full_key_words(), entries_.budget());
+    std::array<uint64_t*, RowBatch::max_rows> to;
+    for (uint32_t begin = 0; begin < other.count_; begin += keys.count) {
+        keys.count = std::min(other.count_ - begin, RowBatch::max_rows);
+        for (uint32_t i = 0; i < keys.count; i++) std::copy_n(other.entry(begin + i), keys.words, keys.key(i));
+        keys.hash();
+        find_or_add(keys, to.data());
+        for (size_t q = 0; q < layout_.kinds.size(); q++)
+            with_cell(layout_.kinds[q], [&](auto cell) {
+                using Cell = decltype(cell);
+                for (uint32_t i = 0; i < keys.count; i++) {
+                    typename Cell::Value value;
+                    if (Cell::load(other.entry(begin + i) + layout_.cells[q], value))
+                        Cell::add(to[i] + layout_.cells[q], value);
+                }
+            });
+    }
+}
+
 void Message::find(const KeyBatch& keys, uint32_t* numbers) const {
     for (uint32_t begin = 0; begin < keys.count; begin += prefetch_rows) {
         const uint32_t end = std::min(keys.count, begin + prefetch_rows);
