@@ -95,11 +95,14 @@ bool compares_by_default(const List* families, Oid type) {
     return false;
 }
 
-const char* column_name(PlannerInfo* root, Node* expression) {
+void name_attribute(PlannerInfo* root, Node* expression, Attribute* attribute) {
     const Node* const stripped = strip_implicit_coercions(expression);
-    if (!IsA(stripped, Var)) return "an expression";
+    attribute->name = attribute->qualified = "an expression";
+    if (!IsA(stripped, Var)) return;
     const auto* const var = reinterpret_cast<const Var*>(stripped);
-    return get_rte_attribute_name(root->simple_rte_array[var->varno], var->varattno);
+    RangeTblEntry* const entry = root->simple_rte_array[var->varno];
+    attribute->name = get_rte_attribute_name(entry, var->varattno);
+    attribute->qualified = psprintf("%s.%s", entry->eref->aliasname, attribute->name);
 }
 
 // A member of the class becomes a key of its table; a second one of the same table is a condition of that table's scan.
@@ -158,7 +161,8 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
         return "a join key is compared in another way than its type's own";
     if (!*attribute) {
         *attribute = allocate<Attribute>();
-        **attribute = {key, column_name(root, as_node(expression)), false};
+        (*attribute)->type = key;
+        name_attribute(root, as_node(expression), *attribute);
     } else if (!(*attribute)->type.compares_like(key))
         return "a join key compares values of different types";
     auto* const table_key = allocate<TableKey>();

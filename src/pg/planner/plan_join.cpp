@@ -61,6 +61,7 @@ class JoinPlanner {
     void estimate();
     double estimate_keys(int place) const;
     std::string describe(int place) const;
+    std::string attribute_name(int number) const;
     std::string attribute_names(const std::vector<int>& attributes) const;
 
     const std::vector<int>& bag(int place) const { return bags_[node_at_[place] - join_.table_count]; }
@@ -505,9 +506,18 @@ void JoinPlanner::estimate() {
     planned_.cost += groups_ * cpu_tuple_cost;
 }
 
+// The column's name, with its table's where another attribute is called the same.
+std::string JoinPlanner::attribute_name(int number) const {
+    const Attribute* const named = attribute(number);
+    int same = 0;
+    for (const Attribute* const other : items<const Attribute>(join_.attributes))
+        same += strcmp(other->name, named->name) == 0;
+    return same > 1 ? named->qualified : named->name;
+}
+
 std::string JoinPlanner::attribute_names(const std::vector<int>& attributes) const {
     std::string names;
-    for (int number : attributes) names += (names.empty() ? "" : ", ") + std::string(attribute(number)->name);
+    for (int number : attributes) names += (names.empty() ? "" : ", ") + attribute_name(number);
     return names;
 }
 

@@ -29,8 +29,9 @@ struct TableShape {
 // A class of equal columns: NULL joins to nothing.
 struct Attribute {
     KeyType type;
-    const char* name; // of the first of its columns
-    bool is_private;  // of the two tables of an outer join: no other table has it
+    const char* name;      // of the first of its columns
+    const char* qualified; // with the table's
+    bool is_private;       // of the two tables of an outer join: no other table has it
 };
 
 struct TableKey {
