@@ -59,6 +59,11 @@ SELECT compare('SELECT count(*) FILTER (WHERE a.x > 100), sum(b.z) FILTER (WHERE
 SELECT compare('SELECT sum(CASE WHEN a.x > 7 THEN 1 ELSE 0 END), sum(coalesce(a.n, 0)), count(nullif(a.t, ''t1'')),
     sum(1) FROM a JOIN b USING (k)');
 
+SELECT compare('SELECT sum(a.x + 1), avg(-b.z * 2 - a.x), sum((a.x + 7) / 3 * b.z), count(a.x + b.m), sum((b.z - 2)::numeric * a.n)
+    FROM a JOIN b USING (k) JOIN c USING (m)');
+SELECT compare('SELECT a.t, sum(a.n * (1 - b.n)), avg(a.n + 0.005), max(a.n - 3), sum(-a.n * (b.z + 2)) FROM a JOIN b USING (k) GROUP BY 1');
+SELECT compare('SELECT sum(a.y * (1 - c.f)), avg(a.y / 8), sum((a.x + 1) * 0.5::float8) FROM a JOIN c USING (k)', 'on');
+
 -- Groups: of one table, of several, NULL, of a key, without any; and what is over them.
 SELECT compare('SELECT a.t, b.t, c.t, count(*) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2, 3');
 SELECT compare('SELECT a.c, b.u, b.b, a.d, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2, 3, 4');
@@ -111,7 +116,7 @@ SELECT why('SELECT count(*) FROM a FULL JOIN b USING (k)');
 SELECT why('SELECT count(DISTINCT a.x) FROM a JOIN b USING (k)');
 SELECT why('SELECT string_agg(a.t, '','' ORDER BY a.x) FROM a JOIN b USING (k)');
 SELECT why('SELECT sum(a.x + b.z) FROM a JOIN b USING (k)');
-SELECT why('SELECT sum(a.x / a.k) FROM a JOIN b USING (k)');
+SELECT why('SELECT sum(a.n / a.k) FROM a JOIN b USING (k)');
 SELECT why('SELECT sum(b.s - b.s) FROM a JOIN b USING (k)');
 SELECT why('SELECT sum(c.f) FROM a JOIN c USING (k)');
 SELECT why('SELECT variance(a.y) FROM a JOIN c USING (k)');
@@ -148,6 +153,11 @@ ANALYZE big;
 SELECT compare('SELECT sum(p.i * q.i) FROM big p JOIN big q USING (k) WHERE p.i < 9');
 SELECT compare('SELECT sum(p.l * q.l * r.l) FROM big p JOIN big q USING (k) JOIN big r USING (k) WHERE k = 2');
 SELECT compare('SELECT sum(p.i * q.i) FROM big p JOIN big q USING (k)');
+SELECT compare('SELECT sum(p.i + 1) FROM big p JOIN big q USING (k) WHERE k <> 1');
+SELECT compare('SELECT sum(p.i + 1) FROM big p JOIN big q USING (k) WHERE q.k > 1 AND p.i < 9');
+SELECT compare('SELECT sum(r.i + 1) FROM big p JOIN big q USING (k) JOIN (SELECT 2147483647 AS i, 7 AS k UNION ALL SELECT 1, 2) r USING (k)');
+SELECT compare('SELECT sum(10 / r.i) FROM big p JOIN big q USING (k) JOIN (SELECT 0 AS i, 7 AS k UNION ALL SELECT 1, 2) r USING (k)');
+SELECT compare('SELECT sum(10 / (p.i - 1)) FROM big p JOIN big q USING (k)');
 SELECT compare('SELECT sum(p.i::numeric * q.l) FROM big p JOIN big q USING (k)');
 SELECT compare('SELECT k, sum(p.n), max(p.n) FROM big p JOIN big q USING (k) GROUP BY k');
 SELECT compare('SELECT k, sum(p.n), min(p.n) FROM big p JOIN big q USING (k) WHERE k <> 3 GROUP BY k');

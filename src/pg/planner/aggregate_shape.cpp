@@ -1,4 +1,5 @@
 #include "pg/bridge/factoriser.hpp"
+#include "pg/planner/arithmetic.hpp"
 #include "pg/planner/shape.hpp"
 
 extern "C" {
@@ -98,7 +99,7 @@ Refusal Product::add_factor(Node* expression, List** factors) {
     factor->table = join_.table_of(relids);
     if (factor->table < 0 && !bms_is_empty(relids))
         return join_.merge(relids, "an aggregate's argument is no product of factors of one table each");
-    if (!is_total(expression)) return "an aggregate's argument is an expression that may raise an error";
+    if (!is_arithmetic(expression)) return "an aggregate's argument is an expression that may raise an error";
     if (const Refusal refusal = refuse_hung(join_, factor->table, expression)) return refusal;
     *factors = lappend(*factors, factor);
     return nullptr;
