@@ -52,7 +52,7 @@ SELECT compare('SELECT a.t, sum(a.x * b.z), sum(a.x * c.w * b.z), avg(a.n * b.n)
 SELECT compare('SELECT a.d, variance(a.x), stddev(b.z), var_pop(a.n), stddev_pop(b.n), stddev_samp(a.x * b.z),
     var_samp(c.m) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.d');
 SELECT compare('SELECT bool_and(b.b), bool_or(b.b), every(a.x > 0), max(c.w) FROM a JOIN b USING (k) JOIN c USING (m)');
-SELECT compare('SELECT a.k, sum(a.y), avg(a.y), avg(c.f), min(a.y), max(a.y), sum(a.y * b.z) FROM a JOIN b USING (k)
+SELECT compare('SELECT a.k, sum(a.y), avg(a.y), avg(c.f), min(a.y), max(a.y * 2 - 1), max(a.x * a.k), sum(a.y * b.z) FROM a JOIN b USING (k)
     JOIN c USING (m) GROUP BY a.k', 'on');
 SELECT compare('SELECT count(*) FILTER (WHERE a.x > 100), sum(b.z) FILTER (WHERE a.x > 290 AND c.w < 7 AND b.b), avg(a.x)
     FILTER (WHERE a.c = ''red'') FROM a JOIN b USING (k) JOIN c USING (m)');
@@ -206,4 +206,28 @@ INSERT INTO made SELECT a.k, sum(b.z) FROM a JOIN b USING (k) GROUP BY a.k;
 SELECT count(*) FROM made;
 SELECT 1 / (count(*) - 5040) FROM a JOIN b USING (k);
 
+-- Who may not call an aggregate or an operator's function does not get its result in this way either.
+CREATE ROLE regress_factorized;
+GRANT USAGE ON SCHEMA factorized TO regress_factorized;
+GRANT SELECT ON a, b TO regress_factorized;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION pg_catalog.sum(int) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION pg_catalog.int4mul(int, int) FROM PUBLIC;
+SET LOCAL ROLE regress_factorized;
+SELECT count(*) FROM a JOIN b USING (k);
+SAVEPOINT s;
+SELECT sum(a.x) FROM a JOIN b USING (k);
+ROLLBACK TO s;
+SELECT max(a.x * a.k) FROM a JOIN b USING (k);
+ROLLBACK TO s;
+SELECT count(*) FROM a JOIN c USING (k);
+ROLLBACK;
+ALTER TABLE b ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON b TO regress_factorized USING (z < 50);
+SET ROLE regress_factorized;
+EXPLAIN (COSTS off) SELECT count(*), sum(a.x * b.z) FROM a JOIN b USING (k);
+SELECT count(*), sum(a.x * b.z) FROM a JOIN b USING (k);
+RESET ROLE;
+
 DROP SCHEMA factorized CASCADE;
+DROP ROLE regress_factorized;
