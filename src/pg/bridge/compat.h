@@ -15,6 +15,11 @@
 #include "parser/parse_relation.h"
 #endif
 #include "catalog/pg_proc.h"
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
 #include "common/base64.h"
 #if PG_VERSION_NUM >= 140000
 #include "common/cryptohash.h"
@@ -38,6 +43,7 @@
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/timestamp.h"
@@ -249,6 +255,17 @@ btml_compat_estimate_groups(PlannerInfo *root, List *expressions, double rows)
 	return estimate_num_groups(root, expressions, rows, NULL, NULL);
 #else
 	return estimate_num_groups(root, expressions, rows, NULL);
+#endif
+}
+
+/* Whether an operator is a comparison that some index knows. */
+static inline bool
+btml_compat_is_comparison(Oid operator_)
+{
+#if PG_VERSION_NUM >= 180000
+	return get_op_index_interpretation(operator_) != NIL;
+#else
+	return get_op_btree_interpretation(operator_) != NIL;
 #endif
 }
 

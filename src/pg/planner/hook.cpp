@@ -69,10 +69,15 @@ void plan_parts(const QueryShape& query, double groups, PathParts* parts) {
     });
 }
 
-// A table's own cheapest path, which gives just these columns in this order.
+// A table's own cheapest path, which gives just these columns in this order. Outer joins above it have not made them
+// NULL yet.
 Path* scan_path(PlannerInfo* root, const TableShape& table, const List* columns) {
     PathTarget* const target = create_empty_pathtarget();
-    for (Expr* const expression : items<Expr>(columns)) add_column_to_pathtarget(target, copy_of(expression), 0);
+    for (Expr* const expression : items<Expr>(columns)) {
+        Node* const plain = btml_compat_clear_nulling_joins(as_node(copy_of(expression)), table.relation->relids,
+                                                            btml_compat_outer_joins(root));
+        add_column_to_pathtarget(target, reinterpret_cast<Expr*>(plain), 0);
+    }
     set_pathtarget_cost_width(root, target);
     return reinterpret_cast<Path*>(create_projection_path(root, table.relation, table.path, target));
 }

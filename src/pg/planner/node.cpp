@@ -3,10 +3,6 @@
 #include "pg/bridge/nodes.hpp"
 #include "pg/planner/execution.hpp"
 
-extern "C" {
-#include "commands/explain.h"
-}
-
 namespace btml::pg::planner {
 
 namespace {

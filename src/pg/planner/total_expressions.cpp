@@ -46,7 +46,7 @@ bool is_total_comparison(Oid op, Oid function, const List* arguments) {
         if (!is_comparable(getBaseType(exprType(argument)))) return false;
         if (OidIsValid(collation) && !get_collation_isdeterministic(collation)) return false;
     }
-    return get_op_btree_interpretation(op) != NIL;
+    return btml_compat_is_comparison(op);
 }
 
 bool all_total(const List* expressions) {
