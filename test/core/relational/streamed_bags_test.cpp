@@ -336,11 +336,11 @@ TEST(StreamedBags, AreNotInMemory) {
 }
 
 TEST(StreamedBags, CancelledOften) {
-    const StreamedJoinTest test = triangles(100);
+    const StreamedJoinTest test = triangles(70);
     ImpatientContext patient;
     EXPECT_STREQ(Streamed(test, patient).run(), nullptr);
     EXPECT_GE(patient.polls, 20U);
-    for (uint64_t patience = 0; patience < patient.polls; patience += 3) {
+    for (uint64_t patience = 0; patience < patient.polls; patience += 1 + patient.polls / 16) {
         ImpatientContext context(patience);
         Streamed run(test, context);
         EXPECT_THROW(run.run(), Cancelled);
