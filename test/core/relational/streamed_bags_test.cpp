@@ -336,15 +336,127 @@ TEST(StreamedBags, AreNotInMemory) {
 }
 
 TEST(StreamedBags, CancelledOften) {
-    const StreamedJoinTest test = triangles(100);
+    const StreamedJoinTest test = triangles(70);
     ImpatientContext patient;
     EXPECT_STREQ(Streamed(test, patient).run(), nullptr);
     EXPECT_GE(patient.polls, 20U);
-    for (uint64_t patience = 0; patience < patient.polls; patience += 3) {
+    for (uint64_t patience = 0; patience < patient.polls; patience += 1 + patient.polls / 16) {
         ImpatientContext context(patience);
         Streamed run(test, context);
         EXPECT_THROW(run.run(), Cancelled);
         EXPECT_EQ(context.memory().used(), 0U);
+    }
+}
+
+// Triangles of a random graph with a number at each edge, so many edges that a bag has many chunks: hung up at the bag
+// or at a table, grouped by a vertex of the first table or not.
+StreamedJoinTest weighted_triangles(uint64_t seed) {
+    StreamedJoinTest test;
+    Random random(seed);
+    const int root = random.below(4), kept = random.below(2);
+    const std::vector<int> order =
+        root == 3 ? std::vector<int>{0, 1, 2, 3} : std::vector<int>{(root + 1) % 3, (root + 2) % 3, 3, root};
+    std::vector<int> place(4);
+    for (int i = 0; i < 4; i++) place[order[i]] = i;
+    test.plan.tables.resize(4);
+    test.plan.attributes.resize(4);
+    test.rows.resize(4);
+    StreamedTable& bag = test.plan.tables[place[3]];
+    bag.columns.assign(3, StreamedType::integer);
+    test.plan.bags = {{place[3], {0, 1, 2}}};
+    for (int t = 0; t < 3; t++) {
+        StreamedTable& table = test.plan.tables[place[t]];
+        table.columns = {StreamedType::integer, StreamedType::integer, StreamedType::number, StreamedType::integer};
+        table.held = true;
+        test.plan.attributes[place[t]] = {{0, t}, {1, (t + 1) % 3}};
+        if (t == 0 && kept == 1) table.groups = {0};
+        if (t == root) {
+            table.children = {{place[3], StreamedJoin::inner, {0, 1}}};
+            bag.key = {t, (t + 1) % 3};
+        } else {
+            table.key = {0, 1};
+            bag.children.push_back({place[t], StreamedJoin::inner, {t, (t + 1) % 3}});
+        }
+        for (int i = 0; i < 3'000; i++)
+            test.rows[place[t]].push_back({integer_value(random.below(60)), integer_value(random.below(60)),
+                                           number_value(std::exp(random.below(40)) / 3),
+                                           integer_value(random.below(9))});
+    }
+    Aggregate count, numbers, integers, largest;
+    numbers.kind = CellKind::number_sum;
+    numbers.factors = {{place[1], 2}};
+    if (random.chance(0.7)) numbers.factors.emplace_back(place[2], 2);
+    integers.kind = CellKind::integer_sum;
+    integers.factors = {{place[0], 3}, {place[2], 3}};
+    largest.kind = CellKind::number_max;
+    largest.factors = {{place[0], 2}};
+    test.aggregates = {count, integers, largest};
+    if (random.chance(0.7)) test.aggregates.push_back(numbers);
+    QueryMaker{test};
+    return test;
+}
+
+std::vector<uint64_t> bits_of(const StreamedJoinTest& test, const StreamedAggregate& result) {
+    std::vector<uint64_t> bits;
+    for (uint64_t g = 0; g < result.groups(); g++) {
+        for (size_t c = 0; c < test.plan.message_groups(test.plan.root()); c++)
+            bits.push_back(static_cast<uint64_t>(result.group_value(g, c)));
+        for (size_t q = 0; q < test.plan.tables.back().queries.size(); q++) {
+            const StreamedCell cell = result.cell(g, q);
+            bits.push_back(static_cast<uint64_t>(cell.integer));
+            bits.push_back(std::bit_cast<uint64_t>(cell.number));
+        }
+    }
+    return bits;
+}
+
+TEST(StreamedBags, HaveTheSameBitsForAnyNumberOfThreads) {
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        SCOPED_TRACE(seed);
+        const StreamedJoinTest test = weighted_triangles(seed);
+        std::vector<uint64_t> expected;
+        for (int threads : {1, 2, 3, 5}) {
+            QuietContext context(threads);
+            Streamed run(test, context);
+            ASSERT_STREQ(run.run(), nullptr);
+            const std::vector<uint64_t> bits = bits_of(test, *run.aggregate);
+            if (threads == 1) expected = bits;
+            EXPECT_EQ(bits, expected) << threads;
+            EXPECT_GT(run.aggregate->counts(test.plan.bags[0].table).rows_read, 10'000U);
+        }
+    }
+}
+
+TEST(StreamedBags, ThreadsStopEarly) {
+    const StreamedJoinTest test = weighted_triangles(3);
+    const auto polls_of = [&](int threads, uint64_t patience) {
+        class Host : public RunContext {
+          public:
+            Host(int count, uint64_t polls_left) : RunContext(uint64_t{1} << 40, count), left(polls_left) {}
+            bool keep_going() override {
+                polls++;
+                return left-- > 0;
+            }
+            void progress(const char*, uint64_t, uint64_t) override {}
+            void note(std::string_view) override {}
+            uint64_t left, polls = 0;
+        } host(threads, patience);
+        Streamed run(test, host);
+        if (patience == UINT64_MAX) {
+            EXPECT_STREQ(run.run(), nullptr);
+        } else {
+            EXPECT_THROW(run.run(), Cancelled);
+            EXPECT_EQ(host.memory().used(), 0U);
+        }
+        return host.polls;
+    };
+    const uint64_t polls = polls_of(2, UINT64_MAX);
+    EXPECT_GE(polls, 10U);
+    for (uint64_t patience = 0; patience < 10; patience++) polls_of(2, patience);
+    for (uint64_t limit = 0; limit < 600'000; limit += 50'000) {
+        QuietContext small(2, limit);
+        EXPECT_STREQ(Streamed(test, small).run(), "more memory than btml.memory_limit") << limit;
+        EXPECT_EQ(small.memory().used(), 0U);
     }
 }
 

@@ -188,6 +188,23 @@ TEST(StreamedLimits, CancelledOften) {
     }
 }
 
+// A few rows that meet all groups of another table are as much work as their combinations.
+TEST(StreamedLimits, CancelledAmongTheMatchesOfOneBatch) {
+    StreamedJoinTest test = two_children(StreamedJoin::inner, 1'000, 1);
+    test.plan.tables[0].key.clear();
+    test.plan.tables[0].groups = {0};
+    test.plan.tables[2].children[0].key.clear();
+    test.rows[2].assign(1'000, {integer_value(0)});
+    ImpatientContext patient;
+    Streamed run(test, patient);
+    EXPECT_EQ(run.run(), nullptr);
+    EXPECT_EQ(run.aggregate->groups(), 1'000U);
+    EXPECT_TRUE(run.aggregate->cell(999, 0).integer == 1'000);
+    EXPECT_GE(patient.polls, 10U);
+    ImpatientContext impatient(patient.polls / 2);
+    EXPECT_THROW(Streamed(test, impatient).run(), Cancelled);
+}
+
 // What a source throws is nobody else's.
 class FailingSource : public RowSource {
   public:

@@ -98,12 +98,12 @@ class StreamedAggregate::Implementation {
                 pass.add(bag_rows_.join_of(*bag_of_[table]));
                 note(table, pass);
             } else {
-                TablePass pass(plan_, table, std::move(children), own, context_.memory());
+                TablePass pass(plan_, table, std::move(children), own, context_, context_.memory());
                 read_rows(table, pass);
                 note(table, pass);
             }
         }
-        if (table != plan_.root()) own.finish();
+        if (table != plan_.root()) own.finish(context_);
         held_[table].reset();
         for (const StreamedChild& child : plan_.tables[table].children) messages_[child.table].reset();
         if (own.entries() == 0) note_empty(table);
@@ -144,10 +144,10 @@ class StreamedAggregate::Implementation {
     }
 
     void read_rows(int table, TablePass& rows) {
-        const uint64_t units = 4 + 2 * plan_.tables[table].children.size() + plan_.tables[table].queries.size();
+        RowBlocks blocks(context_, "aggregating a join", 0);
         const auto add = [&](RowBatch::Column* columns, uint32_t count) {
             rows.add(columns, count);
-            context_.worked(count * units);
+            blocks.advance(count);
         };
         if (held_[table]) {
             std::vector<RowBatch::Column> columns;
@@ -171,7 +171,7 @@ class StreamedAggregate::Implementation {
             no_key.count = 1;
             no_key.hash();
             uint64_t* entry = nullptr;
-            result.find_or_add(no_key, &entry);
+            result.find_or_add(no_key, &entry, context_);
         }
         const MessageLayout& layout = result.layout();
         context_.for_each(result.entries(), layout.kinds.size(), [&](uint64_t group) {

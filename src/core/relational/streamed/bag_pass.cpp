@@ -48,15 +48,11 @@ void BagPass::count(const TablePass& pass) {
 }
 
 void BagPass::add_chunk(const BagJoin& rows, size_t chunk, TablePass& pass, RunContext& context) {
-    const uint64_t units = 4 + 2 * children_.size() + own_.layout().kinds.size();
-    rows.join(chunk, context, context_.memory(), [&](RowBatch& batch) {
-        pass.add(batch.columns(), batch.rows);
-        context.worked(batch.rows * units);
-    });
+    rows.join(chunk, context, context_.memory(), [&](RowBatch& batch) { pass.add(batch.columns(), batch.rows); });
 }
 
 void BagPass::add_in_order(const BagJoin& rows) {
-    TablePass pass(plan_, table_, children_, own_, context_.memory());
+    TablePass pass(plan_, table_, children_, own_, context_, context_.memory());
     for (size_t chunk = 0; chunk < rows.chunks(); chunk++) add_chunk(rows, chunk, pass, context_);
     count(pass);
 }
@@ -70,16 +66,17 @@ void BagPass::add_by_chunks(const BagJoin& rows) {
         std::vector<std::unique_ptr<Message>> parts(std::min(round, rows.chunks() - begin));
         const auto add_part = [&](size_t part, int worker) {
             parts[part] = std::make_unique<Message>(own_.layout(), context_.memory());
-            std::unique_ptr<TablePass>& pass = passes[worker];
-            if (!pass) pass = std::make_unique<TablePass>(plan_, table_, children_, *parts[part], context_.memory());
-            pass->add_to(*parts[part]);
-            contexts.run(worker, [&](RunContext& context) { add_chunk(rows, begin + part, *pass, context); });
+            contexts.run(worker, [&](RunContext& context) {
+                std::unique_ptr<TablePass>& pass = passes[worker];
+                if (!pass)
+                    pass =
+                        std::make_unique<TablePass>(plan_, table_, children_, *parts[part], context, context_.memory());
+                pass->add_to(*parts[part]);
+                add_chunk(rows, begin + part, *pass, context);
+            });
         };
         team.for_each(parts.size(), add_part, [&] { contexts.poll(); });
-        for (const std::unique_ptr<Message>& part : parts) {
-            own_.merge(*part);
-            context_.worked(part->entries() * own_.layout().words);
-        }
+        for (const std::unique_ptr<Message>& part : parts) own_.merge(*part, context_);
     }
     for (const std::unique_ptr<TablePass>& pass : passes)
         if (pass) count(*pass);

@@ -46,10 +46,10 @@ void KeyBatch::hash() {
 Message::Message(MessageLayout layout, MemoryBudget& memory)
     : layout_(std::move(layout)),
       entries_(memory, what),
-      slots_(memory, what),
+      slots_(memory, what, min_slots, uint64_t{0}),
+      mask_(min_slots - 1),
       next_(memory, what),
       null_entry_(layout_.new_entry) {
-    set_slots(min_slots);
     store_integer(null_entry_.data() + layout_.cells.front(), 1);
     for (size_t w = 0; w < layout_.null_words; w++) null_entry_[layout_.key_words + layout_.groups + w] = ~uint64_t{0};
 }
@@ -77,24 +77,24 @@ void Message::prefetch(const uint32_t* hashes, uint32_t count) const {
     }
 }
 
-void Message::set_slots(uint64_t slots) {
+void Message::set_slots(uint64_t slots, RunContext& context) {
     Buffer<uint64_t> old = std::move(slots_);
     slots_ = Buffer<uint64_t>(old.budget(), what, slots, uint64_t{0});
     mask_ = slots - 1;
-    for (uint64_t taken : old) {
-        if (taken == 0) continue;
-        uint64_t at = (taken >> 32) & mask_;
+    context.for_each(old.size(), 1, [&](uint64_t slot) {
+        if (old[slot] == 0) return;
+        uint64_t at = (old[slot] >> 32) & mask_;
         while (slots_[at] != 0) at = (at + 1) & mask_;
-        slots_[at] = taken;
-    }
+        slots_[at] = old[slot];
+    });
 }
 
-void Message::reserve(uint64_t entries) {
+void Message::reserve(uint64_t entries, RunContext& context) {
     if (entries > max_entries) refuse("more than 2^31 keys");
     entries_.reserve(entries * layout_.words);
     uint64_t slots = slots_.size();
     while (entries * 2 > slots) slots *= 2;
-    if (slots > slots_.size()) set_slots(slots);
+    if (slots > slots_.size()) set_slots(slots, context);
 }
 
 uint32_t Message::append(const uint64_t* key) {
@@ -106,21 +106,21 @@ uint32_t Message::append(const uint64_t* key) {
 }
 
 // The entry of a message without keys or groups.
-void Message::add_only_entry() {
-    reserve(1);
+void Message::add_only_entry(RunContext& context) {
+    reserve(1, context);
     const uint32_t hash = hash_of(nullptr, 0);
     slots_[hash & mask_] = uint64_t{hash} << 32 | 1;
     append(nullptr);
 }
 
-void Message::find_or_add(const KeyBatch& keys, uint64_t** to) {
+void Message::find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& context) {
     const size_t words = layout_.full_key_words();
     if (words == 0) {
-        if (count_ == 0) add_only_entry();
+        if (count_ == 0) add_only_entry(context);
         std::fill_n(to, keys.count, entries_.data());
         return;
     }
-    reserve(uint64_t{count_} + keys.count);
+    reserve(uint64_t{count_} + keys.count, context);
     for (uint32_t begin = 0; begin < keys.count; begin += prefetch_rows) {
         const uint32_t end = std::min(keys.count, begin + prefetch_rows);
         prefetch(keys.hashes.data() + begin, end - begin);
@@ -138,14 +138,14 @@ void Message::find_or_add(const KeyBatch& keys, uint64_t** to) {
     }
 }
 
-void Message::merge(const Message& other) {
+void Message::merge(const Message& other, RunContext& context) {
     KeyBatch keys(layout_.full_key_words(), entries_.budget());
     std::array<uint64_t*, RowBatch::max_rows> to;
     for (uint32_t begin = 0; begin < other.count_; begin += keys.count) {
         keys.count = std::min(other.count_ - begin, RowBatch::max_rows);
         for (uint32_t i = 0; i < keys.count; i++) std::copy_n(other.entry(begin + i), keys.words, keys.key(i));
         keys.hash();
-        find_or_add(keys, to.data());
+        find_or_add(keys, to.data(), context);
         for (size_t q = 0; q < layout_.kinds.size(); q++)
             with_cell(layout_.kinds[q], [&](auto cell) {
                 using Cell = decltype(cell);
@@ -155,6 +155,7 @@ void Message::merge(const Message& other) {
                         Cell::add(to[i] + layout_.cells[q], value);
                 }
             });
+        context.worked(keys.count * (4 + layout_.words));
     }
 }
 
@@ -175,23 +176,24 @@ void Message::find(const KeyBatch& keys, uint32_t* numbers) const {
     }
 }
 
-void Message::finish() {
-    if (layout_.groups > 0 && count_ > 0) chain_entries();
+void Message::finish(RunContext& context) {
+    if (layout_.groups > 0 && count_ > 0) chain_entries(context);
 }
 
 // Fills the slots anew: with the first entry of each key of the separator, which leads to the others in their order.
-void Message::chain_entries() {
+void Message::chain_entries(RunContext& context) {
     const size_t words = layout_.key_words;
     std::fill(slots_.begin(), slots_.end(), uint64_t{0});
     next_ = Buffer<uint32_t>(next_.budget(), what, count_, none);
-    for (uint32_t number = count_; number-- > 0;) {
+    context.for_each(count_, 4, [&](uint64_t done) {
+        const uint32_t number = count_ - 1 - static_cast<uint32_t>(done);
         const uint64_t* const key = entry(number);
         const uint32_t hash = hash_of(key, words);
         uint64_t slot = 0;
         next_[number] = find_slot(
             hash, [&](uint32_t other) { return has_key(other, key, words); }, slot);
         slots_[slot] = uint64_t{hash} << 32 | (number + 1);
-    }
+    });
 }
 
 } // namespace btml::relational

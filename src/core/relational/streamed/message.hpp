@@ -40,6 +40,7 @@ struct KeyBatch {
     std::array<uint32_t, RowBatch::max_rows> hashes;
 };
 
+// What takes long polls the context that is given: that of the thread it runs on.
 class Message {
   public:
     static constexpr uint32_t none = UINT32_MAX;
@@ -48,18 +49,20 @@ class Message {
 
     const MessageLayout& layout() const { return layout_; }
     uint32_t entries() const { return count_; }
-    uint64_t bytes() const { return entries_.size() * sizeof(uint64_t) + slots_.size() * sizeof(uint64_t); }
+    uint64_t bytes() const {
+        return (entries_.size() + slots_.size()) * sizeof(uint64_t) + next_.size() * sizeof(uint32_t);
+    }
     const uint64_t* entry(uint32_t number) const { return entries_.data() + number * layout_.words; }
 
     // The entries with these keys, those of the separator and the groups, made where there are none; they stay where
     // they are until the next call. The keys are hashed.
-    void find_or_add(const KeyBatch& keys, uint64_t** to);
+    void find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& context);
 
     // Adds the cells of another message of the same table, as if its rows came after those of this one.
-    void merge(const Message& other);
+    void merge(const Message& other, RunContext& context);
 
     // To be called after the last row was added: finds entries by the separator's key from now on.
-    void finish();
+    void finish(RunContext& context);
     // The numbers of the first entries with these keys of the separator, or none. The keys are hashed.
     void find(const KeyBatch& keys, uint32_t* numbers) const;
     // The next entry with the same key of the separator, or none. There is one if and only if several() is true.
@@ -81,11 +84,11 @@ class Message {
         return true;
     }
     void prefetch(const uint32_t* hashes, uint32_t count) const;
-    void reserve(uint64_t entries);
-    void set_slots(uint64_t slots);
-    void add_only_entry();
+    void reserve(uint64_t entries, RunContext& context);
+    void set_slots(uint64_t slots, RunContext& context);
+    void add_only_entry(RunContext& context);
     uint32_t append(const uint64_t* key);
-    void chain_entries();
+    void chain_entries(RunContext& context);
 
     MessageLayout layout_;
     Buffer<uint64_t> entries_; // in the order in which their keys were met

@@ -8,9 +8,10 @@
 namespace btml::relational {
 
 TablePass::TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
-                     MemoryBudget& memory)
+                     RunContext& context, MemoryBudget& memory)
     : table_(plan.tables[table]),
       own_(&own),
+      context_(context),
       queries_(plan, table, children, own.layout()),
       matches_(children.size()),
       own_keys_(own.layout().full_key_words(), memory),
@@ -30,6 +31,7 @@ void TablePass::add(const RowBatch::Column* columns, uint32_t rows) {
     std::iota(selected_.begin(), selected_.begin() + rows, 0U);
     keep_keyed(table_.key);
     for (Child& child : children_) probe(child);
+    context_.worked(rows * (1 + children_.size()));
     rows_kept_ += selected_count_;
     measure();
     matches_.columns = columns;
@@ -177,8 +179,9 @@ void TablePass::flush() {
         group += children_[c].message->layout().groups;
     }
     keys.hash();
-    own_->find_or_add(keys, matches_.to.data());
+    own_->find_or_add(keys, matches_.to.data(), context_);
     queries_.add(matches_);
+    context_.worked(matches_.count * (layout.words + 2 * children_.size()));
     matches_.count = 0;
 }
 

@@ -8,9 +8,10 @@ namespace btml::relational {
 
 class TablePass {
   public:
-    // children: their messages, which are finished. own: the table's.
+    // children: their messages, which are finished. own: the table's. context: of the thread on which rows are added,
+    // which is polled by the work that they make: a row may meet many entries.
     TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
-              MemoryBudget& memory);
+              RunContext& context, MemoryBudget& memory);
 
     // Rows add to this message of the table from now on.
     void add_to(Message& own) { own_ = &own; }
@@ -47,6 +48,7 @@ class TablePass {
 
     const StreamedTable& table_;
     Message* own_;
+    RunContext& context_;
     std::vector<Child> children_; // in the plan's order
     bool several_ = false;        // a row may meet several entries of a child
     QueryEvaluator queries_;
