@@ -17,6 +17,7 @@ sub column
 	@names = grep { !/^(f4|f8|kf|kg)$/ } @names if $self->{query}{exact};
 	my $column = $self->{query}->column(@names) || $self->{query}{items}[0]{alias} . '.k4';
 	$self->{query}{float} = 1 if $column =~ /\.(f4|f8|kf|kg)$/;
+	# What is rounded to single precision row by row.
 	$self->{query}{single} = 1 if $column =~ /\.(f4|kg)$/;
 	return $column;
 }
@@ -45,7 +46,7 @@ sub draw
 	my ($self) = @_;
 	my $simple = $self->{query}{simple};
 	my $method = weighted(count_rows => 5, count_of => 4, plain => 14, product => 10, spread => 5, boolean => 3, extremum => 6,
-		expression => $simple ? 0.3 : 8, modified => $simple ? 0.1 : 5, other => $simple ? 0.1 : 4);
+		expression => $simple ? 0.3 : 8, modified => $simple ? 1 : 5, other => $simple ? 0.1 : 4);
 	return $self->$method;
 }
 

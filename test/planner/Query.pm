@@ -37,7 +37,7 @@ sub draw_join
 {
 	my ($self) = @_;
 	my $count = weighted(1 => $self->{simple} ? 0 : 0.4, 2 => 6, 3 => 6, 4 => 4, 5 => 2, 6 => 1);
-	my $style = weighted(comma => 5, join => 5, outer => $self->{simple} ? 0 : 6);
+	my $style = weighted(comma => 5, join => 5, outer => $self->{simple} ? 2 : 6);
 	my $from = '';
 	my $rows = 1;
 	for my $number (0 .. $count - 1)
@@ -56,7 +56,7 @@ sub draw_join
 			$style = 'comma' if $number && $item->{lateral};
 			next;
 		}
-		my $kind = $style eq 'outer' && !$item->{lateral} && chance(0.5) ? weighted(LEFT => 5, RIGHT => 2, FULL => 1) : 'INNER';
+		my $kind = $style eq 'outer' && !$item->{lateral} && chance(0.5) ? weighted(LEFT => 5, RIGHT => 2, FULL => $self->{simple} ? 0 : 1) : 'INNER';
 		$self->has("\L$kind\E join") if $kind ne 'INNER';
 		$from .= !@conditions && $kind eq 'INNER' ? " CROSS JOIN $item->{sql}"
 			: " $kind JOIN $item->{sql} ON " . (join(' AND ', @conditions) || 'true');
@@ -263,7 +263,7 @@ sub draw_conditions
 		push @$where, $self->filter(pick(@{ $self->{items} }));
 	}
 	if (@{ $self->{items} } > 1 && chance($self->{simple} ? 0.02 : 0.15)) { push @$where, $self->condition_on_two; }
-	if (chance($self->{simple} ? 0.01 : 0.12)) { push @$where, $self->sublink; }
+	if (chance($self->{simple} ? 0.06 : 0.12)) { push @$where, $self->sublink; }
 	if (chance(0.03)) { $self->has('constant condition'); push @$where, pick('false', 'true', '1 = 1', 'NULL', "current_date > '2000-01-01'"); }
 	if (@{ $self->{items} } > 2 && chance(0.15))
 	{
