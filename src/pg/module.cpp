@@ -3,6 +3,8 @@
 #include "pg/bridge/guard.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
+#include "pg/planner/hook.hpp"
+#include "pg/planner/node.hpp"
 
 extern "C" {
 PG_MODULE_MAGIC;
@@ -10,6 +12,8 @@ PG_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
     btml::pg::define_settings();
+    btml::pg::planner::register_node();
+    btml::pg::planner::install_hook();
 }
 }
 

@@ -7,6 +7,11 @@ namespace btml::pg {
 BackendContext::BackendContext(const char* function, bool verbose)
     : RunContext(memory_limit_bytes(), thread_count()), line_(std::in_place, function), verbose_(verbose) {}
 
+BackendContext::BackendContext(const char* function, uint64_t max_bytes)
+    : RunContext(std::min(max_bytes, memory_limit_bytes()), thread_count()),
+      line_(std::in_place, function),
+      verbose_(false) {}
+
 BackendContext::BackendContext() : RunContext(memory_limit_bytes(), thread_count()), verbose_(false) {}
 
 bool BackendContext::keep_going() {

@@ -11,6 +11,8 @@ class BackendContext : public RunContext {
   public:
     // `function` is shown in btml.progress. verbose: notes become INFO messages, at most one a second.
     explicit BackendContext(const char* function, bool verbose = false);
+    // Holds at most so many bytes, and no more than btml.memory_limit.
+    BackendContext(const char* function, uint64_t max_bytes);
     // Runs work that is too short to be shown.
     BackendContext();
 

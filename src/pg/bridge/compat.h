@@ -20,10 +20,12 @@
 #include "common/cryptohash.h"
 #endif
 #include "executor/executor.h"
+#include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/prep.h"
+#include "utils/selfuncs.h"
 #include "miscadmin.h"
 #if PG_VERSION_NUM >= 170000
 #include "access/xact.h"
@@ -191,6 +193,78 @@ btml_compat_infinite_interval(const Interval *interval)
 	return 0;
 #endif
 }
+
+/* Relations of a join, without the outer joins that 16 counts among them. */
+static inline Relids
+btml_compat_without_outer_joins(PlannerInfo *root, Relids relids)
+{
+#if PG_VERSION_NUM >= 160000
+	return bms_difference(relids, root->outer_join_rels);
+#else
+	(void) root;
+	return relids;
+#endif
+}
+
+static inline Relids
+btml_compat_outer_joins(PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	return root->outer_join_rels;
+#else
+	(void) root;
+	return NULL;
+#endif
+}
+
+/* From 16 on a condition may stand there once for each order of outer joins. */
+static inline bool
+btml_compat_is_clone(const RestrictInfo *condition)
+{
+#if PG_VERSION_NUM >= 160000
+	return condition->has_clone || condition->is_clone;
+#else
+	(void) condition;
+	return false;
+#endif
+}
+
+/* From 16 on there are no such classes. */
+static inline bool
+btml_compat_below_outer_join(const EquivalenceClass *equal)
+{
+#if PG_VERSION_NUM >= 160000
+	(void) equal;
+	return false;
+#else
+	return equal->ec_below_outer_join;
+#endif
+}
+
+/* How many groups the expressions have over so many rows. */
+static inline double
+btml_compat_estimate_groups(PlannerInfo *root, List *expressions, double rows)
+{
+#if PG_VERSION_NUM >= 140000
+	return estimate_num_groups(root, expressions, rows, NULL, NULL);
+#else
+	return estimate_num_groups(root, expressions, rows, NULL);
+#endif
+}
+
+/* The bytes that a hash table may take. */
+static inline double
+btml_compat_hash_memory(void)
+{
+	return hash_mem_multiplier * work_mem * 1024.0;
+}
+
+/* Before 15 every custom scan was taken to project. */
+#if PG_VERSION_NUM >= 150000
+#define btml_compat_custom_path_flags CUSTOMPATH_SUPPORT_PROJECTION
+#else
+#define btml_compat_custom_path_flags 0
+#endif
 
 /* From 18 on the bytes are unsigned. */
 static inline int

@@ -99,6 +99,22 @@ static int64_t value_bits(Datum value, Oid type) {
     }
 }
 
+int64_t key_word(Datum value, Oid type) {
+    switch (type) {
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+        return integer_of(value, type);
+    case FLOAT4OID:
+    case FLOAT8OID:
+        return real_bits(value, type);
+    case OIDOID:
+        return DatumGetObjectId(value);
+    default:
+        return value_bits(value, type);
+    }
+}
+
 Key KeyDictionary::number(Datum value, Oid type) {
     switch (kind_) {
     case KeyKind::integer:
@@ -113,6 +129,10 @@ Key KeyDictionary::number(Datum value, Oid type) {
         break;
     }
     return generic_->number(value);
+}
+
+Datum KeyDictionary::value(Key key, Oid type) const {
+    return bytes_datum(texts_.text(key), type);
 }
 
 uint64_t KeyDictionary::content(Key key) const {

@@ -40,6 +40,9 @@ class KeyDictionary {
 
     // Inside pg_call only: may ereport.
     relational::Key number(Datum value, Oid type);
+    // Inside pg_call only: the value of a key, of a type that compares as the keys do, in the current memory context.
+    // Of kind bytes.
+    Datum value(relational::Key key, Oid type) const;
     // A hash of each key's value, by key: of an enum's label, not of its number.
     const Buffer<uint64_t>& contents(RunContext& context);
 
@@ -53,5 +56,8 @@ class KeyDictionary {
     TextDictionary texts_;
     std::unique_ptr<DatumDictionary> generic_;
 };
+
+// The value as an integer that equals another's where the values do: integers, floats, and types passed by value.
+int64_t key_word(Datum value, Oid type);
 
 } // namespace btml::pg

@@ -53,9 +53,10 @@ void fail(Failure& failure, int state, const char* message, const char* hint = "
 }
 
 // The frame in which exceptions end.
-[[gnu::noinline]] Datum run(FunctionBody body, FunctionCallInfo fcinfo, Failure& failure) noexcept {
+template <class Body>
+[[gnu::noinline]] void run(const Body& body, Failure& failure) noexcept {
     try {
-        return body(fcinfo);
+        body();
     } catch (const PgError& error) {
         failure.kind = Failure::Kind::postgres;
         failure.postgres = error.data;
@@ -87,7 +88,6 @@ void fail(Failure& failure, int state, const char* message, const char* hint = "
     } catch (...) {
         fail(failure, ERRCODE_INTERNAL_ERROR, "unknown C++ exception");
     }
-    return static_cast<Datum>(0);
 }
 
 // A message cut to its buffer must not end inside a multibyte character.
@@ -139,9 +139,16 @@ void notice(const std::string& message, const std::string& detail, const std::st
 
 Datum guarded(FunctionBody body, FunctionCallInfo fcinfo) {
     Failure failure;
-    const Datum result = run(body, fcinfo, failure);
+    auto result = static_cast<Datum>(0);
+    run([&] { result = body(fcinfo); }, failure);
     if (failure.kind != Failure::Kind::none) report(failure);
     return result;
+}
+
+void guarded(void (*body)(void*), void* argument) {
+    Failure failure;
+    run([=] { body(argument); }, failure);
+    if (failure.kind != Failure::Kind::none) report(failure);
 }
 
 } // namespace btml::pg

@@ -68,6 +68,15 @@ void notice(const std::string& message, const std::string& detail = {}, const st
 using FunctionBody = Datum (*)(FunctionCallInfo);
 Datum guarded(FunctionBody body, FunctionCallInfo fcinfo);
 
+void guarded(void (*body)(void*), void* argument);
+
+// Runs body() for PostgreSQL itself, which called a hook or a plan node: an exception becomes a PostgreSQL error,
+// raised when the objects of body() are gone. No object with a destructor may be alive around it.
+template <class Body>
+void guarded_call(Body&& body) {
+    guarded([](void* argument) { (*static_cast<std::remove_reference_t<Body>*>(argument))(); }, &body);
+}
+
 } // namespace btml::pg
 
 #define BTML_FUNCTION(name)                                                                                            \

@@ -20,6 +20,13 @@ static constexpr config_enum_entry devices[] = {{"cpu", static_cast<int>(Device:
                                                 {nullptr, 0, false}};
 static int device = static_cast<int>(Device::cpu);
 
+static constexpr config_enum_entry factorize_values[] = {{"off", static_cast<int>(Factorize::off), false},
+                                                         {"exact", static_cast<int>(Factorize::exact), false},
+                                                         {"on", static_cast<int>(Factorize::on), false},
+                                                         {nullptr, 0, false}};
+static int factorize = static_cast<int>(Factorize::off);
+static bool force_factorize = false;
+
 void define_settings() {
     DefineCustomIntVariable("btml.memory_limit", "Memory that one call of a btml function may hold.",
                             "Checked before the work starts and whenever a buffer grows; beyond it the call fails.",
@@ -31,11 +38,27 @@ void define_settings() {
     DefineCustomEnumVariable("btml.device", "Where exact kernel sums are evaluated: cpu or cuda.",
                              "Where no CUDA device can be used, a NOTICE says why and the CPU is.", &device,
                              static_cast<int>(Device::cpu), devices, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+    DefineCustomEnumVariable(
+        "btml.factorize_aggregates", "Whether aggregates over joins are computed without the join: off, exact or on.",
+        "exact: where every byte of the result is that of the ordinary plan. on: also for sums, "
+        "averages and extrema of floats, whose last digits depend on the order of rows.",
+        &factorize, static_cast<int>(Factorize::off), factorize_values, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+    DefineCustomBoolVariable("btml.force_factorize_aggregates", "Factorises aggregates whatever it costs; for tests.",
+                             nullptr, &force_factorize, false, PGC_USERSET, GUC_NOT_IN_SAMPLE, nullptr, nullptr,
+                             nullptr);
     btml_compat_reserve_guc_prefix("btml");
 }
 
 uint64_t memory_limit_bytes() {
     return static_cast<uint64_t>(memory_limit_kb) * 1024;
+}
+
+Factorize factorize_aggregates() {
+    return static_cast<Factorize>(factorize);
+}
+
+bool force_factorize_aggregates() {
+    return force_factorize;
 }
 
 std::string cuda_library() {

@@ -55,6 +55,16 @@ std::string_view bytes_of(Datum value, Oid type) {
     return {VARDATA_ANY(bytes), static_cast<size_t>(VARSIZE_ANY_EXHDR(bytes))};
 }
 
+Datum bytes_datum(std::string_view bytes, Oid type) {
+    if (type == NAMEOID || type == UUIDOID) {
+        const size_t length = type == NAMEOID ? NAMEDATALEN : UUID_LEN;
+        auto* const value = static_cast<char*>(palloc0(length));
+        memcpy(value, bytes.data(), bytes.size());
+        return PointerGetDatum(value);
+    }
+    return PointerGetDatum(cstring_to_text_with_len(bytes.data(), static_cast<int>(bytes.size())));
+}
+
 LabelKind label_kind(Oid type) {
     type = getBaseType(type);
     switch (type) {

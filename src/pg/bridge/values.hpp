@@ -41,6 +41,8 @@ inline double to_number(Datum value, NumberKind kind) {
 
 // The bytes of a text, bytea, name or uuid. May ereport; they last as long as the value or the current memory context.
 std::string_view bytes_of(Datum value, Oid type);
+// Gives back the value with these bytes, in the current memory context. May ereport.
+Datum bytes_datum(std::string_view bytes, Oid type);
 
 // Types whose values are labels by themselves; output: any other type, by its output function.
 enum class LabelKind { text, bpchar, name, boolean, enumeration, output };

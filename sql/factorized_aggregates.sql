@@ -1,0 +1,189 @@
+-- Aggregates over joins that the planner factorizes: what is taken, what is refused and why, and what falls back.
+SET client_min_messages = warning;
+CREATE SCHEMA factorized;
+SET search_path = factorized;
+-- The setting does nothing before the module is loaded.
+SELECT btml.version() IS NOT NULL AS loaded;
+SET btml.factorize_aggregates = on;
+
+CREATE TYPE colour AS ENUM ('red', 'green', 'blue');
+CREATE TABLE a (id int PRIMARY KEY, k int, x int, y float8, n numeric(8, 2), t text, d date, c colour);
+CREATE TABLE b (k int, m bigint, z int, n numeric, t varchar(9), b boolean, s timestamptz, u uuid);
+CREATE TABLE c (m smallint, w int, t text, k int, f float4);
+INSERT INTO a SELECT i, i % 10, i, i / 4.0, i * 1.25, 't' || i % 4, date '2020-01-01' + i % 5,
+    (enum_range(NULL::colour))[i % 3 + 1] FROM generate_series(1, 300) i;
+INSERT INTO b SELECT i % 12, i % 7, i, i * 0.1, 't' || i % 6, i % 3 = 0, timestamptz '2020-01-01 UTC' + i * interval '1h',
+    ('00000000-0000-0000-0000-00000000000' || i % 4)::uuid FROM generate_series(1, 200) i;
+INSERT INTO c SELECT i % 9, i, 't' || i % 3, i % 10, i FROM generate_series(1, 100) i;
+INSERT INTO a VALUES (1000, NULL, 5, 1, NULL, NULL, NULL, NULL);
+INSERT INTO b VALUES (NULL, 1, 1, NULL, NULL, NULL, NULL, NULL);
+ANALYZE a; ANALYZE b; ANALYZE c;
+
+-- The query's rows with the setting off, and forced: 'same' where they are the same bytes and were had without the join.
+CREATE FUNCTION compare(query text, mode text DEFAULT 'exact') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    plan text := '';
+    expected text;
+    got text;
+BEGIN
+    PERFORM set_config('btml.factorize_aggregates', 'off', true);
+    EXECUTE format('SELECT string_agg(r::text, E''\n'' ORDER BY r::text) FROM (%s) r', query) INTO expected;
+    PERFORM set_config('btml.factorize_aggregates', mode, true), set_config('btml.force_factorize_aggregates', 'on', true);
+    EXECUTE format('SELECT string_agg(r::text, E''\n'' ORDER BY r::text) FROM (%s) r', query) INTO got;
+    FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) ' || query LOOP
+        plan := plan || line || E'\n';
+    END LOOP;
+    PERFORM set_config('btml.force_factorize_aggregates', 'off', true), set_config('btml.factorize_aggregates', 'on', true);
+    IF got IS DISTINCT FROM expected THEN
+        RETURN format(E'different:\n%s\ninstead of\n%s', got, expected);
+    ELSIF plan !~ 'btml Factorized Aggregate' THEN
+        RETURN 'same, but not factorized';
+    END IF;
+    RETURN 'same' || coalesce(', fell back: ' || substring(plan from 'Fell Back: ([^\n]*)'), '');
+END $$;
+
+-- Every aggregate.
+SELECT compare('SELECT count(*) FROM a JOIN b USING (k)');
+SELECT compare('SELECT b.m, count(*), count(a.n), sum(a.x), sum(b.m), avg(c.w), avg(b.n), min(a.d), max(b.s), max(a.n)
+    FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY b.m');
+SELECT compare('SELECT a.t, sum(a.x * b.z), sum(a.x * c.w * b.z), avg(a.n * b.n), sum(2 * a.x * b.m), count(a.n * b.n),
+    sum(a.x::numeric * b.n * c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.t');
+SELECT compare('SELECT a.d, variance(a.x), stddev(b.z), var_pop(a.n), stddev_pop(b.n), stddev_samp(a.x * b.z),
+    var_samp(c.m) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.d');
+SELECT compare('SELECT bool_and(b.b), bool_or(b.b), every(a.x > 0), max(c.w) FROM a JOIN b USING (k) JOIN c USING (m)');
+SELECT compare('SELECT a.k, sum(a.y), avg(a.y), avg(c.f), min(a.y), max(a.y), sum(a.y * b.z) FROM a JOIN b USING (k)
+    JOIN c USING (m) GROUP BY a.k', 'on');
+SELECT compare('SELECT count(*) FILTER (WHERE a.x > 100), sum(b.z) FILTER (WHERE a.x > 290 AND c.w < 7 AND b.b), avg(a.x)
+    FILTER (WHERE a.c = ''red'') FROM a JOIN b USING (k) JOIN c USING (m)');
+SELECT compare('SELECT sum(CASE WHEN a.x > 7 THEN 1 ELSE 0 END), sum(coalesce(a.n, 0)), count(nullif(a.t, ''t1'')),
+    sum(1) FROM a JOIN b USING (k)');
+
+-- Groups: of one table, of several, NULL, of a key, without any; and what is over them.
+SELECT compare('SELECT a.t, b.t, c.t, count(*) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2, 3');
+SELECT compare('SELECT a.c, b.u, b.b, a.d, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2, 3, 4');
+SELECT compare('SELECT a.t IS NULL, a.x > 100, count(*) FROM a JOIN b USING (k) GROUP BY 1, 2');
+SELECT compare('SELECT b.k, c.m, count(*) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2');
+SELECT compare('SELECT a.t, count(*) * 2 + 1, a.t || ''!'' FROM a JOIN b USING (k) GROUP BY a.t HAVING sum(b.z) > 9000 ORDER BY 2');
+SELECT compare('SELECT a.t, rank() OVER (ORDER BY sum(b.z), a.t) FROM a JOIN b USING (k) GROUP BY a.t ORDER BY 2 LIMIT 3');
+SELECT compare('SELECT count(*), sum(a.x), min(b.z) FROM a JOIN b USING (k) WHERE a.x < 0');
+SELECT compare('SELECT a.t, count(*) FROM a JOIN b USING (k) WHERE a.x < 0 GROUP BY a.t');
+
+-- Joins: on several keys, on text, on constants, with a table itself, without a key; outer and semi-joins.
+SELECT compare('SELECT count(*), sum(c.w) FROM a JOIN c ON a.t = c.t AND a.k = c.k');
+SELECT compare('SELECT a.t, count(*) FROM a JOIN b ON a.t = b.t GROUP BY 1');
+SELECT compare('SELECT count(*) FROM a JOIN b USING (k) WHERE a.k = 3');
+SELECT compare('SELECT count(*), sum(p.x * q.x) FROM a p JOIN a q USING (k)');
+SELECT compare('SELECT a.t, count(*), sum(c.w) FROM a, c GROUP BY 1');
+SELECT compare('SELECT a.t, count(*), count(b.z), sum(b.z), sum(a.x) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 100 GROUP BY 1');
+SELECT compare('SELECT b.t, count(*), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN c ON b.m = c.m GROUP BY 1');
+SELECT compare('SELECT a.t, count(*) FROM a WHERE EXISTS (SELECT FROM b WHERE b.k = a.k AND b.z > 190) GROUP BY 1');
+SELECT compare('SELECT a.t, count(*) FROM a JOIN c USING (k) WHERE a.k IN (SELECT k FROM b WHERE b.z > 190) GROUP BY 1');
+SELECT compare('SELECT a.t, count(*), sum(b.z) FROM a JOIN b USING (k) WHERE NOT EXISTS (SELECT FROM c WHERE c.m = b.m AND c.w > 98) GROUP BY 1');
+SELECT compare('SELECT a.t, count(*) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 190 WHERE b.k IS NULL GROUP BY 1');
+CREATE VIEW v AS SELECT a.k, a.x, b.z FROM a JOIN b USING (k);
+SELECT compare('SELECT v.k, sum(v.x * v.z * c.w) FROM v JOIN c USING (k) GROUP BY v.k');
+SELECT compare('SELECT count(*), sum(s.n) FROM a JOIN (SELECT k, count(*) AS n FROM b GROUP BY k OFFSET 0) s USING (k)');
+SELECT compare('SELECT count(*) FROM a JOIN (SELECT k FROM b UNION ALL SELECT k FROM c) s USING (k)');
+SELECT compare('SELECT z.i, (SELECT count(*) FROM a JOIN b USING (k) WHERE a.k = z.i) FROM generate_series(0, 5) z(i)');
+
+-- Relations that something mentions together are joined first, as PostgreSQL would.
+SELECT compare('SELECT c.t, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x < b.z GROUP BY 1');
+SELECT compare('SELECT c.t, sum(CASE WHEN a.x > 7 THEN b.z END) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1');
+SELECT compare('SELECT a.t = b.t, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1');
+SELECT compare('SELECT a.t, count(*), sum(c.w) FROM a LEFT JOIN (b JOIN c USING (m)) ON a.k = b.k GROUP BY 1');
+SELECT compare('SELECT a.t, count(*), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k AND a.x > 5 JOIN c ON a.k = c.k GROUP BY 1');
+SELECT compare('SELECT count(*), sum(c.w), count(a.x), count(b.z) FROM a FULL JOIN b USING (k) JOIN c ON a.k = c.k');
+SELECT compare('SELECT count(*), sum(c.w), count(s.z) FROM c JOIN (a FULL JOIN b ON a.k = b.k AND a.t = b.t) s(i, k, x, y, n, t, d, c, k2, m, z) USING (m)');
+SELECT compare('SELECT count(*), sum(c.w) FROM a JOIN c USING (k), LATERAL (SELECT b.z FROM b WHERE b.k = a.k OFFSET 0) s');
+SELECT compare('SELECT count(*) FROM a JOIN c USING (k) WHERE EXISTS (SELECT FROM b JOIN c d USING (m) WHERE b.k = a.k AND d.w < a.x)');
+SELECT compare('SELECT count(*) FROM a JOIN b USING (k) JOIN c USING (m) WHERE a.x + b.z = c.w');
+
+-- What is left to the ordinary plan, and why.
+CREATE FUNCTION why(query text) RETURNS text LANGUAGE SQL AS $$ SELECT string_agg(line, E'\n') FROM btml.explain_factorized(query) line $$;
+SELECT why('SELECT count(*) FROM a');
+SELECT why('SELECT a.t FROM a JOIN b USING (k)');
+SELECT why('SELECT a.t FROM a JOIN b USING (k) GROUP BY a.t');
+SELECT why('SELECT count(*) FROM a JOIN b ON a.x < b.z');
+SELECT why('SELECT count(*) FROM a FULL JOIN b USING (k)');
+SELECT why('SELECT count(DISTINCT a.x) FROM a JOIN b USING (k)');
+SELECT why('SELECT string_agg(a.t, '','' ORDER BY a.x) FROM a JOIN b USING (k)');
+SELECT why('SELECT sum(a.x + b.z) FROM a JOIN b USING (k)');
+SELECT why('SELECT sum(a.x / a.k) FROM a JOIN b USING (k)');
+SELECT why('SELECT sum(b.s - b.s) FROM a JOIN b USING (k)');
+SELECT why('SELECT sum(c.f) FROM a JOIN c USING (k)');
+SELECT why('SELECT variance(a.y) FROM a JOIN c USING (k)');
+SELECT why('SELECT min(a.t) FROM a JOIN c USING (k)');
+SELECT why('SELECT min(a.x * b.z) FROM a JOIN b USING (k)');
+SELECT why('SELECT count(*) FILTER (WHERE a.x < b.z) FROM a JOIN b USING (k)');
+SELECT why('SELECT a.y, count(*) FROM a JOIN b USING (k) GROUP BY a.y');
+SELECT why('SELECT a.n, count(*) FROM a JOIN b USING (k) GROUP BY a.n');
+SELECT why('SELECT a.x + b.z, count(*) FROM a JOIN b USING (k) GROUP BY 1');
+SELECT why('SELECT a.id, a.t, count(*) FROM a JOIN b USING (k) GROUP BY a.id');
+SELECT why('SELECT a.t, count(*) FROM a JOIN b USING (k) GROUP BY ROLLUP (a.t)');
+SELECT why('SELECT count(*), (SELECT 1 FROM c WHERE w = max(a.x)) FROM a JOIN b USING (k)');
+SELECT why('SELECT count(*) FROM a JOIN b USING (k) WHERE a.x > random()');
+SELECT why('SELECT count(coalesce(b.z, 0)) FROM a LEFT JOIN b USING (k)');
+SELECT why('SELECT count(*) FROM a LEFT JOIN b ON a.k = b.k AND a.x > 5');
+SELECT why('SELECT count(*) FROM a LEFT JOIN (b JOIN c USING (m)) ON a.k = b.k');
+SELECT why('SELECT count(*) FROM a, LATERAL (SELECT b.z FROM b WHERE b.k = a.k OFFSET 0) s');
+SELECT why('SELECT count(*) FROM a JOIN b USING (k) WHERE a.k = 3 AND b.z < 0');
+SET btml.factorize_aggregates = exact;
+SELECT why('SELECT sum(a.y) FROM a JOIN b USING (k)');
+SELECT why('SELECT max(a.y) FROM a JOIN b USING (k)');
+SELECT why('');
+SELECT why(NULL);
+SELECT why('SELECT 1; SELECT 2');
+SELECT why('EXPLAIN SELECT 1');
+SELECT why('SELECT count(*) FROM nowhere');
+SET btml.factorize_aggregates = sometimes;
+
+-- What cannot be decided without the join is decided with it: the node falls back before it gives a row.
+CREATE TABLE big (k int, i int, l bigint, n numeric, f float8);
+INSERT INTO big VALUES (1, 2147483647, 9223372036854775807, 1e30, 1e300), (1, 1, 1, 1.00, 1e-300), (2, 5, 5, 1.0, 5);
+INSERT INTO big VALUES (3, 1, 1, 'NaN', 'NaN'), (4, 1, 1, 0, '-0');
+ANALYZE big;
+SELECT compare('SELECT sum(p.i * q.i) FROM big p JOIN big q USING (k) WHERE p.i < 9');
+SELECT compare('SELECT sum(p.l * q.l * r.l) FROM big p JOIN big q USING (k) JOIN big r USING (k) WHERE k = 2');
+SELECT compare('SELECT sum(p.i * q.i) FROM big p JOIN big q USING (k)');
+SELECT compare('SELECT sum(p.i::numeric * q.l) FROM big p JOIN big q USING (k)');
+SELECT compare('SELECT k, sum(p.n), max(p.n) FROM big p JOIN big q USING (k) GROUP BY k');
+SELECT compare('SELECT k, sum(p.n), min(p.n) FROM big p JOIN big q USING (k) WHERE k <> 3 GROUP BY k');
+SELECT compare('SELECT k, max(p.n) FROM big p JOIN big q USING (k) WHERE k = 2 OR p.n = 1 GROUP BY k');
+SELECT compare('SELECT k, sum(p.f) FROM big p JOIN big q USING (k) WHERE k = 4 GROUP BY k', 'on');
+SELECT compare('SELECT k, min(p.f) FROM big p JOIN big q USING (k) WHERE k = 4 GROUP BY k', 'on');
+SELECT compare('SELECT k, sum(p.f), max(p.f) FROM big p JOIN big q USING (k) WHERE k = 3 GROUP BY k', 'on');
+SELECT compare('SELECT k, avg(p.f) FROM big p JOIN big q USING (k) WHERE k = 1 GROUP BY k', 'on');
+CREATE TABLE wide AS SELECT i AS k, i % 7 AS x FROM generate_series(1, 60000) i;
+ANALYZE wide;
+SET work_mem = '64kB';
+SELECT compare('SELECT count(*), sum(p.x * q.x) FROM wide p JOIN wide q USING (k)');
+SELECT why('SELECT p.k, count(*) FROM wide p JOIN wide q USING (k) GROUP BY p.k');
+RESET work_mem;
+
+-- EXPLAIN, rescans, prepared statements, cursors.
+SET btml.force_factorize_aggregates = on;
+EXPLAIN (COSTS off) SELECT a.t, c.t, sum(a.x * b.z) FROM a JOIN b USING (k) LEFT JOIN c ON b.m = c.m GROUP BY 1, 2;
+EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT count(*) FROM a JOIN b USING (k) HAVING count(*) > 1000000;
+SET plan_cache_mode = force_generic_plan;
+PREPARE p(int) AS SELECT count(*), sum(a.x * b.z), $1 + max(a.x) FROM a JOIN b USING (k) WHERE a.k < $1;
+EXPLAIN (COSTS off) EXECUTE p(3);
+EXECUTE p(3);
+EXECUTE p(7);
+DEALLOCATE p;
+BEGIN;
+DECLARE cur CURSOR FOR SELECT a.k, count(*) FROM a JOIN b USING (k) GROUP BY a.k ORDER BY a.k;
+FETCH 2 FROM cur;
+ROLLBACK;
+BEGIN;
+DECLARE cur SCROLL CURSOR FOR SELECT b.b, count(*) FROM a JOIN b USING (k) GROUP BY b.b;
+FETCH 3 FROM cur;
+FETCH PRIOR FROM cur;
+COMMIT;
+CREATE TABLE made AS SELECT a.k, count(*) FROM a JOIN b USING (k) GROUP BY a.k;
+SELECT count(*) FROM made;
+INSERT INTO made SELECT a.k, sum(b.z) FROM a JOIN b USING (k) GROUP BY a.k;
+SELECT count(*) FROM made;
+SELECT 1 / (count(*) - 5040) FROM a JOIN b USING (k);
+
+DROP SCHEMA factorized CASCADE;

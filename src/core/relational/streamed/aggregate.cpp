@@ -1,0 +1,188 @@
+#include "core/relational/streamed/aggregate.hpp"
+
+#include "core/relational/streamed/plan_check.hpp"
+#include "core/relational/streamed/table_pass.hpp"
+
+namespace btml::relational {
+
+namespace {
+
+constexpr uint64_t negative_zero = std::bit_cast<uint64_t>(-0.0);
+
+} // namespace
+
+class StreamedAggregate::Implementation {
+  public:
+    Implementation(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context)
+        : plan_(plan),
+          sources_(std::move(sources)),
+          context_(context),
+          messages_(plan.tables.size()),
+          counts_(plan.tables.size()),
+          ranges_(plan.tables.size()),
+          parents_(plan.tables.size(), {-1, StreamedJoin::inner}),
+          empty_(plan.tables.size(), false) {
+        if (!plan_.bags.empty()) throw Error(ErrorCode::not_supported, "cyclic joins are not streamed");
+        if (const char* flaw = flaw_of(plan_))
+            throw Error(ErrorCode::internal, format("a plan of a streamed join is none: %s", flaw));
+        for (size_t t = 0; t < plan_.tables.size(); t++) {
+            ranges_[t].resize(plan_.tables[t].measured.size());
+            for (const StreamedChild& child : plan_.tables[t].children)
+                parents_[child.table] = {static_cast<int>(t), child.join};
+        }
+    }
+
+    void run() {
+        try {
+            for (int t = 0; t <= plan_.root(); t++) pass(t);
+            check_result();
+        } catch (...) {
+            messages_.clear(); // Whoever asks anew, in another way, has the memory for it.
+            explain_failure();
+        }
+    }
+
+    const Message& result() const { return *messages_.back(); }
+    StreamedRange range(int table, size_t measured) const { return ranges_[table][measured]; }
+    StreamedCounts counts(int table) const { return counts_[table]; }
+
+  private:
+    struct Parent {
+        int table;
+        StreamedJoin join;
+    };
+
+    // Throws what is being handled again, and CannotDecide where memory is what lacks.
+    [[noreturn]] static void explain_failure() {
+        try {
+            throw;
+        } catch (const Error& error) {
+            if (error.code() == ErrorCode::memory_limit) refuse("more memory than btml.memory_limit");
+            throw;
+        } catch (const std::bad_alloc&) {
+            refuse("more memory than there is");
+        }
+    }
+
+    // Can rows of the table be in the result, as far as is known before it is read?
+    bool is_needed(int table) const {
+        for (int t = table; t >= 0; t = parents_[t].table)
+            if (empty_[t]) return false;
+        return true;
+    }
+
+    // Notes that the message of the table is empty, and those of the tables above it that need its rows.
+    void note_empty(int table) {
+        empty_[table] = true;
+        const Parent& parent = parents_[table];
+        if (parent.table >= 0 && (parent.join == StreamedJoin::inner || parent.join == StreamedJoin::semi))
+            note_empty(parent.table);
+    }
+
+    void pass(int table) {
+        messages_[table] = std::make_unique<Message>(MessageLayout(plan_, table), context_.memory());
+        Message& own = *messages_[table];
+        if (is_needed(table)) {
+            std::vector<const Message*> children;
+            for (const StreamedChild& child : plan_.tables[table].children)
+                children.push_back(messages_[child.table].get());
+            TablePass rows(plan_, table, std::move(children), own, context_.memory());
+            read(table, rows);
+            counts_[table] = {rows.rows_read(), rows.rows_kept(), own.entries(), own.bytes()};
+            ranges_[table] = rows.ranges();
+        }
+        own.finish();
+        for (const StreamedChild& child : plan_.tables[table].children) messages_[child.table].reset();
+        if (own.entries() == 0) note_empty(table);
+    }
+
+    void read(int table, TablePass& rows) {
+        RowBatch batch(plan_.tables[table].columns, context_.memory());
+        const uint64_t units = 4 + 2 * plan_.tables[table].children.size() + plan_.tables[table].queries.size();
+        for (;;) {
+            sources_[table]->next(batch);
+            if (batch.rows == 0) return;
+            rows.add(batch.columns(), batch.rows);
+            context_.worked(batch.rows * units);
+        }
+    }
+
+    // Without groups there is a result of no rows, too; it has no value that depends on the order of rows.
+    void check_result() {
+        Message& result = *messages_.back();
+        if (result.layout().full_key_words() == 0 && result.entries() == 0) {
+            KeyBatch no_key(0, context_.memory());
+            no_key.count = 1;
+            no_key.hash();
+            uint64_t* entry = nullptr;
+            result.find_or_add(no_key, &entry);
+        }
+        const MessageLayout& layout = result.layout();
+        context_.for_each(result.entries(), layout.kinds.size(), [&](uint64_t group) {
+            const uint64_t* const entry = result.entry(static_cast<uint32_t>(group));
+            for (size_t q = 0; q < layout.kinds.size(); q++) {
+                if (is_ambiguous(layout.kinds[q], entry + layout.cells[q]))
+                    refuse("equal extrema that are written differently");
+                if (layout.kinds[q] == CellKind::number_sum && entry[layout.cells[q]] == negative_zero &&
+                    sums_in(plan_.root(), static_cast<int>(q)) > 1)
+                    refuse("a sum that is a zero of either sign");
+            }
+        });
+    }
+
+    // Tables with factors in a query, those below included. With one, a sum is -0 where all rows' products are -0; with
+    // several, also where a negative factor meets rows that cancel out.
+    int sums_in(int table, int query) const {
+        const StreamedTable& of = plan_.tables[table];
+        int sums = of.queries[query].factors.empty() ? 0 : 1;
+        for (size_t c = 0; c < of.children.size(); c++)
+            if (multiplies(of.children[c].join)) sums += sums_in(of.children[c].table, of.queries[query].children[c]);
+        return sums;
+    }
+
+    const StreamedPlan plan_;
+    std::vector<RowSource*> sources_;
+    RunContext& context_;
+    std::vector<std::unique_ptr<Message>> messages_; // of the tables so far whose parents are still to come
+    std::vector<StreamedCounts> counts_;
+    std::vector<std::vector<StreamedRange>> ranges_;
+    std::vector<Parent> parents_;
+    std::vector<bool> empty_; // the message of the table is known to be
+};
+
+StreamedAggregate::StreamedAggregate(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context)
+    : implementation_(std::make_unique<Implementation>(plan, std::move(sources), context)) {}
+StreamedAggregate::~StreamedAggregate() = default;
+
+void StreamedAggregate::run() {
+    implementation_->run();
+}
+
+uint64_t StreamedAggregate::groups() const {
+    return implementation_->result().entries();
+}
+
+int64_t StreamedAggregate::group_value(uint64_t group, size_t column) const {
+    return static_cast<int64_t>(implementation_->result().entry(static_cast<uint32_t>(group))[column]);
+}
+
+bool StreamedAggregate::group_is_null(uint64_t group, size_t column) const {
+    const Message& result = implementation_->result();
+    return result.layout().is_null(result.entry(static_cast<uint32_t>(group)), column);
+}
+
+StreamedCell StreamedAggregate::cell(uint64_t group, size_t query) const {
+    const Message& result = implementation_->result();
+    const MessageLayout& layout = result.layout();
+    return read_cell(layout.kinds[query], result.entry(static_cast<uint32_t>(group)) + layout.cells[query]);
+}
+
+StreamedRange StreamedAggregate::range(int table, size_t measured) const {
+    return implementation_->range(table, measured);
+}
+
+StreamedCounts StreamedAggregate::counts(int table) const {
+    return implementation_->counts(table);
+}
+
+} // namespace btml::relational

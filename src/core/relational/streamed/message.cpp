@@ -1,0 +1,171 @@
+#include "core/relational/streamed/message.hpp"
+
+namespace btml::relational {
+
+namespace {
+
+constexpr const char* what = "the messages of a join";
+constexpr uint64_t min_slots = 256;
+constexpr uint64_t max_entries = uint64_t{1} << 31;
+
+uint32_t hash_of(const uint64_t* key, size_t words) {
+    uint64_t hash = 0x9e3779b97f4a7c15;
+    for (size_t w = 0; w < words; w++) {
+        hash = (hash ^ key[w]) * 0xd6e8feb86659fd93;
+        hash ^= hash >> 32;
+    }
+    return static_cast<uint32_t>(hash * 0xd6e8feb86659fd93 >> 32);
+}
+
+} // namespace
+
+MessageLayout::MessageLayout(const StreamedPlan& plan, int table)
+    : key_words(plan.tables[table].key.size()),
+      groups(plan.message_groups(table)),
+      null_words((groups + 63) / 64),
+      words(key_words + groups + null_words) {
+    for (const StreamedQuery& query : plan.tables[table].queries) {
+        kinds.push_back(query.kind);
+        cells.push_back(words);
+        words += cell_words(query.kind);
+    }
+    new_entry.resize(words);
+    for (size_t q = 0; q < kinds.size(); q++) store_absent(kinds[q], new_entry.data() + cells[q]);
+}
+
+KeyBatch::KeyBatch(size_t key_words, MemoryBudget& memory)
+    : words(key_words), keys(memory, what, key_words * RowBatch::max_rows) {}
+
+void KeyBatch::hash() {
+    if (words == 1)
+        for (uint32_t i = 0; i < count; i++) hashes[i] = hash_of(&keys[i], 1);
+    else
+        for (uint32_t i = 0; i < count; i++) hashes[i] = hash_of(key(i), words);
+}
+
+Message::Message(MessageLayout layout, MemoryBudget& memory)
+    : layout_(std::move(layout)),
+      entries_(memory, what),
+      slots_(memory, what),
+      next_(memory, what),
+      null_entry_(layout_.new_entry) {
+    set_slots(min_slots);
+    store_integer(null_entry_.data() + layout_.cells.front(), 1);
+    for (size_t w = 0; w < layout_.null_words; w++) null_entry_[layout_.key_words + layout_.groups + w] = ~uint64_t{0};
+}
+
+// Finds the entry with this hash for which equal(number) holds, or the free slot that it would have.
+template <class Equal>
+uint32_t Message::find_slot(uint32_t hash, const Equal& equal, uint64_t& slot) const {
+    const uint64_t* const slots = slots_.data();
+    for (slot = hash & mask_;; slot = (slot + 1) & mask_) {
+        if (slots[slot] == 0) return none;
+        const auto number = static_cast<uint32_t>(slots[slot]) - 1;
+        if (slots[slot] >> 32 == hash && equal(number)) return number;
+    }
+}
+
+// Asks for the slots, then for the entries, that the keys with these hashes will most likely be found in.
+void Message::prefetch(const uint32_t* hashes, uint32_t count) const {
+    if (bytes() < cached_bytes) return;
+    for (uint32_t i = 0; i < count; i++) __builtin_prefetch(&slots_[hashes[i] & mask_]);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t slot = 0;
+        const uint32_t number = find_slot(
+            hashes[i], [](uint32_t) { return true; }, slot);
+        if (number != none) __builtin_prefetch(entry(number));
+    }
+}
+
+void Message::set_slots(uint64_t slots) {
+    Buffer<uint64_t> old = std::move(slots_);
+    slots_ = Buffer<uint64_t>(old.budget(), what, slots, uint64_t{0});
+    mask_ = slots - 1;
+    for (uint64_t taken : old) {
+        if (taken == 0) continue;
+        uint64_t at = (taken >> 32) & mask_;
+        while (slots_[at] != 0) at = (at + 1) & mask_;
+        slots_[at] = taken;
+    }
+}
+
+void Message::reserve(uint64_t entries) {
+    if (entries > max_entries) refuse("more than 2^31 keys");
+    entries_.reserve(entries * layout_.words);
+    uint64_t slots = slots_.size();
+    while (entries * 2 > slots) slots *= 2;
+    if (slots > slots_.size()) set_slots(slots);
+}
+
+uint32_t Message::append(const uint64_t* key) {
+    const size_t begin = entries_.size();
+    entries_.resize(begin + layout_.words);
+    std::copy(layout_.new_entry.begin(), layout_.new_entry.end(), entries_.begin() + begin);
+    std::copy(key, key + layout_.full_key_words(), entries_.begin() + begin);
+    return count_++;
+}
+
+// The entry of a message without keys or groups.
+void Message::add_only_entry() {
+    reserve(1);
+    const uint32_t hash = hash_of(nullptr, 0);
+    slots_[hash & mask_] = uint64_t{hash} << 32 | 1;
+    append(nullptr);
+}
+
+void Message::find_or_add(const KeyBatch& keys, uint64_t** to) {
+    const size_t words = layout_.full_key_words();
+    if (words == 0) {
+        if (count_ == 0) add_only_entry();
+        std::fill_n(to, keys.count, entries_.data());
+        return;
+    }
+    reserve(uint64_t{count_} + keys.count);
+    for (uint32_t begin = 0; begin < keys.count; begin += prefetch_rows) {
+        const uint32_t end = std::min(keys.count, begin + prefetch_rows);
+        prefetch(keys.hashes.data() + begin, end - begin);
+        for (uint32_t i = begin; i < end; i++) {
+            const uint32_t hash = keys.hashes[i];
+            uint64_t slot = 0;
+            uint32_t number = find_slot(
+                hash, [&](uint32_t other) { return has_key(other, keys.key(i), words); }, slot);
+            if (number == none) {
+                number = append(keys.key(i));
+                slots_[slot] = uint64_t{hash} << 32 | (number + 1);
+            }
+            to[i] = entries_.data() + number * layout_.words;
+        }
+    }
+}
+
+void Message::find(const KeyBatch& keys, uint32_t* numbers) const {
+    for (uint32_t begin = 0; begin < keys.count; begin += prefetch_rows) {
+        const uint32_t end = std::min(keys.count, begin + prefetch_rows);
+        prefetch(keys.hashes.data() + begin, end - begin);
+        uint64_t slot = 0;
+        for (uint32_t i = begin; i < end; i++)
+            numbers[i] = find_slot(
+                keys.hashes[i], [&](uint32_t other) { return has_key(other, keys.key(i), layout_.key_words); }, slot);
+    }
+}
+
+void Message::finish() {
+    if (layout_.groups > 0 && count_ > 0) chain_entries();
+}
+
+// Fills the slots anew: with the first entry of each key of the separator, which leads to the others in their order.
+void Message::chain_entries() {
+    const size_t words = layout_.key_words;
+    std::fill(slots_.begin(), slots_.end(), uint64_t{0});
+    next_ = Buffer<uint32_t>(next_.budget(), what, count_, none);
+    for (uint32_t number = count_; number-- > 0;) {
+        const uint64_t* const key = entry(number);
+        const uint32_t hash = hash_of(key, words);
+        uint64_t slot = 0;
+        next_[number] = find_slot(
+            hash, [&](uint32_t other) { return has_key(other, key, words); }, slot);
+        slots_[slot] = uint64_t{hash} << 32 | (number + 1);
+    }
+}
+
+} // namespace btml::relational

@@ -1,0 +1,96 @@
+// The message of a table to its parent: for each key of their separator, and each group within it, the cells of the
+// table's queries.
+#pragma once
+
+#include "core/relational/streamed/cells.hpp"
+#include "core/relational/streamed/row_batch.hpp"
+
+#include <array>
+
+namespace btml::relational {
+
+// How an entry lies in memory: words of the key, of the groups, bits of the groups that are NULL (whose words are 0),
+// cells.
+struct MessageLayout {
+    MessageLayout(const StreamedPlan& plan, int table);
+
+    size_t key_words, groups, null_words;
+    size_t words; // of an entry
+    std::vector<CellKind> kinds;
+    std::vector<size_t> cells;       // where each query's cell begins
+    std::vector<uint64_t> new_entry; // without its key: no row has added anything
+
+    size_t full_key_words() const { return key_words + groups + null_words; }
+    bool is_null(const uint64_t* entry, size_t group) const {
+        return entry[key_words + groups + group / 64] >> (group % 64) & 1;
+    }
+};
+
+// The keys of some rows, side by side, and their hashes.
+struct KeyBatch {
+    KeyBatch(size_t key_words, MemoryBudget& memory);
+
+    const uint64_t* key(uint32_t i) const { return keys.data() + i * words; }
+    uint64_t* key(uint32_t i) { return keys.data() + i * words; }
+    void hash();
+
+    size_t words;
+    uint32_t count = 0;
+    Buffer<uint64_t> keys;
+    std::array<uint32_t, RowBatch::max_rows> hashes;
+};
+
+class Message {
+  public:
+    static constexpr uint32_t none = UINT32_MAX;
+
+    Message(MessageLayout layout, MemoryBudget& memory);
+
+    const MessageLayout& layout() const { return layout_; }
+    uint32_t entries() const { return count_; }
+    uint64_t bytes() const { return entries_.size() * sizeof(uint64_t) + slots_.size() * sizeof(uint64_t); }
+    const uint64_t* entry(uint32_t number) const { return entries_.data() + number * layout_.words; }
+
+    // The entries with these keys, those of the separator and the groups, made where there are none; they stay where
+    // they are until the next call. The keys are hashed.
+    void find_or_add(const KeyBatch& keys, uint64_t** to);
+
+    // To be called after the last row was added: finds entries by the separator's key from now on.
+    void finish();
+    // The numbers of the first entries with these keys of the separator, or none. The keys are hashed.
+    void find(const KeyBatch& keys, uint32_t* numbers) const;
+    // The next entry with the same key of the separator, or none. There is one if and only if several() is true.
+    uint32_t next(uint32_t number) const { return next_[number]; }
+    bool several() const { return !next_.empty(); }
+    // Stands for the rows of a table that found no partner in a left join: one row, and nothing of its columns.
+    const uint64_t* null_entry() const { return null_entry_.data(); }
+
+  private:
+    static constexpr uint32_t prefetch_rows = 128; // what is asked for at a time fits into the first cache
+    static constexpr uint64_t cached_bytes = uint64_t{1} << 18;
+
+    template <class Equal>
+    uint32_t find_slot(uint32_t hash, const Equal& equal, uint64_t& slot) const;
+    bool has_key(uint32_t number, const uint64_t* key, size_t words) const {
+        const uint64_t* const of_entry = entry(number);
+        for (size_t w = 0; w < words; w++)
+            if (of_entry[w] != key[w]) return false;
+        return true;
+    }
+    void prefetch(const uint32_t* hashes, uint32_t count) const;
+    void reserve(uint64_t entries);
+    void set_slots(uint64_t slots);
+    void add_only_entry();
+    uint32_t append(const uint64_t* key);
+    void chain_entries();
+
+    MessageLayout layout_;
+    Buffer<uint64_t> entries_; // in the order in which their keys were met
+    uint32_t count_ = 0;
+    Buffer<uint64_t> slots_; // open addressing: the hash above the number of an entry plus 1; 0 is free
+    uint64_t mask_ = 0;
+    Buffer<uint32_t> next_;
+    std::vector<uint64_t> null_entry_;
+};
+
+} // namespace btml::relational

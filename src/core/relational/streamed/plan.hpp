@@ -1,0 +1,102 @@
+// What an aggregate query asks of a join whose tables are read once, row by row, and are not kept: the tables, children
+// before parents in a join tree, and the queries that each of their messages answers.
+//
+// The message of a table to its parent has, for each key that they share, one cell for each query: ⊕ over the table's
+// rows with that key of the row's own factors ⊗ the cells of its children's messages (inside-out; Abo Khamis, Ngo,
+// Rudra 2016). Group columns travel along: they are a part of the key of every message from their table to the root,
+// whose message is the result.
+#pragma once
+
+#include "core/base/serial.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace btml::relational {
+
+// What a column of rows holds. A decimal is a mantissa and a scale: mantissa · 10^(−scale).
+enum class StreamedType : uint8_t { integer, number, decimal };
+
+// How the values of a query add up over rows. Integers and decimals are exact in 128 bits; what does not fit ends the
+// run with CannotDecide. The sum of no rows is `absent`.
+enum class CellKind : uint8_t {
+    count,       // of rows
+    integer_sum, // of products of integers
+    number_sum,  // of products of numbers, in the order of the rows; −0 where all are
+    decimal_sum, // of products of decimals: the scales of factors add up, the largest of the rows is the sum's
+    integer_min,
+    integer_max,
+    number_min, // NaN, and zeros, whose sign is not compared, cannot be decided
+    number_max,
+    decimal_min, // equal values of different scales cannot be decided
+    decimal_max,
+};
+
+// How the rows of a table go together with those of its child.
+enum class StreamedJoin : uint8_t {
+    inner,
+    left, // rows without a partner stay; the child's columns are NULL in them
+    semi, // rows with a partner stay, each once
+    anti, // rows without a partner stay
+};
+
+// The part of a query that is about a table and those below it. Row by row, its value is the product of the factors and
+// of the children's cells; rows where a factor or a `present` column is NULL, where the condition does not hold, or
+// where a child's cell is absent add nothing.
+struct StreamedQuery {
+    CellKind kind = CellKind::count;
+    std::vector<int> factors;    // columns of the type that the kind asks for; min and max: one at most
+    std::vector<int> present;    // columns that must not be NULL
+    std::vector<int> conditions; // columns of integers: each must be neither NULL nor 0 (FILTER)
+    std::vector<int> children;   // by child: its query; 0 for semi and anti
+
+    friend bool operator==(const StreamedQuery&, const StreamedQuery&) = default;
+};
+
+struct StreamedChild {
+    int table = 0;
+    StreamedJoin join = StreamedJoin::inner;
+    std::vector<int> key; // columns of this table, paired with the child's key
+
+    friend bool operator==(const StreamedChild&, const StreamedChild&) = default;
+};
+
+struct StreamedTable {
+    std::vector<StreamedType> columns;
+    std::vector<int> key;    // columns of integers, shared with the parent; none for the root or a Cartesian product
+    std::vector<int> groups; // columns of integers by which the result is grouped, NULL being a group
+    std::vector<StreamedChild> children;
+    std::vector<StreamedQuery> queries; // the first counts rows and has neither factors, present nor conditions
+    std::vector<int> measured;          // columns whose extrema over the rows that found partners are asked for
+    bool held = false; // its rows are kept until the end, since a bag reads them before they are passed on
+
+    friend bool operator==(const StreamedTable&, const StreamedTable&) = default;
+};
+
+// A table of the combinations of attributes that all tables allow, which makes a cyclic join acyclic (bags.hpp).
+struct StreamedBag {
+    int table = 0; // its place among the tables: its columns are its attributes, in this order
+    std::vector<int> attributes;
+
+    friend bool operator==(const StreamedBag&, const StreamedBag&) = default;
+};
+
+struct StreamedPlan {
+    std::vector<StreamedTable> tables; // children before parents, the root last
+    // Of a cyclic join: by table, the attribute of each key column of the tables that bags read, as (column,
+    // attribute).
+    std::vector<StreamedBag> bags;
+    std::vector<std::vector<std::pair<int, int>>> attributes;
+
+    int root() const { return static_cast<int>(tables.size()) - 1; }
+    // Group columns of the message of a table: its own, then those of its children, one after the other.
+    size_t message_groups(int table) const;
+
+    void write(Writer& writer) const;
+    // Throws corrupt_model unless every number is within its bounds.
+    static StreamedPlan read(Reader& reader);
+
+    friend bool operator==(const StreamedPlan&, const StreamedPlan&) = default;
+};
+
+} // namespace btml::relational

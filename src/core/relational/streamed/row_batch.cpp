@@ -1,0 +1,27 @@
+#include "core/relational/streamed/row_batch.hpp"
+
+namespace btml::relational {
+
+namespace {
+
+constexpr const char* what = "a batch of rows";
+
+size_t decimals(const std::vector<StreamedType>& columns) {
+    return static_cast<size_t>(std::count(columns.begin(), columns.end(), StreamedType::decimal));
+}
+
+} // namespace
+
+RowBatch::RowBatch(const std::vector<StreamedType>& columns, MemoryBudget& memory)
+    : words_(memory, what, columns.size() * max_rows, int64_t{0}),
+      mantissas_(memory, what, decimals(columns) * max_rows, __int128{0}),
+      nulls_(memory, what, columns.size() * max_rows, uint8_t{0}) {
+    __int128* mantissas = mantissas_.data();
+    for (size_t c = 0; c < columns.size(); c++) {
+        const bool decimal = columns[c] == StreamedType::decimal;
+        columns_.push_back({words_.data() + c * max_rows, decimal ? mantissas : nullptr, nulls_.data() + c * max_rows});
+        if (decimal) mantissas += max_rows;
+    }
+}
+
+} // namespace btml::relational

@@ -1,0 +1,44 @@
+// Some rows of one table, column after column: what a streamed table is read by.
+#pragma once
+
+#include "core/base/buffer.hpp"
+#include "core/relational/streamed/plan.hpp"
+
+namespace btml::relational {
+
+class RowBatch {
+  public:
+    static constexpr uint32_t max_rows = 1024;
+    static constexpr int64_t max_scale = 16383; // of a decimal, as in SQL
+
+    RowBatch(const std::vector<StreamedType>& columns, MemoryBudget& memory);
+
+    // A column's values by row; room for max_rows. Plain memory, so that a reader may fill it where no object with a
+    // destructor can be.
+    struct Column {
+        int64_t* words;      // integers; the bits of numbers; the scales of decimals, 0 to max_scale
+        __int128* mantissas; // of decimals; else null
+        uint8_t* nulls;      // 1 for NULL, whose word may be anything
+    };
+
+    Column* columns() { return columns_.data(); }
+    const Column& column(int i) const { return columns_[i]; }
+
+    uint32_t rows = 0;
+
+  private:
+    std::vector<Column> columns_;
+    Buffer<int64_t> words_;
+    Buffer<__int128> mantissas_;
+    Buffer<uint8_t> nulls_;
+};
+
+// Where the rows of a table come from.
+class RowSource {
+  public:
+    virtual ~RowSource() = default;
+    // Fills the batch; no rows: there are no more.
+    virtual void next(RowBatch& batch) = 0;
+};
+
+} // namespace btml::relational

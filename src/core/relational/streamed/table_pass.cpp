@@ -1,0 +1,185 @@
+#include "core/relational/streamed/table_pass.hpp"
+
+#include "core/relational/streamed/plan_check.hpp"
+#include "core/relational/streamed/ranges.hpp"
+
+#include <numeric>
+
+namespace btml::relational {
+
+TablePass::TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
+                     MemoryBudget& memory)
+    : table_(plan.tables[table]),
+      own_(own),
+      queries_(plan, table, children, own.layout()),
+      matches_(children.size()),
+      own_keys_(own.layout().full_key_words(), memory),
+      meets_(children.size()),
+      ranges_(table_.measured.size()) {
+    for (size_t c = 0; c < children.size(); c++) {
+        const StreamedChild& child = table_.children[c];
+        children_.push_back({children[c], child.join, child.key, KeyBatch(child.key.size(), memory), {}});
+        several_ |= multiplies(child.join) && children[c]->several();
+    }
+}
+
+void TablePass::add(const RowBatch::Column* columns, uint32_t rows) {
+    columns_ = columns;
+    rows_read_ += rows;
+    selected_count_ = rows;
+    std::iota(selected_.begin(), selected_.begin() + rows, 0U);
+    keep_keyed(table_.key);
+    for (Child& child : children_) probe(child);
+    rows_kept_ += selected_count_;
+    measure();
+    matches_.columns = columns;
+    if (several_)
+        for (uint32_t i = 0; i < selected_count_; i++) match_all(selected_[i], 0);
+    else
+        match_once();
+    flush();
+}
+
+// Rows that have NULL in a key join nothing.
+void TablePass::keep_keyed(const std::vector<int>& key) {
+    for (int number : key) {
+        const uint8_t* const nulls = columns_[number].nulls;
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < selected_count_; i++) {
+            const uint32_t row = selected_[i];
+            selected_[kept] = row;
+            kept += nulls[row] == 0;
+        }
+        selected_count_ = kept;
+    }
+}
+
+// The keys of the rows that are selected, in these columns.
+void TablePass::fill_keys(KeyBatch& keys, const std::vector<int>& columns) const {
+    keys.count = selected_count_;
+    for (size_t w = 0; w < columns.size(); w++) {
+        const int64_t* const words = columns_[columns[w]].words;
+        uint64_t* key = keys.keys.data() + w;
+        for (uint32_t i = 0; i < selected_count_; i++, key += keys.words)
+            *key = static_cast<uint64_t>(words[selected_[i]]);
+    }
+    keys.hash();
+}
+
+// Leaves the rows selected that the join with the child lets pass.
+void TablePass::probe(Child& child) {
+    if (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi) keep_keyed(child.key);
+    fill_keys(child.keys, child.key);
+    std::array<uint32_t, RowBatch::max_rows> numbers;
+    child.message->find(child.keys, numbers.data());
+    const bool nulls_stay = child.join == StreamedJoin::left || child.join == StreamedJoin::anti;
+    const auto has_null = [&](uint32_t row) {
+        return std::any_of(child.key.begin(), child.key.end(),
+                           [&](int column) { return columns_[column].nulls[row] != 0; });
+    };
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < selected_count_; i++) {
+        const uint32_t row = selected_[i];
+        const uint32_t number = nulls_stay && has_null(row) ? none : numbers[i];
+        child.first[row] = number;
+        selected_[kept] = row;
+        kept += child.join == StreamedJoin::left || (number != none) == (child.join != StreamedJoin::anti);
+    }
+    selected_count_ = kept;
+}
+
+void TablePass::measure() {
+    for (size_t m = 0; m < ranges_.size(); m++) {
+        const int column = table_.measured[m];
+        widen(ranges_[m], table_.columns[column], columns_[column], selected_.data(), selected_count_);
+    }
+}
+
+// Where each row meets one entry of each child, all rows are matches at once.
+void TablePass::match_once() {
+    matches_.count = selected_count_;
+    std::copy_n(selected_.begin(), selected_count_, matches_.rows.begin());
+    for (size_t c = 0; c < children_.size(); c++) {
+        const Child& child = children_[c];
+        if (!multiplies(child.join)) continue;
+        for (uint32_t i = 0; i < selected_count_; i++) matches_.from[c][i] = entry_of(child, child.first[selected_[i]]);
+    }
+}
+
+// Every combination of the entries that a row meets, those of the children before `child` being chosen.
+void TablePass::match_all(uint32_t row, size_t child) {
+    if (child == children_.size()) {
+        if (matches_.count == Matches::max) flush();
+        matches_.rows[matches_.count] = row;
+        for (size_t c = 0; c < children_.size(); c++) matches_.from[c][matches_.count] = meets_[c];
+        matches_.count++;
+        return;
+    }
+    const Child& of = children_[child];
+    if (!multiplies(of.join)) {
+        match_all(row, child + 1);
+        return;
+    }
+    uint32_t number = of.first[row];
+    do {
+        meets_[child] = entry_of(of, number);
+        match_all(row, child + 1);
+        number = number == none || !of.message->several() ? none : of.message->next(number);
+    } while (number != none);
+}
+
+// A group column of the table itself.
+void TablePass::fill_group(KeyBatch& keys, size_t word, size_t group, int column) const {
+    const MessageLayout& layout = own_.layout();
+    const size_t null_word = layout.key_words + layout.groups + group / 64;
+    for (uint32_t i = 0; i < keys.count; i++) {
+        const uint32_t row = matches_.rows[i];
+        const bool null = columns_[column].nulls[row] != 0;
+        keys.key(i)[word] = null ? 0 : static_cast<uint64_t>(columns_[column].words[row]);
+        keys.key(i)[null_word] |= uint64_t{null} << (group % 64);
+    }
+}
+
+// All group columns of a child's message, from this number on.
+void TablePass::copy_groups(KeyBatch& keys, size_t group, size_t child) const {
+    const MessageLayout& from = children_[child].message->layout();
+    const MessageLayout& layout = own_.layout();
+    for (uint32_t i = 0; i < keys.count; i++) {
+        const uint64_t* const entry = matches_.from[child][i];
+        uint64_t* const key = keys.key(i);
+        for (size_t g = 0; g < from.groups; g++) {
+            const size_t to = group + g;
+            key[layout.key_words + to] = entry[from.key_words + g];
+            key[layout.key_words + layout.groups + to / 64] |= uint64_t{from.is_null(entry, g)} << (to % 64);
+        }
+    }
+}
+
+// Adds the matches to the message and forgets them.
+void TablePass::flush() {
+    if (matches_.count == 0) return;
+    KeyBatch& keys = own_keys_;
+    const MessageLayout& layout = own_.layout();
+    keys.count = matches_.count;
+    for (size_t w = 0; w < layout.key_words; w++)
+        for (uint32_t i = 0; i < keys.count; i++)
+            keys.key(i)[w] = static_cast<uint64_t>(columns_[table_.key[w]].words[matches_.rows[i]]);
+    for (uint32_t i = 0; i < keys.count; i++)
+        std::fill_n(keys.key(i) + layout.key_words + layout.groups, layout.null_words, uint64_t{0});
+    size_t group = 0;
+    for (int column : table_.groups) {
+        fill_group(keys, layout.key_words + group, group, column);
+        group++;
+    }
+    for (size_t c = 0; c < children_.size(); c++) {
+        if (!multiplies(children_[c].join)) continue;
+        copy_groups(keys, group, c);
+        group += children_[c].message->layout().groups;
+    }
+    keys.hash();
+    own_.find_or_add(keys, matches_.to.data());
+    queries_.add(matches_);
+    matches_.count = 0;
+}
+
+} // namespace btml::relational

@@ -1,0 +1,61 @@
+// One pass over the rows of a table: each finds its partners in the messages of the table's children and adds to the
+// table's own.
+#pragma once
+
+#include "core/relational/streamed/queries.hpp"
+
+namespace btml::relational {
+
+class TablePass {
+  public:
+    // children: their messages, which are finished. own: the table's.
+    TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
+              MemoryBudget& memory);
+
+    // At most RowBatch::max_rows rows.
+    void add(const RowBatch::Column* columns, uint32_t rows);
+
+    uint64_t rows_read() const { return rows_read_; }
+    uint64_t rows_kept() const { return rows_kept_; }
+    const std::vector<StreamedRange>& ranges() const { return ranges_; }
+
+  private:
+    static constexpr uint32_t none = Message::none;
+
+    struct Child {
+        const Message* message;
+        StreamedJoin join;
+        std::vector<int> key;
+        KeyBatch keys;
+        std::array<uint32_t, RowBatch::max_rows> first; // by row: the first entry that it meets, or none
+    };
+
+    void keep_keyed(const std::vector<int>& key);
+    void probe(Child& child);
+    void fill_keys(KeyBatch& keys, const std::vector<int>& columns) const;
+    const uint64_t* entry_of(const Child& child, uint32_t number) const {
+        return number == none ? child.message->null_entry() : child.message->entry(number);
+    }
+    void match_once();
+    void match_all(uint32_t row, size_t child);
+    void measure();
+    void flush();
+    void fill_group(KeyBatch& keys, size_t word, size_t group, int column) const;
+    void copy_groups(KeyBatch& keys, size_t group, size_t child) const;
+
+    const StreamedTable& table_;
+    Message& own_;
+    std::vector<Child> children_; // in the plan's order
+    bool several_ = false;        // a row may meet several entries of a child
+    QueryEvaluator queries_;
+    Matches matches_;
+    KeyBatch own_keys_;
+    std::vector<const uint64_t*> meets_; // by child: the entry of the match that is being made
+    const RowBatch::Column* columns_ = nullptr;
+    std::array<uint32_t, RowBatch::max_rows> selected_; // rows that are not out so far
+    uint32_t selected_count_ = 0;
+    uint64_t rows_read_ = 0, rows_kept_ = 0;
+    std::vector<StreamedRange> ranges_;
+};
+
+} // namespace btml::relational

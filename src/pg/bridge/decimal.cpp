@@ -1,0 +1,101 @@
+#include "pg/bridge/decimal.hpp"
+
+extern "C" {
+#include "utils/numeric.h"
+}
+
+namespace btml::pg {
+
+namespace {
+
+// Digits to the base 10,000, the first of them of this weight.
+struct StoredNumeric {
+    bool negative;
+    int weight, scale, count;
+    const int16* digits;
+};
+
+constexpr uint16 form_mask = 0xC000, short_form = 0x8000, special_form = 0xC000, negative_form = 0x4000;
+
+int16 stored(const char* bytes, int i) {
+    int16 value;
+    memcpy(&value, bytes + 2 * i, sizeof(value));
+    return value;
+}
+
+bool open(Datum numeric, StoredNumeric* result) {
+    auto* const varlena = reinterpret_cast<struct varlena*>(DatumGetPointer(numeric));
+    const char* const bytes = VARDATA_ANY(varlena);
+    const int words = static_cast<int>(VARSIZE_ANY_EXHDR(varlena)) / 2;
+    const auto header = static_cast<uint16>(stored(bytes, 0));
+    if ((header & form_mask) == special_form) return false;
+    const bool is_short = (header & form_mask) == short_form;
+    const int first = is_short ? 1 : 2;
+    result->digits = reinterpret_cast<const int16*>(bytes + 2 * first);
+    result->count = words - first;
+    if (is_short) {
+        result->negative = header & 0x2000;
+        result->scale = (header & 0x1F80) >> 7;
+        result->weight = (header & 0x40 ? ~0x3F : 0) | (header & 0x3F);
+    } else {
+        result->negative = (header & form_mask) == negative_form;
+        result->scale = header & 0x3FFF;
+        result->weight = stored(bytes, 1);
+    }
+    return true;
+}
+
+bool shift_up(__int128* value, int digits) {
+    for (; digits >= 4; digits -= 4)
+        if (__builtin_mul_overflow(*value, static_cast<__int128>(10000), value)) return false;
+    for (; digits > 0; digits--)
+        if (__builtin_mul_overflow(*value, static_cast<__int128>(10), value)) return false;
+    return true;
+}
+
+} // namespace
+
+bool decimal_of(Datum numeric, __int128* mantissa, int* scale) {
+    StoredNumeric number;
+    if (!open(numeric, &number) || number.scale > max_decimal_scale) return false;
+    *scale = number.scale;
+    *mantissa = 0;
+    if (number.count == 0) return true;
+    // The last digit counts 10,000^(weight − count + 1); its zeros beyond the scale are no part of the mantissa.
+    const int last_exponent = 4 * (number.weight - number.count + 1) + number.scale;
+    if (last_exponent < -3 || last_exponent > max_decimal_scale) return false;
+    for (int i = 0; i < number.count; i++) {
+        const bool is_last = i == number.count - 1;
+        const auto* const bytes = reinterpret_cast<const char*>(number.digits);
+        int digit = stored(bytes, i);
+        int places = 4;
+        if (is_last && last_exponent < 0) {
+            for (int e = last_exponent; e < 0; e++, places--) digit /= 10;
+        }
+        if (!shift_up(mantissa, places)) return false;
+        if (__builtin_add_overflow(*mantissa, static_cast<__int128>(digit), mantissa)) return false;
+    }
+    if (last_exponent > 0 && !shift_up(mantissa, last_exponent)) return false;
+    if (number.negative) *mantissa = -*mantissa;
+    return true;
+}
+
+Datum numeric_of(__int128 mantissa, int scale) {
+    if (scale == 0 && mantissa >= PG_INT64_MIN && mantissa <= PG_INT64_MAX)
+        return DirectFunctionCall1(int8_numeric, Int64GetDatum(static_cast<int64>(mantissa)));
+    char text[64 + max_decimal_scale * 2];
+    int at = sizeof(text) - 1, written = 0;
+    text[at] = '\0';
+    const bool negative = mantissa < 0;
+    auto rest = negative ? -static_cast<unsigned __int128>(mantissa) : static_cast<unsigned __int128>(mantissa);
+    while (rest > 0 || written <= scale) {
+        if (written == scale && scale > 0) text[--at] = '.';
+        text[--at] = static_cast<char>('0' + static_cast<int>(rest % 10));
+        rest /= 10;
+        written++;
+    }
+    if (negative) text[--at] = '-';
+    return DirectFunctionCall3(numeric_in, CStringGetDatum(text + at), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+}
+
+} // namespace btml::pg

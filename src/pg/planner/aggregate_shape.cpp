@@ -1,0 +1,319 @@
+#include "pg/bridge/factoriser.hpp"
+#include "pg/planner/shape.hpp"
+
+extern "C" {
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_namespace_d.h"
+#include "optimizer/clauses.h"
+#include "optimizer/tlist.h"
+}
+
+namespace btml::pg::planner {
+
+using relational::CellKind;
+
+namespace {
+
+// Columns of the inner side of a left join are NULL in rows without a partner, where only a strict expression is known
+// to be; those of a semi-join's are not to be had.
+Refusal refuse_hung(const JoinShape& join, int table, Node* expression) {
+    const relational::StreamedJoin kind = table < 0 ? relational::StreamedJoin::inner : join.tables[table].join;
+    if (kind == relational::StreamedJoin::inner) return nullptr;
+    if (kind != relational::StreamedJoin::left) return "it asks for columns of a table that must have no partner";
+    return contain_nonstrict_functions(expression) ? "an expression may not be NULL where an outer join finds no row"
+                                                   : nullptr;
+}
+
+// A product that an aggregate asks for, taken apart into factors of one table each.
+class Product {
+  public:
+    explicit Product(const JoinShape& join) : join_(join) {}
+
+    Refusal add(Node* expression) { return add(expression, &factors_); }
+    List* factors() const { return factors_; }
+    List* bounds() const { return bounds_; }
+
+  private:
+    Refusal add(Node* expression, List** factors);
+    Refusal add_multiplication(const OpExpr* product, List** factors);
+    Refusal add_factor(Node* expression, List** factors);
+
+    const JoinShape& join_;
+    List* factors_ = NIL; // of Factor*
+    List* bounds_ = NIL;  // of ProductBound*
+};
+
+bool is_multiplication(Node* expression) {
+    if (!IsA(expression, OpExpr)) return false;
+    const auto* const call = reinterpret_cast<const OpExpr*>(expression);
+    const char* const name = get_opname(call->opno);
+    if (get_opcode(call->opno) >= FirstNormalObjectId || !name || strcmp(name, "*") != 0) return false;
+    for (Node* const argument : items<Node>(call->args)) {
+        const Oid type = exprType(argument);
+        if (type != INT2OID && type != INT4OID && type != INT8OID && type != FLOAT8OID && type != NUMERICOID)
+            return false;
+    }
+    return list_length(call->args) == 2;
+}
+
+// Of integers to wider integers or to numeric, which keep the value of a product.
+bool is_exact_cast(Node* expression) {
+    if (!IsA(expression, FuncExpr)) return false;
+    const auto* const cast = reinterpret_cast<const FuncExpr*>(expression);
+    if (cast->funcid >= FirstNormalObjectId || list_length(cast->args) != 1) return false;
+    const Oid from = exprType(static_cast<Node*>(linitial(cast->args))), to = cast->funcresulttype;
+    const char* const name = get_func_name(cast->funcid);
+    if (to == NUMERICOID)
+        return strcmp(name, "numeric") == 0 && (from == INT2OID || from == INT4OID || from == INT8OID);
+    if (to == INT8OID) return strcmp(name, "int8") == 0 && (from == INT2OID || from == INT4OID);
+    return to == INT4OID && strcmp(name, "int4") == 0 && from == INT2OID;
+}
+
+Refusal Product::add(Node* expression, List** factors) {
+    expression = strip_relabel(expression);
+    if (is_multiplication(expression)) return add_multiplication(reinterpret_cast<const OpExpr*>(expression), factors);
+    if (is_exact_cast(expression)) {
+        auto* const inner =
+            strip_relabel(static_cast<Node*>(linitial(reinterpret_cast<const FuncExpr*>(expression)->args)));
+        if (is_multiplication(inner) || is_exact_cast(inner)) return add(inner, factors);
+    }
+    return add_factor(expression, factors);
+}
+
+Refusal Product::add_multiplication(const OpExpr* product, List** factors) {
+    List* own = NIL;
+    for (Node* const argument : items<Node>(product->args))
+        if (const Refusal refusal = add(argument, &own)) return refusal;
+    auto* const bound = allocate<ProductBound>();
+    *bound = {product->opresulttype, own};
+    bounds_ = lappend(bounds_, bound);
+    *factors = list_concat_copy(*factors, own);
+    return nullptr;
+}
+
+Refusal Product::add_factor(Node* expression, List** factors) {
+    auto* const factor = allocate<Factor>();
+    *factor = {-1, reinterpret_cast<Expr*>(expression)};
+    const Relids relids = join_.relids(expression);
+    factor->table = join_.table_of(relids);
+    if (factor->table < 0 && !bms_is_empty(relids))
+        return join_.merge(relids, "an aggregate's argument is no product of factors of one table each");
+    if (!is_total(expression)) return "an aggregate's argument is an expression that may raise an error";
+    if (const Refusal refusal = refuse_hung(join_, factor->table, expression)) return refusal;
+    *factors = lappend(*factors, factor);
+    return nullptr;
+}
+
+bool is_null_constant(const Expr* expression) {
+    return IsA(expression, Const) && reinterpret_cast<const Const*>(expression)->constisnull;
+}
+
+struct KnownAggregate {
+    const char* name;
+    AggregateFunction function;
+};
+
+// PostgreSQL's own aggregates that can be had from sums over parts of the join.
+constexpr KnownAggregate sums[] = {
+    {"sum", AggregateFunction::sum},
+    {"avg", AggregateFunction::average},
+    {"var_pop", AggregateFunction::var_pop},
+    {"var_samp", AggregateFunction::var_samp},
+    {"variance", AggregateFunction::var_samp},
+    {"stddev_pop", AggregateFunction::stddev_pop},
+    {"stddev_samp", AggregateFunction::stddev_samp},
+    {"stddev", AggregateFunction::stddev_samp},
+};
+
+constexpr KnownAggregate extrema[] = {
+    {"min", AggregateFunction::min},   {"max", AggregateFunction::max},     {"bool_and", AggregateFunction::min},
+    {"every", AggregateFunction::min}, {"bool_or", AggregateFunction::max},
+};
+
+constexpr Refusal floats_need_on = "an aggregate over floats is only taken with btml.factorize_aggregates = on";
+
+bool orders_as_integers(Oid type) {
+    switch (type) {
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+    case OIDOID:
+    case BOOLOID:
+    case DATEOID:
+    case TIMEOID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+        return true;
+    default:
+        return false;
+    }
+}
+
+Refusal find_extremum(AggregateShape* shape, Factorize mode) {
+    const bool least = shape->function == AggregateFunction::min;
+    const Oid type = shape->argument_type;
+    if (orders_as_integers(type))
+        shape->cell = least ? CellKind::integer_min : CellKind::integer_max;
+    else if (type == NUMERICOID)
+        shape->cell = least ? CellKind::decimal_min : CellKind::decimal_max;
+    else if (type == FLOAT4OID || type == FLOAT8OID)
+        shape->cell = least ? CellKind::number_min : CellKind::number_max;
+    else
+        return "an aggregate is a min or max of a type that is not known here";
+    return shape->cell >= CellKind::number_min && type != NUMERICOID && mode != Factorize::on ? floats_need_on
+                                                                                              : nullptr;
+}
+
+// Sums of float4 are rounded to it row by row, and variances of floats from row to row.
+Refusal find_sum(AggregateShape* shape, Factorize mode) {
+    switch (shape->argument_type) {
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+        shape->cell = CellKind::integer_sum;
+        return nullptr;
+    case NUMERICOID:
+        shape->cell = CellKind::decimal_sum;
+        return nullptr;
+    case FLOAT4OID:
+        if (shape->function == AggregateFunction::sum) break;
+        [[fallthrough]];
+    case FLOAT8OID:
+        if (is_variance(shape->function)) break;
+        shape->cell = CellKind::number_sum;
+        return mode == Factorize::on ? nullptr : floats_need_on;
+    default:
+        break;
+    }
+    return "an aggregate is a sum, average or variance of a type that is not known here";
+}
+
+Refusal find_function(AggregateShape* shape, Factorize mode) {
+    const Oid function = shape->aggref->aggfnoid;
+    const char* const name = get_func_name(function);
+    if (function >= FirstNormalObjectId || get_func_namespace(function) != PG_CATALOG_NAMESPACE)
+        return "an aggregate is not one of PostgreSQL's own";
+    shape->cell = CellKind::count;
+    shape->function = AggregateFunction::count;
+    if (strcmp(name, "count") == 0) return nullptr;
+    for (const KnownAggregate& known : sums)
+        if (strcmp(name, known.name) == 0) {
+            shape->function = known.function;
+            return find_sum(shape, mode);
+        }
+    for (const KnownAggregate& known : extrema)
+        if (strcmp(name, known.name) == 0) {
+            shape->function = known.function;
+            return find_extremum(shape, mode);
+        }
+    return "an aggregate is none of count, sum, avg, min, max, bool_and, bool_or, every, variance and stddev";
+}
+
+Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
+    if (!shape->aggref->aggfilter) return nullptr;
+    auto* const conjuncts = make_ands_implicit(shape->aggref->aggfilter);
+    for (Node* const conjunct : items<Node>(conjuncts)) {
+        const Relids relids = join.relids(conjunct);
+        auto* const factor = allocate<Factor>();
+        *factor = {join.table_of(relids), reinterpret_cast<Expr*>(conjunct)};
+        if (factor->table < 0 && !bms_is_empty(relids))
+            return join.merge(relids, "a FILTER is a condition over several tables");
+        if (!is_total(conjunct)) return "a FILTER is an expression that may raise an error";
+        if (const Refusal refusal = refuse_hung(join, factor->table, conjunct)) return refusal;
+        shape->conditions = lappend(shape->conditions, factor);
+    }
+    return nullptr;
+}
+
+Refusal refuse_form(const Aggref* aggref) {
+    if (aggref->aggkind != AGGKIND_NORMAL || aggref->aggdirectargs) return "an aggregate has WITHIN GROUP";
+    if (aggref->aggdistinct) return "an aggregate has DISTINCT";
+    if (aggref->aggorder) return "an aggregate has ORDER BY";
+    if (aggref->agglevelsup != 0) return "an aggregate belongs to an outer query";
+    if (aggref->aggvariadic || list_length(aggref->args) > 1) return "an aggregate has several arguments";
+    if (aggref->aggsplit != AGGSPLIT_SIMPLE) return "an aggregate is one part of several";
+    return nullptr;
+}
+
+// Extrema of several factors are not products of extrema.
+Refusal find_product(const JoinShape& join, AggregateShape* shape) {
+    auto* const argument = as_node(static_cast<TargetEntry*>(linitial(shape->aggref->args))->expr);
+    Product product(join);
+    if (const Refusal refusal = product.add(argument)) return refusal;
+    shape->factors = product.factors();
+    shape->bounds = product.bounds();
+    for (const Factor* const factor : items<const Factor>(shape->factors))
+        if (is_null_constant(factor->expression)) return "an aggregate's argument is NULL";
+    if (is_extremum(shape->function) && list_length(shape->factors) != 1)
+        return "an aggregate is a min or max of a product";
+    return nullptr;
+}
+
+Refusal find_aggregate(const JoinShape& join, Aggref* aggref, Factorize mode, AggregateShape* shape) {
+    if (const Refusal refusal = refuse_form(aggref)) return refusal;
+    shape->aggref = aggref;
+    shape->argument_type =
+        aggref->args ? exprType(as_node(static_cast<TargetEntry*>(linitial(aggref->args))->expr)) : InvalidOid;
+    if (const Refusal refusal = find_function(shape, mode)) return refusal;
+    if (const Refusal refusal = find_conditions(join, shape)) return refusal;
+    return aggref->args ? find_product(join, shape) : nullptr;
+}
+
+Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
+    const Relids relids = join.relids(expression);
+    group->expression = reinterpret_cast<Expr*>(expression);
+    group->table = join.table_of(relids);
+    if (bms_is_empty(relids)) return "a grouping expression has no column";
+    if (group->table < 0) return join.merge(relids, "a grouping expression is not over one table");
+    if (!is_total(expression)) return "a grouping expression may raise an error";
+    if (const Refusal refusal = refuse_hung(join, group->table, expression)) return refusal;
+    if (!key_type(exprType(expression), exprCollation(expression), &group->type) ||
+        group->type.kind == KeyKind::generic || group->type.kind == KeyKind::real)
+        return "a grouping column has a type in which equal values may differ";
+    return nullptr;
+}
+
+struct Uses {
+    List* aggregates; // of Aggref*
+    const List* groups;
+    bool others; // columns that are neither in an aggregate nor a grouping expression
+    bool sub_plans;
+};
+
+bool collect_uses(Node* node, void* context) {
+    if (!node) return false;
+    auto* const uses = static_cast<Uses*>(context);
+    if (list_member(uses->groups, node)) return false;
+    if (IsA(node, Aggref)) {
+        uses->aggregates = list_append_unique(uses->aggregates, node);
+        return false;
+    }
+    if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, SubLink)) uses->sub_plans = true;
+    if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc)) uses->others = true;
+    return btml_compat_walk(node, collect_uses, context);
+}
+
+} // namespace
+
+Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query) {
+    const PlannerInfo* const root = query->join.root;
+    List* const groups = get_sortgrouplist_exprs(root->parse->groupClause, root->processed_tlist);
+    Uses uses = {NIL, groups, false, false};
+    collect_uses(as_node(grouped->reltarget->exprs), &uses);
+    collect_uses(having, &uses);
+    if (uses.sub_plans) return "a sub-query stands in its target list or in HAVING";
+    if (uses.others) return "a column is no grouping column but depends on one";
+    for (Node* const expression : items<Node>(groups)) {
+        auto* const group = allocate<GroupShape>();
+        if (const Refusal refusal = find_group(query->join, expression, group)) return refusal;
+        query->groups = lappend(query->groups, group);
+    }
+    for (Aggref* const aggref : items<Aggref>(uses.aggregates)) {
+        auto* const shape = allocate<AggregateShape>();
+        if (const Refusal refusal = find_aggregate(query->join, aggref, mode, shape)) return refusal;
+        query->aggregates = lappend(query->aggregates, shape);
+    }
+    return query->aggregates ? nullptr : "it has no aggregates";
+}
+
+} // namespace btml::pg::planner

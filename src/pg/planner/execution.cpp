@@ -1,0 +1,304 @@
+#include "pg/planner/execution.hpp"
+
+#include "pg/bridge/decimal.hpp"
+
+#include <exception>
+
+extern "C" {
+#include "utils/date.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+}
+
+namespace btml::pg::planner {
+
+using namespace relational;
+
+namespace {
+
+FactorizedPlan decoded(std::span<const std::byte> bytes) {
+    Reader reader(bytes);
+    FactorizedPlan plan = FactorizedPlan::read(reader);
+    reader.finish();
+    return plan;
+}
+
+// Beyond twice what the planner would have allowed, its estimate was wrong.
+uint64_t max_bytes() {
+    return static_cast<uint64_t>(2 * btml_compat_hash_memory());
+}
+
+// Sums whose products stay within these bounds neither overflow nor vanish.
+constexpr double max_number = 1e100, min_number = 1e-100;
+
+double largest(Oid type) {
+    switch (type) {
+    case INT2OID:
+        return PG_INT16_MAX;
+    case INT4OID:
+        return PG_INT32_MAX;
+    case INT8OID:
+        return 9.2e18;
+    case FLOAT8OID:
+        return max_number;
+    default:
+        return HUGE_VAL;
+    }
+}
+
+Datum word_datum(int64_t word, Oid type) {
+    switch (type) {
+    case INT2OID:
+        return Int16GetDatum(static_cast<int16>(word));
+    case INT4OID:
+    case DATEOID:
+        return Int32GetDatum(static_cast<int32>(word));
+    case BOOLOID:
+        return BoolGetDatum(word != 0);
+    case CHAROID:
+        return CharGetDatum(static_cast<char>(word));
+    case INT8OID:
+    case TIMEOID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+        return Int64GetDatum(word);
+    default: // oid, enum
+        return ObjectIdGetDatum(static_cast<Oid>(word));
+    }
+}
+
+Datum number_datum(double number, Oid type) {
+    return type == FLOAT4OID ? Float4GetDatum(static_cast<float4>(number)) : Float8GetDatum(number);
+}
+
+Datum int64_datum(__int128 value) {
+    if (value > PG_INT64_MAX || value < PG_INT64_MIN)
+        ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("bigint out of range")));
+    return Int64GetDatum(static_cast<int64>(value));
+}
+
+Datum extremum(const AggregateOutput& output, const StreamedCell& cell) {
+    switch (output.cell) {
+    case CellKind::number_min:
+    case CellKind::number_max:
+        return number_datum(cell.number, output.type);
+    case CellKind::decimal_min:
+    case CellKind::decimal_max:
+        return numeric_of(cell.integer, cell.scale);
+    default:
+        return word_datum(static_cast<int64_t>(cell.integer), output.type);
+    }
+}
+
+Datum total(const AggregateOutput& output, const StreamedCell& cell) {
+    if (output.cell == CellKind::number_sum) return Float8GetDatum(cell.number);
+    if (output.cell == CellKind::decimal_sum) return numeric_of(cell.integer, cell.scale);
+    return output.type == INT8OID ? numeric_of(cell.integer, 0) : int64_datum(cell.integer);
+}
+
+Datum average(const AggregateOutput& output, const StreamedCell& cell, __int128 count) {
+    if (output.cell == CellKind::number_sum) return Float8GetDatum(cell.number / static_cast<double>(count));
+    const int scale = output.cell == CellKind::decimal_sum ? cell.scale : 0;
+    return DirectFunctionCall2(numeric_div, numeric_of(cell.integer, scale), numeric_of(count, 0));
+}
+
+Datum call(PGFunction function, Datum a, Datum b) {
+    return DirectFunctionCall2(function, a, b);
+}
+
+// PostgreSQL takes the root of the rounded variance at the variance's own scale. numeric_sqrt gives more digits where
+// the argument displays more; these are so many that rounding them is rounding the root.
+Datum root_of(Datum variance) {
+    constexpr int more_digits = 40;
+    const Datum scale = DirectFunctionCall1(numeric_scale, variance);
+    const Datum zero = numeric_of(0, 0);
+    const Datum padded =
+        call(numeric_add, variance, call(numeric_round, zero, Int32GetDatum(DatumGetInt32(scale) + more_digits)));
+    return call(numeric_round, DirectFunctionCall1(numeric_sqrt, padded), scale);
+}
+
+bool is_sample(AggregateFunction function) {
+    return function == AggregateFunction::var_samp || function == AggregateFunction::stddev_samp;
+}
+
+// (n·Σx² − (Σx)²) / (n·(n − 1)), or / n², by numeric's own arithmetic; 0 where that is not positive.
+Datum variance(const AggregateOutput& output, const StreamedCell& sum, const StreamedCell& squares, __int128 count) {
+    const bool sample = is_sample(output.function);
+    const bool root =
+        output.function == AggregateFunction::stddev_pop || output.function == AggregateFunction::stddev_samp;
+    const int scale = output.cell == CellKind::decimal_sum ? sum.scale : 0;
+    const Datum n = numeric_of(count, 0), s = numeric_of(sum.integer, scale);
+    const Datum numerator =
+        call(numeric_sub, call(numeric_mul, n, numeric_of(squares.integer, 2 * scale)), call(numeric_mul, s, s));
+    if (!DatumGetBool(call(numeric_gt, numerator, numeric_of(0, 0)))) return numeric_of(0, 0);
+    const Datum value = call(numeric_div, numerator, call(numeric_mul, n, numeric_of(sample ? count - 1 : count, 0)));
+    return root ? root_of(value) : value;
+}
+
+} // namespace
+
+// Stays within one guarded call for a whole batch. What the scan keeps, it keeps in the caller's memory.
+void ScanSource::fill(RowBatch& batch, std::exception_ptr* failure) {
+    while (batch.rows < RowBatch::max_rows && !done_) {
+        TupleTableSlot* const slot = ExecProcNode(scan_);
+        if (TupIsNull(slot)) {
+            done_ = true;
+            return;
+        }
+        slot_getallattrs(slot);
+        const MemoryContext before = MemoryContextSwitchTo(scratch_);
+        try {
+            read(slot, batch);
+        } catch (...) {
+            *failure = std::current_exception();
+            done_ = true;
+        }
+        MemoryContextSwitchTo(before);
+        batch.rows++;
+    }
+}
+
+void ScanSource::read(const TupleTableSlot* slot, RowBatch& batch) {
+    RowBatch::Column* const columns = batch.columns();
+    const uint32_t row = batch.rows;
+    for (size_t i = 0; i < readings_.size(); i++) {
+        const ColumnReading& reading = readings_[i];
+        const RowBatch::Column& column = columns[i];
+        const Datum value = slot->tts_values[reading.position];
+        column.nulls[row] = slot->tts_isnull[reading.position];
+        if (column.nulls[row]) {
+            column.words[row] = 0;
+            continue;
+        }
+        switch (reading.reading) {
+        case Reading::presence:
+            column.words[row] = 0;
+            break;
+        case Reading::integer:
+            column.words[row] = key_word(value, reading.type);
+            break;
+        case Reading::number:
+            column.words[row] = std::bit_cast<int64_t>(
+                reading.type == FLOAT4OID ? static_cast<double>(DatumGetFloat4(value)) : DatumGetFloat8(value));
+            break;
+        case Reading::decimal: {
+            int scale = 0;
+            if (!decimal_of(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &column.mantissas[row], &scale))
+                throw CannotDecide{"a numeric that is not finite or has too many digits"};
+            column.words[row] = scale;
+            break;
+        }
+        case Reading::dictionary:
+            column.words[row] = dictionaries_[i]->number(value, reading.type);
+            break;
+        }
+    }
+}
+
+void ScanSource::next(RowBatch& batch) {
+    std::exception_ptr failure;
+    batch.rows = 0;
+    pg_call([&, failed = &failure] { fill(batch, failed); });
+    if (failure) std::rethrow_exception(failure);
+    pg_call([this] { MemoryContextReset(scratch_); });
+}
+
+Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const> scans, MemoryContext memory)
+    : context_("factorized aggregate", max_bytes()), memory_(memory), plan_(decoded(plan)) {
+    const MemoryContext before = MemoryContextSwitchTo(memory_);
+    for (const KeyType& type : plan_.dictionaries)
+        dictionaries_.push_back(std::make_unique<KeyDictionary>(context_.memory(), type));
+    const MemoryContext scratch = pg_call(
+        [=] { return AllocSetContextCreate(memory, "btml factorized aggregate's rows", ALLOCSET_DEFAULT_SIZES); });
+    std::vector<RowSource*> sources(plan_.readings.size(), nullptr);
+    size_t next_scan = 0;
+    for (size_t t = 0; t < plan_.readings.size(); t++) {
+        const auto is_it = [&](const StreamedBag& bag) { return bag.table == static_cast<int>(t); };
+        if (std::any_of(plan_.streamed.bags.begin(), plan_.streamed.bags.end(), is_it)) continue;
+        std::vector<KeyDictionary*> dictionaries;
+        for (const ColumnReading& column : plan_.readings[t])
+            dictionaries.push_back(column.reading == Reading::dictionary ? dictionaries_[column.dictionary].get()
+                                                                         : nullptr);
+        sources_.push_back(std::make_unique<ScanSource>(scans[next_scan++], plan_.readings[t], dictionaries, scratch));
+        sources[t] = sources_.back().get();
+    }
+    aggregate_ = std::make_unique<StreamedAggregate>(plan_.streamed, sources, context_);
+    MemoryContextSwitchTo(before);
+}
+
+const char* Execution::run() {
+    try {
+        aggregate_->run();
+    } catch (const CannotDecide& reason) {
+        return reason.reason;
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::memory_limit) return "memory";
+        throw;
+    }
+    return product_out_of_range();
+}
+
+bool Execution::stays_within(const MeasuredProduct& product) const {
+    double high = 1, low = 1;
+    for (const auto& [table, measured] : product.columns) {
+        const StreamedRange range = aggregate_->range(table, measured);
+        if (!range.finite) return false;
+        high *= std::max(range.max_abs, 1.0);
+        if (range.min_abs > 0) low *= std::min(range.min_abs, 1.0);
+    }
+    return high <= largest(product.type) && (product.type != FLOAT8OID || low >= min_number);
+}
+
+const char* Execution::product_out_of_range() const {
+    for (const MeasuredProduct& product : plan_.products)
+        if (product.type != NUMERICOID && !stays_within(product)) return "a product may leave the range of its type";
+    return nullptr;
+}
+
+void Execution::group(uint64_t row, const GroupOutput& group, Datum* value, bool* null) {
+    *null = aggregate_->group_is_null(row, group.column);
+    if (*null) return;
+    const int64_t word = aggregate_->group_value(row, group.column);
+    *value = group.reading == Reading::dictionary
+                 ? dictionaries_[group.dictionary]->value(static_cast<Key>(word), group.type)
+                 : word_datum(word, group.type);
+}
+
+void Execution::aggregate(uint64_t row, const AggregateOutput& output, Datum* value, bool* null) {
+    const StreamedCell cell = output.value >= 0 ? aggregate_->cell(row, output.value) : StreamedCell{true, 0, 0, 0};
+    const __int128 count = output.count >= 0 ? aggregate_->cell(row, output.count).integer : 0;
+    if (output.function == AggregateFunction::count) {
+        *value = int64_datum(count);
+        return;
+    }
+    *null = is_extremum(output.function) ? cell.absent : count <= (is_sample(output.function) ? 1 : 0);
+    if (*null) return;
+    if (is_extremum(output.function))
+        *value = extremum(output, cell);
+    else if (is_variance(output.function))
+        *value = variance(output, cell, aggregate_->cell(row, output.squares), count);
+    else
+        *value = output.function == AggregateFunction::sum ? total(output, cell) : average(output, cell, count);
+}
+
+void Execution::row(uint64_t row, Datum* values, bool* nulls) {
+    pg_call([&, this] {
+        size_t at = 0;
+        for (size_t i = 0; i < plan_.groups.size(); i++, at++) {
+            nulls[at] = false;
+            group(row, plan_.groups[i], &values[at], &nulls[at]);
+        }
+        for (size_t i = 0; i < plan_.aggregates.size(); i++, at++) {
+            nulls[at] = false;
+            aggregate(row, plan_.aggregates[i], &values[at], &nulls[at]);
+        }
+    });
+}
+
+Execution::ScanReport Execution::report(size_t table) const {
+    const auto is_it = [&](const StreamedBag& bag) { return bag.table == static_cast<int>(table); };
+    const auto& bags = plan_.streamed.bags;
+    return {aggregate_->counts(static_cast<int>(table)), std::any_of(bags.begin(), bags.end(), is_it)};
+}
+
+} // namespace btml::pg::planner

@@ -1,0 +1,65 @@
+// One run of a factorised aggregate: reads the scans, and gives the result's rows.
+#pragma once
+
+#include "core/relational/streamed/aggregate.hpp"
+#include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/dictionaries.hpp"
+#include "pg/planner/factorized_plan.hpp"
+
+namespace btml::pg::planner {
+
+// The rows of one scan.
+class ScanSource : public relational::RowSource {
+  public:
+    ScanSource(PlanState* scan, const std::vector<ColumnReading>& readings, std::vector<KeyDictionary*> dictionaries,
+               MemoryContext scratch)
+        : scan_(scan), readings_(readings), dictionaries_(std::move(dictionaries)), scratch_(scratch) {}
+
+    void next(relational::RowBatch& batch) override;
+
+  private:
+    void fill(relational::RowBatch& batch, std::exception_ptr* failure);
+    void read(const TupleTableSlot* slot, relational::RowBatch& batch);
+
+    PlanState* scan_;
+    const std::vector<ColumnReading>& readings_;
+    const std::vector<KeyDictionary*> dictionaries_; // by column; null for those without
+    MemoryContext scratch_;                          // emptied after each batch
+    bool done_ = false;
+};
+
+class Execution {
+  public:
+    // The scans, in the order of the plan's tables that are no bags, live as long as this; so does `memory`, in which
+    // everything of PostgreSQL's is allocated.
+    Execution(std::span<const std::byte> plan, std::span<PlanState* const> scans, MemoryContext memory);
+
+    // Reads everything. Returns null, or the reason why the ordinary plan must run instead.
+    const char* run();
+
+    uint64_t rows() const { return aggregate_->groups(); }
+    // Fills the values of a row of the result, those passed by reference in the current memory context.
+    void row(uint64_t row, Datum* values, bool* nulls);
+
+    struct ScanReport {
+        relational::StreamedCounts counts;
+        bool is_bag;
+    };
+    size_t tables() const { return plan_.streamed.tables.size(); }
+    ScanReport report(size_t table) const;
+
+  private:
+    const char* product_out_of_range() const;
+    bool stays_within(const MeasuredProduct& product) const;
+    void group(uint64_t row, const GroupOutput& group, Datum* value, bool* null);
+    void aggregate(uint64_t row, const AggregateOutput& output, Datum* value, bool* null);
+
+    BackendContext context_;
+    MemoryContext memory_;
+    FactorizedPlan plan_;
+    std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
+    std::vector<std::unique_ptr<ScanSource>> sources_;
+    std::unique_ptr<relational::StreamedAggregate> aggregate_;
+};
+
+} // namespace btml::pg::planner

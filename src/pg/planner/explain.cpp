@@ -1,0 +1,54 @@
+// btml.explain_factorized: what becomes of the aggregates of a query, as lines of text.
+#include "pg/bridge/arguments.hpp"
+#include "pg/bridge/nodes.hpp"
+#include "pg/bridge/result.hpp"
+#include "pg/bridge/settings.hpp"
+#include "pg/planner/hook.hpp"
+
+namespace btml::pg::planner {
+
+namespace {
+
+Query* parse(const char* sql) {
+    List* const statements = pg_parse_query(sql);
+    if (list_length(statements) != 1)
+        ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
+                        errmsg("the query must be one statement, not %d", list_length(statements))));
+    List* const queries = btml_compat_analyze(linitial_node(RawStmt, statements), sql);
+    auto* const query = queries ? linitial_node(Query, queries) : nullptr;
+    if (list_length(queries) != 1 || query->commandType == CMD_UTILITY)
+        ereport(ERROR,
+                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the statement is not a query that is planned as one"),
+                 errhint("Give a SELECT, without EXPLAIN or CREATE TABLE AS before it.")));
+    return query;
+}
+
+// Plans the query as if the setting were on where it is off.
+List* plan(const char* sql) {
+    Verdicts verdicts = {NIL};
+    const int guc_level = NewGUCNestLevel();
+    if (factorize_aggregates() == Factorize::off)
+        set_config_option("btml.factorize_aggregates", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+                          false);
+    set_verdicts(&verdicts);
+    PG_TRY();
+    { pg_plan_query(parse(sql), sql, CURSOR_OPT_PARALLEL_OK, nullptr); }
+    PG_FINALLY();
+    { set_verdicts(nullptr); }
+    PG_END_TRY();
+    AtEOXact_GUC(true, guc_level);
+    return verdicts.lines;
+}
+
+} // namespace
+
+BTML_FUNCTION(btml_explain_factorized) {
+    const std::string sql = Arguments(fcinfo).string(0, "query");
+    const List* const lines = pg_call([&] { return plan(sql.c_str()); });
+    ResultRows rows(fcinfo);
+    for (const char* const line : items<const char>(lines)) rows.add_row(std::string_view(line));
+    if (!lines) rows.add_row(std::string_view("not factorized, since it has no aggregates over a join"));
+    return rows.done();
+}
+
+} // namespace btml::pg::planner

@@ -1,0 +1,117 @@
+#include "pg/planner/factorized_plan.hpp"
+
+namespace btml::pg::planner {
+
+using relational::CellKind;
+using relational::StreamedPlan;
+
+namespace {
+
+void put(Writer& writer, const ColumnReading& column) {
+    writer.put(static_cast<uint8_t>(column.reading));
+    writer.put(column.position);
+    writer.put(column.dictionary);
+    writer.put(column.type);
+}
+
+Reading get_reading(Reader& reader) {
+    const auto reading = reader.get<uint8_t>();
+    if (reading > static_cast<uint8_t>(Reading::dictionary)) corrupt_model("An unknown way to read a column.");
+    return static_cast<Reading>(reading);
+}
+
+ColumnReading get_column(Reader& reader) {
+    ColumnReading column;
+    column.reading = get_reading(reader);
+    column.position = reader.get<int>();
+    column.dictionary = reader.get<int>();
+    column.type = reader.get<Oid>();
+    return column;
+}
+
+template <class T, class Put>
+void put_all(Writer& writer, const std::vector<T>& values, const Put& put_one) {
+    writer.put_count(values.size());
+    for (const T& value : values) put_one(value);
+}
+
+template <class Get>
+auto get_all(Reader& reader, const Get& get_one) {
+    std::vector<decltype(get_one())> values(reader.get_count(1));
+    for (auto& value : values) value = get_one();
+    return values;
+}
+
+} // namespace
+
+void FactorizedPlan::write(Writer& writer) const {
+    streamed.write(writer);
+    put_all(writer, readings, [&](const std::vector<ColumnReading>& columns) {
+        put_all(writer, columns, [&](const ColumnReading& column) { put(writer, column); });
+    });
+    put_all(writer, dictionaries, [&](const KeyType& type) {
+        writer.put(static_cast<uint8_t>(type.kind));
+        writer.put(type.type);
+        writer.put(type.collation);
+    });
+    put_all(writer, groups, [&](const GroupOutput& group) {
+        writer.put(group.column);
+        put(writer, {group.reading, 0, group.dictionary, group.type});
+    });
+    put_all(writer, aggregates, [&](const AggregateOutput& aggregate) {
+        writer.put(static_cast<uint8_t>(aggregate.function));
+        writer.put(static_cast<uint8_t>(aggregate.cell));
+        writer.put(aggregate.type);
+        writer.put(aggregate.value);
+        writer.put(aggregate.squares);
+        writer.put(aggregate.count);
+    });
+    put_all(writer, products, [&](const MeasuredProduct& product) {
+        writer.put(product.type);
+        put_all(writer, product.columns, [&](const std::pair<int, int>& column) {
+            writer.put(column.first);
+            writer.put(column.second);
+        });
+    });
+}
+
+// The bytes come from the planner of this backend or of its leader: only their form is checked.
+FactorizedPlan FactorizedPlan::read(Reader& reader) {
+    FactorizedPlan plan;
+    plan.streamed = StreamedPlan::read(reader);
+    plan.readings = get_all(reader, [&] { return get_all(reader, [&] { return get_column(reader); }); });
+    plan.dictionaries = get_all(reader, [&] {
+        KeyType type;
+        type.kind = static_cast<KeyKind>(reader.get<uint8_t>());
+        type.type = reader.get<Oid>();
+        type.collation = reader.get<Oid>();
+        return type;
+    });
+    plan.groups = get_all(reader, [&] {
+        const int column = reader.get<int>();
+        const ColumnReading reading = get_column(reader);
+        return GroupOutput{column, reading.reading, reading.dictionary, reading.type};
+    });
+    plan.aggregates = get_all(reader, [&] {
+        AggregateOutput aggregate;
+        aggregate.function = static_cast<AggregateFunction>(reader.get<uint8_t>());
+        aggregate.cell = static_cast<CellKind>(reader.get<uint8_t>());
+        aggregate.type = reader.get<Oid>();
+        aggregate.value = reader.get<int>();
+        aggregate.squares = reader.get<int>();
+        aggregate.count = reader.get<int>();
+        return aggregate;
+    });
+    plan.products = get_all(reader, [&] {
+        MeasuredProduct product;
+        product.type = reader.get<Oid>();
+        product.columns = get_all(reader, [&] {
+            const int table = reader.get<int>();
+            return std::pair<int, int>(table, reader.get<int>());
+        });
+        return product;
+    });
+    return plan;
+}
+
+} // namespace btml::pg::planner

@@ -1,0 +1,74 @@
+// A factorised aggregate as it is stored in a plan: what the core does, how its columns are read from PostgreSQL's rows
+// and what becomes of its result.
+#pragma once
+
+#include "core/relational/streamed/plan.hpp"
+#include "pg/planner/shape.hpp"
+
+namespace btml::pg::planner {
+
+enum class Reading : uint8_t {
+    presence,   // whether it is NULL, and nothing else
+    integer,    // a value whose bits, as an integer, order and equal as it does
+    number,     // float4, float8
+    decimal,    // numeric
+    dictionary, // the number of its value in a dictionary
+};
+
+// How one column of a table's batches is read from a row of its scan.
+struct ColumnReading {
+    Reading reading;
+    int position;   // in the row, from 0
+    int dictionary; // for Reading::dictionary
+    Oid type;
+
+    friend bool operator==(const ColumnReading&, const ColumnReading&) = default;
+};
+
+struct GroupOutput {
+    int column; // among the groups of the root's message
+    Reading reading;
+    int dictionary;
+    Oid type;
+};
+
+struct AggregateOutput {
+    AggregateFunction function;
+    relational::CellKind cell;
+    Oid type;                  // of the argument
+    int value, squares, count; // queries of the root; −1 for none
+};
+
+// The product of these columns, in any row, was to stay within the type.
+struct MeasuredProduct {
+    Oid type;
+    std::vector<std::pair<int, int>> columns; // (table, number among those that it measures)
+};
+
+struct FactorizedPlan {
+    relational::StreamedPlan streamed;
+    std::vector<std::vector<ColumnReading>> readings; // by table and column
+    std::vector<KeyType> dictionaries;
+    std::vector<GroupOutput> groups;
+    std::vector<AggregateOutput> aggregates;
+    std::vector<MeasuredProduct> products;
+
+    void write(Writer& writer) const;
+    static FactorizedPlan read(Reader& reader);
+};
+
+// What the planner is told of it.
+struct PlannedJoin {
+    FactorizedPlan plan;
+    std::vector<int> tables;    // of the join's shape, by table of the plan; −1 for a bag
+    std::vector<List*> columns; // by table of the plan: the expressions (Expr*) that its scan gives
+    double cost = 0;            // beyond that of the scans
+    double memory = 0;          // in bytes
+    std::string description;    // the join tree, for people
+};
+
+// Orders the tables into a tree, gives every aggregate its queries, and estimates the cost; groups: about how many the
+// result has.
+PlannedJoin plan_join(const QueryShape& query, double groups, RunContext& context);
+
+} // namespace btml::pg::planner

@@ -1,0 +1,213 @@
+#include "pg/planner/hook.hpp"
+
+#include "pg/bridge/backend_context.hpp"
+#include "pg/planner/factorized_plan.hpp"
+#include "pg/planner/node.hpp"
+
+extern "C" {
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "optimizer/tlist.h"
+}
+
+namespace btml::pg::planner {
+
+namespace {
+
+create_upper_paths_hook_type previous_hook = nullptr;
+Verdicts* verdicts = nullptr;
+
+// A planned join as plain data.
+struct PathParts {
+    Const* plan;
+    char* description;
+    double cost, memory;
+    int count;
+    int* tables;    // by scan: of the query's shape
+    List** columns; // by scan: of Expr*
+};
+
+template <class T>
+T* plain_copy(const std::vector<T>& values) {
+    auto* const copy = static_cast<T*>(pg_call([&] { return palloc(sizeof(T) * std::max<size_t>(1, values.size())); }));
+    std::copy(values.begin(), values.end(), copy);
+    return copy;
+}
+
+Const* stored(const FactorizedPlan& plan, RunContext& context) {
+    Writer writer(context);
+    plan.write(writer);
+    const std::span<const std::byte> bytes = writer.bytes();
+    return pg_call([=] {
+        auto* const value = static_cast<bytea*>(palloc(VARHDRSZ + bytes.size()));
+        SET_VARSIZE(value, VARHDRSZ + bytes.size());
+        memcpy(VARDATA(value), bytes.data(), bytes.size());
+        return makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(value), false, false);
+    });
+}
+
+void plan_parts(const QueryShape& query, double groups, PathParts* parts) {
+    guarded_call([&] {
+        BackendContext context;
+        const PlannedJoin planned = plan_join(query, groups, context);
+        std::vector<int> tables;
+        std::vector<List*> columns;
+        for (size_t i = 0; i < planned.tables.size(); i++)
+            if (planned.tables[i] >= 0) {
+                tables.push_back(planned.tables[i]);
+                columns.push_back(planned.columns[i]);
+            }
+        *parts = {stored(planned.plan, context),
+                  pg_call([&] { return pstrdup(planned.description.c_str()); }),
+                  planned.cost,
+                  planned.memory,
+                  static_cast<int>(tables.size()),
+                  plain_copy(tables),
+                  plain_copy(columns)};
+    });
+}
+
+// A table's own cheapest path, which gives just these columns in this order.
+Path* scan_path(PlannerInfo* root, const TableShape& table, const List* columns) {
+    PathTarget* const target = create_empty_pathtarget();
+    for (Expr* const expression : items<Expr>(columns)) add_column_to_pathtarget(target, copy_of(expression), 0);
+    set_pathtarget_cost_width(root, target);
+    return reinterpret_cast<Path*>(create_projection_path(root, table.relation, table.path, target));
+}
+
+List* scan_target_list(const QueryShape& query) {
+    List* list = NIL;
+    for (const GroupShape* const group : items<const GroupShape>(query.groups))
+        list = lappend(list, makeTargetEntry(copy_of(group->expression), list_length(list) + 1, nullptr, false));
+    for (const AggregateShape* const aggregate : items<const AggregateShape>(query.aggregates))
+        list = lappend(list, makeTargetEntry(reinterpret_cast<Expr*>(copy_of(aggregate->aggref)), list_length(list) + 1,
+                                             nullptr, false));
+    return list;
+}
+
+const AggPath* cheapest_aggregate(const RelOptInfo* grouped) {
+    const AggPath* best = nullptr;
+    for (const Path* const path : items<const Path>(grouped->pathlist))
+        if (IsA(path, AggPath) && !path->param_info && (!best || path->total_cost < best->path.total_cost))
+            best = reinterpret_cast<const AggPath*>(path);
+    return best;
+}
+
+// The ordinary plan, which gives what our node would: grouping columns and aggregates, before HAVING. It is a copy of
+// its own, since the planner frees paths that are dominated and gives those that are not other targets.
+Path* ordinary_path(const AggPath* best, const List* scan_targets) {
+    auto* const path = makeNode(AggPath);
+    memcpy(path, best, sizeof(AggPath));
+    path->qual = NIL;
+    path->path.pathtarget = create_empty_pathtarget();
+    for (const TargetEntry* const entry : items<const TargetEntry>(scan_targets))
+        add_column_to_pathtarget(path->path.pathtarget, copy_of(entry->expr), 0);
+    return &path->path;
+}
+
+List* scan_names(const QueryShape& query, const PathParts& parts) {
+    List* names = NIL;
+    for (int i = 0; i < parts.count; i++)
+        names = lappend(names, makeString(pstrdup(query.join.tables[parts.tables[i]].name)));
+    return names;
+}
+
+// What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated.
+List* descriptions(const PathParts& parts, double join_rows) {
+    return list_make3(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
+                      makeString(psprintf("%.0f", parts.memory / 1024)));
+}
+
+Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* grouped, const QueryShape& query,
+                     List* having) {
+    const AggPath* const best = cheapest_aggregate(grouped);
+    if (!best) return "PostgreSQL has no plan for it that could be fallen back to";
+    PathParts parts = {};
+    plan_parts(query, best->path.rows, &parts);
+    const bool forced = force_factorize_aggregates();
+    if (parts.memory > btml_compat_hash_memory() && !forced)
+        return psprintf("its messages would take about %.0f kB, and work_mem times hash_mem_multiplier is %.0f kB",
+                        parts.memory / 1024, btml_compat_hash_memory() / 1024);
+    auto* const path = makeNode(CustomPath);
+    double cost = parts.cost;
+    for (int i = 0; i < parts.count; i++) {
+        Path* const scan = scan_path(root, query.join.tables[parts.tables[i]], parts.columns[i]);
+        cost += scan->total_cost;
+        path->custom_paths = lappend(path->custom_paths, scan);
+    }
+    List* const targets = scan_target_list(query);
+    path->custom_paths = lappend(path->custom_paths, ordinary_path(best, targets));
+    path->path.pathtype = T_CustomScan;
+    path->path.parent = grouped;
+    path->path.pathtarget = grouped->reltarget;
+    path->path.rows = best->path.rows;
+    path->path.startup_cost = forced ? 0 : cost;
+    path->path.total_cost = forced ? 0 : cost + best->path.rows * cpu_tuple_cost;
+    path->flags = btml_compat_custom_path_flags;
+    path->custom_private =
+        list_make5(targets, having, parts.plan, descriptions(parts, input->rows), scan_names(query, parts));
+    path->methods = &path_methods;
+    if (!forced && path->path.total_cost >= best->path.total_cost)
+        return psprintf("the ordinary plan is cheaper: %.0f against %.0f", best->path.total_cost,
+                        path->path.total_cost);
+    add_path(grouped, &path->path);
+    return nullptr;
+}
+
+const char* relation_names(PlannerInfo* root, const RelOptInfo* input) {
+    StringInfoData names;
+    initStringInfo(&names);
+    const Relids relids = btml_compat_without_outer_joins(root, input->relids);
+    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;)
+        appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", root->simple_rte_array[relid]->eref->aliasname);
+    return names.data;
+}
+
+// Says for a factorized query what is joined before it, and why.
+const char* tell_merged(const JoinShape& join) {
+    StringInfoData text;
+    initStringInfo(&text);
+    for (int t = 0; t < join.table_count; t++)
+        if (bms_membership(join.tables[t].relids) == BMS_MULTIPLE)
+            appendStringInfo(&text, ", %s joined first", join.tables[t].name);
+    if (text.len > 0) appendStringInfo(&text, " since %s", static_cast<Refusal>(linitial(join.merging->reasons)));
+    return text.data;
+}
+
+void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape& join, Refusal refusal) {
+    if (!verdicts) return;
+    const char* const names = relation_names(root, input);
+    char* const line = refusal ? psprintf("%s: not factorized, since %s", names, refusal)
+                               : psprintf("%s: factorized%s", names, tell_merged(join));
+    verdicts->lines = lappend(verdicts->lines, line);
+}
+
+void consider(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped) {
+    QueryShape query = {};
+    auto* const having = reinterpret_cast<List*>(root->parse->havingQual);
+    Refusal refusal = find_query(root, input, grouped, factorize_aggregates(), &query);
+    if (!refusal) refusal = add_our_path(root, input, grouped, query, having);
+    tell(root, input, query.join, refusal);
+}
+
+void upper_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {
+    if (previous_hook) previous_hook(root, stage, input, output, extra);
+    if (factorize_aggregates() == Factorize::off || stage != UPPERREL_GROUP_AGG) return;
+    if (input->reloptkind != RELOPT_JOINREL || output->reloptkind != RELOPT_UPPER_REL) return;
+    consider(root, input, output);
+}
+
+} // namespace
+
+void install_hook() {
+    previous_hook = create_upper_paths_hook;
+    create_upper_paths_hook = upper_paths;
+}
+
+void set_verdicts(Verdicts* new_verdicts) {
+    verdicts = new_verdicts;
+}
+
+} // namespace btml::pg::planner

@@ -1,0 +1,18 @@
+// Where the planner is told of factorised aggregates.
+#pragma once
+
+#include "pg/bridge/postgres.hpp"
+
+namespace btml::pg::planner {
+
+// Hangs into the planner, behind whoever is there already. Once, when the module is loaded.
+void install_hook();
+
+// While it is set, every grouped query over a join that is planned says here what became of it (strings, in the memory
+// context that was current).
+struct Verdicts {
+    List* lines; // of char*
+};
+void set_verdicts(Verdicts* verdicts);
+
+} // namespace btml::pg::planner

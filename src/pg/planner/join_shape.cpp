@@ -1,0 +1,232 @@
+#include "pg/planner/shape.hpp"
+
+extern "C" {
+#include "optimizer/paths.h"
+}
+
+namespace btml::pg::planner {
+
+namespace {
+
+constexpr int max_tables = 64;
+
+Refusal refuse_features(const PlannerInfo* root) {
+    const Query* const query = root->parse;
+    if (query->commandType != CMD_SELECT) return "it is no SELECT";
+    if (!query->hasAggs) return "it has no aggregates";
+    if (query->groupingSets) return "it has grouping sets";
+    if (query->hasTargetSRFs) return "its target list has a set-returning function";
+    if (query->rowMarks) return "it locks rows";
+    if (root->placeholder_list)
+        return "it has an expression that is evaluated below an outer join or a lateral sub-query";
+    if (root->hasPseudoConstantQuals) return "it has a condition without columns";
+    return nullptr;
+}
+
+bool is_volatile(PlannerInfo* root, Relids relids) {
+    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;) {
+        const RelOptInfo* const relation = root->simple_rel_array[relid];
+        if (contain_volatile_functions(as_node(relation->reltarget->exprs))) return true;
+        for (const List* const conditions : {relation->baserestrictinfo, relation->joininfo})
+            for (const RestrictInfo* const condition : items<const RestrictInfo>(conditions))
+                if (contain_volatile_functions(as_node(condition->clause))) return true;
+    }
+    return false;
+}
+
+// The relation that PostgreSQL's search for an order of joins made of these, or null.
+RelOptInfo* relation_of(PlannerInfo* root, Relids relids) {
+    int relid = 0;
+    if (bms_get_singleton_member(relids, &relid)) return root->simple_rel_array[relid];
+    for (RelOptInfo* const relation : items<RelOptInfo>(root->join_rel_list))
+        if (bms_equal(btml_compat_without_outer_joins(root, relation->relids), relids)) return relation;
+    return nullptr;
+}
+
+const char* table_name(PlannerInfo* root, Relids relids) {
+    StringInfoData name;
+    initStringInfo(&name);
+    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;)
+        appendStringInfo(&name, "%s%s", name.len > 0 ? " + " : "", root->simple_rte_array[relid]->eref->aliasname);
+    return name.data;
+}
+
+Refusal add_table(Relids relids, JoinShape* join) {
+    PlannerInfo* const root = join->root;
+    RelOptInfo* const relation = relation_of(root, relids);
+    if (!relation) return "PostgreSQL has no plan for a part of the join that must be joined first";
+    if (relation->reloptkind != RELOPT_BASEREL && relation->reloptkind != RELOPT_JOINREL)
+        return "one of its relations is no table, view or sub-query";
+    if (!bms_is_empty(relation->lateral_relids))
+        return join->merge(bms_union(relids, relation->lateral_relids), "it has a lateral sub-query");
+    if (is_volatile(root, relids)) return "it calls a volatile function";
+    Path* const path = relation->cheapest_total_path;
+    if (!path || path->param_info) return "one of its relations depends on another";
+    join->tables[join->table_count++] = {
+        relation, relids, path, table_name(root, relids), NIL, relational::StreamedJoin::inner, -1};
+    return nullptr;
+}
+
+Relids merged_with(const Merging* merging, int relid) {
+    for (Bitmapset* const set : items<Bitmapset>(merging->sets))
+        if (bms_is_member(relid, set)) return set;
+    return bms_make_singleton(relid);
+}
+
+Refusal add_tables(const RelOptInfo* input, JoinShape* join) {
+    const Relids relids = btml_compat_without_outer_joins(join->root, input->relids);
+    if (bms_num_members(relids) > max_tables) return "it joins more than 64 relations";
+    join->tables = static_cast<TableShape*>(palloc0(sizeof(TableShape) * bms_num_members(relids)));
+    for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;) {
+        if (join->table_of(bms_make_singleton(relid)) >= 0) continue;
+        if (!join->root->simple_rel_array[relid]) return "one of its relations is no table, view or sub-query";
+        if (const Refusal refusal = add_table(merged_with(join->merging, relid), join)) return refusal;
+    }
+    return join->table_count > 1 ? nullptr : "all of it must be joined first";
+}
+
+// Whether these families compare values as the type's own hash function and equality do.
+bool compares_by_default(const List* families, Oid type) {
+    const TypeCacheEntry* const entry = lookup_type_cache(type, TYPECACHE_EQ_OPR);
+    for (int i = 0; i < list_length(families); i++)
+        if (op_in_opfamily(entry->eq_opr, list_nth_oid(families, i))) return true;
+    return false;
+}
+
+const char* column_name(PlannerInfo* root, Node* expression) {
+    const Node* const stripped = strip_implicit_coercions(expression);
+    if (!IsA(stripped, Var)) return "an expression";
+    const auto* const var = reinterpret_cast<const Var*>(stripped);
+    return get_rte_attribute_name(root->simple_rte_array[var->varno], var->varattno);
+}
+
+// A member of the class becomes a key of its table; a second one of the same table is a condition of that table's scan.
+Refusal add_member(PlannerInfo* root, const EquivalenceClass* equal, const EquivalenceMember* member, int number,
+                   Attribute** attribute, JoinShape* join) {
+    const Relids relids = btml_compat_without_outer_joins(root, member->em_relids);
+    const int table = join->table_of(relids);
+    if (table < 0) return join->merge(relids, "a join key is an expression over several tables");
+    if (join->key(table, number)) return nullptr;
+    return add_key(root, &join->tables[table], member->em_expr, equal->ec_opfamilies, equal->ec_collation, number,
+                   attribute);
+}
+
+// Takes an attribute away again that one table alone has: it joins nothing.
+void drop_if_alone(JoinShape* join, int number) {
+    int tables = 0, last = -1;
+    for (int t = 0; t < join->table_count; t++)
+        if (join->key(t, number)) {
+            tables++;
+            last = t;
+        }
+    if (tables != 1) return;
+    join->tables[last].keys = list_delete_last(join->tables[last].keys);
+    join->attributes = list_delete_last(join->attributes);
+}
+
+Refusal add_attribute(PlannerInfo* root, const EquivalenceClass* equal, JoinShape* join) {
+    if (list_length(equal->ec_members) < 2 || bms_membership(equal->ec_relids) != BMS_MULTIPLE) return nullptr;
+    const Relids relids = btml_compat_without_outer_joins(root, equal->ec_relids);
+    if (join->table_of(relids) >= 0) return nullptr;
+    if (equal->ec_has_volatile) return "it calls a volatile function";
+    if (equal->ec_broken || btml_compat_below_outer_join(equal))
+        return join->merge(relids, "an equality of columns lies below an outer join or cannot be implied");
+    if (equal->ec_has_const) return nullptr; // The scan of each member's table compares it with the constant.
+    Attribute* attribute = nullptr;
+    const int number = list_length(join->attributes);
+    for (const EquivalenceMember* const member : items<const EquivalenceMember>(equal->ec_members)) {
+        if (member->em_is_child || member->em_is_const) continue;
+        if (const Refusal refusal = add_member(root, equal, member, number, &attribute, join)) return refusal;
+    }
+    if (!attribute) return nullptr;
+    join->attributes = lappend(join->attributes, attribute);
+    drop_if_alone(join, number);
+    return nullptr;
+}
+
+} // namespace
+
+Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
+                Attribute** attribute) {
+    const Oid type = exprType(as_node(expression));
+    KeyType key;
+    if (!is_total(as_node(expression))) return "a join key is an expression that may raise an error";
+    if (!key_type(type, collation, &key)) return "a join key has a type without a hash function";
+    if (!compares_by_default(families, getBaseType(type)))
+        return "a join key is compared in another way than its type's own";
+    if (!*attribute) {
+        *attribute = allocate<Attribute>();
+        **attribute = {key, column_name(root, as_node(expression)), false};
+    } else if (!(*attribute)->type.compares_like(key))
+        return "a join key compares values of different types";
+    auto* const table_key = allocate<TableKey>();
+    *table_key = {number, copy_of(expression)};
+    table->keys = lappend(table->keys, table_key);
+    return nullptr;
+}
+
+Relids JoinShape::relids(Node* expression) const {
+    return btml_compat_without_outer_joins(root, btml_compat_varnos_of_level(root, expression, 0));
+}
+
+int JoinShape::table_of(Relids relids) const {
+    for (int t = 0; t < table_count && !bms_is_empty(relids); t++)
+        if (bms_is_subset(relids, tables[t].relids)) return t;
+    return -1;
+}
+
+Refusal JoinShape::merge(Relids relids, Refusal because) const {
+    merging->wanted = btml_compat_without_outer_joins(root, relids);
+    merging->because = because;
+    return because;
+}
+
+const TableKey* JoinShape::key(int table, int attribute) const {
+    for (const TableKey* const key : items<const TableKey>(tables[table].keys))
+        if (key->attribute == attribute) return key;
+    return nullptr;
+}
+
+Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join) {
+    join->root = root;
+    join->merging = merging;
+    if (const Refusal refusal = refuse_features(root)) return refusal;
+    if (const Refusal refusal = add_tables(input, join)) return refusal;
+    for (const EquivalenceClass* const equal : items<const EquivalenceClass>(root->eq_classes))
+        if (const Refusal refusal = add_attribute(root, equal, join)) return refusal;
+    return find_hung_tables(join);
+}
+
+// Joins two sets where they meet.
+static void merge_wanted(Merging* merging) {
+    Relids all = merging->wanted;
+    List* others = NIL;
+    for (bool grown = true; grown;) {
+        grown = false;
+        others = NIL;
+        for (Bitmapset* const set : items<Bitmapset>(merging->sets)) {
+            if (bms_overlap(set, all) && !bms_is_subset(set, all)) {
+                all = bms_union(all, set);
+                grown = true;
+            }
+            if (!bms_overlap(set, all)) others = lappend(others, set);
+        }
+    }
+    merging->sets = lappend(others, all);
+    merging->reasons = lappend(merging->reasons, const_cast<char*>(merging->because));
+    merging->wanted = nullptr;
+}
+
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query) {
+    auto* const merging = allocate<Merging>();
+    for (;;) {
+        *query = {};
+        Refusal refusal = find_join(root, input, merging, &query->join);
+        if (!refusal) refusal = find_aggregates(grouped, root->parse->havingQual, mode, query);
+        if (!refusal || bms_is_empty(merging->wanted))
+            return refusal && merging->reasons ? static_cast<Refusal>(linitial(merging->reasons)) : refusal;
+        merge_wanted(merging);
+    }
+}
+
+} // namespace btml::pg::planner

@@ -1,0 +1,196 @@
+#include "pg/planner/node.hpp"
+
+#include "pg/bridge/nodes.hpp"
+#include "pg/planner/execution.hpp"
+
+extern "C" {
+#include "commands/explain.h"
+}
+
+namespace btml::pg::planner {
+
+namespace {
+
+constexpr char node_name[] = "btml Factorized Aggregate";
+
+struct NodeState {
+    CustomScanState scan; // first: PostgreSQL sees only this
+    EState* estate;
+    MemoryContext memory; // of one run
+    Execution* execution; // null until the first row is asked for
+    PlanState* ordinary;  // null until it is fallen back to
+    const char* reason;   // why it fell back; null: it did not
+    uint64 next_row;
+};
+
+NodeState* state_of(CustomScanState* scan) {
+    return reinterpret_cast<NodeState*>(scan);
+}
+
+const CustomScan* plan_of(const NodeState* state) {
+    return castNode(CustomScan, state->scan.ss.ps.plan);
+}
+
+// Frees what is C++, at the latest when the query's memory goes.
+void end_execution(NodeState* state) {
+    delete state->execution;
+    state->execution = nullptr;
+}
+
+void begin(CustomScanState* scan, EState* estate, int eflags) {
+    NodeState* const state = state_of(scan);
+    const CustomScan* const plan = plan_of(state);
+    state->estate = estate;
+    for (int i = 0; i + 1 < list_length(plan->custom_plans); i++)
+        scan->custom_ps =
+            lappend(scan->custom_ps, ExecInitNode(static_cast<Plan*>(list_nth(plan->custom_plans, i)), estate,
+                                                  eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)));
+    state->memory = AllocSetContextCreate(estate->es_query_cxt, "btml factorized aggregate", ALLOCSET_DEFAULT_SIZES);
+    auto* const callback = allocate<MemoryContextCallback>();
+    callback->func = [](void* argument) { end_execution(static_cast<NodeState*>(argument)); };
+    callback->arg = state;
+    MemoryContextRegisterResetCallback(estate->es_query_cxt, callback);
+}
+
+std::span<const std::byte> plan_bytes(const CustomScan* plan) {
+    const auto* const bytes = DatumGetByteaPP(castNode(Const, linitial(plan->custom_private))->constvalue);
+    return {reinterpret_cast<const std::byte*>(VARDATA_ANY(bytes)), VARSIZE_ANY_EXHDR(bytes)};
+}
+
+void fall_back(NodeState* state) {
+    if (state->ordinary) return;
+    const MemoryContext before = MemoryContextSwitchTo(state->estate->es_query_cxt);
+    state->ordinary = ExecInitNode(static_cast<Plan*>(llast(plan_of(state)->custom_plans)), state->estate, 0);
+    state->scan.custom_ps = lappend(state->scan.custom_ps, state->ordinary);
+    MemoryContextSwitchTo(before);
+}
+
+void compute(NodeState* state) {
+    guarded_call([=] {
+        std::vector<PlanState*> scans;
+        const int count = list_length(plan_of(state)->custom_plans) - 1;
+        for (int i = 0; i < count; i++) scans.push_back(items<PlanState>(state->scan.custom_ps)[i]);
+        state->execution = new Execution(plan_bytes(plan_of(state)), scans, state->memory);
+        state->reason = state->execution->run();
+    });
+    state->next_row = 0;
+    if (state->reason) fall_back(state);
+}
+
+// The next row of the node's own, into its scan slot. False: there are no more.
+bool next_row(NodeState* state, TupleTableSlot* slot) {
+    ExecClearTuple(slot);
+    if (state->reason) {
+        TupleTableSlot* const row = ExecProcNode(state->ordinary);
+        if (TupIsNull(row)) return false;
+        ExecCopySlot(slot, row);
+        return true;
+    }
+    bool more = false;
+    const MemoryContext before = MemoryContextSwitchTo(state->scan.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+    guarded_call([&] {
+        more = state->next_row < state->execution->rows();
+        if (more) state->execution->row(state->next_row++, slot->tts_values, slot->tts_isnull);
+    });
+    MemoryContextSwitchTo(before);
+    if (more) ExecStoreVirtualTuple(slot);
+    return more;
+}
+
+TupleTableSlot* execute(CustomScanState* scan) {
+    NodeState* const state = state_of(scan);
+    ExprContext* const expressions = scan->ss.ps.ps_ExprContext;
+    TupleTableSlot* const slot = scan->ss.ss_ScanTupleSlot;
+    if (!state->execution) compute(state);
+    for (;;) {
+        CHECK_FOR_INTERRUPTS();
+        ResetExprContext(expressions);
+        if (!next_row(state, slot)) return nullptr;
+        expressions->ecxt_scantuple = slot;
+        if (scan->ss.ps.qual && !ExecQual(scan->ss.ps.qual, expressions)) {
+            InstrCountFiltered1(scan, 1);
+            continue;
+        }
+        return scan->ss.ps.ps_ProjInfo ? ExecProject(scan->ss.ps.ps_ProjInfo) : slot;
+    }
+}
+
+void end(CustomScanState* scan) {
+    end_execution(state_of(scan));
+    for (PlanState* const child : items<PlanState>(scan->custom_ps)) ExecEndNode(child);
+}
+
+void rescan(CustomScanState* scan) {
+    NodeState* const state = state_of(scan);
+    end_execution(state);
+    MemoryContextReset(state->memory);
+    state->reason = nullptr;
+    state->next_row = 0;
+    for (PlanState* const child : items<PlanState>(scan->custom_ps)) {
+        if (scan->ss.ps.chgParam) UpdateChangedParamSet(child, scan->ss.ps.chgParam);
+        if (!child->chgParam) ExecReScan(child);
+    }
+}
+
+List* describe_tables(const NodeState* state) {
+    List* lines = NIL;
+    const auto* const names = static_cast<const List*>(lthird(plan_of(state)->custom_private));
+    int scan = 0;
+    for (size_t t = 0; t < state->execution->tables(); t++) {
+        const Execution::ScanReport report = state->execution->report(t);
+        const char* const name = report.is_bag ? "bag" : strVal(list_nth(names, scan++));
+        lines = lappend(lines, psprintf("%s: " UINT64_FORMAT " of " UINT64_FORMAT " rows, " UINT64_FORMAT
+                                        " keys, " UINT64_FORMAT " kB",
+                                        name, report.counts.rows_kept, report.counts.rows_read, report.counts.keys,
+                                        (report.counts.bytes + 1023) / 1024));
+    }
+    return lines;
+}
+
+void explain(CustomScanState* scan, List*, ExplainState* out) {
+    const NodeState* const state = state_of(scan);
+    const auto* const descriptions = static_cast<const List*>(lsecond(plan_of(state)->custom_private));
+    ExplainPropertyText("Join Tree", strVal(linitial(descriptions)), out);
+    if (out->costs) {
+        ExplainPropertyFloat("Join Rows", nullptr, atof(strVal(lsecond(descriptions))), 0, out);
+        ExplainPropertyFloat("Message Memory", "kB", atof(strVal(lthird(descriptions))), 0, out);
+    }
+    if (!out->analyze || !state->execution) return;
+    ExplainPropertyList("Messages", describe_tables(state), out);
+    if (state->reason) ExplainPropertyText("Fell Back", state->reason, out);
+}
+
+constexpr CustomExecMethods exec_methods = {node_name, begin,   execute, end,     rescan,  nullptr, nullptr,
+                                            nullptr,   nullptr, nullptr, nullptr, nullptr, explain};
+
+Node* create_state(CustomScan*) {
+    auto* const state = allocate<NodeState>();
+    state->scan.ss.ps.type = T_CustomScanState;
+    state->scan.methods = &exec_methods;
+    return as_node(state);
+}
+
+constexpr CustomScanMethods scan_methods = {node_name, create_state};
+
+Plan* plan_path(PlannerInfo*, RelOptInfo*, CustomPath* path, List* targets, List*, List* plans) {
+    auto* const scan = makeNode(CustomScan);
+    scan->scan.plan.targetlist = targets;
+    scan->scan.plan.qual = copy_of(static_cast<List*>(lsecond(path->custom_private)));
+    scan->flags = path->flags;
+    scan->custom_plans = plans;
+    scan->custom_scan_tlist = static_cast<List*>(linitial(path->custom_private));
+    scan->custom_private =
+        list_make3(lthird(path->custom_private), lfourth(path->custom_private), list_nth(path->custom_private, 4));
+    scan->methods = &scan_methods;
+    return &scan->scan.plan;
+}
+
+} // namespace
+
+extern const CustomPathMethods path_methods = {node_name, plan_path, nullptr};
+
+void register_node() {
+    RegisterCustomScanMethods(&scan_methods);
+}
+
+} // namespace btml::pg::planner

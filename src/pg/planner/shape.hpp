@@ -1,0 +1,133 @@
+// What a grouped query over a join asks, found in the planner's own structures. Everything here is plain data in the
+// current memory context; no object has a destructor, so a PostgreSQL error may leave at any call.
+#pragma once
+
+#include "core/relational/streamed/plan.hpp"
+#include "pg/bridge/analysis.hpp"
+#include "pg/bridge/nodes.hpp"
+#include "pg/bridge/settings.hpp"
+
+namespace btml::pg::planner {
+
+// Null where the query can be factorised so far; else the reason why it cannot, a part of a sentence for people.
+using Refusal = const char*;
+
+// One relation of the join, read by the cheapest path that PostgreSQL has for it: a base relation, or a join of some
+// that could not be taken apart.
+struct TableShape {
+    RelOptInfo* relation;
+    Relids relids; // of base relations
+    Path* path;
+    const char* name;
+    List* keys; // of TableKey*
+    // How its rows go together with those of `partner`, a table; inner: with those of all tables, by the keys they
+    // share.
+    relational::StreamedJoin join;
+    int partner;
+};
+
+// A class of equal columns: NULL joins to nothing.
+struct Attribute {
+    KeyType type;
+    const char* name; // of the first of its columns
+    bool is_private;  // of the two tables of an outer join: no other table has it
+};
+
+struct TableKey {
+    int attribute;
+    Expr* expression; // over this table alone
+};
+
+// Which base relations PostgreSQL must join first, as it would: those that something mentions together which cannot be
+// taken apart. It grows from try to try.
+struct Merging {
+    List* sets;      // of Relids, which are disjoint and have several members each
+    List* reasons;   // of Refusal, by merger
+    Relids wanted;   // what the last try asks for; empty: nothing
+    Refusal because; // and why
+};
+
+struct JoinShape {
+    PlannerInfo* root;
+    Merging* merging;
+    TableShape* tables;
+    int table_count;
+    List* attributes; // of Attribute*
+
+    // The relations whose columns the expression has.
+    Relids relids(Node* expression) const;
+    // The table that has all of these relations; -1 for none.
+    int table_of(Relids relids) const;
+    // Asks for another try in which these relations are one table.
+    Refusal merge(Relids relids, Refusal because) const;
+    // The table's key of an attribute, or null.
+    const TableKey* key(int table, int attribute) const;
+};
+
+// A factor of a product, over one table; table -1: a constant.
+struct Factor {
+    int table;
+    Expr* expression;
+};
+
+// Says that a product of these factors was to stay within a type, in every row.
+struct ProductBound {
+    Oid type;
+    List* factors; // of Factor*
+};
+
+enum class AggregateFunction : uint8_t { count, sum, average, min, max, var_pop, var_samp, stddev_pop, stddev_samp };
+
+constexpr bool is_extremum(AggregateFunction function) {
+    return function == AggregateFunction::min || function == AggregateFunction::max;
+}
+
+// Whether it needs the sum of squares.
+constexpr bool is_variance(AggregateFunction function) {
+    return function >= AggregateFunction::var_pop;
+}
+
+struct AggregateShape {
+    Aggref* aggref;
+    AggregateFunction function;
+    relational::CellKind cell; // count: of rows
+    Oid argument_type;         // invalid for count(*)
+    List* factors;             // of Factor*; of count: those that must not be NULL
+    List* conditions;          // of Factor*: FILTER
+    List* bounds;              // of ProductBound*
+};
+
+struct GroupShape {
+    Expr* expression; // over one table
+    int table;
+    KeyType type;
+};
+
+struct QueryShape {
+    JoinShape join;
+    List* aggregates; // of AggregateShape*
+    List* groups;     // of GroupShape*
+};
+
+// Finds what the query over the join `input` asks, with as few relations joined first as can be.
+Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query);
+
+// Finds the tables of the join `input`, and the columns that must be equal in them.
+Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join);
+
+// Finds the outer and semi-joins whose inner side is one table that hangs on one other by keys; after the attributes of
+// inner joins were found.
+Refusal find_hung_tables(JoinShape* join);
+
+// Gives the table a key of an attribute, which the first of its keys makes.
+Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,
+                Attribute** attribute);
+
+// Finds the aggregates and group columns of the target list and of HAVING; after find_join.
+Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query);
+
+// Tells whether the expression, over columns of one relation, gives the same value whenever it is evaluated and cannot
+// raise an error for any row: it is evaluated for rows that the join leaves out, too.
+bool is_total(Node* expression);
+
+} // namespace btml::pg::planner

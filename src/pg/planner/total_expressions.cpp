@@ -1,0 +1,112 @@
+#include "pg/planner/shape.hpp"
+
+extern "C" {
+#include "catalog/pg_namespace_d.h"
+}
+
+namespace btml::pg::planner {
+
+namespace {
+
+bool is_builtin(Oid function) {
+    return function < FirstNormalObjectId && get_func_namespace(function) == PG_CATALOG_NAMESPACE;
+}
+
+// Casts to a type that holds every value of the first.
+bool is_widening(Oid from, Oid to) {
+    switch (to) {
+    case INT4OID:
+        return from == INT2OID;
+    case INT8OID:
+        return from == INT2OID || from == INT4OID;
+    case FLOAT8OID:
+        return from == INT2OID || from == INT4OID || from == INT8OID || from == FLOAT4OID;
+    case NUMERICOID:
+        return from == INT2OID || from == INT4OID || from == INT8OID;
+    default:
+        return false;
+    }
+}
+
+bool is_total_function(const FuncExpr* call) {
+    if (!is_builtin(call->funcid) || list_length(call->args) != 1 || call->funcretset) return false;
+    return is_widening(exprType(static_cast<Node*>(linitial(call->args))), call->funcresulttype);
+}
+
+bool is_comparable(Oid type) {
+    KeyType key;
+    return type == NUMERICOID || (key_type(type, InvalidOid, &key) && key.kind != KeyKind::generic);
+}
+
+// Comparisons of types whose values compare without looking anything up.
+bool is_total_comparison(Oid op, Oid function, const List* arguments) {
+    if (!is_builtin(function)) return false;
+    for (Node* const argument : items<Node>(arguments)) {
+        const Oid collation = exprCollation(argument);
+        if (!is_comparable(getBaseType(exprType(argument)))) return false;
+        if (OidIsValid(collation) && !get_collation_isdeterministic(collation)) return false;
+    }
+    return get_op_btree_interpretation(op) != NIL;
+}
+
+bool all_total(const List* expressions) {
+    for (Node* const expression : items<Node>(expressions))
+        if (!is_total(expression)) return false;
+    return true;
+}
+
+template <class T>
+const T* as(const Node* node) {
+    return reinterpret_cast<const T*>(node);
+}
+
+bool is_total_case(const CaseExpr* expression) {
+    if (!is_total(as_node(expression->arg))) return false;
+    for (const CaseWhen* const when : items<const CaseWhen>(expression->args))
+        if (!is_total(as_node(when->expr)) || !is_total(as_node(when->result))) return false;
+    return is_total(as_node(expression->defresult));
+}
+
+} // namespace
+
+bool is_total(Node* expression) {
+    if (!expression) return true;
+    switch (nodeTag(expression)) {
+    case T_Var:
+        return as<Var>(expression)->varlevelsup == 0 && as<Var>(expression)->varattno > 0;
+    case T_Const:
+    case T_CaseTestExpr:
+        return true;
+    case T_RelabelType:
+        return is_total(as_node(as<RelabelType>(expression)->arg));
+    case T_FuncExpr:
+        return is_total_function(as<FuncExpr>(expression)) && all_total(as<FuncExpr>(expression)->args);
+    case T_OpExpr:
+    case T_DistinctExpr:
+    case T_NullIfExpr: {
+        const auto* const call = as<OpExpr>(expression);
+        return is_total_comparison(call->opno, get_opcode(call->opno), call->args) && all_total(call->args);
+    }
+    case T_ScalarArrayOpExpr: {
+        const auto* const call = as<ScalarArrayOpExpr>(expression);
+        auto* const list = static_cast<Node*>(lsecond(call->args));
+        return IsA(list, Const) &&
+               is_total_comparison(call->opno, get_opcode(call->opno), list_make1(linitial(call->args))) &&
+               is_total(static_cast<Node*>(linitial(call->args)));
+    }
+    case T_BoolExpr:
+        return all_total(as<BoolExpr>(expression)->args);
+    case T_NullTest:
+        return !as<NullTest>(expression)->argisrow && is_total(as_node(as<NullTest>(expression)->arg));
+    case T_BooleanTest:
+        return is_total(as_node(as<BooleanTest>(expression)->arg));
+    case T_CaseExpr:
+        return is_total_case(as<CaseExpr>(expression));
+    case T_CoalesceExpr:
+        return all_total(as<CoalesceExpr>(expression)->args);
+    default:
+        return false;
+    }
+}
+
+} // namespace btml::pg::planner

@@ -1,0 +1,206 @@
+// What a streamed aggregate refuses, and what it leaves unread.
+#include "streamed_run.hpp"
+
+#include "caught.hpp"
+
+#include <gtest/gtest.h>
+
+namespace btml::relational {
+namespace {
+
+using namespace test;
+using btml::test::caught;
+using btml::test::ImpatientContext;
+
+constexpr const char* beyond = "a number beyond 128 bits";
+constexpr int64_t big = int64_t{1} << 62;
+
+// One table of columns of a type, and one query with all of them as its factors.
+struct OneTable {
+    OneTable(StreamedType type, CellKind kind, const Rows& rows) {
+        StreamedTable& table = test.plan.tables.emplace_back();
+        table.columns.assign(rows.front().size(), type);
+        Aggregate aggregate;
+        aggregate.kind = kind;
+        for (size_t c = 0; c < table.columns.size(); c++) {
+            aggregate.factors.emplace_back(0, static_cast<int>(c));
+            table.measured.push_back(static_cast<int>(c));
+        }
+        test.aggregates = {aggregate};
+        test.rows = {rows};
+        QueryMaker{test};
+        run = std::make_unique<Streamed>(test, context);
+    }
+
+    const char* refused() { return run->run(); }
+    StreamedCell cell() {
+        EXPECT_EQ(refused(), nullptr);
+        return run->aggregate->cell(0, 1);
+    }
+
+    StreamedJoinTest test;
+    QuietContext context;
+    std::unique_ptr<Streamed> run;
+};
+
+std::vector<Value> integers(std::initializer_list<int64_t> values) {
+    std::vector<Value> row;
+    for (int64_t value : values) row.push_back(integer_value(value));
+    return row;
+}
+
+OneTable integer_sum(const Rows& rows) {
+    return {StreamedType::integer, CellKind::integer_sum, rows};
+}
+OneTable decimal(CellKind kind, const Rows& rows) {
+    return {StreamedType::decimal, kind, rows};
+}
+OneTable number(CellKind kind, const std::vector<double>& values) {
+    Rows rows;
+    for (double value : values) rows.push_back({number_value(value)});
+    return {StreamedType::number, kind, rows};
+}
+
+TEST(StreamedLimits, IntegersUpTo128Bits) {
+    const WideInteger largest = static_cast<WideInteger>(big) * big;
+    EXPECT_TRUE(integer_sum({integers({big, big, 1})}).cell().integer == largest);
+    EXPECT_TRUE(integer_sum({integers({big, big, -4})}).cell().integer == -4 * largest);
+    EXPECT_TRUE(integer_sum({integers({INT64_MIN, INT64_MIN, 1})}).cell().integer == 4 * largest);
+    EXPECT_STREQ(integer_sum({integers({big, big, 8})}).refused(), beyond);
+    EXPECT_STREQ(integer_sum({integers({big, big, -8})}).refused(), beyond);
+    EXPECT_STREQ(integer_sum({integers({big, big, 4}), integers({big, big, 4})}).refused(), beyond);
+    EXPECT_STREQ(integer_sum({integers({big, big, -4}), integers({big, big, -4})}).refused(), beyond);
+    EXPECT_TRUE(integer_sum({integers({big, big, 4}), integers({big, big, -4})}).cell().integer == 0);
+}
+
+TEST(StreamedLimits, DecimalsOfManyScales) {
+    const WideInteger power36 = static_cast<WideInteger>(1'000'000'000'000'000'000) * 1'000'000'000'000'000'000;
+    EXPECT_STREQ(decimal(CellKind::decimal_sum, {{decimal_value(power36, 0)}, {decimal_value(1, 3)}}).refused(),
+                 beyond);
+    EXPECT_STREQ(decimal(CellKind::decimal_sum, {{decimal_value(power36, 0), decimal_value(1000, 0)}}).refused(),
+                 beyond);
+    const StreamedCell sum = decimal(CellKind::decimal_sum, {{decimal_value(15, 1)}, {decimal_value(-150, 2)}}).cell();
+    EXPECT_TRUE(sum.integer == 0 && sum.scale == 2 && !sum.absent);
+    const StreamedCell product = decimal(CellKind::decimal_sum, {{decimal_value(15, 1), decimal_value(-2, 2)}}).cell();
+    EXPECT_TRUE(product.integer == -30 && product.scale == 3);
+    // Extrema are compared where no common scale holds both.
+    const Rows far = {{decimal_value(power36, 0)}, {decimal_value(1, 30)}, {decimal_value(-power36, 0)}};
+    EXPECT_TRUE(decimal(CellKind::decimal_max, far).cell().integer == power36);
+    EXPECT_TRUE(decimal(CellKind::decimal_min, far).cell().integer == -power36);
+    // Values that are equal and then beaten decide nothing.
+    const Rows beaten = {{decimal_value(10, 1)}, {decimal_value(1, 0)}, {decimal_value(2, 0)}};
+    EXPECT_TRUE(decimal(CellKind::decimal_max, beaten).cell().integer == 2);
+    EXPECT_STREQ(decimal(CellKind::decimal_min, beaten).refused(), "equal extrema that are written differently");
+}
+
+TEST(StreamedLimits, NumbersThatAreNotFinite) {
+    constexpr double infinite = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    const char* const not_finite_ = "a number that is not finite";
+    EXPECT_STREQ(number(CellKind::number_sum, {1, infinite}).refused(), not_finite_);
+    EXPECT_STREQ(number(CellKind::number_sum, {1, nan}).refused(), not_finite_);
+    EXPECT_STREQ(number(CellKind::number_sum, {1, null_number}).refused(), not_finite_);
+    EXPECT_STREQ(number(CellKind::number_sum, {1e308, 1e308}).refused(), not_finite_);
+    EXPECT_STREQ(number(CellKind::number_min, {1, nan}).refused(), not_finite_);
+    EXPECT_EQ(number(CellKind::number_max, {1, infinite}).cell().number, infinite);
+    EXPECT_EQ(number(CellKind::number_min, {-infinite, 0.0, -0.0}).cell().number, -infinite);
+    EXPECT_STREQ(number(CellKind::number_min, {1, 0.0, -0.0}).refused(), "equal extrema that are written differently");
+    EXPECT_TRUE(std::signbit(number(CellKind::number_max, {-1, -0.0, -0.0}).cell().number));
+    EXPECT_TRUE(std::signbit(number(CellKind::number_sum, {-0.0, -0.0}).cell().number));
+    EXPECT_FALSE(std::signbit(number(CellKind::number_sum, {-0.0, 0.0}).cell().number));
+}
+
+TEST(StreamedLimits, RangesAreOnTheSafeSide) {
+    OneTable integer = integer_sum({integers({INT64_MIN}), integers({3}), integers({0}), {null_value()}});
+    EXPECT_EQ(integer.refused(), nullptr);
+    const StreamedRange range = integer.run->aggregate->range(0, 0);
+    EXPECT_GE(range.max_abs, 9223372036854775808.0);
+    EXPECT_LE(range.max_abs, 9223372036854780000.0);
+    EXPECT_EQ(range.min_abs, 3);
+    OneTable numbers = number(CellKind::number_max, {2, -std::numeric_limits<double>::infinity(), -0.5});
+    EXPECT_EQ(numbers.refused(), nullptr);
+    EXPECT_FALSE(numbers.run->aggregate->range(0, 0).finite);
+    EXPECT_EQ(numbers.run->aggregate->range(0, 0).max_abs, 2);
+    EXPECT_EQ(numbers.run->aggregate->range(0, 0).min_abs, 0.5);
+    OneTable tiny = decimal(CellKind::decimal_sum, {{decimal_value(1, RowBatch::max_scale)}});
+    EXPECT_EQ(tiny.refused(), nullptr);
+    EXPECT_GT(tiny.run->aggregate->range(0, 0).min_abs, 0);
+    EXPECT_LT(tiny.run->aggregate->range(0, 0).min_abs, 1e-300);
+}
+
+// Two children of a root, joined by column 0 of each; the first comes first.
+StreamedJoinTest two_children(StreamedJoin join, size_t first_rows, size_t rows) {
+    StreamedJoinTest test;
+    test.plan.tables.resize(3);
+    for (StreamedTable& table : test.plan.tables) table.columns = {StreamedType::integer};
+    test.plan.tables[0].key = test.plan.tables[1].key = {0};
+    test.plan.tables[2].children = {{0, join, {0}}, {1, StreamedJoin::inner, {0}}};
+    test.aggregates = {{}};
+    for (size_t count : {first_rows, rows, rows}) {
+        Rows& of = test.rows.emplace_back();
+        for (size_t row = 0; row < count; row++) of.push_back({integer_value(static_cast<int64_t>(row))});
+    }
+    QueryMaker{test};
+    return test;
+}
+
+TEST(StreamedLimits, NothingIsReadInVain) {
+    QuietContext context;
+    for (StreamedJoin join : {StreamedJoin::inner, StreamedJoin::semi, StreamedJoin::left, StreamedJoin::anti}) {
+        const StreamedJoinTest test = two_children(join, 0, 10);
+        Streamed run(test, context);
+        EXPECT_EQ(run.run(), nullptr);
+        const bool needed = join == StreamedJoin::left || join == StreamedJoin::anti;
+        EXPECT_EQ(run.aggregate->counts(1).rows_read, needed ? 10U : 0U);
+        EXPECT_EQ(run.aggregate->counts(2).rows_read, needed ? 10U : 0U);
+        ASSERT_EQ(run.aggregate->groups(), 1U);
+        EXPECT_TRUE(run.aggregate->cell(0, 0).integer == (needed ? 10 : 0));
+        EXPECT_EQ(run.aggregate->cell(0, 1).absent, !needed);
+    }
+}
+
+TEST(StreamedLimits, MemoryThatLacksIsAReason) {
+    const StreamedJoinTest test = two_children(StreamedJoin::inner, 20'000, 20'000);
+    for (uint64_t limit = 0; limit < 4'000'000; limit += 100'000) {
+        QuietContext context(1, limit);
+        Streamed run(test, context);
+        if (const char* reason = run.run()) {
+            EXPECT_LT(limit, 3'000'000U);
+            EXPECT_STREQ(reason, "more memory than btml.memory_limit");
+            EXPECT_EQ(context.memory().used(), 0U);
+        } else {
+            EXPECT_GT(limit, 1'000'000U);
+            EXPECT_TRUE(run.aggregate->cell(0, 0).integer == 20'000);
+            EXPECT_LT(context.memory().used(), 10'000U); // messages are given back once they are read
+        }
+    }
+}
+
+TEST(StreamedLimits, CancelledOften) {
+    const StreamedJoinTest test = two_children(StreamedJoin::inner, 100'000, 100'000);
+    ImpatientContext patient;
+    EXPECT_EQ(Streamed(test, patient).run(), nullptr);
+    EXPECT_GE(patient.polls, 5U); // 300,000 rows
+    for (uint64_t patience = 0; patience < patient.polls; patience++) {
+        ImpatientContext context(patience);
+        Streamed run(test, context);
+        EXPECT_THROW(run.run(), Cancelled);
+        EXPECT_EQ(context.memory().used(), 0U);
+    }
+}
+
+// What a source throws is nobody else's.
+class FailingSource : public RowSource {
+  public:
+    void next(RowBatch&) override { throw Error(ErrorCode::null_value, "the table is gone"); }
+};
+
+TEST(StreamedLimits, ErrorsOfSourcesPass) {
+    const StreamedJoinTest test = two_children(StreamedJoin::inner, 1, 1);
+    QuietContext context;
+    FailingSource failing;
+    StreamedAggregate aggregate(test.plan, {&failing, &failing, &failing}, context);
+    EXPECT_EQ(caught([&] { aggregate.run(); }).message, "the table is gone");
+}
+
+} // namespace
+} // namespace btml::relational
