@@ -4,14 +4,16 @@ use strict;
 use warnings;
 use Exporter 'import';
 
-our @EXPORT = qw(cleaned error_of difference);
+our @EXPORT = qw(cleaned error_of difference lacking);
 
 # psql's lines without what may differ between two runs of one plan.
 sub cleaned
 {
 	my ($text) = @_;
 	my @lines;
-	for (split /\n/, $text)
+	return \@lines if $text eq '';
+	# A last line may be empty, and is a row then.
+	for (split /\n/, $text =~ s/\n\z//r, -1)
 	{
 		s/^psql:[^ ]*:\d+: //;
 		next if /^LOCATION: / || /^CONTEXT:  parallel worker/;
@@ -68,6 +70,15 @@ sub close_lines
 		return 0;
 	}
 	return 1;
+}
+
+# The lines of one that the other does not have, each as often as it lacks.
+sub lacking
+{
+	my ($one, $other) = @_;
+	my %there;
+	$there{$_}++ for @$other;
+	return grep { !$there{$_} || !$there{$_}-- } @$one;
 }
 
 # Says what differs, or nothing. {relative} is 0 where the bytes have to be the same; {ordered} says that lines keep their
