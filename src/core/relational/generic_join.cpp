@@ -153,4 +153,12 @@ void GenericJoin::write(std::vector<Buffer<Key>>& columns) {
     extend(0, emit);
 }
 
+void GenericJoin::for_each(const std::function<void(const std::vector<Key>& values)>& body) {
+    const auto emit = [&] {
+        body(values_);
+        return true;
+    };
+    extend(0, emit);
+}
+
 } // namespace btml::relational

@@ -5,6 +5,8 @@
 
 #include "core/relational/table.hpp"
 
+#include <functional>
+
 namespace btml::relational {
 
 // A table's projection to some join attributes as a sorted set of tuples: what the join reads as a trie, level by
@@ -33,6 +35,8 @@ class GenericJoin {
     uint64_t count(uint64_t most);
     // Appends the tuples, lexicographically ascending; columns[i] is of attributes[i] and has room for all of them.
     void write(std::vector<Buffer<Key>>& columns);
+    // Calls body(values) for each tuple, in that order; values[i] is of attributes[i].
+    void for_each(const std::function<void(const std::vector<Key>& values)>& body);
 
   private:
     struct Range {

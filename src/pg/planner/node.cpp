@@ -139,8 +139,8 @@ List* describe_tables(const NodeState* state) {
     for (size_t t = 0; t < state->execution->tables(); t++) {
         const Execution::ScanReport report = state->execution->report(t);
         const char* const name = report.is_bag ? "bag" : strVal(list_nth(names, scan++));
-        lines = lappend(lines, psprintf("%s: " UINT64_FORMAT " of " UINT64_FORMAT " rows, " UINT64_FORMAT
-                                        " keys, " UINT64_FORMAT " kB",
+        lines = lappend(lines, psprintf("%s rows=" UINT64_FORMAT "/" UINT64_FORMAT " keys=" UINT64_FORMAT
+                                        " memory=" UINT64_FORMAT "kB",
                                         name, report.counts.rows_kept, report.counts.rows_read, report.counts.keys,
                                         (report.counts.bytes + 1023) / 1024));
     }

@@ -7,54 +7,6 @@ namespace {
 
 using namespace test;
 
-GroupKey group_key(const StreamedAggregate& result, uint64_t group, size_t columns) {
-    GroupKey key;
-    for (size_t c = 0; c < columns; c++)
-        key.push_back(result.group_is_null(group, c) ? std::nullopt : std::optional(result.group_value(group, c)));
-    return key;
-}
-
-void expect_cell(CellKind kind, const Expected& expected, const StreamedCell& cell) {
-    EXPECT_EQ(cell.absent, expected.absent);
-    if (cell.absent || expected.absent) {
-        EXPECT_TRUE(cell.integer == 0);
-        return;
-    }
-    if (is_number(kind)) {
-        EXPECT_EQ(std::bit_cast<uint64_t>(cell.number), std::bit_cast<uint64_t>(expected.number))
-            << cell.number << " " << expected.number;
-        return;
-    }
-    EXPECT_TRUE(cell.integer == expected.integer)
-        << static_cast<double>(cell.integer) << " " << static_cast<double>(expected.integer);
-    if (!is_integer(kind)) {
-        EXPECT_EQ(cell.scale, expected.scale);
-    }
-}
-
-// Can the result depend on the order of rows? A zero of products over several tables may be taken for that.
-bool is_ambiguous(const StreamedJoinTest& test, const BruteForce& brute, bool perhaps) {
-    for (const auto& [key, cells] : brute.groups)
-        for (size_t a = 0; a < cells.size(); a++) {
-            if (cells[a].ambiguous) return true;
-            const bool zero =
-                test.aggregates[a].kind == CellKind::number_sum && !cells[a].absent && cells[a].number == 0;
-            if (perhaps && zero && test.aggregates[a].factors.size() > 1) return true;
-        }
-    return false;
-}
-
-void expect_result(const StreamedJoinTest& test, const BruteForce& brute, const StreamedAggregate& result) {
-    ASSERT_EQ(result.groups(), brute.groups.size());
-    const size_t columns = test.plan.message_groups(test.plan.root());
-    for (uint64_t g = 0; g < result.groups(); g++) {
-        const auto of = brute.groups.find(group_key(result, g, columns));
-        ASSERT_NE(of, brute.groups.end());
-        for (size_t a = 0; a < test.aggregates.size(); a++)
-            expect_cell(test.aggregates[a].kind, of->second[a], result.cell(g, a + 1));
-    }
-}
-
 void expect_counts(const StreamedJoinTest& test, const BruteForce& brute, const StreamedAggregate& result) {
     for (int t = 0; t <= test.plan.root(); t++) {
         const StreamedCounts counts = result.counts(t);

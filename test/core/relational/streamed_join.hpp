@@ -309,6 +309,11 @@ class BruteForce {
         for (const std::vector<int>& row : rows_of(test.plan.root())) add(row);
         if (test.plan.message_groups(test.plan.root()) == 0) groups.try_emplace({}, test.aggregates.size());
     }
+    // Over these rows of the join: by table the number of its row, -1 where it has none.
+    BruteForce(const StreamedJoinTest& test, const std::vector<std::vector<int>>& rows) : test_(test) {
+        for (const std::vector<int>& row : rows) add(row);
+        if (test.plan.message_groups(test.plan.root()) == 0) groups.try_emplace({}, test.aggregates.size());
+    }
 
     std::map<GroupKey, std::vector<Expected>> groups;
     std::vector<std::set<int>> kept; // rows with partners below, by table

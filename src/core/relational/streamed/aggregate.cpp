@@ -1,5 +1,6 @@
 #include "core/relational/streamed/aggregate.hpp"
 
+#include "core/relational/streamed/bag_rows.hpp"
 #include "core/relational/streamed/plan_check.hpp"
 #include "core/relational/streamed/table_pass.hpp"
 
@@ -21,8 +22,10 @@ class StreamedAggregate::Implementation {
           counts_(plan.tables.size()),
           ranges_(plan.tables.size()),
           parents_(plan.tables.size(), {-1, StreamedJoin::inner}),
-          empty_(plan.tables.size(), false) {
-        if (!plan_.bags.empty()) throw Error(ErrorCode::not_supported, "cyclic joins are not streamed");
+          empty_(plan.tables.size(), false),
+          bag_rows_(plan_, context),
+          held_(plan.tables.size()),
+          bag_of_(plan.tables.size(), nullptr) {
         if (const char* flaw = flaw_of(plan_))
             throw Error(ErrorCode::internal, format("a plan of a streamed join is none: %s", flaw));
         for (size_t t = 0; t < plan_.tables.size(); t++) {
@@ -30,14 +33,19 @@ class StreamedAggregate::Implementation {
             for (const StreamedChild& child : plan_.tables[t].children)
                 parents_[child.table] = {static_cast<int>(t), child.join};
         }
+        for (const StreamedBag& bag : plan_.bags) bag_of_[bag.table] = &bag;
     }
 
     void run() {
         try {
             for (int t = 0; t <= plan_.root(); t++) pass(t);
+            bag_rows_.clear();
             check_result();
         } catch (...) {
-            messages_.clear(); // Whoever asks anew, in another way, has the memory for it.
+            // Whoever asks anew, in another way, has the memory for it.
+            messages_.clear();
+            held_.clear();
+            bag_rows_.clear();
             explain_failure();
         }
     }
@@ -82,28 +90,66 @@ class StreamedAggregate::Implementation {
     void pass(int table) {
         messages_[table] = std::make_unique<Message>(MessageLayout(plan_, table), context_.memory());
         Message& own = *messages_[table];
-        if (is_needed(table)) {
+        if (prepare(table)) {
             std::vector<const Message*> children;
             for (const StreamedChild& child : plan_.tables[table].children)
                 children.push_back(messages_[child.table].get());
             TablePass rows(plan_, table, std::move(children), own, context_.memory());
-            read(table, rows);
-            counts_[table] = {rows.rows_read(), rows.rows_kept(), own.entries(), own.bytes()};
+            read_rows(table, rows);
+            StreamedCounts& counts = counts_[table];
+            counts = {rows.rows_read(), rows.rows_kept(), own.entries(), counts.bytes + own.bytes()};
             ranges_[table] = rows.ranges();
         }
         own.finish();
+        held_[table].reset();
         for (const StreamedChild& child : plan_.tables[table].children) messages_[child.table].reset();
         if (own.entries() == 0) note_empty(table);
     }
 
-    void read(int table, TablePass& rows) {
-        RowBatch batch(plan_.tables[table].columns, context_.memory());
+    // Holds the rows that are to be held before a pass. False: the table is not needed.
+    bool prepare(int table) {
+        if (is_needed(table) && plan_.tables[table].held) hold(table);
+        if (is_needed(table) && bag_of_[table])
+            for (int other : bag_rows_.tables_of(*bag_of_[table]))
+                if (is_needed(table) && !bag_rows_.has_table(other)) hold(other);
+        return is_needed(table);
+    }
+
+    // Reads a table into memory, where it is not there yet.
+    void hold(int table) {
+        if (held_[table]) return;
+        const StreamedTable& of = plan_.tables[table];
+        held_[table] = std::make_unique<HeldRows>(of.columns, context_.memory());
+        RowBatch batch(of.columns, context_.memory());
+        for (sources_[table]->next(batch); batch.rows > 0; sources_[table]->next(batch)) {
+            held_[table]->append(batch);
+            context_.worked(batch.rows * of.columns.size());
+        }
+        counts_[table].rows_read = held_[table]->rows();
+        counts_[table].bytes = held_[table]->bytes();
+        if (held_[table]->rows() == 0) note_empty(table);
+        if (!plan_.bags.empty()) bag_rows_.add_table(table, *held_[table]);
+    }
+
+    void read_rows(int table, TablePass& rows) {
         const uint64_t units = 4 + 2 * plan_.tables[table].children.size() + plan_.tables[table].queries.size();
-        for (;;) {
-            sources_[table]->next(batch);
-            if (batch.rows == 0) return;
-            rows.add(batch.columns(), batch.rows);
-            context_.worked(batch.rows * units);
+        const auto add = [&](RowBatch::Column* columns, uint32_t count) {
+            rows.add(columns, count);
+            context_.worked(count * units);
+        };
+        if (held_[table]) {
+            std::vector<RowBatch::Column> columns;
+            for (uint64_t row = 0; row < held_[table]->rows(); row += RowBatch::max_rows) {
+                held_[table]->view(row, columns);
+                const uint64_t left = held_[table]->rows() - row;
+                add(columns.data(), static_cast<uint32_t>(std::min<uint64_t>(left, RowBatch::max_rows)));
+            }
+        } else if (bag_of_[table]) {
+            bag_rows_.join(*bag_of_[table], [&](RowBatch& batch) { add(batch.columns(), batch.rows); });
+        } else {
+            RowBatch batch(plan_.tables[table].columns, context_.memory());
+            for (sources_[table]->next(batch); batch.rows > 0; sources_[table]->next(batch))
+                add(batch.columns(), batch.rows);
         }
     }
 
@@ -148,6 +194,9 @@ class StreamedAggregate::Implementation {
     std::vector<std::vector<StreamedRange>> ranges_;
     std::vector<Parent> parents_;
     std::vector<bool> empty_; // the message of the table is known to be
+    BagRows bag_rows_;
+    std::vector<std::unique_ptr<HeldRows>> held_;
+    std::vector<const StreamedBag*> bag_of_; // by table: the bag that it is, or null
 };
 
 StreamedAggregate::StreamedAggregate(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context)

@@ -1,0 +1,352 @@
+// Cyclic joins: bags are joined from the tables that are held.
+#include "streamed_run.hpp"
+
+#include "caught.hpp"
+
+#include "core/relational/streamed/join_shape.hpp"
+#include "core/relational/streamed/plan_check.hpp"
+
+#include <gtest/gtest.h>
+
+namespace btml::relational {
+namespace {
+
+using namespace test;
+using btml::test::ImpatientContext;
+
+struct CyclicShape {
+    int tables = 5, attributes = 4, rows = 10, domain = 3;
+    double null = 0.05, groups = 0.2, left_join = 0.3;
+};
+
+// A random natural join with integers, numbers and decimals beside its attributes. Some tables hang on others by keys
+// that no bag knows of.
+class CyclicJoinMaker {
+  public:
+    CyclicJoinMaker(uint64_t seed, const CyclicShape& shape) : random_(seed), shape_(shape) {
+        const int count = 3 + random_.below(shape.tables - 2);
+        for (int t = 0; t < count; t++) {
+            std::set<int> of;
+            for (int i = 2 + random_.below(8) / 7; i > 0; i--) of.insert(random_.below(shape.attributes));
+            attributes.emplace_back(of.begin(), of.end());
+            sizes.push_back(random_.chance(0.02) ? 0 : 1 + random_.below(shape.rows));
+        }
+        make_tree();
+        for (int t = 0; t < count; t++)
+            if (random_.chance(shape.left_join)) hang_table(t);
+        order_tables();
+        add_aggregates();
+        QueryMaker{test};
+    }
+
+    // The rows of the join without bags: by table in the plan's order.
+    std::vector<std::vector<int>> joined() const {
+        std::vector<std::vector<int>> rows;
+        std::vector<int> row(test.plan.tables.size(), -1);
+        std::map<int, int64_t> values;
+        extend(0, row, values, rows);
+        return rows;
+    }
+
+    StreamedJoinTest test;
+    std::vector<std::vector<int>> attributes; // of the tables of the natural join
+    std::vector<double> sizes;
+
+  private:
+    struct Made {
+        StreamedTable table;
+        Rows rows;
+        int parent = -1;
+        StreamedJoin join = StreamedJoin::inner;
+        std::vector<int> parent_key;
+        std::vector<int> attributes; // its first columns
+        bool bag = false;
+    };
+
+    Value draw(StreamedType type, bool key) {
+        if (random_.chance(shape_.null)) return null_value();
+        if (key) return integer_value(random_.below(shape_.domain) * 1'000'000'007LL);
+        const int value = random_.below(7) - 3;
+        if (type == StreamedType::number) return number_value(0.5 * value);
+        return type == StreamedType::decimal ? decimal_value(value, random_.below(3)) : integer_value(value);
+    }
+
+    void fill(Made& made, int keys, int rows) {
+        made.table.columns.assign(keys, StreamedType::integer);
+        for (StreamedType type : {StreamedType::integer, StreamedType::number, StreamedType::decimal})
+            made.table.columns.push_back(type);
+        if (random_.chance(shape_.groups)) made.table.groups = {keys};
+        if (keys > 0 && random_.chance(shape_.groups)) made.table.groups.push_back(random_.below(keys));
+        for (int row = 0; row < rows; row++) {
+            std::vector<Value>& values = made.rows.emplace_back();
+            for (size_t c = 0; c < made.table.columns.size(); c++)
+                values.push_back(draw(made.table.columns[c], static_cast<int>(c) < keys));
+        }
+    }
+
+    static std::vector<int> columns_of(const std::vector<int>& attributes, const std::vector<int>& of) {
+        std::vector<int> columns;
+        for (int attribute : of)
+            columns.push_back(
+                static_cast<int>(std::find(attributes.begin(), attributes.end(), attribute) - attributes.begin()));
+        return columns;
+    }
+
+    void make_tree() {
+        QuietContext context;
+        const int root = random_.below(static_cast<int>(attributes.size()) + 1) - 1;
+        const JoinShape shape = join_shape(attributes, sizes, root, context);
+        made_.resize(shape.nodes.size());
+        for (size_t t = 0; t < made_.size(); t++) {
+            Made& made = made_[t];
+            made.bag = t >= attributes.size();
+            made.attributes = made.bag ? shape.bags[t - attributes.size()] : attributes[t];
+            if (made.bag)
+                made.table.columns.assign(made.attributes.size(), StreamedType::integer);
+            else
+                fill(made, static_cast<int>(made.attributes.size()), static_cast<int>(sizes[t]));
+            made.table.held = !made.bag && !shape.bags.empty();
+            made.parent = shape.nodes[t].parent;
+            made.table.key = columns_of(made.attributes, shape.nodes[t].separator);
+        }
+        for (size_t t = 0; t < made_.size(); t++)
+            if (made_[t].parent >= 0)
+                made_[t].parent_key = columns_of(made_[made_[t].parent].attributes, shape.nodes[t].separator);
+        order_ = shape.order;
+    }
+
+    // One more table, that the parent's column of integers leads to.
+    void hang_table(int parent) {
+        Made made;
+        fill(made, 1, random_.below(6));
+        made.table.key = {0};
+        made.parent = parent;
+        made.join = static_cast<StreamedJoin>(random_.below(4));
+        if (made.join == StreamedJoin::semi || made.join == StreamedJoin::anti) made.table.groups.clear();
+        made.parent_key = {static_cast<int>(made_[parent].attributes.size())};
+        for (std::vector<Value>& row : made.rows)
+            if (!row[0].null) row[0] = integer_value(random_.below(3) - 1);
+        order_.insert(order_.begin(), static_cast<int>(made_.size()));
+        made_.push_back(std::move(made));
+    }
+
+    void order_tables() {
+        std::vector<int> place(made_.size());
+        for (size_t i = 0; i < order_.size(); i++) place[order_[i]] = static_cast<int>(i);
+        const bool cyclic = std::any_of(made_.begin(), made_.end(), [](const Made& made) { return made.bag; });
+        for (int number : order_) {
+            const Made& made = made_[number];
+            test.plan.tables.push_back(made.table);
+            test.rows.push_back(made.rows);
+            if (!cyclic) continue;
+            auto& pairs = test.plan.attributes.emplace_back();
+            for (size_t c = 0; c < made.attributes.size() && !made.bag; c++)
+                pairs.emplace_back(static_cast<int>(c), made.attributes[c]);
+            if (made.bag) test.plan.bags.push_back({place[number], made.attributes});
+        }
+        for (int number : order_)
+            if (made_[number].parent >= 0)
+                test.plan.tables[place[made_[number].parent]].children.push_back(
+                    {place[number], made_[number].join, made_[number].parent_key});
+    }
+
+    void add_aggregates() {
+        std::vector<int> tables; // whose columns aggregates may speak of
+        for (size_t i = 0; i < order_.size(); i++) {
+            const Made& made = made_[order_[i]];
+            if (!made.bag && made.join != StreamedJoin::semi && made.join != StreamedJoin::anti)
+                tables.push_back(static_cast<int>(i));
+        }
+        for (int i = 1 + random_.below(5); i > 0; i--) {
+            Aggregate& aggregate = test.aggregates.emplace_back();
+            aggregate.kind = static_cast<CellKind>(random_.below(10));
+            const int type = is_integer(aggregate.kind) ? 0 : is_number(aggregate.kind) ? 1 : 2;
+            int factors = aggregate.kind == CellKind::count ? 0
+                          : is_extremum(aggregate.kind)     ? 1
+                                                            : 1 + random_.below(3);
+            for (; factors > 0; factors--) aggregate.factors.push_back(column(tables, type));
+            if (random_.chance(0.2)) aggregate.present.push_back(column(tables, 2));
+            if (random_.chance(0.2)) aggregate.conditions.push_back(column(tables, 0));
+        }
+    }
+
+    std::pair<int, int> column(const std::vector<int>& tables, int type) {
+        const int table = tables[static_cast<size_t>(random_.below(static_cast<int>(tables.size())))];
+        return {table, static_cast<int>(test.plan.tables[table].columns.size()) - 3 + type};
+    }
+
+    // Chooses the rows of the tables from this place in the plan's order on.
+    void extend(size_t place, std::vector<int>& row, const std::map<int, int64_t>& values,
+                std::vector<std::vector<int>>& rows) const {
+        if (place == order_.size()) {
+            add_hanging(row, rows);
+            return;
+        }
+        const Made& made = made_[order_[place]];
+        if (made.bag || order_[place] >= static_cast<int>(attributes.size() + test.plan.bags.size())) {
+            extend(place + 1, row, values, rows);
+            return;
+        }
+        for (size_t r = 0; r < made.rows.size(); r++) {
+            std::map<int, int64_t> with = values;
+            bool joins = true;
+            for (size_t c = 0; c < made.attributes.size(); c++) {
+                // An attribute of one table only joins nothing, and may be NULL.
+                if (tables_with(made.attributes[c]) < 2) continue;
+                const Value& value = made.rows[r][c];
+                joins &= !value.null && with.try_emplace(made.attributes[c], value.word).first->second == value.word;
+            }
+            row[place] = static_cast<int>(r);
+            if (joins) extend(place + 1, row, with, rows);
+        }
+        row[place] = -1;
+    }
+
+    int tables_with(int attribute) const {
+        return static_cast<int>(std::count_if(attributes.begin(), attributes.end(), [&](const std::vector<int>& of) {
+            return std::find(of.begin(), of.end(), attribute) != of.end();
+        }));
+    }
+
+    void add_hanging(const std::vector<int>& row, std::vector<std::vector<int>>& rows) const {
+        std::vector<std::vector<int>> all{row};
+        for (size_t place = 0; place < order_.size(); place++) {
+            const Made& made = made_[order_[place]];
+            if (order_[place] < static_cast<int>(attributes.size() + test.plan.bags.size())) continue;
+            const size_t parent =
+                static_cast<size_t>(std::find(order_.begin(), order_.end(), made.parent) - order_.begin());
+            const Value& key = made_[made.parent].rows[row[parent]][made.parent_key[0]];
+            std::vector<int> partners;
+            for (size_t r = 0; r < made.rows.size(); r++)
+                if (!key.null && !made.rows[r][0].null && made.rows[r][0].word == key.word)
+                    partners.push_back(static_cast<int>(r));
+            const bool stays = made.join == StreamedJoin::left || (made.join == StreamedJoin::anti) == partners.empty();
+            if (!stays) return;
+            if (made.join == StreamedJoin::semi || made.join == StreamedJoin::anti || partners.empty()) continue;
+            std::vector<std::vector<int>> longer;
+            for (const std::vector<int>& tuple : all)
+                for (int partner : partners) {
+                    longer.push_back(tuple);
+                    longer.back()[place] = partner;
+                }
+            all = longer;
+        }
+        rows.insert(rows.end(), all.begin(), all.end());
+    }
+
+    Random random_;
+    CyclicShape shape_;
+    std::vector<Made> made_;
+    std::vector<int> order_;
+};
+
+TEST(StreamedBags, AgreeWithBruteForce) {
+    int decided = 0, cyclic = 0, with_rows = 0;
+    for (uint64_t seed = 0; seed < 2'500; seed++) {
+        SCOPED_TRACE(seed);
+        const CyclicJoinMaker maker(seed, seed % 2 == 0 ? CyclicShape{} : CyclicShape{.rows = 14, .domain = 2});
+        const std::vector<std::vector<int>> rows = maker.joined();
+        const BruteForce brute(maker.test, rows);
+        ASSERT_EQ(flaw_of(maker.test.plan), nullptr) << flaw_of(maker.test.plan);
+        QuietContext context;
+        Streamed run(maker.test, context, 1 + static_cast<uint32_t>(seed % 7));
+        if (const char* reason = run.run()) {
+            EXPECT_TRUE(is_ambiguous(maker.test, brute, true)) << reason;
+            continue;
+        }
+        EXPECT_FALSE(is_ambiguous(maker.test, brute, false));
+        decided++;
+        cyclic += !maker.test.plan.bags.empty();
+        with_rows += !maker.test.plan.bags.empty() && !rows.empty();
+        expect_result(maker.test, brute, *run.aggregate);
+        if (testing::Test::HasFailure()) break;
+    }
+    EXPECT_GT(decided, 1'800);
+    EXPECT_GT(cyclic, 300);
+    EXPECT_GT(with_rows, 150);
+}
+
+// R(a, b), S(b, c), T(c, a) with all pairs of so many values, hung up at the bag.
+StreamedJoinTest triangles(int values) {
+    StreamedJoinTest test;
+    test.plan.tables.resize(4);
+    for (int t = 0; t < 3; t++) {
+        StreamedTable& table = test.plan.tables[t];
+        table.columns = {StreamedType::integer, StreamedType::integer};
+        table.key = {0, 1};
+        table.held = true;
+        test.plan.tables[3].children.push_back({t, StreamedJoin::inner, {t, (t + 1) % 3}});
+        test.plan.attributes.push_back({{0, t}, {1, (t + 1) % 3}});
+        Rows& rows = test.rows.emplace_back();
+        for (int i = 0; i < values * values; i++)
+            rows.push_back({integer_value(i / values), integer_value(-(i % values))});
+        for (std::vector<Value>& row : rows) row[0].word = -row[0].word;
+    }
+    test.plan.tables[3].columns.assign(3, StreamedType::integer);
+    test.plan.attributes.emplace_back();
+    test.plan.bags = {{3, {0, 1, 2}}};
+    test.rows.emplace_back();
+    test.aggregates = {{}};
+    QueryMaker{test};
+    return test;
+}
+
+TEST(StreamedBags, AreReadOrWrittenLikeOtherTables) {
+    const StreamedJoinTest test = triangles(3);
+    QuietContext context;
+    Writer writer(context);
+    test.plan.write(writer);
+    Reader reader(writer.bytes());
+    EXPECT_EQ(StreamedPlan::read(reader), test.plan);
+    reader.finish();
+    const auto flaw = [&](auto change) {
+        StreamedPlan plan = test.plan;
+        change(plan);
+        const char* found = flaw_of(plan);
+        return std::string(found ? found : "");
+    };
+    EXPECT_EQ(flaw([](StreamedPlan&) {}), "");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.attributes.pop_back(); }), "the attributes of a table are missing");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.bags[0].table = 4; }), "a bag is no table");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.bags.push_back(p.bags[0]); }), "two bags are one table");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.attributes[3] = {{0, 0}}; }), "a bag is read by a bag");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.bags[0].attributes.pop_back(); }), "a bag's columns are not its attributes");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.bags[0].attributes = {0, 1, 1}; }), "a bag's attributes are not distinct");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.bags[0].attributes = {0, 1, 5}; }), "a bag's attribute is in no table");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.attributes[0][0].first = 2; }), "an attribute is no column of integers");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.attributes[0][0].second = 1; }), "a table has an attribute twice");
+    EXPECT_EQ(flaw([](StreamedPlan& p) { p.tables[0].held = false; }), "a table that a bag reads is not held");
+}
+
+TEST(StreamedBags, AreNotInMemory) {
+    const StreamedJoinTest test = triangles(60);
+    QuietContext context(1, 2'000'000); // 216,000 rows of the bag
+    Streamed run(test, context);
+    EXPECT_STREQ(run.run(), nullptr);
+    EXPECT_TRUE(run.aggregate->cell(0, 1).integer == 216'000);
+    EXPECT_EQ(run.aggregate->counts(3).rows_read, 216'000U);
+    EXPECT_EQ(run.aggregate->counts(0).rows_read, 3'600U);
+    EXPECT_LT(context.memory().used(), 10'000U);
+    for (uint64_t limit = 0; limit < 600'000; limit += 20'000) {
+        QuietContext small(1, limit);
+        Streamed refused(test, small);
+        EXPECT_STREQ(refused.run(), "more memory than btml.memory_limit") << limit;
+        EXPECT_EQ(small.memory().used(), 0U);
+    }
+}
+
+TEST(StreamedBags, CancelledOften) {
+    const StreamedJoinTest test = triangles(100);
+    ImpatientContext patient;
+    EXPECT_STREQ(Streamed(test, patient).run(), nullptr);
+    EXPECT_GE(patient.polls, 20U);
+    for (uint64_t patience = 0; patience < patient.polls; patience += 3) {
+        ImpatientContext context(patience);
+        Streamed run(test, context);
+        EXPECT_THROW(run.run(), Cancelled);
+        EXPECT_EQ(context.memory().used(), 0U);
+    }
+}
+
+} // namespace
+} // namespace btml::relational
