@@ -48,7 +48,7 @@ SELECT compare('SELECT count(*) FROM a JOIN b USING (k)');
 SELECT compare('SELECT b.m, count(*), count(a.n), sum(a.x), sum(b.m), avg(c.w), avg(b.n), min(a.d), max(b.s), max(a.n)
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY b.m');
 SELECT compare('SELECT a.t, sum(a.x * b.z), sum(a.x * c.w * b.z), avg(a.n * b.n), sum(2 * a.x * b.m), count(a.n * b.n),
-    sum(a.x::numeric * b.n * c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.t');
+    sum(a.x::numeric * b.n * c.w), sum(a.x * b.z * a.n) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.t');
 SELECT compare('SELECT a.d, variance(a.x), stddev(b.z), var_pop(a.n), stddev_pop(b.n), stddev_samp(a.x * b.z),
     var_samp(c.m) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.d');
 SELECT compare('SELECT bool_and(b.b), bool_or(b.b), every(a.x > 0), max(c.w) FROM a JOIN b USING (k) JOIN c USING (m)');
@@ -81,6 +81,8 @@ SELECT compare('SELECT a.t, count(*) FROM a WHERE EXISTS (SELECT FROM b WHERE b.
 SELECT compare('SELECT a.t, count(*) FROM a JOIN c USING (k) WHERE a.k IN (SELECT k FROM b WHERE b.z > 190) GROUP BY 1');
 SELECT compare('SELECT a.t, count(*), sum(b.z) FROM a JOIN b USING (k) WHERE NOT EXISTS (SELECT FROM c WHERE c.m = b.m AND c.w > 98) GROUP BY 1');
 SELECT compare('SELECT a.t, count(*) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 190 WHERE b.k IS NULL GROUP BY 1');
+SELECT compare('SELECT count(*), sum(c.w) FROM a LEFT JOIN b ON b.k = a.k AND b.z > 100 JOIN c ON c.k = a.k WHERE NOT EXISTS (SELECT FROM c z WHERE z.m = b.m)');
+SELECT compare('SELECT count(*), count(c.w) FROM a LEFT JOIN b ON b.k = a.k AND b.z > 190 LEFT JOIN c ON c.m = b.m WHERE b.k IS NULL');
 CREATE VIEW v AS SELECT a.k, a.x, b.z FROM a JOIN b USING (k);
 SELECT compare('SELECT v.k, sum(v.x * v.z * c.w) FROM v JOIN c USING (k) GROUP BY v.k');
 SELECT compare('SELECT count(*), sum(s.n) FROM a JOIN (SELECT k, count(*) AS n FROM b GROUP BY k OFFSET 0) s USING (k)');
@@ -150,7 +152,7 @@ SELECT compare('SELECT sum(p.i::numeric * q.l) FROM big p JOIN big q USING (k)')
 SELECT compare('SELECT k, sum(p.n), max(p.n) FROM big p JOIN big q USING (k) GROUP BY k');
 SELECT compare('SELECT k, sum(p.n), min(p.n) FROM big p JOIN big q USING (k) WHERE k <> 3 GROUP BY k');
 SELECT compare('SELECT k, max(p.n) FROM big p JOIN big q USING (k) WHERE k = 2 OR p.n = 1 GROUP BY k');
-SELECT compare('SELECT k, sum(p.f) FROM big p JOIN big q USING (k) WHERE k = 4 GROUP BY k', 'on');
+SELECT compare('SELECT k, sum(p.f), avg(p.f) FROM big p JOIN big q USING (k) WHERE k = 4 GROUP BY k', 'on');
 SELECT compare('SELECT k, min(p.f) FROM big p JOIN big q USING (k) WHERE k = 4 GROUP BY k', 'on');
 SELECT compare('SELECT k, sum(p.f), max(p.f) FROM big p JOIN big q USING (k) WHERE k = 3 GROUP BY k', 'on');
 SELECT compare('SELECT k, avg(p.f) FROM big p JOIN big q USING (k) WHERE k = 1 GROUP BY k', 'on');
@@ -165,6 +167,14 @@ RESET work_mem;
 SET btml.force_factorize_aggregates = on;
 EXPLAIN (COSTS off) SELECT a.t, c.t, sum(a.x * b.z) FROM a JOIN b USING (k) LEFT JOIN c ON b.m = c.m GROUP BY 1, 2;
 EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT count(*) FROM a JOIN b USING (k) HAVING count(*) > 1000000;
+CREATE TABLE parts (k int, x int) PARTITION BY RANGE (k);
+CREATE TABLE parts_0 PARTITION OF parts FOR VALUES FROM (0) TO (4);
+CREATE TABLE parts_1 PARTITION OF parts DEFAULT;
+INSERT INTO parts SELECT i % 9, i FROM generate_series(1, 60) i;
+ANALYZE parts;
+-- A sub-query stands both in the node's scans and in the ordinary plan.
+EXPLAIN (COSTS off) SELECT count(*), sum(s.n) FROM a JOIN (SELECT k, sum(x) AS n FROM parts GROUP BY k) s USING (k) JOIN b USING (k);
+SELECT count(*), sum(s.n) FROM a JOIN (SELECT k, sum(x) AS n FROM parts GROUP BY k) s USING (k) JOIN b USING (k);
 SET plan_cache_mode = force_generic_plan;
 PREPARE p(int) AS SELECT count(*), sum(a.x * b.z), $1 + max(a.x) FROM a JOIN b USING (k) WHERE a.k < $1;
 EXPLAIN (COSTS off) EXECUTE p(3);

@@ -124,6 +124,7 @@ bool GenericJoin::extend(size_t depth, Emit& emit) {
         return a.whole.end - a.whole.begin < b.whole.end - b.whole.begin;
     };
     std::iter_swap(participants.begin(), std::min_element(participants.begin(), participants.end(), fewer_rows));
+    if (depth + 1 == depths_.size()) return finish_tuples(participants, emit);
     bool more = true;
     while (more && align(participants)) {
         values_[depth] = participants.front().column[participants.front().at];
@@ -136,6 +137,30 @@ bool GenericJoin::extend(size_t depth, Emit& emit) {
     }
     for (const Participant& participant : participants) ranges_[participant.relation] = participant.whole;
     return more;
+}
+
+// Calls emit() for each value of the last attribute, until it says false. Tuples are distinct, so that each value is in
+// one row of every participant.
+template <class Emit>
+bool GenericJoin::finish_tuples(Participants& participants, Emit& emit) {
+    Participant& lead = participants.front();
+    for (; align(participants); lead.at++) {
+        values_.back() = lead.column[lead.at];
+        if (!emit()) return false;
+    }
+    return true;
+}
+
+void GenericJoin::restrict_first(Key begin, Key end) {
+    for (const Participant& participant : depths_.front()) {
+        Range& range = ranges_[participant.relation];
+        const auto place = [&](Key key) {
+            return static_cast<RowId>(
+                std::lower_bound(participant.column + range.begin, participant.column + range.end, key) -
+                participant.column);
+        };
+        range = {place(begin), place(end)};
+    }
 }
 
 uint64_t GenericJoin::count(uint64_t most) {

@@ -31,6 +31,9 @@ class GenericJoin {
     // Each relation's columns follow the order of `attributes`; each attribute is in some relation.
     GenericJoin(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations, RowBlocks& blocks);
 
+    // Leaves the tuples whose first attribute is `begin` or more and less than `end`.
+    void restrict_first(Key begin, Key end);
+
     // Tuples of the natural join, or `most` + 1 as soon as there are more than `most`.
     uint64_t count(uint64_t most);
     // Appends the tuples, lexicographically ascending; columns[i] is of attributes[i] and has room for all of them.
@@ -54,6 +57,8 @@ class GenericJoin {
     bool align(Participants& participants);
     template <class Emit>
     bool extend(size_t depth, Emit& emit);
+    template <class Emit>
+    bool finish_tuples(Participants& participants, Emit& emit);
 
     std::vector<Participants> depths_;
     std::vector<Range> ranges_; // of each relation

@@ -97,7 +97,8 @@ Datum total(const AggregateOutput& output, const StreamedCell& cell) {
 }
 
 Datum average(const AggregateOutput& output, const StreamedCell& cell, __int128 count) {
-    if (output.cell == CellKind::number_sum) return Float8GetDatum(cell.number / static_cast<double>(count));
+    // PostgreSQL's average, unlike its sum, begins with 0: that of −0 is 0.
+    if (output.cell == CellKind::number_sum) return Float8GetDatum((0 + cell.number) / static_cast<double>(count));
     const int scale = output.cell == CellKind::decimal_sum ? cell.scale : 0;
     return DirectFunctionCall2(numeric_div, numeric_of(cell.integer, scale), numeric_of(count, 0));
 }
@@ -183,7 +184,9 @@ void ScanSource::read(const TupleTableSlot* slot, RowBatch& batch) {
             break;
         case Reading::decimal: {
             int scale = 0;
-            if (!decimal_of(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &column.mantissas[row], &scale))
+            if (reading.type != NUMERICOID)
+                column.mantissas[row] = key_word(value, reading.type);
+            else if (!decimal_of(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &column.mantissas[row], &scale))
                 throw CannotDecide{"a numeric that is not finite or has too many digits"};
             column.words[row] = scale;
             break;

@@ -11,7 +11,7 @@ enum class Reading : uint8_t {
     presence,   // whether it is NULL, and nothing else
     integer,    // a value whose bits, as an integer, order and equal as it does
     number,     // float4, float8
-    decimal,    // numeric
+    decimal,    // numeric, and integers as such
     dictionary, // the number of its value in a dictionary
 };
 

@@ -20,6 +20,7 @@ class HungTables {
     Refusal claim(const SpecialJoinInfo* special, int table, RestrictInfo* condition);
     bool belongs(const SpecialJoinInfo* special, const RestrictInfo* condition) const;
     int find_partner(int table) const;
+    bool may_hang(const TableShape& table) const;
     Relids without_joins(Relids relids) const { return btml_compat_without_outer_joins(root_, relids); }
 
     PlannerInfo* root_;
@@ -110,9 +111,23 @@ Refusal HungTables::add(const SpecialJoinInfo* special) {
     return special->jointype == JOIN_SEMI ? add_semi_join(special, table) : add_outer_join(special, table);
 }
 
+// Whether a table may hang on its partner: what a semi-join tests must not be NULL for the want of a row, and the inner
+// side of a semi-join has no rows to hang on.
+bool HungTables::may_hang(const TableShape& table) const {
+    if (table.join == StreamedJoin::inner) return true;
+    const StreamedJoin partner = join_->tables[table.partner].join;
+    return partner == StreamedJoin::inner || (partner == StreamedJoin::left && table.join == StreamedJoin::left);
+}
+
 Refusal HungTables::find() {
     for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(root_->join_info_list))
         if (const Refusal refusal = add(special)) return refusal;
+    for (int t = 0; t < join_->table_count; t++) {
+        const TableShape& table = join_->tables[t];
+        if (may_hang(table)) continue;
+        return join_->merge(bms_union(table.relids, join_->tables[table.partner].relids),
+                            "a semi-join is above an outer join");
+    }
     for (int t = 0; t < join_->table_count; t++)
         for (RestrictInfo* const condition : items<RestrictInfo>(join_->tables[t].relation->joininfo))
             if (!list_member_ptr(claimed_, condition))

@@ -34,15 +34,6 @@ bool is_volatile(PlannerInfo* root, Relids relids) {
     return false;
 }
 
-// The relation that PostgreSQL's search for an order of joins made of these, or null.
-RelOptInfo* relation_of(PlannerInfo* root, Relids relids) {
-    int relid = 0;
-    if (bms_get_singleton_member(relids, &relid)) return root->simple_rel_array[relid];
-    for (RelOptInfo* const relation : items<RelOptInfo>(root->join_rel_list))
-        if (bms_equal(btml_compat_without_outer_joins(root, relation->relids), relids)) return relation;
-    return nullptr;
-}
-
 const char* table_name(PlannerInfo* root, Relids relids) {
     StringInfoData name;
     initStringInfo(&name);
@@ -51,10 +42,21 @@ const char* table_name(PlannerInfo* root, Relids relids) {
     return name.data;
 }
 
+// Relations that PostgreSQL never joins by themselves may be a part of an outer join that comes first.
+Refusal merge_outer_joins(const JoinShape* join, Relids relids) {
+    const Refusal refusal = "PostgreSQL has no plan for a part of the join that must be joined first";
+    for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(join->root->join_info_list)) {
+        const Relids both = bms_union(special->min_lefthand, special->syn_righthand);
+        if (bms_overlap(relids, special->syn_righthand) && !bms_is_subset(both, relids))
+            return join->merge(bms_union(relids, both), refusal);
+    }
+    return refusal;
+}
+
 Refusal add_table(Relids relids, JoinShape* join) {
     PlannerInfo* const root = join->root;
     RelOptInfo* const relation = relation_of(root, relids);
-    if (!relation) return "PostgreSQL has no plan for a part of the join that must be joined first";
+    if (!relation) return merge_outer_joins(join, relids);
     if (relation->reloptkind != RELOPT_BASEREL && relation->reloptkind != RELOPT_JOINREL)
         return "one of its relations is no table, view or sub-query";
     if (!bms_is_empty(relation->lateral_relids))
@@ -93,11 +95,14 @@ bool compares_by_default(const List* families, Oid type) {
     return false;
 }
 
-const char* column_name(PlannerInfo* root, Node* expression) {
+void name_attribute(PlannerInfo* root, Node* expression, Attribute* attribute) {
     const Node* const stripped = strip_implicit_coercions(expression);
-    if (!IsA(stripped, Var)) return "an expression";
+    attribute->name = attribute->qualified = "an expression";
+    if (!IsA(stripped, Var)) return;
     const auto* const var = reinterpret_cast<const Var*>(stripped);
-    return get_rte_attribute_name(root->simple_rte_array[var->varno], var->varattno);
+    RangeTblEntry* const entry = root->simple_rte_array[var->varno];
+    attribute->name = get_rte_attribute_name(entry, var->varattno);
+    attribute->qualified = psprintf("%s.%s", entry->eref->aliasname, attribute->name);
 }
 
 // A member of the class becomes a key of its table; a second one of the same table is a condition of that table's scan.
@@ -156,12 +161,21 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
         return "a join key is compared in another way than its type's own";
     if (!*attribute) {
         *attribute = allocate<Attribute>();
-        **attribute = {key, column_name(root, as_node(expression)), false};
+        (*attribute)->type = key;
+        name_attribute(root, as_node(expression), *attribute);
     } else if (!(*attribute)->type.compares_like(key))
         return "a join key compares values of different types";
     auto* const table_key = allocate<TableKey>();
     *table_key = {number, copy_of(expression)};
     table->keys = lappend(table->keys, table_key);
+    return nullptr;
+}
+
+RelOptInfo* relation_of(PlannerInfo* root, Relids relids) {
+    int relid = 0;
+    if (bms_get_singleton_member(relids, &relid)) return root->simple_rel_array[relid];
+    for (RelOptInfo* const relation : items<RelOptInfo>(root->join_rel_list))
+        if (bms_equal(btml_compat_without_outer_joins(root, relation->relids), relids)) return relation;
     return nullptr;
 }
 

@@ -49,7 +49,9 @@ class JoinPlanner {
     void add_tables();
     void add_table(int place);
     void add_bag(int place);
-    void read_by_bags(int table);
+    std::vector<int> tables_of(const std::vector<int>& bag) const;
+    void read_by_bags();
+    double estimate_bag(int place) const;
     void add_groups();
     void add_group(const GroupShape& group, int number);
     void add_aggregate(const AggregateShape& aggregate);
@@ -59,6 +61,7 @@ class JoinPlanner {
     void estimate();
     double estimate_keys(int place) const;
     std::string describe(int place) const;
+    std::string attribute_name(int number) const;
     std::string attribute_names(const std::vector<int>& attributes) const;
 
     const std::vector<int>& bag(int place) const { return bags_[node_at_[place] - join_.table_count]; }
@@ -70,6 +73,7 @@ class JoinPlanner {
     int key_column(int place, int attribute);
     int add_column(int place, Expr* expression, Reading reading, int dictionary);
     int add_factor_column(int place, const Factor& factor, bool value_matters);
+    int add_value_column(int place, const Factor& factor, CellKind cell);
     int place_of(const Factor& factor) const { return factor.table < 0 ? root() : places_[factor.table]; }
     int dictionary(const KeyType& type);
     int attribute_dictionary(int attribute);
@@ -282,6 +286,12 @@ int JoinPlanner::add_factor_column(int place, const Factor& factor, bool value_m
                       value_matters ? reading_of(base_type(factor.expression)) : Reading::presence, -1);
 }
 
+// An integer may be a factor of a product of decimals.
+int JoinPlanner::add_value_column(int place, const Factor& factor, CellKind cell) {
+    if (cell == CellKind::decimal_sum) return add_column(place, factor.expression, Reading::decimal, -1);
+    return add_factor_column(place, factor, true);
+}
+
 void JoinPlanner::add_bag(int place) {
     const auto& attributes = bag(place);
     table(place).columns.assign(attributes.size(), StreamedType::integer);
@@ -301,21 +311,47 @@ void JoinPlanner::add_table(int place) {
     table(parent).children.push_back(child);
 }
 
-// A bag joins the tables that bind several of its attributes, and for attributes that none of these has, all others
-// that have them.
-void JoinPlanner::read_by_bags(int t) {
-    const int place = places_[t];
-    auto& read = planned_.plan.streamed.attributes[place];
-    for (const auto& bag : bags_) {
-        std::vector<int> shared;
-        for (int number : bag)
-            if (join_.key(t, number)) shared.push_back(number);
-        for (int number : shared) {
-            const std::pair<int, int> pair(key_column(place, number), number);
-            if (std::find(read.begin(), read.end(), pair) == read.end()) read.push_back(pair);
-        }
+// A bag joins the tables that bind several of its attributes, and all that have an attribute which none of these has.
+std::vector<int> JoinPlanner::tables_of(const std::vector<int>& bag) const {
+    const auto has = [&](int t, int attribute) { return join_.key(t, attribute) != nullptr; };
+    std::vector<int> tables;
+    for (int t = 0; t < join_.table_count; t++)
+        if (std::count_if(bag.begin(), bag.end(), [&](int attribute) { return has(t, attribute); }) > 1)
+            tables.push_back(t);
+    const std::vector<int> binding = tables;
+    for (int attribute : bag) {
+        if (std::any_of(binding.begin(), binding.end(), [&](int t) { return has(t, attribute); })) continue;
+        for (int t = 0; t < join_.table_count; t++)
+            if (has(t, attribute) && std::find(tables.begin(), tables.end(), t) == tables.end()) tables.push_back(t);
     }
-    table(place).held = !read.empty();
+    return tables;
+}
+
+void JoinPlanner::read_by_bags() {
+    auto& attributes = planned_.plan.streamed.attributes;
+    attributes.resize(planned_.tables.size());
+    std::vector<int> readers;
+    for (const auto& bag : bags_)
+        for (int t : tables_of(bag)) readers.push_back(t);
+    for (int t : readers)
+        for (const auto& bag : bags_)
+            for (int number : bag) {
+                if (!join_.key(t, number)) continue;
+                const std::pair<int, int> pair(key_column(places_[t], number), number);
+                auto& read = attributes[places_[t]];
+                if (std::find(read.begin(), read.end(), pair) == read.end()) read.push_back(pair);
+                table(places_[t]).held = true;
+            }
+}
+
+// As many as PostgreSQL expects of the join of its tables, and no more than the AGM bound.
+double JoinPlanner::estimate_bag(int place) const {
+    Relids relids = nullptr;
+    for (int t : tables_of(bag(place)))
+        relids = pg_call([=, this] { return bms_union(relids, join_.tables[t].relids); });
+    const RelOptInfo* const relation = pg_call([=, this] { return relation_of(join_.root, relids); });
+    const double bound = bag_bounds_[node_at_[place] - join_.table_count];
+    return relation ? std::min(bound, relation->rows) : bound;
 }
 
 void JoinPlanner::add_tables() {
@@ -323,9 +359,7 @@ void JoinPlanner::add_tables() {
         if (is_bag(static_cast<int>(place))) add_bag(static_cast<int>(place));
     for (size_t place = 0; place < planned_.tables.size(); place++) add_table(static_cast<int>(place));
     for (StreamedTable& each : planned_.plan.streamed.tables) each.queries[0].children.assign(each.children.size(), 0);
-    if (bags_.empty()) return;
-    planned_.plan.streamed.attributes.resize(planned_.tables.size());
-    for (int t = 0; t < join_.table_count; t++) read_by_bags(t);
+    if (!bags_.empty()) read_by_bags();
 }
 
 void JoinPlanner::add_group(const GroupShape& group, int number) {
@@ -423,7 +457,7 @@ void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
     for (const Factor* const factor : items<const Factor>(aggregate.factors)) {
         const int place = place_of(*factor);
         const bool constant = factor->table < 0;
-        if (!counts) value.factors[place].push_back(add_factor_column(place, *factor, true));
+        if (!counts) value.factors[place].push_back(add_value_column(place, *factor, aggregate.cell));
         if (!constant) count.present[place].push_back(add_factor_column(place, *factor, !counts));
     }
     add_products(aggregate);
@@ -438,7 +472,7 @@ void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
 }
 
 double JoinPlanner::estimate_keys(int place) const {
-    if (is_bag(place)) return bag_bounds_[node_at_[place] - join_.table_count];
+    if (is_bag(place)) return estimate_bag(place);
     const double rows = join_.tables[planned_.tables[place]].relation->rows;
     const int t = planned_.tables[place];
     const auto& separator = nodes_[node_at_[place]].separator;
@@ -472,9 +506,18 @@ void JoinPlanner::estimate() {
     planned_.cost += groups_ * cpu_tuple_cost;
 }
 
+// The column's name, with its table's where another attribute is called the same.
+std::string JoinPlanner::attribute_name(int number) const {
+    const Attribute* const named = attribute(number);
+    int same = 0;
+    for (const Attribute* const other : items<const Attribute>(join_.attributes))
+        same += strcmp(other->name, named->name) == 0;
+    return same > 1 ? named->qualified : named->name;
+}
+
 std::string JoinPlanner::attribute_names(const std::vector<int>& attributes) const {
     std::string names;
-    for (int number : attributes) names += (names.empty() ? "" : ", ") + std::string(attribute(number)->name);
+    for (int number : attributes) names += (names.empty() ? "" : ", ") + attribute_name(number);
     return names;
 }
 

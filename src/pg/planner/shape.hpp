@@ -29,8 +29,9 @@ struct TableShape {
 // A class of equal columns: NULL joins to nothing.
 struct Attribute {
     KeyType type;
-    const char* name; // of the first of its columns
-    bool is_private;  // of the two tables of an outer join: no other table has it
+    const char* name;      // of the first of its columns
+    const char* qualified; // with the table's
+    bool is_private;       // of the two tables of an outer join: no other table has it
 };
 
 struct TableKey {
@@ -111,6 +112,9 @@ struct QueryShape {
 
 // Finds what the query over the join `input` asks, with as few relations joined first as can be.
 Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query);
+
+// The relation that PostgreSQL's search for an order of joins made of these, or null.
+RelOptInfo* relation_of(PlannerInfo* root, Relids relids);
 
 // Finds the tables of the join `input`, and the columns that must be equal in them.
 Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join);

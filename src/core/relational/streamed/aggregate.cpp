@@ -1,8 +1,7 @@
 #include "core/relational/streamed/aggregate.hpp"
 
-#include "core/relational/streamed/bag_rows.hpp"
+#include "core/relational/streamed/bag_pass.hpp"
 #include "core/relational/streamed/plan_check.hpp"
-#include "core/relational/streamed/table_pass.hpp"
 
 namespace btml::relational {
 
@@ -94,16 +93,29 @@ class StreamedAggregate::Implementation {
             std::vector<const Message*> children;
             for (const StreamedChild& child : plan_.tables[table].children)
                 children.push_back(messages_[child.table].get());
-            TablePass rows(plan_, table, std::move(children), own, context_.memory());
-            read_rows(table, rows);
-            StreamedCounts& counts = counts_[table];
-            counts = {rows.rows_read(), rows.rows_kept(), own.entries(), counts.bytes + own.bytes()};
-            ranges_[table] = rows.ranges();
+            if (bag_of_[table]) {
+                BagPass pass(plan_, table, std::move(children), own, context_);
+                pass.add(bag_rows_.join_of(*bag_of_[table]));
+                note(table, pass);
+            } else {
+                TablePass pass(plan_, table, std::move(children), own, context_.memory());
+                read_rows(table, pass);
+                note(table, pass);
+            }
         }
-        own.finish();
+        if (table != plan_.root()) own.finish();
         held_[table].reset();
         for (const StreamedChild& child : plan_.tables[table].children) messages_[child.table].reset();
         if (own.entries() == 0) note_empty(table);
+    }
+
+    // What people and bounds want to know of a pass.
+    template <class Pass>
+    void note(int table, const Pass& pass) {
+        const Message& own = *messages_[table];
+        StreamedCounts& counts = counts_[table];
+        counts = {pass.rows_read(), pass.rows_kept(), own.entries(), counts.bytes + own.bytes()};
+        ranges_[table] = pass.ranges();
     }
 
     // Holds the rows that are to be held before a pass. False: the table is not needed.
@@ -144,8 +156,6 @@ class StreamedAggregate::Implementation {
                 const uint64_t left = held_[table]->rows() - row;
                 add(columns.data(), static_cast<uint32_t>(std::min<uint64_t>(left, RowBatch::max_rows)));
             }
-        } else if (bag_of_[table]) {
-            bag_rows_.join(*bag_of_[table], [&](RowBatch& batch) { add(batch.columns(), batch.rows); });
         } else {
             RowBatch batch(plan_.tables[table].columns, context_.memory());
             for (sources_[table]->next(batch); batch.rows > 0; sources_[table]->next(batch))

@@ -9,6 +9,7 @@ namespace btml::relational {
 namespace {
 
 constexpr const char* what = "the keys of a cyclic join";
+constexpr uint64_t min_chunk_rows = 256, max_chunks = 256;
 
 // Puts tuples into batches.
 class BatchFiller {
@@ -75,26 +76,47 @@ std::vector<int> BagRows::tables_of(const StreamedBag& bag) const {
     return tables;
 }
 
-void BagRows::join(const StreamedBag& bag, const std::function<void(RowBatch& batch)>& body) {
+BagJoin BagRows::join_of(const StreamedBag& bag) {
     const std::vector<int> tables = tables_of(bag);
     std::vector<std::vector<int>> parts;
     for (int table : tables) parts.push_back(attributes_in(table, bag.attributes));
-    const std::vector<int> order = attribute_order(parts);
+    std::vector<int> order = attribute_order(parts);
     std::vector<SortedRelation> relations;
     for (int table : tables) {
         const RowMask all(context_.memory(), what, tables_[table].rows, uint8_t{1});
         relations.push_back(project(tables_[table], all, attributes_in(table, order), context_.memory(), blocks_));
     }
-    std::vector<size_t> places;
     std::vector<const Buffer<int64_t>*> words;
-    for (int attribute : bag.attributes) {
-        places.push_back(static_cast<size_t>(std::find(order.begin(), order.end(), attribute) - order.begin()));
-        words.push_back(&dictionaries_.at(attribute).values());
-    }
-    BatchFiller filler(words, context_.memory(), body);
-    GenericJoin(order, relations, blocks_).for_each([&](const std::vector<Key>& values) {
-        filler.put(values, places);
-    });
+    for (int attribute : bag.attributes) words.push_back(&dictionaries_.at(attribute).values());
+    return {bag, std::move(order), std::move(relations), std::move(words)};
+}
+
+BagJoin::BagJoin(const StreamedBag& bag, std::vector<int> order, std::vector<SortedRelation> relations,
+                 std::vector<const Buffer<int64_t>*> words)
+    : order_(std::move(order)), relations_(std::move(relations)), words_(std::move(words)), bounds_{0} {
+    for (int attribute : bag.attributes)
+        places_.push_back(static_cast<size_t>(std::find(order_.begin(), order_.end(), attribute) - order_.begin()));
+    // The rows of the largest relation with the first attribute are cut into pieces.
+    const SortedRelation* largest = nullptr;
+    for (const SortedRelation& relation : relations_)
+        if (relation.attributes.front() == order_.front() && (!largest || relation.rows > largest->rows))
+            largest = &relation;
+    const uint64_t piece = std::max<uint64_t>(min_chunk_rows, largest->rows / max_chunks);
+    for (uint64_t row = piece; row < largest->rows; row += piece)
+        if (largest->columns.front()[row] > bounds_.back()) bounds_.push_back(largest->columns.front()[row]);
+    bounds_.push_back(null_key); // which no key is
+}
+
+int BagJoin::first_column() const {
+    return static_cast<int>(std::find(places_.begin(), places_.end(), size_t{0}) - places_.begin());
+}
+
+void BagJoin::join(size_t chunk, RunContext& context, MemoryBudget& memory, const Body& body) const {
+    RowBlocks blocks(context, "joining a cycle", 0);
+    BatchFiller filler(words_, memory, body);
+    GenericJoin tuples(order_, relations_, blocks);
+    tuples.restrict_first(bounds_[chunk], bounds_[chunk + 1]);
+    tuples.for_each([&](const std::vector<Key>& values) { filler.put(values, places_); });
     filler.flush();
 }
 

@@ -10,6 +10,32 @@
 
 namespace btml::relational {
 
+// The join that makes a bag, in chunks of its first attribute that do not depend on how many threads there are. Chunk
+// after chunk its rows come in one order.
+class BagJoin {
+  public:
+    using Body = std::function<void(RowBatch& batch)>;
+
+    // order: the attributes as the join takes them. words: by attribute of the bag, the value of each key.
+    BagJoin(const StreamedBag& bag, std::vector<int> order, std::vector<SortedRelation> relations,
+            std::vector<const Buffer<int64_t>*> words);
+
+    size_t chunks() const { return bounds_.size() - 1; }
+    // The column of the bag that differs between rows of different chunks.
+    int first_column() const;
+    // Calls body(batch) with the rows of a chunk, each combination of the bag's attributes once. Chunks may be joined
+    // on several threads at a time, each with a context of its own.
+    void join(size_t chunk, RunContext& context, MemoryBudget& memory, const Body& body) const;
+
+  private:
+    std::vector<int> order_;
+    std::vector<SortedRelation> relations_;
+    std::vector<size_t> places_; // by column of the bag: its attribute's place in the order
+    std::vector<const Buffer<int64_t>*> words_;
+    std::vector<Key> bounds_; // of the first attribute
+};
+
+// What bags are joined from: the keys of the tables that are held.
 class BagRows {
   public:
     BagRows(const StreamedPlan& plan, RunContext& context);
@@ -19,10 +45,7 @@ class BagRows {
     bool has_table(int table) const { return !tables_[table].keys.empty(); }
     // Tables whose attributes a bag has, one or more of them.
     std::vector<int> tables_of(const StreamedBag& bag) const;
-
-    // Calls body(batch) with all rows of a bag, each combination of its attributes once.
-    void join(const StreamedBag& bag, const std::function<void(RowBatch& batch)>& body);
-
+    BagJoin join_of(const StreamedBag& bag);
     // Gives back all memory.
     void clear();
 

@@ -214,4 +214,41 @@ struct DecimalExtremumCell : DecimalCell {
     }
 };
 
+// Calls body(cell) with an object of the struct above for the kind.
+template <class Body>
+void with_cell(CellKind kind, const Body& body) {
+    switch (kind) {
+    case CellKind::count:
+        body(CountCell{});
+        break;
+    case CellKind::integer_sum:
+        body(IntegerCell{});
+        break;
+    case CellKind::number_sum:
+        body(NumberCell{});
+        break;
+    case CellKind::decimal_sum:
+        body(DecimalCell{});
+        break;
+    case CellKind::integer_min:
+        body(IntegerExtremumCell<false>{});
+        break;
+    case CellKind::integer_max:
+        body(IntegerExtremumCell<true>{});
+        break;
+    case CellKind::number_min:
+        body(NumberExtremumCell<false>{});
+        break;
+    case CellKind::number_max:
+        body(NumberExtremumCell<true>{});
+        break;
+    case CellKind::decimal_min:
+        body(DecimalExtremumCell<false>{});
+        break;
+    case CellKind::decimal_max:
+        body(DecimalExtremumCell<true>{});
+        break;
+    }
+}
+
 } // namespace btml::relational

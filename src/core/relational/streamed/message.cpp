@@ -138,14 +138,40 @@ void Message::find_or_add(const KeyBatch& keys, uint64_t** to) {
     }
 }
 
+void Message::merge(const Message& other) {
+    KeyBatch keys(layout_.full_key_words(), entries_.budget());
+    std::array<uint64_t*, RowBatch::max_rows> to;
+    for (uint32_t begin = 0; begin < other.count_; begin += keys.count) {
+        keys.count = std::min(other.count_ - begin, RowBatch::max_rows);
+        for (uint32_t i = 0; i < keys.count; i++) std::copy_n(other.entry(begin + i), keys.words, keys.key(i));
+        keys.hash();
+        find_or_add(keys, to.data());
+        for (size_t q = 0; q < layout_.kinds.size(); q++)
+            with_cell(layout_.kinds[q], [&](auto cell) {
+                using Cell = decltype(cell);
+                for (uint32_t i = 0; i < keys.count; i++) {
+                    typename Cell::Value value;
+                    if (Cell::load(other.entry(begin + i) + layout_.cells[q], value))
+                        Cell::add(to[i] + layout_.cells[q], value);
+                }
+            });
+    }
+}
+
 void Message::find(const KeyBatch& keys, uint32_t* numbers) const {
     for (uint32_t begin = 0; begin < keys.count; begin += prefetch_rows) {
         const uint32_t end = std::min(keys.count, begin + prefetch_rows);
         prefetch(keys.hashes.data() + begin, end - begin);
         uint64_t slot = 0;
-        for (uint32_t i = begin; i < end; i++)
-            numbers[i] = find_slot(
-                keys.hashes[i], [&](uint32_t other) { return has_key(other, keys.key(i), layout_.key_words); }, slot);
+        for (uint32_t i = begin; i < end; i++) {
+            // Sorted rows, as those of bags, often have the key of the row before.
+            const uint64_t* const key = keys.key(i);
+            if (i > 0 && keys.hashes[i] == keys.hashes[i - 1] && std::equal(key, key + keys.words, key - keys.words))
+                numbers[i] = numbers[i - 1];
+            else
+                numbers[i] = find_slot(
+                    keys.hashes[i], [&](uint32_t other) { return has_key(other, key, keys.words); }, slot);
+        }
     }
 }
 

@@ -55,6 +55,9 @@ class Message {
     // they are until the next call. The keys are hashed.
     void find_or_add(const KeyBatch& keys, uint64_t** to);
 
+    // Adds the cells of another message of the same table, as if its rows came after those of this one.
+    void merge(const Message& other);
+
     // To be called after the last row was added: finds entries by the separator's key from now on.
     void finish();
     // The numbers of the first entries with these keys of the separator, or none. The keys are hashed.

@@ -193,40 +193,8 @@ void QueryEvaluator::add_query(const Query& query, const Matches& matches) {
 }
 
 void QueryEvaluator::add(const Matches& matches) {
-    for (const Query& query : queries_) {
-        switch (query.kind) {
-        case CellKind::count:
-            add_query<CountCell>(query, matches);
-            break;
-        case CellKind::integer_sum:
-            add_query<IntegerCell>(query, matches);
-            break;
-        case CellKind::number_sum:
-            add_query<NumberCell>(query, matches);
-            break;
-        case CellKind::decimal_sum:
-            add_query<DecimalCell>(query, matches);
-            break;
-        case CellKind::integer_min:
-            add_query<IntegerExtremumCell<false>>(query, matches);
-            break;
-        case CellKind::integer_max:
-            add_query<IntegerExtremumCell<true>>(query, matches);
-            break;
-        case CellKind::number_min:
-            add_query<NumberExtremumCell<false>>(query, matches);
-            break;
-        case CellKind::number_max:
-            add_query<NumberExtremumCell<true>>(query, matches);
-            break;
-        case CellKind::decimal_min:
-            add_query<DecimalExtremumCell<false>>(query, matches);
-            break;
-        case CellKind::decimal_max:
-            add_query<DecimalExtremumCell<true>>(query, matches);
-            break;
-        }
-    }
+    for (const Query& query : queries_)
+        with_cell(query.kind, [&](auto cell) { add_query<decltype(cell)>(query, matches); });
 }
 
 } // namespace btml::relational

@@ -60,4 +60,10 @@ void widen(StreamedRange& range, StreamedType type, const RowBatch::Column& colu
     }
 }
 
+void widen(StreamedRange& range, const StreamedRange& other) {
+    range.finite &= other.finite;
+    range.max_abs = std::max(range.max_abs, other.max_abs);
+    if (range.min_abs == 0 || (other.min_abs > 0 && other.min_abs < range.min_abs)) range.min_abs = other.min_abs;
+}
+
 } // namespace btml::relational

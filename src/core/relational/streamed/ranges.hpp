@@ -9,4 +9,6 @@ namespace btml::relational {
 void widen(StreamedRange& range, StreamedType type, const RowBatch::Column& column, const uint32_t* rows,
            uint32_t count);
 
+void widen(StreamedRange& range, const StreamedRange& other);
+
 } // namespace btml::relational

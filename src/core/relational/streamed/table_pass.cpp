@@ -10,7 +10,7 @@ namespace btml::relational {
 TablePass::TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
                      MemoryBudget& memory)
     : table_(plan.tables[table]),
-      own_(own),
+      own_(&own),
       queries_(plan, table, children, own.layout()),
       matches_(children.size()),
       own_keys_(own.layout().full_key_words(), memory),
@@ -130,7 +130,7 @@ void TablePass::match_all(uint32_t row, size_t child) {
 
 // A group column of the table itself.
 void TablePass::fill_group(KeyBatch& keys, size_t word, size_t group, int column) const {
-    const MessageLayout& layout = own_.layout();
+    const MessageLayout& layout = own_->layout();
     const size_t null_word = layout.key_words + layout.groups + group / 64;
     for (uint32_t i = 0; i < keys.count; i++) {
         const uint32_t row = matches_.rows[i];
@@ -143,7 +143,7 @@ void TablePass::fill_group(KeyBatch& keys, size_t word, size_t group, int column
 // All group columns of a child's message, from this number on.
 void TablePass::copy_groups(KeyBatch& keys, size_t group, size_t child) const {
     const MessageLayout& from = children_[child].message->layout();
-    const MessageLayout& layout = own_.layout();
+    const MessageLayout& layout = own_->layout();
     for (uint32_t i = 0; i < keys.count; i++) {
         const uint64_t* const entry = matches_.from[child][i];
         uint64_t* const key = keys.key(i);
@@ -159,7 +159,7 @@ void TablePass::copy_groups(KeyBatch& keys, size_t group, size_t child) const {
 void TablePass::flush() {
     if (matches_.count == 0) return;
     KeyBatch& keys = own_keys_;
-    const MessageLayout& layout = own_.layout();
+    const MessageLayout& layout = own_->layout();
     keys.count = matches_.count;
     for (size_t w = 0; w < layout.key_words; w++)
         for (uint32_t i = 0; i < keys.count; i++)
@@ -177,7 +177,7 @@ void TablePass::flush() {
         group += children_[c].message->layout().groups;
     }
     keys.hash();
-    own_.find_or_add(keys, matches_.to.data());
+    own_->find_or_add(keys, matches_.to.data());
     queries_.add(matches_);
     matches_.count = 0;
 }

@@ -12,6 +12,8 @@ class TablePass {
     TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
               MemoryBudget& memory);
 
+    // Rows add to this message of the table from now on.
+    void add_to(Message& own) { own_ = &own; }
     // At most RowBatch::max_rows rows.
     void add(const RowBatch::Column* columns, uint32_t rows);
 
@@ -44,7 +46,7 @@ class TablePass {
     void copy_groups(KeyBatch& keys, size_t group, size_t child) const;
 
     const StreamedTable& table_;
-    Message& own_;
+    Message* own_;
     std::vector<Child> children_; // in the plan's order
     bool several_ = false;        // a row may meet several entries of a child
     QueryEvaluator queries_;
