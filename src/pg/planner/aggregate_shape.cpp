@@ -1,4 +1,5 @@
 #include "pg/bridge/factoriser.hpp"
+#include "pg/planner/arithmetic.hpp"
 #include "pg/planner/shape.hpp"
 
 extern "C" {
@@ -30,6 +31,7 @@ class Product {
     explicit Product(const JoinShape& join) : join_(join) {}
 
     Refusal add(Node* expression) { return add(expression, &factors_); }
+    Refusal add_whole(Node* expression) { return add_factor(expression, &factors_); }
     List* factors() const { return factors_; }
     List* bounds() const { return bounds_; }
 
@@ -98,7 +100,7 @@ Refusal Product::add_factor(Node* expression, List** factors) {
     factor->table = join_.table_of(relids);
     if (factor->table < 0 && !bms_is_empty(relids))
         return join_.merge(relids, "an aggregate's argument is no product of factors of one table each");
-    if (!is_total(expression)) return "an aggregate's argument is an expression that may raise an error";
+    if (!is_arithmetic(expression)) return "an aggregate's argument is an expression that may raise an error";
     if (const Refusal refusal = refuse_hung(join_, factor->table, expression)) return refusal;
     *factors = lappend(*factors, factor);
     return nullptr;
@@ -235,17 +237,16 @@ Refusal refuse_form(const Aggref* aggref) {
     return nullptr;
 }
 
-// Extrema of several factors are not products of extrema.
+// Extrema of products are not products of extrema, so their argument is over one table.
 Refusal find_product(const JoinShape& join, AggregateShape* shape) {
     auto* const argument = as_node(static_cast<TargetEntry*>(linitial(shape->aggref->args))->expr);
     Product product(join);
-    if (const Refusal refusal = product.add(argument)) return refusal;
+    const Refusal refusal = is_extremum(shape->function) ? product.add_whole(argument) : product.add(argument);
+    if (refusal) return refusal;
     shape->factors = product.factors();
     shape->bounds = product.bounds();
     for (const Factor* const factor : items<const Factor>(shape->factors))
         if (is_null_constant(factor->expression)) return "an aggregate's argument is NULL";
-    if (is_extremum(shape->function) && list_length(shape->factors) != 1)
-        return "an aggregate is a min or max of a product";
     return nullptr;
 }
 

@@ -165,6 +165,7 @@ void ScanSource::read(const TupleTableSlot* slot, RowBatch& batch) {
     for (size_t i = 0; i < readings_.size(); i++) {
         const ColumnReading& reading = readings_[i];
         const RowBatch::Column& column = columns[i];
+        if (reading.reading == Reading::derived) continue;
         const Datum value = slot->tts_values[reading.position];
         column.nulls[row] = slot->tts_isnull[reading.position];
         if (column.nulls[row]) {
@@ -184,15 +185,15 @@ void ScanSource::read(const TupleTableSlot* slot, RowBatch& batch) {
             break;
         case Reading::decimal: {
             int scale = 0;
-            if (reading.type != NUMERICOID)
-                column.mantissas[row] = key_word(value, reading.type);
-            else if (!decimal_of(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &column.mantissas[row], &scale))
+            if (!decimal_of(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &column.mantissas[row], &scale))
                 throw CannotDecide{"a numeric that is not finite or has too many digits"};
             column.words[row] = scale;
             break;
         }
         case Reading::dictionary:
             column.words[row] = dictionaries_[i]->number(value, reading.type);
+            break;
+        case Reading::derived:
             break;
         }
     }
@@ -204,6 +205,10 @@ void ScanSource::next(RowBatch& batch) {
     pg_call([&, failed = &failure] { fill(batch, failed); });
     if (failure) std::rethrow_exception(failure);
     pg_call([this] { MemoryContextReset(scratch_); });
+    for (size_t i = 0; i < readings_.size(); i++)
+        if (readings_[i].reading == Reading::derived)
+            derive(batch, static_cast<int>(i), readings_[i].derived, readings_[i].type,
+                   readings_[readings_[i].derived.left].type);
 }
 
 Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const> scans, MemoryContext memory)

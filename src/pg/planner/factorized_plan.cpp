@@ -12,11 +12,14 @@ void put(Writer& writer, const ColumnReading& column) {
     writer.put(column.position);
     writer.put(column.dictionary);
     writer.put(column.type);
+    writer.put(static_cast<uint8_t>(column.derived.operation));
+    writer.put(column.derived.left);
+    writer.put(column.derived.right);
 }
 
 Reading get_reading(Reader& reader) {
     const auto reading = reader.get<uint8_t>();
-    if (reading > static_cast<uint8_t>(Reading::dictionary)) corrupt_model("An unknown way to read a column.");
+    if (reading > static_cast<uint8_t>(Reading::derived)) corrupt_model("An unknown way to read a column.");
     return static_cast<Reading>(reading);
 }
 
@@ -26,6 +29,9 @@ ColumnReading get_column(Reader& reader) {
     column.position = reader.get<int>();
     column.dictionary = reader.get<int>();
     column.type = reader.get<Oid>();
+    column.derived.operation = static_cast<Operation>(reader.get<uint8_t>());
+    column.derived.left = reader.get<int>();
+    column.derived.right = reader.get<int>();
     return column;
 }
 
@@ -56,7 +62,7 @@ void FactorizedPlan::write(Writer& writer) const {
     });
     put_all(writer, groups, [&](const GroupOutput& group) {
         writer.put(group.column);
-        put(writer, {group.reading, 0, group.dictionary, group.type});
+        put(writer, {group.reading, 0, group.dictionary, group.type, {Operation::cast, -1, -1}});
     });
     put_all(writer, aggregates, [&](const AggregateOutput& aggregate) {
         writer.put(static_cast<uint8_t>(aggregate.function));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/relational/streamed/plan.hpp"
+#include "pg/planner/arithmetic.hpp"
 #include "pg/planner/shape.hpp"
 
 namespace btml::pg::planner {
@@ -11,16 +12,18 @@ enum class Reading : uint8_t {
     presence,   // whether it is NULL, and nothing else
     integer,    // a value whose bits, as an integer, order and equal as it does
     number,     // float4, float8
-    decimal,    // numeric, and integers as such
+    decimal,    // numeric
     dictionary, // the number of its value in a dictionary
+    derived,    // computed from columns before it
 };
 
 // How one column of a table's batches is read from a row of its scan.
 struct ColumnReading {
     Reading reading;
-    int position;   // in the row, from 0
+    int position;   // in the row, from 0; −1 for derived columns
     int dictionary; // for Reading::dictionary
     Oid type;
+    DerivedColumn derived = {Operation::cast, -1, -1};
 
     friend bool operator==(const ColumnReading&, const ColumnReading&) = default;
 };

@@ -37,9 +37,25 @@ void end_execution(NodeState* state) {
     state->execution = nullptr;
 }
 
+bool is_denied(Oid function, void*) {
+    const AclResult result = btml_compat_check_execute(function);
+    if (result == ACLCHECK_OK) return false;
+    const bool aggregate = get_func_prokind(function) == PROKIND_AGGREGATE;
+    aclcheck_error(result, aggregate ? OBJECT_AGGREGATE : OBJECT_FUNCTION, get_func_name(function));
+    return true;
+}
+
+// The node computes aggregates and arithmetic itself, as who may call their functions only.
+bool check_functions(Node* node, void* context) {
+    if (!node) return false;
+    check_functions_in_node(node, is_denied, context);
+    return btml_compat_walk(node, check_functions, context);
+}
+
 void begin(CustomScanState* scan, EState* estate, int eflags) {
     NodeState* const state = state_of(scan);
     const CustomScan* const plan = plan_of(state);
+    check_functions(as_node(plan->custom_scan_tlist), nullptr);
     state->estate = estate;
     for (int i = 0; i + 1 < list_length(plan->custom_plans); i++)
         scan->custom_ps =

@@ -32,7 +32,7 @@ class JoinPlanner {
     PlannedJoin plan();
 
   private:
-    struct Node {
+    struct TreeNode {
         int parent = -1;
         std::vector<int> separator;
         StreamedJoin join = StreamedJoin::inner;
@@ -71,7 +71,9 @@ class JoinPlanner {
     const StreamedTable& table(int place) const { return planned_.plan.streamed.tables[place]; }
     const Attribute* attribute(int number) const { return items<const Attribute>(join_.attributes)[number]; }
     int key_column(int place, int attribute);
+    int add_column(int place, const ColumnReading& column);
     int add_column(int place, Expr* expression, Reading reading, int dictionary);
+    int add_arithmetic(int place, Expr* expression);
     int add_factor_column(int place, const Factor& factor, bool value_matters);
     int add_value_column(int place, const Factor& factor, CellKind cell);
     int place_of(const Factor& factor) const { return factor.table < 0 ? root() : places_[factor.table]; }
@@ -84,7 +86,7 @@ class JoinPlanner {
     const double groups_;
     RunContext& context_;
     PlannedJoin planned_;
-    std::vector<Node> nodes_;                  // the query's tables, then bags
+    std::vector<TreeNode> nodes_;              // the query's tables, then bags
     std::vector<std::vector<int>> bags_;       // attributes
     std::vector<double> bag_bounds_;           // on their rows
     std::vector<int> node_at_;                 // by place in the plan
@@ -195,7 +197,7 @@ void JoinPlanner::find_inner_tree(int root) {
         return n < 0 ? -1 : n < tables ? inner[n] : join_.table_count + n - tables;
     };
     for (size_t n = 0; n < shape.nodes.size(); n++) {
-        Node& to = nodes_[node(static_cast<int>(n))];
+        TreeNode& to = nodes_[node(static_cast<int>(n))];
         to.parent = node(shape.nodes[n].parent);
         to.separator = shape.nodes[n].separator;
     }
@@ -207,7 +209,7 @@ void JoinPlanner::hang_tables() {
     for (int t = 0; t < join_.table_count; t++) {
         const TableShape& table = join_.tables[t];
         if (table.join == StreamedJoin::inner) continue;
-        Node& node = nodes_[t];
+        TreeNode& node = nodes_[t];
         node.parent = table.partner;
         node.join = table.join;
         for (const TableKey* const key : items<const TableKey>(table.keys))
@@ -252,6 +254,27 @@ int JoinPlanner::attribute_dictionary(int number) {
     return known;
 }
 
+int JoinPlanner::add_column(int place, const ColumnReading& column) {
+    auto& readings = planned_.plan.readings[place];
+    const auto known = std::find(readings.begin(), readings.end(), column);
+    if (known != readings.end()) return static_cast<int>(known - readings.begin());
+    readings.push_back(column);
+    const Reading reading = column.reading == Reading::derived ? reading_of(column.type) : column.reading;
+    table(place).columns.push_back(streamed_type(reading));
+    return static_cast<int>(readings.size()) - 1;
+}
+
+// A value that may be arithmetic of columns.
+int JoinPlanner::add_arithmetic(int place, Expr* expression) {
+    auto* const node = reinterpret_cast<Node*>(expression);
+    Arithmetic parts = {};
+    const bool derived = pg_call([&] { return !is_total(node) && take_apart(node, &parts); });
+    if (!derived) return add_column(place, expression, reading_of(base_type(expression)), -1);
+    const int left = add_arithmetic(place, reinterpret_cast<Expr*>(parts.left));
+    const int right = parts.right ? add_arithmetic(place, reinterpret_cast<Expr*>(parts.right)) : -1;
+    return add_column(place, {Reading::derived, -1, -1, base_type(expression), {parts.operation, left, right}});
+}
+
 int JoinPlanner::add_column(int place, Expr* expression, Reading reading, int dictionary) {
     List*& expressions = planned_.columns[place];
     int position = 0;
@@ -262,13 +285,7 @@ int JoinPlanner::add_column(int place, Expr* expression, Reading reading, int di
         List* const grown = pg_call([=, all = expressions] { return lappend(all, expression); });
         expressions = grown;
     }
-    const ColumnReading column = {reading, position, dictionary, base_type(expression)};
-    auto& readings = planned_.plan.readings[place];
-    const auto known = std::find(readings.begin(), readings.end(), column);
-    if (known != readings.end()) return static_cast<int>(known - readings.begin());
-    readings.push_back(column);
-    table(place).columns.push_back(streamed_type(reading));
-    return static_cast<int>(readings.size()) - 1;
+    return add_column(place, {reading, position, dictionary, base_type(expression)});
 }
 
 int JoinPlanner::key_column(int place, int number) {
@@ -282,14 +299,16 @@ int JoinPlanner::key_column(int place, int number) {
 }
 
 int JoinPlanner::add_factor_column(int place, const Factor& factor, bool value_matters) {
-    return add_column(place, factor.expression,
-                      value_matters ? reading_of(base_type(factor.expression)) : Reading::presence, -1);
+    const bool total = pg_call([&] { return is_total(reinterpret_cast<Node*>(factor.expression)); });
+    if (total && !value_matters) return add_column(place, factor.expression, Reading::presence, -1);
+    return add_arithmetic(place, factor.expression);
 }
 
 // An integer may be a factor of a product of decimals.
 int JoinPlanner::add_value_column(int place, const Factor& factor, CellKind cell) {
-    if (cell == CellKind::decimal_sum) return add_column(place, factor.expression, Reading::decimal, -1);
-    return add_factor_column(place, factor, true);
+    const int column = add_factor_column(place, factor, true);
+    if (cell != CellKind::decimal_sum || table(place).columns[column] == StreamedType::decimal) return column;
+    return add_column(place, {Reading::derived, -1, -1, NUMERICOID, {Operation::cast, column, -1}});
 }
 
 void JoinPlanner::add_bag(int place) {
@@ -299,7 +318,7 @@ void JoinPlanner::add_bag(int place) {
 }
 
 void JoinPlanner::add_table(int place) {
-    const Node& node = nodes_[node_at_[place]];
+    const TreeNode& node = nodes_[node_at_[place]];
     table(place).queries.emplace_back();
     if (node.parent < 0) return;
     const int parent = places_[node.parent];

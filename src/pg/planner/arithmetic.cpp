@@ -1,0 +1,243 @@
+#include "pg/planner/arithmetic.hpp"
+
+#include "core/relational/streamed/aggregate.hpp"
+#include "pg/bridge/factoriser.hpp"
+#include "pg/planner/shape.hpp"
+
+#include <bit>
+
+extern "C" {
+#include "catalog/pg_namespace_d.h"
+}
+
+namespace btml::pg::planner {
+
+using relational::CannotDecide;
+using relational::RowBatch;
+
+namespace {
+
+enum class Class { integer, number, decimal, none };
+
+Class class_of(Oid type) {
+    switch (type) {
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+        return Class::integer;
+    case FLOAT4OID:
+    case FLOAT8OID:
+        return Class::number;
+    case NUMERICOID:
+        return Class::decimal;
+    default:
+        return Class::none;
+    }
+}
+
+bool is_builtin(Oid object) {
+    return object < FirstNormalObjectId;
+}
+
+bool find_operation(const char* name, bool binary, Operation* operation) {
+    constexpr std::pair<const char*, Operation> binaries[] = {
+        {"+", Operation::add}, {"-", Operation::subtract}, {"*", Operation::multiply}, {"/", Operation::divide}};
+    if (!binary) {
+        *operation = Operation::negate;
+        return strcmp(name, "-") == 0;
+    }
+    for (const auto& [known, of_name] : binaries)
+        if (strcmp(name, known) == 0) {
+            *operation = of_name;
+            return true;
+        }
+    return false;
+}
+
+// Operands and result are of one class. Quotients of numerics are rounded, and floats of 4 bytes among themselves.
+bool take_operator(const OpExpr* call, Arithmetic* arithmetic) {
+    const int arguments = list_length(call->args);
+    const Class result = class_of(call->opresulttype);
+    if (!is_builtin(call->opno) || result == Class::none || call->opresulttype == FLOAT4OID) return false;
+    for (const Node* const argument : items<const Node>(call->args))
+        if (class_of(exprType(argument)) != result) return false;
+    if (!find_operation(get_opname(call->opno), arguments == 2, &arithmetic->operation)) return false;
+    arithmetic->left = static_cast<Node*>(linitial(call->args));
+    arithmetic->right = arguments == 2 ? static_cast<Node*>(lsecond(call->args)) : nullptr;
+    return arithmetic->operation != Operation::divide || result != Class::decimal;
+}
+
+bool take_cast(const FuncExpr* call, Arithmetic* arithmetic) {
+    if (!is_builtin(call->funcid) || list_length(call->args) != 1 || call->funcretset) return false;
+    auto* const argument = static_cast<Node*>(linitial(call->args));
+    const Oid from = exprType(argument), to = call->funcresulttype;
+    const char* const name = get_func_name(call->funcid);
+    const bool widens = (to == INT8OID && (from == INT2OID || from == INT4OID)) || (to == INT4OID && from == INT2OID);
+    const bool changes = (to == FLOAT8OID && class_of(from) == Class::integer) ||
+                         (to == FLOAT8OID && from == FLOAT4OID) ||
+                         (to == NUMERICOID && class_of(from) == Class::integer);
+    const char* const expected = to == INT4OID     ? "int4"
+                                 : to == INT8OID   ? "int8"
+                                 : to == FLOAT8OID ? "float8"
+                                                   : "numeric";
+    *arithmetic = {Operation::cast, argument, nullptr};
+    return (widens || changes) && strcmp(name, expected) == 0;
+}
+
+constexpr const char* out_of_range = "an expression leaves the range of its type";
+
+int64_t largest(Oid type) {
+    return type == INT2OID ? PG_INT16_MAX : type == INT4OID ? PG_INT32_MAX : PG_INT64_MAX;
+}
+
+int64_t combined(Operation operation, int64_t a, int64_t b, Oid type) {
+    int64_t result = 0;
+    bool overflow = false;
+    switch (operation) {
+    case Operation::add:
+        overflow = __builtin_add_overflow(a, b, &result);
+        break;
+    case Operation::subtract:
+        overflow = __builtin_sub_overflow(a, b, &result);
+        break;
+    case Operation::multiply:
+        overflow = __builtin_mul_overflow(a, b, &result);
+        break;
+    case Operation::divide:
+        if (b == 0) throw CannotDecide{"an expression divides by zero"};
+        overflow = b == -1 && a == PG_INT64_MIN;
+        if (!overflow) result = a / b;
+        break;
+    case Operation::negate:
+        overflow = __builtin_sub_overflow(int64_t{0}, a, &result);
+        break;
+    case Operation::cast:
+        result = a;
+        break;
+    }
+    if (overflow || result > largest(type) || result < -largest(type) - 1) throw CannotDecide{out_of_range};
+    return result;
+}
+
+double combined(Operation operation, double a, double b) {
+    double result = a;
+    bool vanished = false;
+    switch (operation) {
+    case Operation::add:
+        result = a + b;
+        break;
+    case Operation::subtract:
+        result = a - b;
+        break;
+    case Operation::multiply:
+        result = a * b;
+        vanished = result == 0 && a != 0 && b != 0;
+        break;
+    case Operation::divide:
+        if (b == 0) throw CannotDecide{"an expression divides by zero"};
+        result = a / b;
+        vanished = result == 0 && a != 0;
+        break;
+    case Operation::negate:
+        result = -a;
+        break;
+    case Operation::cast:
+        break;
+    }
+    if (!std::isfinite(result) || vanished) throw CannotDecide{out_of_range};
+    return result;
+}
+
+struct Decimal {
+    __int128 mantissa;
+    int64_t scale;
+};
+
+Decimal shifted(Decimal value, int64_t scale) {
+    for (; value.scale < scale; value.scale++)
+        if (__builtin_mul_overflow(value.mantissa, static_cast<__int128>(10), &value.mantissa))
+            throw CannotDecide{"a numeric with too many digits"};
+    return value;
+}
+
+Decimal combined(Operation operation, Decimal a, Decimal b) {
+    Decimal result = a;
+    bool overflow = false;
+    if (operation == Operation::add || operation == Operation::subtract) {
+        const int64_t scale = std::max(a.scale, b.scale);
+        a = shifted(a, scale);
+        b = shifted(b, scale);
+        result.scale = scale;
+        overflow = operation == Operation::add ? __builtin_add_overflow(a.mantissa, b.mantissa, &result.mantissa)
+                                               : __builtin_sub_overflow(a.mantissa, b.mantissa, &result.mantissa);
+    } else if (operation == Operation::multiply) {
+        overflow = __builtin_mul_overflow(a.mantissa, b.mantissa, &result.mantissa);
+        result.scale = a.scale + b.scale;
+    } else if (operation == Operation::negate)
+        overflow = __builtin_sub_overflow(static_cast<__int128>(0), a.mantissa, &result.mantissa);
+    if (overflow) throw CannotDecide{"a numeric with too many digits"};
+    return result;
+}
+
+// body(row) for the rows in which no operand is NULL.
+template <class Body>
+void for_each_value(RowBatch& batch, const RowBatch::Column& to, const RowBatch::Column& left,
+                    const RowBatch::Column* right, const Body& body) {
+    for (uint32_t row = 0; row < batch.rows; row++) {
+        to.nulls[row] = left.nulls[row] | (right ? right->nulls[row] : 0);
+        to.words[row] = 0;
+        if (to.mantissas) to.mantissas[row] = 0;
+        if (!to.nulls[row]) body(row);
+    }
+}
+
+double number_at(const RowBatch::Column& column, uint32_t row) {
+    return std::bit_cast<double>(column.words[row]);
+}
+
+} // namespace
+
+bool take_apart(Node* expression, Arithmetic* arithmetic) {
+    expression = strip_relabel(expression);
+    if (IsA(expression, OpExpr)) return take_operator(reinterpret_cast<const OpExpr*>(expression), arithmetic);
+    if (IsA(expression, FuncExpr)) return take_cast(reinterpret_cast<const FuncExpr*>(expression), arithmetic);
+    return false;
+}
+
+bool is_arithmetic(Node* expression) {
+    Arithmetic parts;
+    if (is_total(expression)) return true;
+    return take_apart(expression, &parts) && is_arithmetic(parts.left) && (!parts.right || is_arithmetic(parts.right));
+}
+
+void derive(RowBatch& batch, int column, const DerivedColumn& derived, Oid type, Oid left_type) {
+    const RowBatch::Column& to = batch.columns()[column];
+    const RowBatch::Column& left = batch.columns()[derived.left];
+    const RowBatch::Column* const right = derived.right < 0 ? nullptr : &batch.columns()[derived.right];
+    const Operation operation = derived.operation;
+    const bool from_integer = class_of(left_type) == Class::integer;
+    switch (class_of(type)) {
+    case Class::integer:
+        for_each_value(batch, to, left, right, [&](uint32_t row) {
+            to.words[row] = combined(operation, left.words[row], right ? right->words[row] : 0, type);
+        });
+        break;
+    case Class::number:
+        for_each_value(batch, to, left, right, [&](uint32_t row) {
+            const double a = from_integer ? static_cast<double>(left.words[row]) : number_at(left, row);
+            to.words[row] = std::bit_cast<int64_t>(combined(operation, a, right ? number_at(*right, row) : 0));
+        });
+        break;
+    default:
+        for_each_value(batch, to, left, right, [&](uint32_t row) {
+            const Decimal a =
+                from_integer ? Decimal{left.words[row], 0} : Decimal{left.mantissas[row], left.words[row]};
+            const Decimal b = right ? Decimal{right->mantissas[row], right->words[row]} : Decimal{0, 0};
+            const Decimal result = combined(operation, a, b);
+            to.mantissas[row] = result.mantissa;
+            to.words[row] = result.scale;
+        });
+    }
+}
+
+} // namespace btml::pg::planner
