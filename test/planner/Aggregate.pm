@@ -191,12 +191,13 @@ sub extremum
 	my ($self) = @_;
 	my $name = pick('min', 'max');
 	my $column =
-		$self->column(qw(x2 x4 x8 id k2 k4 k8 n np f4 f8 d ts tz tm iv s mo kd kts ktz kt kv kc kn km ke ko kf kg));
+		$self->column(qw(x2 x4 x8 id k2 k4 k8 n np f4 f8 d ts tz tm kd kts ktz kn km ko kf kg),
+		$self->{query}{simple} ? () : qw(iv s mo kt kv kc ke ki kiv ka));
 	my $type = type_of($column);
 	$self->{query}{zero} = 1 if $type =~ /float/;
 
 	# Which of several equal values is met first depends on the order of rows.
-	$self->{query}{scale} = 1 if $type =~ /numeric|interval|char\(3\)/;
+	$self->{query}{scale} = 1 if $type =~ /numeric|interval|char\(3\)|inet/;
 	$self->has("$name($type)");
 	return "$name($column)";
 }

@@ -254,6 +254,11 @@ sub around_loop
 	my $body =
 		"DECLARE r text; BEGIN FOR i IN 0 .. 6 LOOP SELECT (SELECT x.v::text FROM ($query) x (v)) INTO r; "
 		. "RAISE NOTICE '%: %', i, r; END LOOP; END";
+	if (chance(0.4))
+	{
+		$self->has('errors caught');
+		$body =~ s/LOOP SELECT (.*); RAISE/LOOP BEGIN SELECT $1; EXCEPTION WHEN OTHERS THEN r := SQLSTATE || SQLERRM; END; RAISE/;
+	}
 	$self->{statements} = ["DO \$body\$ $body \$body\$"];
 	$self->{explain}    = [ 'EXPLAIN_ ' . $self->text ];
 	$self->{other_plan} = 1;                                # that of all values of the variable

@@ -5,6 +5,8 @@ use warnings;
 use Draw;
 use Schema;
 
+use List::Util 'max';
+
 my $max_joined_rows = 2500;    # by a rough estimate; PostgreSQL has to join them all
 
 # Columns that compare with each other although their types differ.
@@ -27,7 +29,7 @@ sub draw_join
 		$self->{fewer} = 1;
 		my @conditions = $number ? $self->conditions_with($item) : ();
 		my $joined     = $rows * ($item->{rows} || 1) / $self->{fewer};
-		last if $number && $joined > $max_joined_rows;
+		last if $number && $joined > max($max_joined_rows, 2 * max(map { $_->{rows} } $item, @{ $self->{items} }));
 		$rows = $joined < 1 ? 1 : $joined;
 		push @{ $self->{items} }, $item;
 		if ($style eq 'comma' || !$number || $item->{lateral} && !@conditions)
@@ -37,10 +39,11 @@ sub draw_join
 			$style = 'comma' if $number && $item->{lateral};
 			next;
 		}
+		if ($style eq 'outer' && !$item->{lateral} && chance(0.25)) { @conditions = $self->nest($item, @conditions); }
 		my $kind =
 			   $style eq 'outer'
 			&& !$item->{lateral}
-			&& chance(0.5) ? weighted(LEFT => 5, RIGHT => 2, FULL => $self->{simple} ? 0 : 1) : 'INNER';
+			&& chance(0.5) ? weighted(LEFT => 5, RIGHT => 2, FULL => $self->{simple} || $item->{nested} ? 0 : 1) : 'INNER';
 		$self->has("\L$kind\E join") if $kind ne 'INNER';
 		$from .=
 			!@conditions && $kind eq 'INNER'
@@ -52,10 +55,27 @@ sub draw_join
 	return;
 }
 
+# Makes the item a join of it and another one, in brackets; gives the conditions of the join with those before.
+sub nest
+{
+	my ($self, $item, @conditions) = @_;
+	my $alias    = chr(ord('p') + @{ $self->{items} });
+	my $other    = $self->item($alias, 1);
+	my $equality = $self->equality($item, $other);
+	return @conditions if !defined $equality || $other->{rows} > 40;
+	my $kind = weighted(INNER => 3, LEFT => 2);
+	$self->has('nested join');
+	$item->{sql}    = "($item->{sql} $kind JOIN $other->{sql} ON $equality)";
+	$item->{nested} = 1;
+	my $further = chance(0.2) && $self->equality(pick(@{ $self->{items} }), $other);
+	push @{ $self->{items} }, $other;
+	return (@conditions, $further ? $further : ());
+}
+
 # One thing to select from: {alias}, {sql}, {rows}, {columns}.
 sub item
 {
-	my ($self, $alias) = @_;
+	my ($self, $alias, $no_lateral) = @_;
 	my $schema = $self->{schema};
 	my $table  = pick(@{ $schema->{tables} });
 	my $kind =
@@ -77,7 +97,7 @@ sub item
 		only         => 1,
 		sample       => 0.5,
 		joined       => 2);
-	$kind = 'table' if $kind eq 'view' && !@{ $schema->{views} } || $kind eq 'lateral' && !@{ $self->{items} };
+	$kind = 'table' if $kind eq 'view' && !@{ $schema->{views} } || $kind eq 'lateral' && ($no_lateral || !@{ $self->{items} });
 	my %item    = (alias => $alias, rows => $table->{rows}, columns => $table->{columns}, unique => 0);
 	my $name    = $table->{name};
 	my $columns = join ', ', @{ $table->{columns} };
@@ -237,7 +257,7 @@ sub equality
 		$one = $other = @whole && chance($self->{simple} ? 0.8 : 0.5) ? pick(@whole) : pick(@keys);
 	}
 	my $many = $Schema::MANY{$one} && $Schema::MANY{$other} && $left->{rows} > 90 && $right->{rows} > 90;
-	$self->{fewer} *= $many ? 60 : $self->{schema}{keys} / ("$one$other" =~ /kb/ ? 2 : 1.5);
+	$self->{fewer} *= $many ? max($left->{rows}, $right->{rows}) * 0.6 : $self->{schema}{keys} / ("$one$other" =~ /kb/ ? 2 : 1.5);
 	my @types = sort map { $Schema::TYPE{$_} } $one, $other;
 	$self->has($types[0] eq $types[1] ? "key $types[0]" : "key $types[0] = $types[1]");
 	if ($way eq 'distinct') { $self->has('IS NOT DISTINCT FROM'); return "$l.$one IS NOT DISTINCT FROM $r.$other"; }
@@ -332,9 +352,19 @@ sub condition_on_two
 sub sublink
 {
 	my ($self) = @_;
-	my $a      = pick(@{ $self->{items} })->{alias};
-	my $t      = pick(@{ $self->{schema}{tables} })->{name};
-	my $kind = weighted(exists => 3, in => 3, 'not exists' => 2, 'not in' => 1, scalar => 1, correlated => 1, any => 1);
+	my ($a, $b) = map { $_->{alias} } (sample(2, @{ $self->{items} }), $self->{items}[0]);
+	my ($t, $u) = map { $_->{name} } sample(2, @{ $self->{schema}{tables} });
+	my $kind    = weighted(
+		exists       => 3,
+		in           => 3,
+		'not exists' => 2,
+		'not in'     => 1,
+		scalar       => 1,
+		correlated   => 1,
+		any          => 1,
+		two          => 2,
+		join         => 2,
+		within       => 1);
 	$self->has("sub-query $kind");
 	return {
 		exists       => "EXISTS (SELECT 1 FROM $t z WHERE z.k4 = $a.k4" . pick('', ' AND z.x4 > 0') . ')',
@@ -343,7 +373,12 @@ sub sublink
 		'not in'     => "$a.k4 NOT IN (SELECT z.k4 FROM $t z WHERE z.k4 IS NOT NULL)",
 		scalar       => "$a.k4 <= (SELECT avg(z.k4) FROM $t z)",
 		correlated   => "$a.k4 = (SELECT max(z.k4) FROM $t z WHERE z.k8 = $a.k4)",
-		any          => "$a.k4 = ANY (SELECT z.k8 FROM $t z)"
+		any          => "$a.k4 = ANY (SELECT z.k8 FROM $t z)",
+		two          => pick('', 'NOT ') . "EXISTS (SELECT 1 FROM $t z WHERE z.k4 = $a.k4 AND z.k8 = $b.k4)",
+		join         => pick('', 'NOT ') . "EXISTS (SELECT 1 FROM $t z JOIN $u y ON y.k8 = z.k8 WHERE z.k4 = $a.k4)",
+		within       => "EXISTS (SELECT 1 FROM $t z WHERE z.k4 = $a.k4 AND "
+			. pick('', 'NOT ')
+			. "EXISTS (SELECT 1 FROM $u y WHERE y.k8 = z.k8))"
 	}->{$kind};
 }
 

@@ -48,13 +48,14 @@ sub group_column
 			"$a.k4::text");
 	}
 	my $column = $self->column(
-		qw(k2 k4 k8 kt kv kc kd kts ktz kb ku ke ko id x2 x4 b d s iv tm mo kx),
+		qw(k2 k4 k8 kt kv kd kts ktz kb ku ke ko id x2 x4 b d s tm ka ky kw),
+		($self->{simple} ? () : qw(iv mo kc kx kj ki kiv kq)),
 		chance($self->{simple} ? 0 : 0.15) ? qw(kn km kf kg n f8) : qw(k4 k8));
 	return undef unless $column;
 	my ($name) = $column =~ /\.(\w+)/;
 	$self->has("group by $Schema::TYPE{$name}");
 	$self->{float}    = 1 if $name =~ /^(kf|kg|f8)$/;
-	$self->{unstable} = 1 if $name =~ /^(kn|km|n|kf|kg|f8|iv|kc|kx)$/;
+	$self->{unstable} = 1 if $name =~ /^(kn|km|n|kf|kg|f8|iv|kc|kx|kj|ki|kiv|kq)$/;
 	return $column;
 }
 
@@ -77,7 +78,7 @@ sub draw_targets
 	my @extra;
 	my $aggregate = $self->{aggregate};
 	my ($unique) = grep { $_->{unique} } @{ $self->{items} };
-	if (@groups && $unique && chance(0.1) && $self->{from} !~ /(LEFT|RIGHT|FULL) JOIN/)
+	if (@groups && $unique && chance($self->{simple} ? 0.03 : 0.1) && $self->{from} !~ /(LEFT|RIGHT|FULL) JOIN/)
 	{
 		$self->has('group by a primary key');
 		@groups = ("$unique->{alias}.id", grep { !/\.id$/ } @groups);
@@ -90,7 +91,7 @@ sub draw_targets
 		$self->has('window');
 		push @aggregates, pick('rank() OVER (ORDER BY count(*))', 'sum(count(*)) OVER ()');
 	}
-	if (chance(0.02)) { $self->has('set-returning target'); push @aggregates, 'generate_series(1, 2)'; }
+	if (chance($self->{simple} ? 0.005 : 0.02)) { $self->has('set-returning target'); push @aggregates, 'generate_series(1, 2)'; }
 	if (chance(0.03))
 	{
 		$self->has('sub-query in the targets');

@@ -6,7 +6,7 @@ use warnings;
 use Draw;
 
 # Columns that join tables, by type, and what they hold for key number i.
-our @KEYS     = qw(k2 k4 k8 kn km kt kv kc kd kts ktz kb ku ke ko kf kg);
+our @KEYS     = qw(k2 k4 k8 kn km kt kv kc kd kts ktz kb ku ke ko kf kg kj ka ki kiv kq ky kw);
 our %MANY     = map { $_ => 1 } qw(id k2 k4 k8 kn ko);                      # as many keys as a large table has rows
 our @MEASURES = qw(x2 x4 x8 n np f4 f8 d ts tz tm iv b s mo);
 our %TYPE     = (
@@ -28,6 +28,13 @@ our %TYPE     = (
 	ko  => 'oid',
 	kf  => 'float8',
 	kg  => 'float4',
+	kj  => 'jsonb',
+	ka  => 'int4[]',
+	ki  => 'inet',
+	kiv => 'interval',
+	kq  => 'timetz',
+	ky  => 'bytea',
+	kw  => '"char"',
 	kx  => 'text COLLATE folded',
 	x2  => 'int2',
 	x4  => 'int4',
@@ -69,7 +76,14 @@ my %key_value = (
 	ku  => sub { sprintf '00000000-0000-0000-0000-%012d', $_[0] },
 	ke  => sub { $moods[ $_[0] % @moods ] },
 	kf  => sub { $_[0] ? $_[0] / 2 : pick('0', '-0') },
-	kg  => sub { $_[0] ? $_[0] / 2 : pick('0', '-0') });
+	kg  => sub { $_[0] ? $_[0] / 2 : pick('0', '-0') },
+	kj  => sub { $_[0] . pick('', '', '.0') },
+	ka  => sub { $_[0] ? "{$_[0],NULL}" : '{}' },
+	ki  => sub { "10.0.0.$_[0]" . pick('', '/32') },
+	kiv => sub { $_[0] ? pick("$_[0] day", $_[0] * 24 . ' hours') : '0' },
+	kq  => sub { sprintf '0%d:00:00+00', $_[0] },
+	ky  => sub { "\\\\x0$_[0]" },
+	kw  => sub { chr(ord('a') + $_[0]) });
 
 my %key_extremes = (
 	k2  => [ 32767,                 -32768 ],
@@ -160,7 +174,7 @@ sub new
 sub rows_of_table
 {
 	my ($self) = @_;
-	return weighted(0 => 1, 1 => 1, 3 => 1, between(4, 12) => 6, between(13, 40) => 6, between(100, 400) => 0.25);
+	return weighted(0 => 1, 1 => 1, 3 => 1, between(4, 12) => 6, between(13, 40) => 6, between(100, 400) => 0.25, between(2000, 5000) => 0.04);
 }
 
 # The columns of one table: some keys and all measures, in random order.
