@@ -1,14 +1,14 @@
 """Ordinary aggregates over joins: PostgreSQL with btml.factorize_aggregates, without it, and DuckDB on one thread.
 
     python3 -m venv ~/duckdb && ~/duckdb/bin/pip install duckdb
-    ~/duckdb/bin/python test/bench/factorized_bench.py                     all queries
-    ~/duckdb/bin/python test/bench/factorized_bench.py openflights cycles  those whose set or name holds one of the words
+    ~/duckdb/bin/python test/bench/factorized_bench.py                     # all queries
+    ~/duckdb/bin/python test/bench/factorized_bench.py openflights cycles  # whose set or name holds one of the words
 
-Talks to the server through psql (PGHOST, PGPORT, PGUSER), in the database `postgres`, which has btml; without DuckDB its
-column stays empty. BTML_BENCH_DATA names a folder with the sets movielens, openflights and housing (a folder each, with
-load.sql or generate.sql); sets that it lacks are generated in their shape. BTML_BENCH_TIMEOUT=100 is the most seconds of
-a statement, BTML_BENCH_REPEATS=3 the number of runs of which the least time counts, BTML_BENCH_SCALE=1 the size of the
-generated patterns, BTML_BENCH_SETTING=on another value of the setting (exact leaves sums of floats alone),
+Talks to the server through psql (PGHOST, PGPORT, PGUSER), in the database `postgres`, which has btml; without DuckDB
+its column stays empty. BTML_BENCH_DATA names a folder with the sets movielens, openflights and housing (a folder each,
+with load.sql or generate.sql); sets that it lacks are generated in their shape. BTML_BENCH_TIMEOUT=100 is the most
+seconds of a statement, BTML_BENCH_REPEATS=3 the number of runs of which the least time counts, BTML_BENCH_SCALE=1 the
+size of the generated patterns, BTML_BENCH_SETTING=on another value of the setting (exact leaves sums of floats alone),
 BTML_BENCH_EXPLAIN=1 prints the plans. Rows of all three are compared, floats to 1e-9.
 """
 
@@ -56,9 +56,11 @@ QUERIES = {
         ("five tables, count, avg by user",
          f"SELECT r.user_id, count(*), avg(c.rating2) FROM {FILMS} JOIN users u ON u.user_id = r.user_id "
          "JOIN movies m ON m.movie_id = r.movie_id GROUP BY r.user_id"),
-        ("a star without growth", "SELECT m.year, count(*), avg(r.rating) FROM ratings r JOIN movies m USING (movie_id) "
-                                  "JOIN users u USING (user_id) GROUP BY m.year"),
-        ("one user", "SELECT count(*), avg(c.rating2) FROM ratings r JOIN corating c USING (movie_id) WHERE r.user_id = 3"),
+        ("a star without growth",
+         "SELECT m.year, count(*), avg(r.rating) FROM ratings r JOIN movies m USING (movie_id) "
+         "JOIN users u USING (user_id) GROUP BY m.year"),
+        ("one user",
+         "SELECT count(*), avg(c.rating2) FROM ratings r JOIN corating c USING (movie_id) WHERE r.user_id = 3"),
     ],
     "housing": [
         ("six tables, four aggregates",
@@ -87,13 +89,14 @@ QUERIES = {
          "SELECT count(*) FROM knows k JOIN comment c ON c.creator = k.one "
          "JOIN post ON post.message = c.reply_of AND post.creator = k.other"),
         ("triangles within a country, cyclic",
-         "SELECT count(*) FROM knows a JOIN knows b ON b.one = a.other JOIN knows c ON c.one = b.other AND c.other = a.one "
+         "SELECT count(*) FROM knows a JOIN knows b ON b.one = a.other "
+         "JOIN knows c ON c.one = b.other AND c.other = a.one "
          "JOIN person p ON p.person = a.one JOIN city x ON x.city = p.city JOIN person q ON q.person = b.one "
          "JOIN city y ON y.city = q.city AND y.country = x.country JOIN person r ON r.person = c.one "
          "JOIN city z ON z.city = r.city AND z.country = x.country"),
         ("star of a message",
-         "SELECT count(*) FROM message_tag t JOIN post ON post.message = t.message JOIN likes l ON l.message = t.message "
-         "JOIN comment c ON c.reply_of = t.message"),
+         "SELECT count(*) FROM message_tag t JOIN post ON post.message = t.message "
+         "JOIN likes l ON l.message = t.message JOIN comment c ON c.reply_of = t.message"),
         ("two steps and an interest", "SELECT count(*) FROM knows a JOIN knows b ON b.one = a.other "
                                       "JOIN interest i ON i.person = b.other"),
         ("interests of acquaintances by class",
@@ -106,19 +109,21 @@ QUERIES = {
         ("comments and votes of posts, filtered",
          "SELECT count(*) FROM posts p JOIN comments c ON c.post = p.id JOIN votes v ON v.post = p.id "
          "WHERE p.score >= 5 AND v.day < 1000"),
-        ("badges, posts, comments of users", "SELECT count(*) FROM users u JOIN badges b ON b.owner = u.id "
-                                             "JOIN posts p ON p.owner = u.id JOIN comments c ON c.author = u.id WHERE u.upvotes < 50"),
+        ("badges, posts, comments of users",
+         "SELECT count(*) FROM users u JOIN badges b ON b.owner = u.id JOIN posts p ON p.owner = u.id "
+         "JOIN comments c ON c.author = u.id WHERE u.upvotes < 50"),
         ("star of five around a post",
          "SELECT count(*), sum(v.kind * h.kind), max(c.score) FROM posts p JOIN comments c ON c.post = p.id "
          "JOIN votes v ON v.post = p.id JOIN history h ON h.post = p.id JOIN links l ON l.post = p.id"),
         ("links of posts with votes on both ends",
-         "SELECT p.kind, count(*), avg(q.score) FROM links l JOIN posts p ON p.id = l.post JOIN posts q ON q.id = l.other "
-         "JOIN votes v ON v.post = p.id JOIN votes w ON w.post = q.id GROUP BY p.kind"),
+         "SELECT p.kind, count(*), avg(q.score) FROM links l JOIN posts p ON p.id = l.post "
+         "JOIN posts q ON q.id = l.other JOIN votes v ON v.post = p.id JOIN votes w ON w.post = q.id GROUP BY p.kind"),
         ("snowflake by score",
          "SELECT p.score, count(*), sum(u.reputation), avg(c.score) FROM posts p JOIN users u ON u.id = p.owner "
          "JOIN comments c ON c.post = p.id JOIN users a ON a.id = c.author GROUP BY p.score"),
-        ("a selective star", "SELECT count(*) FROM posts p JOIN comments c ON c.post = p.id JOIN votes v ON v.post = p.id "
-                             "JOIN history h ON h.post = p.id WHERE p.score = 50 AND v.kind = 2"),
+        ("a selective star",
+         "SELECT count(*) FROM posts p JOIN comments c ON c.post = p.id JOIN votes v ON v.post = p.id "
+         "JOIN history h ON h.post = p.id WHERE p.score = 50 AND v.kind = 2"),
     ],
 }
 
@@ -146,7 +151,8 @@ def load(name, patterns_made):
 
 
 def settings(name, value):
-    return (f"\\o {os.devnull}\nSELECT btml.version();\n\\o\nSET search_path = {name}; SET max_parallel_workers_per_gather = 0; "
+    return (f"\\o {os.devnull}\nSELECT btml.version();\n\\o\nSET search_path = {name}; "
+            "SET max_parallel_workers_per_gather = 0; "
             f"SET statement_timeout = '{TIMEOUT}s'; SET btml.factorize_aggregates = '{value}';\n")
 
 
@@ -169,7 +175,8 @@ def duck_of(name, folder):
     if not duckdb:
         return None
     duck = duckdb.connect(config={"threads": 1})
-    for table in psql(f"SELECT relname FROM pg_class WHERE relnamespace = '{name}'::regnamespace AND relkind = 'r'").split():
+    tables = psql(f"SELECT relname FROM pg_class WHERE relnamespace = '{name}'::regnamespace AND relkind = 'r'")
+    for table in tables.split():
         psql(f"\\copy {name}.{table} TO '{folder}/{table}.csv' (FORMAT csv, HEADER)")
         duck.execute(f"CREATE TABLE {table} AS FROM read_csv('{folder}/{table}.csv')")
         os.unlink(f"{folder}/{table}.csv")
@@ -197,7 +204,8 @@ def in_duck(duck, query):
 def same(one, other):
     """Whether two results have the same rows, in any order; numbers are compared to 1e-9."""
     def parsed(rows):
-        return sorted([tuple(float(value) if re.fullmatch(r"[-+.\de]+", value) else value for value in row) for row in rows])
+        return sorted(tuple(float(value) if re.fullmatch(r"[-+.\de]+", value) else value for value in row)
+                      for row in rows)
 
     def close(a, b):
         return a == b or isinstance(a, float) and isinstance(b, float) and abs(a - b) <= 1e-9 * max(abs(a), abs(b))
@@ -238,8 +246,8 @@ def measure(name, what, query, duck):
 def main():
     words = sys.argv[1:]
     version = psql("SHOW server_version").split()[0]
-    print(f"PostgreSQL {version}, DuckDB {duckdb.__version__ if duckdb else '(none)'}, btml.factorize_aggregates = {SETTING}, "
-          f"serial, least of {REPEATS}; load average {os.getloadavg()[0]:.2f}\n")
+    print(f"PostgreSQL {version}, DuckDB {duckdb.__version__ if duckdb else '(none)'}, "
+          f"btml.factorize_aggregates = {SETTING}, serial, least of {REPEATS}; load average {os.getloadavg()[0]:.2f}\n")
     patterns_made = False
     for name, queries in QUERIES.items():
         chosen = [(what, query) for what, query in queries if not words or any(w in f"{name} {what}" for w in words)]
@@ -247,8 +255,8 @@ def main():
             continue
         source = load(name, patterns_made)
         patterns_made |= source == "generated" and name in PATTERNS
-        print(f"\n{name}, {source}\n| query | rows joined | ours, ms | PostgreSQL, ms | ratio | DuckDB, ms | ratio | |\n"
-              "|---|---|---|---|---|---|---|---|")
+        print(f"\n{name}, {source}\n| query | rows joined | ours, ms | PostgreSQL, ms | ratio | DuckDB, ms | ratio | |"
+              "\n|---|---|---|---|---|---|---|---|")
         with tempfile.TemporaryDirectory() as folder:
             duck = duck_of(name, folder)
             for what, query in chosen:

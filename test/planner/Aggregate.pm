@@ -5,9 +5,9 @@ use warnings;
 use Draw;
 use Schema;
 
-my @whole = qw(x2 x4 x8 k4 k8 id);
+my @whole   = qw(x2 x4 x8 k4 k8 id);
 my @numeric = qw(n np kn km);
-my @float = qw(f4 f8);
+my @float   = qw(f4 f8);
 
 sub new { my ($class, $query) = @_; return bless { query => $query }, $class; }
 
@@ -17,6 +17,8 @@ sub column
 	@names = grep { !/^(f4|f8|kf|kg)$/ } @names if $self->{query}{exact};
 	my $column = $self->{query}->column(@names) || $self->{query}{items}[0]{alias} . '.k4';
 	$self->{query}{float} = 1 if $column =~ /\.(f4|f8|kf|kg)$/;
+
+	# What is rounded to single precision row by row.
 	$self->{query}{single} = 1 if $column =~ /\.(f4|kg)$/;
 	return $column;
 }
@@ -27,8 +29,12 @@ sub has { my ($self, @features) = @_; $self->{query}->has(@features); return; }
 sub whole
 {
 	my ($self) = @_;
-	return pick('count(*)', 'count(' . $self->column(@Schema::MEASURES) . ')', 'sum(' . $self->column('x2', 'x4') . ')',
-		'max(' . $self->column(@whole) . ')', 'min(' . $self->column(@whole) . ')');
+	return pick(
+		'count(*)',
+		'count(' . $self->column(@Schema::MEASURES) . ')',
+		'sum(' . $self->column('x2', 'x4') . ')',
+		'max(' . $self->column(@whole) . ')',
+		'min(' . $self->column(@whole) . ')');
 }
 
 sub over_aggregates
@@ -36,16 +42,33 @@ sub over_aggregates
 	my ($self) = @_;
 	$self->has('arithmetic over aggregates');
 	my ($one, $other) = ($self->whole, $self->whole);
-	return pick("$one / nullif($other, 0)", "$one + $other", "coalesce($one, 0) * 2", "CASE WHEN $one > 1 THEN $other END",
-		"$one\::float8 / nullif($other, 0) + 1", "$one / $other", "greatest($one, $other)", "$one IS NULL", "round(avg(" . $self->column(@whole) . "), 2)");
+	return pick(
+		"$one / nullif($other, 0)",
+		"$one + $other",
+		"coalesce($one, 0) * 2",
+		"CASE WHEN $one > 1 THEN $other END",
+		"$one\::float8 / nullif($other, 0) + 1",
+		"$one / $other",
+		"greatest($one, $other)",
+		"$one IS NULL",
+		"round(avg(" . $self->column(@whole) . "), 2)");
 }
 
 sub draw
 {
 	my ($self) = @_;
 	my $simple = $self->{query}{simple};
-	my $method = weighted(count_rows => 5, count_of => 4, plain => 14, product => 10, spread => 5, boolean => 3, extremum => 6,
-		expression => $simple ? 0.3 : 8, modified => $simple ? 0.1 : 5, other => $simple ? 0.1 : 4);
+	my $method = weighted(
+		count_rows => 5,
+		count_of   => 4,
+		plain      => 14,
+		product    => 10,
+		spread     => 5,
+		boolean    => 3,
+		extremum   => 6,
+		expression => $simple ? 0.3 : 8,
+		modified   => $simple ? 1   : 5,
+		other      => $simple ? 0.1 : 4);
 	return $self->$method;
 }
 
@@ -61,7 +84,10 @@ sub count_of
 		return "count($column)";
 	}
 	$self->has('count(expression)');
-	return 'count(' . pick($self->factors(2), $self->column('x4') . ' > 1', '1', 'NULL::int', 'nullif(' . $self->column('x4') . ', 0)') . ')';
+	return 'count('
+		. pick($self->factors(2), $self->column('x4') . ' > 1',
+		'1', 'NULL::int', 'nullif(' . $self->column('x4') . ', 0)')
+		. ')';
 }
 
 sub type_of { my ($column) = @_; $column =~ /\.(\w+)$/; return $Schema::TYPE{$1}; }
@@ -69,10 +95,14 @@ sub type_of { my ($column) = @_; $column =~ /\.(\w+)$/; return $Schema::TYPE{$1}
 sub plain
 {
 	my ($self) = @_;
-	my $names = weighted(\@whole => 6, \@numeric => 4, \@float => $self->{query}{exact} ? 0 : 3, ['mo', 'iv'] => $self->{query}{simple} ? 0.05 : 0.5);
+	my $names = weighted(
+		\@whole        => 6,
+		\@numeric      => 4,
+		\@float        => $self->{query}{exact}  ? 0    : 3,
+		[ 'mo', 'iv' ] => $self->{query}{simple} ? 0.05 : 0.5);
 	my $column = $self->column(@$names);
-	my $type = type_of($column);
-	my $name = pick('sum', 'sum', 'avg');
+	my $type   = type_of($column);
+	my $name   = pick('sum', 'sum', 'avg');
 	$name = 'sum' if $type eq 'money';
 	$self->has("$name($type)");
 	return "$name($column)";
@@ -83,20 +113,36 @@ sub factors
 {
 	my ($self, $count) = @_;
 	my $kind = weighted(whole => 5, int4 => 3, numeric => 4, float => $self->{query}{exact} ? 0 : 4, mixed => 2);
-	my @pool = { whole => \@whole, int4 => [qw(x4 k4)], numeric => \@numeric, float => \@float, mixed => [ @whole, @numeric ] }->{$kind}->@*;
+	my @pool = {
+		whole   => \@whole,
+		int4    => [qw(x4 k4)],
+		numeric => \@numeric,
+		float   => \@float,
+		mixed   => [ @whole, @numeric ]
+	}->{$kind}->@*;
 	my @factors = map { $self->column(@pool) } 1 .. $count;
-	my %tables = map { substr($_, 0, 1) => 1 } @factors;
+	my %tables  = map { substr($_, 0, 1) => 1 } @factors;
 	$self->has("product of $count, $kind", 'product over ' . keys(%tables) . ' tables');
 	if (chance(0.3))
 	{
 		my @casts = ('int8', 'numeric', $self->{query}{exact} ? () : 'float8');
-		my $cast = { whole => pick(@casts), int4 => pick(@casts), numeric => 'numeric', float => 'float8', mixed => 'numeric' }->{$kind};
+		my $cast  = {
+			whole   => pick(@casts),
+			int4    => pick(@casts),
+			numeric => 'numeric',
+			float   => 'float8',
+			mixed   => 'numeric'
+		}->{$kind};
 		my $all = $cast eq 'numeric' || $cast eq 'float8';
 		$self->{query}{float} = 1 if $cast eq 'float8';
 		$_ = "$_\::$cast" for $all || chance(0.5) ? @factors : $factors[0];
 		$self->has("product with a cast to $cast");
 	}
-	if ($count < 4 && chance(0.15)) { push @factors, $kind eq 'float' ? pick('0.5', '2', '-1') : pick('2', '3', '-1', '0'); $self->has('product with a constant'); }
+	if ($count < 4 && chance(0.15))
+	{
+		push @factors, $kind eq 'float' ? pick('0.5', '2', '-1') : pick('2', '3', '-1', '0');
+		$self->has('product with a constant');
+	}
 	@factors = sample(scalar @factors, @factors);
 	while (@factors > 1 && chance(0.5))
 	{
@@ -108,8 +154,8 @@ sub factors
 
 sub product
 {
-	my ($self) = @_;
-	my $name = pick('sum', 'sum', 'sum', 'avg');
+	my ($self)  = @_;
+	my $name    = pick('sum', 'sum', 'sum', 'avg');
 	my $product = $self->factors(weighted(2 => 6, 3 => 3, 4 => 1));
 	$self->has("$name(product)");
 	return "$name($product)";
@@ -117,10 +163,10 @@ sub product
 
 sub spread
 {
-	my ($self) = @_;
-	my $name = pick(qw(stddev stddev_pop stddev_samp variance var_pop var_samp));
+	my ($self)   = @_;
+	my $name     = pick(qw(stddev stddev_pop stddev_samp variance var_pop var_samp));
 	my $argument = chance(0.85) ? $self->column(pick(\@whole, \@whole, \@numeric, \@float)->@*) : $self->factors(2);
-	my $type = $argument =~ /^\w\.\w+$/ ? type_of($argument) : 'product';
+	my $type     = $argument =~ /^\w\.\w+$/ ? type_of($argument)                                : 'product';
 	$self->has("variance family of $type");
 	$self->{query}{spread} = 1;
 	return "$name($argument)";
@@ -132,7 +178,10 @@ sub boolean
 	my $name = pick(qw(bool_and bool_or every));
 	$self->has($name);
 	my $column = $self->column('x4');
-	return "$name(" . pick($self->column('b', 'kb') =~ /\.(b|kb)$/ ? $self->column_of_bool : "$column > 0", "$column > 0", "$column IS NULL") . ')';
+	return "$name("
+		. pick($self->column('b', 'kb') =~ /\.(b|kb)$/ ? $self->column_of_bool : "$column > 0",
+		"$column > 0", "$column IS NULL")
+		. ')';
 }
 
 sub column_of_bool { my ($self) = @_; return $self->{query}->column('b', 'kb') || 'true'; }
@@ -141,11 +190,14 @@ sub extremum
 {
 	my ($self) = @_;
 	my $name = pick('min', 'max');
-	my $column = $self->column(qw(x2 x4 x8 id k2 k4 k8 n np f4 f8 d ts tz tm iv s mo kd kts ktz kt kv kc kn km ke ko kf kg));
+	my $column =
+		$self->column(qw(x2 x4 x8 id k2 k4 k8 n np f4 f8 d ts tz tm kd kts ktz kn km ko kf kg),
+		$self->{query}{simple} ? () : qw(iv s mo kt kv kc ke ki kiv ka));
 	my $type = type_of($column);
 	$self->{query}{zero} = 1 if $type =~ /float/;
+
 	# Which of several equal values is met first depends on the order of rows.
-	$self->{query}{scale} = 1 if $type =~ /numeric|interval|char\(3\)/;
+	$self->{query}{scale} = 1 if $type =~ /numeric|interval|char\(3\)|inet/;
 	$self->has("$name($type)");
 	return "$name($column)";
 }
@@ -153,22 +205,36 @@ sub extremum
 # An expression of one column or of several.
 sub expression
 {
-	my ($self) = @_;
-	my $x = $self->column('x4', 'k4');
-	my $y = $self->column('x4', 'k4', 'x2');
+	my ($self)  = @_;
+	my $x       = $self->column('x4', 'k4');
+	my $y       = $self->column('x4', 'k4', 'x2');
 	my ($alias) = $x =~ /^(\w)/;
-	my $name = pick('sum', 'sum', 'avg', 'min', 'max', 'count');
+	my $name    = pick('sum', 'sum', 'avg', 'min', 'max', 'count');
 	my ($what, $argument) = pick(
-		[ 'case', "CASE WHEN $x > 1 THEN $x ELSE 0 END" ], [ 'case of two tables', "CASE WHEN $x > 1 THEN $y END" ],
-		[ 'case', "CASE WHEN $x IS NULL THEN 1 ELSE 0 END" ], [ 'coalesce', "coalesce($x, 0)" ],
-		[ 'constant', pick('1', '2.50', 'NULL::int', '1::numeric', '0') ], [ 'cast', $x . '::' . pick('numeric', 'float8', 'int8', 'numeric(8,2)', 'int2') ],
-		[ 'comparison', "($x > 0)::int" ], [ 'sum of two', "$x + $y" ], [ 'difference', "$x - $y" ], [ 'sum and product', "$x * ($y + 1)" ],
-		[ 'division', "$x / $y" ], [ 'division by a constant', "$x / 2" ], [ 'negation', "-$x" ], [ 'absolute value', "abs($x)" ],
-		[ 'function that may raise', pick("sqrt($x)", "100 / $x", "($x * 100000)", "ln(abs($x))") ], [ 'modulo', "$x % 3" ],
-		[ 'condition times value', "CASE WHEN $x > 0 THEN 1 ELSE 0 END * $y" ], [ 'nullif', "nullif($x, 0) * $y" ],
-		[ 'length', "length($alias.k4::text)" ], [ 'square', "$x * $x" ], [ 'greatest', "greatest($x, $y)" ])->@*;
+		[ 'case',                    "CASE WHEN $x > 1 THEN $x ELSE 0 END" ],
+		[ 'case of two tables',      "CASE WHEN $x > 1 THEN $y END" ],
+		[ 'case',                    "CASE WHEN $x IS NULL THEN 1 ELSE 0 END" ],
+		[ 'coalesce',                "coalesce($x, 0)" ],
+		[ 'constant',                pick('1', '2.50', 'NULL::int', '1::numeric', '0') ],
+		[ 'cast',                    $x . '::' . pick('numeric', 'float8', 'int8', 'numeric(8,2)', 'int2') ],
+		[ 'comparison',              "($x > 0)::int" ],
+		[ 'sum of two',              "$x + $y" ],
+		[ 'difference',              "$x - $y" ],
+		[ 'sum and product',         "$x * ($y + 1)" ],
+		[ 'division',                "$x / $y" ],
+		[ 'division by a constant',  "$x / 2" ],
+		[ 'negation',                "-$x" ],
+		[ 'absolute value',          "abs($x)" ],
+		[ 'function that may raise', pick("sqrt($x)", "100 / $x", "($x * 100000)", "ln(abs($x))") ],
+		[ 'modulo',                  "$x % 3" ],
+		[ 'condition times value',   "CASE WHEN $x > 0 THEN 1 ELSE 0 END * $y" ],
+		[ 'nullif',                  "nullif($x, 0) * $y" ],
+		[ 'length',                  "length($alias.k4::text)" ],
+		[ 'square',                  "$x * $x" ],
+		[ 'greatest',                "greatest($x, $y)" ]
+	)->@*;
 	$self->has("argument: $what");
-	$self->{query}{float} = 1 if $argument =~ /float8|sqrt|ln\(/;
+	$self->{query}{float}  = 1 if $argument =~ /float8|sqrt|ln\(/;
 	$self->{query}{spread} = 1 if $argument =~ /ln\(|sqrt/;
 	return "$name($argument)";
 }
@@ -177,14 +243,17 @@ sub expression
 sub modified
 {
 	my ($self) = @_;
-	my $x = $self->column('x4', 'k4', 'x8');
+	my $x      = $self->column('x4', 'k4', 'x8');
 	my $kind = weighted(filter => 4, 'filter of two tables' => 1, distinct => 3, 'order by' => 1, 'filter count' => 2);
 	$self->has("aggregate with $kind");
 	my ($table) = $x =~ /^(\w)/;
 	my $name = pick('sum', 'count', 'min', 'avg');
 	return {
-		filter => "$name($x) FILTER (WHERE $table.k4 > 0)", 'filter of two tables' => "$name($x) FILTER (WHERE " . $self->column('k4') . ' > 0)',
-		distinct => "$name(DISTINCT $x)", 'order by' => "array_agg($x ORDER BY $x)", 'filter count' => "count(*) FILTER (WHERE $table.k4 IS NOT NULL)"
+		filter                 => "$name($x) FILTER (WHERE $table.k4 > 0)",
+		'filter of two tables' => "$name($x) FILTER (WHERE " . $self->column('k4') . ' > 0)',
+		distinct               => "$name(DISTINCT $x)",
+		'order by'             => "array_agg($x ORDER BY $x)",
+		'filter count'         => "count(*) FILTER (WHERE $table.k4 IS NOT NULL)"
 	}->{$kind};
 }
 
@@ -192,15 +261,28 @@ sub modified
 sub other
 {
 	my ($self) = @_;
-	my $x = $self->column('x4', 'k4');
-	my $y = $self->column('x4', 'k4');
-	my $kind = weighted(string => 1, array => 1, bits => 2, pair => 2, percentile => 1, mode => 1, json => 0.5, grouping => 0.3);
+	my $x      = $self->column('x4', 'k4');
+	my $y      = $self->column('x4', 'k4');
+	my $kind   = weighted(
+		string     => 1,
+		array      => 1,
+		bits       => 2,
+		pair       => 2,
+		percentile => 1,
+		mode       => 1,
+		json       => 0.5,
+		grouping   => 0.3);
 	$self->has("other aggregate: $kind");
 	if ($kind eq 'pair') { $self->{query}{float} = 1; $self->{query}{spread} = 1; }
 	return {
-		string => "string_agg($x\::text, ',' ORDER BY $x)", array => "array_agg($x ORDER BY $x)", bits => pick('bit_and', 'bit_or', 'bit_xor') . "($x)",
-		pair => pick('corr', 'covar_pop', 'regr_slope', 'regr_count') . "($x, $y)", percentile => "percentile_disc(0.5) WITHIN GROUP (ORDER BY $x)",
-		mode => "mode() WITHIN GROUP (ORDER BY $x)", json => "jsonb_agg($x ORDER BY $x)", grouping => 'count(*)'
+		string     => "string_agg($x\::text, ',' ORDER BY $x)",
+		array      => "array_agg($x ORDER BY $x)",
+		bits       => pick('bit_and', 'bit_or',    'bit_xor') . "($x)",
+		pair       => pick('corr',    'covar_pop', 'regr_slope', 'regr_count') . "($x, $y)",
+		percentile => "percentile_disc(0.5) WITHIN GROUP (ORDER BY $x)",
+		mode       => "mode() WITHIN GROUP (ORDER BY $x)",
+		json       => "jsonb_agg($x ORDER BY $x)",
+		grouping   => 'count(*)'
 	}->{$kind};
 }
 

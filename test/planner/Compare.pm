@@ -4,14 +4,17 @@ use strict;
 use warnings;
 use Exporter 'import';
 
-our @EXPORT = qw(cleaned error_of difference);
+our @EXPORT = qw(cleaned error_of difference lacking);
 
 # psql's lines without what may differ between two runs of one plan.
 sub cleaned
 {
 	my ($text) = @_;
 	my @lines;
-	for (split /\n/, $text)
+	return \@lines if $text eq '';
+
+	# A last line may be empty, and is a row then.
+	for (split /\n/, $text =~ s/\n\z//r, -1)
 	{
 		s/^psql:[^ ]*:\d+: //;
 		next if /^LOCATION: / || /^CONTEXT:  parallel worker/;
@@ -35,7 +38,7 @@ sub close_texts
 {
 	my ($one, $other, $how) = @_;
 	return 1 if $one eq $other;
-	my @one = split /($number)/, $one;
+	my @one   = split /($number)/, $one;
 	my @other = split /($number)/, $other;
 	return 0 if @one != @other;
 	for my $i (0 .. $#one)
@@ -44,6 +47,7 @@ sub close_texts
 		return 0 unless $i % 2;
 		return 0 if "$one[$i]$other[$i]" =~ /[IN]/;
 		my ($x, $y) = ($one[$i] + 0, $other[$i] + 0);
+
 		# Zeros of either sign are equal only where the order of rows decides which of them is shown.
 		if ($x == 0 && $y == 0) { return 0 unless $how->{zero}; next; }
 		my $size = abs($x) > abs($y) ? abs($x) : abs($y);
@@ -57,7 +61,7 @@ sub close_lines
 {
 	my ($one, $other, $how) = @_;
 	my @left = @$other;
-	LINE: for my $line (@$one)
+LINE: for my $line (@$one)
 	{
 		for my $i (0 .. $#left)
 		{
@@ -70,17 +74,26 @@ sub close_lines
 	return 1;
 }
 
-# Says what differs, or nothing. {relative} is 0 where the bytes have to be the same; {ordered} says that lines keep their
-# order.
+# The lines of one that the other does not have, each as often as it lacks.
+sub lacking
+{
+	my ($one, $other) = @_;
+	my %there;
+	$there{$_}++ for @$other;
+	return grep { !$there{$_} || !$there{$_}-- } @$one;
+}
+
+# Says what differs, or nothing. {relative} is 0 where the bytes have to be the same; {ordered} says that lines keep
+# their order.
 sub difference
 {
 	my ($base, $other, $how) = @_;
-	return '' if "@$base" eq "@$other";
+	return ''                    if "@$base" eq "@$other";
 	return 'the number of lines' if @$base != @$other;
 	my @one = sort @$base;
 	my @two = sort @$other;
 	return $how->{ordered} ? 'the order of rows' : '' if "@one" eq "@two";
-	return '' if $how->{relative} && close_lines($base, $other, $how);
+	return ''                                         if $how->{relative} && close_lines($base, $other, $how);
 	return 'the rows';
 }
 

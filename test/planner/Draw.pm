@@ -20,7 +20,7 @@ sub pick { return $_[ int(rand(@_)) ]; }
 sub weighted
 {
 	my @pairs = @_;
-	my $sum = 0;
+	my $sum   = 0;
 	for (my $i = 1; $i < @pairs; $i += 2) { $sum += $pairs[$i]; }
 	my $at = rand($sum);
 	for (my $i = 0; $i < @pairs; $i += 2)
