@@ -64,6 +64,15 @@ SELECT compare('SELECT sum(a.x + 1), avg(-b.z * 2 - a.x), sum((a.x + 7) / 3 * b.
 SELECT compare('SELECT a.t, sum(a.n * (1 - b.n)), avg(a.n + 0.005), max(a.n - 3), sum(-a.n * (b.z + 2)) FROM a JOIN b USING (k) GROUP BY 1');
 SELECT compare('SELECT sum(a.y * (1 - c.f)), avg(a.y / 8), sum((a.x + 1) * 0.5::float8) FROM a JOIN c USING (k)', 'on');
 
+-- Sums over several tables: of products, and, of extrema, along a row of the join.
+SELECT compare('SELECT a.t, sum(a.x + b.z), avg(a.x - b.z * c.w), sum((a.n - b.n) * (c.w + 1)), count(a.x + b.m - c.w), sum(a.x - (b.z - c.w))
+    FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.t');
+SELECT compare('SELECT a.c, min(a.x + b.z), max(a.x - b.z - c.w), min(a.n + b.n), max(c.m::numeric - b.n + a.n * 2), min(-(a.x - b.z))
+    FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.c');
+SELECT compare('SELECT sum(-(a.x + b.z) * c.w) FILTER (WHERE a.x + b.z > 0) FROM a JOIN b USING (k) JOIN c USING (m)');
+SELECT compare('SELECT sum(a.n * 1e30 + b.z) FROM a JOIN b USING (k) JOIN c USING (m)');
+SELECT compare('SELECT count(*), sum(a.x + b.z) FROM a LEFT JOIN b ON a.k = b.k JOIN c ON a.k = c.k');
+
 -- Groups: of one table, of several, NULL, of a key, without any; and what is over them.
 SELECT compare('SELECT a.t, b.t, c.t, count(*) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2, 3');
 SELECT compare('SELECT a.c, b.u, b.b, a.d, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1, 2, 3, 4');
@@ -115,7 +124,8 @@ SELECT why('SELECT count(*) FROM a JOIN b ON a.x < b.z');
 SELECT why('SELECT count(*) FROM a FULL JOIN b USING (k)');
 SELECT why('SELECT count(DISTINCT a.x) FROM a JOIN b USING (k)');
 SELECT why('SELECT string_agg(a.t, '','' ORDER BY a.x) FROM a JOIN b USING (k)');
-SELECT why('SELECT sum(a.x + b.z) FROM a JOIN b USING (k)');
+SELECT why('SELECT sum(a.y + b.z) FROM a JOIN b USING (k)');
+SELECT why('SELECT variance(a.x + b.z) FROM a JOIN b USING (k)');
 SELECT why('SELECT sum(a.n / a.k) FROM a JOIN b USING (k)');
 SELECT why('SELECT sum(b.s - b.s) FROM a JOIN b USING (k)');
 SELECT why('SELECT sum(c.f) FROM a JOIN c USING (k)');
@@ -157,6 +167,8 @@ SELECT compare('SELECT sum(p.i + 1) FROM big p JOIN big q USING (k) WHERE k <> 1
 SELECT compare('SELECT sum(p.i + 1) FROM big p JOIN big q USING (k) WHERE q.k > 1 AND p.i < 9');
 SELECT compare('SELECT sum(r.i + 1) FROM big p JOIN big q USING (k) JOIN (SELECT 2147483647 AS i, 7 AS k UNION ALL SELECT 1, 2) r USING (k)');
 SELECT compare('SELECT sum(10 / r.i) FROM big p JOIN big q USING (k) JOIN (SELECT 0 AS i, 7 AS k UNION ALL SELECT 1, 2) r USING (k)');
+SELECT compare('SELECT sum(p.i + q.i) FROM big p JOIN big q USING (k) WHERE p.i < 9');
+SELECT compare('SELECT min(p.i - q.i), max(p.l - q.l) FROM big p JOIN big q USING (k) WHERE p.i < 9');
 SELECT compare('SELECT sum(10 / (p.i - 1)) FROM big p JOIN big q USING (k)');
 SELECT compare('SELECT sum(p.i::numeric * q.l) FROM big p JOIN big q USING (k)');
 SELECT compare('SELECT k, sum(p.n), max(p.n) FROM big p JOIN big q USING (k) GROUP BY k');

@@ -1,6 +1,4 @@
-#include "pg/bridge/factoriser.hpp"
-#include "pg/planner/arithmetic.hpp"
-#include "pg/planner/shape.hpp"
+#include "pg/planner/polynomial.hpp"
 
 extern "C" {
 #include "catalog/pg_aggregate.h"
@@ -14,101 +12,6 @@ namespace btml::pg::planner {
 using relational::CellKind;
 
 namespace {
-
-// Columns of the inner side of a left join are NULL in rows without a partner, where only a strict expression is known
-// to be; those of a semi-join's are not to be had.
-Refusal refuse_hung(const JoinShape& join, int table, Node* expression) {
-    const relational::StreamedJoin kind = table < 0 ? relational::StreamedJoin::inner : join.tables[table].join;
-    if (kind == relational::StreamedJoin::inner) return nullptr;
-    if (kind != relational::StreamedJoin::left) return "it asks for columns of a table that must have no partner";
-    return contain_nonstrict_functions(expression) ? "an expression may not be NULL where an outer join finds no row"
-                                                   : nullptr;
-}
-
-// A product that an aggregate asks for, taken apart into factors of one table each.
-class Product {
-  public:
-    explicit Product(const JoinShape& join) : join_(join) {}
-
-    Refusal add(Node* expression) { return add(expression, &factors_); }
-    Refusal add_whole(Node* expression) { return add_factor(expression, &factors_); }
-    List* factors() const { return factors_; }
-    List* bounds() const { return bounds_; }
-
-  private:
-    Refusal add(Node* expression, List** factors);
-    Refusal add_multiplication(const OpExpr* product, List** factors);
-    Refusal add_factor(Node* expression, List** factors);
-
-    const JoinShape& join_;
-    List* factors_ = NIL; // of Factor*
-    List* bounds_ = NIL;  // of ProductBound*
-};
-
-bool is_multiplication(Node* expression) {
-    if (!IsA(expression, OpExpr)) return false;
-    const auto* const call = reinterpret_cast<const OpExpr*>(expression);
-    const char* const name = get_opname(call->opno);
-    if (get_opcode(call->opno) >= FirstNormalObjectId || !name || strcmp(name, "*") != 0) return false;
-    for (Node* const argument : items<Node>(call->args)) {
-        const Oid type = exprType(argument);
-        if (type != INT2OID && type != INT4OID && type != INT8OID && type != FLOAT8OID && type != NUMERICOID)
-            return false;
-    }
-    return list_length(call->args) == 2;
-}
-
-// Of integers to wider integers or to numeric, which keep the value of a product.
-bool is_exact_cast(Node* expression) {
-    if (!IsA(expression, FuncExpr)) return false;
-    const auto* const cast = reinterpret_cast<const FuncExpr*>(expression);
-    if (cast->funcid >= FirstNormalObjectId || list_length(cast->args) != 1) return false;
-    const Oid from = exprType(static_cast<Node*>(linitial(cast->args))), to = cast->funcresulttype;
-    const char* const name = get_func_name(cast->funcid);
-    if (to == NUMERICOID)
-        return strcmp(name, "numeric") == 0 && (from == INT2OID || from == INT4OID || from == INT8OID);
-    if (to == INT8OID) return strcmp(name, "int8") == 0 && (from == INT2OID || from == INT4OID);
-    return to == INT4OID && strcmp(name, "int4") == 0 && from == INT2OID;
-}
-
-Refusal Product::add(Node* expression, List** factors) {
-    expression = strip_relabel(expression);
-    if (is_multiplication(expression)) return add_multiplication(reinterpret_cast<const OpExpr*>(expression), factors);
-    if (is_exact_cast(expression)) {
-        auto* const inner =
-            strip_relabel(static_cast<Node*>(linitial(reinterpret_cast<const FuncExpr*>(expression)->args)));
-        if (is_multiplication(inner) || is_exact_cast(inner)) return add(inner, factors);
-    }
-    return add_factor(expression, factors);
-}
-
-Refusal Product::add_multiplication(const OpExpr* product, List** factors) {
-    List* own = NIL;
-    for (Node* const argument : items<Node>(product->args))
-        if (const Refusal refusal = add(argument, &own)) return refusal;
-    auto* const bound = allocate<ProductBound>();
-    *bound = {product->opresulttype, own};
-    bounds_ = lappend(bounds_, bound);
-    *factors = list_concat_copy(*factors, own);
-    return nullptr;
-}
-
-Refusal Product::add_factor(Node* expression, List** factors) {
-    auto* const factor = allocate<Factor>();
-    *factor = {-1, reinterpret_cast<Expr*>(expression)};
-    const Relids relids = join_.relids(expression);
-    factor->table = join_.table_of(relids);
-    if (factor->table < 0 && !bms_is_empty(relids))
-        return join_.merge(relids, "an aggregate's argument is no product of factors of one table each");
-    if (!is_arithmetic(expression)) return "an aggregate's argument is an expression that may raise an error";
-    if (const Refusal refusal = refuse_hung(join_, factor->table, expression)) return refusal;
-    *factors = lappend(*factors, factor);
-    return nullptr;
-}
-
-bool is_null_constant(const Expr* expression) {
-    return IsA(expression, Const) && reinterpret_cast<const Const*>(expression)->constisnull;
-}
 
 struct KnownAggregate {
     const char* name;
@@ -237,17 +140,16 @@ Refusal refuse_form(const Aggref* aggref) {
     return nullptr;
 }
 
-// Extrema of products are not products of extrema, so their argument is over one table.
-Refusal find_product(const JoinShape& join, AggregateShape* shape) {
+// The square of a sum has terms of pairs, which are not asked for.
+Refusal find_argument(const JoinShape& join, AggregateShape* shape) {
     auto* const argument = as_node(static_cast<TargetEntry*>(linitial(shape->aggref->args))->expr);
-    Product product(join);
-    const Refusal refusal = is_extremum(shape->function) ? product.add_whole(argument) : product.add(argument);
-    if (refusal) return refusal;
-    shape->factors = product.factors();
-    shape->bounds = product.bounds();
-    for (const Factor* const factor : items<const Factor>(shape->factors))
-        if (is_null_constant(factor->expression)) return "an aggregate's argument is NULL";
-    return nullptr;
+    Polynomial polynomial(join);
+    if (const Refusal refusal = polynomial.take(argument, is_extremum(shape->function))) return refusal;
+    shape->terms = polynomial.terms();
+    shape->bounds = polynomial.bounds();
+    return is_variance(shape->function) && list_length(shape->terms) > 1
+               ? join.merge(join.relids(argument), "it asks for the variance of a sum over several tables")
+               : nullptr;
 }
 
 Refusal find_aggregate(const JoinShape& join, Aggref* aggref, Factorize mode, AggregateShape* shape) {
@@ -257,7 +159,7 @@ Refusal find_aggregate(const JoinShape& join, Aggref* aggref, Factorize mode, Ag
         aggref->args ? exprType(as_node(static_cast<TargetEntry*>(linitial(aggref->args))->expr)) : InvalidOid;
     if (const Refusal refusal = find_function(shape, mode)) return refusal;
     if (const Refusal refusal = find_conditions(join, shape)) return refusal;
-    return aggref->args ? find_product(join, shape) : nullptr;
+    return aggref->args ? find_argument(join, shape) : nullptr;
 }
 
 Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {

@@ -71,6 +71,21 @@ Datum number_datum(double number, Oid type) {
     return type == FLOAT4OID ? Float4GetDatum(static_cast<float4>(number)) : Float8GetDatum(number);
 }
 
+__int128 scaled(__int128 mantissa, int by) {
+    for (; by > 0; by--)
+        if (__builtin_mul_overflow(mantissa, static_cast<__int128>(10), &mantissa))
+            throw CannotDecide{"a sum beyond 128 bits"};
+    return mantissa;
+}
+
+StreamedCell added(const StreamedCell& a, const StreamedCell& b) {
+    StreamedCell sum{false, 0, std::max(a.scale, b.scale), a.number + b.number};
+    if (__builtin_add_overflow(scaled(a.integer, sum.scale - a.scale), scaled(b.integer, sum.scale - b.scale),
+                               &sum.integer))
+        throw CannotDecide{"a sum beyond 128 bits"};
+    return sum;
+}
+
 Datum int64_datum(__int128 value) {
     if (value > PG_INT64_MAX || value < PG_INT64_MIN)
         ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("bigint out of range")));
@@ -237,30 +252,57 @@ Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const
 const char* Execution::run() {
     try {
         aggregate_->run();
+        check_sums();
     } catch (const CannotDecide& reason) {
         return reason.reason;
     } catch (const Error& error) {
         if (error.code() == ErrorCode::memory_limit) return "memory";
         throw;
     }
-    return product_out_of_range();
+    return sum_out_of_range();
 }
 
-bool Execution::stays_within(const MeasuredProduct& product) const {
-    double high = 1, low = 1;
-    for (const auto& [table, measured] : product.columns) {
-        const StreamedRange range = aggregate_->range(table, measured);
-        if (!range.finite) return false;
-        high *= std::max(range.max_abs, 1.0);
-        if (range.min_abs > 0) low *= std::min(range.min_abs, 1.0);
+bool Execution::stays_within(const MeasuredSum& sum) const {
+    double high = 0, least = 1;
+    for (const auto& product : sum.products) {
+        double largest_product = 1, smallest_product = 1;
+        for (const auto& [table, measured] : product) {
+            const StreamedRange range = aggregate_->range(table, measured);
+            if (!range.finite) return false;
+            largest_product *= std::max(range.max_abs, 1.0);
+            if (range.min_abs > 0) smallest_product *= std::min(range.min_abs, 1.0);
+        }
+        high += largest_product;
+        least = std::min(least, smallest_product);
     }
-    return high <= largest(product.type) && (product.type != FLOAT8OID || low >= min_number);
+    return high <= largest(sum.type) && (sum.type != FLOAT8OID || least >= min_number);
 }
 
-const char* Execution::product_out_of_range() const {
-    for (const MeasuredProduct& product : plan_.products)
-        if (product.type != NUMERICOID && !stays_within(product)) return "a product may leave the range of its type";
+const char* Execution::sum_out_of_range() const {
+    for (const MeasuredSum& sum : plan_.sums)
+        if (sum.type != NUMERICOID && !stays_within(sum)) return "a product or sum may leave the range of its type";
     return nullptr;
+}
+
+// Adds up all that will be added up, since a row once given cannot be taken back.
+void Execution::check_sums() {
+    for (const AggregateOutput& output : plan_.aggregates)
+        if (output.terms.size() > 1) context_.for_each(rows(), 100, [&](uint64_t row) { sum_of(row, output.terms); });
+}
+
+// The sum of the terms, one after the other.
+StreamedCell Execution::sum_of(uint64_t row, const std::vector<SummedQuery>& terms) const {
+    StreamedCell sum{true, 0, 0, 0};
+    for (const SummedQuery& term : terms) {
+        StreamedCell cell = aggregate_->cell(row, term.query);
+        if (cell.absent) continue;
+        if (term.negative) {
+            cell.integer = -cell.integer;
+            cell.number = -cell.number;
+        }
+        sum = sum.absent ? cell : added(sum, cell);
+    }
+    return sum;
 }
 
 void Execution::group(uint64_t row, const GroupOutput& group, Datum* value, bool* null) {
@@ -273,7 +315,7 @@ void Execution::group(uint64_t row, const GroupOutput& group, Datum* value, bool
 }
 
 void Execution::aggregate(uint64_t row, const AggregateOutput& output, Datum* value, bool* null) {
-    const StreamedCell cell = output.value >= 0 ? aggregate_->cell(row, output.value) : StreamedCell{true, 0, 0, 0};
+    const StreamedCell cell = sum_of(row, output.terms);
     const __int128 count = output.count >= 0 ? aggregate_->cell(row, output.count).integer : 0;
     if (output.function == AggregateFunction::count) {
         *value = int64_datum(count);

@@ -49,8 +49,10 @@ class Execution {
     ScanReport report(size_t table) const;
 
   private:
-    const char* product_out_of_range() const;
-    bool stays_within(const MeasuredProduct& product) const;
+    void check_sums();
+    const char* sum_out_of_range() const;
+    bool stays_within(const MeasuredSum& sum) const;
+    relational::StreamedCell sum_of(uint64_t row, const std::vector<SummedQuery>& terms) const;
     void group(uint64_t row, const GroupOutput& group, Datum* value, bool* null);
     void aggregate(uint64_t row, const AggregateOutput& output, Datum* value, bool* null);
 

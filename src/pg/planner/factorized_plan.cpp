@@ -68,15 +68,20 @@ void FactorizedPlan::write(Writer& writer) const {
         writer.put(static_cast<uint8_t>(aggregate.function));
         writer.put(static_cast<uint8_t>(aggregate.cell));
         writer.put(aggregate.type);
-        writer.put(aggregate.value);
+        put_all(writer, aggregate.terms, [&](const SummedQuery& term) {
+            writer.put(term.query);
+            writer.put(term.negative);
+        });
         writer.put(aggregate.squares);
         writer.put(aggregate.count);
     });
-    put_all(writer, products, [&](const MeasuredProduct& product) {
-        writer.put(product.type);
-        put_all(writer, product.columns, [&](const std::pair<int, int>& column) {
-            writer.put(column.first);
-            writer.put(column.second);
+    put_all(writer, sums, [&](const MeasuredSum& sum) {
+        writer.put(sum.type);
+        put_all(writer, sum.products, [&](const std::vector<std::pair<int, int>>& product) {
+            put_all(writer, product, [&](const std::pair<int, int>& column) {
+                writer.put(column.first);
+                writer.put(column.second);
+            });
         });
     });
 }
@@ -103,19 +108,24 @@ FactorizedPlan FactorizedPlan::read(Reader& reader) {
         aggregate.function = static_cast<AggregateFunction>(reader.get<uint8_t>());
         aggregate.cell = static_cast<CellKind>(reader.get<uint8_t>());
         aggregate.type = reader.get<Oid>();
-        aggregate.value = reader.get<int>();
+        aggregate.terms = get_all(reader, [&] {
+            const int query = reader.get<int>();
+            return SummedQuery{query, reader.get_bool()};
+        });
         aggregate.squares = reader.get<int>();
         aggregate.count = reader.get<int>();
         return aggregate;
     });
-    plan.products = get_all(reader, [&] {
-        MeasuredProduct product;
-        product.type = reader.get<Oid>();
-        product.columns = get_all(reader, [&] {
-            const int table = reader.get<int>();
-            return std::pair<int, int>(table, reader.get<int>());
+    plan.sums = get_all(reader, [&] {
+        MeasuredSum sum;
+        sum.type = reader.get<Oid>();
+        sum.products = get_all(reader, [&] {
+            return get_all(reader, [&] {
+                const int table = reader.get<int>();
+                return std::pair<int, int>(table, reader.get<int>());
+            });
         });
-        return product;
+        return sum;
     });
     return plan;
 }

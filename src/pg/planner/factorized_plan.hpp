@@ -35,17 +35,24 @@ struct GroupOutput {
     Oid type;
 };
 
+// A query of the root that is added to others, or subtracted.
+struct SummedQuery {
+    int query;
+    bool negative;
+};
+
 struct AggregateOutput {
     AggregateFunction function;
     relational::CellKind cell;
-    Oid type;                  // of the argument
-    int value, squares, count; // queries of the root; −1 for none
+    Oid type;                       // of the argument
+    std::vector<SummedQuery> terms; // whose sum is the sum of the argument; its extremum is one query
+    int squares, count;             // queries of the root; −1 for none
 };
 
-// The product of these columns, in any row, was to stay within the type.
-struct MeasuredProduct {
+// The sum of these products, in any row, was to stay within the type.
+struct MeasuredSum {
     Oid type;
-    std::vector<std::pair<int, int>> columns; // (table, number among those that it measures)
+    std::vector<std::vector<std::pair<int, int>>> products; // of (table, number among those that it measures)
 };
 
 struct FactorizedPlan {
@@ -54,7 +61,7 @@ struct FactorizedPlan {
     std::vector<KeyType> dictionaries;
     std::vector<GroupOutput> groups;
     std::vector<AggregateOutput> aggregates;
-    std::vector<MeasuredProduct> products;
+    std::vector<MeasuredSum> sums;
 
     void write(Writer& writer) const;
     static FactorizedPlan read(Reader& reader);

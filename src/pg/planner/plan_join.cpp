@@ -55,7 +55,10 @@ class JoinPlanner {
     void add_groups();
     void add_group(const GroupShape& group, int number);
     void add_aggregate(const AggregateShape& aggregate);
-    void add_products(const AggregateShape& aggregate);
+    void add_bound(Oid type, const List* terms);
+    Question count_of(const AggregateShape& aggregate);
+    Question sum_of(const AggregateShape& aggregate, const Term& term, const Question& count);
+    Question extremum_of(const AggregateShape& aggregate, const Question& count);
     int ask(const Question& question, int place);
     bool asks_for_factors(const Question& question, int place) const;
     void estimate();
@@ -307,7 +310,9 @@ int JoinPlanner::add_factor_column(int place, const Factor& factor, bool value_m
 // An integer may be a factor of a product of decimals.
 int JoinPlanner::add_value_column(int place, const Factor& factor, CellKind cell) {
     const int column = add_factor_column(place, factor, true);
-    if (cell != CellKind::decimal_sum || table(place).columns[column] == StreamedType::decimal) return column;
+    const bool decimal =
+        cell == CellKind::decimal_sum || cell == CellKind::decimal_min || cell == CellKind::decimal_max;
+    if (!decimal || table(place).columns[column] == StreamedType::decimal) return column;
     return add_column(place, {Reading::derived, -1, -1, NUMERICOID, {Operation::cast, column, -1}});
 }
 
@@ -448,45 +453,85 @@ int JoinPlanner::measure(int place, int column) {
     return static_cast<int>(measured.size()) - 1;
 }
 
-// Floats are measured whether they are multiplied or not.
-void JoinPlanner::add_products(const AggregateShape& aggregate) {
-    const auto add = [&](Oid type, const List* factors) {
-        MeasuredProduct product{type, {}};
-        for (const Factor* const factor : items<const Factor>(factors)) {
+void JoinPlanner::add_bound(Oid type, const List* terms) {
+    MeasuredSum sum{type, {}};
+    for (const Term* const term : items<const Term>(terms)) {
+        auto& product = sum.products.emplace_back();
+        for (const Factor* const factor : items<const Factor>(term->factors)) {
             const int place = place_of(*factor);
-            product.columns.emplace_back(place, measure(place, add_factor_column(place, *factor, true)));
+            product.emplace_back(place, measure(place, add_factor_column(place, *factor, true)));
         }
-        planned_.plan.products.push_back(product);
-    };
-    for (const ProductBound* const bound : items<const ProductBound>(aggregate.bounds))
-        add(bound->type, bound->factors);
-    if (aggregate.cell == CellKind::number_sum) add(FLOAT8OID, aggregate.factors);
+    }
+    planned_.plan.sums.push_back(sum);
+}
+
+// Asks for the sum of a term, in rows where the others have values, too.
+Question JoinPlanner::sum_of(const AggregateShape& aggregate, const Term& term, const Question& count) {
+    Question sum = count;
+    sum.kind = aggregate.cell;
+    for (const Factor* const factor : items<const Factor>(term.factors)) {
+        const int place = place_of(*factor);
+        sum.factors[place].push_back(add_value_column(place, *factor, aggregate.cell));
+    }
+    return sum;
+}
+
+// Extrema add up along a row of the join (min-plus and max-plus).
+Question JoinPlanner::extremum_of(const AggregateShape& aggregate, const Question& count) {
+    Question extremum = count;
+    extremum.kind = aggregate.cell;
+    for (const Term* const term : items<const Term>(aggregate.terms)) {
+        const Factor& factor = *items<const Factor>(term->factors)[0];
+        const int place = place_of(factor), column = add_value_column(place, factor, aggregate.cell);
+        const Oid type = planned_.plan.readings[place][column].type;
+        const Oid widest = table(place).columns[column] == StreamedType::integer ? INT8OID : type;
+        extremum.factors[place].push_back(
+            term->negative ? add_column(place, {Reading::derived, -1, -1, widest, {Operation::negate, column, -1}})
+                           : column);
+    }
+    return extremum;
+}
+
+// What must hold in a row, and be there, for it to count.
+Question JoinPlanner::count_of(const AggregateShape& aggregate) {
+    Question count(planned_.tables.size());
+    for (const Factor* const factor : items<const Factor>(aggregate.conditions)) {
+        const int place = place_of(*factor);
+        count.conditions[place].push_back(add_factor_column(place, *factor, true));
+    }
+    const bool only_counts = aggregate.function == AggregateFunction::count;
+    for (const Term* const term : items<const Term>(aggregate.terms))
+        for (const Factor* const factor : items<const Factor>(term->factors)) {
+            if (factor->table < 0) continue;
+            const int place = place_of(*factor), column = add_factor_column(place, *factor, !only_counts);
+            auto& present = count.present[place];
+            if (std::find(present.begin(), present.end(), column) == present.end()) present.push_back(column);
+        }
+    return count;
 }
 
 void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
-    const size_t tables = planned_.tables.size();
-    Question count(tables), value(tables);
-    value.kind = aggregate.cell;
-    for (const Factor* const factor : items<const Factor>(aggregate.conditions)) {
-        const int place = place_of(*factor), column = add_factor_column(place, *factor, true);
-        count.conditions[place].push_back(column);
-        value.conditions[place].push_back(column);
+    const Question count = count_of(aggregate);
+    for (const Bound* const bound : items<const Bound>(aggregate.bounds)) add_bound(bound->type, bound->terms);
+    // Floats are measured whether they are multiplied or not.
+    if (aggregate.cell == CellKind::number_sum) add_bound(FLOAT8OID, aggregate.terms);
+    AggregateOutput output{aggregate.function, aggregate.cell, aggregate.argument_type, {}, -1, -1};
+    if (is_extremum(aggregate.function))
+        output.terms.push_back({ask(extremum_of(aggregate, count), root()), false});
+    else {
+        output.count = ask(count, root());
+        for (const Term* const term : items<const Term>(aggregate.terms))
+            if (aggregate.function != AggregateFunction::count)
+                output.terms.push_back({ask(sum_of(aggregate, *term, count), root()), term->negative});
     }
-    const bool counts = aggregate.function == AggregateFunction::count;
-    for (const Factor* const factor : items<const Factor>(aggregate.factors)) {
-        const int place = place_of(*factor);
-        const bool constant = factor->table < 0;
-        if (!counts) value.factors[place].push_back(add_value_column(place, *factor, aggregate.cell));
-        if (!constant) count.present[place].push_back(add_factor_column(place, *factor, !counts));
-    }
-    add_products(aggregate);
-    AggregateOutput output{aggregate.function, aggregate.cell, aggregate.argument_type, -1, -1, -1};
-    if (!counts) output.value = ask(value, root());
     if (is_variance(aggregate.function)) {
-        for (auto& factors : value.factors) factors.insert(factors.end(), factors.begin(), factors.end());
-        output.squares = ask(value, root());
+        Question squares = sum_of(aggregate, *items<const Term>(aggregate.terms)[0], count);
+        for (auto& factors : squares.factors) {
+            const std::vector<int> once = factors;
+            factors.insert(factors.end(), once.begin(), once.end());
+        }
+        output.squares = ask(squares, root());
     }
-    if (!is_extremum(aggregate.function)) output.count = ask(count, root());
     planned_.plan.aggregates.push_back(output);
 }
 

@@ -71,10 +71,16 @@ struct Factor {
     Expr* expression;
 };
 
-// Says that a product of these factors was to stay within a type, in every row.
-struct ProductBound {
-    Oid type;
+// A product of factors, or its negative.
+struct Term {
+    bool negative;
     List* factors; // of Factor*
+};
+
+// Says that a sum of these terms was to stay within a type, in every row.
+struct Bound {
+    Oid type;
+    List* terms; // of Term*
 };
 
 enum class AggregateFunction : uint8_t { count, sum, average, min, max, var_pop, var_samp, stddev_pop, stddev_samp };
@@ -93,9 +99,9 @@ struct AggregateShape {
     AggregateFunction function;
     relational::CellKind cell; // count: of rows
     Oid argument_type;         // invalid for count(*)
-    List* factors;             // of Factor*; of count: those that must not be NULL
+    List* terms;               // of Term*, whose sum is the argument; of count: what must not be NULL
     List* conditions;          // of Factor*: FILTER
-    List* bounds;              // of ProductBound*
+    List* bounds;              // of Bound*
 };
 
 struct GroupShape {

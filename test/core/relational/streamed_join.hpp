@@ -248,13 +248,15 @@ class StreamedJoinMaker {
         const StreamedType type = is_integer(aggregate.kind)  ? StreamedType::integer
                                   : is_number(aggregate.kind) ? StreamedType::number
                                                               : StreamedType::decimal;
-        const int factors = aggregate.kind == CellKind::count ? 0
-                            : is_extremum(aggregate.kind)     ? 1
-                                                              : 1 + random_.below(3);
+        const bool extremum = is_extremum(aggregate.kind);
+        const int factors = aggregate.kind == CellKind::count          ? 0
+                            : extremum && type == StreamedType::number ? 1
+                                                                       : 1 + random_.below(3);
         for (int i = 0; i < factors; i++) {
             const int t = any_table();
             // Leaves may have integers among factors of other types.
-            const bool plain = i > 0 && table(t).children.empty() && random_.chance(0.3) && !has_factor(aggregate, t);
+            const bool plain =
+                i > 0 && !extremum && table(t).children.empty() && random_.chance(0.3) && !has_factor(aggregate, t);
             aggregate.factors.emplace_back(
                 t, column_of(t, plain ? StreamedType::integer : first_type(aggregate, t, type)));
         }
@@ -401,15 +403,24 @@ class BruteForce {
             if (at(column).null) return;
         for (const auto& column : aggregate.factors)
             if (at(column).null) return;
-        Expected row{false, 1, 0, 1, false, 1};
+        const bool sums = is_extremum(aggregate.kind);
+        Expected row{false, sums ? 0 : 1, 0, 1, false, 1};
         for (const auto& [table, column] : aggregate.factors) {
             const Value& factor = at({table, column});
             const StreamedType type = test_.plan.tables[table].columns[column];
             const WideInteger integer = type == StreamedType::decimal ? factor.mantissa : factor.word;
             const double number =
                 type == StreamedType::number ? std::bit_cast<double>(factor.word) : static_cast<double>(integer);
-            row.integer *= integer;
-            row.scale += type == StreamedType::decimal ? static_cast<int>(factor.word) : 0;
+            const int scale = type == StreamedType::decimal ? static_cast<int>(factor.word) : 0;
+            if (sums) {
+                const Expected term{false, integer, scale};
+                const int common = std::max(row.scale, scale);
+                row.integer = scaled(row, common) + scaled(term, common);
+                row.scale = common;
+            } else {
+                row.integer *= integer;
+                row.scale += scale;
+            }
             row.number *= number;
             row.magnitude *= std::abs(number);
         }

@@ -65,7 +65,9 @@ inline bool is_ambiguous(const StreamedJoinTest& test, const BruteForce& brute, 
             if (cells[a].ambiguous) return true;
             const bool zero =
                 test.aggregates[a].kind == CellKind::number_sum && !cells[a].absent && cells[a].number == 0;
-            if (perhaps && zero && test.aggregates[a].factors.size() > 1) return true;
+            // What is added to an extremum may have more digits than the equal ones differ in.
+            const bool sum = is_extremum(test.aggregates[a].kind) && !is_integer(test.aggregates[a].kind);
+            if (perhaps && (zero || sum) && test.aggregates[a].factors.size() > 1) return true;
         }
     return false;
 }

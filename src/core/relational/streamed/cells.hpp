@@ -107,7 +107,7 @@ inline WideDecimal product(const WideDecimal& a, const WideDecimal& b) {
 inline WideDecimal sum(WideDecimal a, WideDecimal b) {
     const int32_t scale = std::max(a.scale, b.scale);
     if (!scale_up(a.mantissa, scale - a.scale) || !scale_up(b.mantissa, scale - b.scale)) refuse(beyond_128_bits);
-    return {sum(a.mantissa, b.mantissa), scale};
+    return {sum(a.mantissa, b.mantissa), scale, a.ambiguous || b.ambiguous};
 }
 // Below 0, 0 or above 0 as a is less than, equal to or greater than b.
 inline int compare(WideDecimal a, WideDecimal b) {

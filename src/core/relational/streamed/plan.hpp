@@ -41,11 +41,11 @@ enum class StreamedJoin : uint8_t {
 };
 
 // The part of a query that is about a table and those below it. Row by row, its value is the product of the factors and
-// of the children's cells; rows where a factor or a `present` column is NULL, where the condition does not hold, or
-// where a child's cell is absent add nothing.
+// of the children's cells, or their sum where extrema are asked for (min-plus and max-plus); rows where a factor or a
+// `present` column is NULL, where the condition does not hold, or where a child's cell is absent add nothing.
 struct StreamedQuery {
     CellKind kind = CellKind::count;
-    std::vector<int> factors;    // columns of the type that the kind asks for; min and max: one at most
+    std::vector<int> factors;    // columns of the type that the kind asks for; min and max of numbers: one at most
     std::vector<int> present;    // columns that must not be NULL
     std::vector<int> conditions; // columns of integers: each must be neither NULL nor 0 (FILTER)
     std::vector<int> children;   // by child: its query; 0 for semi and anti

@@ -43,16 +43,23 @@ void convert(const WideDecimal& from, WideDecimal& to) {
     to = from;
 }
 
-// The matches that are left of those picked, and their values so far.
+// The matches that are left of those picked, and their values so far: products, or of extrema sums.
 template <class Value>
 struct Product {
     const Matches& matches;
     uint32_t* picked;
     Value* values;
     uint32_t count;
+    CellKind kind;
     bool empty = true; // no factor so far: all values are 1
 
-    void multiply_column(const Column& column, CellKind kind) {
+    Value with(const Value& value, const Value& factor) const {
+        if constexpr (!std::is_same_v<Value, double>)
+            if (is_extremum(kind)) return sum(value, factor);
+        return product(value, factor);
+    }
+
+    void multiply_column(const Column& column) {
         const auto each = [&](auto combine) {
             for (uint32_t i = 0; i < count; i++) {
                 Value factor;
@@ -63,7 +70,7 @@ struct Product {
         if (std::exchange(empty, false))
             each([](Value& value, const Value& factor) { value = factor; });
         else
-            each([](Value& value, const Value& factor) { value = product(value, factor); });
+            each([this](Value& value, const Value& factor) { value = with(value, factor); });
     }
 
     // Matches without a value of the child's query are out.
@@ -88,10 +95,10 @@ struct Product {
         if (std::exchange(empty, false))
             keep_present<Cell>(from, cell, [](Value& value, const Read& read) { convert(read, value); });
         else
-            keep_present<Cell>(from, cell, [](Value& value, const Read& read) {
+            keep_present<Cell>(from, cell, [this](Value& value, const Read& read) {
                 Value factor;
                 convert(read, factor);
-                value = product(value, factor);
+                value = with(value, factor);
             });
     }
 
@@ -170,8 +177,8 @@ uint32_t QueryEvaluator::pick(const Query& query, const Matches& matches) {
 template <class Cell>
 void QueryEvaluator::add_query(const Query& query, const Matches& matches) {
     using Value = typename Cell::Value;
-    Product<Value> row{matches, picked_.data(), values_->of(Value{}), pick(query, matches)};
-    for (int factor : query.factors) row.multiply_column(matches.columns[factor], query.kind);
+    Product<Value> row{matches, picked_.data(), values_->of(Value{}), pick(query, matches), query.kind};
+    for (int factor : query.factors) row.multiply_column(matches.columns[factor]);
     for (const Factor& child : query.children) {
         const Matches::Entries& from = matches.from[child.child];
         if (child.kind == CellKind::count) {

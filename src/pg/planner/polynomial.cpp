@@ -1,0 +1,107 @@
+#include "pg/planner/polynomial.hpp"
+
+#include "pg/bridge/factoriser.hpp"
+#include "pg/planner/arithmetic.hpp"
+
+extern "C" {
+#include "optimizer/clauses.h"
+}
+
+namespace btml::pg::planner {
+
+namespace {
+
+constexpr int max_terms = 16;
+constexpr Refusal no_polynomial = "an aggregate's argument is no sum of products of factors of one table each";
+
+bool is_float(const Node* expression) {
+    const Oid type = exprType(expression);
+    return type == FLOAT4OID || type == FLOAT8OID;
+}
+
+Term* product_of(const Term* a, const Term* b) {
+    auto* const term = allocate<Term>();
+    *term = {a->negative != b->negative, list_concat_copy(a->factors, b->factors)};
+    return term;
+}
+
+} // namespace
+
+Refusal refuse_hung(const JoinShape& join, int table, Node* expression) {
+    const relational::StreamedJoin kind = table < 0 ? relational::StreamedJoin::inner : join.tables[table].join;
+    if (kind == relational::StreamedJoin::inner) return nullptr;
+    if (kind != relational::StreamedJoin::left) return "it asks for columns of a table that must have no partner";
+    return contain_nonstrict_functions(expression) ? "an expression may not be NULL where an outer join finds no row"
+                                                   : nullptr;
+}
+
+Refusal Polynomial::take(Node* expression, bool only_sums) {
+    only_sums_ = only_sums;
+    return add(expression, &terms_);
+}
+
+Refusal Polynomial::add(Node* expression, List** terms) {
+    expression = strip_relabel(expression);
+    const Relids relids = join_.relids(expression);
+    Arithmetic parts;
+    if (bms_is_empty(relids) || join_.table_of(relids) >= 0) return add_factor(expression, terms);
+    if (!take_apart(expression, &parts)) return join_.merge(relids, no_polynomial);
+    if (IsA(expression, OpExpr)) return add_operator(reinterpret_cast<const OpExpr*>(expression), terms);
+    // A cast: of integers to wider ones or to numeric it keeps every value.
+    return is_float(expression) ? join_.merge(relids, no_polynomial) : add(parts.left, terms);
+}
+
+// Keeps in mind that the value of the operator was to stay within its type.
+void Polynomial::add_bound(const OpExpr* call, List* terms) {
+    auto* const bound = allocate<Bound>();
+    *bound = {call->opresulttype, terms};
+    bounds_ = lappend(bounds_, bound);
+}
+
+Refusal Polynomial::multiply(const OpExpr* call, List** terms) {
+    List *left = NIL, *right = NIL, *products = NIL;
+    if (const Refusal refusal = add(static_cast<Node*>(linitial(call->args)), &left)) return refusal;
+    if (const Refusal refusal = add(static_cast<Node*>(lsecond(call->args)), &right)) return refusal;
+    if (list_length(left) * list_length(right) > max_terms) return "an aggregate's argument has more than 16 terms";
+    for (const Term* const a : items<const Term>(left))
+        for (const Term* const b : items<const Term>(right)) products = lappend(products, product_of(a, b));
+    add_bound(call, products);
+    *terms = list_concat_copy(*terms, products);
+    return nullptr;
+}
+
+Refusal Polynomial::add_operator(const OpExpr* call, List** terms) {
+    Arithmetic parts;
+    auto* const whole = reinterpret_cast<Node*>(const_cast<OpExpr*>(call));
+    take_apart(whole, &parts);
+    const bool multiplies = parts.operation == Operation::multiply;
+    if (parts.operation == Operation::divide || (multiplies && only_sums_) || (!multiplies && is_float(whole)))
+        return join_.merge(join_.relids(whole), no_polynomial);
+    if (multiplies) return multiply(call, terms);
+    List *left = NIL, *right = NIL;
+    if (const Refusal refusal = add(parts.left, &left)) return refusal;
+    if (parts.right)
+        if (const Refusal refusal = add(parts.right, &right)) return refusal;
+    List* const flipped = parts.operation == Operation::negate ? left : right;
+    if (parts.operation != Operation::add)
+        for (Term* const term : items<Term>(flipped)) term->negative = !term->negative;
+    List* const own = list_concat_copy(left, right);
+    add_bound(call, own);
+    *terms = list_concat_copy(*terms, own);
+    return list_length(*terms) > max_terms ? "an aggregate's argument has more than 16 terms" : nullptr;
+}
+
+Refusal Polynomial::add_factor(Node* expression, List** terms) {
+    auto* const factor = allocate<Factor>();
+    auto* const term = allocate<Term>();
+    *factor = {join_.table_of(join_.relids(expression)), reinterpret_cast<Expr*>(expression)};
+    if (!is_arithmetic(expression)) return "an aggregate's argument is an expression that may raise an error";
+    if (const Refusal refusal = refuse_hung(join_, factor->table, expression)) return refusal;
+    if (IsA(expression, Const) && reinterpret_cast<const Const*>(expression)->constisnull)
+        return "an aggregate's argument is NULL";
+    *term = {false, list_make1(factor)};
+    *terms = lappend(*terms, term);
+    return nullptr;
+}
+
+} // namespace btml::pg::planner
