@@ -5,7 +5,7 @@ namespace btml::relational {
 namespace {
 
 constexpr const char* what = "the messages of a join";
-constexpr uint64_t min_slots = 256;
+constexpr uint64_t min_slots = 256, cached_slots = uint64_t{1} << 15;
 constexpr uint64_t max_entries = uint64_t{1} << 31;
 
 uint32_t hash_of(const uint64_t* key, size_t words) {
@@ -93,7 +93,7 @@ void Message::reserve(uint64_t entries, RunContext& context) {
     if (entries > max_entries) refuse("more than 2^31 keys");
     entries_.reserve(entries * layout_.words);
     uint64_t slots = slots_.size();
-    while (entries * 2 > slots) slots *= 2;
+    while (entries * 2 > slots) slots *= slots < cached_slots ? 4 : 2; // Small tables are seldom moved.
     if (slots > slots_.size()) set_slots(slots, context);
 }
 
@@ -183,8 +183,11 @@ void Message::finish(RunContext& context) {
 // Fills the slots anew: with the first entry of each key of the separator, which leads to the others in their order.
 void Message::chain_entries(RunContext& context) {
     const size_t words = layout_.key_words;
-    std::fill(slots_.begin(), slots_.end(), uint64_t{0});
+    context.in_blocks(slots_.size(), 1, [&](uint64_t begin, uint64_t end) {
+        std::fill(slots_.begin() + begin, slots_.begin() + end, uint64_t{0});
+    });
     next_ = Buffer<uint32_t>(next_.budget(), what, count_, none);
+    bool chained = false;
     context.for_each(count_, 4, [&](uint64_t done) {
         const uint32_t number = count_ - 1 - static_cast<uint32_t>(done);
         const uint64_t* const key = entry(number);
@@ -193,7 +196,9 @@ void Message::chain_entries(RunContext& context) {
         next_[number] = find_slot(
             hash, [&](uint32_t other) { return has_key(other, key, words); }, slot);
         slots_[slot] = uint64_t{hash} << 32 | (number + 1);
+        chained |= next_[number] != none;
     });
+    if (!chained) next_.clear();
 }
 
 } // namespace btml::relational

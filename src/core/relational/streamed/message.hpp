@@ -65,7 +65,8 @@ class Message {
     void finish(RunContext& context);
     // The numbers of the first entries with these keys of the separator, or none. The keys are hashed.
     void find(const KeyBatch& keys, uint32_t* numbers) const;
-    // The next entry with the same key of the separator, or none. There is one if and only if several() is true.
+    // The next entry with the same key of the separator, or none; to be asked only if several(): some key has more than
+    // one entry.
     uint32_t next(uint32_t number) const { return next_[number]; }
     bool several() const { return !next_.empty(); }
     // Stands for the rows of a table that found no partner in a left join: one row, and nothing of its columns.
