@@ -97,12 +97,17 @@ void Message::reserve(uint64_t entries, RunContext& context) {
     if (slots > slots_.size()) set_slots(slots, context);
 }
 
-uint32_t Message::append(const uint64_t* key) {
+uint32_t Message::append(const uint64_t* of_other) {
     const size_t begin = entries_.size();
     entries_.resize(begin + layout_.words);
-    std::copy(layout_.new_entry.begin(), layout_.new_entry.end(), entries_.begin() + begin);
-    std::copy(key, key + layout_.full_key_words(), entries_.begin() + begin);
+    std::copy_n(of_other, layout_.words, entries_.begin() + begin);
     return count_++;
+}
+
+uint32_t Message::append_new(const uint64_t* key) {
+    const uint32_t number = append(layout_.new_entry.data());
+    std::copy_n(key, layout_.full_key_words(), entries_.data() + number * layout_.words);
+    return number;
 }
 
 // The entry of a message without keys or groups.
@@ -110,7 +115,7 @@ void Message::add_only_entry(RunContext& context) {
     reserve(1, context);
     const uint32_t hash = hash_of(nullptr, 0);
     slots_[hash & mask_] = uint64_t{hash} << 32 | 1;
-    append(nullptr);
+    append(layout_.new_entry.data());
 }
 
 void Message::find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& context) {
@@ -130,7 +135,7 @@ void Message::find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& conte
             uint32_t number = find_slot(
                 hash, [&](uint32_t other) { return has_key(other, keys.key(i), words); }, slot);
             if (number == none) {
-                number = append(keys.key(i));
+                number = append_new(keys.key(i));
                 slots_[slot] = uint64_t{hash} << 32 | (number + 1);
             }
             to[i] = entries_.data() + number * layout_.words;
@@ -139,24 +144,43 @@ void Message::find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& conte
 }
 
 void Message::merge(const Message& other, RunContext& context) {
-    KeyBatch keys(layout_.full_key_words(), entries_.budget());
-    std::array<uint64_t*, RowBatch::max_rows> to;
-    for (uint32_t begin = 0; begin < other.count_; begin += keys.count) {
-        keys.count = std::min(other.count_ - begin, RowBatch::max_rows);
-        for (uint32_t i = 0; i < keys.count; i++) std::copy_n(other.entry(begin + i), keys.words, keys.key(i));
-        keys.hash();
-        find_or_add(keys, to.data(), context);
-        for (size_t q = 0; q < layout_.kinds.size(); q++)
-            with_cell(layout_.kinds[q], [&](auto cell) {
-                using Cell = decltype(cell);
-                for (uint32_t i = 0; i < keys.count; i++) {
-                    typename Cell::Value value;
-                    if (Cell::load(other.entry(begin + i) + layout_.cells[q], value))
-                        Cell::add(to[i] + layout_.cells[q], value);
-                }
-            });
-        context.worked(keys.count * (4 + layout_.words));
+    std::array<uint32_t, prefetch_rows> hashes, from, to;
+    for (uint32_t begin = 0; begin < other.count_; begin += prefetch_rows) {
+        const uint32_t count = std::min(other.count_ - begin, prefetch_rows);
+        reserve(uint64_t{count_} + count, context);
+        for (uint32_t i = 0; i < count; i++) hashes[i] = hash_of(other.entry(begin + i), layout_.full_key_words());
+        prefetch(hashes.data(), count);
+        uint32_t met = 0; // entries that this message has, too
+        for (uint32_t i = 0; i < count; i++) {
+            from[met] = begin + i;
+            to[met] = find_or_copy(other.entry(begin + i), hashes[i]);
+            met += to[met] != none;
+        }
+        add_cells(other, {from.data(), met}, to.data());
+        context.worked(count * (4 + layout_.words));
     }
+}
+
+// The number of the entry with this key, or none after it was appended as it is.
+uint32_t Message::find_or_copy(const uint64_t* of_other, uint32_t hash) {
+    uint64_t slot = 0;
+    const uint32_t number = find_slot(
+        hash, [&](uint32_t candidate) { return has_key(candidate, of_other, layout_.full_key_words()); }, slot);
+    if (number == none) slots_[slot] = uint64_t{hash} << 32 | (append(of_other) + 1);
+    return number;
+}
+
+void Message::add_cells(const Message& other, std::span<const uint32_t> from, const uint32_t* to) {
+    for (size_t q = 0; q < layout_.kinds.size(); q++)
+        with_cell(layout_.kinds[q], [&](auto cell) {
+            using Cell = decltype(cell);
+            const size_t at = layout_.cells[q];
+            for (size_t i = 0; i < from.size(); i++) {
+                typename Cell::Value value;
+                if (Cell::load(other.entry(from[i]) + at, value))
+                    Cell::add(entries_.data() + to[i] * layout_.words + at, value);
+            }
+        });
 }
 
 void Message::find(const KeyBatch& keys, uint32_t* numbers) const {

@@ -6,6 +6,7 @@
 #include "core/relational/streamed/row_batch.hpp"
 
 #include <array>
+#include <span>
 
 namespace btml::relational {
 
@@ -88,7 +89,10 @@ class Message {
     void reserve(uint64_t entries, RunContext& context);
     void set_slots(uint64_t slots, RunContext& context);
     void add_only_entry(RunContext& context);
-    uint32_t append(const uint64_t* key);
+    uint32_t append(const uint64_t* of_other);
+    uint32_t append_new(const uint64_t* key);
+    uint32_t find_or_copy(const uint64_t* of_other, uint32_t hash);
+    void add_cells(const Message& other, std::span<const uint32_t> from, const uint32_t* to);
     void chain_entries(RunContext& context);
 
     MessageLayout layout_;
