@@ -66,7 +66,8 @@ sub draw
 		spread     => 5,
 		boolean    => 3,
 		extremum   => 6,
-		expression => $simple ? 0.3 : 8,
+		arithmetic => $simple ? 5   : 2,
+		expression => $simple ? 1   : 8,
 		modified   => $simple ? 1   : 5,
 		other      => $simple ? 0.1 : 4);
 	return $self->$method;
@@ -237,6 +238,52 @@ sub expression
 	$self->{query}{float}  = 1 if $argument =~ /float8|sqrt|ln\(/;
 	$self->{query}{spread} = 1 if $argument =~ /ln\(|sqrt/;
 	return "$name($argument)";
+}
+
+# Arithmetic over the columns of one table, and what else gives a number.
+sub arithmetic
+{
+	my ($self) = @_;
+	my $item   = pick(@{ $self->{query}{items} });
+	my $kind   = weighted(whole => 5, numeric => 3, float => $self->{query}{exact} ? 0 : 2);
+	my %pool   = (whole => [qw(x2 x4 x8 k4)], numeric => [qw(n np x4)], float => [qw(f8 x4)]);
+	my %wanted = map { $_ => 1 } @{ $pool{$kind} };
+	my @leaves = map { "$item->{alias}.$_" } grep { $wanted{$_} } @{ $item->{columns} };
+	@leaves = ("$item->{alias}.k4") unless @leaves;
+	@leaves = map { "$_\::float8" } @leaves if $kind eq 'float';
+	$self->{query}{float} = 1 if $kind eq 'float';
+	$self->has("arithmetic, $kind");
+	my $name = pick('sum', 'sum', 'avg', 'min', 'max', 'count', 'var_pop');
+	return "$name(" . number_from(between(1, 3), $kind, @leaves) . ')';
+}
+
+sub number_from
+{
+	my ($depth, $kind, @leaves) = @_;
+	my $constant = { whole => pick(0, 1, 2, -3, 100000), numeric => pick('0.5', '2', '0.00'), float => pick('0.5', '2', '0') }->{$kind};
+	return chance(0.15) ? $constant : pick(@leaves) if !$depth || chance(0.1);
+	my ($x, $y) = map { number_from($depth - 1, $kind, @leaves) } 1, 2;
+	my $way = weighted(
+		plus     => 5,
+		minus    => 4,
+		times    => 5,
+		divided  => $kind eq 'numeric' ? 0.2 : 1,
+		negated  => 1,
+		case     => 2,
+		coalesce => 1,
+		nullif   => 0.5,
+		null     => 0.5);
+	return {
+		plus     => "($x + $y)",
+		minus    => "($x - $y)",
+		times    => "($x * $y)",
+		divided  => "($x / $y)",
+		negated  => "(- $x)",
+		case     => "CASE WHEN $x > 0 THEN $y ELSE 0 END",
+		coalesce => "coalesce($x, $constant)",
+		nullif   => "nullif($x, $constant)",
+		null     => "CASE WHEN $x IS NULL THEN 1 ELSE 0 END"
+	}->{$way};
 }
 
 # What stands beside an aggregate's arguments.
