@@ -211,6 +211,14 @@ Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinSh
     return find_hung_tables(join);
 }
 
+// Whether merging would change nothing: then no other try would go better.
+static bool is_merged(const Merging* merging) {
+    if (bms_membership(merging->wanted) != BMS_MULTIPLE) return true;
+    for (Bitmapset* const set : items<Bitmapset>(merging->sets))
+        if (bms_is_subset(merging->wanted, set)) return true;
+    return false;
+}
+
 // Joins two sets where they meet.
 static void merge_wanted(Merging* merging) {
     Relids all = merging->wanted;
@@ -237,7 +245,7 @@ Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Fa
         *query = {};
         Refusal refusal = find_join(root, input, merging, &query->join);
         if (!refusal) refusal = find_aggregates(grouped, root->parse->havingQual, mode, query);
-        if (!refusal || bms_is_empty(merging->wanted))
+        if (!refusal || is_merged(merging))
             return refusal && merging->reasons ? static_cast<Refusal>(linitial(merging->reasons)) : refusal;
         merge_wanted(merging);
     }

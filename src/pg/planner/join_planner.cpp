@@ -1,0 +1,214 @@
+#include "pg/planner/join_planner.hpp"
+
+#include "core/relational/streamed/join_shape.hpp"
+
+namespace btml::pg::planner {
+
+// The table from which the group's value can be read when `root` is the root: the root itself where it has the column
+// or an attribute that must equal it.
+int JoinPlanner::group_table(const GroupShape& group, int root) const {
+    if (group.table == root || join_.tables[group.table].join != StreamedJoin::inner) return group.table;
+    for (const TableKey* const key : items<const TableKey>(join_.tables[group.table].keys))
+        if (same_expression(key->expression, group.expression) && join_.key(root, key->attribute)) return root;
+    return group.table;
+}
+
+bool JoinPlanner::covers(int table) const {
+    for (const GroupShape* const group : items<const GroupShape>(query_.groups))
+        if (group_table(*group, table) != table) return false;
+    return true;
+}
+
+// The root sends no message, so that its rows cost least: the largest table that has all group columns, if there is
+// one.
+int JoinPlanner::find_root() const {
+    int best = -1;
+    bool best_covers = false;
+    for (int t = 0; t < join_.table_count; t++) {
+        if (join_.tables[t].join != StreamedJoin::inner) continue;
+        const bool covers_all = covers(t);
+        const double rows = join_.tables[t].relation->rows;
+        if (best < 0 || covers_all > best_covers ||
+            (covers_all == best_covers && rows > join_.tables[best].relation->rows)) {
+            best = t;
+            best_covers = covers_all;
+        }
+    }
+    return best;
+}
+
+// The tables that are joined by inner joins, and bags where these make a cycle, stand in the tree of their attributes.
+void JoinPlanner::find_inner_tree(int root) {
+    std::vector<int> inner;
+    std::vector<std::vector<int>> attributes;
+    std::vector<double> rows;
+    for (int t = 0; t < join_.table_count; t++) {
+        if (join_.tables[t].join != StreamedJoin::inner) continue;
+        inner.push_back(t);
+        attributes.emplace_back();
+        for (const TableKey* const key : items<const TableKey>(join_.tables[t].keys))
+            if (!attribute(key->attribute)->is_private) attributes.back().push_back(key->attribute);
+        rows.push_back(std::max(1.0, join_.tables[t].relation->rows));
+    }
+    const auto at = static_cast<int>(std::find(inner.begin(), inner.end(), root) - inner.begin());
+    const relational::JoinShape shape = relational::join_shape(attributes, rows, at, context_);
+    bags_ = shape.bags;
+    bag_bounds_ = shape.bag_bounds;
+    nodes_.resize(join_.table_count + bags_.size());
+    const auto node = [&](int n) {
+        const int tables = static_cast<int>(inner.size());
+        return n < 0 ? -1 : n < tables ? inner[n] : join_.table_count + n - tables;
+    };
+    for (size_t n = 0; n < shape.nodes.size(); n++) {
+        TreeNode& to = nodes_[node(static_cast<int>(n))];
+        to.parent = node(shape.nodes[n].parent);
+        to.separator = shape.nodes[n].separator;
+    }
+    for (int n : shape.order)
+        if (shape.nodes[n].parent >= 0) nodes_[node(shape.nodes[n].parent)].children.push_back(node(n));
+}
+
+void JoinPlanner::hang_tables() {
+    for (int t = 0; t < join_.table_count; t++) {
+        const TableShape& table = join_.tables[t];
+        if (table.join == StreamedJoin::inner) continue;
+        TreeNode& node = nodes_[t];
+        node.parent = table.partner;
+        node.join = table.join;
+        for (const TableKey* const key : items<const TableKey>(table.keys))
+            if (join_.key(table.partner, key->attribute)) node.separator.push_back(key->attribute);
+        auto& siblings = nodes_[table.partner].children;
+        siblings.insert(siblings.begin(), t);
+    }
+}
+
+void JoinPlanner::place(int node) {
+    for (int child : nodes_[node].children) place(child);
+    places_[node] = static_cast<int>(node_at_.size());
+    node_at_.push_back(node);
+    planned_.tables.push_back(node < join_.table_count ? node : -1);
+}
+
+void JoinPlanner::find_tree() {
+    const int root = find_root();
+    find_inner_tree(root);
+    hang_tables();
+    const size_t nodes = nodes_.size();
+    places_.assign(nodes, 0);
+    place(root);
+    planned_.columns.assign(nodes, NIL);
+    planned_.plan.readings.resize(nodes);
+    planned_.plan.streamed.tables.resize(nodes);
+    attribute_dictionaries_.assign(list_length(join_.attributes), -1);
+    carried_.resize(nodes);
+    own_groups_.resize(nodes);
+}
+
+void JoinPlanner::add_bag(int place) {
+    const auto& attributes = bag(place);
+    table(place).columns.assign(attributes.size(), StreamedType::integer);
+    planned_.plan.streamed.bags.push_back({place, attributes});
+}
+
+void JoinPlanner::add_table(int place) {
+    const TreeNode& node = nodes_[node_at_[place]];
+    table(place).queries.emplace_back();
+    if (node.parent < 0) return;
+    const int parent = places_[node.parent];
+    StreamedChild child{place, node.join, {}};
+    for (int number : node.separator) {
+        table(place).key.push_back(key_column(place, number));
+        child.key.push_back(key_column(parent, number));
+    }
+    table(parent).children.push_back(child);
+}
+
+// A bag joins the tables that bind several of its attributes, and all that have an attribute which none of these has.
+std::vector<int> JoinPlanner::tables_of(const std::vector<int>& bag) const {
+    const auto has = [&](int t, int attribute) { return join_.key(t, attribute) != nullptr; };
+    std::vector<int> tables;
+    for (int t = 0; t < join_.table_count; t++)
+        if (std::count_if(bag.begin(), bag.end(), [&](int attribute) { return has(t, attribute); }) > 1)
+            tables.push_back(t);
+    const std::vector<int> binding = tables;
+    for (int attribute : bag) {
+        if (std::any_of(binding.begin(), binding.end(), [&](int t) { return has(t, attribute); })) continue;
+        for (int t = 0; t < join_.table_count; t++)
+            if (has(t, attribute) && std::find(tables.begin(), tables.end(), t) == tables.end()) tables.push_back(t);
+    }
+    return tables;
+}
+
+void JoinPlanner::read_by_bags() {
+    auto& attributes = planned_.plan.streamed.attributes;
+    attributes.resize(planned_.tables.size());
+    std::vector<int> readers;
+    for (const auto& bag : bags_)
+        for (int t : tables_of(bag)) readers.push_back(t);
+    for (int t : readers)
+        for (const auto& bag : bags_)
+            for (int number : bag) {
+                if (!join_.key(t, number)) continue;
+                const std::pair<int, int> pair(key_column(places_[t], number), number);
+                auto& read = attributes[places_[t]];
+                if (std::find(read.begin(), read.end(), pair) == read.end()) read.push_back(pair);
+                table(places_[t]).held = true;
+            }
+}
+
+void JoinPlanner::add_tables() {
+    for (size_t place = 0; place < planned_.tables.size(); place++)
+        if (is_bag(static_cast<int>(place))) add_bag(static_cast<int>(place));
+    for (size_t place = 0; place < planned_.tables.size(); place++) add_table(static_cast<int>(place));
+    for (StreamedTable& each : planned_.plan.streamed.tables) each.queries[0].children.assign(each.children.size(), 0);
+    if (!bags_.empty()) read_by_bags();
+}
+
+void JoinPlanner::add_group(const GroupShape& group, int number) {
+    const int root_table = planned_.tables[root()], from = group_table(group, root_table), place = places_[from];
+    int dictionary = -1, column = -1;
+    if (from == group.table) {
+        dictionary = needs_dictionary(group.type) ? this->dictionary(group.type) : -1;
+        column =
+            add_column(place, group.expression, dictionary < 0 ? Reading::integer : Reading::dictionary, dictionary);
+    } else
+        for (const TableKey* const key : items<const TableKey>(join_.tables[group.table].keys))
+            if (same_expression(key->expression, group.expression) && join_.key(from, key->attribute)) {
+                dictionary = attribute_dictionary(key->attribute);
+                column = key_column(place, key->attribute);
+                break;
+            }
+    table(place).groups.push_back(column);
+    own_groups_[place].push_back(number);
+    planned_.plan.groups.push_back(
+        {0, dictionary < 0 ? Reading::integer : Reading::dictionary, dictionary, base_type(group.expression)});
+}
+
+void JoinPlanner::add_groups() {
+    int number = 0;
+    for (const GroupShape* const group : items<const GroupShape>(query_.groups)) add_group(*group, number++);
+    for (size_t place = 0; place < planned_.tables.size(); place++) {
+        carried_[place] = own_groups_[place];
+        for (const StreamedChild& child : table(static_cast<int>(place)).children)
+            carried_[place].insert(carried_[place].end(), carried_[child.table].begin(), carried_[child.table].end());
+    }
+    for (size_t i = 0; i < carried_[root()].size(); i++)
+        planned_.plan.groups[carried_[root()][i]].column = static_cast<int>(i);
+}
+
+PlannedJoin JoinPlanner::plan() {
+    find_tree();
+    add_tables();
+    add_groups();
+    for (const AggregateShape* const aggregate : items<const AggregateShape>(query_.aggregates))
+        add_aggregate(*aggregate);
+    estimate();
+    planned_.description = describe(root());
+    return std::move(planned_);
+}
+
+PlannedJoin plan_join(const QueryShape& query, double groups, RunContext& context) {
+    return JoinPlanner(query, groups, context).plan();
+}
+
+} // namespace btml::pg::planner

@@ -1,0 +1,111 @@
+// Plans a factorised aggregate: the order of its tables, the columns of each, the queries of each message, the cost.
+// Its files: join_planner.cpp (tables, bags, groups), columns, queries, estimate.
+#pragma once
+
+#include "pg/bridge/guard.hpp"
+#include "pg/planner/factorized_plan.hpp"
+
+namespace btml::pg::planner {
+
+using relational::CellKind;
+using relational::StreamedChild;
+using relational::StreamedJoin;
+using relational::StreamedTable;
+using relational::StreamedType;
+
+// An aggregate's question: what it multiplies, and what must hold, by table of the plan.
+struct Question {
+    CellKind kind = CellKind::count;
+    std::vector<std::vector<int>> factors, present, conditions;
+
+    explicit Question(size_t tables) : factors(tables), present(tables), conditions(tables) {}
+};
+
+class JoinPlanner {
+  public:
+    JoinPlanner(const QueryShape& query, double groups, RunContext& context)
+        : query_(query), join_(query.join), groups_(groups), context_(context) {}
+
+    PlannedJoin plan();
+
+  private:
+    struct TreeNode {
+        int parent = -1;
+        std::vector<int> separator;
+        StreamedJoin join = StreamedJoin::inner;
+        std::vector<int> children;
+    };
+
+    int find_root() const;
+    int group_table(const GroupShape& group, int root) const;
+    bool covers(int table) const;
+    void find_tree();
+    void find_inner_tree(int root);
+    void hang_tables();
+    void place(int node);
+    void add_tables();
+    void add_table(int place);
+    void add_bag(int place);
+    std::vector<int> tables_of(const std::vector<int>& bag) const;
+    void read_by_bags();
+    double estimate_bag(int place) const;
+    void add_groups();
+    void add_group(const GroupShape& group, int number);
+    void add_aggregate(const AggregateShape& aggregate);
+    void add_bound(Oid type, const List* terms);
+    Question count_of(const AggregateShape& aggregate);
+    Question sum_of(const AggregateShape& aggregate, const Term& term, const Question& count);
+    Question extremum_of(const AggregateShape& aggregate, const Question& count);
+    int ask(const Question& question, int place);
+    bool asks_for_factors(const Question& question, int place) const;
+    void estimate();
+    double estimate_keys(int place) const;
+    std::string describe(int place) const;
+    std::string attribute_name(int number) const;
+    std::string attribute_names(const std::vector<int>& attributes) const;
+
+    const std::vector<int>& bag(int place) const { return bags_[node_at_[place] - join_.table_count]; }
+    bool is_bag(int place) const { return planned_.tables[place] < 0; }
+    int root() const { return planned_.plan.streamed.root(); }
+    StreamedTable& table(int place) { return planned_.plan.streamed.tables[place]; }
+    const StreamedTable& table(int place) const { return planned_.plan.streamed.tables[place]; }
+    const Attribute* attribute(int number) const { return items<const Attribute>(join_.attributes)[number]; }
+    int key_column(int place, int attribute);
+    int add_column(int place, const ColumnReading& column);
+    int add_column(int place, Expr* expression, Reading reading, int dictionary);
+    int add_arithmetic(int place, Expr* expression);
+    int add_factor_column(int place, const Factor& factor, bool value_matters);
+    int add_value_column(int place, const Factor& factor, CellKind cell);
+    int place_of(const Factor& factor) const { return factor.table < 0 ? root() : places_[factor.table]; }
+    int dictionary(const KeyType& type);
+    int attribute_dictionary(int attribute);
+    int measure(int place, int column);
+
+    const QueryShape& query_;
+    const JoinShape& join_;
+    const double groups_;
+    RunContext& context_;
+    PlannedJoin planned_;
+    std::vector<TreeNode> nodes_;              // the query's tables, then bags
+    std::vector<std::vector<int>> bags_;       // attributes
+    std::vector<double> bag_bounds_;           // on their rows
+    std::vector<int> node_at_;                 // by place in the plan
+    std::vector<int> places_;                  // by node: its place in the plan
+    std::vector<int> attribute_dictionaries_;  // −1: none yet
+    std::vector<std::vector<int>> carried_;    // by place: numbers of the query's groups in its message, in order
+    std::vector<std::vector<int>> own_groups_; // by place
+};
+
+inline bool same_expression(const Expr* a, const Expr* b) {
+    return pg_call([=] { return equal(a, b); });
+}
+
+inline Oid base_type(const Expr* expression) {
+    return pg_call([=] { return getBaseType(exprType(reinterpret_cast<const Node*>(expression))); });
+}
+
+inline bool needs_dictionary(const KeyType& type) {
+    return type.kind == KeyKind::bytes || type.kind == KeyKind::generic;
+}
+
+} // namespace btml::pg::planner

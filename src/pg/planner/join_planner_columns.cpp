@@ -1,0 +1,114 @@
+#include "pg/planner/join_planner.hpp"
+
+namespace btml::pg::planner {
+
+namespace {
+
+Reading reading_of(Oid type) {
+    switch (type) {
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+    case BOOLOID:
+    case OIDOID:
+    case DATEOID:
+    case TIMEOID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+        return Reading::integer;
+    case FLOAT4OID:
+    case FLOAT8OID:
+        return Reading::number;
+    case NUMERICOID:
+        return Reading::decimal;
+    default:
+        return Reading::presence;
+    }
+}
+
+StreamedType streamed_type(Reading reading) {
+    switch (reading) {
+    case Reading::number:
+        return StreamedType::number;
+    case Reading::decimal:
+        return StreamedType::decimal;
+    default:
+        return StreamedType::integer;
+    }
+}
+
+} // namespace
+
+int JoinPlanner::dictionary(const KeyType& type) {
+    planned_.plan.dictionaries.push_back(type);
+    return static_cast<int>(planned_.plan.dictionaries.size()) - 1;
+}
+
+int JoinPlanner::attribute_dictionary(int number) {
+    const KeyType& type = attribute(number)->type;
+    if (!needs_dictionary(type)) return -1;
+    int& known = attribute_dictionaries_[number];
+    if (known < 0) known = dictionary(type);
+    return known;
+}
+
+int JoinPlanner::add_column(int place, const ColumnReading& column) {
+    auto& readings = planned_.plan.readings[place];
+    const auto known = std::find(readings.begin(), readings.end(), column);
+    if (known != readings.end()) return static_cast<int>(known - readings.begin());
+    readings.push_back(column);
+    const Reading reading = column.reading == Reading::derived ? reading_of(column.type) : column.reading;
+    table(place).columns.push_back(streamed_type(reading));
+    return static_cast<int>(readings.size()) - 1;
+}
+
+// A value that may be arithmetic of columns.
+int JoinPlanner::add_arithmetic(int place, Expr* expression) {
+    auto* const node = reinterpret_cast<Node*>(expression);
+    Arithmetic parts = {};
+    const bool derived = pg_call([&] { return !is_total(node) && take_apart(node, &parts); });
+    if (!derived) return add_column(place, expression, reading_of(base_type(expression)), -1);
+    const int left = add_arithmetic(place, reinterpret_cast<Expr*>(parts.left));
+    const int right = parts.right ? add_arithmetic(place, reinterpret_cast<Expr*>(parts.right)) : -1;
+    return add_column(place, {Reading::derived, -1, -1, base_type(expression), {parts.operation, left, right}});
+}
+
+int JoinPlanner::add_column(int place, Expr* expression, Reading reading, int dictionary) {
+    List*& expressions = planned_.columns[place];
+    int position = 0;
+    while (position < list_length(expressions) &&
+           !same_expression(items<const Expr>(expressions)[position], expression))
+        position++;
+    if (position == list_length(expressions)) {
+        List* const grown = pg_call([=, all = expressions] { return lappend(all, expression); });
+        expressions = grown;
+    }
+    return add_column(place, {reading, position, dictionary, base_type(expression)});
+}
+
+int JoinPlanner::key_column(int place, int number) {
+    if (is_bag(place)) {
+        const auto& attributes = bag(place);
+        return static_cast<int>(std::find(attributes.begin(), attributes.end(), number) - attributes.begin());
+    }
+    const int dictionary = attribute_dictionary(number);
+    return add_column(place, join_.key(planned_.tables[place], number)->expression,
+                      dictionary < 0 ? Reading::integer : Reading::dictionary, dictionary);
+}
+
+int JoinPlanner::add_factor_column(int place, const Factor& factor, bool value_matters) {
+    const bool total = pg_call([&] { return is_total(reinterpret_cast<Node*>(factor.expression)); });
+    if (total && !value_matters) return add_column(place, factor.expression, Reading::presence, -1);
+    return add_arithmetic(place, factor.expression);
+}
+
+// An integer may be a factor of a product of decimals.
+int JoinPlanner::add_value_column(int place, const Factor& factor, CellKind cell) {
+    const int column = add_factor_column(place, factor, true);
+    const bool decimal =
+        cell == CellKind::decimal_sum || cell == CellKind::decimal_min || cell == CellKind::decimal_max;
+    if (!decimal || table(place).columns[column] == StreamedType::decimal) return column;
+    return add_column(place, {Reading::derived, -1, -1, NUMERICOID, {Operation::cast, column, -1}});
+}
+
+} // namespace btml::pg::planner
