@@ -32,7 +32,8 @@ class CyclicJoinMaker {
             sizes.push_back(random_.chance(0.02) ? 0 : 1 + random_.below(shape.rows));
         }
         make_tree();
-        for (int t = 0; t < count; t++)
+        const int nodes = static_cast<int>(made_.size()); // with the bags
+        for (int t = 0; t < nodes; t++)
             if (random_.chance(shape.left_join)) hang_table(t);
         order_tables();
         add_aggregates();
@@ -115,7 +116,7 @@ class CyclicJoinMaker {
         order_ = shape.order;
     }
 
-    // One more table, that the parent's column of integers leads to.
+    // One more table, that the parent's column of integers leads to, or the first attribute of a bag.
     void hang_table(int parent) {
         Made made;
         fill(made, 1, random_.below(6));
@@ -123,9 +124,10 @@ class CyclicJoinMaker {
         made.parent = parent;
         made.join = static_cast<StreamedJoin>(random_.below(4));
         if (made.join == StreamedJoin::semi || made.join == StreamedJoin::anti) made.table.groups.clear();
-        made.parent_key = {static_cast<int>(made_[parent].attributes.size())};
+        const bool of_bag = made_[parent].bag;
+        made.parent_key = {of_bag ? 0 : static_cast<int>(made_[parent].attributes.size())};
         for (std::vector<Value>& row : made.rows)
-            if (!row[0].null) row[0] = integer_value(random_.below(3) - 1);
+            if (!row[0].null && !of_bag) row[0] = integer_value(random_.below(3) - 1);
         order_.insert(order_.begin(), static_cast<int>(made_.size()));
         made_.push_back(std::move(made));
     }
@@ -208,14 +210,24 @@ class CyclicJoinMaker {
         }));
     }
 
+    // Bags have the values of the tables that have their attributes.
+    const Value& value_at(int node, int column, const std::vector<int>& row) const {
+        for (size_t place = 0; place < order_.size(); place++) {
+            const Made& made = made_[order_[place]];
+            if (order_[place] == node && !made.bag) return made.rows[row[place]][column];
+            const auto at = std::find(made.attributes.begin(), made.attributes.end(), made_[node].attributes[0]);
+            if (made_[node].bag && !made.bag && at != made.attributes.end())
+                return made.rows[row[place]][at - made.attributes.begin()];
+        }
+        throw Error(ErrorCode::internal, "a bag's attribute is in no table");
+    }
+
     void add_hanging(const std::vector<int>& row, std::vector<std::vector<int>>& rows) const {
         std::vector<std::vector<int>> all{row};
         for (size_t place = 0; place < order_.size(); place++) {
             const Made& made = made_[order_[place]];
             if (order_[place] < static_cast<int>(attributes.size() + test.plan.bags.size())) continue;
-            const size_t parent =
-                static_cast<size_t>(std::find(order_.begin(), order_.end(), made.parent) - order_.begin());
-            const Value& key = made_[made.parent].rows[row[parent]][made.parent_key[0]];
+            const Value key = value_at(made.parent, made.parent_key[0], row);
             std::vector<int> partners;
             for (size_t r = 0; r < made.rows.size(); r++)
                 if (!key.null && !made.rows[r][0].null && made.rows[r][0].word == key.word)
