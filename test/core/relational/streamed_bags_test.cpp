@@ -330,6 +330,32 @@ TEST(StreamedBags, AreReadOrWrittenLikeOtherTables) {
     EXPECT_EQ(flaw([](StreamedPlan& p) { p.tables[0].held = false; }), "a table that a bag reads is not held");
 }
 
+// A child whose key is not what the bag joined it by.
+TEST(StreamedBags, ChildrenMayBeJoinedByOtherColumns) {
+    StreamedJoinTest test = triangles(2);
+    Random random(1);
+    std::set<std::pair<int, int>> edges;
+    for (int i = 0; i < 16; i++) edges.emplace(random.below(6), random.below(6));
+    for (int t = 0; t < 3; t++) {
+        test.rows[t].clear();
+        for (const auto& [from, to] : edges) test.rows[t].push_back({integer_value(from), integer_value(to)});
+    }
+    test.plan.tables[0].key = {1, 0};
+    int cycles = 0, expected = 0;
+    for (const auto& [a, b] : edges)
+        for (int c = 0; c < 6; c++) {
+            const bool triangle = edges.count({b, c}) != 0 && edges.count({c, a}) != 0;
+            cycles += triangle;
+            expected += triangle && edges.count({b, a}) != 0;
+        }
+    EXPECT_GT(expected, 0);
+    EXPECT_LT(expected, cycles);
+    QuietContext context;
+    Streamed run(test, context);
+    EXPECT_STREQ(run.run(), nullptr);
+    EXPECT_TRUE(run.aggregate->cell(0, 1).integer == expected);
+}
+
 TEST(StreamedBags, AreNotInMemory) {
     const StreamedJoinTest test = triangles(60);
     QuietContext context(1, 2'000'000); // 216,000 rows of the bag

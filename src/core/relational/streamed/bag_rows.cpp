@@ -131,23 +131,15 @@ BagJoin::BagJoin(const StreamedPlan& plan, const StreamedBag& bag, std::vector<i
     bounds_.push_back(null_key); // which no key is
 }
 
-// The relation whose attributes are the key of this child, or -1.
+// The relation of the child's table, if its rows have all columns of the child's key; -1 otherwise.
 int BagJoin::relation_of(const StreamedChild& child) const {
     const auto of = std::find(tables_.begin(), tables_.end(), child.table);
     if (of == tables_.end()) return -1;
-    const std::vector<int>& key = plan_.tables[child.table].key;
-    std::vector<int> attributes;
-    for (size_t k = 0; k < key.size(); k++) {
-        const int attribute = bag_.attributes[child.key[k]];
-        const auto& pairs = plan_.attributes[child.table];
-        if (std::find(pairs.begin(), pairs.end(), std::pair(key[k], attribute)) == pairs.end()) return -1;
-        attributes.push_back(attribute);
-    }
     const auto relation = of - tables_.begin();
-    return std::is_permutation(attributes.begin(), attributes.end(), relations_[relation].attributes.begin(),
-                               relations_[relation].attributes.end())
-               ? static_cast<int>(relation)
-               : -1;
+    const std::vector<int>& attributes = relations_[relation].attributes;
+    for (int column : child.key)
+        if (std::find(attributes.begin(), attributes.end(), bag_.attributes[column]) == attributes.end()) return -1;
+    return static_cast<int>(relation);
 }
 
 Buffer<uint32_t> BagJoin::entries_of(const SortedRelation& relation, const StreamedChild& child, const Message& message,
