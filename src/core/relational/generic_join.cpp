@@ -82,7 +82,7 @@ std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations)
 
 GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations,
                          RowBlocks& blocks)
-    : depths_(attributes.size()), values_(attributes.size()), blocks_(blocks) {
+    : depths_(attributes.size()), values_(attributes.size()), rows_(relations.size()), blocks_(blocks) {
     for (size_t r = 0; r < relations.size(); r++) {
         ranges_.push_back({0, static_cast<RowId>(relations[r].rows)});
         for (size_t level = 0; level < relations[r].attributes.size(); level++) {
@@ -131,6 +131,7 @@ bool GenericJoin::extend(size_t depth, Emit& emit) {
         for (Participant& participant : participants) {
             participant.next = gallop(participant.column, participant.at, participant.whole.end, values_[depth] + 1);
             ranges_[participant.relation] = {participant.at, participant.next};
+            rows_[participant.relation] = participant.at;
         }
         more = extend(depth + 1, emit);
         for (Participant& participant : participants) participant.at = participant.next;
@@ -146,6 +147,7 @@ bool GenericJoin::finish_tuples(Participants& participants, Emit& emit) {
     Participant& lead = participants.front();
     for (; align(participants); lead.at++) {
         values_.back() = lead.column[lead.at];
+        for (const Participant& participant : participants) rows_[participant.relation] = participant.at;
         if (!emit()) return false;
     }
     return true;
@@ -178,9 +180,9 @@ void GenericJoin::write(std::vector<Buffer<Key>>& columns) {
     extend(0, emit);
 }
 
-void GenericJoin::for_each(const std::function<void(const std::vector<Key>& values)>& body) {
+void GenericJoin::for_each(const Body& body) {
     const auto emit = [&] {
-        body(values_);
+        body(values_, rows_);
         return true;
     };
     extend(0, emit);

@@ -38,8 +38,10 @@ class GenericJoin {
     uint64_t count(uint64_t most);
     // Appends the tuples, lexicographically ascending; columns[i] is of attributes[i] and has room for all of them.
     void write(std::vector<Buffer<Key>>& columns);
-    // Calls body(values) for each tuple, in that order; values[i] is of attributes[i].
-    void for_each(const std::function<void(const std::vector<Key>& values)>& body);
+    // Calls body(values, rows) for each tuple, in that order; values[i] is of attributes[i], and rows[r] is the row of
+    // relation r that is a part of the tuple.
+    using Body = std::function<void(const std::vector<Key>& values, const std::vector<RowId>& rows)>;
+    void for_each(const Body& body);
 
   private:
     struct Range {
@@ -63,6 +65,7 @@ class GenericJoin {
     std::vector<Participants> depths_;
     std::vector<Range> ranges_; // of each relation
     std::vector<Key> values_;   // of the tuple so far
+    std::vector<RowId> rows_;   // of each relation all of whose attributes have values
     RowBlocks& blocks_;
 };
 

@@ -99,6 +99,26 @@ std::vector<KeyTuple> by_brute_force(const std::vector<int>& attributes,
     return tuples;
 }
 
+// The tuples with a first value below a bound, then the others; each is found in the rows of the relations, too.
+std::vector<KeyTuple> in_two_parts(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations,
+                                   Key bound, RowBlocks& blocks) {
+    std::vector<KeyTuple> tuples;
+    for (const auto& [begin, end] : {std::pair(Key{0}, bound), std::pair(bound, null_key)}) {
+        GenericJoin join(attributes, relations, blocks);
+        join.restrict_first(begin, end);
+        join.for_each([&](const std::vector<Key>& values, const std::vector<RowId>& rows) {
+            tuples.push_back(values);
+            for (size_t r = 0; r < relations.size(); r++)
+                for (size_t level = 0; level < relations[r].attributes.size(); level++) {
+                    const auto at = std::find(attributes.begin(), attributes.end(), relations[r].attributes[level]);
+                    EXPECT_EQ(relations[r].columns[level][rows[r]],
+                              values[static_cast<size_t>(at - attributes.begin())]);
+                }
+        });
+    }
+    return tuples;
+}
+
 TEST(GenericJoin, EqualsTestingEveryTuple) {
     int not_empty = 0;
     for (uint64_t seed = 0; seed < 400; seed++) {
@@ -145,6 +165,8 @@ TEST(GenericJoin, EqualsTestingEveryTuple) {
         join.write(columns);
         EXPECT_EQ(columns.front().size(), expected.size());
         EXPECT_EQ(tuples_of(columns, expected.size()), expected);
+        EXPECT_EQ(in_two_parts(order, relations, static_cast<Key>(random.below(static_cast<int>(values) + 1)), blocks),
+                  expected);
         not_empty += !expected.empty();
         if (HasFailure()) return;
     }

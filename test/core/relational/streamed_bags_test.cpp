@@ -32,7 +32,8 @@ class CyclicJoinMaker {
             sizes.push_back(random_.chance(0.02) ? 0 : 1 + random_.below(shape.rows));
         }
         make_tree();
-        for (int t = 0; t < count; t++)
+        const int nodes = static_cast<int>(made_.size()); // with the bags
+        for (int t = 0; t < nodes; t++)
             if (random_.chance(shape.left_join)) hang_table(t);
         order_tables();
         add_aggregates();
@@ -115,7 +116,7 @@ class CyclicJoinMaker {
         order_ = shape.order;
     }
 
-    // One more table, that the parent's column of integers leads to.
+    // One more table, that the parent's column of integers leads to, or the first attribute of a bag.
     void hang_table(int parent) {
         Made made;
         fill(made, 1, random_.below(6));
@@ -123,9 +124,10 @@ class CyclicJoinMaker {
         made.parent = parent;
         made.join = static_cast<StreamedJoin>(random_.below(4));
         if (made.join == StreamedJoin::semi || made.join == StreamedJoin::anti) made.table.groups.clear();
-        made.parent_key = {static_cast<int>(made_[parent].attributes.size())};
+        const bool of_bag = made_[parent].bag;
+        made.parent_key = {of_bag ? 0 : static_cast<int>(made_[parent].attributes.size())};
         for (std::vector<Value>& row : made.rows)
-            if (!row[0].null) row[0] = integer_value(random_.below(3) - 1);
+            if (!row[0].null && !of_bag) row[0] = integer_value(random_.below(3) - 1);
         order_.insert(order_.begin(), static_cast<int>(made_.size()));
         made_.push_back(std::move(made));
     }
@@ -208,14 +210,24 @@ class CyclicJoinMaker {
         }));
     }
 
+    // Bags have the values of the tables that have their attributes.
+    const Value& value_at(int node, int column, const std::vector<int>& row) const {
+        for (size_t place = 0; place < order_.size(); place++) {
+            const Made& made = made_[order_[place]];
+            if (order_[place] == node && !made.bag) return made.rows[row[place]][column];
+            const auto at = std::find(made.attributes.begin(), made.attributes.end(), made_[node].attributes[0]);
+            if (made_[node].bag && !made.bag && at != made.attributes.end())
+                return made.rows[row[place]][at - made.attributes.begin()];
+        }
+        throw Error(ErrorCode::internal, "a bag's attribute is in no table");
+    }
+
     void add_hanging(const std::vector<int>& row, std::vector<std::vector<int>>& rows) const {
         std::vector<std::vector<int>> all{row};
         for (size_t place = 0; place < order_.size(); place++) {
             const Made& made = made_[order_[place]];
             if (order_[place] < static_cast<int>(attributes.size() + test.plan.bags.size())) continue;
-            const size_t parent =
-                static_cast<size_t>(std::find(order_.begin(), order_.end(), made.parent) - order_.begin());
-            const Value& key = made_[made.parent].rows[row[parent]][made.parent_key[0]];
+            const Value key = value_at(made.parent, made.parent_key[0], row);
             std::vector<int> partners;
             for (size_t r = 0; r < made.rows.size(); r++)
                 if (!key.null && !made.rows[r][0].null && made.rows[r][0].word == key.word)
@@ -316,6 +328,32 @@ TEST(StreamedBags, AreReadOrWrittenLikeOtherTables) {
     EXPECT_EQ(flaw([](StreamedPlan& p) { p.attributes[0][0].first = 2; }), "an attribute is no column of integers");
     EXPECT_EQ(flaw([](StreamedPlan& p) { p.attributes[0][0].second = 1; }), "a table has an attribute twice");
     EXPECT_EQ(flaw([](StreamedPlan& p) { p.tables[0].held = false; }), "a table that a bag reads is not held");
+}
+
+// A child whose key is not what the bag joined it by.
+TEST(StreamedBags, ChildrenMayBeJoinedByOtherColumns) {
+    StreamedJoinTest test = triangles(2);
+    Random random(1);
+    std::set<std::pair<int, int>> edges;
+    for (int i = 0; i < 16; i++) edges.emplace(random.below(6), random.below(6));
+    for (int t = 0; t < 3; t++) {
+        test.rows[t].clear();
+        for (const auto& [from, to] : edges) test.rows[t].push_back({integer_value(from), integer_value(to)});
+    }
+    test.plan.tables[0].key = {1, 0};
+    int cycles = 0, expected = 0;
+    for (const auto& [a, b] : edges)
+        for (int c = 0; c < 6; c++) {
+            const bool triangle = edges.count({b, c}) != 0 && edges.count({c, a}) != 0;
+            cycles += triangle;
+            expected += triangle && edges.count({b, a}) != 0;
+        }
+    EXPECT_GT(expected, 0);
+    EXPECT_LT(expected, cycles);
+    QuietContext context;
+    Streamed run(test, context);
+    EXPECT_STREQ(run.run(), nullptr);
+    EXPECT_TRUE(run.aggregate->cell(0, 1).integer == expected);
 }
 
 TEST(StreamedBags, AreNotInMemory) {

@@ -26,7 +26,8 @@ bool BagPass::sums_numbers() const {
 // Chunks have messages of their own, which are merged in their order. That is the sum over all rows in their order but
 // for sums of numbers, whose last bits would differ unless each key is in one chunk. A message without a key is always
 // made so, whatever the number of threads.
-void BagPass::add(const BagJoin& rows) {
+void BagPass::add(BagJoin rows) {
+    rows.look_up(children_, context_);
     const StreamedTable& table = plan_.tables[table_];
     const auto has_first = [&](const std::vector<int>& columns) {
         return std::find(columns.begin(), columns.end(), rows.first_column()) != columns.end();
@@ -48,7 +49,9 @@ void BagPass::count(const TablePass& pass) {
 }
 
 void BagPass::add_chunk(const BagJoin& rows, size_t chunk, TablePass& pass, RunContext& context) {
-    rows.join(chunk, context, context_.memory(), [&](RowBatch& batch) { pass.add(batch.columns(), batch.rows); });
+    rows.join(chunk, context, context_.memory(), [&](RowBatch& batch, const std::vector<const uint32_t*>& known) {
+        pass.add(batch.columns(), batch.rows, known);
+    });
 }
 
 void BagPass::add_in_order(const BagJoin& rows) {

@@ -12,7 +12,7 @@ class BagPass {
     BagPass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
             RunContext& context);
 
-    void add(const BagJoin& rows);
+    void add(BagJoin rows);
 
     uint64_t rows_read() const { return rows_read_; }
     uint64_t rows_kept() const { return rows_kept_; }

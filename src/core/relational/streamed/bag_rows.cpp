@@ -11,28 +11,45 @@ namespace {
 constexpr const char* what = "the keys of a cyclic join";
 constexpr uint64_t min_chunk_rows = 256, max_chunks = 256;
 
+// What rows of a child's relation meet, and the rows of a batch with them.
+struct Partners {
+    size_t child, relation;
+    const uint32_t* entries; // by row of the relation
+    std::array<uint32_t, RowBatch::max_rows> met;
+};
+
 // Puts tuples into batches.
 class BatchFiller {
   public:
-    BatchFiller(const std::vector<const Buffer<int64_t>*>& words, MemoryBudget& memory,
-                const std::function<void(RowBatch&)>& body)
-        : words_(words), batch_(std::vector<StreamedType>(words.size(), StreamedType::integer), memory), body_(body) {}
+    BatchFiller(const std::vector<const Buffer<int64_t>*>& words, std::vector<Partners> partners, size_t children,
+                MemoryBudget& memory, const BagJoin::Body& body)
+        : words_(words),
+          partners_(std::move(partners)),
+          known_(children, nullptr),
+          batch_(std::vector<StreamedType>(words.size(), StreamedType::integer), memory),
+          body_(body) {
+        for (const Partners& partners_of_child : partners_)
+            known_[partners_of_child.child] = partners_of_child.met.data();
+    }
 
     // places[i]: the place in the tuple of column i.
-    void put(const std::vector<Key>& values, const std::vector<size_t>& places) {
+    void put(const std::vector<Key>& values, const std::vector<size_t>& places, const std::vector<RowId>& rows) {
         for (size_t c = 0; c < places.size(); c++)
             batch_.columns()[c].words[batch_.rows] = (*words_[c])[values[places[c]]];
+        for (Partners& partners : partners_) partners.met[batch_.rows] = partners.entries[rows[partners.relation]];
         if (++batch_.rows == RowBatch::max_rows) flush();
     }
     void flush() {
-        if (batch_.rows > 0) body_(batch_);
+        if (batch_.rows > 0) body_(batch_, known_);
         batch_.rows = 0;
     }
 
   private:
     const std::vector<const Buffer<int64_t>*>& words_; // by column: of each key
+    std::vector<Partners> partners_;
+    std::vector<const uint32_t*> known_; // by child
     RowBatch batch_;
-    const std::function<void(RowBatch&)>& body_;
+    const BagJoin::Body& body_;
 };
 
 } // namespace
@@ -88,12 +105,19 @@ BagJoin BagRows::join_of(const StreamedBag& bag) {
     }
     std::vector<const Buffer<int64_t>*> words;
     for (int attribute : bag.attributes) words.push_back(&dictionaries_.at(attribute).values());
-    return {bag, std::move(order), std::move(relations), std::move(words)};
+    return {plan_, bag, std::move(order), std::move(relations), tables, std::move(words)};
 }
 
-BagJoin::BagJoin(const StreamedBag& bag, std::vector<int> order, std::vector<SortedRelation> relations,
+BagJoin::BagJoin(const StreamedPlan& plan, const StreamedBag& bag, std::vector<int> order,
+                 std::vector<SortedRelation> relations, std::vector<int> tables,
                  std::vector<const Buffer<int64_t>*> words)
-    : order_(std::move(order)), relations_(std::move(relations)), words_(std::move(words)), bounds_{0} {
+    : plan_(plan),
+      bag_(bag),
+      order_(std::move(order)),
+      relations_(std::move(relations)),
+      tables_(std::move(tables)),
+      words_(std::move(words)),
+      bounds_{0} {
     for (int attribute : bag.attributes)
         places_.push_back(static_cast<size_t>(std::find(order_.begin(), order_.end(), attribute) - order_.begin()));
     // The rows of the largest relation with the first attribute are cut into pieces.
@@ -107,16 +131,75 @@ BagJoin::BagJoin(const StreamedBag& bag, std::vector<int> order, std::vector<Sor
     bounds_.push_back(null_key); // which no key is
 }
 
+// The relation of the child's table, if its rows have all columns of the child's key; -1 otherwise.
+int BagJoin::relation_of(const StreamedChild& child) const {
+    const auto of = std::find(tables_.begin(), tables_.end(), child.table);
+    if (of == tables_.end()) return -1;
+    const auto relation = of - tables_.begin();
+    const std::vector<int>& attributes = relations_[relation].attributes;
+    for (int column : child.key)
+        if (std::find(attributes.begin(), attributes.end(), bag_.attributes[column]) == attributes.end()) return -1;
+    return static_cast<int>(relation);
+}
+
+Buffer<uint32_t> BagJoin::entries_of(const SortedRelation& relation, const StreamedChild& child, const Message& message,
+                                     RunContext& context) const {
+    KeyBatch keys(child.key.size(), context.memory());
+    Buffer<uint32_t> entries(context.memory(), what, relation.rows);
+    for (uint64_t begin = 0; begin < relation.rows; begin += keys.count) {
+        keys.count = static_cast<uint32_t>(std::min<uint64_t>(relation.rows - begin, RowBatch::max_rows));
+        for (size_t k = 0; k < child.key.size(); k++) {
+            const auto level =
+                std::find(relation.attributes.begin(), relation.attributes.end(), bag_.attributes[child.key[k]]) -
+                relation.attributes.begin();
+            const Buffer<int64_t>& words = *words_[child.key[k]];
+            for (uint32_t i = 0; i < keys.count; i++)
+                keys.key(i)[k] = static_cast<uint64_t>(words[relation.columns[level][begin + i]]);
+        }
+        keys.hash();
+        message.find(keys, entries.data() + begin);
+        context.worked(keys.count * (2 + child.key.size()));
+    }
+    return entries;
+}
+
+// Leaves the rows of the relation that meet an entry.
+void BagJoin::keep_met(Known& known, RunContext& context) {
+    SortedRelation& relation = relations_[known.relation];
+    uint64_t kept = 0;
+    context.for_each(relation.rows, 1 + relation.columns.size(), [&](uint64_t row) {
+        for (Buffer<Key>& column : relation.columns) column[kept] = column[row];
+        known.entries[kept] = known.entries[row];
+        kept += known.entries[row] != Message::none;
+    });
+    relation.rows = kept;
+}
+
+void BagJoin::look_up(const std::vector<const Message*>& children, RunContext& context) {
+    for (size_t c = 0; c < children.size(); c++) {
+        const StreamedChild& child = plan_.tables[bag_.table].children[c];
+        const int relation = relation_of(child);
+        if (relation < 0) continue;
+        const auto number = static_cast<size_t>(relation);
+        Known& known =
+            known_.emplace_back(Known{c, number, entries_of(relations_[number], child, *children[c], context)});
+        if (child.join == StreamedJoin::inner) keep_met(known, context);
+    }
+}
+
 int BagJoin::first_column() const {
     return static_cast<int>(std::find(places_.begin(), places_.end(), size_t{0}) - places_.begin());
 }
 
 void BagJoin::join(size_t chunk, RunContext& context, MemoryBudget& memory, const Body& body) const {
     RowBlocks blocks(context, "joining a cycle", 0);
-    BatchFiller filler(words_, memory, body);
+    std::vector<Partners> partners;
+    for (const Known& known : known_) partners.push_back({known.child, known.relation, known.entries.data(), {}});
+    BatchFiller filler(words_, std::move(partners), plan_.tables[bag_.table].children.size(), memory, body);
     GenericJoin tuples(order_, relations_, blocks);
     tuples.restrict_first(bounds_[chunk], bounds_[chunk + 1]);
-    tuples.for_each([&](const std::vector<Key>& values) { filler.put(values, places_); });
+    tuples.for_each(
+        [&](const std::vector<Key>& values, const std::vector<RowId>& rows) { filler.put(values, places_, rows); });
     filler.flush();
 }
 

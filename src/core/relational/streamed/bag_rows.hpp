@@ -4,6 +4,7 @@
 #include "core/base/dictionary.hpp"
 #include "core/relational/generic_join.hpp"
 #include "core/relational/streamed/held_rows.hpp"
+#include "core/relational/streamed/message.hpp"
 
 #include <functional>
 #include <map>
@@ -14,11 +15,17 @@ namespace btml::relational {
 // after chunk its rows come in one order.
 class BagJoin {
   public:
-    using Body = std::function<void(RowBatch& batch)>;
+    // known: by child of the bag, as for TablePass::add.
+    using Body = std::function<void(RowBatch& batch, const std::vector<const uint32_t*>& known)>;
 
-    // order: the attributes as the join takes them. words: by attribute of the bag, the value of each key.
-    BagJoin(const StreamedBag& bag, std::vector<int> order, std::vector<SortedRelation> relations,
-            std::vector<const Buffer<int64_t>*> words);
+    // order: the attributes as the join takes them. words: by attribute of the bag, the value of each key. tables: that
+    // the relations are of.
+    BagJoin(const StreamedPlan& plan, const StreamedBag& bag, std::vector<int> order,
+            std::vector<SortedRelation> relations, std::vector<int> tables, std::vector<const Buffer<int64_t>*> words);
+
+    // Looks up what the rows of the bag's children meet, for those children that the bag is joined from with all of
+    // their keys: a row of such a relation meets one entry, in however many rows of the bag it is.
+    void look_up(const std::vector<const Message*>& children, RunContext& context);
 
     size_t chunks() const { return bounds_.size() - 1; }
     // The column of the bag that differs between rows of different chunks.
@@ -28,8 +35,23 @@ class BagJoin {
     void join(size_t chunk, RunContext& context, MemoryBudget& memory, const Body& body) const;
 
   private:
+    // A child of the bag of which each row of a relation meets one entry.
+    struct Known {
+        size_t child, relation;
+        Buffer<uint32_t> entries; // by row of the relation
+    };
+
+    int relation_of(const StreamedChild& child) const;
+    Buffer<uint32_t> entries_of(const SortedRelation& relation, const StreamedChild& child, const Message& message,
+                                RunContext& context) const;
+    void keep_met(Known& known, RunContext& context);
+
+    const StreamedPlan& plan_;
+    const StreamedBag& bag_;
     std::vector<int> order_;
     std::vector<SortedRelation> relations_;
+    std::vector<int> tables_; // of each relation
+    std::vector<Known> known_;
     std::vector<size_t> places_; // by column of the bag: its attribute's place in the order
     std::vector<const Buffer<int64_t>*> words_;
     std::vector<Key> bounds_; // of the first attribute

@@ -24,13 +24,13 @@ TablePass::TablePass(const StreamedPlan& plan, int table, std::vector<const Mess
     }
 }
 
-void TablePass::add(const RowBatch::Column* columns, uint32_t rows) {
+void TablePass::add(const RowBatch::Column* columns, uint32_t rows, const std::vector<const uint32_t*>& known) {
     columns_ = columns;
     rows_read_ += rows;
     selected_count_ = rows;
     std::iota(selected_.begin(), selected_.begin() + rows, 0U);
     keep_keyed(table_.key);
-    for (Child& child : children_) probe(child);
+    for (size_t c = 0; c < children_.size(); c++) probe(children_[c], known.empty() ? nullptr : known[c]);
     context_.worked(rows * (1 + children_.size()));
     rows_kept_ += selected_count_;
     measure();
@@ -69,11 +69,15 @@ void TablePass::fill_keys(KeyBatch& keys, const std::vector<int>& columns) const
 }
 
 // Leaves the rows selected that the join with the child lets pass.
-void TablePass::probe(Child& child) {
-    if (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi) keep_keyed(child.key);
-    fill_keys(child.keys, child.key);
+void TablePass::probe(Child& child, const uint32_t* known) {
     std::array<uint32_t, RowBatch::max_rows> numbers;
-    child.message->find(child.keys, numbers.data());
+    if (known) {
+        for (uint32_t i = 0; i < selected_count_; i++) numbers[i] = known[selected_[i]];
+    } else {
+        if (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi) keep_keyed(child.key);
+        fill_keys(child.keys, child.key);
+        child.message->find(child.keys, numbers.data());
+    }
     const bool nulls_stay = child.join == StreamedJoin::left || child.join == StreamedJoin::anti;
     const auto has_null = [&](uint32_t row) {
         return std::any_of(child.key.begin(), child.key.end(),

@@ -15,8 +15,9 @@ class TablePass {
 
     // Rows add to this message of the table from now on.
     void add_to(Message& own) { own_ = &own; }
-    // At most RowBatch::max_rows rows.
-    void add(const RowBatch::Column* columns, uint32_t rows);
+    // At most RowBatch::max_rows rows. known: by child, the first entry that each row meets, or none; null where that
+    // is to be found.
+    void add(const RowBatch::Column* columns, uint32_t rows, const std::vector<const uint32_t*>& known = {});
 
     uint64_t rows_read() const { return rows_read_; }
     uint64_t rows_kept() const { return rows_kept_; }
@@ -34,7 +35,7 @@ class TablePass {
     };
 
     void keep_keyed(const std::vector<int>& key);
-    void probe(Child& child);
+    void probe(Child& child, const uint32_t* known);
     void fill_keys(KeyBatch& keys, const std::vector<int>& columns) const;
     const uint64_t* entry_of(const Child& child, uint32_t number) const {
         return number == none ? child.message->null_entry() : child.message->entry(number);
