@@ -240,19 +240,19 @@ sub expression
 	return "$name($argument)";
 }
 
-# Arithmetic over the columns of one table, and what else gives a number.
+# Arithmetic over columns of one table or of several, and what else gives a number.
 sub arithmetic
 {
 	my ($self) = @_;
-	my $item   = pick(@{ $self->{query}{items} });
+	my @items  = chance(0.5) ? pick(@{ $self->{query}{items} }) : @{ $self->{query}{items} };
 	my $kind   = weighted(whole => 5, numeric => 3, float => $self->{query}{exact} ? 0 : 2);
 	my %pool   = (whole => [qw(x2 x4 x8 k4)], numeric => [qw(n np x4)], float => [qw(f8 x4)]);
 	my %wanted = map { $_ => 1 } @{ $pool{$kind} };
-	my @leaves = map { "$item->{alias}.$_" } grep { $wanted{$_} } @{ $item->{columns} };
-	@leaves = ("$item->{alias}.k4") unless @leaves;
+	my @leaves = map { my $item = $_; map { "$item->{alias}.$_" } grep { $wanted{$_} } @{ $item->{columns} } } @items;
+	@leaves = ("$items[0]{alias}.k4") unless @leaves;
 	@leaves = map { "$_\::float8" } @leaves if $kind eq 'float';
 	$self->{query}{float} = 1 if $kind eq 'float';
-	$self->has("arithmetic, $kind");
+	$self->has("arithmetic, $kind" . (@items > 1 ? ', several tables' : ''));
 	my $name = pick('sum', 'sum', 'avg', 'min', 'max', 'count', 'var_pop');
 	return "$name(" . number_from(between(1, 3), $kind, @leaves) . ')';
 }
