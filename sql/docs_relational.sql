@@ -15,6 +15,8 @@ SELECT sum(s.quantity * i.price) AS turnover FROM sale s JOIN item i USING (item
 
 SELECT btml.sumprod('SELECT FROM sale JOIN item USING (item_id) JOIN promotion USING (item_id)') AS rows;
 
+SELECT btml.sumprod_exact('SELECT s.quantity, i.price FROM sale s JOIN item i USING (item_id)') AS turnover;
+
 SELECT * FROM btml.sumprod_by(
     'SELECT t.region, s.quantity, i.price FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id)',
     group_by => '{region}') AS t(region text, value float8) ORDER BY region;

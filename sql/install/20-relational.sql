@@ -19,6 +19,18 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sumprod_by'
 COMMENT ON FUNCTION btml.sumprod_by(text, name[], text) IS
 'btml.sumprod for each combination of the group columns, which are output columns of one base relation and not factors; give the column list: AS t(region text, value float8)';
 
+CREATE FUNCTION btml.sumprod_exact(source text, semiring text DEFAULT 'sum_product') RETURNS numeric
+LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sumprod_exact';
+COMMENT ON FUNCTION btml.sumprod_exact(text, text) IS
+'btml.sumprod of integers and numerics, to the last digit: an aggregate over the source, factorized as btml.factorize_aggregates = exact does
+it where that costs less; NULL where min_plus and max_plus find no row; error 42804 for a factor of another type, 22023 for a negative factor of max_product';
+
+CREATE FUNCTION btml.sumprod_exact_by(source text, group_by name[], semiring text DEFAULT 'sum_product')
+RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sumprod_exact_by';
+COMMENT ON FUNCTION btml.sumprod_exact_by(text, name[], text) IS
+'btml.sumprod_exact for each combination of the group columns, which are output columns of any base relations and not factors; give the column list: AS t(region text, value numeric)';
+
 CREATE FUNCTION btml.sample_join(source text, n bigint, seed bigint DEFAULT 0) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sample_join';
 COMMENT ON FUNCTION btml.sample_join(text, bigint, bigint) IS

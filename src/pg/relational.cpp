@@ -1,4 +1,6 @@
 // SQL functions over joins: btml.sumprod, btml.sumprod_by and the aggregate btml.sumprod_agg.
+#include "pg/relational.hpp"
+
 #include "core/relational/sum_product.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
@@ -14,6 +16,11 @@ namespace btml::pg {
 using namespace relational;
 
 namespace {
+
+bool is_hashable(Oid type) {
+    const TypeCacheEntry* const entry = lookup_type_cache(type, TYPECACHE_HASH_PROC | TYPECACHE_EQ_OPR);
+    return OidIsValid(entry->hash_proc) && OidIsValid(entry->eq_opr);
+}
 
 // The join of a source whose output columns, but for the group columns, are the factors of a SumProd query.
 struct FactorQuery {
@@ -69,50 +76,17 @@ FactorQuery load(const Source& source, const std::vector<int>& groups, SemiringN
             std::move(loaded.group_values)};
 }
 
-// The columns of the caller's list must be the group columns and a float8.
-void check_result_columns(TupleDesc result, const Source& source, const std::vector<int>& groups) {
-    if (result->natts != static_cast<int>(groups.size()) + 1)
-        throw Error(ErrorCode::wrong_type,
-                    format("the column list has %d columns, the result has %zu", result->natts, groups.size() + 1),
-                    "The result has the group columns, in the order of group_by, then value float8.");
-    for (int i = 0; i < result->natts; i++) {
-        const bool is_value = i == static_cast<int>(groups.size());
-        const Source::Column value{"value", FLOAT8OID, 0, FLOAT8OID};
-        const Source::Column& column = is_value ? value : source.columns()[groups[i]];
-        const Oid declared = TupleDescAttr(result, i)->atttypid, actual = column.declared_type;
-        if (declared != actual && declared != column.type)
-            throw Error(ErrorCode::wrong_type,
-                        format("column %d of the column list has type %s, the result has type %s", i + 1,
-                               type_name(declared), type_name(actual)));
+// Messages end at one table, whose rows are grouped.
+void require_one_table(const Source& source, const std::vector<int>& groups) {
+    const Source::Column& first = source.columns()[groups.front()];
+    for (int group : groups) {
+        const Source::Column& column = source.columns()[group];
+        if (column.table != first.table)
+            throw Error(ErrorCode::not_supported,
+                        format("group columns \"%s\" and \"%s\" are of different tables", first.name.c_str(),
+                               column.name.c_str()),
+                        "All group columns must come from one base relation of the join.");
     }
-}
-
-bool is_hashable(Oid type) {
-    const TypeCacheEntry* const entry = lookup_type_cache(type, TYPECACHE_HASH_PROC | TYPECACHE_EQ_OPR);
-    return OidIsValid(entry->hash_proc) && OidIsValid(entry->eq_opr);
-}
-
-std::vector<int> group_columns(const Source& source, const std::vector<std::string>& names) {
-    if (names.empty()) throw Error(ErrorCode::invalid_argument, "group_by must name at least one column");
-    std::vector<int> groups;
-    for (const std::string& name : names) {
-        const int column = source.column(name);
-        if (std::find(groups.begin(), groups.end(), column) != groups.end())
-            throw Error(ErrorCode::duplicate_column, format("group_by names column \"%s\" twice", name.c_str()));
-        groups.push_back(column);
-        const Oid type = source.columns()[column].type;
-        if (!pg_call([=] { return is_hashable(type); }))
-            throw Error(ErrorCode::wrong_type,
-                        format("group column \"%s\" is of type %s, which has no default hash operator class",
-                               name.c_str(), type_name(type)));
-        const int first = source.columns()[groups.front()].table;
-        if (source.columns()[column].table != first)
-            throw Error(
-                ErrorCode::not_supported,
-                format("group columns \"%s\" and \"%s\" are of different tables", names.front().c_str(), name.c_str()),
-                "All group columns must come from one base relation of the join.");
-    }
-    return groups;
 }
 
 // ⊕ over the rows of each group; `first_rows` gets a row of each group, in the order of first appearance.
@@ -159,6 +133,41 @@ void require_exact_counts(const std::vector<double>& counts) {
 
 } // namespace
 
+std::vector<int> group_columns(const Source& source, const std::vector<std::string>& names) {
+    if (names.empty()) throw Error(ErrorCode::invalid_argument, "group_by must name at least one column");
+    std::vector<int> groups;
+    for (const std::string& name : names) {
+        const int column = source.column(name);
+        if (std::find(groups.begin(), groups.end(), column) != groups.end())
+            throw Error(ErrorCode::duplicate_column, format("group_by names column \"%s\" twice", name.c_str()));
+        groups.push_back(column);
+        const Oid type = source.columns()[column].type;
+        if (!pg_call([=] { return is_hashable(type); }))
+            throw Error(ErrorCode::wrong_type,
+                        format("group column \"%s\" is of type %s, which has no default hash operator class",
+                               name.c_str(), type_name(type)));
+    }
+    return groups;
+}
+
+void check_result_columns(TupleDesc result, const Source& source, const std::vector<int>& groups, Oid value_type) {
+    if (result->natts != static_cast<int>(groups.size()) + 1)
+        throw Error(ErrorCode::wrong_type,
+                    format("the column list has %d columns, the result has %zu", result->natts, groups.size() + 1),
+                    format("The result has the group columns, in the order of group_by, then value %s.",
+                           type_name(value_type)));
+    for (int i = 0; i < result->natts; i++) {
+        const bool is_value = i == static_cast<int>(groups.size());
+        const Source::Column value{"value", value_type, 0, value_type};
+        const Source::Column& column = is_value ? value : source.columns()[groups[i]];
+        const Oid declared = TupleDescAttr(result, i)->atttypid, actual = column.declared_type;
+        if (declared != actual && declared != column.type)
+            throw Error(ErrorCode::wrong_type,
+                        format("column %d of the column list has type %s, the result has type %s", i + 1,
+                               type_name(declared), type_name(actual)));
+    }
+}
+
 // btml.sumprod(source text, semiring text) → float8
 BTML_FUNCTION(btml_sumprod) {
     const Arguments arguments(fcinfo);
@@ -182,7 +191,8 @@ BTML_FUNCTION(btml_sumprod_by) {
     BackendContext context("sumprod_by");
     const Source source(text);
     const std::vector<int> groups = group_columns(source, names);
-    check_result_columns(rows.columns(), source, groups);
+    require_one_table(source, groups);
+    check_result_columns(rows.columns(), source, groups, FLOAT8OID);
     const FactorQuery query = load(source, groups, semiring, context);
     const int table = query.group_places.front().table;
     const bool counting = !query.has_factors && semiring == SemiringName::sum_product;

@@ -126,43 +126,52 @@ Columns read_edges() {
     return edges;
 }
 
+// The columns of a table, or a bag, with these attributes that hold some of them.
+std::vector<int> columns_of(const std::vector<int>& attributes, const std::vector<int>& some) {
+    std::vector<int> columns;
+    for (int attribute : some)
+        columns.push_back(
+            static_cast<int>(std::find(attributes.begin(), attributes.end(), attribute) - attributes.begin()));
+    return columns;
+}
+
 // Counts the rows of a natural join of copies of the edges, each with two attributes.
-void count_patterns(benchmark::State& state, const std::vector<std::vector<int>>& pattern) {
-    const Columns edges = read_edges();
-    QuietContext planner;
+BenchJoin pattern_join(const std::vector<std::vector<int>>& pattern, const Columns& edges) {
+    QuietContext context;
     const std::vector<double> sizes(pattern.size(), static_cast<double>(edges[0].size()));
-    const JoinShape shape = join_shape(pattern, sizes, -1, planner);
-    std::vector<int> place(shape.nodes.size());
+    const JoinShape shape = join_shape(pattern, sizes, -1, context);
+    std::vector<std::vector<int>> attributes = pattern;
+    attributes.insert(attributes.end(), shape.bags.begin(), shape.bags.end());
+    std::vector<int> place(attributes.size());
     for (size_t i = 0; i < shape.order.size(); i++) place[static_cast<size_t>(shape.order[i])] = static_cast<int>(i);
     BenchJoin join;
-    join.plan.tables.resize(shape.nodes.size());
-    join.tables.resize(shape.nodes.size());
-    if (!shape.bags.empty()) join.plan.attributes.resize(shape.nodes.size());
-    for (const int number : shape.order) {
-        const auto n = static_cast<size_t>(number);
+    join.plan.tables.resize(attributes.size());
+    join.tables.resize(attributes.size());
+    if (!shape.bags.empty()) join.plan.attributes.resize(attributes.size());
+    for (size_t n = 0; n < attributes.size(); n++) {
         const bool bag = n >= pattern.size();
-        const std::vector<int>& attributes = bag ? shape.bags[n - pattern.size()] : pattern[n];
-        StreamedTable& table = join.plan.tables[static_cast<size_t>(place[n])];
-        table.columns.assign(attributes.size(), StreamedType::integer);
-        join.tables[static_cast<size_t>(place[n])] = bag ? nullptr : &edges;
-        if (bag) join.plan.bags.push_back({place[n], attributes});
+        const auto at = static_cast<size_t>(place[n]);
+        StreamedTable& table = join.plan.tables[at];
+        table.columns.assign(attributes[n].size(), StreamedType::integer);
         table.held = !bag && !shape.bags.empty();
-        if (table.held) join.plan.attributes[static_cast<size_t>(place[n])] = {{0, attributes[0]}, {1, attributes[1]}};
-        table.queries.emplace_back().children.assign(table.children.size(), 0);
+        join.tables[at] = bag ? nullptr : &edges;
+        if (bag) join.plan.bags.push_back({place[n], attributes[n]});
+        if (table.held) join.plan.attributes[at] = {{0, attributes[n][0]}, {1, attributes[n][1]}};
         const JoinShape::Node& node = shape.nodes[n];
         if (node.parent < 0) continue;
-        const auto p = static_cast<size_t>(node.parent);
-        const std::vector<int>& above = p >= pattern.size() ? shape.bags[p - pattern.size()] : pattern[p];
-        const auto columns = [&](const std::vector<int>& of) {
-            std::vector<int> numbers;
-            for (int attribute : node.separator)
-                numbers.push_back(static_cast<int>(std::find(of.begin(), of.end(), attribute) - of.begin()));
-            return numbers;
-        };
-        table.key = columns(attributes);
-        join.plan.tables[static_cast<size_t>(place[p])].children.push_back(
-            {place[n], StreamedJoin::inner, columns(above)});
+        const auto parent = static_cast<size_t>(node.parent);
+        table.key = columns_of(attributes[n], node.separator);
+        join.plan.tables[static_cast<size_t>(place[parent])].children.push_back(
+            {place[n], StreamedJoin::inner, columns_of(attributes[parent], node.separator)});
     }
+    for (StreamedTable& table : join.plan.tables)
+        table.queries.emplace_back().children.assign(table.children.size(), 0);
+    return join;
+}
+
+void count_patterns(benchmark::State& state, const std::vector<std::vector<int>>& pattern) {
+    const Columns edges = read_edges();
+    const BenchJoin join = pattern_join(pattern, edges);
     double rows = 0;
     for (auto _ : state) {
         QuietContext context(static_cast<int>(state.range(0)));

@@ -5,7 +5,7 @@ namespace btml::relational {
 namespace {
 
 constexpr const char* what = "the messages of a join";
-constexpr uint64_t min_slots = 256;
+constexpr uint64_t min_slots = 256, cached_slots = uint64_t{1} << 15;
 constexpr uint64_t max_entries = uint64_t{1} << 31;
 
 uint32_t hash_of(const uint64_t* key, size_t words) {
@@ -93,16 +93,21 @@ void Message::reserve(uint64_t entries, RunContext& context) {
     if (entries > max_entries) refuse("more than 2^31 keys");
     entries_.reserve(entries * layout_.words);
     uint64_t slots = slots_.size();
-    while (entries * 2 > slots) slots *= 2;
+    while (entries * 2 > slots) slots *= slots < cached_slots ? 4 : 2; // Small tables are seldom moved.
     if (slots > slots_.size()) set_slots(slots, context);
 }
 
-uint32_t Message::append(const uint64_t* key) {
+uint32_t Message::append(const uint64_t* of_other) {
     const size_t begin = entries_.size();
     entries_.resize(begin + layout_.words);
-    std::copy(layout_.new_entry.begin(), layout_.new_entry.end(), entries_.begin() + begin);
-    std::copy(key, key + layout_.full_key_words(), entries_.begin() + begin);
+    std::copy_n(of_other, layout_.words, entries_.begin() + begin);
     return count_++;
+}
+
+uint32_t Message::append_new(const uint64_t* key) {
+    const uint32_t number = append(layout_.new_entry.data());
+    std::copy_n(key, layout_.full_key_words(), entries_.data() + number * layout_.words);
+    return number;
 }
 
 // The entry of a message without keys or groups.
@@ -110,7 +115,7 @@ void Message::add_only_entry(RunContext& context) {
     reserve(1, context);
     const uint32_t hash = hash_of(nullptr, 0);
     slots_[hash & mask_] = uint64_t{hash} << 32 | 1;
-    append(nullptr);
+    append(layout_.new_entry.data());
 }
 
 void Message::find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& context) {
@@ -130,7 +135,7 @@ void Message::find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& conte
             uint32_t number = find_slot(
                 hash, [&](uint32_t other) { return has_key(other, keys.key(i), words); }, slot);
             if (number == none) {
-                number = append(keys.key(i));
+                number = append_new(keys.key(i));
                 slots_[slot] = uint64_t{hash} << 32 | (number + 1);
             }
             to[i] = entries_.data() + number * layout_.words;
@@ -139,24 +144,43 @@ void Message::find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& conte
 }
 
 void Message::merge(const Message& other, RunContext& context) {
-    KeyBatch keys(layout_.full_key_words(), entries_.budget());
-    std::array<uint64_t*, RowBatch::max_rows> to;
-    for (uint32_t begin = 0; begin < other.count_; begin += keys.count) {
-        keys.count = std::min(other.count_ - begin, RowBatch::max_rows);
-        for (uint32_t i = 0; i < keys.count; i++) std::copy_n(other.entry(begin + i), keys.words, keys.key(i));
-        keys.hash();
-        find_or_add(keys, to.data(), context);
-        for (size_t q = 0; q < layout_.kinds.size(); q++)
-            with_cell(layout_.kinds[q], [&](auto cell) {
-                using Cell = decltype(cell);
-                for (uint32_t i = 0; i < keys.count; i++) {
-                    typename Cell::Value value;
-                    if (Cell::load(other.entry(begin + i) + layout_.cells[q], value))
-                        Cell::add(to[i] + layout_.cells[q], value);
-                }
-            });
-        context.worked(keys.count * (4 + layout_.words));
+    std::array<uint32_t, prefetch_rows> hashes, from, to;
+    for (uint32_t begin = 0; begin < other.count_; begin += prefetch_rows) {
+        const uint32_t count = std::min(other.count_ - begin, prefetch_rows);
+        reserve(uint64_t{count_} + count, context);
+        for (uint32_t i = 0; i < count; i++) hashes[i] = hash_of(other.entry(begin + i), layout_.full_key_words());
+        prefetch(hashes.data(), count);
+        uint32_t met = 0; // entries that this message has, too
+        for (uint32_t i = 0; i < count; i++) {
+            from[met] = begin + i;
+            to[met] = find_or_copy(other.entry(begin + i), hashes[i]);
+            met += to[met] != none;
+        }
+        add_cells(other, {from.data(), met}, to.data());
+        context.worked(count * (4 + layout_.words));
     }
+}
+
+// The number of the entry with this key, or none after it was appended as it is.
+uint32_t Message::find_or_copy(const uint64_t* of_other, uint32_t hash) {
+    uint64_t slot = 0;
+    const uint32_t number = find_slot(
+        hash, [&](uint32_t candidate) { return has_key(candidate, of_other, layout_.full_key_words()); }, slot);
+    if (number == none) slots_[slot] = uint64_t{hash} << 32 | (append(of_other) + 1);
+    return number;
+}
+
+void Message::add_cells(const Message& other, std::span<const uint32_t> from, const uint32_t* to) {
+    for (size_t q = 0; q < layout_.kinds.size(); q++)
+        with_cell(layout_.kinds[q], [&](auto cell) {
+            using Cell = decltype(cell);
+            const size_t at = layout_.cells[q];
+            for (size_t i = 0; i < from.size(); i++) {
+                typename Cell::Value value;
+                if (Cell::load(other.entry(from[i]) + at, value))
+                    Cell::add(entries_.data() + to[i] * layout_.words + at, value);
+            }
+        });
 }
 
 void Message::find(const KeyBatch& keys, uint32_t* numbers) const {
@@ -183,8 +207,11 @@ void Message::finish(RunContext& context) {
 // Fills the slots anew: with the first entry of each key of the separator, which leads to the others in their order.
 void Message::chain_entries(RunContext& context) {
     const size_t words = layout_.key_words;
-    std::fill(slots_.begin(), slots_.end(), uint64_t{0});
+    context.in_blocks(slots_.size(), 1, [&](uint64_t begin, uint64_t end) {
+        std::fill(slots_.begin() + begin, slots_.begin() + end, uint64_t{0});
+    });
     next_ = Buffer<uint32_t>(next_.budget(), what, count_, none);
+    bool chained = false;
     context.for_each(count_, 4, [&](uint64_t done) {
         const uint32_t number = count_ - 1 - static_cast<uint32_t>(done);
         const uint64_t* const key = entry(number);
@@ -193,7 +220,9 @@ void Message::chain_entries(RunContext& context) {
         next_[number] = find_slot(
             hash, [&](uint32_t other) { return has_key(other, key, words); }, slot);
         slots_[slot] = uint64_t{hash} << 32 | (number + 1);
+        chained |= next_[number] != none;
     });
+    if (!chained) next_.clear();
 }
 
 } // namespace btml::relational

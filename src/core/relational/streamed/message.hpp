@@ -6,6 +6,7 @@
 #include "core/relational/streamed/row_batch.hpp"
 
 #include <array>
+#include <span>
 
 namespace btml::relational {
 
@@ -65,7 +66,8 @@ class Message {
     void finish(RunContext& context);
     // The numbers of the first entries with these keys of the separator, or none. The keys are hashed.
     void find(const KeyBatch& keys, uint32_t* numbers) const;
-    // The next entry with the same key of the separator, or none. There is one if and only if several() is true.
+    // The next entry with the same key of the separator, or none; to be asked only if several(): some key has more than
+    // one entry.
     uint32_t next(uint32_t number) const { return next_[number]; }
     bool several() const { return !next_.empty(); }
     // Stands for the rows of a table that found no partner in a left join: one row, and nothing of its columns.
@@ -87,7 +89,10 @@ class Message {
     void reserve(uint64_t entries, RunContext& context);
     void set_slots(uint64_t slots, RunContext& context);
     void add_only_entry(RunContext& context);
-    uint32_t append(const uint64_t* key);
+    uint32_t append(const uint64_t* of_other);
+    uint32_t append_new(const uint64_t* key);
+    uint32_t find_or_copy(const uint64_t* of_other, uint32_t hash);
+    void add_cells(const Message& other, std::span<const uint32_t> from, const uint32_t* to);
     void chain_entries(RunContext& context);
 
     MessageLayout layout_;

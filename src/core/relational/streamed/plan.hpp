@@ -22,13 +22,14 @@ enum class StreamedType : uint8_t { integer, number, decimal };
 enum class CellKind : uint8_t {
     count,       // of rows
     integer_sum, // of products of integers
-    number_sum,  // of products of numbers, in the order of the rows; −0 where all are
+    number_sum,  // of products of numbers, in the order of the rows; −0 where all are, if only one table has factors
+                 // (otherwise −0 cannot be decided)
     decimal_sum, // of products of decimals: the scales of factors add up, the largest of the rows is the sum's
     integer_min,
     integer_max,
-    number_min, // NaN, and zeros, whose sign is not compared, cannot be decided
+    number_min, // NaN cannot be decided, nor an extremum that is 0 and −0
     number_max,
-    decimal_min, // equal values of different scales cannot be decided
+    decimal_min, // an extremum of several scales cannot be decided
     decimal_max,
 };
 
@@ -48,7 +49,9 @@ struct StreamedQuery {
     std::vector<int> factors;    // columns of the type that the kind asks for; min and max of numbers: one at most
     std::vector<int> present;    // columns that must not be NULL
     std::vector<int> conditions; // columns of integers: each must be neither NULL nor 0 (FILTER)
-    std::vector<int> children;   // by child: its query; 0 for semi and anti
+    // By child: its query; 0 for semi and anti. It counts, or is of the same kind; sums of numbers and of decimals also
+    // take integer_sum. An extremum has one factor, or one child's query of its kind.
+    std::vector<int> children;
 
     friend bool operator==(const StreamedQuery&, const StreamedQuery&) = default;
 };
@@ -89,7 +92,7 @@ struct StreamedPlan {
     std::vector<std::vector<std::pair<int, int>>> attributes;
 
     int root() const { return static_cast<int>(tables.size()) - 1; }
-    // Group columns of the message of a table: its own, then those of its children, one after the other.
+    // Group columns of the message of a table: its own, then those of its inner and left children, one after the other.
     size_t message_groups(int table) const;
 
     void write(Writer& writer) const;

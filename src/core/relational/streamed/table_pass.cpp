@@ -146,6 +146,7 @@ void TablePass::fill_group(KeyBatch& keys, size_t word, size_t group, int column
 void TablePass::copy_groups(KeyBatch& keys, size_t group, size_t child) const {
     const MessageLayout& from = children_[child].message->layout();
     const MessageLayout& layout = own_->layout();
+    if (from.groups == 0) return;
     for (uint32_t i = 0; i < keys.count; i++) {
         const uint64_t* const entry = matches_.from[child][i];
         uint64_t* const key = keys.key(i);

@@ -1,0 +1,55 @@
+-- btml.sumprod_exact and btml.sumprod_exact_by: every semiring beside the same query in SQL, and what they refuse.
+SET client_min_messages = warning;
+CREATE SCHEMA exact;
+SET search_path = exact;
+CREATE TABLE a (k int, g text, x int, n numeric(10, 3));
+CREATE TABLE b (k int, m smallint, y bigint, h text);
+CREATE TABLE c (m int, z numeric, f float8);
+INSERT INTO a SELECT i % 11, 'g' || i % 3, i % 17, i * 0.125 FROM generate_series(1, 150) i;
+INSERT INTO b SELECT i % 13, i % 5, i, 'h' || i % 2 FROM generate_series(1, 120) i;
+INSERT INTO c SELECT i % 6, i * 1.0000000000000000000001, i FROM generate_series(1, 40) i;
+INSERT INTO a VALUES (NULL, NULL, 1, 1), (1, NULL, NULL, 1); INSERT INTO b VALUES (1, 1, NULL, NULL);
+ANALYZE a; ANALYZE b; ANALYZE c;
+
+SELECT btml.sumprod_exact('SELECT a.x, b.y, c.z FROM a JOIN b USING (k) JOIN c USING (m)'),
+    btml.sumprod_exact('SELECT a.x, b.y, c.z FROM a JOIN b USING (k) JOIN c USING (m)') =
+    (SELECT sum(a.x::numeric * b.y * c.z) FROM a JOIN b USING (k) JOIN c USING (m)) AS same;
+SELECT btml.sumprod_exact('SELECT FROM a JOIN b USING (k) JOIN c USING (m)') =
+    (SELECT count(*) FROM a JOIN b USING (k) JOIN c USING (m)) AS same;
+SELECT btml.sumprod_exact('SELECT a.n, b.y, c.z FROM a JOIN b USING (k) JOIN c USING (m)', 'min_plus') =
+    (SELECT min(a.n + b.y + c.z) FROM a JOIN b USING (k) JOIN c USING (m)) AS min_plus,
+    btml.sumprod_exact('SELECT a.n, b.y, c.z FROM a JOIN b USING (k) JOIN c USING (m)', 'max_plus') =
+    (SELECT max(a.n + b.y + c.z) FROM a JOIN b USING (k) JOIN c USING (m)) AS max_plus,
+    btml.sumprod_exact('SELECT a.n, b.y FROM a JOIN b USING (k)', 'max_product') =
+    (SELECT max(a.n * b.y) FROM a JOIN b USING (k)) AS max_product;
+SELECT btml.sumprod_exact('SELECT a.x, b.y FROM a JOIN b USING (k)', 'or_and') AS some,
+    btml.sumprod_exact('SELECT a.x - a.x AS zero, b.y FROM a JOIN b USING (k)', 'or_and') AS none;
+SELECT semiring, btml.sumprod_exact('SELECT a.x, b.y FROM a JOIN b USING (k) WHERE a.x < 0', semiring) AS empty,
+    btml.sumprod_exact('SELECT FROM a WHERE false', semiring) AS no_factors_empty, btml.sumprod_exact('SELECT FROM a', semiring) AS no_factors
+FROM unnest('{sum_product,max_product,min_plus,max_plus,or_and}'::text[]) semiring;
+SELECT btml.sumprod_exact('SELECT k FROM a'), btml.sumprod_exact('c');
+
+SELECT *, value = (SELECT sum(a.x * b.y) FROM a JOIN b USING (k) WHERE a.g IS NOT DISTINCT FROM t.g AND b.h IS NOT DISTINCT FROM t.h) AS same
+FROM btml.sumprod_exact_by('SELECT a.g, b.h, a.x, b.y FROM a JOIN b USING (k)', '{g,h}') AS t(g text, h text, value numeric) ORDER BY g, h;
+SELECT * FROM btml.sumprod_exact_by('SELECT a.g, a.n, b.y FROM a JOIN b USING (k)', '{g}', 'min_plus') AS t(g text, value numeric) ORDER BY g;
+SELECT * FROM btml.sumprod_exact_by('SELECT a.g, a.n FROM a WHERE false', '{g}') AS t(g text, value numeric);
+
+-- More digits than a double has, and than 128 bits hold.
+SELECT btml.sumprod_exact('SELECT 9007199254740993::numeric * x AS f FROM generate_series(1, 3) x');
+SELECT btml.sumprod_exact($$SELECT 10::numeric ^ 38 AS f, y FROM a JOIN b USING (k)$$);
+
+SELECT btml.sumprod_exact('SELECT a.x, c.f FROM a JOIN b USING (k) JOIN c USING (m)');
+SELECT btml.sumprod_exact('SELECT a.g FROM a');
+SELECT btml.sumprod_exact('SELECT -a.x AS x, b.y FROM a JOIN b USING (k)', 'max_product');
+SELECT btml.sumprod_exact('SELECT x FROM a', 'minplus');
+SELECT btml.sumprod_exact(NULL);
+SELECT btml.sumprod_exact('SELECT x FROM a', NULL);
+SELECT btml.sumprod_exact('nowhere');
+SELECT btml.sumprod_exact('SELECT 1 / (x - 1) AS f FROM a');
+SELECT * FROM btml.sumprod_exact_by('SELECT g, x FROM a', '{}') AS t(value numeric);
+SELECT * FROM btml.sumprod_exact_by('SELECT g, x FROM a', '{h}') AS t(h text, value numeric);
+SELECT * FROM btml.sumprod_exact_by('SELECT g, x FROM a', '{g,g}') AS t(g text, h text, value numeric);
+SELECT * FROM btml.sumprod_exact_by('SELECT g, x FROM a', '{g}') AS t(g text, value float8);
+SELECT * FROM btml.sumprod_exact_by('SELECT g, x FROM a', '{g}') AS t(g text);
+SHOW btml.factorize_aggregates;
+DROP SCHEMA exact CASCADE;
