@@ -272,7 +272,8 @@ sub number_from
 		case     => 2,
 		coalesce => 1,
 		nullif   => 0.5,
-		null     => 0.5);
+		null     => 0.5,
+		raising  => $kind eq 'whole' ? 0.7 : 0);
 	return {
 		plus     => "($x + $y)",
 		minus    => "($x - $y)",
@@ -282,7 +283,8 @@ sub number_from
 		case     => "CASE WHEN $x > 0 THEN $y ELSE 0 END",
 		coalesce => "coalesce($x, $constant)",
 		nullif   => "nullif($x, $constant)",
-		null     => "CASE WHEN $x IS NULL THEN 1 ELSE 0 END"
+		null     => "CASE WHEN $x IS NULL THEN 1 ELSE 0 END",
+		raising  => pick("($x)::int2", "sqrt($x)::int4", "($x % $y)", "abs($x)")
 	}->{$way};
 }
 
