@@ -36,3 +36,6 @@ SELECT * FROM btml.explain_factorized($$
     SELECT t.lgid, count(*), avg(own.salary)
     FROM baseball.teams t JOIN baseball.salaries own USING (teamid) JOIN baseball.salaries other USING (teamid)
     WHERE own.yearid < t.yearid GROUP BY t.lgid $$);
+
+\set QUIET on
+DROP SCHEMA baseball CASCADE;

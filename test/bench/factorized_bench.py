@@ -4,6 +4,7 @@
     ~/duckdb/bin/python test/bench/factorized_bench.py                     # all queries
     ~/duckdb/bin/python test/bench/factorized_bench.py openflights cycles  # whose set or name holds one of the words
 
+One process and work_mem = 256MB: the messages of cycles are held in memory.
 Talks to the server through psql (PGHOST, PGPORT, PGUSER), in the database `postgres`, which has btml; without DuckDB
 its column stays empty. BTML_BENCH_DATA names a folder with the sets movielens, openflights and housing (a folder each,
 with load.sql or generate.sql); sets that it lacks are generated in their shape. BTML_BENCH_TIMEOUT=100 is the most
@@ -152,7 +153,7 @@ def load(name, patterns_made):
 
 def settings(name, value):
     return (f"\\o {os.devnull}\nSELECT btml.version();\n\\o\nSET search_path = {name}; "
-            "SET max_parallel_workers_per_gather = 0; "
+            "SET max_parallel_workers_per_gather = 0; SET work_mem = '256MB'; "
             f"SET statement_timeout = '{TIMEOUT}s'; SET btml.factorize_aggregates = '{value}';\n")
 
 
