@@ -190,9 +190,9 @@ sub column_of_bool { my ($self) = @_; return $self->{query}->column('b', 'kb') |
 sub extremum
 {
 	my ($self) = @_;
-	my $name = pick('min', 'max');
-	my $column =
-		$self->column(qw(x2 x4 x8 id k2 k4 k8 n np f4 f8 d ts tz tm kd kts ktz kn km ko kf kg),
+	my $name   = pick('min', 'max');
+	my $column = $self->column(
+		qw(x2 x4 x8 id k2 k4 k8 n np f4 f8 d ts tz tm kd kts ktz kn km ko kf kg),
 		$self->{query}{simple} ? () : qw(iv s mo kt kv kc ke ki kiv ka));
 	my $type = type_of($column);
 	$self->{query}{zero} = 1 if $type =~ /float/;
@@ -248,10 +248,13 @@ sub arithmetic
 	my $kind   = weighted(whole => 5, numeric => 3, float => $self->{query}{exact} ? 0 : 2);
 	my %pool   = (whole => [qw(x2 x4 x8 k4)], numeric => [qw(n np x4)], float => [qw(f8 x4)]);
 	my %wanted = map { $_ => 1 } @{ $pool{$kind} };
-	my @leaves = map { my $item = $_; map { "$item->{alias}.$_" } grep { $wanted{$_} } @{ $item->{columns} } } @items;
-	@leaves = ("$items[0]{alias}.k4") unless @leaves;
-	@leaves = map { "$_\::float8" } @leaves if $kind eq 'float';
-	$self->{query}{float} = 1 if $kind eq 'float';
+	my @leaves = map {
+		my $item = $_;
+		map { "$item->{alias}.$_" } grep { $wanted{$_} } @{ $item->{columns} }
+	} @items;
+	@leaves               = ("$items[0]{alias}.k4") unless @leaves;
+	@leaves               = map { "$_\::float8" } @leaves if $kind eq 'float';
+	$self->{query}{float} = 1                             if $kind eq 'float';
 	$self->has("arithmetic, $kind" . (@items > 1 ? ', several tables' : ''));
 	my $name = pick('sum', 'sum', 'avg', 'min', 'max', 'count', 'var_pop');
 	return "$name(" . number_from(between(1, 3), $kind, @leaves) . ')';
@@ -260,7 +263,9 @@ sub arithmetic
 sub number_from
 {
 	my ($depth, $kind, @leaves) = @_;
-	my $constant = { whole => pick(0, 1, 2, -3, 100000), numeric => pick('0.5', '2', '0.00'), float => pick('0.5', '2', '0') }->{$kind};
+	my $constant =
+		{ whole => pick(0, 1, 2, -3, 100000), numeric => pick('0.5', '2', '0.00'), float => pick('0.5', '2', '0') }
+		->{$kind};
 	return chance(0.15) ? $constant : pick(@leaves) if !$depth || chance(0.1);
 	my ($x, $y) = map { number_from($depth - 1, $kind, @leaves) } 1, 2;
 	my $way = weighted(

@@ -90,7 +90,7 @@ sub difference
 	my ($base, $other, $how) = @_;
 	return ''                    if "@$base" eq "@$other";
 	return 'the number of lines' if @$base != @$other;
-	return '' if $how->{any};
+	return ''                    if $how->{any};
 	my @one = sort @$base;
 	my @two = sort @$other;
 	return $how->{ordered} ? 'the order of rows' : '' if "@one" eq "@two";
