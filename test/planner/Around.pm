@@ -259,7 +259,7 @@ sub around_loop
 	{
 		$self->has('errors caught');
 		$body =~
-			s/LOOP SELECT (.*); RAISE/LOOP BEGIN SELECT $1; EXCEPTION WHEN OTHERS THEN r := SQLERRM; END; RAISE/;
+			s/LOOP (SELECT .+); RAISE/LOOP BEGIN $1; EXCEPTION WHEN OTHERS THEN r := SQLSTATE || SQLERRM; END; RAISE/;
 	}
 	$self->{statements} = ["DO \$body\$ $body \$body\$"];
 	$self->{explain}    = [ 'EXPLAIN_ ' . $self->text ];
