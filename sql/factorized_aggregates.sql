@@ -173,6 +173,7 @@ SELECT compare('SELECT sum(10 / (p.i - 1)) FROM big p JOIN big q USING (k)');
 SELECT compare('SELECT sum(p.i::numeric * q.l) FROM big p JOIN big q USING (k)');
 SELECT compare('SELECT k, sum(p.n), max(p.n) FROM big p JOIN big q USING (k) GROUP BY k');
 SELECT compare('SELECT k, sum(p.n), min(p.n) FROM big p JOIN big q USING (k) WHERE k <> 3 GROUP BY k');
+SELECT compare('SELECT min(p.n), max(p.n) FROM (VALUES (1, 1e30), (1, -1e30), (1, 1e-30), (1, 1.5)) p(k, n) JOIN a q USING (k)');
 SELECT compare('SELECT k, max(p.n) FROM big p JOIN big q USING (k) WHERE k = 2 OR p.n = 1 GROUP BY k');
 SELECT compare('SELECT k, sum(p.f), avg(p.f) FROM big p JOIN big q USING (k) WHERE k = 4 GROUP BY k', 'on');
 SELECT compare('SELECT k, min(p.f) FROM big p JOIN big q USING (k) WHERE k = 4 GROUP BY k', 'on');

@@ -87,7 +87,7 @@ inline WideInteger sum(WideInteger a, WideInteger b) {
     return result;
 }
 
-// mantissa · 10^by. False: that does not fit.
+// mantissa · 10^by. False: that does not fit, and the mantissa stays as it is.
 inline bool scale_up(WideInteger& mantissa, int by) {
     constexpr int max_power = 38;
     static constexpr auto powers = [] {
@@ -96,7 +96,10 @@ inline bool scale_up(WideInteger& mantissa, int by) {
         return result;
     }();
     if (mantissa == 0 || by == 0) return true;
-    return by <= max_power && !__builtin_mul_overflow(mantissa, powers[by], &mantissa);
+    WideInteger scaled = 0;
+    if (by > max_power || __builtin_mul_overflow(mantissa, powers[by], &scaled)) return false;
+    mantissa = scaled;
+    return true;
 }
 
 inline WideDecimal product(const WideDecimal& a, const WideDecimal& b) {
