@@ -205,8 +205,8 @@ def in_duck(duck, query):
 def same(one, other):
     """Whether two results have the same rows, in any order; numbers are compared to 1e-9."""
     def parsed(rows):
-        return sorted(tuple(float(value) if re.fullmatch(r"[-+.\de]+", value) else value for value in row)
-                      for row in rows)
+        return sorted((tuple(float(value) if re.fullmatch(r"[-+.\de]+", value) else value for value in row)
+                       for row in rows), key=lambda row: tuple((isinstance(value, str), value) for value in row))
 
     def close(a, b):
         return a == b or isinstance(a, float) and isinstance(b, float) and abs(a - b) <= 1e-9 * max(abs(a), abs(b))

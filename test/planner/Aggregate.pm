@@ -190,9 +190,9 @@ sub column_of_bool { my ($self) = @_; return $self->{query}->column('b', 'kb') |
 sub extremum
 {
 	my ($self) = @_;
-	my $name = pick('min', 'max');
-	my $column =
-		$self->column(qw(x2 x4 x8 id k2 k4 k8 n np f4 f8 d ts tz tm kd kts ktz kn km ko kf kg),
+	my $name   = pick('min', 'max');
+	my $column = $self->column(
+		qw(x2 x4 x8 id k2 k4 k8 n np f4 f8 d ts tz tm kd kts ktz kn km ko kf kg),
 		$self->{query}{simple} ? () : qw(iv s mo kt kv kc ke ki kiv ka));
 	my $type = type_of($column);
 	$self->{query}{zero} = 1 if $type =~ /float/;
@@ -240,19 +240,22 @@ sub expression
 	return "$name($argument)";
 }
 
-# Arithmetic over the columns of one table, and what else gives a number.
+# Arithmetic over columns of one table or of several, and what else gives a number.
 sub arithmetic
 {
 	my ($self) = @_;
-	my $item   = pick(@{ $self->{query}{items} });
+	my @items  = chance(0.5) ? pick(@{ $self->{query}{items} }) : @{ $self->{query}{items} };
 	my $kind   = weighted(whole => 5, numeric => 3, float => $self->{query}{exact} ? 0 : 2);
 	my %pool   = (whole => [qw(x2 x4 x8 k4)], numeric => [qw(n np x4)], float => [qw(f8 x4)]);
 	my %wanted = map { $_ => 1 } @{ $pool{$kind} };
-	my @leaves = map { "$item->{alias}.$_" } grep { $wanted{$_} } @{ $item->{columns} };
-	@leaves = ("$item->{alias}.k4") unless @leaves;
-	@leaves = map { "$_\::float8" } @leaves if $kind eq 'float';
-	$self->{query}{float} = 1 if $kind eq 'float';
-	$self->has("arithmetic, $kind");
+	my @leaves = map {
+		my $item = $_;
+		map { "$item->{alias}.$_" } grep { $wanted{$_} } @{ $item->{columns} }
+	} @items;
+	@leaves               = ("$items[0]{alias}.k4") unless @leaves;
+	@leaves               = map { "$_\::float8" } @leaves if $kind eq 'float';
+	$self->{query}{float} = 1                             if $kind eq 'float';
+	$self->has("arithmetic, $kind" . (@items > 1 ? ', several tables' : ''));
 	my $name = pick('sum', 'sum', 'avg', 'min', 'max', 'count', 'var_pop');
 	return "$name(" . number_from(between(1, 3), $kind, @leaves) . ')';
 }
@@ -260,7 +263,9 @@ sub arithmetic
 sub number_from
 {
 	my ($depth, $kind, @leaves) = @_;
-	my $constant = { whole => pick(0, 1, 2, -3, 100000), numeric => pick('0.5', '2', '0.00'), float => pick('0.5', '2', '0') }->{$kind};
+	my $constant =
+		{ whole => pick(0, 1, 2, -3, 100000), numeric => pick('0.5', '2', '0.00'), float => pick('0.5', '2', '0') }
+		->{$kind};
 	return chance(0.15) ? $constant : pick(@leaves) if !$depth || chance(0.1);
 	my ($x, $y) = map { number_from($depth - 1, $kind, @leaves) } 1, 2;
 	my $way = weighted(
@@ -272,7 +277,8 @@ sub number_from
 		case     => 2,
 		coalesce => 1,
 		nullif   => 0.5,
-		null     => 0.5);
+		null     => 0.5,
+		raising  => $kind eq 'whole' ? 0.7 : 0);
 	return {
 		plus     => "($x + $y)",
 		minus    => "($x - $y)",
@@ -282,7 +288,8 @@ sub number_from
 		case     => "CASE WHEN $x > 0 THEN $y ELSE 0 END",
 		coalesce => "coalesce($x, $constant)",
 		nullif   => "nullif($x, $constant)",
-		null     => "CASE WHEN $x IS NULL THEN 1 ELSE 0 END"
+		null     => "CASE WHEN $x IS NULL THEN 1 ELSE 0 END",
+		raising  => pick("($x)::int2", "sqrt($x)::int4", "($x % $y)", "abs($x)")
 	}->{$way};
 }
 

@@ -151,6 +151,7 @@ sub around_prepared
 	my ($self) = @_;
 	my @more = pick($self->key_of_some_item . ' = $1', $self->key_of_some_item . ' > $1', '$1 < 3');
 	local $self->{select} = $self->{select} =~ s/ FROM /, sum(a.k4 * \$1) FROM /r if chance(0.1);
+	local $self->{tail}   = "$self->{tail} HAVING count(*) >= \$1" if $self->{tail} !~ /HAVING|ORDER BY/ && chance(0.2);
 	my $query = $self->text(@more);
 	my $mode  = pick('force_generic_plan', 'force_custom_plan', 'auto');
 	$self->has($mode);
@@ -252,12 +253,13 @@ sub around_loop
 	my ($self) = @_;
 	my $query = $self->one_value($self->key_of_some_item . ' = i');
 	my $body =
-		"DECLARE r text; BEGIN FOR i IN 0 .. 6 LOOP SELECT (SELECT x.v::text FROM ($query) x (v)) INTO r; "
+		  "DECLARE r text; BEGIN FOR i IN 0 .. 6 LOOP SELECT (SELECT x.v::text FROM ($query) x (v)) INTO r; "
 		. "RAISE NOTICE '%: %', i, r; END LOOP; END";
 	if (chance(0.4))
 	{
 		$self->has('errors caught');
-		$body =~ s/LOOP SELECT (.*); RAISE/LOOP BEGIN SELECT $1; EXCEPTION WHEN OTHERS THEN r := SQLSTATE || SQLERRM; END; RAISE/;
+		$body =~
+			s/LOOP (SELECT .+); RAISE/LOOP BEGIN $1; EXCEPTION WHEN OTHERS THEN r := SQLSTATE || SQLERRM; END; RAISE/;
 	}
 	$self->{statements} = ["DO \$body\$ $body \$body\$"];
 	$self->{explain}    = [ 'EXPLAIN_ ' . $self->text ];

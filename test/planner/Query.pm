@@ -49,8 +49,8 @@ sub group_column
 	}
 	my $column = $self->column(
 		qw(k2 k4 k8 kt kv kd kts ktz kb ku ke ko id x2 x4 b d s tm ka ky kw),
-		($self->{simple} ? () : qw(iv mo kc kx kj ki kiv kq)),
-		chance($self->{simple} ? 0 : 0.15) ? qw(kn km kf kg n f8) : qw(k4 k8));
+		($self->{simple}       ? () : qw(iv mo kc kx kj ki kiv kq)),
+		chance($self->{simple} ? 0  : 0.15) ? qw(kn km kf kg n f8) : qw(k4 k8));
 	return undef unless $column;
 	my ($name) = $column =~ /\.(\w+)/;
 	$self->has("group by $Schema::TYPE{$name}");
@@ -91,7 +91,11 @@ sub draw_targets
 		$self->has('window');
 		push @aggregates, pick('rank() OVER (ORDER BY count(*))', 'sum(count(*)) OVER ()');
 	}
-	if (chance($self->{simple} ? 0.005 : 0.02)) { $self->has('set-returning target'); push @aggregates, 'generate_series(1, 2)'; }
+	if (chance($self->{simple} ? 0.005 : 0.02))
+	{
+		$self->has('set-returning target');
+		push @aggregates, 'generate_series(1, 2)';
+	}
 	if (chance(0.03))
 	{
 		$self->has('sub-query in the targets');
@@ -135,6 +139,7 @@ sub having
 		'count(*) > 0 AND ' . ($groups[0] ? "$groups[0] IS NOT NULL" : 'true'),
 		'false',
 		'NULL IS NULL',
+		'count(*) > (SELECT avg(z.k4) FROM t0 z)',
 		'max(' . $aggregate->{query}{items}[0]{alias} . '.k4) = 2');
 }
 

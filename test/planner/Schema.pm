@@ -7,7 +7,7 @@ use Draw;
 
 # Columns that join tables, by type, and what they hold for key number i.
 our @KEYS     = qw(k2 k4 k8 kn km kt kv kc kd kts ktz kb ku ke ko kf kg kj ka ki kiv kq ky kw);
-our %MANY     = map { $_ => 1 } qw(id k2 k4 k8 kn ko);                      # as many keys as a large table has rows
+our %MANY     = map { $_ => 1 } qw(id k2 k4 k8 kn ko);          # as many keys as a large table has rows
 our @MEASURES = qw(x2 x4 x8 n np f4 f8 d ts tz tm iv b s mo);
 our %TYPE     = (
 	id  => 'int4',
@@ -174,7 +174,14 @@ sub new
 sub rows_of_table
 {
 	my ($self) = @_;
-	return weighted(0 => 1, 1 => 1, 3 => 1, between(4, 12) => 6, between(13, 40) => 6, between(100, 400) => 0.25, between(2000, 5000) => 0.04);
+	return weighted(
+		0                   => 1,
+		1                   => 1,
+		3                   => 1,
+		between(4, 12)      => 6,
+		between(13, 40)     => 6,
+		between(100, 400)   => 0.25,
+		between(2000, 5000) => 0.04);
 }
 
 # The columns of one table: some keys and all measures, in random order.
@@ -246,7 +253,8 @@ sub add_table
 
 	if ($kind eq 'inherited')
 	{
-		$sql .= "CREATE TABLE ${name}_child (extra int4) INHERITS ($name);\n"
+		$sql .=
+			  "CREATE TABLE ${name}_child (extra int4) INHERITS ($name);\n"
 			. "WITH moved AS (DELETE FROM ONLY $name WHERE id % 2 = 0 RETURNING *) "
 			. "INSERT INTO ${name}_child SELECT * FROM moved;\n";
 	}
