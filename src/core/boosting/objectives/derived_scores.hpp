@@ -26,6 +26,7 @@ class DerivedScores : public RowScores {
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
     void gather(const RowList& rows, Stats* out) const override;
     void gather_tallies(const RowList& rows, Tally* out) const override;
+    StatsFormat stats_format() const override { return training_.weighted() ? StatsFormat::full : StatsFormat::narrow; }
     int packed_bits() const override;
 
   protected:
