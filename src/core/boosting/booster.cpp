@@ -294,7 +294,7 @@ void Booster::grow_trees(TrainingSet& training) {
     result_.timings.push_back({"histograms", clock.histograms});
     result_.timings.push_back({"splits", clock.splits});
     result_.timings.push_back({"partition", clock.partition});
-    result_.timings.push_back({"updating residuals", updating});
+    result_.timings.push_back({"updating residuals", updating + clock.starting});
 }
 
 LogEntry Booster::measure(const Scores& scores) {

@@ -1,6 +1,7 @@
 #include "core/boosting/records.hpp"
 
 #include "core/base/huge_pages.hpp"
+#include "core/boosting/split.hpp"
 
 #include <bit>
 
@@ -19,14 +20,15 @@ struct Halves {
 } // namespace
 
 size_t Records::width_of(const BinnedData& data, StatsFormat format) {
-    size_t features = 0, lines = 0;
+    size_t features = 0, lines = 0, beside = 0;
     for (const BinGroup& group : data.groups) {
+        if (!holds(group)) beside += data.features[group.features[0]].size() <= max_histogram_bins;
         if (!holds(group)) continue;
         features += group.width;
         lines += data.tables[static_cast<size_t>(group.table)].row_ids.empty() ? 1 : 2;
     }
     const size_t width = bytes_of(format) + rounded_up(features);
-    if (lines < 2 || width > max_lines * cache_line) return 0;
+    if (lines < 2 || features < 3 * beside || width > max_lines * cache_line) return 0;
     return width <= cache_line ? std::bit_ceil(width) : (width + cache_line - 1) / cache_line * cache_line;
 }
 

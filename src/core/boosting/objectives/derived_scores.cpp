@@ -104,6 +104,37 @@ void DerivedScores::sum_weights() {
         throw Error(ErrorCode::invalid_argument, "class_weights is 0 for the labels of all rows to train on");
 }
 
+void DerivedScores::load_targets(const RowList& rows, DerivativeBlock& block) const {
+    if (const uint32_t* const ids = training_.target_ids())
+        for (size_t i = 0; i < rows.count; i++) block.targets[i] = target_[ids[rows.first + i]];
+    else
+        std::copy_n(&target_[rows.first], rows.count, block.targets);
+    for (size_t i = rows.count; i % lanes != 0; i++) block.targets[i] = 0;
+}
+
+void DerivedScores::keep(const RowList& rows, const DerivativeBlock& block, Found& found) {
+    if (training_.uniform() && label_weights_.empty()) {
+        BlockSums sums;
+        keep_derivatives(block, loss_grid_.scale(), &derivatives_[rows.first], sums);
+        found.residual = std::max(found.residual, sums.residual);
+        found.hessian = std::max(found.hessian, sums.hessian);
+        if (sums.largest_loss * loss_grid_.scale() <= max_scaled_loss)
+            loss_grid_.add(sums.losses, sums.largest_loss, found.losses);
+        else
+            for (size_t i = 0; i < rows.count; i++) add_loss(rows[i], Role::train, block.losses[i], found.losses);
+        return;
+    }
+    for (size_t i = 0; i < rows.count; i++) {
+        const uint32_t row = rows[i];
+        const Role role = training_.role(row);
+        if (role == Role::train)
+            keep(row, block.residuals[i], block.hessians[i], found);
+        else
+            derivatives_[row] = {};
+        add_loss(row, role, block.losses[i], found.losses);
+    }
+}
+
 SumUnits DerivedScores::units() const {
     return {.grid = residual_grid_,
             .shift = training_.shift(),

@@ -7,9 +7,9 @@
 #pragma once
 
 #include "core/base/exact_sum.hpp"
-#include "core/boosting/objectives/derivatives.hpp"
 #include "core/boosting/objectives/loss_sums.hpp"
 #include "core/boosting/objectives/objective.hpp"
+#include "core/boosting/objectives/score_blocks.hpp"
 
 #include <bit>
 #include <cmath>
@@ -38,9 +38,6 @@ class DerivedScores : public RowScores {
                           -score_bits);
     }
 
-    struct Derivative {
-        int32_t residual, hessian; // on their grids; while the grids are not known, the bits of floats
-    };
     // What a pass over rows finds.
     struct Found {
         float residual = 0, hessian = 0; // the largest magnitudes of training rows
@@ -82,6 +79,10 @@ class DerivedScores : public RowScores {
     // body(RowList, worker) over all rows, in their order.
     template <class Body>
     void for_each_list(const Body& body) const;
+    // Sets block.targets, and 0 behind the last row.
+    void load_targets(const RowList& rows, DerivativeBlock& block) const;
+    // Keeps the derivatives of a block of neighbouring rows, and adds their losses.
+    void keep(const RowList& rows, const DerivativeBlock& block, Found& found);
     // Keeps a training row's derivatives.
     void keep(uint32_t row, float residual, float hessian, Found& found) {
         if (!label_weights_.empty()) {
