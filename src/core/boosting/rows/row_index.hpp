@@ -60,6 +60,10 @@ class RowIndex {
     template <class Body>
     void for_each_list(const RowSet& set, const Body& body) const;
 
+    // Rows are numbered within blocks of neighbouring ones, and a set has one segment in a block at most.
+    size_t blocks() const { return (training_.rows() + block_rows_ - 1) / block_rows_; }
+    size_t block_of(const Segment& segment) const { return segment.place / block_rows_; }
+
     // Splits a set in two: rows for which go_left(row) is 1, not 0, and the others; address(row) is what it reads. The
     // rows of a block keep their order, so that memory is read in one direction.
     template <class GoLeft, class Address>
