@@ -11,7 +11,6 @@
 #include "core/boosting/objectives/objective.hpp"
 #include "core/boosting/objectives/score_blocks.hpp"
 
-#include <bit>
 #include <cmath>
 
 namespace btml::boosting {
@@ -90,7 +89,7 @@ class DerivedScores : public RowScores {
             residual = static_cast<float>(residual * weight);
             hessian = static_cast<float>(hessian * weight);
         }
-        derivatives_[row] = {std::bit_cast<int32_t>(residual), std::bit_cast<int32_t>(hessian)};
+        derivatives_[row] = {residual, hessian};
         found.residual = std::max(found.residual, std::fabs(residual));
         found.hessian = std::max(found.hessian, hessian);
     }

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "core/boosting/objectives/derivatives.hpp"
+#include "core/boosting/rows/stats.hpp"
 
 namespace btml::boosting {
 
-// A row's derivatives as integers on their grids; while the grids are not known, the bits of floats.
 struct Derivative {
-    int32_t residual, hessian;
+    float residual, hessian;
 };
 
 // Holds what a block of rows has.
@@ -26,7 +26,11 @@ BTML_DISPATCH(void, raise_to_scores, (const double* scores, size_t rows, double*
 // Makes a block of what derive_label takes, out of the label's scores and the rows' labels.
 BTML_DISPATCH(void, turn_to_label, (const double* log_sums, double label, DerivativeBlock& block),
               (log_sums, label, block));
-// Writes the bits of the block's derivatives.
+// Sets to[i] to derivatives · scale, rounded, with a hessian of at least 1. No product passes 2^30.
+BTML_DISPATCH(void, round_derivatives,
+              (const Derivative* derivatives, size_t rows, double residual_scale, double hessian_scale, Stats* to),
+              (derivatives, rows, residual_scale, hessian_scale, to));
+// Keeps the block's derivatives.
 BTML_DISPATCH(void, keep_derivatives,
               (const DerivativeBlock& block, double loss_scale, Derivative* to, BlockSums& sums),
               (block, loss_scale, to, sums));

@@ -25,6 +25,13 @@ template <class Number, class Vector>
     __builtin_memcpy(&to, numbers, sizeof(to));
 }
 
+// What is added to a double below 2^51 leaves its whole number in the lowest bits, rounded as llrint does.
+constexpr double shifter = 0x1.8p52;
+
+[[gnu::always_inline]] inline void round(const Lanes& x, LaneBits& to) {
+    to = __builtin_bit_cast(LaneBits, x + shifter) - std::bit_cast<uint64_t>(shifter);
+}
+
 // Sums by lane.
 struct LaneSums {
     Floats residual{}, hessian{};
@@ -32,17 +39,18 @@ struct LaneSums {
     LaneBits losses{};
 };
 
+constexpr bool is_little = std::endian::native == std::endian::little;
+
 [[gnu::always_inline]] inline void keep(const Floats& residual, const Floats& hessian, const Floats& loss, double scale,
                                         Derivative* to, LaneSums& sums) {
-    constexpr bool is_little = std::endian::native == std::endian::little;
     const Floats size = residual < 0.0f ? -residual : residual;
     sums.residual = size > sums.residual ? size : sums.residual;
     sums.hessian = hessian > sums.hessian ? hessian : sums.hessian;
     const Lanes exact = __builtin_convertvector(loss, Lanes), most = exact < 0.0 ? -exact : exact;
     sums.loss = most > sums.loss ? most : sums.loss;
-    // What is added leaves whole numbers in the lowest bits, rounded as llrint does.
-    constexpr double shifter = 0x1.8p52;
-    sums.losses += __builtin_bit_cast(LaneBits, exact * scale + shifter) - std::bit_cast<uint64_t>(shifter);
+    LaneBits rounded;
+    round(exact * scale, rounded);
+    sums.losses += rounded;
     const auto r = __builtin_convertvector(__builtin_bit_cast(FloatBits, residual), LaneBits),
                h = __builtin_convertvector(__builtin_bit_cast(FloatBits, hessian), LaneBits);
     const LaneBits pairs = is_little ? r | h << 32 : r << 32 | h;
@@ -80,6 +88,25 @@ void turn_to_label(const double* log_sums, double label, DerivativeBlock& block)
         y = y == label ? Lanes{} + 1.0 : Lanes{};
         __builtin_memcpy(block.scores + i, &f, sizeof(f));
         __builtin_memcpy(block.targets + i, &y, sizeof(y));
+    }
+}
+
+void round_derivatives(const Derivative* derivatives, size_t rows, double residual_scale, double hessian_scale,
+                       Stats* to) {
+    constexpr int residual_at = is_little ? 0 : 32, hessian_at = 32 - residual_at;
+    for (size_t i = 0; i < rows; i += lanes) {
+        Derivative pairs[lanes] = {};
+        copy(derivatives + i, rows - i, pairs);
+        LaneBits both, residual, hessian;
+        __builtin_memcpy(&both, pairs, sizeof(both));
+        const auto r = __builtin_bit_cast(Floats, __builtin_convertvector(both >> residual_at, FloatBits)),
+                   h = __builtin_bit_cast(Floats, __builtin_convertvector(both >> hessian_at, FloatBits));
+        round(__builtin_convertvector(r, Lanes) * residual_scale, residual);
+        round(__builtin_convertvector(h, Lanes) * hessian_scale, hessian);
+        hessian = __builtin_bit_cast(Integers, hessian) < 1 ? LaneBits{} + 1 : hessian;
+        const size_t count = rows - i < lanes ? rows - i : lanes;
+        for (size_t lane = 0; lane < count; lane++)
+            to[i + lane] = {static_cast<int64_t>(residual[lane]), static_cast<int64_t>(hessian[lane])};
     }
 }
 
