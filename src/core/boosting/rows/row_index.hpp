@@ -78,8 +78,7 @@ class RowIndex {
     static size_t rows_of_block(uint64_t rows, int threads);
     uint32_t first_row(const Segment& segment) const { return segment.place & ~static_cast<uint32_t>(block_rows_ - 1); }
     template <bool Identity, class GoLeft, class Address>
-    size_t partition(const Segment& segment, size_t count, Number* scratch, const GoLeft& go_left,
-                     const Address& address);
+    size_t partition(const Segment& segment, size_t count, Number* scratch, GoLeft go_left, Address address);
 
     const TrainingRows& training_;
     ThreadTeam& team_;
@@ -124,8 +123,7 @@ void RowIndex::for_each_list(const RowSet& set, const Body& body) const {
 
 // Puts the left rows before the others, and gives their number.
 template <bool Identity, class GoLeft, class Address>
-size_t RowIndex::partition(const Segment& segment, size_t count, Number* scratch, const GoLeft& go_left,
-                           const Address& address) {
+size_t RowIndex::partition(const Segment& segment, size_t count, Number* scratch, GoLeft go_left, Address address) {
     static constexpr size_t ahead = 32; // rows to ask the memory for in advance
     Number* const numbers = numbers_.data() + segment.place;
     const uint32_t first = first_row(segment);
