@@ -38,7 +38,7 @@ uint64_t Records::bytes(const BinnedData& data, StatsFormat format) {
 }
 
 Records::Records(const BinnedData& data, StatsFormat format, ThreadTeam& team, RunContext& context)
-    : format_(format), width_(width_of(data, format)), memory_(context.memory(), "records", bytes(data, format)) {
+    : format_(format), width_(width_of(data, format)), memory_(context.memory(), "records", bytes(data, format), 0) {
     const size_t misplaced = reinterpret_cast<uintptr_t>(memory_.data()) % cache_line;
     lines_ = memory_.data() + (misplaced == 0 ? 0 : cache_line - misplaced);
     prefer_huge_pages(memory_.data(), memory_.size());
@@ -113,7 +113,7 @@ void Records::add(const RowList& rows, Stats more, Stats* sums, const Load& load
     const uint8_t* const records = lines_;
     const size_t width = width_, last = rows.count - 1;
     const Step *const begin = steps_.data(), *const end = begin + steps_.size();
-    const Pair added{more.sum, more.hessian};
+    const Pair added = pair_of(more.sum, more.hessian);
     for (size_t i = 0; i <= last; i++) {
         request(records + list[std::min(i + ahead, last)] * width, width);
         const uint8_t* const record = records + list[i] * width;
@@ -136,9 +136,9 @@ void Records::add(const RowList& rows, Stats more, Stats* sums) const {
     case StatsFormat::full:
         return add<Pair>(rows, more, sums, [](Pair both) { return both; });
     case StatsFormat::unit_hessian:
-        return add<int64_t>(rows, more, sums, [](int64_t sum) { return Pair{sum, 1}; });
+        return add<int64_t>(rows, more, sums, [](int64_t sum) { return pair_of(sum, 1); });
     case StatsFormat::narrow:
-        return add<Halves>(rows, more, sums, [](Halves both) { return Pair{both.sum, both.hessian}; });
+        return add<Halves>(rows, more, sums, [](Halves both) { return pair_of(both.sum, both.hessian); });
     }
 }
 

@@ -17,10 +17,10 @@ class Records {
 
     Records(const BinnedData& data, StatsFormat format, ThreadTeam& team, RunContext& context);
 
-    // Returns the bytes of all records; 0 where there is no point in them: the rows' bins are together already, or
-    // there are too many features.
+    // Returns the bytes of all records; 0 where there is no point in them: the rows' bins are together already, or too
+    // many features have more bins than a byte holds, or there are too many.
     static uint64_t bytes(const BinnedData& data, StatsFormat format);
-    // Says whether features with so many bytes a bin are in a record.
+    // Says whether a group's features are in a record.
     static bool holds(const BinGroup& group) { return group.bytes == 1; }
 
     // Sums of neighbouring features are so far apart: not a multiple of 4 kB, or stores would seem to collide with
@@ -33,7 +33,7 @@ class Records {
 
     // Makes add() cover these features, which are held, and perhaps others.
     void select(const std::vector<Place>& features);
-    // Gives rows their stats. The rows of one list may be written while others' are.
+    // Gives rows their stats. Lists without common rows may be written at the same time.
     void write(const RowList& rows, const Stats* stats);
     // Adds the stats of each row of a list, and `more`, to sums[f · stride + its bin of feature f]: of those that are
     // held, in the order of groups and slots.

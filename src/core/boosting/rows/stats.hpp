@@ -38,8 +38,13 @@ struct alignas(16) Stats {
     }
 };
 
-// Both numbers of Stats, or of a Tally, which are added alike: by one 128-bit addition.
-using Pair [[gnu::vector_size(16), gnu::may_alias]] = long long;
+// Both numbers of Stats, or of a Tally, which are added alike: by one 128-bit addition. Sums that nobody reads may
+// wrap.
+using Pair [[gnu::vector_size(16), gnu::may_alias]] = unsigned long long;
+
+inline Pair pair_of(int64_t first, int64_t second) {
+    return Pair{static_cast<uint64_t>(first), static_cast<uint64_t>(second)};
+}
 
 // Says how few bytes hold the stats of a row: all 16; 8 for the sum alone, where every hessian is 1; 8 for both where
 // they fit 32 bits each.
