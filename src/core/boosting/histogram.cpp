@@ -250,13 +250,17 @@ void HistogramBuilder::merge(Pair* out) {
     }
 }
 
-// Says whether the node is read from the records, and which tables are summed up by row where it is not. Rows next to
-// each other are faster to read from the tables, and so are many rows where sums by table row save most additions.
+void HistogramBuilder::choose_aggregates(const RowSet& rows) {
+    for (ActiveTable& table : tables_)
+        table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
+}
+
+// Says whether the node is read from the records; then no table is summed up by row. Rows next to each other are faster
+// to read from the tables, and so are many rows where sums by table row save most additions.
 bool HistogramBuilder::choose_records(const RowSet& rows) {
     constexpr size_t dense = 8; // one row of so many
     size_t features = 0, additions = 0;
-    for (ActiveTable& table : tables_) {
-        table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
+    for (const ActiveTable& table : tables_) {
         features += table.features;
         additions += table.aggregate ? 1 : table.features;
     }
@@ -268,6 +272,7 @@ bool HistogramBuilder::choose_records(const RowSet& rows) {
 
 void HistogramBuilder::build(const RowSet& rows, int packed_bits, Stats* out) {
     const int64_t count = packed_bits > 0 ? int64_t{1} << packed_bits : 0;
+    choose_aggregates(rows);
     const bool reads_records = choose_records(rows), writes_records = records_ && records_are_stale_;
     build(rows, out, [&](Worker& worker, const RowList& list) {
         if (reads_records) records_->add(list, {0, count}, worker.accumulators.data());
@@ -283,8 +288,7 @@ void HistogramBuilder::build(const RowSet& rows, int packed_bits, Stats* out) {
 }
 
 void HistogramBuilder::build(const RowSet& rows, Tally* out) {
-    for (ActiveTable& table : tables_)
-        table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
+    choose_aggregates(rows);
     build(rows, out, [&](Worker& worker, const RowList& list) {
         scores_.gather_tallies(list, reinterpret_cast<Tally*>(worker.block));
         add_rows(worker, tables_, list);

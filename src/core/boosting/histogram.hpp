@@ -60,6 +60,7 @@ class HistogramBuilder {
     static bool may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads);
     size_t slot_size(const ActiveGroup& group, size_t slot) const;
     void start(Worker& worker);
+    void choose_aggregates(const RowSet& rows);
     bool choose_records(const RowSet& rows);
     template <class Sums, class Add>
     void build(const RowSet& rows, Sums* out, const Add& add);
