@@ -63,6 +63,14 @@ void with_bin_type(size_t bytes, const Body& body) {
         body(uint32_t{});
 }
 
+// Calls body with the constant `wanted`, 1 … 8: the width of a group, or less.
+template <size_t width = BinGroup::max_width, class Body>
+void with_width(size_t wanted, const Body& body) {
+    if constexpr (width > 1)
+        if (wanted < width) return with_width<width - 1>(wanted, body);
+    body(std::integral_constant<size_t, width>{});
+}
+
 // body(bin_of): bin_of(row) is the bin of a row of a feature's table.
 template <class Body>
 void with_bins(const BinnedData& data, const FeatureBins& feature, const Body& body) {

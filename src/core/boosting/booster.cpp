@@ -19,6 +19,7 @@ namespace {
 // + while binning: 32 · (rows of the longest numeric column) + 8 · R_t        values to sort, multiplicities
 // + 8 · (distinct values), only where every one may be a threshold
 // + while growing: n · (8 residual, for squared loss, + 2 row index) + scratch (TreeGrower)
+// + records, where half of what is left has room for them
 // The raw columns, 8 bytes a value or 4 a category, are given back during binning. So a row of a fact table costs
 // 10 bytes, one more per feature, and 4 for each other table in the join.
 class Estimate {
@@ -223,11 +224,12 @@ FitResult Booster::run() {
     time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
     const size_t bins = HistogramLayout(data->features, max_histogram_bins).max_bins();
     const Objective& objective = objective_of(options_.objective);
-    context_.memory().require(metric_row_bytes(options_.metric) * training.holdout_rows() +
-                                  objective.row_bytes(dataset_.labels.size()) * data->rows +
-                                  EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
-                                  TreeGrower::histogram_bytes(bins, training.train_rows(), options_),
-                              "residuals, rows of nodes and histograms");
+    const uint64_t needed = metric_row_bytes(options_.metric) * training.holdout_rows() +
+                            objective.row_bytes(dataset_.labels.size()) * data->rows +
+                            EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
+                            TreeGrower::histogram_bytes(bins, training.train_rows(), options_);
+    context_.memory().require(needed, "residuals, rows of nodes and histograms");
+    const uint64_t room_for_records = (context_.memory().left() - needed) / 2; // the other half is for the model
     std::unique_ptr<RowScores> scores;
     try {
         time("residuals", [&] { scores = start_scores(training); });
@@ -235,8 +237,11 @@ FitResult Booster::run() {
         if (!may_be_constant_) throw;
         return constant(training, target);
     }
-    EnumeratedSet set(std::move(*data), training, std::move(scores), options_, team_, context_);
-    grow_trees(set);
+    std::optional<EnumeratedSet> set;
+    time("records", [&] {
+        set.emplace(std::move(*data), training, std::move(scores), options_, room_for_records, team_, context_);
+    });
+    grow_trees(*set);
     return std::move(result_);
 }
 
@@ -289,7 +294,7 @@ void Booster::grow_trees(TrainingSet& training) {
     result_.timings.push_back({"histograms", clock.histograms});
     result_.timings.push_back({"splits", clock.splits});
     result_.timings.push_back({"partition", clock.partition});
-    result_.timings.push_back({"updating residuals", updating});
+    result_.timings.push_back({"updating residuals", updating + clock.starting});
 }
 
 LogEntry Booster::measure(const Scores& scores) {

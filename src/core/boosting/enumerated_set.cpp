@@ -16,15 +16,25 @@ static size_t max_category_bins(const BinnedData& data) {
     return most;
 }
 
+// Few trees would not make up for the time that records take to fill.
+static std::optional<Records> make_records(const BinnedData& data, StatsFormat format, const Options& options,
+                                           uint64_t room, ThreadTeam& team, RunContext& context) {
+    constexpr int min_trees = 4;
+    const uint64_t bytes = Records::bytes(data, format);
+    if (bytes == 0 || bytes > room || options.trees < min_trees) return {};
+    return std::optional<Records>(std::in_place, data, format, team, context);
+}
+
 EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, std::unique_ptr<RowScores> scores,
-                             const Options& options, ThreadTeam& team, RunContext& context)
+                             const Options& options, uint64_t room_for_records, ThreadTeam& team, RunContext& context)
     : data_(std::move(data)),
       training_(training),
       scores_(std::move(scores)),
       options_(options),
       team_(team),
       index_(training, team, context),
-      builder_(data_, *scores_, index_, team, context),
+      records_(make_records(data_, scores_->stats_format(), options, room_for_records, team, context)),
+      builder_(data_, *scores_, index_, records_ ? &*records_ : nullptr, team, context),
       wide_(data_, *scores_, index_, needs_tallies(options), team, context),
       table_sides_(context.memory(), "sides of table rows", max_table_rows(data_)),
       bin_sides_(context) {}

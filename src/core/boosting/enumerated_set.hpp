@@ -9,7 +9,7 @@ namespace btml::boosting {
 class EnumeratedSet : public TrainingSet, FeatureSearch {
   public:
     EnumeratedSet(BinnedData data, const TrainingRows& training, std::unique_ptr<RowScores> scores,
-                  const Options& options, ThreadTeam& team, RunContext& context);
+                  const Options& options, uint64_t room_for_records, ThreadTeam& team, RunContext& context);
 
     static uint64_t scratch_bytes(const BinnedData& data, const Options& options, int threads);
 
@@ -46,6 +46,7 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
     const Options& options_;
     ThreadTeam& team_;
     RowIndex index_;
+    std::optional<Records> records_; // where there is room for them
     HistogramBuilder builder_;
     WideFeatures wide_;
     Buffer<uint8_t> table_sides_; // by row of a table: does it go left

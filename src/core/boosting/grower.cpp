@@ -304,9 +304,14 @@ std::pair<int, int> TreeGrower::split_rows(int node, const Split& split) {
     return training_.split(node, split);
 }
 
+int TreeGrower::start(uint64_t iteration, int score) {
+    const Stopwatch watch(clock_.starting);
+    return training_.start(iteration, score, features_);
+}
+
 Tree TreeGrower::grow(uint64_t iteration, int score, const std::vector<int>& features) {
     features_ = features;
-    const int root_rows = training_.start(iteration, score, features);
+    const int root_rows = start(iteration, score);
     max_histograms_ = histograms_to_keep(layout().max_bins(), training_.rows(root_rows), options_);
     units_ = training_.scores().units();
     rules_.emplace(options_, units_);

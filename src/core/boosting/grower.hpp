@@ -11,7 +11,7 @@ namespace btml::boosting {
 
 // Seconds spent, by phase.
 struct GrowerClock {
-    double histograms = 0, splits = 0, partition = 0;
+    double starting = 0, histograms = 0, splits = 0, partition = 0;
 };
 
 class TreeGrower {
@@ -55,6 +55,7 @@ class TreeGrower {
     bool may_share(int feature) const;
     Leaf take_next_leaf();
     void expand(Leaf leaf);
+    int start(uint64_t iteration, int score);
     std::pair<int, int> split_rows(int node, const Split& split);
     void open_children(Leaf left, Leaf right, int parent_histogram);
     void find_split(Leaf& leaf, int histogram);

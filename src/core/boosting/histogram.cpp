@@ -47,12 +47,16 @@ template <size_t Count, size_t Stride, class Row>
 void add_some(const uint8_t* bins, size_t width, const uint8_t* slots, const Stats* block, size_t count, Row row,
               Stats* out) {
     size_t offsets[Count];
-    for (size_t s = 0; s < Count; s++) offsets[s] = slots[s];
+    Stats* sums[Count];
+    for (size_t s = 0; s < Count; s++) {
+        offsets[s] = slots[s];
+        sums[s] = out + slots[s] * Stride;
+    }
     for (size_t i = 0; i < count; i++) {
         const uint8_t* line = bins + row(i) * width;
         const Pair value = *reinterpret_cast<const Pair*>(block + i);
 #pragma GCC unroll 8
-        for (size_t s = 0; s < Count; s++) *reinterpret_cast<Pair*>(out + s * Stride + line[offsets[s]]) += value;
+        for (size_t s = 0; s < Count; s++) *reinterpret_cast<Pair*>(sums[s] + line[offsets[s]]) += value;
     }
 }
 
@@ -60,14 +64,6 @@ template <class Bin, class Row>
 void add_single(const Bin* bins, const Stats* block, size_t count, Row row, Stats* out) {
     for (size_t i = 0; i < count; i++)
         *reinterpret_cast<Pair*>(out + bins[row(i)]) += *reinterpret_cast<const Pair*>(block + i);
-}
-
-// Calls body with the constant `wanted`, 1 … 8.
-template <size_t width = BinGroup::max_width, class Body>
-void with_width(size_t wanted, const Body& body) {
-    if constexpr (width > 1)
-        if (wanted < width) return with_width<width - 1>(wanted, body);
-    body(std::integral_constant<size_t, width>{});
 }
 
 } // namespace
@@ -78,30 +74,47 @@ static size_t features_of(const BinnedData& data, const BinnedTable& table) {
     return features;
 }
 
-size_t HistogramBuilder::accumulators_of(const BinnedData& data) {
-    size_t size = 0;
-    for (const BinGroup& group : data.groups)
-        size += group.width * slot_stride + (group.bytes > 1 ? max_histogram_bins : 0);
-    return size;
+// The features that records hold come first, as they stand in a record.
+std::vector<size_t> HistogramBuilder::places_of_groups(const BinnedData& data) {
+    std::vector<size_t> places(data.groups.size());
+    size_t features = 0;
+    for (size_t g = 0; g < data.groups.size(); g++) {
+        if (!Records::holds(data.groups[g])) continue;
+        places[g] = features * Records::stride;
+        features += data.groups[g].width;
+    }
+    size_t place = Records::rounded_up(features) * Records::stride;
+    for (size_t g = 0; g < data.groups.size(); g++) {
+        if (Records::holds(data.groups[g])) continue;
+        places[g] = place;
+        place += max_histogram_bins;
+    }
+    places.push_back(place);
+    return places;
 }
 
 HistogramBuilder::HistogramBuilder(const BinnedData& data, const RowScores& scores, const RowIndex& index,
-                                   ThreadTeam& team, RunContext& context)
-    : data_(data), scores_(scores), index_(index), team_(team), layout_(data.features, max_histogram_bins) {
+                                   Records* records, ThreadTeam& team, RunContext& context)
+    : data_(data),
+      scores_(scores),
+      index_(index),
+      records_(records),
+      team_(team),
+      layout_(data.features, max_histogram_bins),
+      places_(places_of_groups(data)) {
     for (const BinnedTable& table : data.tables) {
         sums_offsets_.push_back(sums_size_);
         if (may_aggregate(table, features_of(data, table), data.rows, team.size())) sums_size_ += table.rows;
     }
-    const size_t accumulators = accumulators_of(data);
     for (int i = 0; i < team.size(); i++) {
         workers_.emplace_back(context);
         workers_.back().sums.resize(sums_size_);
-        workers_.back().accumulators.resize(accumulators);
+        workers_.back().accumulators.resize(places_.back());
     }
 }
 
 uint64_t HistogramBuilder::scratch_bytes(const BinnedData& data, int threads) {
-    uint64_t elements = accumulators_of(data);
+    uint64_t elements = places_of_groups(data).back();
     for (const BinnedTable& table : data.tables)
         if (may_aggregate(table, features_of(data, table), data.rows, threads)) elements += table.rows;
     return elements * sizeof(Stats) * threads;
@@ -123,31 +136,39 @@ void HistogramBuilder::select(const std::vector<int>& features) {
     std::vector<bool> chosen(data_.features.size(), false);
     for (const int f : layout_.selected()) chosen[f] = true;
     tables_.clear();
-    accumulator_size_ = 0;
+    beside_records_.clear();
     for (size_t t = 0; t < data_.tables.size(); t++) {
-        ActiveTable table{t, 0, {}, false};
+        ActiveTable table{t, 0, {}, false}, beside{t, 0, {}, false};
         for (const size_t g : data_.tables[t].groups) {
             const BinGroup& group = data_.groups[g];
-            ActiveGroup active{g, accumulator_size_, {}, false};
+            ActiveGroup active{g, {}, false};
             for (size_t slot = 0; slot < group.width; slot++)
                 if (chosen[group.features[slot]]) active.slots.push_back(static_cast<uint8_t>(slot));
             if (active.slots.empty()) continue;
             active.all = active.slots.size() == group.width;
-            accumulator_size_ += group.bytes > 1 ? max_histogram_bins : active.slots.size() * slot_stride;
             table.features += active.slots.size();
+            if (!Records::holds(group)) beside.groups.push_back(active);
             table.groups.push_back(std::move(active));
         }
+        if (!beside.groups.empty()) beside_records_.push_back(std::move(beside));
         if (!table.groups.empty()) tables_.push_back(std::move(table));
     }
+    records_are_stale_ = true;
+    if (!records_) return;
+    std::vector<Records::Place> features_held;
+    for (const ActiveTable& table : tables_)
+        for (const ActiveGroup& active : table.groups)
+            if (Records::holds(data_.groups[active.group]))
+                for (const uint8_t slot : active.slots) features_held.push_back({active.group, slot});
+    records_->select(features_held);
 }
 
 void HistogramBuilder::start(Worker& worker) {
     worker.used = true;
     for (const ActiveTable& table : tables_) {
         for (const ActiveGroup& group : table.groups)
-            for (size_t s = 0; s < group.slots.size(); s++)
-                std::fill_n(&worker.accumulators[group.accumulator + s * slot_stride], slot_size(group, group.slots[s]),
-                            Stats{});
+            for (const uint8_t slot : group.slots)
+                std::fill_n(accumulators(worker, group, slot), slot_size(group, slot), Stats{});
         if (table.aggregate && worker.summed)
             std::fill_n(&worker.sums[sums_offsets_[table.table]], data_.tables[table.table].rows, Stats{});
     }
@@ -159,19 +180,19 @@ void HistogramBuilder::add_groups(Worker& worker, const ActiveTable& table, cons
     const auto add = [&](auto row) {
         for (const ActiveGroup& active : table.groups) {
             const BinGroup& group = data_.groups[active.group];
-            Stats* out = &worker.accumulators[active.accumulator];
+            Stats* out = accumulators(worker, active, 0);
             if (group.bytes == 2)
                 add_single(group.bins<uint16_t>(), worker.block, count, row, out);
             else if (group.bytes == 4)
                 add_single(group.bins<uint32_t>(), worker.block, count, row, out);
             else if (active.all)
                 with_width(group.width, [&](auto width) {
-                    add_all<width(), slot_stride>(group.bins<uint8_t>(), worker.block, count, row, out);
+                    add_all<width(), Records::stride>(group.bins<uint8_t>(), worker.block, count, row, out);
                 });
             else
                 with_width(active.slots.size(), [&](auto slots) {
-                    add_some<slots(), slot_stride>(group.bins<uint8_t>(), group.width, active.slots.data(),
-                                                   worker.block, count, row, out);
+                    add_some<slots(), Records::stride>(group.bins<uint8_t>(), group.width, active.slots.data(),
+                                                       worker.block, count, row, out);
                 });
         }
     };
@@ -181,8 +202,8 @@ void HistogramBuilder::add_groups(Worker& worker, const ActiveTable& table, cons
         add(ByPosition{begin});
 }
 
-void HistogramBuilder::add_rows(Worker& worker, const RowList& rows) {
-    for (const ActiveTable& active : tables_) {
+void HistogramBuilder::add_rows(Worker& worker, const ActiveTables& tables, const RowList& rows) {
+    for (const ActiveTable& active : tables) {
         const BinnedTable& table = data_.tables[active.table];
         const uint32_t* ids = rows.list;
         if (table.ids() && !rows.list) ids = table.ids() + rows.first;
@@ -214,53 +235,76 @@ void HistogramBuilder::add_table_rows(Worker& worker, const ActiveTable& table, 
     }
 }
 
-void HistogramBuilder::merge(Pair* out) const {
+void HistogramBuilder::merge(Pair* out) {
     std::fill_n(out, layout_.bins(), Pair{});
-    for (const Worker& worker : workers_) {
+    for (Worker& worker : workers_) {
         if (!worker.used) continue;
         for (const ActiveTable& table : tables_)
             for (const ActiveGroup& active : table.groups)
-                for (size_t s = 0; s < active.slots.size(); s++) {
-                    const size_t feature = data_.groups[active.group].features[active.slots[s]];
-                    const auto* from =
-                        reinterpret_cast<const Pair*>(&worker.accumulators[active.accumulator + s * slot_stride]);
+                for (const uint8_t slot : active.slots) {
+                    const size_t feature = data_.groups[active.group].features[slot];
+                    const auto* from = reinterpret_cast<const Pair*>(accumulators(worker, active, slot));
                     Pair* to = out + layout_.offset(static_cast<int>(feature));
                     for (size_t b = 0; b < data_.features[feature].size(); b++) to[b] += from[b];
                 }
     }
 }
 
+void HistogramBuilder::choose_aggregates(const RowSet& rows) {
+    for (ActiveTable& table : tables_)
+        table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
+}
+
+// Says whether the node is read from the records; then no table is summed up by row. Rows next to each other are faster
+// to read from the tables, and so are many rows where sums by table row save most additions.
+bool HistogramBuilder::choose_records(const RowSet& rows) {
+    constexpr size_t dense = 8; // one row of so many
+    size_t features = 0, additions = 0;
+    for (const ActiveTable& table : tables_) {
+        features += table.features;
+        additions += table.aggregate ? 1 : table.features;
+    }
+    if (!records_ || records_are_stale_ || rows.identity) return false;
+    if (rows.size() * dense >= data_.rows && additions * 3 <= features) return false;
+    for (ActiveTable& table : tables_) table.aggregate = false;
+    return true;
+}
+
 void HistogramBuilder::build(const RowSet& rows, int packed_bits, Stats* out) {
     const int64_t count = packed_bits > 0 ? int64_t{1} << packed_bits : 0;
-    const auto gather = [&](const RowList& list, Stats* block) {
-        scores_.gather(list, block);
+    choose_aggregates(rows);
+    const bool reads_records = choose_records(rows), writes_records = records_ && records_are_stale_;
+    build(rows, out, [&](Worker& worker, const RowList& list) {
+        if (reads_records) records_->add(list, {0, count}, worker.accumulators.data());
+        const ActiveTables& tables = reads_records ? beside_records_ : tables_;
+        if (tables.empty()) return;
+        scores_.gather(list, worker.block);
+        if (writes_records) records_->write(list, worker.block);
         if (count > 0)
-            for (size_t i = 0; i < list.count; i++) block[i].hessian += count;
-    };
-    build(rows, gather, reinterpret_cast<Pair*>(out));
+            for (size_t i = 0; i < list.count; i++) worker.block[i].hessian += count;
+        add_rows(worker, tables, list);
+    });
+    records_are_stale_ = false;
 }
 
 void HistogramBuilder::build(const RowSet& rows, Tally* out) {
-    const auto gather = [&](const RowList& list, Stats* block) {
-        scores_.gather_tallies(list, reinterpret_cast<Tally*>(block));
-    };
-    build(rows, gather, reinterpret_cast<Pair*>(out));
+    choose_aggregates(rows);
+    build(rows, out, [&](Worker& worker, const RowList& list) {
+        scores_.gather_tallies(list, reinterpret_cast<Tally*>(worker.block));
+        add_rows(worker, tables_, list);
+    });
 }
 
-template <class Gather>
-void HistogramBuilder::build(const RowSet& rows, const Gather& gather, Pair* out) {
+template <class Sums, class Add>
+void HistogramBuilder::build(const RowSet& rows, Sums* out, const Add& add) {
     for (Worker& worker : workers_) worker.used = worker.summed = false;
-    for (ActiveTable& table : tables_)
-        table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
-
     index_.for_each_list(rows, [&](const RowList& list, int w) {
         Worker& worker = workers_[w];
         if (!worker.used) {
             worker.summed = true;
             start(worker);
         }
-        gather(list, worker.block);
-        add_rows(worker, list);
+        add(worker, list);
     });
     for (const ActiveTable& table : tables_) {
         if (!table.aggregate) continue;
@@ -270,7 +314,7 @@ void HistogramBuilder::build(const RowSet& rows, const Gather& gather, Pair* out
             add_table_rows(worker, table, begin, end);
         });
     }
-    merge(out);
+    merge(reinterpret_cast<Pair*>(out));
 }
 
 } // namespace btml::boosting

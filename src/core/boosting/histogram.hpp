@@ -1,19 +1,19 @@
 // Sums of the residuals of a node's rows by bin, for all features with a moderate number of bins at once.
 #pragma once
 
+#include "core/boosting/records.hpp"
 #include "core/boosting/training_set.hpp"
 
 namespace btml::boosting {
 
-// Both numbers of Stats, or of a Tally, which are added alike: by one 128-bit addition.
-using Pair [[gnu::vector_size(16), gnu::may_alias]] = long long;
-
 class HistogramBuilder {
   public:
-    HistogramBuilder(const BinnedData& data, const RowScores& scores, const RowIndex& index, ThreadTeam& team,
-                     RunContext& context);
+    // records: null, or those of the data.
+    HistogramBuilder(const BinnedData& data, const RowScores& scores, const RowIndex& index, Records* records,
+                     ThreadTeam& team, RunContext& context);
 
-    // The features that the histograms of the next tree cover; wide ones are left out. Ascending.
+    // Starts a tree: its root is built first, and its histograms cover these features, ascending; wide ones are left
+    // out.
     void select(const std::vector<int>& features);
     const HistogramLayout& layout() const { return layout_; }
 
@@ -27,12 +27,10 @@ class HistogramBuilder {
 
   private:
     static constexpr size_t block_rows = RowIndex::list_rows;
-    static constexpr size_t slot_stride = 260; // not a multiple of 4 kB, or stores would seem to collide with loads
 
     // A group's selected features.
     struct ActiveGroup {
         size_t group;
-        size_t accumulator; // where its sums begin in a worker's accumulators
         std::vector<uint8_t> slots;
         bool all; // every slot, in order
     };
@@ -53,26 +51,36 @@ class HistogramBuilder {
         uint32_t ids[block_rows];
     };
 
-    static size_t accumulators_of(const BinnedData& data);
+    using ActiveTables = std::vector<ActiveTable>;
+
+    static std::vector<size_t> places_of_groups(const BinnedData& data);
+    Stats* accumulators(Worker& worker, const ActiveGroup& group, size_t slot) const {
+        return &worker.accumulators[places_[group.group] + slot * Records::stride];
+    }
     static bool may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads);
     size_t slot_size(const ActiveGroup& group, size_t slot) const;
     void start(Worker& worker);
-    template <class Gather>
-    void build(const RowSet& rows, const Gather& gather, Pair* out);
-    void add_rows(Worker& worker, const RowList& rows);
+    void choose_aggregates(const RowSet& rows);
+    bool choose_records(const RowSet& rows);
+    template <class Sums, class Add>
+    void build(const RowSet& rows, Sums* out, const Add& add);
+    void add_rows(Worker& worker, const ActiveTables& tables, const RowList& rows);
     void add_groups(Worker& worker, const ActiveTable& table, const uint32_t* ids, size_t begin, size_t count);
     void add_table_rows(Worker& worker, const ActiveTable& table, size_t begin, size_t end);
-    void merge(Pair* out) const;
+    void merge(Pair* out);
 
     const BinnedData& data_;
     const RowScores& scores_;
     const RowIndex& index_;
+    Records* const records_;
+    bool records_are_stale_ = true; // the tree's stats are not in them yet
     ThreadTeam& team_;
     std::vector<Worker> workers_;
-    std::vector<ActiveTable> tables_;
+    ActiveTables tables_;
+    ActiveTables beside_records_; // has the groups that records do not hold
     HistogramLayout layout_;
+    const std::vector<size_t> places_; // by group: where its sums begin in a worker's accumulators; then their number
     std::vector<size_t> sums_offsets_; // by table, in Worker::sums
-    size_t accumulator_size_ = 0;
     size_t sums_size_ = 0;
 };
 

@@ -119,7 +119,12 @@ TEST(Histogram, SumsEveryRowOnce) {
         shape.holdout = seed % 2;
         const PlainData plain = random_data(shape, seed);
         Fitted fitted(plain, 1 + static_cast<int>(seed % 3));
-        HistogramBuilder builder(fitted.data, fitted.residuals, fitted.index, fitted.team, fitted.context);
+        std::optional<Records> records;
+        const StatsFormat stats_format = fitted.residuals.stats_format();
+        if (seed % 2 && Records::bytes(fitted.data, stats_format) > 0)
+            records.emplace(fitted.data, stats_format, fitted.team, fitted.context);
+        HistogramBuilder builder(fitted.data, fitted.residuals, fitted.index, records ? &*records : nullptr,
+                                 fitted.team, fitted.context);
         std::vector<int> features;
         for (int f = 0; f < shape.features; f++)
             if (seed % 3 != 2 || f % 3 != 1) features.push_back(f);

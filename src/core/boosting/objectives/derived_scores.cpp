@@ -104,6 +104,37 @@ void DerivedScores::sum_weights() {
         throw Error(ErrorCode::invalid_argument, "class_weights is 0 for the labels of all rows to train on");
 }
 
+void DerivedScores::load_targets(const RowList& rows, DerivativeBlock& block) const {
+    if (const uint32_t* const ids = training_.target_ids())
+        for (size_t i = 0; i < rows.count; i++) block.targets[i] = target_[ids[rows.first + i]];
+    else
+        std::copy_n(&target_[rows.first], rows.count, block.targets);
+    for (size_t i = rows.count; i % lanes != 0; i++) block.targets[i] = 0;
+}
+
+void DerivedScores::keep(const RowList& rows, const DerivativeBlock& block, Found& found) {
+    if (training_.uniform() && label_weights_.empty()) {
+        BlockSums sums;
+        keep_derivatives(block, loss_grid_.scale(), &derivatives_[rows.first], sums);
+        found.residual = std::max(found.residual, sums.residual);
+        found.hessian = std::max(found.hessian, sums.hessian);
+        if (sums.largest_loss * loss_grid_.scale() <= max_scaled_loss)
+            loss_grid_.add(sums.losses, sums.largest_loss, found.losses);
+        else
+            for (size_t i = 0; i < rows.count; i++) add_loss(rows[i], Role::train, block.losses[i], found.losses);
+        return;
+    }
+    for (size_t i = 0; i < rows.count; i++) {
+        const uint32_t row = rows[i];
+        const Role role = training_.role(row);
+        if (role == Role::train)
+            keep(row, block.residuals[i], block.hessians[i], found);
+        else
+            derivatives_[row] = {};
+        add_loss(row, role, block.losses[i], found.losses);
+    }
+}
+
 SumUnits DerivedScores::units() const {
     return {.grid = residual_grid_,
             .shift = training_.shift(),
@@ -127,22 +158,20 @@ int64_t DerivedScores::leaf_value(Stats total, const LeafRule& rule) const {
 }
 
 void DerivedScores::gather(const RowList& rows, Stats* out) const {
-    const Derivative* const d = derivatives_.data();
-    if (training_.weighted()) {
+    const Derivative* from = derivatives_.data() + rows.first;
+    Derivative found[RowIndex::list_rows];
+    if (rows.list) {
+        const Derivative* const all = derivatives_.data();
         for (size_t i = 0; i < rows.count; i++) {
-            const uint32_t row = rows[i];
-            out[i] = {training_.weigh(row, d[row].residual),
-                      std::max<int64_t>(1, training_.weigh(row, d[row].hessian))};
+            __builtin_prefetch(all + rows.list[std::min(i + ahead, rows.count - 1)]);
+            found[i] = all[rows.list[i]];
         }
-    } else if (rows.list) {
-        for (size_t i = 0; i < rows.count; i++) {
-            __builtin_prefetch(d + rows.list[std::min(i + ahead, rows.count - 1)]);
-            const Derivative of = d[rows.list[i]];
-            out[i] = {of.residual, of.hessian};
-        }
-    } else {
-        for (size_t i = 0; i < rows.count; i++) out[i] = {d[rows.first + i].residual, d[rows.first + i].hessian};
+        from = found;
     }
+    round_derivatives(from, rows.count, std::ldexp(1, residual_grid_), std::ldexp(1, hessian_grid_), out);
+    if (!training_.weighted()) return;
+    for (size_t i = 0; i < rows.count; i++)
+        out[i] = {training_.weigh(rows[i], out[i].sum), std::max<int64_t>(1, training_.weigh(rows[i], out[i].hessian))};
 }
 
 void DerivedScores::gather_tallies(const RowList& rows, Tally* out) const {
@@ -158,15 +187,6 @@ void DerivedScores::choose_grids(const Found& found) {
     const double weight = training_.train_count() * training_.count_unit();
     residual_grid_ = grid_of(found.residual, std::min(derivative_bits, max_sum_bits - bits_of_weight(weight)));
     hessian_grid_ = grid_of(found.hessian, hessian_bits_);
-    const double residual_scale = std::ldexp(1, residual_grid_), hessian_scale = std::ldexp(1, hessian_grid_);
-    for_pieces(team_, derivatives_.size(), [&](size_t begin, size_t end, int) {
-        for (size_t i = begin; i < end; i++) {
-            const auto residual = std::bit_cast<float>(derivatives_[i].residual),
-                       hessian = std::bit_cast<float>(derivatives_[i].hessian);
-            derivatives_[i] = {static_cast<int32_t>(std::lrint(residual * residual_scale)),
-                               std::max(1, static_cast<int32_t>(std::lrint(hessian * hessian_scale)))};
-        }
-    });
 }
 
 void DerivedScores::set_losses(const Found& found) {

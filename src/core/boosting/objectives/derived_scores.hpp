@@ -7,11 +7,10 @@
 #pragma once
 
 #include "core/base/exact_sum.hpp"
-#include "core/boosting/objectives/derivatives.hpp"
 #include "core/boosting/objectives/loss_sums.hpp"
 #include "core/boosting/objectives/objective.hpp"
+#include "core/boosting/objectives/score_blocks.hpp"
 
-#include <bit>
 #include <cmath>
 
 namespace btml::boosting {
@@ -26,6 +25,7 @@ class DerivedScores : public RowScores {
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
     void gather(const RowList& rows, Stats* out) const override;
     void gather_tallies(const RowList& rows, Tally* out) const override;
+    StatsFormat stats_format() const override { return training_.weighted() ? StatsFormat::full : StatsFormat::narrow; }
     int packed_bits() const override;
 
   protected:
@@ -37,9 +37,6 @@ class DerivedScores : public RowScores {
                           -score_bits);
     }
 
-    struct Derivative {
-        int32_t residual, hessian; // on their grids; while the grids are not known, the bits of floats
-    };
     // What a pass over rows finds.
     struct Found {
         float residual = 0, hessian = 0; // the largest magnitudes of training rows
@@ -81,6 +78,10 @@ class DerivedScores : public RowScores {
     // body(RowList, worker) over all rows, in their order.
     template <class Body>
     void for_each_list(const Body& body) const;
+    // Sets block.targets, and 0 behind the last row.
+    void load_targets(const RowList& rows, DerivativeBlock& block) const;
+    // Keeps the derivatives of a block of neighbouring rows, and adds their losses.
+    void keep(const RowList& rows, const DerivativeBlock& block, Found& found);
     // Keeps a training row's derivatives.
     void keep(uint32_t row, float residual, float hessian, Found& found) {
         if (!label_weights_.empty()) {
@@ -88,7 +89,7 @@ class DerivedScores : public RowScores {
             residual = static_cast<float>(residual * weight);
             hessian = static_cast<float>(hessian * weight);
         }
-        derivatives_[row] = {std::bit_cast<int32_t>(residual), std::bit_cast<int32_t>(hessian)};
+        derivatives_[row] = {residual, hessian};
         found.residual = std::max(found.residual, std::fabs(residual));
         found.hessian = std::max(found.hessian, hessian);
     }

@@ -34,6 +34,12 @@ class LossGrid {
         const int64_t rounded = std::llrint(std::clamp(loss * scale_, -most, most));
         (role == Role::train ? sums.trained : sums.held_out) += static_cast<int128>(rounded) * weight;
     }
+    double scale() const { return scale_; } // of a loss of weight 1
+    // Adds losses of training rows of weight 1, which are rounded already.
+    static void add(int64_t losses, double largest, LossSums& sums) {
+        sums.largest = std::max(sums.largest, largest);
+        sums.trained += losses;
+    }
     // Returns sum / total_weight, the weight in the units of TrainingRows.
     double mean(int128 sum, double total_weight) const {
         return std::ldexp(static_cast<double>(sum) / total_weight, -grid_);

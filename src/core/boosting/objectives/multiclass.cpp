@@ -36,18 +36,11 @@ class LabelScores final : public DerivedScores {
         for_each_list([&](const RowList& rows, int worker) {
             DerivativeBlock block;
             block.rows = rows.count;
-            for (size_t i = 0; i < rows.count; i++) {
-                block.scores[i] = score_of(selected_, rows[i]) - log_sums_[rows[i]];
-                block.targets[i] = label_of(rows[i]) == selected_ ? 1 : 0;
-            }
-            for (size_t i = rows.count; i % lanes != 0; i++) block.scores[i] = block.targets[i] = 0;
+            load_scores(scores_of(selected_) + rows.first, unit, rows.count, block.scores);
+            load_targets(rows, block);
+            turn_to_label(&log_sums_[rows.first], static_cast<double>(selected_), block);
             derive_label(block, factor);
-            for (size_t i = 0; i < rows.count; i++) {
-                if (training_.role(rows[i]) == Role::train)
-                    keep(rows[i], block.residuals[i], block.hessians[i], found[worker]);
-                else
-                    derivatives_[rows[i]] = {};
-            }
+            keep(rows, block, found[worker]);
         });
         choose_grids(found.total());
     }
@@ -115,17 +108,17 @@ void LabelScores::find_bases(const std::vector<std::string>& names) {
 void LabelScores::add_up(const RowList& rows) {
     alignas(64) double scores[derivative_block], largest[derivative_block], sums[derivative_block] = {};
     const size_t padded = (rows.count + lanes - 1) / lanes * lanes;
-    std::fill_n(largest, padded, 0);
-    for (size_t i = 0; i < rows.count; i++) {
-        largest[i] = score_of(0, rows[i]);
-        for (size_t label = 1; label < labels_; label++) largest[i] = std::max(largest[i], score_of(label, rows[i]));
+    load_scores(scores_of(0) + rows.first, unit, rows.count, largest);
+    for (size_t label = 1; label < labels_; label++) {
+        load_scores(scores_of(label) + rows.first, unit, rows.count, scores);
+        raise_to_scores(scores, rows.count, largest);
     }
     for (size_t label = 0; label < labels_; label++) {
-        for (size_t i = 0; i < padded; i++) scores[i] = i < rows.count ? score_of(label, rows[i]) : 0;
+        load_scores(scores_of(label) + rows.first, unit, rows.count, scores);
         add_exponentials(scores, largest, padded, sums);
     }
     take_logarithms(largest, sums, padded, scores);
-    for (size_t i = 0; i < rows.count; i++) log_sums_[rows[i]] = scores[i];
+    std::copy_n(scores, rows.count, &log_sums_[rows.first]);
 }
 
 // Finds what derivatives of the next iteration go by, too.

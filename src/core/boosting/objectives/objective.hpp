@@ -90,6 +90,8 @@ class RowScores : public Scores {
     // rows only.
     virtual void gather(const RowList& rows, Stats* out) const = 0;
     virtual void gather_tallies(const RowList& rows, Tally* out) const = 0;
+    // Tells what all gathered stats fit.
+    virtual StatsFormat stats_format() const { return StatsFormat::full; }
     // Returns b where sums of gathered numbers may have counts as well: the count of a row, which is 1, added to its
     // hessian as 2^b overflows in no sum. 0: they may not.
     virtual int packed_bits() const { return 0; }

@@ -41,6 +41,9 @@ class RenewedScores final : public RowScores {
 
     void gather(const RowList& rows, Stats* out) const override;
     void gather_tallies(const RowList& rows, Tally* out) const override;
+    StatsFormat stats_format() const override {
+        return training_.weighted() ? StatsFormat::full : StatsFormat::unit_hessian;
+    }
     int64_t renewed_value(const std::vector<const RowSet*>& rows, const RowIndex& index,
                           const LeafRule& rule) const override;
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override;

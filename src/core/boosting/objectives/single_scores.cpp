@@ -63,9 +63,6 @@ class SingleScores final : public DerivedScores {
     double find_base() const;
     void fit_base(const Buffer<double>& offset);
     void set_scores(const Buffer<double>* offset);
-    // score(row) in its own units; entries behind the last row are 0.
-    template <class Score>
-    void load(const RowList& rows, const Score& score, DerivativeBlock& block) const;
     Found derive(const RowList& rows);
     Found derive_rows();
     void derive_all() {
@@ -78,31 +75,14 @@ class SingleScores final : public DerivedScores {
     Buffer<int64_t> scores_;
 };
 
-template <class Score>
-void SingleScores::load(const RowList& rows, const Score& score, DerivativeBlock& block) const {
-    block.rows = rows.count;
-    for (size_t i = 0; i < rows.count; i++) {
-        block.scores[i] = score(rows[i]);
-        block.targets[i] = target(rows[i]);
-    }
-    for (size_t i = rows.count; i % lanes != 0; i++) block.scores[i] = block.targets[i] = 0;
-}
-
 DerivedScores::Found SingleScores::derive(const RowList& rows) {
     Found found;
     DerivativeBlock block;
-    load(
-        rows, [&](uint32_t row) { return static_cast<double>(scores_[row]) * unit; }, block);
+    block.rows = rows.count;
+    load_scores(&scores_[rows.first], unit, rows.count, block.scores);
+    load_targets(rows, block);
     objective_.derive(block, options_);
-    for (size_t i = 0; i < rows.count; i++) {
-        const uint32_t row = rows[i];
-        const Role role = training_.role(row);
-        if (role == Role::train)
-            keep(row, block.residuals[i], block.hessians[i], found);
-        else
-            derivatives_[row] = {};
-        add_loss(row, role, block.losses[i], found.losses);
-    }
+    keep(rows, block, found);
     return found;
 }
 
@@ -145,8 +125,10 @@ void SingleScores::fit_base(const Buffer<double>& offset) {
         WorkerSums<Slope> sums(team_.size());
         for_each_list([&](const RowList& rows, int worker) {
             DerivativeBlock block;
-            load(
-                rows, [&](uint32_t row) { return bases_[0] + offset[training_.target_row(row)]; }, block);
+            block.rows = rows.count;
+            for (size_t i = 0; i < rows.count; i++) block.scores[i] = bases_[0] + offset[training_.target_row(rows[i])];
+            for (size_t i = rows.count; i % lanes != 0; i++) block.scores[i] = 0;
+            load_targets(rows, block);
             objective_.derive(block, options_);
             for (size_t i = 0; i < rows.count; i++) {
                 if (training_.role(rows[i]) != Role::train) continue;

@@ -104,6 +104,9 @@ class Residuals : public SquaredLoss<RowScores> {
     void gather(const RowList& rows, Stats* out) const override;
     // out[i] = {weight · residual² in square units, weight}.
     void gather_tallies(const RowList& rows, Tally* out) const override;
+    StatsFormat stats_format() const override {
+        return training_.weighted() ? StatsFormat::full : StatsFormat::unit_hessian;
+    }
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override;
     void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override;
 

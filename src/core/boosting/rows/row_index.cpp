@@ -29,7 +29,7 @@ uint64_t RowIndex::bytes(uint64_t rows, uint64_t leaves, int threads) {
 }
 
 NodeRows RowIndex::root(double row_fraction, uint64_t seed, uint64_t tree) {
-    const size_t rows = training_.rows(), blocks = (rows + block_rows_ - 1) / block_rows_;
+    const size_t rows = training_.rows(), blocks = this->blocks();
     const auto end_of = [&](size_t block) { return std::min(rows, (block + 1) * block_rows_); };
     NodeRows root;
     const auto add = [&](RowSet& set, size_t place, size_t count) {

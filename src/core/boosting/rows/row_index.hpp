@@ -60,6 +60,10 @@ class RowIndex {
     template <class Body>
     void for_each_list(const RowSet& set, const Body& body) const;
 
+    // Rows are numbered within blocks of neighbouring ones, and a set has one segment in a block at most.
+    size_t blocks() const { return (training_.rows() + block_rows_ - 1) / block_rows_; }
+    size_t block_of(const Segment& segment) const { return segment.place / block_rows_; }
+
     // Splits a set in two: rows for which go_left(row) is 1, not 0, and the others; address(row) is what it reads. The
     // rows of a block keep their order, so that memory is read in one direction.
     template <class GoLeft, class Address>
@@ -74,8 +78,7 @@ class RowIndex {
     static size_t rows_of_block(uint64_t rows, int threads);
     uint32_t first_row(const Segment& segment) const { return segment.place & ~static_cast<uint32_t>(block_rows_ - 1); }
     template <bool Identity, class GoLeft, class Address>
-    size_t partition(const Segment& segment, size_t count, Number* scratch, const GoLeft& go_left,
-                     const Address& address);
+    size_t partition(const Segment& segment, size_t count, Number* scratch, GoLeft go_left, Address address);
 
     const TrainingRows& training_;
     ThreadTeam& team_;
@@ -120,8 +123,7 @@ void RowIndex::for_each_list(const RowSet& set, const Body& body) const {
 
 // Puts the left rows before the others, and gives their number.
 template <bool Identity, class GoLeft, class Address>
-size_t RowIndex::partition(const Segment& segment, size_t count, Number* scratch, const GoLeft& go_left,
-                           const Address& address) {
+size_t RowIndex::partition(const Segment& segment, size_t count, Number* scratch, GoLeft go_left, Address address) {
     static constexpr size_t ahead = 32; // rows to ask the memory for in advance
     Number* const numbers = numbers_.data() + segment.place;
     const uint32_t first = first_row(segment);

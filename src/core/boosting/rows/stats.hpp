@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace btml::boosting {
@@ -36,6 +37,22 @@ struct alignas(16) Stats {
         return *this;
     }
 };
+
+// Both numbers of Stats, or of a Tally, which are added alike: by one 128-bit addition. Sums that nobody reads may
+// wrap.
+using Pair [[gnu::vector_size(16), gnu::may_alias]] = unsigned long long;
+
+inline Pair pair_of(int64_t first, int64_t second) {
+    return Pair{static_cast<uint64_t>(first), static_cast<uint64_t>(second)};
+}
+
+// Says how few bytes hold the stats of a row: all 16; 8 for the sum alone, where every hessian is 1; 8 for both where
+// they fit 32 bits each.
+enum class StatsFormat : uint8_t { full, unit_hessian, narrow };
+
+inline constexpr size_t bytes_of(StatsFormat format) {
+    return format == StatsFormat::full ? sizeof(Stats) : sizeof(int64_t);
+}
 
 // Holds what is summed beside them where it is needed: squares for criterion mse_sum, counts where the hessian is not
 // the count, as it is for squared loss.

@@ -32,6 +32,7 @@ class TrainingRows {
         return static_cast<int64_t>(exact < 0 ? -((half - exact) >> drop) : (exact + half) >> drop);
     }
     uint32_t target_row(uint32_t row) const { return look_up(target_ids_, row); }
+    const uint32_t* target_ids() const { return target_ids_; } // null: rows of the join are the target's rows
 
     bool weighted() const { return !weights_.empty(); }
     // Every row of the join is trained on, with weight 1.

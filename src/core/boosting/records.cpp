@@ -1,0 +1,145 @@
+#include "core/boosting/records.hpp"
+
+#include "core/base/huge_pages.hpp"
+#include "core/boosting/split.hpp"
+
+#include <bit>
+
+namespace btml::boosting {
+
+static constexpr size_t cache_line = 64, max_lines = 4;
+static constexpr size_t ahead = 16; // records to ask the memory for in advance: it serves about that many at once
+
+namespace {
+
+// Stats of StatsFormat::narrow.
+struct Halves {
+    int32_t sum, hessian;
+};
+
+} // namespace
+
+size_t Records::width_of(const BinnedData& data, StatsFormat format) {
+    size_t features = 0, lines = 0, beside = 0;
+    for (const BinGroup& group : data.groups) {
+        if (!holds(group)) beside += data.features[group.features[0]].size() <= max_histogram_bins;
+        if (!holds(group)) continue;
+        features += group.width;
+        lines += data.tables[static_cast<size_t>(group.table)].row_ids.empty() ? 1 : 2;
+    }
+    const size_t width = bytes_of(format) + rounded_up(features);
+    if (lines < 2 || features < 3 * beside || width > max_lines * cache_line) return 0;
+    return width <= cache_line ? std::bit_ceil(width) : (width + cache_line - 1) / cache_line * cache_line;
+}
+
+uint64_t Records::bytes(const BinnedData& data, StatsFormat format) {
+    const size_t width = width_of(data, format);
+    return width == 0 ? 0 : data.rows * width + cache_line;
+}
+
+Records::Records(const BinnedData& data, StatsFormat format, ThreadTeam& team, RunContext& context)
+    : format_(format), width_(width_of(data, format)), memory_(context.memory(), "records", bytes(data, format), 0) {
+    const size_t misplaced = reinterpret_cast<uintptr_t>(memory_.data()) % cache_line;
+    lines_ = memory_.data() + (misplaced == 0 ? 0 : cache_line - misplaced);
+    prefer_huge_pages(memory_.data(), memory_.size());
+    size_t offset = bytes_of(format);
+    for (const BinGroup& group : data.groups) {
+        offsets_.push_back(offset);
+        if (holds(group)) offset += group.width;
+    }
+    copy_bins(data, team);
+}
+
+void Records::copy_bins(const BinnedData& data, ThreadTeam& team) {
+    constexpr size_t block = 256; // rows, whose records stay in the cache from one group to the next
+    for_pieces(team, data.rows, [&](size_t begin, size_t end, int) {
+        for (size_t first = begin; first < end; first += block) {
+            const size_t last = std::min(end, first + block);
+            for (size_t g = 0; g < data.groups.size(); g++) {
+                const BinGroup& group = data.groups[g];
+                if (!holds(group)) continue;
+                const uint32_t* const ids = data.tables[static_cast<size_t>(group.table)].ids();
+                with_width(group.width, [&](auto width) {
+                    for (size_t row = first; row < last; row++)
+                        std::memcpy(line(row) + offsets_[g], group.data.data() + (ids ? ids[row] : row) * width, width);
+                });
+            }
+        }
+    });
+}
+
+void Records::select(const std::vector<Place>& features) {
+    steps_.clear();
+    const size_t first = bytes_of(format_);
+    for (const Place& feature : features) {
+        const size_t number = (offsets_[feature.group] + feature.slot - first) / features_of_step * features_of_step;
+        const Step step{static_cast<uint32_t>(first + number), static_cast<uint32_t>(number * stride * sizeof(Stats))};
+        if (steps_.empty() || steps_.back().bins != step.bins) steps_.push_back(step);
+    }
+}
+
+void Records::write(const RowList& rows, const Stats* stats) {
+    const auto write_each = [&](const auto& of) {
+        for (size_t i = 0; i < rows.count; i++) {
+            const auto held = of(stats[i]);
+            std::memcpy(line(rows[i]), &held, sizeof(held));
+        }
+    };
+    switch (format_) {
+    case StatsFormat::full:
+        return write_each([](const Stats& of) { return of; });
+    case StatsFormat::unit_hessian:
+        return write_each([](const Stats& of) { return of.sum; });
+    case StatsFormat::narrow:
+        return write_each([](const Stats& of) {
+            return Halves{static_cast<int32_t>(of.sum), static_cast<int32_t>(of.hessian)};
+        });
+    }
+}
+
+// A loop of nothing but requests to the memory would be taken for one without effect.
+[[gnu::always_inline]] static inline void request(const uint8_t* record, size_t width) {
+    static_assert(max_lines == 4);
+    __builtin_prefetch(record);
+    if (width <= cache_line) return;
+    __builtin_prefetch(record + cache_line);
+    if (width > 2 * cache_line) __builtin_prefetch(record + 2 * cache_line);
+    if (width > 3 * cache_line) __builtin_prefetch(record + 3 * cache_line);
+}
+
+template <class Held, class Load>
+void Records::add(const RowList& rows, Stats more, Stats* sums, const Load& load) const {
+    const uint32_t* const list = rows.list;
+    const uint8_t* const records = lines_;
+    const size_t width = width_, last = rows.count - 1;
+    const Step *const begin = steps_.data(), *const end = begin + steps_.size();
+    const Pair added = pair_of(more.sum, more.hessian);
+    for (size_t i = 0; i <= last; i++) {
+        request(records + list[std::min(i + ahead, last)] * width, width);
+        const uint8_t* const record = records + list[i] * width;
+        Held held;
+        std::memcpy(&held, record, sizeof(held));
+        const Pair value = load(held) + added;
+        for (const Step* step = begin; step < end; step++) {
+            const uint8_t* const bins = record + step->bins;
+            // Places in bytes, so that what is constant of them costs no instruction.
+            auto* const out = reinterpret_cast<std::byte*>(sums) + step->sums;
+#pragma GCC unroll 4
+            for (size_t f = 0; f < features_of_step; f++)
+                *reinterpret_cast<Pair*>(out + bins[f] * sizeof(Pair) + f * stride * sizeof(Pair)) += value;
+        }
+    }
+}
+
+void Records::add(const RowList& rows, Stats more, Stats* sums) const {
+    switch (format_) {
+    case StatsFormat::full:
+        return add<Pair>(rows, more, sums, [](Pair both) { return both; });
+    case StatsFormat::unit_hessian:
+        return add<int64_t>(rows, more, sums, [](int64_t sum) { return pair_of(sum, 1); });
+    case StatsFormat::narrow:
+        return add<Halves>(rows, more, sums, [](Halves both) { return pair_of(both.sum, both.hessian); });
+    }
+}
+
+} // namespace btml::boosting

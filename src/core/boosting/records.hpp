@@ -1,0 +1,64 @@
+// A record has all that a histogram reads of a row of the join: the row's stats, and the bins of its features side by
+// side, whichever table they come from. The rows of a small node lie far apart in memory, so that each of them waits
+// for the memory once, and not for its stats, its row ids and every table's bins.
+#pragma once
+
+#include "core/boosting/binning.hpp"
+#include "core/boosting/rows/row_index.hpp"
+
+namespace btml::boosting {
+
+class Records {
+  public:
+    // A feature by where its bins are.
+    struct Place {
+        size_t group, slot;
+    };
+
+    Records(const BinnedData& data, StatsFormat format, ThreadTeam& team, RunContext& context);
+
+    // Returns the bytes of all records; 0 where there is no point in them: the rows' bins are together already, or too
+    // many features have more bins than a byte holds, or there are too many.
+    static uint64_t bytes(const BinnedData& data, StatsFormat format);
+    // Says whether a group's features are in a record.
+    static bool holds(const BinGroup& group) { return group.bytes == 1; }
+
+    // Sums of neighbouring features are so far apart: not a multiple of 4 kB, or stores would seem to collide with
+    // loads.
+    static constexpr size_t stride = 260;
+    // Returns what so many features take with those that are summed beside them for nothing.
+    static constexpr size_t rounded_up(size_t features) {
+        return (features + features_of_step - 1) / features_of_step * features_of_step;
+    }
+
+    // Makes add() cover these features, which are held, and perhaps others.
+    void select(const std::vector<Place>& features);
+    // Gives rows their stats. Lists without common rows may be written at the same time.
+    void write(const RowList& rows, const Stats* stats);
+    // Adds the stats of each row of a list, and `more`, to sums[f · stride + its bin of feature f]: of those that are
+    // held, in the order of groups and slots.
+    void add(const RowList& rows, Stats more, Stats* sums) const;
+
+  private:
+    static constexpr size_t features_of_step = 4;
+    // Some neighbouring features, which are added one after the other: where their bins begin in a record, and their
+    // sums, in bytes.
+    struct Step {
+        uint32_t bins, sums;
+    };
+
+    static size_t width_of(const BinnedData& data, StatsFormat format);
+    void copy_bins(const BinnedData& data, ThreadTeam& team);
+    template <class Held, class Load>
+    void add(const RowList& rows, Stats more, Stats* sums, const Load& load) const;
+    uint8_t* line(size_t row) const { return lines_ + row * width_; }
+
+    const StatsFormat format_;
+    const size_t width_;          // in bytes: a divisor of a line of the cache, or a multiple
+    std::vector<size_t> offsets_; // by group: where its bins begin in a record
+    Buffer<uint8_t> memory_;
+    uint8_t* lines_;          // in memory_, aligned
+    std::vector<Step> steps_; // those with selected features
+};
+
+} // namespace btml::boosting
