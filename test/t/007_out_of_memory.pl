@@ -41,7 +41,7 @@ for my $room_mb (0 .. 12, 14, 16, 20, 25, 30, 40, 60, 80)
 		my $outcome = $stderr =~ /ERROR:  out of memory/ ? 'out of memory' : $stderr eq '' && $result eq 't' ? 'success' : 'unexpected';
 		$outcomes{$outcome}++;
 		push @wrong, "$room_mb MB, $statement: $stderr" if $outcome eq 'unexpected';
-		push @wrong, "$room_mb MB, $statement: left threads" if task_count($pid) != 1;
+		push @wrong, "$room_mb MB, $statement: left threads" unless threads_are_gone($pid);
 		system("prlimit --pid $pid --as=unlimited:") == 0 or die 'prlimit failed';
 		push @wrong, "$room_mb MB, $statement: failed afterwards" if $session->query($statement) ne 't';
 		$session->quit;

@@ -7,7 +7,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(new_cluster session send_statement finish_statement fails wait_for wait_for_restart status_kb task_count median);
+our @EXPORT = qw(new_cluster session send_statement finish_statement fails wait_for wait_for_restart status_kb task_count threads_are_gone median);
 
 # A running cluster with the extension in the database postgres.
 sub new_cluster
@@ -95,6 +95,18 @@ sub task_count
 	my ($pid) = @_;
 	my @tasks = glob("/proc/$pid/task/*");
 	return scalar @tasks;
+}
+
+# A joined thread may be seen in /proc for a moment.
+sub threads_are_gone
+{
+	my ($pid) = @_;
+	for (1 .. 100)
+	{
+		return 1 if task_count($pid) == 1;
+		select undef, undef, undef, 0.01;
+	}
+	return 0;
 }
 
 sub median
