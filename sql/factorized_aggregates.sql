@@ -97,6 +97,8 @@ SELECT compare('SELECT a.t, count(*), sum(b.z) FROM a JOIN b USING (k) WHERE NOT
 SELECT compare('SELECT a.t, count(*) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 190 WHERE b.k IS NULL GROUP BY 1');
 SELECT compare('SELECT count(*), sum(c.w) FROM a LEFT JOIN b ON b.k = a.k AND b.z > 100 JOIN c ON c.k = a.k WHERE NOT EXISTS (SELECT FROM c z WHERE z.m = b.m)');
 SELECT compare('SELECT count(*), count(c.w) FROM a LEFT JOIN b ON b.k = a.k AND b.z > 190 LEFT JOIN c ON c.m = b.m WHERE b.k IS NULL');
+SELECT compare('SELECT count(*), count(c.w) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 190 LEFT JOIN c ON coalesce(b.m, 0) = c.m JOIN c d ON a.k = d.k');
+SELECT compare('SELECT count(*), count(c.w) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 190 LEFT JOIN c ON c.w > 98 JOIN c d ON a.k = d.k');
 CREATE VIEW v AS SELECT a.k, a.x, b.z FROM a JOIN b USING (k);
 SELECT compare('SELECT v.k, sum(v.x * v.z * c.w) FROM v JOIN c USING (k) GROUP BY v.k');
 SELECT compare('SELECT count(*), sum(s.n) FROM a JOIN (SELECT k, count(*) AS n FROM b GROUP BY k OFFSET 0) s USING (k)');

@@ -1,5 +1,9 @@
 #include "pg/planner/shape.hpp"
 
+extern "C" {
+#include "optimizer/clauses.h"
+}
+
 namespace btml::pg::planner {
 
 using relational::StreamedJoin;
@@ -111,12 +115,19 @@ Refusal HungTables::add(const SpecialJoinInfo* special) {
     return special->jointype == JOIN_SEMI ? add_semi_join(special, table) : add_outer_join(special, table);
 }
 
-// Whether a table may hang on its partner: what a semi-join tests must not be NULL for the want of a row, and the inner
-// side of a semi-join has no rows to hang on.
+// Whether a table may hang on its partner: what a semi-join tests must not be NULL for the want of a row, the inner
+// side of a semi-join has no rows to hang on, and that of a left join has only keys that are NULL where it finds no
+// row.
 bool HungTables::may_hang(const TableShape& table) const {
     if (table.join == StreamedJoin::inner) return true;
     const StreamedJoin partner = join_->tables[table.partner].join;
-    return partner == StreamedJoin::inner || (partner == StreamedJoin::left && table.join == StreamedJoin::left);
+    if (partner == StreamedJoin::inner) return true;
+    if (partner != StreamedJoin::left || table.join != StreamedJoin::left) return false;
+    for (const TableKey* const key : items<const TableKey>(table.keys)) {
+        const TableKey* const of_partner = join_->key(table.partner, key->attribute);
+        if (!of_partner || contain_nonstrict_functions(as_node(of_partner->expression))) return false;
+    }
+    return table.keys != NIL;
 }
 
 Refusal HungTables::find() {
@@ -126,7 +137,7 @@ Refusal HungTables::find() {
         const TableShape& table = join_->tables[t];
         if (may_hang(table)) continue;
         return join_->merge(bms_union(table.relids, join_->tables[table.partner].relids),
-                            "a semi-join is above an outer join");
+                            "a join is above an outer join whose missing rows it may meet");
     }
     for (int t = 0; t < join_->table_count; t++)
         for (RestrictInfo* const condition : items<RestrictInfo>(join_->tables[t].relation->joininfo))
