@@ -98,8 +98,7 @@ Refusal HungTables::add_outer_join(const SpecialJoinInfo* special, int table) {
         if (belongs(special, condition))
             if (const Refusal refusal = claim(special, table, condition)) return refusal;
     shape->join = special->jointype == JOIN_ANTI ? StreamedJoin::anti : StreamedJoin::left;
-    if (shape->partner < 0) shape->partner = find_partner(table);
-    return shape->partner < 0 ? merge(special, "an outer join has no table to hang on") : nullptr;
+    return shape->partner < 0 ? merge(special, "an outer join has no equality to hang on") : nullptr;
 }
 
 Refusal HungTables::add(const SpecialJoinInfo* special) {
