@@ -111,6 +111,7 @@ SELECT compare('SELECT c.t, sum(CASE WHEN a.x > 7 THEN b.z END) FROM a JOIN b US
 SELECT compare('SELECT a.t = b.t, count(*), sum(c.w) FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY 1');
 SELECT compare('SELECT a.t, count(*), sum(c.w) FROM a LEFT JOIN (b JOIN c USING (m)) ON a.k = b.k GROUP BY 1');
 SELECT compare('SELECT a.t, count(*), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k AND a.x > 5 JOIN c ON a.k = c.k GROUP BY 1');
+SELECT compare('SELECT count(*), sum(c.w) FROM a RIGHT JOIN (SELECT * FROM b) b ON a.x > 5 LEFT JOIN c ON a.k = c.k');
 SELECT compare('SELECT count(*), sum(c.w), count(a.x), count(b.z) FROM a FULL JOIN b USING (k) JOIN c ON a.k = c.k');
 SELECT compare('SELECT count(*), sum(c.w), count(s.z) FROM c JOIN (a FULL JOIN b ON a.k = b.k AND a.t = b.t) s(i, k, x, y, n, t, d, c, k2, m, z) USING (m)');
 SELECT compare('SELECT count(*), sum(c.w) FROM a JOIN c USING (k), LATERAL (SELECT b.z FROM b WHERE b.k = a.k OFFSET 0) s');

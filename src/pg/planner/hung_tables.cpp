@@ -23,7 +23,7 @@ class HungTables {
     Refusal add_outer_join(const SpecialJoinInfo* special, int table);
     Refusal claim(const SpecialJoinInfo* special, int table, RestrictInfo* condition);
     bool belongs(const SpecialJoinInfo* special, const RestrictInfo* condition) const;
-    int find_partner(int table) const;
+    int find_partner(const SpecialJoinInfo* special, int table) const;
     bool may_hang(const TableShape& table) const;
     Relids without_joins(Relids relids) const { return btml_compat_without_outer_joins(root_, relids); }
 
@@ -71,11 +71,11 @@ Refusal HungTables::claim(const SpecialJoinInfo* special, int table, RestrictInf
     return nullptr;
 }
 
-// A table that has all attributes of this one.
-int HungTables::find_partner(int table) const {
+// A table of the outer side, so that no table can come to hang on itself, that has all attributes of this one.
+int HungTables::find_partner(const SpecialJoinInfo* special, int table) const {
     for (int t = 0; t < join_->table_count; t++) {
-        if (t == table || join_->tables[t].join != StreamedJoin::inner) continue;
-        bool has_all = true;
+        bool has_all = join_->tables[t].join == StreamedJoin::inner &&
+                       bms_is_subset(join_->tables[t].relids, special->syn_lefthand);
         for (const TableKey* const key : items<const TableKey>(join_->tables[table].keys))
             has_all = has_all && join_->key(t, key->attribute);
         if (has_all) return t;
@@ -87,7 +87,7 @@ int HungTables::find_partner(int table) const {
 Refusal HungTables::add_semi_join(const SpecialJoinInfo* special, int table) {
     TableShape* const shape = &join_->tables[table];
     shape->join = StreamedJoin::semi;
-    shape->partner = find_partner(table);
+    shape->partner = find_partner(special, table);
     return shape->partner < 0 ? merge(special, "a semi-join has conditions over several tables") : nullptr;
 }
 
