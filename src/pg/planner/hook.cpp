@@ -16,6 +16,9 @@ namespace btml::pg::planner {
 
 namespace {
 
+// A sub-query stands in the plan twice: below our node, and in the ordinary plan that is fallen back to.
+constexpr int max_depth = 3;
+
 create_upper_paths_hook_type previous_hook = nullptr;
 Verdicts* verdicts = nullptr;
 
@@ -125,6 +128,19 @@ List* descriptions(const PathParts& parts, double join_rows) {
                       makeString(psprintf("%.0f", parts.memory / 1024)));
 }
 
+// How many factorized queries stand one within another among the sub-queries of this one, and itself.
+int factorized_depth(const PlannerInfo* root) {
+    int depth = 0;
+    for (int relid = 1; relid < root->simple_rel_array_size; relid++)
+        if (const RelOptInfo* const relation = root->simple_rel_array[relid]; relation && relation->subroot)
+            depth = std::max(depth, factorized_depth(relation->subroot));
+    for (const RelOptInfo* const grouped : items<const RelOptInfo>(root->upper_rels[UPPERREL_GROUP_AGG]))
+        for (const Path* const path : items<const Path>(grouped->pathlist))
+            if (IsA(path, CustomPath) && reinterpret_cast<const CustomPath*>(path)->methods == &path_methods)
+                return depth + 1;
+    return depth;
+}
+
 Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* grouped, const QueryShape& query,
                      List* having) {
     const AggPath* const best = cheapest_aggregate(grouped);
@@ -192,7 +208,9 @@ void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape& join, Ref
 void consider(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped) {
     QueryShape query = {};
     auto* const having = reinterpret_cast<List*>(root->parse->havingQual);
-    Refusal refusal = find_query(root, input, grouped, factorize_aggregates(), &query);
+    Refusal refusal = factorized_depth(root) < max_depth
+                          ? find_query(root, input, grouped, factorize_aggregates(), &query)
+                          : "its sub-queries are factorized three deep, and each level doubles the plan";
     if (!refusal) refusal = add_our_path(root, input, grouped, query, having);
     tell(root, input, query.join, refusal);
 }
