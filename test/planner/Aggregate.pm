@@ -126,7 +126,9 @@ sub factors
 	$self->has("product of $count, $kind", 'product over ' . keys(%tables) . ' tables');
 	if (chance(0.3))
 	{
-		my @casts = ('int8', 'numeric', $self->{query}{exact} ? () : 'float8');
+		# Sums of large floats that cancel have other last digits in another order.
+		my $wide  = grep { $self->{query}{schema}{wide}{ s/.*\.//r } } @factors;
+		my @casts = ('int8', 'numeric', $self->{query}{exact} || $wide ? () : 'float8');
 		my $cast  = {
 			whole   => pick(@casts),
 			int4    => pick(@casts),
@@ -247,7 +249,8 @@ sub arithmetic
 	my @items  = chance(0.5) ? pick(@{ $self->{query}{items} }) : @{ $self->{query}{items} };
 	my $kind   = weighted(whole => 5, numeric => 3, float => $self->{query}{exact} ? 0 : 2);
 	my %pool   = (whole => [qw(x2 x4 x8 k4)], numeric => [qw(n np x4)], float => [qw(f8 x4)]);
-	my %wanted = map { $_ => 1 } @{ $pool{$kind} };
+	my $wide   = $self->{query}{schema}{wide};
+	my %wanted = map { $_ => 1 } grep { $kind ne 'float' || !$wide->{$_} } @{ $pool{$kind} };
 	my @leaves = map {
 		my $item = $_;
 		map { "$item->{alias}.$_" } grep { $wanted{$_} } @{ $item->{columns} }

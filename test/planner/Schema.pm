@@ -207,11 +207,12 @@ sub data
 		my $skew   = weighted(1 => 5, 3 => 1);
 		my $value  = $measure_value{$column};
 		my $others = $other_profile{$column};
-		$value = pick(@$others) if $others && chance(0.2);
+		if ($others && chance(0.2)) { $value = pick(@$others); $self->{wide}{$column} = 1; }
 		if (my $key = $key_value{$column})
 		{
 			my $domain   = $MANY{$column} ? $keys : $self->{keys};
 			my $extremes = $wild && $key_extremes{$column};
+			$self->{wide}{$column} = 1 if $extremes;
 			$value = sub {
 				return pick(@$extremes) if $extremes && chance(0.1);
 				return $key->(int($domain * rand()**$skew));
