@@ -164,7 +164,7 @@ void read_target(TrainingJoin& training, const FitRequest& request, Options& opt
     TargetKind kind = type == BOOLOID ? TargetKind::boolean : TargetKind::number;
     if (column.kind == relational::DataColumn::Kind::category) {
         kind = TargetKind::label;
-        relational::drop_unused_categories(column);
+        relational::drop_unused_categories(column, context);
         if (pg_call([=] { return type_is_enum(type); })) sort_enum(column, type);
         make_numbers(column, context);
     }
@@ -233,7 +233,7 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
             return fit_factorised(std::move(dataset), std::move(grouped), options, context);
         }
         HeldRows held = hold_rows(training, choice, options, context);
-        Dataset dataset = make_dataset(std::move(join), std::move(held.rows), training.plan);
+        Dataset dataset = make_dataset(std::move(join), std::move(held.rows), training.plan, context);
         joining = seconds_since(join_start);
         FitResult result = fit(std::move(dataset), options, context);
         result.model.sample = held.sample;

@@ -53,7 +53,7 @@ TrainingSet read_training_set(const GpRequest& request, RunContext& context) {
     TrainingJoin training = read_training_join(request, context);
     const auto join_start = std::chrono::steady_clock::now();
     relational::JoinRows rows = relational::enumerate(training.join, context);
-    Dataset dataset = make_dataset(std::move(training.join), std::move(rows), training.plan);
+    Dataset dataset = make_dataset(std::move(training.join), std::move(rows), training.plan, context);
     return {std::move(dataset),
             training.rows_skipped,
             request.target,

@@ -4,10 +4,11 @@
 
 namespace btml::relational {
 
-void drop_unused_categories(DataColumn& column) {
+void drop_unused_categories(DataColumn& column, RunContext& context) {
     std::vector<uint32_t> renumbered(column.categories.size(), DataColumn::null_code);
-    for (uint32_t code : column.codes)
-        if (code != DataColumn::null_code) renumbered[code] = 0;
+    context.for_each(column.codes.size(), 1, [&](uint64_t row) {
+        if (column.codes[row] != DataColumn::null_code) renumbered[column.codes[row]] = 0;
+    });
     std::vector<std::string> used;
     for (size_t code = 0; code < renumbered.size(); code++) {
         if (renumbered[code] == DataColumn::null_code) continue;
@@ -15,8 +16,10 @@ void drop_unused_categories(DataColumn& column) {
         used.push_back(std::move(column.categories[code]));
     }
     column.categories = std::move(used);
-    for (uint32_t& code : column.codes)
+    context.for_each(column.codes.size(), 1, [&](uint64_t row) {
+        uint32_t& code = column.codes[row];
         if (code != DataColumn::null_code) code = renumbered[code];
+    });
 }
 
 namespace {
@@ -30,38 +33,43 @@ std::string called(const char* role, const DataColumn& column) {
     return format("%s \"%s\"", role, column.name.c_str());
 }
 
-void check_each(const DataColumn& column, const char* role, void (*check)(double number, const char* what)) {
+void check_each(const DataColumn& column, const char* role, void (*check)(double number, const char* what),
+                RunContext& context) {
     const std::string what = called(role, column);
-    for (const double number : column.numbers) check(number, what.c_str());
+    context.for_each(column.numbers.size(), 1, [&](uint64_t row) { check(column.numbers[row], what.c_str()); });
 }
 
 // Groups are numbered by their content, whatever the order of rows.
-Buffer<uint32_t> make_groups(DataColumn& column, MemoryBudget& budget) {
-    const auto refuse_null = [&] { throw Error(ErrorCode::null_value, called("query", column) + " is NULL in a row"); };
-    if (column.kind == DataColumn::Kind::category) {
-        drop_unused_categories(column);
-        if (std::find(column.codes.begin(), column.codes.end(), DataColumn::null_code) != column.codes.end())
-            refuse_null();
-        return std::move(column.codes);
-    }
-    Buffer<double> distinct(budget, "groups", column.numbers.size());
-    for (size_t row = 0; row < distinct.size(); row++) {
-        distinct[row] = column.numbers[row];
-        if (is_null(distinct[row])) refuse_null();
-    }
-    std::sort(distinct.begin(), distinct.end(), sql_less);
+Buffer<uint32_t> make_groups(DataColumn& column, RunContext& context) {
+    const bool is_category = column.kind == DataColumn::Kind::category;
+    if (is_category) drop_unused_categories(column, context);
+    const uint64_t rows = is_category ? column.codes.size() : column.numbers.size();
+    context.for_each(rows, 1, [&](uint64_t row) {
+        if (is_category ? column.codes[row] == DataColumn::null_code : is_null(column.numbers[row]))
+            throw Error(ErrorCode::null_value, called("query", column) + " is NULL in a row");
+    });
+    if (is_category) return std::move(column.codes);
+    Buffer<double> distinct(context.memory(), "groups", rows);
+    context.in_blocks(rows, 1, [&](uint64_t begin, uint64_t end) {
+        std::copy(column.numbers.begin() + begin, column.numbers.begin() + end, distinct.begin() + begin);
+    });
+    std::sort(distinct.begin(), distinct.end(), [&](double a, double b) {
+        context.worked(1);
+        return sql_less(a, b);
+    });
     const auto same = [](double a, double b) { return !sql_less(a, b); };
     double* const end = std::unique(distinct.begin(), distinct.end(), same);
-    Buffer<uint32_t> groups(budget, "groups", distinct.size());
-    for (size_t row = 0; row < groups.size(); row++)
-        groups[row] = static_cast<uint32_t>(std::lower_bound(distinct.begin(), end, column.numbers[row], sql_less) -
-                                            distinct.begin());
+    Buffer<uint32_t> groups(context.memory(), "groups", rows);
+    context.for_each(rows, 20, [&](uint64_t row) {
+        double* const found = std::lower_bound(distinct.begin(), end, column.numbers[row], sql_less);
+        groups[row] = static_cast<uint32_t>(found - distinct.begin());
+    });
     return groups;
 }
 
-FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature) {
+FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature, RunContext& context) {
     const bool is_category = column.kind == DataColumn::Kind::category;
-    if (is_category) drop_unused_categories(column);
+    if (is_category) drop_unused_categories(column, context);
     return {column.name,
             feature.type,
             is_category ? FeatureKind::category : FeatureKind::number,
@@ -74,42 +82,42 @@ FeatureColumn make_feature(DataColumn& column, const FeatureRef& feature) {
 
 } // namespace
 
-Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan) {
-    MemoryBudget& budget = rows.row_ids.front().budget();
+Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan, RunContext& context) {
     DataColumn& target = column_at(join, plan.target);
-    check_each(target, "target", check_finite);
+    check_each(target, "target", check_finite, context);
     Dataset dataset{.rows = rows.rows,
                     .tables = {},
                     .features = {},
                     .target_table = plan.target.table,
                     .target = std::move(target.numbers),
-                    .weight = Buffer<double>(budget, "weights"),
+                    .weight = Buffer<double>(context.memory(), "weights"),
                     .holdout_table = -1,
-                    .holdout = Buffer<uint8_t>(budget, "holdout flags"),
+                    .holdout = Buffer<uint8_t>(context.memory(), "holdout flags"),
                     .labels = plan.labels,
                     .label_weights = plan.label_weights};
     for (size_t t = 0; t < static_cast<size_t>(join.relations()); t++) // bags have no columns
         dataset.tables.push_back({join.tables()[t].rows, std::move(rows.row_ids[t])});
     if (plan.weight) {
         DataColumn& weight = column_at(join, *plan.weight);
-        check_each(weight, "weight", check_weight);
+        check_each(weight, "weight", check_weight, context);
         dataset.weight = std::move(weight.numbers);
     }
     if (plan.holdout) {
         dataset.holdout_table = plan.holdout->table;
         const DataColumn& holdout = column_at(join, *plan.holdout);
         dataset.holdout.resize(holdout.numbers.size());
-        for (size_t i = 0; i < holdout.numbers.size(); i++)
-            dataset.holdout[i] = !is_null(holdout.numbers[i]) && holdout.numbers[i] != 0;
+        context.for_each(holdout.numbers.size(), 1, [&](uint64_t row) {
+            dataset.holdout[row] = !is_null(holdout.numbers[row]) && holdout.numbers[row] != 0;
+        });
     }
     if (plan.offset) {
         DataColumn& offset = column_at(join, plan.offset->place);
-        check_each(offset, "offset", check_given);
-        dataset.offset = make_feature(offset, *plan.offset);
+        check_each(offset, "offset", check_given, context);
+        dataset.offset = make_feature(offset, *plan.offset, context);
     }
-    if (plan.query) dataset.query = make_groups(column_at(join, *plan.query), budget);
+    if (plan.query) dataset.query = make_groups(column_at(join, *plan.query), context);
     for (const FeatureRef& feature : plan.features)
-        dataset.features.push_back(make_feature(column_at(join, feature.place), feature));
+        dataset.features.push_back(make_feature(column_at(join, feature.place), feature, context));
     return dataset;
 }
 
@@ -135,7 +143,7 @@ void keep_rows_of(Join& join, JoinRows& rows, RunContext& context) {
 Dataset make_dataset(Join join, const GroupedJoin& grouped, const DatasetPlan& plan, RunContext& context) {
     JoinRows rows{join.count(context), {}, -1};
     for (size_t t = 0; t < join.tables().size(); t++) rows.row_ids.emplace_back(context.memory(), "row ids");
-    Dataset dataset = make_dataset(std::move(join), std::move(rows), plan);
+    Dataset dataset = make_dataset(std::move(join), std::move(rows), plan, context);
     RowBlocks blocks(context, "grouping rows by key", 0);
     const auto order_of = [&](int table) -> const Buffer<RowId>& { return grouped.tables()[table].order; };
     reorder(dataset.target, order_of(dataset.target_table), blocks);

@@ -31,12 +31,12 @@ struct DatasetPlan {
 };
 
 // Drops categories that no row has, and numbers the others anew, in their order.
-void drop_unused_categories(DataColumn& column);
+void drop_unused_categories(DataColumn& column, RunContext& context);
 
 // Consumes the join. Errors: out_of_range for a target, weight or offset that is NaN or infinite, or a weight that is
 // negative; null_value for a weight, offset or query of NULL. Rows whose target is NULL must have been filtered out.
 // Categories that no row has any more are dropped, so that the join gives the same model as its materialisation.
-Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan);
+Dataset make_dataset(Join join, JoinRows rows, const DatasetPlan& plan, RunContext& context);
 
 // Removes from the tables what none of these rows of the join is made of, and numbers the row ids anew, so that the
 // dataset is that of the rows' materialisation. The join is good for make_dataset only, afterwards.

@@ -40,7 +40,7 @@ class RandomTraining {
             result = fit_factorised(std::move(dataset), std::move(grouped), options, context);
         } else {
             relational::JoinRows rows = enumerate(join, context);
-            result = fit(make_dataset(std::move(join), std::move(rows), plan), options, context);
+            result = fit(make_dataset(std::move(join), std::move(rows), plan, context), options, context);
         }
         return std::move(result.model);
     }

@@ -152,7 +152,7 @@ TEST(TrainingSample, TrainsAsItsMaterialisationDoes) {
         QuietContext context(3);
         Dataset written = materialise(training, sample->rows, context);
         keep_rows_of(training.join, sample->rows, training.context);
-        Dataset held = make_dataset(std::move(training.join), std::move(sample->rows), training.plan);
+        Dataset held = make_dataset(std::move(training.join), std::move(sample->rows), training.plan, training.context);
         const auto fitted = [&](Dataset& dataset, RunContext& with) {
             std::string bytes;
             const btml::test::Caught error =
@@ -234,7 +234,8 @@ TEST(TrainingSample, FitsIntoMemory) {
         EXPECT_GT(80 * rows, megabytes << 20); // nearly as many as possible
         sizes.insert(rows);
         keep_rows_of(training.join, sample->rows, training.context);
-        Dataset dataset = make_dataset(std::move(training.join), std::move(sample->rows), training.plan);
+        Dataset dataset =
+            make_dataset(std::move(training.join), std::move(sample->rows), training.plan, training.context);
         EXPECT_EQ(fit(std::move(dataset), options, training.context).model.rows, rows);
     }
     EXPECT_GT(sizes.size(), 4U);
