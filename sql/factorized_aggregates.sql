@@ -192,6 +192,14 @@ RESET work_mem;
 SET btml.force_factorize_aggregates = on;
 EXPLAIN (COSTS off) SELECT a.t, c.t, sum(a.x * b.z) FROM a JOIN b USING (k) LEFT JOIN c ON b.m = c.m GROUP BY 1, 2;
 EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT count(*) FROM a JOIN b USING (k) HAVING count(*) > 1000000;
+-- Programs read numbers.
+CREATE FUNCTION messages(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE plan jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, FORMAT json) ' || query INTO plan;
+    RETURN plan #> '{0,Plan,Messages}';
+END $$;
+SELECT jsonb_pretty(messages('SELECT count(*) FROM a JOIN b USING (k)'));
 CREATE TABLE parts (k int, x int) PARTITION BY RANGE (k);
 CREATE TABLE parts_0 PARTITION OF parts FOR VALUES FROM (0) TO (4);
 CREATE TABLE parts_1 PARTITION OF parts DEFAULT;

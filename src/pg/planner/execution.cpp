@@ -321,9 +321,9 @@ void Execution::aggregate(uint64_t row, const AggregateOutput& output, Datum* va
         *value = int64_datum(count);
         return;
     }
-    *null = is_extremum(output.function) ? cell.absent : count <= (is_sample(output.function) ? 1 : 0);
+    *null = is_extremum(output.cell) ? cell.absent : count <= (is_sample(output.function) ? 1 : 0);
     if (*null) return;
-    if (is_extremum(output.function))
+    if (is_extremum(output.cell))
         *value = extremum(output, cell);
     else if (is_variance(output.function))
         *value = variance(output, cell, aggregate_->cell(row, output.squares), count);

@@ -100,7 +100,7 @@ void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
     // Floats are measured whether they are multiplied or not.
     if (aggregate.cell == CellKind::number_sum) add_bound(FLOAT8OID, aggregate.terms);
     AggregateOutput output{aggregate.function, aggregate.cell, aggregate.argument_type, {}, -1, -1};
-    if (is_extremum(aggregate.function))
+    if (is_extremum(aggregate.cell))
         output.terms.push_back({ask(extremum_of(aggregate, count), root()), false});
     else {
         output.count = ask(count, root());

@@ -39,10 +39,6 @@ inline bool is_integer(CellKind kind) {
 inline bool is_number(CellKind kind) {
     return kind == CellKind::number_sum || kind == CellKind::number_min || kind == CellKind::number_max;
 }
-inline bool is_extremum(CellKind kind) {
-    return kind == CellKind::integer_min || kind == CellKind::integer_max || kind == CellKind::number_min ||
-           kind == CellKind::number_max || kind == CellKind::decimal_min || kind == CellKind::decimal_max;
-}
 inline size_t cell_words(CellKind kind) {
     return is_integer(kind) ? 2 : is_number(kind) ? 1 : 3;
 }

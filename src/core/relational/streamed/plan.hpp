@@ -33,6 +33,10 @@ enum class CellKind : uint8_t {
     decimal_max,
 };
 
+constexpr bool is_extremum(CellKind kind) {
+    return kind >= CellKind::integer_min;
+}
+
 // How the rows of a table go together with those of its child.
 enum class StreamedJoin : uint8_t {
     inner,
