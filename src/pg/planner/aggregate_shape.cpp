@@ -1,3 +1,4 @@
+#include "pg/planner/arithmetic.hpp"
 #include "pg/planner/factor_type.hpp"
 #include "pg/planner/polynomial.hpp"
 
@@ -116,11 +117,23 @@ Refusal refuse_form(const Aggref* aggref) {
     return nullptr;
 }
 
+// Extrema of sums add up; maxima of decimals multiply where no factor is negative, which is seen when they are read.
+Polynomial::Form form_of(const JoinShape& join, Node* argument, CellKind cell) {
+    using Form = Polynomial::Form;
+    Arithmetic parts;
+    if (!is_extremum(cell)) return Form::any;
+    const bool multiplies = join.table_of(join.relids(argument)) < 0 && take_apart(argument, &parts) &&
+                            parts.operation == Operation::multiply;
+    return multiplies && cell == CellKind::decimal_max ? Form::product : Form::sum;
+}
+
 // The square of a sum has terms of pairs, which are not asked for.
 Refusal find_argument(const JoinShape& join, AggregateShape* shape) {
     auto* const argument = as_node(static_cast<TargetEntry*>(linitial(shape->aggref->args))->expr);
+    const Polynomial::Form form = form_of(join, argument, shape->cell);
     Polynomial polynomial(join);
-    if (const Refusal refusal = polynomial.take(argument, is_extremum(shape->cell))) return refusal;
+    if (form == Polynomial::Form::product) shape->cell = CellKind::decimal_max_product;
+    if (const Refusal refusal = polynomial.take(argument, form)) return refusal;
     shape->terms = polynomial.terms();
     shape->bounds = polynomial.bounds();
     return is_variance(shape->function) && list_length(shape->terms) > 1

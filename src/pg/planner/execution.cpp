@@ -99,6 +99,7 @@ Datum extremum(const AggregateOutput& output, const StreamedCell& cell) {
         return number_datum(cell.number, output.type);
     case CellKind::decimal_min:
     case CellKind::decimal_max:
+    case CellKind::decimal_max_product:
         return numeric_of(cell.integer, cell.scale);
     default:
         return word_datum(static_cast<int64_t>(cell.integer), output.type);

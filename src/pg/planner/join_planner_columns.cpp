@@ -92,8 +92,7 @@ int JoinPlanner::add_factor_column(int place, const Factor& factor, bool value_m
 // An integer may be a factor of a product of decimals.
 int JoinPlanner::add_value_column(int place, const Factor& factor, CellKind cell) {
     const int column = add_factor_column(place, factor, true);
-    const bool decimal =
-        cell == CellKind::decimal_sum || cell == CellKind::decimal_min || cell == CellKind::decimal_max;
+    const bool decimal = cell == CellKind::decimal_sum || cell >= CellKind::decimal_min;
     if (!decimal || table(place).columns[column] == StreamedType::decimal) return column;
     return add_column(place, {Reading::derived, -1, -1, NUMERICOID, {Operation::cast, column, -1}});
 }

@@ -103,6 +103,13 @@ inline WideDecimal product(const WideDecimal& a, const WideDecimal& b) {
     if (a.scale + b.scale > max_scale) refuse("a scale beyond all bounds");
     return {product(a.mantissa, b.mantissa), a.scale + b.scale};
 }
+// Of a product that may become a maximum. With 0 as a factor it is 0 for each of the other's values, and the scales of
+// those that were less are not known any more.
+inline WideDecimal max_product(const WideDecimal& a, const WideDecimal& b) {
+    WideDecimal result = product(a, b);
+    result.ambiguous = a.ambiguous || b.ambiguous || result.mantissa == 0;
+    return result;
+}
 inline WideDecimal sum(WideDecimal a, WideDecimal b) {
     const int32_t scale = std::max(a.scale, b.scale);
     if (!scale_up(a.mantissa, scale - a.scale) || !scale_up(b.mantissa, scale - b.scale)) refuse(beyond_128_bits);
@@ -245,6 +252,7 @@ void with_cell(CellKind kind, const Body& body) {
         body(DecimalExtremumCell<false>{});
         break;
     case CellKind::decimal_max:
+    case CellKind::decimal_max_product:
         body(DecimalExtremumCell<true>{});
         break;
     }
