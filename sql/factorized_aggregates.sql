@@ -69,6 +69,13 @@ SELECT compare('SELECT a.t, sum(a.x + b.z), avg(a.x - b.z * c.w), sum((a.n - b.n
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.t');
 SELECT compare('SELECT a.c, min(a.x + b.z), max(a.x - b.z - c.w), min(a.n + b.n), max(c.m::numeric - b.n + a.n * 2), min(-(a.x - b.z))
     FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.c');
+-- Maxima of products, where no factor is negative and the largest product is not 0.
+SELECT compare('SELECT a.c, max(a.n * b.n * c.w), max(a.n * b.z * 2), max(b.n * (a.x + 1)) FILTER (WHERE b.b), max((a.n - 1) * (b.n + 1))
+    FROM a JOIN b USING (k) JOIN c USING (m) GROUP BY a.c');
+SELECT compare('SELECT a.k, max(a.n * b.n) FROM a LEFT JOIN b ON a.k = b.k GROUP BY a.k');
+SELECT compare('SELECT max((a.n - 5) * b.n) FROM a JOIN b USING (k)');
+SELECT compare('SELECT max(a.n * (b.n - b.n)) FROM a JOIN b USING (k)');
+SELECT compare('SELECT max(a.n * b.n + c.w), min(a.n * b.n), max(a.n * -b.n) FROM a JOIN b USING (k) JOIN c USING (m)');
 SELECT compare('SELECT sum(-(a.x + b.z) * c.w) FILTER (WHERE a.x + b.z > 0) FROM a JOIN b USING (k) JOIN c USING (m)');
 SELECT compare('SELECT sum(a.n * 1e30 + b.z) FROM a JOIN b USING (k) JOIN c USING (m)');
 SELECT compare('SELECT count(*), sum(a.x + b.z) FROM a LEFT JOIN b ON a.k = b.k JOIN c ON a.k = c.k');
@@ -199,6 +206,14 @@ RESET work_mem;
 SET btml.force_factorize_aggregates = on;
 EXPLAIN (COSTS off) SELECT a.t, c.t, sum(a.x * b.z) FROM a JOIN b USING (k) LEFT JOIN c ON b.m = c.m GROUP BY 1, 2;
 EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT count(*) FROM a JOIN b USING (k) HAVING count(*) > 1000000;
+-- Programs read numbers.
+CREATE FUNCTION messages(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE plan jsonb;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, FORMAT json) ' || query INTO plan;
+    RETURN plan #> '{0,Plan,Messages}';
+END $$;
+SELECT jsonb_pretty(messages('SELECT count(*) FROM a JOIN b USING (k)'));
 CREATE TABLE parts (k int, x int) PARTITION BY RANGE (k);
 CREATE TABLE parts_0 PARTITION OF parts FOR VALUES FROM (0) TO (4);
 CREATE TABLE parts_1 PARTITION OF parts DEFAULT;

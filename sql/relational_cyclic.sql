@@ -109,7 +109,7 @@ EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
     RETURN concat_ws(E'\n', SQLSTATE, regexp_replace(message, '\d+ kB,', 'N kB,'), regexp_replace(detail, 'more than \d+', 'more than N'), hint);
 END $$;
-SET btml.memory_limit = '700kB';
+SET btml.memory_limit = '450kB';
 SELECT refused('SELECT FROM e1 x, e2 y, e1 z WHERE x.b = y.a AND y.b = z.a AND z.b = x.a');
 SET btml.memory_limit = '256kB';
 SELECT refused('SELECT FROM e1 x, e2 y, e1 z WHERE x.b = y.a AND y.b = z.a AND z.b = x.a');

@@ -22,6 +22,11 @@ SELECT btml.sumprod_exact('SELECT a.n, b.y, c.z FROM a JOIN b USING (k) JOIN c U
     (SELECT max(a.n + b.y + c.z) FROM a JOIN b USING (k) JOIN c USING (m)) AS max_plus,
     btml.sumprod_exact('SELECT a.n, b.y FROM a JOIN b USING (k)', 'max_product') =
     (SELECT max(a.n * b.y) FROM a JOIN b USING (k)) AS max_product;
+SELECT btml.sumprod_exact('SELECT a.n, b.y, c.z FROM a JOIN b USING (k) JOIN c USING (m)', 'max_product') =
+    (SELECT max(a.n * b.y * c.z) FROM a JOIN b USING (k) JOIN c USING (m)) AS max_product;
+-- The join has 10^15 rows.
+SELECT semiring, btml.sumprod_exact('SELECT x.x, y.y, z.z FROM generate_series(1, 100000) x(x), generate_series(1, 100000) y(y), generate_series(1, 100000) z(z)',
+    semiring) FROM unnest('{sum_product,max_product,min_plus,max_plus,or_and}'::text[]) semiring;
 SELECT btml.sumprod_exact('SELECT a.x, b.y FROM a JOIN b USING (k)', 'or_and') AS some,
     btml.sumprod_exact('SELECT a.x - a.x AS zero, b.y FROM a JOIN b USING (k)', 'or_and') AS none;
 SELECT semiring, btml.sumprod_exact('SELECT a.x, b.y FROM a JOIN b USING (k) WHERE a.x < 0', semiring) AS empty,

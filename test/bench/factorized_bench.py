@@ -1,4 +1,5 @@
 """Ordinary aggregates over joins: PostgreSQL with btml.factorize_aggregates, without it, and DuckDB on one thread.
+Counts also by btml.sumprod, which reads tables into columns where the setting streams them.
 
     python3 -m venv ~/duckdb && ~/duckdb/bin/pip install duckdb
     ~/duckdb/bin/python test/bench/factorized_bench.py                     # all queries
@@ -167,6 +168,12 @@ def in_postgres(name, query, value):
     return min(times), [line.split("\t") for line in out.split("Time: ")[0].splitlines()]
 
 
+def in_columns(name, query):
+    """The least milliseconds of btml.sumprod where the query counts rows, on as many threads, and its row."""
+    counted = re.fullmatch(r"SELECT count\(\*\) (FROM (?!.*GROUP BY).*)", query)
+    return in_postgres(name, f"SELECT btml.sumprod($$SELECT {counted[1]}$$)", "off") if counted else (None, None)
+
+
 def plan(name, query):
     return psql(settings(name, SETTING) + f"EXPLAIN (ANALYZE, TIMING OFF) {query};")
 
@@ -233,13 +240,15 @@ def measure(name, what, query, duck):
     counting = "SELECT count(*)" + query[query.index(" FROM "):].split(" GROUP BY ")[0]
     joined = in_postgres(name, counting, SETTING)[1] or [["nan"]]
     theirs, their_rows = in_postgres(name, query, "off")
+    columns, column_rows = in_columns(name, query)
     ducks, duck_rows = in_duck(duck, query)
-    peers = [r for r in (their_rows, duck_rows) if r is not None]
+    peers = [r for r in (their_rows, column_rows, duck_rows) if r is not None]
     verdict = "same" if all(same(rows, r) for r in peers) else "DIFFERENT"
     notes = ", ".join(([] if taken else ["not factorized"]) + (["fell back"] if "Fell Back" in tree else []) +
                       [verdict if peers else "no peer"])
     print(f"| {what} | {float(joined[0][0]):,.4g} | {cell(ours)} | {cell(theirs) or 'over ' + str(TIMEOUT) + ' s'} "
-          f"| {ratio(theirs, ours)} | {cell(ducks)} | {ratio(ducks, ours)} | {notes} |", flush=True)
+          f"| {ratio(theirs, ours)} | {cell(columns)} | {ratio(columns, ours)} "
+          f"| {cell(ducks)} | {ratio(ducks, ours)} | {notes} |", flush=True)
     if os.environ.get("BTML_BENCH_EXPLAIN"):
         print(tree)
 
@@ -256,8 +265,8 @@ def main():
             continue
         source = load(name, patterns_made)
         patterns_made |= source == "generated" and name in PATTERNS
-        print(f"\n{name}, {source}\n| query | rows joined | ours, ms | PostgreSQL, ms | ratio | DuckDB, ms | ratio | |"
-              "\n|---|---|---|---|---|---|---|---|")
+        print(f"\n{name}, {source}\n| query | rows joined | ours, ms | PostgreSQL, ms | ratio | sumprod, ms | ratio "
+              "| DuckDB, ms | ratio | |\n|---|---|---|---|---|---|---|---|---|---|")
         with tempfile.TemporaryDirectory() as folder:
             duck = duck_of(name, folder)
             for what, query in chosen:

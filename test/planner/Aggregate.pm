@@ -189,10 +189,22 @@ sub boolean
 
 sub column_of_bool { my ($self) = @_; return $self->{query}->column('b', 'kb') || 'true'; }
 
+# Of products that are 0 or more, mostly.
+sub max_product
+{
+	my ($self) = @_;
+	my @factors = map { $self->column(qw(n np x4)) . '::numeric' } 1 .. between(2, 3);
+	$self->{query}{scale} = 1;
+	$self->has('max(product)');
+	my $filter = chance(0.8) ? ' FILTER (WHERE ' . join(' AND ', map { "$_ >= 0" } @factors) . ')' : '';
+	return 'max(' . join(' * ', @factors) . ")$filter";
+}
+
 sub extremum
 {
 	my ($self) = @_;
-	my $name   = pick('min', 'max');
+	return $self->max_product if chance(0.2);
+	my $name = pick('min', 'max');
 	my $column = $self->column(
 		qw(x2 x4 x8 id k2 k4 k8 n np f4 f8 d ts tz tm kd kts ktz kn km ko kf kg),
 		$self->{query}{simple} ? () : qw(iv s mo kt kv kc ke ki kiv ka));

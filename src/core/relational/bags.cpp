@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <set>
 
 namespace btml::relational {
 
@@ -20,11 +21,12 @@ double log_size(uint64_t rows) {
 
 class BagBuilder {
   public:
-    BagBuilder(std::vector<Table>& tables, std::vector<RowMask>& masks, const std::vector<int>& core,
+    BagBuilder(std::vector<Table>& tables, std::vector<RowMask>& masks, const std::vector<int>& core, BagCodes& codes,
                RunContext& context)
         : tables_(tables),
           masks_(masks),
           core_(core),
+          codes_(codes),
           context_(context),
           memory_(context.memory()),
           blocks_(context, "joining a cycle", 0) {
@@ -43,14 +45,27 @@ class BagBuilder {
     CyclicPart build() {
         HypertreeDecomposition decomposition = decompose(
             edges_, [this](int edge, const std::vector<int>& part) { return log_rows(edge, part); }, context_);
+        find_asked_for(decomposition.bags);
         CyclicPart part{{}, decomposition.width, decomposition.exact};
         for (std::vector<int>& attributes : decomposition.bags) part.bags.push_back(add_bag(std::move(attributes)));
         return part;
     }
 
   private:
-    SortedRelation project_to(int number, std::vector<int> attributes) {
-        return project(tables_[number], masks_[number], std::move(attributes), memory_, blocks_);
+    SortedRelation project_to(int number, std::vector<int> attributes, Buffer<RowId>* tuples = nullptr) {
+        return project(tables_[number], masks_[number], std::move(attributes), memory_, blocks_, tuples);
+    }
+
+    // The tables of the cycle know the rows of a bag by their codes; other tables, other bags and contents need keys.
+    void find_asked_for(const std::vector<std::vector<int>>& bags) {
+        std::map<int, int> bags_with;
+        for (const std::vector<int>& bag : bags)
+            for (int attribute : bag) bags_with[attribute]++;
+        for (const auto& [attribute, count] : bags_with)
+            if (count > 1 || tables_.front().content) asked_for_.insert(attribute);
+        for (size_t t = 0; t < tables_.size(); t++)
+            if (!std::binary_search(core_.begin(), core_.end(), static_cast<int>(t)))
+                for (const KeyColumn& key : tables_[t].keys) asked_for_.insert(key.attribute);
     }
 
     // Bounds it by the table's rows, and the product of the distinct values of each attribute.
@@ -115,42 +130,54 @@ class BagBuilder {
         const Parts parts = parts_in(attributes);
         const std::vector<int> order = attribute_order(parts.attributes);
         std::vector<SortedRelation> relations;
+        std::vector<Buffer<RowId>> tuples; // by part and row of its table
         for (size_t p = 0; p < parts.tables.size(); p++) {
             std::vector<int> ordered;
             std::copy_if(order.begin(), order.end(), std::back_inserter(ordered), [&](int attribute) {
                 return std::binary_search(parts.attributes[p].begin(), parts.attributes[p].end(), attribute);
             });
-            relations.push_back(project_to(parts.tables[p], std::move(ordered)));
+            relations.push_back(project_to(parts.tables[p], std::move(ordered), &tuples.emplace_back(memory_, what)));
         }
         Bag bag{std::move(attributes), {}, agm_bound(order, relations)};
         bag.tables = tables_of(bag.attributes, parts);
-        GenericJoin join(order, relations, blocks_);
-        append_table(bag, order, join);
+        std::vector<Buffer<RowId>> rows = append_table(bag, order, relations);
+        const auto number = static_cast<int>(tables_.size()) - 1;
+        for (size_t p = 0; p < parts.tables.size(); p++)
+            codes_.try_emplace({parts.tables[p], number},
+                               KeyCodes{static_cast<Key>(relations[p].rows), std::move(tuples[p]), std::move(rows[p])});
         return bag;
     }
 
-    void append_table(const Bag& bag, const std::vector<int>& order, GenericJoin& join) {
-        // Per row: its keys, those of the separators to its tables and to another bag, and whether it stays.
-        const uint64_t row_bytes = sizeof(Key) * (order.size() + bag.tables.size() + 1) + 1;
-        const uint64_t fit = memory_.left() / row_bytes;
-        const uint64_t most = std::min(max_rows, 2 * fit + 1'000); // further there is no point in counting
-        const uint64_t rows = join.count(most);
+    // Returns by relation, of which of its rows each row of the bag is made.
+    std::vector<Buffer<RowId>> append_table(const Bag& bag, const std::vector<int>& order,
+                                            const std::vector<SortedRelation>& relations) {
         Table made;
         made.name = "bag of ";
         for (int number : bag.tables) made.name += (number == bag.tables.front() ? "" : ", ") + tables_[number].name;
-        made.rows = rows;
-        check_shape(made);
-        if (rows > fit) refuse_memory(bag, rows, row_bytes, rows > most);
+        for (int attribute : order) made.keys.push_back({attribute, Buffer<Key>(memory_, what)});
+        std::vector<Buffer<RowId>> rows;
+        for (size_t r = 0; r < relations.size(); r++) rows.emplace_back(memory_, what);
 
-        std::vector<Buffer<Key>> columns;
-        for (size_t i = 0; i < order.size(); i++) {
-            columns.emplace_back(memory_, what, rows);
-            columns.back().resize(0);
+        std::vector<Buffer<Key>*> columns;
+        for (KeyColumn& key : made.keys) columns.push_back(asked_for_.count(key.attribute) ? &key.values : nullptr);
+        std::vector<Buffer<RowId>*> row_columns;
+        for (Buffer<RowId>& column : rows) row_columns.push_back(&column);
+        // Per row: what is written, the keys of a separator to another bag, and whether it stays.
+        const auto unwritten = std::count(columns.begin(), columns.end(), nullptr);
+        const uint64_t row_bytes = sizeof(Key) * (columns.size() - unwritten + rows.size() + 1) + 1;
+        const uint64_t fit = std::min(max_rows, memory_.left() / row_bytes);
+        made.rows = GenericJoin(order, relations, blocks_).write(fit, columns, row_columns);
+        if (made.rows > fit) {
+            rows.clear();
+            made.keys.clear();
+            const uint64_t most = std::min(max_rows, 2 * fit + 1'000); // further there is no point in counting
+            made.rows = GenericJoin(order, relations, blocks_).count(most);
+            check_shape(made);
+            refuse_memory(bag, made.rows, row_bytes, made.rows > most);
         }
-        join.write(columns);
-        for (size_t i = 0; i < order.size(); i++) made.keys.push_back({order[i], std::move(columns[i])});
+        masks_.emplace_back(memory_, "the rows of a join", made.rows, uint8_t{1});
         tables_.push_back(std::move(made));
-        masks_.emplace_back(memory_, "the rows of a join", rows, uint8_t{1});
+        return rows;
     }
 
     std::vector<std::string> names_of(const Bag& bag) const {
@@ -175,19 +202,21 @@ class BagBuilder {
     std::vector<Table>& tables_;
     std::vector<RowMask>& masks_;
     const std::vector<int>& core_;
+    BagCodes& codes_;
     RunContext& context_;
     MemoryBudget& memory_;
     RowBlocks blocks_;
     std::vector<std::vector<int>> edges_; // of the core: the attributes that two or more of its tables have, ascending
     std::vector<double> log_rows_;        // of each table of the core
+    std::set<int> asked_for_;             // attributes of bags whose keys are written
     std::map<std::pair<int, int>, double> distinct_values_; // logarithms, by table and attribute
 };
 
 } // namespace
 
 CyclicPart add_bags(std::vector<Table>& tables, std::vector<RowMask>& masks, const std::vector<int>& core,
-                    RunContext& context) {
-    return BagBuilder(tables, masks, core, context).build();
+                    BagCodes& codes, RunContext& context) {
+    return BagBuilder(tables, masks, core, codes, context).build();
 }
 
 } // namespace btml::relational

@@ -10,6 +10,8 @@ namespace btml::relational {
 namespace {
 
 constexpr const char* what = "the sorted keys of a cyclic join";
+constexpr RowId none = UINT32_MAX; // greater than the number of any tuple
+
 Buffer<RowId> complete_rows(const KeyColumns& columns, const RowMask& mask, MemoryBudget& memory, RowBlocks& blocks) {
     Buffer<RowId> rows(memory, what);
     rows.reserve(count_kept(mask));
@@ -34,11 +36,12 @@ RowId gallop(const Key* column, RowId from, RowId end, Key key) {
 } // namespace
 
 SortedRelation project(const Table& table, const RowMask& mask, std::vector<int> attributes, MemoryBudget& memory,
-                       RowBlocks& blocks) {
+                       RowBlocks& blocks, Buffer<RowId>* tuples) {
     KeyColumns columns;
     for (int attribute : attributes) columns.push_back(&key_column(table, attribute));
     Buffer<RowId> rows = complete_rows(columns, mask, memory, blocks);
     sort_rows(rows, columns, what, memory, blocks);
+    if (tuples) *tuples = Buffer<RowId>(memory, what, table.rows, none);
     // Keeps the first row of each run of equal ones.
     uint64_t distinct = 0;
     blocks.for_each(rows.size(), [&](uint64_t i) {
@@ -46,7 +49,11 @@ SortedRelation project(const Table& table, const RowMask& mask, std::vector<int>
         for (const Buffer<Key>* column : columns)
             repeated = repeated && (*column)[rows[i]] == (*column)[rows[distinct - 1]];
         if (!repeated) rows[distinct++] = rows[i];
+        if (tuples) (*tuples)[rows[i]] = static_cast<RowId>(distinct - 1);
     });
+    if (tuples)
+        blocks.for_each(table.rows,
+                        [&](uint64_t row) { (*tuples)[row] = std::min((*tuples)[row], static_cast<RowId>(distinct)); });
     SortedRelation sorted{std::move(attributes), {}, distinct};
     for (const Buffer<Key>* column : columns) {
         Buffer<Key>& values = sorted.columns.emplace_back(memory, what, distinct);
@@ -172,12 +179,31 @@ uint64_t GenericJoin::count(uint64_t most) {
     return tuples;
 }
 
-void GenericJoin::write(std::vector<Buffer<Key>>& columns) {
+uint64_t GenericJoin::write(uint64_t most, const std::vector<Buffer<Key>*>& keys,
+                            const std::vector<Buffer<RowId>*>& rows) {
+    static_assert(std::is_same_v<Key, RowId>);
+    std::vector<std::pair<const Key*, Buffer<Key>*>> columns;
+    for (size_t i = 0; i < keys.size(); i++)
+        if (keys[i]) columns.emplace_back(&values_[i], keys[i]);
+    for (size_t r = 0; r < rows.size(); r++)
+        if (rows[r]) columns.emplace_back(&rows_[r], rows[r]);
+    uint64_t tuples = 0, room = 0;
+    const auto make_room = [&] {
+        room = std::min(most, std::max<uint64_t>(1024, 2 * room));
+        for (const auto& [from, column] : columns) {
+            column->resize(room);
+            column->resize(tuples);
+        }
+    };
     const auto emit = [&] {
-        for (size_t i = 0; i < columns.size(); i++) columns[i].append_reserved(values_[i]);
+        if (tuples == room) make_room();
+        if (tuples++ == room) return false;
+        for (const auto& [from, column] : columns) column->append_reserved(*from);
         return true;
     };
     extend(0, emit);
+    for (const auto& [from, column] : columns) column->shrink_to_fit();
+    return tuples;
 }
 
 void GenericJoin::for_each(const Body& body) {

@@ -18,9 +18,10 @@ struct SortedRelation {
 };
 
 // The key columns of a table, in this order of attributes; the rows that the mask leaves out or that are NULL in one of
-// them do not count. Error internal for an attribute that the table lacks.
+// them do not count. tuples: where not null, gets the tuple of each row of the table, or the number of tuples for rows
+// that do not count. Error internal for an attribute that the table lacks.
 SortedRelation project(const Table& table, const RowMask& mask, std::vector<int> attributes, MemoryBudget& memory,
-                       RowBlocks& blocks);
+                       RowBlocks& blocks, Buffer<RowId>* tuples = nullptr);
 
 // The order in which generic joins take the attributes of these relations: each, where possible, in a relation with one
 // that came before.
@@ -36,8 +37,10 @@ class GenericJoin {
 
     // Tuples of the natural join, or `most` + 1 as soon as there are more than `most`.
     uint64_t count(uint64_t most);
-    // Appends the tuples, lexicographically ascending; columns[i] is of attributes[i] and has room for all of them.
-    void write(std::vector<Buffer<Key>>& columns);
+    // Writes the tuples, lexicographically ascending, into empty columns that are not null: keys[i] gets the values of
+    // attributes[i], and rows[r] the rows of relation r that are a part of them. They take no room for more than `most`
+    // tuples. Returns how many tuples there are, or `most` + 1 as soon as there are more.
+    uint64_t write(uint64_t most, const std::vector<Buffer<Key>*>& keys, const std::vector<Buffer<RowId>*>& rows);
     // Calls body(values, rows) for each tuple, in that order; values[i] is of attributes[i], and rows[r] is the row of
     // relation r that is a part of the tuple.
     using Body = std::function<void(const std::vector<Key>& values, const std::vector<RowId>& rows)>;

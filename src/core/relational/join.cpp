@@ -116,13 +116,14 @@ Join::Join(std::vector<Table> tables, std::vector<LeftJoin> left_joins, RunConte
     RowBlocks blocks(context, "joining tables", 0);
     merge_equal_attributes(masks, blocks);
 
+    BagCodes bag_codes;
     if (const EarRemoval reduction = cut_ears(attributes_of(tables_)); reduction.left.size() > 1) {
         reduce_by_ears(reduction.ears, masks, context.memory(), blocks);
-        cycles_ = add_bags(tables_, masks, reduction.left, context);
+        cycles_ = add_bags(tables_, masks, reduction.left, bag_codes, context);
     }
     tree_ = build_join_tree(attributes_of(tables_));
     if (!cycles_.bags.empty()) tree_ = reroot(tree_, relations());
-    number_separators(context);
+    number_separators(std::move(bag_codes), context);
     for (size_t bag = rows_read_.size(); bag < tables_.size(); bag++) {
         rows_read_.push_back(tables_[bag].rows);
         add_bag_content(tables_, bag, context.memory(), blocks);
@@ -165,7 +166,12 @@ void Join::reduce_by_ears(const std::vector<Ear>& ears, std::vector<RowMask>& ma
     }
 }
 
-void Join::number_separators(RunContext& context) {
+void Join::number_separators(BagCodes bag_codes, RunContext& context) {
+    // Neighbours share exactly the attributes of a table that a bag has.
+    const auto known_codes = [&](int table, int bag) {
+        const auto known = bag_codes.find({table, bag});
+        return known == bag_codes.end() ? nullptr : &known->second;
+    };
     uint64_t work = 0;
     for (size_t t = 0; t < tables_.size(); t++) {
         const JoinTree::Node& node = tree_.nodes[t];
@@ -179,8 +185,16 @@ void Join::number_separators(RunContext& context) {
             separators_.push_back({0, Buffer<Key>(context.memory(), what), Buffer<Key>(context.memory(), what)});
             continue;
         }
-        KeyCodes codes = encode_separator(tables_[t], tables_[node.parent], node.separator, context.memory(), blocks);
-        separators_.push_back({codes.count, std::move(codes.left), std::move(codes.right)});
+        const auto table = static_cast<int>(t);
+        if (KeyCodes* const below = known_codes(table, node.parent))
+            separators_.push_back({below->count, std::move(below->left), std::move(below->right)});
+        else if (KeyCodes* const above = known_codes(node.parent, table))
+            separators_.push_back({above->count, std::move(above->right), std::move(above->left)});
+        else {
+            KeyCodes codes =
+                encode_separator(tables_[t], tables_[node.parent], node.separator, context.memory(), blocks);
+            separators_.push_back({codes.count, std::move(codes.left), std::move(codes.right)});
+        }
     }
 }
 

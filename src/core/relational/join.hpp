@@ -64,7 +64,7 @@ class Join {
     void merge_equal_attributes(std::vector<RowMask>& masks, RowBlocks& blocks);
     void reduce_by_ears(const std::vector<Ear>& ears, std::vector<RowMask>& masks, MemoryBudget& memory,
                         RowBlocks& blocks);
-    void number_separators(RunContext& context);
+    void number_separators(BagCodes bag_codes, RunContext& context);
     // Removes the rows that a mask leaves out and those that then take part in no row of the join.
     void reduce(std::vector<RowMask> masks, RunContext& context);
 

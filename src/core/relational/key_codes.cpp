@@ -12,7 +12,7 @@ namespace {
 class PairNumbers {
   public:
     PairNumbers(MemoryBudget& memory, uint64_t max_pairs)
-        : slots_(memory, "a hash table of composite join keys", std::bit_ceil(2 * max_pairs + 2), Slot{0, free_slot}),
+        : slots_(memory, "a hash table of composite join keys", slots(max_pairs), Slot{0, free_slot}),
           mask_(slots_.size() - 1) {}
 
     Key insert(uint64_t pair) {
@@ -25,6 +25,8 @@ class PairNumbers {
     Key size() const { return size_; }
 
     static constexpr Key free_slot = UINT32_MAX;
+    // Of 16 bytes each.
+    static constexpr uint64_t slots(uint64_t max_pairs) { return std::bit_ceil(2 * max_pairs + 2); }
 
   private:
     struct Slot {
@@ -88,7 +90,8 @@ KeyCodes encode_keys(const KeyColumns& left, uint64_t left_rows, const KeyColumn
     for (size_t i = 0; i < left.size(); i++) {
         const uint64_t bound = std::min(key_bound(*left[i], blocks), key_bound(*right[i], blocks));
         const uint64_t range = codes.count * bound; // both below 2^32
-        if (range <= std::min<uint64_t>(2 * (left_rows + right_rows) + 1024, max_rows)) {
+        const uint64_t slots = PairNumbers::slots(std::min(left_rows, right_rows));
+        if (range <= std::min<uint64_t>(std::max(2 * (left_rows + right_rows), 2 * slots) + 1024, max_rows)) {
             fold_direct(codes.left, codes.count, *left[i], bound, blocks);
             fold_direct(codes.right, codes.count, *right[i], bound, blocks);
             codes.count = static_cast<Key>(range);

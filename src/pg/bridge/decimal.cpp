@@ -8,43 +8,6 @@ namespace btml::pg {
 
 namespace {
 
-// Digits to the base 10,000, the first of them of this weight.
-struct StoredNumeric {
-    bool negative;
-    int weight, scale, count;
-    const int16* digits;
-};
-
-constexpr uint16 form_mask = 0xC000, short_form = 0x8000, special_form = 0xC000, negative_form = 0x4000;
-
-int16 stored(const char* bytes, int i) {
-    int16 value;
-    memcpy(&value, bytes + 2 * i, sizeof(value));
-    return value;
-}
-
-bool open(Datum numeric, StoredNumeric* result) {
-    auto* const varlena = reinterpret_cast<struct varlena*>(DatumGetPointer(numeric));
-    const char* const bytes = VARDATA_ANY(varlena);
-    const int words = static_cast<int>(VARSIZE_ANY_EXHDR(varlena)) / 2;
-    const auto header = static_cast<uint16>(stored(bytes, 0));
-    if ((header & form_mask) == special_form) return false;
-    const bool is_short = (header & form_mask) == short_form;
-    const int first = is_short ? 1 : 2;
-    result->digits = reinterpret_cast<const int16*>(bytes + 2 * first);
-    result->count = words - first;
-    if (is_short) {
-        result->negative = header & 0x2000;
-        result->scale = (header & 0x1F80) >> 7;
-        result->weight = (header & 0x40 ? ~0x3F : 0) | (header & 0x3F);
-    } else {
-        result->negative = (header & form_mask) == negative_form;
-        result->scale = header & 0x3FFF;
-        result->weight = stored(bytes, 1);
-    }
-    return true;
-}
-
 bool shift_up(__int128* value, int digits) {
     for (; digits >= 4; digits -= 4)
         if (__builtin_mul_overflow(*value, static_cast<__int128>(10000), value)) return false;
@@ -55,9 +18,31 @@ bool shift_up(__int128* value, int digits) {
 
 } // namespace
 
+bool open_numeric(Datum numeric, StoredNumeric* result) {
+    constexpr uint16 form_mask = 0xC000, short_form = 0x8000, special_form = 0xC000, negative_form = 0x4000;
+    auto* const varlena = reinterpret_cast<struct varlena*>(DatumGetPointer(numeric));
+    result->digits = VARDATA_ANY(varlena);
+    const auto header = static_cast<uint16>(result->digit(0));
+    if ((header & form_mask) == special_form) return false;
+    const bool is_short = (header & form_mask) == short_form;
+    if (is_short) {
+        result->negative = header & 0x2000;
+        result->scale = (header & 0x1F80) >> 7;
+        result->weight = (header & 0x40 ? ~0x3F : 0) | (header & 0x3F);
+    } else {
+        result->negative = (header & form_mask) == negative_form;
+        result->scale = header & 0x3FFF;
+        result->weight = result->digit(1);
+    }
+    const int words = is_short ? 1 : 2;
+    result->digits += words * sizeof(int16);
+    result->count = static_cast<int>(VARSIZE_ANY_EXHDR(varlena) / sizeof(int16)) - words;
+    return true;
+}
+
 bool decimal_of(Datum numeric, __int128* mantissa, int* scale) {
     StoredNumeric number;
-    if (!open(numeric, &number) || number.scale > max_decimal_scale) return false;
+    if (!open_numeric(numeric, &number) || number.scale > max_decimal_scale) return false;
     *scale = number.scale;
     *mantissa = 0;
     if (number.count == 0) return true;
@@ -66,8 +51,7 @@ bool decimal_of(Datum numeric, __int128* mantissa, int* scale) {
     if (last_exponent < -3 || last_exponent > max_decimal_scale) return false;
     for (int i = 0; i < number.count; i++) {
         const bool is_last = i == number.count - 1;
-        const auto* const bytes = reinterpret_cast<const char*>(number.digits);
-        int digit = stored(bytes, i);
+        int digit = number.digit(i);
         int places = 4;
         if (is_last && last_exponent < 0) {
             for (int e = last_exponent; e < 0; e++, places--) digit /= 10;

@@ -1,6 +1,7 @@
 #include "pg/bridge/values.hpp"
 
 #include "core/base/number.hpp"
+#include "pg/bridge/decimal.hpp"
 #include "pg/bridge/guard.hpp"
 
 extern "C" {
@@ -121,57 +122,26 @@ std::string_view label_of(Datum value, const LabelRule& rule) {
 
 namespace {
 
-// The stored form of numeric (stable since 9.1): a header word, then digits to the base 10000.
-constexpr uint16 numeric_short = 0x8000, numeric_special = 0xC000;
-constexpr uint16 short_sign = 0x2000, short_scale = 0x1F80, short_weight_sign = 0x0040, short_weight = 0x003F;
-constexpr uint16 long_sign = 0x4000, long_scale = 0x3FFF;
-constexpr int scale_shift = 7, digits_per_word = 4;
-constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-uint16 word_at(const char* bytes, int i) {
-    uint16 word;
-    memcpy(&word, bytes + static_cast<size_t>(i) * sizeof(word), sizeof(word));
-    return word;
-}
-
 // Values whose digits fit 53 bits and whose scale is a power of ten that a double holds exactly need one correctly
 // rounded division or multiplication (Clinger 1990); false for all others.
-bool short_numeric(const char* bytes, int length, double* result) {
-    const int words = length / 2;
-    if (words < 1) return false;
-    const uint16 header = word_at(bytes, 0);
-    int weight, first;
-    bool negative;
-    if ((header & numeric_special) == numeric_special) return false;
-    if (header & numeric_short) {
-        negative = (header & short_sign) != 0;
-        weight = (header & short_weight_sign) ? (header & short_weight) | ~static_cast<int>(short_weight)
-                                              : header & short_weight;
-        first = 1;
-    } else {
-        if (words < 2) return false;
-        negative = (header & long_sign) != 0;
-        weight = static_cast<int16>(word_at(bytes, 1));
-        first = 2;
-    }
-    const int count = words - first;
-    if (count > 4) return false;
-    uint64 digits = 0;
-    for (int i = first; i < words; i++) digits = digits * 10000 + word_at(bytes, i);
-    if (digits > (uint64{1} << 53)) return false;
-    const int exponent = (weight - count + 1) * digits_per_word;
-    if (count > 0 && (exponent > 22 || exponent < -22)) return false;
-    double value = static_cast<double>(digits);
-    if (count > 0) value = exponent < 0 ? value / powers_of_ten[-exponent] : value * powers_of_ten[exponent];
-    *result = negative ? -value : value;
+bool short_numeric(Datum numeric, double* result) {
+    static constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    StoredNumeric number;
+    if (!open_numeric(numeric, &number) || number.count > 4) return false;
+    int64 digits = 0;
+    for (int i = 0; i < number.count; i++) digits = digits * 10000 + number.digit(i);
+    if (digits > (int64{1} << 53)) return false;
+    const int exponent = number.count > 0 ? 4 * (number.weight - number.count + 1) : 0;
+    if (exponent > 22 || exponent < -22) return false;
+    const auto value = static_cast<double>(number.negative ? -digits : digits);
+    *result = exponent < 0 ? value / powers_of_ten[-exponent] : value * powers_of_ten[exponent];
     return true;
 }
 
 double numeric_number(Datum value) {
-    struct varlena* const stored = PG_DETOAST_DATUM_PACKED(value);
     double result;
-    if (short_numeric(VARDATA_ANY(stored), static_cast<int>(VARSIZE_ANY_EXHDR(stored)), &result)) return result;
+    if (short_numeric(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &result)) return result;
     return from_sql(DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value)));
 }
 

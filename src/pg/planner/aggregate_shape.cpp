@@ -1,3 +1,5 @@
+#include "pg/planner/arithmetic.hpp"
+#include "pg/planner/factor_type.hpp"
 #include "pg/planner/polynomial.hpp"
 
 extern "C" {
@@ -10,6 +12,7 @@ extern "C" {
 namespace btml::pg::planner {
 
 using relational::CellKind;
+using relational::StreamedType;
 
 namespace {
 
@@ -37,60 +40,34 @@ constexpr KnownAggregate extrema[] = {
 
 constexpr Refusal floats_need_on = "an aggregate over floats is only taken with btml.factorize_aggregates = on";
 
-bool orders_as_integers(Oid type) {
-    switch (type) {
-    case INT2OID:
-    case INT4OID:
-    case INT8OID:
-    case OIDOID:
-    case BOOLOID:
-    case DATEOID:
-    case TIMEOID:
-    case TIMESTAMPOID:
-    case TIMESTAMPTZOID:
-        return true;
-    default:
-        return false;
-    }
-}
-
 Refusal find_extremum(AggregateShape* shape, Factorize mode) {
     const bool least = shape->function == AggregateFunction::min;
-    const Oid type = shape->argument_type;
-    if (orders_as_integers(type))
+    const FactorType* const type = factor_type(shape->argument_type);
+    if (!type) return "an aggregate is a min or max of a type that is not known here";
+    switch (type->held) {
+    case StreamedType::integer:
         shape->cell = least ? CellKind::integer_min : CellKind::integer_max;
-    else if (type == NUMERICOID)
+        return nullptr;
+    case StreamedType::decimal:
         shape->cell = least ? CellKind::decimal_min : CellKind::decimal_max;
-    else if (type == FLOAT4OID || type == FLOAT8OID)
+        return nullptr;
+    case StreamedType::number:
         shape->cell = least ? CellKind::number_min : CellKind::number_max;
-    else
-        return "an aggregate is a min or max of a type that is not known here";
-    return shape->cell >= CellKind::number_min && type != NUMERICOID && mode != Factorize::on ? floats_need_on
-                                                                                              : nullptr;
+    }
+    return mode == Factorize::on ? nullptr : floats_need_on;
 }
 
 // Sums of float4 are rounded to it row by row, and variances of floats from row to row.
 Refusal find_sum(AggregateShape* shape, Factorize mode) {
-    switch (shape->argument_type) {
-    case INT2OID:
-    case INT4OID:
-    case INT8OID:
-        shape->cell = CellKind::integer_sum;
-        return nullptr;
-    case NUMERICOID:
-        shape->cell = CellKind::decimal_sum;
-        return nullptr;
-    case FLOAT4OID:
-        if (shape->function == AggregateFunction::sum) break;
-        [[fallthrough]];
-    case FLOAT8OID:
-        if (is_variance(shape->function)) break;
-        shape->cell = CellKind::number_sum;
-        return mode == Factorize::on ? nullptr : floats_need_on;
-    default:
-        break;
-    }
-    return "an aggregate is a sum, average or variance of a type that is not known here";
+    const FactorType* const type = factor_type(shape->argument_type);
+    const bool rounds = shape->argument_type == FLOAT4OID && shape->function == AggregateFunction::sum;
+    const bool is_float = type && type->held == StreamedType::number;
+    if (!type || !type->has_arithmetic || rounds || (is_float && is_variance(shape->function)))
+        return "an aggregate is a sum, average or variance of a type that is not known here";
+    shape->cell = is_float                              ? CellKind::number_sum
+                  : type->held == StreamedType::integer ? CellKind::integer_sum
+                                                        : CellKind::decimal_sum;
+    return is_float && mode != Factorize::on ? floats_need_on : nullptr;
 }
 
 Refusal find_function(AggregateShape* shape, Factorize mode) {
@@ -140,11 +117,23 @@ Refusal refuse_form(const Aggref* aggref) {
     return nullptr;
 }
 
+// Extrema of sums add up; maxima of decimals multiply where no factor is negative, which is seen when they are read.
+Polynomial::Form form_of(const JoinShape& join, Node* argument, CellKind cell) {
+    using Form = Polynomial::Form;
+    Arithmetic parts;
+    if (!is_extremum(cell)) return Form::any;
+    const bool multiplies = join.table_of(join.relids(argument)) < 0 && take_apart(argument, &parts) &&
+                            parts.operation == Operation::multiply;
+    return multiplies && cell == CellKind::decimal_max ? Form::product : Form::sum;
+}
+
 // The square of a sum has terms of pairs, which are not asked for.
 Refusal find_argument(const JoinShape& join, AggregateShape* shape) {
     auto* const argument = as_node(static_cast<TargetEntry*>(linitial(shape->aggref->args))->expr);
+    const Polynomial::Form form = form_of(join, argument, shape->cell);
     Polynomial polynomial(join);
-    if (const Refusal refusal = polynomial.take(argument, is_extremum(shape->function))) return refusal;
+    if (form == Polynomial::Form::product) shape->cell = CellKind::decimal_max_product;
+    if (const Refusal refusal = polynomial.take(argument, form)) return refusal;
     shape->terms = polynomial.terms();
     shape->bounds = polynomial.bounds();
     return is_variance(shape->function) && list_length(shape->terms) > 1

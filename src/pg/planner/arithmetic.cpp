@@ -2,9 +2,11 @@
 
 #include "core/relational/streamed/aggregate.hpp"
 #include "pg/bridge/factoriser.hpp"
+#include "pg/planner/factor_type.hpp"
 #include "pg/planner/shape.hpp"
 
 #include <bit>
+#include <optional>
 
 extern "C" {
 #include "catalog/pg_namespace_d.h"
@@ -14,25 +16,14 @@ namespace btml::pg::planner {
 
 using relational::CannotDecide;
 using relational::RowBatch;
+using relational::StreamedType;
 
 namespace {
 
-enum class Class { integer, number, decimal, none };
-
-Class class_of(Oid type) {
-    switch (type) {
-    case INT2OID:
-    case INT4OID:
-    case INT8OID:
-        return Class::integer;
-    case FLOAT4OID:
-    case FLOAT8OID:
-        return Class::number;
-    case NUMERICOID:
-        return Class::decimal;
-    default:
-        return Class::none;
-    }
+// As what a type with arithmetic is held.
+std::optional<StreamedType> class_of(Oid type) {
+    const FactorType* const known = factor_type(type);
+    return known && known->has_arithmetic ? std::optional(known->held) : std::nullopt;
 }
 
 bool is_builtin(Oid object) {
@@ -57,14 +48,14 @@ bool find_operation(const char* name, bool binary, Operation* operation) {
 // Operands and result are of one class. Quotients of numerics are rounded, and floats of 4 bytes among themselves.
 bool take_operator(const OpExpr* call, Arithmetic* arithmetic) {
     const int arguments = list_length(call->args);
-    const Class result = class_of(call->opresulttype);
-    if (!is_builtin(call->opno) || result == Class::none || call->opresulttype == FLOAT4OID) return false;
+    const std::optional<StreamedType> result = class_of(call->opresulttype);
+    if (!is_builtin(call->opno) || !result || call->opresulttype == FLOAT4OID) return false;
     for (const Node* const argument : items<const Node>(call->args))
         if (class_of(exprType(argument)) != result) return false;
     if (!find_operation(get_opname(call->opno), arguments == 2, &arithmetic->operation)) return false;
     arithmetic->left = static_cast<Node*>(linitial(call->args));
     arithmetic->right = arguments == 2 ? static_cast<Node*>(lsecond(call->args)) : nullptr;
-    return arithmetic->operation != Operation::divide || result != Class::decimal;
+    return arithmetic->operation != Operation::divide || result != StreamedType::decimal;
 }
 
 bool take_cast(const FuncExpr* call, Arithmetic* arithmetic) {
@@ -73,9 +64,9 @@ bool take_cast(const FuncExpr* call, Arithmetic* arithmetic) {
     const Oid from = exprType(argument), to = call->funcresulttype;
     const char* const name = get_func_name(call->funcid);
     const bool widens = (to == INT8OID && (from == INT2OID || from == INT4OID)) || (to == INT4OID && from == INT2OID);
-    const bool changes = (to == FLOAT8OID && class_of(from) == Class::integer) ||
+    const bool changes = (to == FLOAT8OID && class_of(from) == StreamedType::integer) ||
                          (to == FLOAT8OID && from == FLOAT4OID) ||
-                         (to == NUMERICOID && class_of(from) == Class::integer);
+                         (to == NUMERICOID && class_of(from) == StreamedType::integer);
     const char* const expected = to == INT4OID     ? "int4"
                                  : to == INT8OID   ? "int8"
                                  : to == FLOAT8OID ? "float8"
@@ -215,20 +206,20 @@ void derive(RowBatch& batch, int column, const DerivedColumn& derived, Oid type,
     const RowBatch::Column& left = batch.columns()[derived.left];
     const RowBatch::Column* const right = derived.right < 0 ? nullptr : &batch.columns()[derived.right];
     const Operation operation = derived.operation;
-    const bool from_integer = class_of(left_type) == Class::integer;
-    switch (class_of(type)) {
-    case Class::integer:
+    const bool from_integer = class_of(left_type) == StreamedType::integer;
+    switch (factor_type(type)->held) {
+    case StreamedType::integer:
         for_each_value(batch, to, left, right, [&](uint32_t row) {
             to.words[row] = combined(operation, left.words[row], right ? right->words[row] : 0, type);
         });
         break;
-    case Class::number:
+    case StreamedType::number:
         for_each_value(batch, to, left, right, [&](uint32_t row) {
             const double a = from_integer ? static_cast<double>(left.words[row]) : number_at(left, row);
             to.words[row] = std::bit_cast<int64_t>(combined(operation, a, right ? number_at(*right, row) : 0));
         });
         break;
-    default:
+    case StreamedType::decimal:
         for_each_value(batch, to, left, right, [&](uint32_t row) {
             const Decimal a =
                 from_integer ? Decimal{left.words[row], 0} : Decimal{left.mantissas[row], left.words[row]};

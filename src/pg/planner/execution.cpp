@@ -99,6 +99,7 @@ Datum extremum(const AggregateOutput& output, const StreamedCell& cell) {
         return number_datum(cell.number, output.type);
     case CellKind::decimal_min:
     case CellKind::decimal_max:
+    case CellKind::decimal_max_product:
         return numeric_of(cell.integer, cell.scale);
     default:
         return word_datum(static_cast<int64_t>(cell.integer), output.type);
@@ -321,9 +322,9 @@ void Execution::aggregate(uint64_t row, const AggregateOutput& output, Datum* va
         *value = int64_datum(count);
         return;
     }
-    *null = is_extremum(output.function) ? cell.absent : count <= (is_sample(output.function) ? 1 : 0);
+    *null = is_extremum(output.cell) ? cell.absent : count <= (is_sample(output.function) ? 1 : 0);
     if (*null) return;
-    if (is_extremum(output.function))
+    if (is_extremum(output.cell))
         *value = extremum(output, cell);
     else if (is_variance(output.function))
         *value = variance(output, cell, aggregate_->cell(row, output.squares), count);

@@ -1,3 +1,4 @@
+#include "pg/planner/factor_type.hpp"
 #include "pg/planner/join_planner.hpp"
 
 namespace btml::pg::planner {
@@ -5,25 +6,11 @@ namespace btml::pg::planner {
 namespace {
 
 Reading reading_of(Oid type) {
-    switch (type) {
-    case INT2OID:
-    case INT4OID:
-    case INT8OID:
-    case BOOLOID:
-    case OIDOID:
-    case DATEOID:
-    case TIMEOID:
-    case TIMESTAMPOID:
-    case TIMESTAMPTZOID:
-        return Reading::integer;
-    case FLOAT4OID:
-    case FLOAT8OID:
-        return Reading::number;
-    case NUMERICOID:
-        return Reading::decimal;
-    default:
-        return Reading::presence;
-    }
+    const FactorType* const known = factor_type(type);
+    if (!known) return Reading::presence;
+    return known->held == StreamedType::integer  ? Reading::integer
+           : known->held == StreamedType::number ? Reading::number
+                                                 : Reading::decimal;
 }
 
 StreamedType streamed_type(Reading reading) {
@@ -105,8 +92,7 @@ int JoinPlanner::add_factor_column(int place, const Factor& factor, bool value_m
 // An integer may be a factor of a product of decimals.
 int JoinPlanner::add_value_column(int place, const Factor& factor, CellKind cell) {
     const int column = add_factor_column(place, factor, true);
-    const bool decimal =
-        cell == CellKind::decimal_sum || cell == CellKind::decimal_min || cell == CellKind::decimal_max;
+    const bool decimal = cell == CellKind::decimal_sum || cell >= CellKind::decimal_min;
     if (!decimal || table(place).columns[column] == StreamedType::decimal) return column;
     return add_column(place, {Reading::derived, -1, -1, NUMERICOID, {Operation::cast, column, -1}});
 }

@@ -60,19 +60,19 @@ Question JoinPlanner::sum_of(const AggregateShape& aggregate, const Term& term, 
     return sum;
 }
 
-// Extrema add up along a row of the join (min-plus and max-plus).
+// Extrema add up along a row of the join (min-plus and max-plus), or are one product (max-product).
 Question JoinPlanner::extremum_of(const AggregateShape& aggregate, const Question& count) {
     Question extremum = count;
     extremum.kind = aggregate.cell;
-    for (const Term* const term : items<const Term>(aggregate.terms)) {
-        const Factor& factor = *items<const Factor>(term->factors)[0];
-        const int place = place_of(factor), column = add_value_column(place, factor, aggregate.cell);
-        const Oid type = planned_.plan.readings[place][column].type;
-        const Oid widest = table(place).columns[column] == StreamedType::integer ? INT8OID : type;
-        extremum.factors[place].push_back(
-            term->negative ? add_column(place, {Reading::derived, -1, -1, widest, {Operation::negate, column, -1}})
-                           : column);
-    }
+    for (const Term* const term : items<const Term>(aggregate.terms))
+        for (const Factor* const factor : items<const Factor>(term->factors)) {
+            const int place = place_of(*factor), column = add_value_column(place, *factor, aggregate.cell);
+            const Oid type = planned_.plan.readings[place][column].type;
+            const Oid widest = table(place).columns[column] == StreamedType::integer ? INT8OID : type;
+            extremum.factors[place].push_back(
+                term->negative ? add_column(place, {Reading::derived, -1, -1, widest, {Operation::negate, column, -1}})
+                               : column);
+        }
     return extremum;
 }
 
@@ -100,7 +100,7 @@ void JoinPlanner::add_aggregate(const AggregateShape& aggregate) {
     // Floats are measured whether they are multiplied or not.
     if (aggregate.cell == CellKind::number_sum) add_bound(FLOAT8OID, aggregate.terms);
     AggregateOutput output{aggregate.function, aggregate.cell, aggregate.argument_type, {}, -1, -1};
-    if (is_extremum(aggregate.function))
+    if (is_extremum(aggregate.cell))
         output.terms.push_back({ask(extremum_of(aggregate, count), root()), false});
     else {
         output.count = ask(count, root());

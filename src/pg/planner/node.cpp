@@ -144,19 +144,36 @@ void rescan(CustomScanState* scan) {
     }
 }
 
-List* describe_tables(const NodeState* state) {
-    List* lines = NIL;
+// What became of each table: a line of text for all, or objects with numbers.
+void explain_messages(const NodeState* state, ExplainState* out) {
     const auto* const names = static_cast<const List*>(lthird(plan_of(state)->custom_private));
+    const bool is_text = out->format == EXPLAIN_FORMAT_TEXT;
+    List* lines = NIL;
     int scan = 0;
+    if (!is_text) ExplainOpenGroup("Messages", "Messages", false, out);
     for (size_t t = 0; t < state->execution->tables(); t++) {
         const Execution::ScanReport report = state->execution->report(t);
         const char* const name = report.is_bag ? "bag" : strVal(list_nth(names, scan++));
-        lines = lappend(lines, psprintf("%s rows=" UINT64_FORMAT "/" UINT64_FORMAT " keys=" UINT64_FORMAT
-                                        " memory=" UINT64_FORMAT "kB",
-                                        name, report.counts.rows_kept, report.counts.rows_read, report.counts.keys,
-                                        (report.counts.bytes + 1023) / 1024));
+        const relational::StreamedCounts& counts = report.counts;
+        const uint64_t kilobytes = (counts.bytes + 1023) / 1024;
+        if (is_text) {
+            lines = lappend(lines, psprintf("%s rows=" UINT64_FORMAT "/" UINT64_FORMAT " keys=" UINT64_FORMAT
+                                            " memory=" UINT64_FORMAT "kB",
+                                            name, counts.rows_kept, counts.rows_read, counts.keys, kilobytes));
+            continue;
+        }
+        ExplainOpenGroup("Message", nullptr, true, out);
+        ExplainPropertyText("Table", name, out);
+        ExplainPropertyUInteger("Rows Kept", nullptr, counts.rows_kept, out);
+        ExplainPropertyUInteger("Rows Read", nullptr, counts.rows_read, out);
+        ExplainPropertyUInteger("Keys", nullptr, counts.keys, out);
+        ExplainPropertyUInteger("Memory", "kB", kilobytes, out);
+        ExplainCloseGroup("Message", nullptr, true, out);
     }
-    return lines;
+    if (is_text)
+        ExplainPropertyList("Messages", lines, out);
+    else
+        ExplainCloseGroup("Messages", "Messages", false, out);
 }
 
 void explain(CustomScanState* scan, List*, ExplainState* out) {
@@ -168,7 +185,7 @@ void explain(CustomScanState* scan, List*, ExplainState* out) {
         ExplainPropertyFloat("Message Memory", "kB", atof(strVal(lthird(descriptions))), 0, out);
     }
     if (!out->analyze || !state->execution) return;
-    ExplainPropertyList("Messages", describe_tables(state), out);
+    explain_messages(state, out);
     if (state->reason) ExplainPropertyText("Fell Back", state->reason, out);
 }
 

@@ -35,8 +35,8 @@ Refusal refuse_hung(const JoinShape& join, int table, Node* expression) {
                                                    : nullptr;
 }
 
-Refusal Polynomial::take(Node* expression, bool only_sums) {
-    only_sums_ = only_sums;
+Refusal Polynomial::take(Node* expression, Form form) {
+    form_ = form;
     return add(expression, &terms_);
 }
 
@@ -75,7 +75,8 @@ Refusal Polynomial::add_operator(const OpExpr* call, List** terms) {
     auto* const whole = reinterpret_cast<Node*>(const_cast<OpExpr*>(call));
     take_apart(whole, &parts);
     const bool multiplies = parts.operation == Operation::multiply;
-    if (parts.operation == Operation::divide || (multiplies && only_sums_) || (!multiplies && is_float(whole)))
+    const Form refused = multiplies ? Form::sum : Form::product;
+    if (parts.operation == Operation::divide || form_ == refused || (!multiplies && is_float(whole)))
         return join_.merge(join_.relids(whole), no_polynomial);
     if (multiplies) return multiply(call, terms);
     List *left = NIL, *right = NIL;

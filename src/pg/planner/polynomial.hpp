@@ -10,9 +10,10 @@ class Polynomial {
   public:
     explicit Polynomial(const JoinShape& join) : join_(join) {}
 
-    // Takes the expression apart. Where only sums may be (of extrema), products over several tables ask to be joined
-    // first, and so do sums of floats, whose order of additions is SQL's.
-    Refusal take(Node* expression, bool only_sums);
+    // What may be over several tables; else they ask to be joined first, as sums of floats do always, whose order of
+    // additions is SQL's.
+    enum class Form : uint8_t { any, sum, product };
+    Refusal take(Node* expression, Form form);
 
     List* terms() const { return terms_; }   // of Term*
     List* bounds() const { return bounds_; } // of Bound*
@@ -25,7 +26,7 @@ class Polynomial {
     void add_bound(const OpExpr* call, List* terms);
 
     const JoinShape& join_;
-    bool only_sums_ = false;
+    Form form_ = Form::any;
     List* terms_ = NIL;
     List* bounds_ = NIL;
 };

@@ -85,10 +85,6 @@ struct Bound {
 
 enum class AggregateFunction : uint8_t { count, sum, average, min, max, var_pop, var_samp, stddev_pop, stddev_samp };
 
-constexpr bool is_extremum(AggregateFunction function) {
-    return function == AggregateFunction::min || function == AggregateFunction::max;
-}
-
 // Whether it needs the sum of squares.
 constexpr bool is_variance(AggregateFunction function) {
     return function >= AggregateFunction::var_pop;

@@ -146,16 +146,16 @@ TEST(Bags, KeysOfABagAreGivenBack) {
 
 TEST(Bags, RefusesABagBeyondTheMemoryLimit) {
     const PlainJoin plain = cycle_of_grids(3, 60);
-    QuietContext context(1, 5 << 20);
+    QuietContext context(1, 3 << 20);
     const Caught error = caught([&] { columnar(plain, context); });
     EXPECT_EQ(error.code, ErrorCode::memory_limit);
     unsigned long long required = 0, limit = 0;
     ASSERT_EQ(std::sscanf(error.message.c_str(), "memory required is %llu kB, btml.memory_limit is %llu kB", &required,
                           &limit),
               2);
-    EXPECT_EQ(limit, 5120U);
-    EXPECT_GT(required, 216'000U * 29 / 1024);
-    EXPECT_LT(required, 216'000U * 29 / 1024 + 1024);
+    EXPECT_EQ(limit, 3072U);
+    EXPECT_GT(required, 216'000U * 17 / 1024);
+    EXPECT_LT(required, 216'000U * 17 / 1024 + 1024);
     EXPECT_EQ(error.detail, R"(The memory was to hold a bag of the cyclic join, the keys of "t0", "t1", "t2": )"
                             "it has 216000 rows, by the AGM bound at most 216000.");
     EXPECT_EQ(error.hint, "Raise btml.memory_limit, or read fewer rows of these tables.");

@@ -53,8 +53,16 @@ TEST(SortedRelation, IsTheSetOfCompleteTuples) {
             if (mask[mask.size() - 1] && row[2] != null_key && row[0] != null_key) expected.insert({row[2], row[0]});
         }
         const Table table = table_of({5, 6, 7}, rows, context.memory());
-        const SortedRelation sorted = project(table, mask, {7, 5}, context.memory(), blocks);
+        Buffer<RowId> tuples(context.memory(), "a test");
+        const SortedRelation sorted = project(table, mask, {7, 5}, context.memory(), blocks, &tuples);
         EXPECT_EQ(tuples_of(sorted.columns, sorted.rows), std::vector<KeyTuple>(expected.begin(), expected.end()));
+        ASSERT_EQ(tuples.size(), rows.size());
+        for (size_t row = 0; row < rows.size(); row++) {
+            const KeyTuple tuple = {rows[row][2], rows[row][0]};
+            const bool counts = mask[row] && tuple[0] != null_key && tuple[1] != null_key;
+            const auto number = std::distance(expected.begin(), expected.find(tuple));
+            EXPECT_EQ(tuples[row], counts ? static_cast<RowId>(number) : sorted.rows);
+        }
         if (HasFailure()) return;
     }
 }
@@ -119,6 +127,32 @@ std::vector<KeyTuple> in_two_parts(const std::vector<int>& attributes, const std
     return tuples;
 }
 
+// Columns that are asked for get the tuples and the rows they are made of; where they are too many, some of them.
+void expect_written(GenericJoin& join, const std::vector<int>& order, const std::vector<SortedRelation>& relations,
+                    const std::vector<KeyTuple>& expected, MemoryBudget& memory) {
+    for (const uint64_t most : {expected.size(), expected.size() + 2'000, expected.size() / 2}) {
+        std::vector<Buffer<Key>> values, rows;
+        for (size_t i = 0; i < order.size(); i++) values.emplace_back(memory, "a test");
+        for (size_t r = 0; r < relations.size(); r++) rows.emplace_back(memory, "a test");
+        std::vector<Buffer<Key>*> keys, row_columns;
+        for (Buffer<Key>& column : values) keys.push_back(&column);
+        for (Buffer<RowId>& column : rows) row_columns.push_back(&column);
+        row_columns.front() = nullptr;
+        const bool fits = expected.size() <= most;
+        ASSERT_EQ(join.write(most, keys, row_columns), fits ? expected.size() : most + 1);
+        EXPECT_TRUE(rows.front().empty());
+        if (!fits) continue;
+        ASSERT_EQ(values.front().size(), expected.size());
+        EXPECT_EQ(tuples_of(values, expected.size()), expected);
+        for (size_t r = 1; r < relations.size(); r++)
+            for (size_t level = 0; level < relations[r].attributes.size(); level++) {
+                const auto at = std::find(order.begin(), order.end(), relations[r].attributes[level]) - order.begin();
+                for (size_t t = 0; t < expected.size(); t++)
+                    ASSERT_EQ(relations[r].columns[level][rows[r][t]], expected[t][static_cast<size_t>(at)]);
+            }
+    }
+}
+
 TEST(GenericJoin, EqualsTestingEveryTuple) {
     int not_empty = 0;
     for (uint64_t seed = 0; seed < 400; seed++) {
@@ -157,14 +191,7 @@ TEST(GenericJoin, EqualsTestingEveryTuple) {
         if (!expected.empty()) {
             EXPECT_EQ(join.count(expected.size() / 2), expected.size() / 2 + 1); // stops
         }
-        std::vector<Buffer<Key>> columns;
-        for (size_t i = 0; i < order.size(); i++) {
-            columns.emplace_back(context.memory(), "a test", expected.size());
-            columns.back().resize(0);
-        }
-        join.write(columns);
-        EXPECT_EQ(columns.front().size(), expected.size());
-        EXPECT_EQ(tuples_of(columns, expected.size()), expected);
+        expect_written(join, order, relations, expected, context.memory());
         EXPECT_EQ(in_two_parts(order, relations, static_cast<Key>(random.below(static_cast<int>(values) + 1)), blocks),
                   expected);
         not_empty += !expected.empty();

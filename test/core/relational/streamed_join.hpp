@@ -188,8 +188,9 @@ class StreamedJoinMaker {
     }
 
     void add_columns(int number) {
-        for (StreamedType type : {StreamedType::integer, StreamedType::integer, StreamedType::number,
-                                  StreamedType::number, StreamedType::decimal, StreamedType::decimal})
+        for (StreamedType type :
+             {StreamedType::integer, StreamedType::integer, StreamedType::number, StreamedType::number,
+              StreamedType::decimal, StreamedType::decimal, StreamedType::decimal})
             add_column(number, type);
         const int columns = static_cast<int>(table(number).columns.size());
         for (int c = 0; c < columns; c++) {
@@ -225,6 +226,8 @@ class StreamedJoinMaker {
             std::vector<Value>& row = rows.emplace_back();
             for (size_t c = 0; c < table(number).columns.size(); c++)
                 row.push_back(draw(table(number).columns[c], is_key(number, static_cast<int>(c))));
+            // The last column has no negative numbers.
+            if (row.back().mantissa < 0) row.back().mantissa = -row.back().mantissa;
         }
     }
 
@@ -244,7 +247,7 @@ class StreamedJoinMaker {
             return tables[static_cast<size_t>(random_.below(static_cast<int>(tables.size())))];
         };
         Aggregate aggregate;
-        aggregate.kind = static_cast<CellKind>(random_.below(static_cast<int>(CellKind::decimal_max) + 1));
+        aggregate.kind = static_cast<CellKind>(random_.below(static_cast<int>(CellKind::decimal_max_product) + 1));
         const StreamedType type = is_integer(aggregate.kind)  ? StreamedType::integer
                                   : is_number(aggregate.kind) ? StreamedType::number
                                                               : StreamedType::decimal;
@@ -257,8 +260,11 @@ class StreamedJoinMaker {
             // Leaves may have integers among factors of other types.
             const bool plain =
                 i > 0 && !extremum && table(t).children.empty() && random_.chance(0.3) && !has_factor(aggregate, t);
+            const int last = static_cast<int>(table(t).columns.size()) - 1;
             aggregate.factors.emplace_back(
-                t, column_of(t, plain ? StreamedType::integer : first_type(aggregate, t, type)));
+                t, aggregate.kind == CellKind::decimal_max_product
+                       ? last
+                       : column_of(t, plain ? StreamedType::integer : first_type(aggregate, t, type)));
         }
         while (random_.chance(0.25)) {
             const int t = any_table();
@@ -403,7 +409,7 @@ class BruteForce {
             if (at(column).null) return;
         for (const auto& column : aggregate.factors)
             if (at(column).null) return;
-        const bool sums = is_extremum(aggregate.kind);
+        const bool sums = is_extremum(aggregate.kind) && aggregate.kind != CellKind::decimal_max_product;
         Expected row{false, sums ? 0 : 1, 0, 1, false, 1};
         for (const auto& [table, column] : aggregate.factors) {
             const Value& factor = at({table, column});
@@ -439,7 +445,8 @@ class BruteForce {
             return;
         }
         const int scale = std::max(row.scale, to.scale);
-        const bool max = kind == CellKind::integer_max || kind == CellKind::number_max || kind == CellKind::decimal_max;
+        const bool max = kind == CellKind::integer_max || kind == CellKind::number_max ||
+                         kind == CellKind::decimal_max || kind == CellKind::decimal_max_product;
         if (!is_extremum(kind)) {
             to.integer = scaled(row, scale) + scaled(to, scale);
             to.scale = scale;

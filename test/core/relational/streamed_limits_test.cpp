@@ -93,6 +93,23 @@ TEST(StreamedLimits, DecimalsOfManyScales) {
     EXPECT_STREQ(decimal(CellKind::decimal_min, beaten).refused(), "equal extrema that are written differently");
 }
 
+TEST(StreamedLimits, MaximaOfProducts) {
+    const auto row = [](std::initializer_list<Value> values) { return std::vector<Value>(values); };
+    const auto product = [](const Rows& rows) { return decimal(CellKind::decimal_max_product, rows); };
+    const Rows rows = {row({decimal_value(15, 1), decimal_value(20, 1)}),
+                       row({decimal_value(0, 0), decimal_value(900, 2)}),
+                       row({decimal_value(1, 0), decimal_value(25, 1)})};
+    const StreamedCell cell = product(rows).cell();
+    EXPECT_TRUE(cell.integer == 300 && cell.scale == 2 && !cell.absent);
+    EXPECT_STREQ(product({row({decimal_value(2, 0), decimal_value(-1, 1)}), rows[0]}).refused(),
+                 "a maximum of products with a negative factor");
+    EXPECT_STREQ(product({row({decimal_value(0, 0), decimal_value(3, 0)})}).refused(),
+                 "equal extrema that are written differently");
+    EXPECT_STREQ(product({rows[0], row({decimal_value(3, 0), decimal_value(1, 0)})}).refused(),
+                 "equal extrema that are written differently");
+    EXPECT_TRUE(product({row({null_value(), decimal_value(3, 0)})}).cell().absent);
+}
+
 TEST(StreamedLimits, NumbersThatAreNotFinite) {
     constexpr double infinite = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
     const char* const not_finite_ = "a number that is not finite";

@@ -66,8 +66,11 @@ inline bool is_ambiguous(const StreamedJoinTest& test, const BruteForce& brute, 
             const bool zero =
                 test.aggregates[a].kind == CellKind::number_sum && !cells[a].absent && cells[a].number == 0;
             // What is added to an extremum may have more digits than the equal ones differ in.
-            const bool sum = is_extremum(test.aggregates[a].kind) && !is_integer(test.aggregates[a].kind);
-            if (perhaps && (zero || sum) && test.aggregates[a].factors.size() > 1) return true;
+            const CellKind kind = test.aggregates[a].kind;
+            const bool sum = is_extremum(kind) && !is_integer(kind) && kind != CellKind::decimal_max_product;
+            // The scale of 0 depends on factors that are beaten.
+            const bool no_scale = kind == CellKind::decimal_max_product && !cells[a].absent && cells[a].integer == 0;
+            if (perhaps && (zero || sum || no_scale) && test.aggregates[a].factors.size() > 1) return true;
         }
     return false;
 }

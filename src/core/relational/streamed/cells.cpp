@@ -19,8 +19,7 @@ void store_absent(CellKind kind, uint64_t* cell) {
 
 bool is_ambiguous(CellKind kind, const uint64_t* cell) {
     if (kind == CellKind::number_min || kind == CellKind::number_max) return *cell == ambiguous_zero;
-    if (kind == CellKind::decimal_min || kind == CellKind::decimal_max) return load_decimal(cell).ambiguous;
-    return false;
+    return is_extremum(kind) && !is_integer(kind) && load_decimal(cell).ambiguous;
 }
 
 StreamedCell read_cell(CellKind kind, const uint64_t* cell) {

@@ -39,10 +39,6 @@ inline bool is_integer(CellKind kind) {
 inline bool is_number(CellKind kind) {
     return kind == CellKind::number_sum || kind == CellKind::number_min || kind == CellKind::number_max;
 }
-inline bool is_extremum(CellKind kind) {
-    return kind == CellKind::integer_min || kind == CellKind::integer_max || kind == CellKind::number_min ||
-           kind == CellKind::number_max || kind == CellKind::decimal_min || kind == CellKind::decimal_max;
-}
 inline size_t cell_words(CellKind kind) {
     return is_integer(kind) ? 2 : is_number(kind) ? 1 : 3;
 }
@@ -106,6 +102,13 @@ inline WideDecimal product(const WideDecimal& a, const WideDecimal& b) {
     constexpr int32_t max_scale = 1 << 24;
     if (a.scale + b.scale > max_scale) refuse("a scale beyond all bounds");
     return {product(a.mantissa, b.mantissa), a.scale + b.scale};
+}
+// Of a product that may become a maximum. With 0 as a factor it is 0 for each of the other's values, and the scales of
+// those that were less are not known any more.
+inline WideDecimal max_product(const WideDecimal& a, const WideDecimal& b) {
+    WideDecimal result = product(a, b);
+    result.ambiguous = a.ambiguous || b.ambiguous || result.mantissa == 0;
+    return result;
 }
 inline WideDecimal sum(WideDecimal a, WideDecimal b) {
     const int32_t scale = std::max(a.scale, b.scale);
@@ -249,6 +252,7 @@ void with_cell(CellKind kind, const Body& body) {
         body(DecimalExtremumCell<false>{});
         break;
     case CellKind::decimal_max:
+    case CellKind::decimal_max_product:
         body(DecimalExtremumCell<true>{});
         break;
     }

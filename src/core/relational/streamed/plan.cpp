@@ -48,7 +48,7 @@ void write_query(Writer& writer, const StreamedQuery& query) {
 
 StreamedQuery read_query(Reader& reader) {
     StreamedQuery query;
-    query.kind = read_enumeration(reader, CellKind::decimal_max, "kind of a query");
+    query.kind = read_enumeration(reader, CellKind::decimal_max_product, "kind of a query");
     query.factors = read_ints(reader);
     query.present = read_ints(reader);
     query.conditions = read_ints(reader);

@@ -31,7 +31,12 @@ enum class CellKind : uint8_t {
     number_max,
     decimal_min, // an extremum of several scales cannot be decided
     decimal_max,
+    decimal_max_product, // of products of decimals; a negative factor cannot be decided, nor a product that is 0
 };
+
+constexpr bool is_extremum(CellKind kind) {
+    return kind >= CellKind::integer_min;
+}
 
 // How the rows of a table go together with those of its child.
 enum class StreamedJoin : uint8_t {
@@ -42,8 +47,8 @@ enum class StreamedJoin : uint8_t {
 };
 
 // The part of a query that is about a table and those below it. Row by row, its value is the product of the factors and
-// of the children's cells, or their sum where extrema are asked for (min-plus and max-plus); rows where a factor or a
-// `present` column is NULL, where the condition does not hold, or where a child's cell is absent add nothing.
+// of the children's cells, or their sum where other extrema are asked for (min-plus and max-plus); rows where a factor
+// or a `present` column is NULL, where the condition does not hold, or where a child's cell is absent add nothing.
 struct StreamedQuery {
     CellKind kind = CellKind::count;
     std::vector<int> factors;    // columns of the type that the kind asks for; min and max of numbers: one at most

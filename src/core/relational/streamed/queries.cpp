@@ -20,10 +20,12 @@ void load_factor(const Column& column, uint32_t row, CellKind kind, double& valu
         refuse(not_finite);
 }
 
-void load_factor(const Column& column, uint32_t row, CellKind, WideDecimal& value) {
+void load_factor(const Column& column, uint32_t row, CellKind kind, WideDecimal& value) {
     value = {column.mantissas[row], static_cast<int32_t>(column.words[row])};
     if (value.mantissa == absent_integer) [[unlikely]]
         refuse(beyond_128_bits);
+    if (kind == CellKind::decimal_max_product && value.mantissa < 0)
+        refuse("a maximum of products with a negative factor");
 }
 
 // A cell's value as what it is multiplied with.
@@ -43,7 +45,7 @@ void convert(const WideDecimal& from, WideDecimal& to) {
     to = from;
 }
 
-// The matches that are left of those picked, and their values so far: products, or of extrema sums.
+// The matches that are left of those picked, and their values so far: products, or of most extrema sums.
 template <class Value>
 struct Product {
     const Matches& matches;
@@ -54,6 +56,8 @@ struct Product {
     bool empty = true; // no factor so far: all values are 1
 
     Value with(const Value& value, const Value& factor) const {
+        if constexpr (std::is_same_v<Value, WideDecimal>)
+            if (kind == CellKind::decimal_max_product) return max_product(value, factor);
         if constexpr (!std::is_same_v<Value, double>)
             if (is_extremum(kind)) return sum(value, factor);
         return product(value, factor);
