@@ -59,6 +59,8 @@ struct JoinShape {
     Relids relids(Node* expression) const;
     // The table that has all of these relations; -1 for none.
     int table_of(Relids relids) const;
+    // The relations of an outer or semi-join: its inner side and what its conditions need of the outer one.
+    Relids relids(const SpecialJoinInfo* special) const;
     // Asks for another try in which these relations are one table.
     Refusal merge(Relids relids, Refusal because) const;
     // The table's key of an attribute, or null.
