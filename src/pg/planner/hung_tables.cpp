@@ -105,8 +105,7 @@ Refusal HungTables::add(const SpecialJoinInfo* special) {
     const int table = join_->table_of(inner_side);
     if (join_->table_of(join_->relids(special)) >= 0) return nullptr;
     if (special->jointype == JOIN_FULL) return merge(special, "it has a full join");
-    if (table < 0)
-        return join_->merge(inner_side, "the inner side of an outer or semi-join is a join itself");
+    if (table < 0) return join_->merge(inner_side, inner_side_is_join);
     const TableShape* const shape = &join_->tables[table];
     if (!bms_equal(shape->relids, inner_side))
         return merge(special, "the inner side of an outer join is joined to another table");

@@ -134,8 +134,8 @@ Refusal add_attribute(PlannerInfo* root, const EquivalenceClass* equal, JoinShap
     const Relids relids = btml_compat_without_outer_joins(root, equal->ec_relids);
     if (join->table_of(relids) >= 0) return nullptr;
     if (equal->ec_has_volatile) return "it calls a volatile function";
-    if (equal->ec_broken || btml_compat_below_outer_join(equal))
-        return join->merge(relids, "an equality of columns lies below an outer join or cannot be implied");
+    if (equal->ec_broken) return join->merge(relids, "an equality of columns cannot be implied");
+    if (btml_compat_below_outer_join(equal)) return join->merge(relids, inner_side_is_join);
     if (equal->ec_has_const) return nullptr; // The scan of each member's table compares it with the constant.
     Attribute* attribute = nullptr;
     const int number = list_length(join->attributes);

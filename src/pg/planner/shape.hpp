@@ -12,6 +12,8 @@ namespace btml::pg::planner {
 // Null where the query can be factorised so far; else the reason why it cannot, a part of a sentence for people.
 using Refusal = const char*;
 
+constexpr Refusal inner_side_is_join = "the inner side of an outer or semi-join is a join itself";
+
 // One relation of the join, read by the cheapest path that PostgreSQL has for it: a base relation, or a join of some
 // that could not be taken apart.
 struct TableShape {
