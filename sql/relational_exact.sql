@@ -41,7 +41,7 @@ SELECT * FROM btml.sumprod_exact_by('SELECT a.g, a.n FROM a WHERE false', '{g}')
 
 -- More digits than a double has, and than 128 bits hold.
 SELECT btml.sumprod_exact('SELECT 9007199254740993::numeric * x AS f FROM generate_series(1, 3) x');
-SELECT btml.sumprod_exact($$SELECT 10::numeric ^ 38 AS f, y FROM a JOIN b USING (k)$$);
+SELECT btml.sumprod_exact($$SELECT 1e38::numeric(55, 16) AS f, y FROM a JOIN b USING (k)$$);
 
 SELECT btml.sumprod_exact('SELECT a.x, c.f FROM a JOIN b USING (k) JOIN c USING (m)');
 SELECT btml.sumprod_exact('SELECT a.g FROM a');

@@ -163,7 +163,10 @@ sub new
 		  "DROP SCHEMA IF EXISTS $name CASCADE;\nCREATE SCHEMA $name;\nSET search_path = $name;\n"
 		. "CREATE TYPE mood AS ENUM ("
 		. join(', ', map { "'$_'" } @moods) . ");\n";
-	$self->{sql} .= "CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);\n"
+	# A server without ICU has no such collation.
+	$self->{sql} .=
+		  "DO \$\$ BEGIN CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);\n"
+		. "EXCEPTION WHEN feature_not_supported THEN CREATE COLLATION folded FROM \"C\"; END \$\$;\n"
 		if $self->{folded};
 	$self->add_table($_) for 0 .. between(4, 6);
 	$self->add_views;

@@ -212,25 +212,42 @@ btml_compat_without_outer_joins(PlannerInfo *root, Relids relids)
 #endif
 }
 
-static inline Relids
-btml_compat_outer_joins(PlannerInfo *root)
+/* From 16 on a Var says which outer joins may have made it NULL: as many as for another of the same column. */
+static inline void
+btml_compat_null_alike(Var *column, const Var *other)
 {
 #if PG_VERSION_NUM >= 160000
-	return root->outer_join_rels;
+	column->varnullingrels = other->varnullingrels;
 #else
-	(void) root;
-	return NULL;
+	(void) column;
+	(void) other;
 #endif
 }
 
-/* From 16 on a condition may stand there once for each order of outer joins. */
+/*
+ * From 16 on a condition may stand there once for each order of outer joins: the one that asks for the fewest of them
+ * to be done has clones in the same lists.
+ */
 static inline bool
 btml_compat_is_clone(const RestrictInfo *condition)
 {
 #if PG_VERSION_NUM >= 160000
-	return condition->has_clone || condition->is_clone;
+	return condition->is_clone;
 #else
 	(void) condition;
+	return false;
+#endif
+}
+
+/* Whether the relids, of a condition, ask for the outer join to be done; before 16 they name its relations instead. */
+static inline bool
+btml_compat_is_after(Relids relids, const SpecialJoinInfo *join)
+{
+#if PG_VERSION_NUM >= 160000
+	return join->ojrelid != 0 && bms_is_member(join->ojrelid, relids);
+#else
+	(void) relids;
+	(void) join;
 	return false;
 #endif
 }

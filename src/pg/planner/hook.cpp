@@ -72,15 +72,22 @@ void plan_parts(const QueryShape& query, double groups, PathParts* parts) {
     });
 }
 
-// A table's own cheapest path, which gives just these columns in this order. Outer joins above it have not made them
-// NULL yet.
+// Makes the columns those that the relation gives: outer joins above it have not made them NULL yet.
+Node* as_given(Node* node, void* relation) {
+    if (!node) return nullptr;
+    if (!IsA(node, Var)) return btml_compat_mutate(node, as_given, relation);
+    auto* const column = copy_of(reinterpret_cast<Var*>(node));
+    for (const Var* const given : items<const Var>(static_cast<RelOptInfo*>(relation)->reltarget->exprs))
+        if (IsA(given, Var) && given->varno == column->varno && given->varattno == column->varattno)
+            btml_compat_null_alike(column, given);
+    return reinterpret_cast<Node*>(column);
+}
+
+// A table's own cheapest path, which gives just these columns in this order.
 Path* scan_path(PlannerInfo* root, const TableShape& table, const List* columns) {
     PathTarget* const target = create_empty_pathtarget();
-    for (Expr* const expression : items<Expr>(columns)) {
-        Node* const plain = btml_compat_clear_nulling_joins(as_node(copy_of(expression)), table.relation->relids,
-                                                            btml_compat_outer_joins(root));
-        add_column_to_pathtarget(target, reinterpret_cast<Expr*>(plain), 0);
-    }
+    for (Node* const expression : items<Node>(columns))
+        add_column_to_pathtarget(target, reinterpret_cast<Expr*>(as_given(expression, table.relation)), 0);
     set_pathtarget_cost_width(root, target);
     return reinterpret_cast<Path*>(create_projection_path(root, table.relation, table.path, target));
 }

@@ -24,6 +24,7 @@ class HungTables {
     Refusal claim(const SpecialJoinInfo* special, int table, RestrictInfo* condition);
     bool belongs(const SpecialJoinInfo* special, const RestrictInfo* condition) const;
     int find_partner(const SpecialJoinInfo* special, int table) const;
+    Relids needed_by(const RestrictInfo* condition) const;
     bool may_hang(const TableShape& table) const;
     Relids without_joins(Relids relids) const { return btml_compat_without_outer_joins(root_, relids); }
 
@@ -34,7 +35,7 @@ class HungTables {
 
 // PostgreSQL joins the inner side, and what its conditions are about, first.
 Refusal HungTables::merge(const SpecialJoinInfo* special, Refusal because) const {
-    return join_->merge(bms_union(special->min_lefthand, special->syn_righthand), because);
+    return join_->merge(join_->relids(special), because);
 }
 
 // Whether the condition is one of ON of this join, over its outer and its inner side.
@@ -59,9 +60,7 @@ Refusal HungTables::claim(const SpecialJoinInfo* special, int table, RestrictInf
         if (of < 0 || (of != table && partner >= 0 && partner != of))
             return merge(special, "an outer join has conditions over several tables");
         if (of != table) partner = of;
-        auto* const plain = reinterpret_cast<Expr*>(
-            btml_compat_clear_nulling_joins(as_node(copy_of(side)), nullptr, btml_compat_outer_joins(root_)));
-        if (join_->key(of, number) || add_key(root_, &join_->tables[of], plain, condition->mergeopfamilies,
+        if (join_->key(of, number) || add_key(root_, &join_->tables[of], side, condition->mergeopfamilies,
                                               clause->inputcollid, number, &attribute))
             return merge(special, "the keys of an outer join cannot be compared by their bytes");
     }
@@ -102,13 +101,13 @@ Refusal HungTables::add_outer_join(const SpecialJoinInfo* special, int table) {
 }
 
 Refusal HungTables::add(const SpecialJoinInfo* special) {
-    const Relids both = bms_union(special->min_lefthand, special->syn_righthand);
-    const int table = join_->table_of(special->syn_righthand);
-    if (join_->table_of(both) >= 0) return nullptr;
+    const Relids inner_side = without_joins(special->syn_righthand);
+    const int table = join_->table_of(inner_side);
+    if (join_->table_of(join_->relids(special)) >= 0) return nullptr;
     if (special->jointype == JOIN_FULL) return merge(special, "it has a full join");
-    if (table < 0) return merge(special, "the inner side of an outer or semi-join is a join itself");
+    if (table < 0) return join_->merge(inner_side, inner_side_is_join);
     const TableShape* const shape = &join_->tables[table];
-    if (!bms_equal(shape->relids, special->syn_righthand))
+    if (!bms_equal(shape->relids, inner_side))
         return merge(special, "the inner side of an outer join is joined to another table");
     if (shape->join != StreamedJoin::inner) return merge(special, "a table is the inner side of two joins");
     return special->jointype == JOIN_SEMI ? add_semi_join(special, table) : add_outer_join(special, table);
@@ -129,6 +128,14 @@ bool HungTables::may_hang(const TableShape& table) const {
     return table.keys != NIL;
 }
 
+// The relations that must be joined before the condition can be evaluated.
+Relids HungTables::needed_by(const RestrictInfo* condition) const {
+    Relids relids = condition->required_relids;
+    for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(root_->join_info_list))
+        if (btml_compat_is_after(relids, special)) relids = bms_union(relids, join_->relids(special));
+    return relids;
+}
+
 Refusal HungTables::find() {
     for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(root_->join_info_list))
         if (const Refusal refusal = add(special)) return refusal;
@@ -140,8 +147,8 @@ Refusal HungTables::find() {
     }
     for (int t = 0; t < join_->table_count; t++)
         for (RestrictInfo* const condition : items<RestrictInfo>(join_->tables[t].relation->joininfo))
-            if (!list_member_ptr(claimed_, condition))
-                return join_->merge(bms_union(join_->tables[t].relids, condition->required_relids),
+            if (!btml_compat_is_clone(condition) && !list_member_ptr(claimed_, condition))
+                return join_->merge(bms_union(join_->tables[t].relids, needed_by(condition)),
                                     "it has a join condition other than the equality of two expressions");
     return nullptr;
 }

@@ -46,7 +46,7 @@ const char* table_name(PlannerInfo* root, Relids relids) {
 Refusal merge_outer_joins(const JoinShape* join, Relids relids) {
     const Refusal refusal = "PostgreSQL has no plan for a part of the join that must be joined first";
     for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(join->root->join_info_list)) {
-        const Relids both = bms_union(special->min_lefthand, special->syn_righthand);
+        const Relids both = join->relids(special);
         if (bms_overlap(relids, special->syn_righthand) && !bms_is_subset(both, relids))
             return join->merge(bms_union(relids, both), refusal);
     }
@@ -134,8 +134,8 @@ Refusal add_attribute(PlannerInfo* root, const EquivalenceClass* equal, JoinShap
     const Relids relids = btml_compat_without_outer_joins(root, equal->ec_relids);
     if (join->table_of(relids) >= 0) return nullptr;
     if (equal->ec_has_volatile) return "it calls a volatile function";
-    if (equal->ec_broken || btml_compat_below_outer_join(equal))
-        return join->merge(relids, "an equality of columns lies below an outer join or cannot be implied");
+    if (equal->ec_broken) return join->merge(relids, "an equality of columns cannot be implied");
+    if (btml_compat_below_outer_join(equal)) return join->merge(relids, inner_side_is_join);
     if (equal->ec_has_const) return nullptr; // The scan of each member's table compares it with the constant.
     Attribute* attribute = nullptr;
     const int number = list_length(join->attributes);
@@ -181,6 +181,10 @@ RelOptInfo* relation_of(PlannerInfo* root, Relids relids) {
 
 Relids JoinShape::relids(Node* expression) const {
     return btml_compat_without_outer_joins(root, btml_compat_varnos_of_level(root, expression, 0));
+}
+
+Relids JoinShape::relids(const SpecialJoinInfo* special) const {
+    return btml_compat_without_outer_joins(root, bms_union(special->min_lefthand, special->syn_righthand));
 }
 
 int JoinShape::table_of(Relids relids) const {

@@ -12,6 +12,8 @@ namespace btml::pg::planner {
 // Null where the query can be factorised so far; else the reason why it cannot, a part of a sentence for people.
 using Refusal = const char*;
 
+constexpr Refusal inner_side_is_join = "the inner side of an outer or semi-join is a join itself";
+
 // One relation of the join, read by the cheapest path that PostgreSQL has for it: a base relation, or a join of some
 // that could not be taken apart.
 struct TableShape {
@@ -59,6 +61,8 @@ struct JoinShape {
     Relids relids(Node* expression) const;
     // The table that has all of these relations; -1 for none.
     int table_of(Relids relids) const;
+    // The relations of an outer or semi-join: its inner side and what its conditions need of the outer one.
+    Relids relids(const SpecialJoinInfo* special) const;
     // Asks for another try in which these relations are one table.
     Refusal merge(Relids relids, Refusal because) const;
     // The table's key of an attribute, or null.
