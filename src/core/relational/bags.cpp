@@ -166,12 +166,11 @@ class BagBuilder {
         const auto unwritten = std::count(columns.begin(), columns.end(), nullptr);
         const uint64_t row_bytes = sizeof(Key) * (columns.size() - unwritten + rows.size() + 1) + 1;
         const uint64_t fit = std::min(max_rows, memory_.left() / row_bytes);
-        made.rows = GenericJoin(order, relations, blocks_).write(fit, columns, row_columns);
+        const uint64_t most = std::min(max_rows, 2 * fit + 1'000); // further there is no point in counting
+        made.rows = GenericJoin(order, relations, blocks_).write(fit, most, columns, row_columns);
         if (made.rows > fit) {
             rows.clear();
             made.keys.clear();
-            const uint64_t most = std::min(max_rows, 2 * fit + 1'000); // further there is no point in counting
-            made.rows = GenericJoin(order, relations, blocks_).count(most);
             check_shape(made);
             refuse_memory(bag, made.rows, row_bytes, made.rows > most);
         }

@@ -179,7 +179,7 @@ uint64_t GenericJoin::count(uint64_t most) {
     return tuples;
 }
 
-uint64_t GenericJoin::write(uint64_t most, const std::vector<Buffer<Key>*>& keys,
+uint64_t GenericJoin::write(uint64_t fit, uint64_t most, const std::vector<Buffer<Key>*>& keys,
                             const std::vector<Buffer<RowId>*>& rows) {
     static_assert(std::is_same_v<Key, RowId>);
     std::vector<std::pair<const Key*, Buffer<Key>*>> columns;
@@ -189,17 +189,17 @@ uint64_t GenericJoin::write(uint64_t most, const std::vector<Buffer<Key>*>& keys
         if (rows[r]) columns.emplace_back(&rows_[r], rows[r]);
     uint64_t tuples = 0, room = 0;
     const auto make_room = [&] {
-        room = std::min(most, std::max<uint64_t>(1024, 2 * room));
+        room = std::min(fit, std::max<uint64_t>(1024, 2 * room));
         for (const auto& [from, column] : columns) {
             column->resize(room);
             column->resize(tuples);
         }
     };
     const auto emit = [&] {
-        if (tuples == room) make_room();
-        if (tuples++ == room) return false;
-        for (const auto& [from, column] : columns) column->append_reserved(*from);
-        return true;
+        if (tuples == room && room < fit) make_room();
+        if (tuples < room)
+            for (const auto& [from, column] : columns) column->append_reserved(*from);
+        return ++tuples <= most;
     };
     extend(0, emit);
     for (const auto& [from, column] : columns) column->shrink_to_fit();

@@ -37,10 +37,11 @@ class GenericJoin {
 
     // Tuples of the natural join, or `most` + 1 as soon as there are more than `most`.
     uint64_t count(uint64_t most);
-    // Writes the tuples, lexicographically ascending, into empty columns that are not null: keys[i] gets the values of
-    // attributes[i], and rows[r] the rows of relation r that are a part of them. They take no room for more than `most`
-    // tuples. Returns how many tuples there are, or `most` + 1 as soon as there are more.
-    uint64_t write(uint64_t most, const std::vector<Buffer<Key>*>& keys, const std::vector<Buffer<RowId>*>& rows);
+    // Does the same, and writes the first `fit` tuples, lexicographically ascending, into those of the empty columns
+    // that are not null: keys[i] gets the values of attributes[i], and rows[r] the rows of relation r that are a part
+    // of them. Columns take no room for more.
+    uint64_t write(uint64_t fit, uint64_t most, const std::vector<Buffer<Key>*>& keys,
+                   const std::vector<Buffer<RowId>*>& rows);
     // Calls body(values, rows) for each tuple, in that order; values[i] is of attributes[i], and rows[r] is the row of
     // relation r that is a part of the tuple.
     using Body = std::function<void(const std::vector<Key>& values, const std::vector<RowId>& rows)>;
