@@ -68,7 +68,8 @@ beside(pg_hint_plan => sub {
 	unlike($off, qr/btml/, "for that query with $libraries");
 });
 
-# A worker's queries over the shards of one server are planned with the setting as well.
+# A worker's queries over the shards of one server are planned with the setting as well. It listens at its socket only.
+$node->append_conf('postgresql.conf', "citus.local_hostname = '" . $node->host . "'");
 beside(citus => sub {
 	my ($libraries) = @_;
 	my $joined = 'SELECT p.b % 7, count(*), sum(p.a * q.b) FROM spread p JOIN copied q ON p.b = q.a GROUP BY 1 ORDER BY 1';
