@@ -206,6 +206,7 @@ SELECT compare('SELECT k, sum(p.f), max(p.f) FROM big p JOIN big q USING (k) WHE
 SELECT compare('SELECT k, avg(p.f) FROM big p JOIN big q USING (k) WHERE k = 1 GROUP BY k', 'on');
 CREATE TABLE wide AS SELECT i AS k, i % 7 AS x FROM generate_series(1, 60000) i;
 ANALYZE wide;
+SET hash_mem_multiplier = 2;
 SET work_mem = '64kB';
 SELECT compare('SELECT count(*), sum(p.x * q.x) FROM wide p JOIN wide q USING (k)');
 SELECT why('SELECT p.k, count(*) FROM wide p JOIN wide q USING (k) GROUP BY p.k');

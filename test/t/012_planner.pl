@@ -38,6 +38,53 @@ CONF
 		'1', "counted with $libraries");
 	like(slurp_file($node->logfile, $log_begin), qr/Custom Scan \(btml Factorized Aggregate\).*Join Tree: .* <- /s, "explained with $libraries");
 }
+
+# Modules that plan joins in their own way, where the server has them.
+my $installed = $node->safe_psql('postgres', q{SELECT setting FROM pg_config WHERE name = 'PKGLIBDIR'});
+
+sub beside
+{
+	my ($module, $check) = @_;
+	subtest "beside $module" => sub {
+		plan skip_all => "the server has no $module" unless -e "$installed/$module.so";
+		for my $libraries ("$module, btml", "btml, $module")
+		{
+			$node->append_conf('postgresql.conf', "shared_preload_libraries = '$libraries'");
+			$node->restart;
+			is($node->safe_psql('postgres', $query), $expected, "the same rows with $libraries");
+			like($node->safe_psql('postgres', "EXPLAIN $query"), qr/btml Factorized Aggregate/, "factorized with $libraries");
+			$check->($libraries);
+		}
+	};
+	return;
+}
+
+beside(pg_hint_plan => sub {
+	my ($libraries) = @_;
+	my $hints = 'MergeJoin(p q) Leading((q p))';
+	is($node->safe_psql('postgres', "/*+ $hints */ $query"), $expected, "the same rows of a query with hints with $libraries");
+	my $off = $node->safe_psql('postgres', "/*+ Set(btml.factorize_aggregates off) $hints */ EXPLAIN $query");
+	like($off, qr/Merge Join/, "a hint switches it off with $libraries");
+	unlike($off, qr/btml/, "for that query with $libraries");
+});
+
+# A worker's queries over the shards of one server are planned with the setting as well. It listens at its socket only.
+$node->append_conf('postgresql.conf', "citus.local_hostname = '" . $node->host . "'");
+beside(citus => sub {
+	my ($libraries) = @_;
+	my $joined = 'SELECT p.b % 7, count(*), sum(p.a * q.b) FROM spread p JOIN copied q ON p.b = q.a GROUP BY 1 ORDER BY 1';
+	$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION IF NOT EXISTS citus;
+DROP TABLE IF EXISTS spread, copied;
+CREATE TABLE spread AS SELECT * FROM edge LIMIT 3000;
+CREATE TABLE copied AS SELECT * FROM edge LIMIT 3000;
+SQL
+	my $local = $node->safe_psql('postgres', $joined);
+	$node->safe_psql('postgres', q{SELECT create_reference_table('copied')});
+	is($node->safe_psql('postgres', $joined), $local, "the same rows over a reference table with $libraries");
+	$node->safe_psql('postgres', q{SELECT create_distributed_table('spread', 'b')});
+	is($node->safe_psql('postgres', $joined), $local, "the same rows over a distributed table with $libraries");
+});
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nbtml.factorize_aggregates = off");
 $node->restart;
 

@@ -48,6 +48,11 @@
 #include "utils/regproc.h"
 #include "utils/timestamp.h"
 
+/* The headers of older servers do not say how the names of modules end. */
+#ifndef DLSUFFIX
+#define DLSUFFIX ".so"
+#endif
+
 static inline List *
 btml_compat_analyze(RawStmt *statement, const char *text)
 {

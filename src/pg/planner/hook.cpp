@@ -175,7 +175,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     path->path.total_cost = forced ? 0 : cost + best->path.rows * cpu_tuple_cost;
     path->flags = btml_compat_custom_path_flags;
     path->custom_private =
-        list_make5(targets, having, parts.plan, descriptions(parts, input->rows), scan_names(query, parts));
+        lappend(list_make4(targets, having, parts.plan, descriptions(parts, input->rows)), scan_names(query, parts));
     path->methods = &path_methods;
     if (!forced && path->path.total_cost >= best->path.total_cost)
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f", best->path.total_cost,
