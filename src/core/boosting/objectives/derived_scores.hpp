@@ -78,10 +78,16 @@ class DerivedScores : public RowScores {
     // body(RowList, worker) over all rows, in their order.
     template <class Body>
     void for_each_list(const Body& body) const;
+    // Returns the targets of a block of neighbouring rows: in `room` where they have to be gathered.
+    const double* targets_of(const RowList& rows, double* room) const;
     // Sets block.targets, and 0 behind the last row.
     void load_targets(const RowList& rows, DerivativeBlock& block) const;
+    // Adds each leaf's value to the scores of its rows.
+    void add_values(const std::vector<Leaf>& leaves, const RowIndex& index, int64_t* scores);
     // Keeps the derivatives of a block of neighbouring rows, and adds their losses.
     void keep(const RowList& rows, const DerivativeBlock& block, Found& found);
+    // Weighs what is kept of a block of neighbouring rows, which hold no larger derivatives than `sums` says.
+    void weigh(const RowList& rows, const BlockSums& sums, Found& found);
     // Keeps a training row's derivatives.
     void keep(uint32_t row, float residual, float hessian, Found& found) {
         if (!label_weights_.empty()) {
@@ -113,6 +119,8 @@ class DerivedScores : public RowScores {
     std::optional<double> holdout_loss_;
 
   private:
+    // Says whether every row is trained on, and counts 1.
+    bool counts_alike() const { return training_.uniform() && label_weights_.empty(); }
     void weigh_labels(size_t labels);
     void sum_weights();
 };

@@ -5,7 +5,6 @@
 // Rows of equal scores are ordered by a hash of their content, so that the order of the tables' rows does not matter.
 #include "core/base/worker_contexts.hpp"
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/objectives/table.hpp"
 
 #include <numeric>
@@ -47,9 +46,7 @@ class RankScores final : public DerivedScores {
     }
 
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override {
-        for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
-            for (size_t i = 0; i < rows.count; i++) scores_[rows[i]] += leaf.value;
-        });
+        add_values(leaves, index, scores_.data());
         derive_all();
     }
 
