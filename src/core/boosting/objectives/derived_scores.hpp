@@ -12,6 +12,7 @@
 #include "core/boosting/objectives/score_blocks.hpp"
 
 #include <cmath>
+#include <functional>
 
 namespace btml::boosting {
 
@@ -23,6 +24,7 @@ class DerivedScores : public RowScores {
     double to_number(int64_t value) const override { return std::ldexp(value, -score_bits); }
     double train_loss() const override { return train_loss_; }
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
+    const TrainingRows& training() const override { return training_; }
     void gather(const RowList& rows, Stats* out) const override;
     void gather_tallies(const RowList& rows, Tally* out) const override;
     StatsFormat stats_format() const override { return training_.weighted() ? StatsFormat::full : StatsFormat::narrow; }

@@ -53,16 +53,12 @@ class LabelScores final : public DerivedScores {
         if (selected_ + 1 == labels_) set_losses(sum_losses());
     }
 
-    void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override {
-        for (uint32_t row = 0; row < training_.rows(); row++) {
-            if (training_.role(row) != Role::holdout) continue;
-            size_t likeliest = 0;
-            for (size_t label = 1; label < labels_; label++)
-                if (score_of(label, row) > score_of(likeliest, row)) likeliest = label;
-            const double logarithm_of_p = std::min(0.0, score_of(label_of(row), row) - log_sums_[row]);
-            visit({1, exponential(logarithm_of_p), static_cast<double>(training_.weight(row)),
-                   likeliest == label_of(row)});
-        }
+    HeldOutRow held_out_row(uint32_t row) const override {
+        size_t likeliest = 0;
+        for (size_t label = 1; label < labels_; label++)
+            if (score_of(label, row) > score_of(likeliest, row)) likeliest = label;
+        const double logarithm_of_p = std::min(0.0, score_of(label_of(row), row) - log_sums_[row]);
+        return {1, exponential(logarithm_of_p), static_cast<double>(training_.weight(row)), likeliest == label_of(row)};
     }
 
   private:

@@ -50,10 +50,8 @@ class RankScores final : public DerivedScores {
         derive_all();
     }
 
-    void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override {
-        for (uint32_t row = 0; row < training_.rows(); row++)
-            if (training_.role(row) == Role::holdout)
-                visit({target(row), score_of(row), static_cast<double>(training_.weight(row)), false});
+    HeldOutRow held_out_row(uint32_t row) const override {
+        return {target(row), score_of(row), static_cast<double>(training_.weight(row)), false};
     }
     std::optional<double> holdout_ndcg() const override { return holdout_ndcg_; }
 

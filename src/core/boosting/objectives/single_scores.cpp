@@ -39,13 +39,10 @@ class SingleScores final : public DerivedScores {
         derive_all();
     }
 
-    void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override {
-        for (uint32_t row = 0; row < training_.rows(); row++) {
-            if (training_.role(row) != Role::holdout) continue;
-            const double prediction = prediction_of(objective_.link(), static_cast<double>(scores_[row]) * unit);
-            visit({target(row), prediction, static_cast<double>(training_.weight(row)),
-                   (prediction > 0.5) == (target(row) > 0.5)});
-        }
+    HeldOutRow held_out_row(uint32_t row) const override {
+        const double prediction = prediction_of(objective_.link(), static_cast<double>(scores_[row]) * unit);
+        return {target(row), prediction, static_cast<double>(training_.weight(row)),
+                (prediction > 0.5) == (target(row) > 0.5)};
     }
 
   private:
