@@ -19,7 +19,7 @@ namespace {
 // + while binning: 32 · (rows of the longest numeric column) + 8 · R_t        values to sort, multiplicities
 // + 8 · (distinct values), only where every one may be a threshold
 // + while growing: n · (8 residual, for squared loss, + 2 row index) + scratch (TreeGrower)
-// + records, where half of what is left has room for them
+// + records and columns, where half of what is left has room for them
 // The raw columns, 8 bytes a value or 4 a category, are given back during binning. So a row of a fact table costs
 // 10 bytes, one more per feature, and 4 for each other table in the join.
 class Estimate {
@@ -229,7 +229,7 @@ FitResult Booster::run() {
                             EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
                             TreeGrower::histogram_bytes(bins, training.train_rows(), options_);
     context_.memory().require(needed, "residuals, rows of nodes and histograms");
-    const uint64_t room_for_records = (context_.memory().left() - needed) / 2; // the other half is for the model
+    const uint64_t room_for_copies = (context_.memory().left() - needed) / 2; // the other half is for the model
     std::unique_ptr<RowScores> scores;
     try {
         time("residuals", [&] { scores = start_scores(training); });
@@ -239,7 +239,7 @@ FitResult Booster::run() {
     }
     std::optional<EnumeratedSet> set;
     time("records", [&] {
-        set.emplace(std::move(*data), training, std::move(scores), options_, room_for_records, team_, context_);
+        set.emplace(std::move(*data), training, std::move(scores), options_, room_for_copies, team_, context_);
     });
     grow_trees(*set);
     return std::move(result_);

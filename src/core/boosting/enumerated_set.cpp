@@ -26,14 +26,15 @@ static std::optional<Records> make_records(const BinnedData& data, StatsFormat f
 }
 
 EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, std::unique_ptr<RowScores> scores,
-                             const Options& options, uint64_t room_for_records, ThreadTeam& team, RunContext& context)
+                             const Options& options, uint64_t room_for_copies, ThreadTeam& team, RunContext& context)
     : data_(std::move(data)),
       training_(training),
       scores_(std::move(scores)),
       options_(options),
       team_(team),
       index_(training, team, context),
-      records_(make_records(data_, scores_->stats_format(), options, room_for_records, team, context)),
+      records_(make_records(data_, scores_->stats_format(), options, room_for_copies, team, context)),
+      columns_(data_, room_for_copies - (records_ ? Records::bytes(data_, scores_->stats_format()) : 0), team, context),
       builder_(data_, *scores_, index_, records_ ? &*records_ : nullptr, team, context),
       wide_(data_, *scores_, index_, needs_tallies(options), team, context),
       table_sides_(context.memory(), "sides of table rows", max_table_rows(data_)),
@@ -91,8 +92,8 @@ NodeSums EnumeratedSet::sum(int node) {
 }
 
 template <class Side>
-std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, const FeatureBins& feature,
-                                                       const Side& side) {
+std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, size_t number, const Side& side) {
+    const FeatureBins& feature = data_.features[number];
     const BinGroup& group = data_.groups[feature.group];
     const BinnedTable& table = data_.tables[feature.table];
     const uint32_t* ids = table.ids();
@@ -101,6 +102,13 @@ std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, con
         for (size_t part = 0; part < part_count; part++)
             std::tie(result.first[part], result.second[part]) = index_.partition(rows[part], go_left, address);
     };
+    if (const uint8_t* const bins = columns_.find(number, rows[in_bag].size())) {
+        uint8_t sides[UINT8_MAX + 1];
+        for (uint32_t bin = 0; bin < feature.size(); bin++) sides[bin] = static_cast<uint8_t>(side(bin));
+        apply([bins, sides = &sides[0]](uint32_t row) -> size_t { return sides[bins[row]]; },
+              [=](uint32_t row) { return bins + row; });
+        return result;
+    }
     with_bin_type(group.bytes, [&](auto bin) {
         const auto* const bins = group.bins<decltype(bin)>();
         const size_t width = group.width, slot = feature.slot;
@@ -122,9 +130,8 @@ std::pair<NodeRows, NodeRows> EnumeratedSet::partition(const NodeRows& rows, con
 
 std::pair<int, int> EnumeratedSet::split(int node, const Split& split) {
     const NodeRows rows = std::move(nodes_[node]);
-    const FeatureBins& feature = data_.features[split.feature];
-    bin_sides_.with(feature, split, [&](const auto& goes_left) {
-        auto [left, right] = partition(rows, feature, goes_left);
+    bin_sides_.with(data_.features[split.feature], split, [&](const auto& goes_left) {
+        auto [left, right] = partition(rows, static_cast<size_t>(split.feature), goes_left);
         nodes_.push_back(std::move(left));
         nodes_.push_back(std::move(right));
     });

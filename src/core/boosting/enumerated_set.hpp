@@ -1,6 +1,7 @@
 // A training set whose join rows are held one by one, as row ids into the tables, with a residual each.
 #pragma once
 
+#include "core/boosting/columns.hpp"
 #include "core/boosting/histogram.hpp"
 #include "core/boosting/wide_features.hpp"
 
@@ -8,8 +9,9 @@ namespace btml::boosting {
 
 class EnumeratedSet : public TrainingSet, FeatureSearch {
   public:
+    // room_for_copies: bytes that copies of bins may take, which make training faster.
     EnumeratedSet(BinnedData data, const TrainingRows& training, std::unique_ptr<RowScores> scores,
-                  const Options& options, uint64_t room_for_records, ThreadTeam& team, RunContext& context);
+                  const Options& options, uint64_t room_for_copies, ThreadTeam& team, RunContext& context);
 
     static uint64_t scratch_bytes(const BinnedData& data, const Options& options, int threads);
 
@@ -38,7 +40,7 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
     void unpack(int bits, Stats* sums, Tally* tallies) const;
     const NodeRows& node_rows(int node) const { return nodes_[node]; }
     template <class Side>
-    std::pair<NodeRows, NodeRows> partition(const NodeRows& rows, const FeatureBins& feature, const Side& side);
+    std::pair<NodeRows, NodeRows> partition(const NodeRows& rows, size_t feature, const Side& side);
 
     BinnedData data_;
     const TrainingRows& training_;
@@ -47,6 +49,7 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
     ThreadTeam& team_;
     RowIndex index_;
     std::optional<Records> records_; // where there is room for them
+    Columns columns_;
     HistogramBuilder builder_;
     WideFeatures wide_;
     Buffer<uint8_t> table_sides_; // by row of a table: does it go left

@@ -54,13 +54,23 @@ bool fits(const Entry& entry, ObjectiveNumber objective) {
     return entry.objectives >> static_cast<int>(objective) & 1;
 }
 
+// body(HeldOutRow) for all rows held out.
+template <class Body>
+void for_each_held_out(const RowScores& scores, RunContext& context, const Body& body) {
+    context.for_each(scores.training().rows(), 1, [&](uint64_t i) {
+        const auto row = static_cast<uint32_t>(i);
+        if (scores.training().role(row) != Role::holdout) return;
+        body(scores.held_out_row(row));
+        context.worked(50);
+    });
+}
+
 std::optional<double> metric_of_sums(HoldoutMetric metric, const RowScores& scores, double alpha, RunContext& context) {
     metrics::MetricSums sums(context.memory());
-    scores.for_each_held_out([&](const HeldOutRow& row) {
+    for_each_held_out(scores, context, [&](const HeldOutRow& row) {
         double numbers[Metric::max_arguments] = {row.target, row.prediction, alpha};
         if (metric == HoldoutMetric::accuracy) numbers[0] = numbers[1] = row.is_correct;
         sums.add(*entry_of(metric).sums, numbers, row.weight);
-        context.worked(50);
     });
     return sums.result();
 }
@@ -69,10 +79,8 @@ std::optional<double> metric_of_ranks(HoldoutMetric metric, const RowScores& sco
                                       RunContext& context) {
     metrics::RankedRows rows(context.memory());
     rows.reserve(count);
-    scores.for_each_held_out([&](const HeldOutRow& row) {
-        rows.add(row.target, row.prediction, row.weight);
-        context.worked(50);
-    });
+    for_each_held_out(scores, context,
+                      [&](const HeldOutRow& row) { rows.add(row.target, row.prediction, row.weight); });
     return metric == HoldoutMetric::auc ? rows.auc(context) : rows.average_precision(context);
 }
 

@@ -103,20 +103,25 @@ bool SplitSearch::is_in_order(const Candidate& candidate, Stats left, Stats righ
     return direction == 0 || direction * (rules_.value(right, bounds_) - rules_.value(left, bounds_)) >= 0;
 }
 
-void SplitSearch::consider(Candidate candidate, Candidates& found) const {
-    const NodeSums left = candidate.left, right = node_ - left;
+void SplitSearch::consider(const Candidate& candidate, Candidates& found) const {
+    const NodeSums& left = candidate.left;
+    const NodeSums right = node_ - left;
     if (left.count() < rules_.min_count || right.count() < rules_.min_count) return;
     if (left.total.hessian < rules_.min_hessian || right.total.hessian < rules_.min_hessian) return;
-    candidate.gain = rules_.gain(left.total, right.total, bounds_);
-    if (!(candidate.gain > min_gain_) || !is_in_order(candidate, left.total, right.total)) return;
-    candidate.score = rules_.criterion == Criterion::variance
-                          ? candidate.gain
-                          : -(rules_.mean_square_error(left) + rules_.mean_square_error(right));
-    found.add(candidate);
+    const double gain = rules_.gain(left.total, right.total, bounds_);
+    if (!(gain > min_gain_) || !is_in_order(candidate, left.total, right.total)) return;
+    const double score = rules_.criterion == Criterion::variance
+                             ? gain
+                             : -(rules_.mean_square_error(left) + rules_.mean_square_error(right));
+    if (!found.takes(score)) return;
+    Candidate taken = candidate;
+    taken.gain = gain;
+    taken.score = score;
+    found.add(taken);
 }
 
 // Tries NULL on either side; without any NULL in the node, a NULL to come goes with the majority.
-void SplitSearch::consider_both(Candidate candidate, const NodeSums& left, const NodeSums& null,
+void SplitSearch::consider_both(Candidate& candidate, const NodeSums& left, const NodeSums& null,
                                 Candidates& found) const {
     candidate.left = left;
     if (null.count() == 0) {

@@ -102,8 +102,10 @@ class Candidates {
     // Scores within relative · best + absolute of the best are ties.
     Candidates(double relative, double absolute) : relative_(relative), absolute_(absolute) {}
 
+    // Says whether add() would keep a candidate of this score.
+    bool takes(double score) const { return kept_.empty() || score > kept_.back().score; }
     void add(const Candidate& candidate) {
-        if (!kept_.empty() && !(candidate.score > kept_.back().score)) return;
+        if (!takes(candidate.score)) return;
         kept_.push_back(candidate);
         const double least = candidate.score - absolute_ - relative_ * candidate.score;
         size_t drop = 0;
@@ -183,8 +185,8 @@ class SplitSearch {
     }
 
   private:
-    void consider(Candidate candidate, Candidates& found) const;
-    void consider_both(Candidate candidate, const NodeSums& left, const NodeSums& null, Candidates& found) const;
+    void consider(const Candidate& candidate, Candidates& found) const;
+    void consider_both(Candidate& candidate, const NodeSums& left, const NodeSums& null, Candidates& found) const;
 
     bool is_in_order(const Candidate& candidate, Stats left, Stats right) const;
 

@@ -1,4 +1,5 @@
 #include "boosting_data.hpp"
+#include "core/boosting/columns.hpp"
 #include "core/boosting/records.hpp"
 
 #include <map>
@@ -99,6 +100,36 @@ TEST(Records, SumsOfSomeRowsAndFeatures) {
         }
     }
     EXPECT_GT(checked, 1000u);
+}
+
+TEST(Columns, HaveTheBinsOfFeaturesThatAreSplitBy) {
+    size_t made = 0;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        Recorded data(data_of(seed));
+        const uint64_t rows = data.binned.rows, room = rows * (seed % 5), before = data.context.memory().used();
+        Columns columns(data.binned, room, data.team, data.context);
+        uint64_t left = room;
+        for (size_t f = 0; f < data.binned.features.size(); f++) {
+            const FeatureBins& bins = data.binned.features[f];
+            const BinGroup& group = data.binned.groups[bins.group];
+            const uint32_t* ids = data.binned.tables[static_cast<size_t>(bins.table)].ids();
+            const bool is_column = group.width == 1 && !ids, may_be = group.bytes == 1 && (is_column || left >= rows);
+            EXPECT_EQ(columns.find(f, rows - 1) != nullptr, group.bytes == 1 && is_column);
+            EXPECT_EQ(columns.find(f, 1) != nullptr, group.bytes == 1 && is_column);
+            const uint8_t* column = columns.find(f, 1); // all rows have been split by it now
+            ASSERT_EQ(column != nullptr, may_be);
+            EXPECT_EQ(columns.find(f, 1), column);
+            if (!may_be) continue;
+            if (!is_column) left -= rows;
+            with_bins(data.binned, bins, [&](const auto& bin_of) {
+                for (uint32_t row = 0; row < rows; row++) ASSERT_EQ(column[row], bin_of(ids ? ids[row] : row));
+            });
+            made += !is_column;
+        }
+        EXPECT_EQ(data.context.memory().used() - before, room - left);
+    }
+    EXPECT_GT(made, 100u);
 }
 
 // Remembers the most memory that was held when a tree was begun.

@@ -28,30 +28,44 @@ void at_all_levels(const Body& body) {
     choose_level(best_level());
 }
 
-TEST(ScoreBlocks, ScoresAndLabels) {
+TEST(ScoreBlocks, ScoresAndTheirLargest) {
     at_all_levels([](size_t rows) {
         std::vector<int64_t> scores(rows);
-        std::vector<double> log_sums(rows), labels(rows), largest(derivative_block, -1e3);
-        DerivativeBlock block;
-        block.rows = rows;
-        for (size_t i = 0; i < derivative_block; i++) block.scores[i] = block.targets[i] = 77;
+        std::vector<double> loaded(derivative_block, 77), largest(derivative_block, -1e3);
+        for (size_t i = 0; i < rows; i++) scores[i] = static_cast<int64_t>(0x1p62 * number(rows, 0, i));
+        load_scores(scores.data(), unit, rows, loaded.data());
+        raise_to_scores(loaded.data(), rows, largest.data());
         for (size_t i = 0; i < rows; i++) {
-            scores[i] = static_cast<int64_t>(0x1p62 * number(rows, 0, i));
+            ASSERT_EQ(loaded[i], static_cast<double>(scores[i]) * unit);
+            ASSERT_EQ(largest[i], std::max(-1e3, loaded[i]));
+        }
+        for (size_t i = rows; i % lanes != 0; i++) ASSERT_EQ(loaded[i], 0);
+    });
+}
+
+TEST(ScoreBlocks, DerivativesOfALabel) {
+    at_all_levels([](size_t rows) {
+        std::vector<int64_t> scores(rows);
+        std::vector<double> log_sums(rows), labels(rows);
+        for (size_t i = 0; i < rows; i++) {
+            scores[i] = static_cast<int64_t>(0x1p39 * number(rows, 0, i));
             log_sums[i] = 5 * number(rows, 1, i);
-            block.targets[i] = labels[i] = std::floor(2 + 2 * number(rows, 2, i));
+            labels[i] = std::floor(2 + 2 * number(rows, 2, i));
         }
-        load_scores(scores.data(), unit, rows, block.scores);
-        raise_to_scores(block.scores, rows, largest.data());
+        std::vector<Derivative> kept(rows + 1, {9, 9});
+        BlockSums sums, expected;
+        const double factor = 4.0 / 3;
+        derive_label({rows, scores.data(), log_sums.data(), labels.data(), unit, 1, factor}, kept.data(), sums);
         for (size_t i = 0; i < rows; i++) {
-            ASSERT_EQ(block.scores[i], static_cast<double>(scores[i]) * unit);
-            ASSERT_EQ(largest[i], std::max(-1e3, block.scores[i]));
+            const double p = exponential(std::min(0.0, static_cast<double>(scores[i]) * unit - log_sums[i]));
+            ASSERT_EQ(kept[i].residual, static_cast<float>((labels[i] == 1) - p));
+            ASSERT_EQ(kept[i].hessian, static_cast<float>(p * (1 - p) * factor));
+            expected.residual = std::max(expected.residual, std::fabs(kept[i].residual));
+            expected.hessian = std::max(expected.hessian, kept[i].hessian);
         }
-        for (size_t i = rows; i % lanes != 0; i++) ASSERT_EQ(block.scores[i], 0);
-        turn_to_label(log_sums.data(), 1, block);
-        for (size_t i = 0; i < rows; i++) {
-            ASSERT_EQ(block.scores[i], static_cast<double>(scores[i]) * unit - log_sums[i]);
-            ASSERT_EQ(block.targets[i], labels[i] == 1 ? 1 : 0);
-        }
+        ASSERT_EQ(sums.residual, expected.residual);
+        ASSERT_EQ(sums.hessian, expected.hessian);
+        ASSERT_EQ(kept[rows].residual, 9); // nothing is written behind the last row
     });
 }
 

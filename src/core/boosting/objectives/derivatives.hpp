@@ -27,8 +27,6 @@ BTML_DISPATCH(void, derive_gamma, (DerivativeBlock & block), (block));
 BTML_DISPATCH(void, derive_tweedie, (DerivativeBlock & block, double power), (block, power));
 // L = ln(1 + e^F) − yF, 0 ≤ y ≤ 1
 BTML_DISPATCH(void, derive_binary, (DerivativeBlock & block), (block));
-// Of one label: `scores` are ln p, `targets` 1 for rows of the label, else 0; factor = K/(K−1). There is no loss.
-BTML_DISPATCH(void, derive_label, (DerivativeBlock & block, double factor), (block, factor));
 // Adds e^(score − largest) to sums.
 BTML_DISPATCH(void, add_exponentials, (const double* scores, const double* largest, size_t rows, double* sums),
               (scores, largest, rows, sums));

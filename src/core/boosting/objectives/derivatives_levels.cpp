@@ -1,4 +1,5 @@
 #include "core/boosting/objectives/derivatives.hpp"
+#include "core/boosting/objectives/link.hpp"
 
 namespace btml::boosting::BTML_LEVEL {
 
@@ -20,14 +21,6 @@ using Floats [[gnu::vector_size(lanes * sizeof(float))]] = float;
     x = x > most ? Lanes{} + most : x;
     const Floats rounded = __builtin_convertvector(x, Floats);
     __builtin_memcpy(to, &rounded, sizeof(Floats));
-}
-
-// exp of x between ±700.
-[[gnu::always_inline]] inline void bounded_exponential(Lanes& x) {
-    constexpr double most = 700;
-    x = x < -most ? Lanes{} - most : x;
-    x = x > most ? Lanes{} + most : x;
-    exponential<Lanes, LaneBits>(x);
 }
 
 // body(score, target, residual, hessian, loss) computes the last three.
@@ -94,16 +87,6 @@ void derive_binary(DerivativeBlock& block) {
         logarithm<Lanes, LaneBits>(log);
         log -= (sum - 1.0 - e) / sum;
         loss = (f < 0.0 ? Lanes{} : f) - y * f + log;
-    });
-}
-
-void derive_label(DerivativeBlock& block, double factor) {
-    for_each_row(block, [=](const Lanes& f, const Lanes& y, Lanes& residual, Lanes& hessian, Lanes& loss) {
-        Lanes p = f > 0.0 ? Lanes{} : f;
-        bounded_exponential(p);
-        residual = y - p;
-        hessian = p * (1.0 - p) * factor;
-        loss = Lanes{};
     });
 }
 

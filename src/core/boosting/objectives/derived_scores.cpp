@@ -1,5 +1,6 @@
 #include "core/boosting/objectives/derived_scores.hpp"
 
+#include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
 namespace btml::boosting {
@@ -104,34 +105,51 @@ void DerivedScores::sum_weights() {
         throw Error(ErrorCode::invalid_argument, "class_weights is 0 for the labels of all rows to train on");
 }
 
+const double* DerivedScores::targets_of(const RowList& rows, double* room) const {
+    const uint32_t* const ids = training_.target_ids();
+    if (!ids) return &target_[rows.first];
+    for (size_t i = 0; i < rows.count; i++) room[i] = target_[ids[rows.first + i]];
+    return room;
+}
+
 void DerivedScores::load_targets(const RowList& rows, DerivativeBlock& block) const {
-    if (const uint32_t* const ids = training_.target_ids())
-        for (size_t i = 0; i < rows.count; i++) block.targets[i] = target_[ids[rows.first + i]];
-    else
-        std::copy_n(&target_[rows.first], rows.count, block.targets);
+    const double* const found = targets_of(rows, block.targets);
+    if (found != block.targets) std::copy_n(found, rows.count, block.targets);
     for (size_t i = rows.count; i % lanes != 0; i++) block.targets[i] = 0;
 }
 
+void DerivedScores::add_values(const std::vector<Leaf>& leaves, const RowIndex& index, int64_t* scores) {
+    for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
+        for (size_t i = 0; i < rows.count; i++) {
+            __builtin_prefetch(&scores[rows[std::min(i + ahead, rows.count - 1)]], 1);
+            scores[rows[i]] += leaf.value;
+        }
+    });
+}
+
 void DerivedScores::keep(const RowList& rows, const DerivativeBlock& block, Found& found) {
-    if (training_.uniform() && label_weights_.empty()) {
-        BlockSums sums;
-        keep_derivatives(block, loss_grid_.scale(), &derivatives_[rows.first], sums);
+    BlockSums sums;
+    keep_derivatives(block, loss_grid_.scale(), &derivatives_[rows.first], sums);
+    weigh(rows, sums, found);
+    if (counts_alike() && sums.largest_loss * loss_grid_.scale() <= max_scaled_loss)
+        loss_grid_.add(sums.losses, sums.largest_loss, found.losses);
+    else
+        for (size_t i = 0; i < rows.count; i++)
+            add_loss(rows[i], training_.role(rows[i]), block.losses[i], found.losses);
+}
+
+void DerivedScores::weigh(const RowList& rows, const BlockSums& sums, Found& found) {
+    if (counts_alike()) {
         found.residual = std::max(found.residual, sums.residual);
         found.hessian = std::max(found.hessian, sums.hessian);
-        if (sums.largest_loss * loss_grid_.scale() <= max_scaled_loss)
-            loss_grid_.add(sums.losses, sums.largest_loss, found.losses);
-        else
-            for (size_t i = 0; i < rows.count; i++) add_loss(rows[i], Role::train, block.losses[i], found.losses);
         return;
     }
     for (size_t i = 0; i < rows.count; i++) {
-        const uint32_t row = rows[i];
-        const Role role = training_.role(row);
-        if (role == Role::train)
-            keep(row, block.residuals[i], block.hessians[i], found);
+        Derivative& kept = derivatives_[rows[i]];
+        if (training_.role(rows[i]) == Role::train)
+            keep(rows[i], kept.residual, kept.hessian, found);
         else
-            derivatives_[row] = {};
-        add_loss(row, role, block.losses[i], found.losses);
+            kept = {};
     }
 }
 

@@ -12,6 +12,7 @@
 #include "core/boosting/objectives/score_blocks.hpp"
 
 #include <cmath>
+#include <functional>
 
 namespace btml::boosting {
 
@@ -23,6 +24,7 @@ class DerivedScores : public RowScores {
     double to_number(int64_t value) const override { return std::ldexp(value, -score_bits); }
     double train_loss() const override { return train_loss_; }
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
+    const TrainingRows& training() const override { return training_; }
     void gather(const RowList& rows, Stats* out) const override;
     void gather_tallies(const RowList& rows, Tally* out) const override;
     StatsFormat stats_format() const override { return training_.weighted() ? StatsFormat::full : StatsFormat::narrow; }
@@ -78,10 +80,16 @@ class DerivedScores : public RowScores {
     // body(RowList, worker) over all rows, in their order.
     template <class Body>
     void for_each_list(const Body& body) const;
+    // Returns the targets of a block of neighbouring rows: in `room` where they have to be gathered.
+    const double* targets_of(const RowList& rows, double* room) const;
     // Sets block.targets, and 0 behind the last row.
     void load_targets(const RowList& rows, DerivativeBlock& block) const;
+    // Adds each leaf's value to the scores of its rows.
+    void add_values(const std::vector<Leaf>& leaves, const RowIndex& index, int64_t* scores);
     // Keeps the derivatives of a block of neighbouring rows, and adds their losses.
     void keep(const RowList& rows, const DerivativeBlock& block, Found& found);
+    // Weighs what is kept of a block of neighbouring rows, which hold no larger derivatives than `sums` says.
+    void weigh(const RowList& rows, const BlockSums& sums, Found& found);
     // Keeps a training row's derivatives.
     void keep(uint32_t row, float residual, float hessian, Found& found) {
         if (!label_weights_.empty()) {
@@ -113,6 +121,8 @@ class DerivedScores : public RowScores {
     std::optional<double> holdout_loss_;
 
   private:
+    // Says whether every row is trained on, and counts 1.
+    bool counts_alike() const { return training_.uniform() && label_weights_.empty(); }
     void weigh_labels(size_t labels);
     void sum_weights();
 };

@@ -17,6 +17,13 @@ enum class Link : uint8_t {
 
 inline constexpr double max_exponent = 700; // of arguments of exp: larger ones are taken for it
 
+// Sets x to exp of it, bounded like that.
+[[gnu::always_inline]] inline void bounded_exponential(Lanes& x) {
+    x = x < -max_exponent ? Lanes{} - max_exponent : x;
+    x = x > max_exponent ? Lanes{} + max_exponent : x;
+    exponential<Lanes, LaneBits>(x);
+}
+
 inline double exponential_of_score(double score) {
     return exponential(std::clamp(score, -max_exponent, max_exponent));
 }

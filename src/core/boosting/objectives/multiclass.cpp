@@ -2,7 +2,6 @@
 // over the sum of all labels'; the hessian p(1−p) is multiplied by K/(K−1), as K scores have K−1 degrees of freedom
 // (Friedman: Greedy Function Approximation, Algorithm 6).
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/objectives/table.hpp"
 
 namespace btml::boosting {
@@ -34,35 +33,32 @@ class LabelScores final : public DerivedScores {
         const double factor = static_cast<double>(labels_) / static_cast<double>(labels_ - 1);
         WorkerSums<Found> found(team_.size());
         for_each_list([&](const RowList& rows, int worker) {
-            DerivativeBlock block;
-            block.rows = rows.count;
-            load_scores(scores_of(selected_) + rows.first, unit, rows.count, block.scores);
-            load_targets(rows, block);
-            turn_to_label(&log_sums_[rows.first], static_cast<double>(selected_), block);
-            derive_label(block, factor);
-            keep(rows, block, found[worker]);
+            double room[derivative_block];
+            const LabelRows of{.rows = rows.count,
+                               .scores = scores_of(selected_) + rows.first,
+                               .log_sums = &log_sums_[rows.first],
+                               .labels = targets_of(rows, room),
+                               .unit = unit,
+                               .label = static_cast<double>(selected_),
+                               .factor = factor};
+            BlockSums sums;
+            derive_label(of, &derivatives_[rows.first], sums);
+            weigh(rows, sums, found[worker]);
         });
         choose_grids(found.total());
     }
 
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override {
-        int64_t* const scores = scores_of(selected_);
-        for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
-            for (size_t i = 0; i < rows.count; i++) scores[rows[i]] += leaf.value;
-        });
+        add_values(leaves, index, scores_of(selected_));
         if (selected_ + 1 == labels_) set_losses(sum_losses());
     }
 
-    void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override {
-        for (uint32_t row = 0; row < training_.rows(); row++) {
-            if (training_.role(row) != Role::holdout) continue;
-            size_t likeliest = 0;
-            for (size_t label = 1; label < labels_; label++)
-                if (score_of(label, row) > score_of(likeliest, row)) likeliest = label;
-            const double logarithm_of_p = std::min(0.0, score_of(label_of(row), row) - log_sums_[row]);
-            visit({1, exponential(logarithm_of_p), static_cast<double>(training_.weight(row)),
-                   likeliest == label_of(row)});
-        }
+    HeldOutRow held_out_row(uint32_t row) const override {
+        size_t likeliest = 0;
+        for (size_t label = 1; label < labels_; label++)
+            if (score_of(label, row) > score_of(likeliest, row)) likeliest = label;
+        const double logarithm_of_p = std::min(0.0, score_of(label_of(row), row) - log_sums_[row]);
+        return {1, exponential(logarithm_of_p), static_cast<double>(training_.weight(row)), likeliest == label_of(row)};
     }
 
   private:

@@ -8,7 +8,6 @@
 #include "core/boosting/objectives/link.hpp"
 #include "core/boosting/rows/row_index.hpp"
 
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -81,7 +80,8 @@ class RowScores : public Scores {
     };
 
     const RowScores* rows() const final { return this; }
-    virtual void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const = 0;
+    virtual const TrainingRows& training() const = 0;
+    virtual HeldOutRow held_out_row(uint32_t row) const = 0;
     // Returns the mean over queries, of ranks.
     virtual std::optional<double> holdout_ndcg() const { return {}; }
     // Makes the next tree one of this score, where rows have several.

@@ -5,7 +5,6 @@
 // Rows of equal scores are ordered by a hash of their content, so that the order of the tables' rows does not matter.
 #include "core/base/worker_contexts.hpp"
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/objectives/table.hpp"
 
 #include <numeric>
@@ -47,16 +46,12 @@ class RankScores final : public DerivedScores {
     }
 
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override {
-        for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
-            for (size_t i = 0; i < rows.count; i++) scores_[rows[i]] += leaf.value;
-        });
+        add_values(leaves, index, scores_.data());
         derive_all();
     }
 
-    void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override {
-        for (uint32_t row = 0; row < training_.rows(); row++)
-            if (training_.role(row) == Role::holdout)
-                visit({target(row), score_of(row), static_cast<double>(training_.weight(row)), false});
+    HeldOutRow held_out_row(uint32_t row) const override {
+        return {target(row), score_of(row), static_cast<double>(training_.weight(row)), false};
     }
     std::optional<double> holdout_ndcg() const override { return holdout_ndcg_; }
 

@@ -47,7 +47,10 @@ class RenewedScores final : public RowScores {
     int64_t renewed_value(const std::vector<const RowSet*>& rows, const RowIndex& index,
                           const LeafRule& rule) const override;
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override;
-    void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override;
+    const TrainingRows& training() const override { return training_; }
+    HeldOutRow held_out_row(uint32_t row) const override {
+        return {std::bit_cast<double>(residuals_[row]), 0, static_cast<double>(training_.weight(row)), false};
+    }
 
   private:
     struct Passed {
@@ -255,12 +258,6 @@ void RenewedScores::add(const std::vector<Leaf>& leaves, const RowIndex& index) 
     });
     finish(pass_rows());
     if (form_.huber) choose_delta();
-}
-
-void RenewedScores::for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const {
-    for (uint32_t row = 0; row < training_.rows(); row++)
-        if (training_.role(row) == Role::holdout)
-            visit({std::bit_cast<double>(residuals_[row]), 0, static_cast<double>(training_.weight(row)), false});
 }
 
 void RenewedScores::finish(const Passed& passed) {

@@ -18,14 +18,21 @@ struct BlockSums {
 };
 inline constexpr double max_scaled_loss = 0x1p51;
 
+// Holds what derivatives by the score of one of K labels are made of, for a block of rows.
+struct LabelRows {
+    size_t rows;
+    const int64_t* scores;           // of the label
+    const double *log_sums, *labels; // ln Σ e^(score · unit) over all labels; the rows' own labels
+    double unit, label, factor;      // factor = K/(K−1)
+};
+
 // Sets to[i] = scores[i] · unit, and 0 behind the last row up to a multiple of lanes.
 BTML_DISPATCH(void, load_scores, (const int64_t* scores, double unit, size_t rows, double* to),
               (scores, unit, rows, to));
 // Makes each number in `largest` at least the score.
 BTML_DISPATCH(void, raise_to_scores, (const double* scores, size_t rows, double* largest), (scores, rows, largest));
-// Makes a block of what derive_label takes, out of the label's scores and the rows' labels.
-BTML_DISPATCH(void, turn_to_label, (const double* log_sums, double label, DerivativeBlock& block),
-              (log_sums, label, block));
+// Keeps the derivatives by the label's scores; there are no losses.
+BTML_DISPATCH(void, derive_label, (const LabelRows& of, Derivative* to, BlockSums& sums), (of, to, sums));
 // Sets to[i] to derivatives · scale, rounded, with a hessian of at least 1. No product passes 2^30.
 BTML_DISPATCH(void, round_derivatives,
               (const Derivative* derivatives, size_t rows, double residual_scale, double hessian_scale, Stats* to),

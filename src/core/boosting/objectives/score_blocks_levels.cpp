@@ -1,5 +1,7 @@
 #include "core/boosting/objectives/score_blocks.hpp"
 
+#include "core/boosting/objectives/link.hpp"
+
 #include <bit>
 
 namespace btml::boosting::BTML_LEVEL {
@@ -32,29 +34,32 @@ constexpr double shifter = 0x1.8p52;
     to = __builtin_bit_cast(LaneBits, x + shifter) - std::bit_cast<uint64_t>(shifter);
 }
 
-// Sums by lane.
-struct LaneSums {
-    Floats residual{}, hessian{};
-    Lanes loss{};
-    LaneBits losses{};
-};
-
 constexpr bool is_little = std::endian::native == std::endian::little;
 
-[[gnu::always_inline]] inline void keep(const Floats& residual, const Floats& hessian, const Floats& loss, double scale,
-                                        Derivative* to, LaneSums& sums) {
+// The largest magnitudes by lane.
+struct LargestByLane {
+    Floats residual{}, hessian{};
+
+    void add_to(BlockSums& sums) const {
+        for (size_t lane = 0; lane < lanes; lane++) {
+            if (residual[lane] > sums.residual) sums.residual = residual[lane];
+            if (hessian[lane] > sums.hessian) sums.hessian = hessian[lane];
+        }
+    }
+};
+
+// Keeps the derivatives of all lanes, or of as many rows as there are left.
+[[gnu::always_inline]] inline void keep(const Floats& residual, const Floats& hessian, size_t rows, Derivative* to,
+                                        LargestByLane& largest) {
     const Floats size = residual < 0.0f ? -residual : residual;
-    sums.residual = size > sums.residual ? size : sums.residual;
-    sums.hessian = hessian > sums.hessian ? hessian : sums.hessian;
-    const Lanes exact = __builtin_convertvector(loss, Lanes), most = exact < 0.0 ? -exact : exact;
-    sums.loss = most > sums.loss ? most : sums.loss;
-    LaneBits rounded;
-    round(exact * scale, rounded);
-    sums.losses += rounded;
+    largest.residual = size > largest.residual ? size : largest.residual;
+    largest.hessian = hessian > largest.hessian ? hessian : largest.hessian;
     const auto r = __builtin_convertvector(__builtin_bit_cast(FloatBits, residual), LaneBits),
                h = __builtin_convertvector(__builtin_bit_cast(FloatBits, hessian), LaneBits);
     const LaneBits pairs = is_little ? r | h << 32 : r << 32 | h;
-    __builtin_memcpy(to, &pairs, sizeof(pairs));
+    Derivative kept[lanes];
+    __builtin_memcpy(kept, &pairs, sizeof(pairs));
+    copy(kept, rows, to);
 }
 
 } // namespace
@@ -78,17 +83,25 @@ void raise_to_scores(const double* scores, size_t rows, double* largest) {
     }
 }
 
-void turn_to_label(const double* log_sums, double label, DerivativeBlock& block) {
-    for (size_t i = 0; i < block.rows; i += lanes) {
-        Lanes f, log_sum, y;
-        load(block.scores + i, lanes, f);
-        load(block.targets + i, lanes, y);
-        load(log_sums + i, block.rows - i, log_sum);
-        f -= log_sum;
-        y = y == label ? Lanes{} + 1.0 : Lanes{};
-        __builtin_memcpy(block.scores + i, &f, sizeof(f));
-        __builtin_memcpy(block.targets + i, &y, sizeof(y));
+void derive_label(const LabelRows& of, Derivative* to, BlockSums& sums) {
+    LargestByLane largest;
+    for (size_t i = 0; i < of.rows; i += lanes) {
+        const size_t rows = of.rows - i;
+        Integers scores;
+        Lanes log_sum, label;
+        load(of.scores + i, rows, scores);
+        load(of.log_sums + i, rows, log_sum);
+        load(of.labels + i, rows, label);
+        const Lanes f = __builtin_convertvector(scores, Lanes) * of.unit - log_sum;
+        Lanes p = f > 0.0 ? Lanes{} : f;
+        bounded_exponential(p);
+        const Lanes y = label == of.label ? Lanes{} + 1.0 : Lanes{};
+        Floats residual = __builtin_convertvector(y - p, Floats),
+               hessian = __builtin_convertvector(p * (1.0 - p) * of.factor, Floats);
+        for (size_t lane = rows; lane < lanes; lane++) residual[lane] = hessian[lane] = 0;
+        keep(residual, hessian, rows, to + i, largest);
     }
+    largest.add_to(sums);
 }
 
 void round_derivatives(const Derivative* derivatives, size_t rows, double residual_scale, double hessian_scale,
@@ -111,21 +124,25 @@ void round_derivatives(const Derivative* derivatives, size_t rows, double residu
 }
 
 void keep_derivatives(const DerivativeBlock& block, double loss_scale, Derivative* to, BlockSums& sums) {
-    LaneSums by_lane;
+    LargestByLane largest;
+    Lanes largest_loss{};
+    LaneBits losses{};
     for (size_t i = 0; i < block.rows; i += lanes) {
         Floats residual, hessian, loss;
         load(block.residuals + i, block.rows - i, residual);
         load(block.hessians + i, block.rows - i, hessian);
         load(block.losses + i, block.rows - i, loss);
-        Derivative pairs[lanes];
-        keep(residual, hessian, loss, loss_scale, pairs, by_lane);
-        copy(pairs, block.rows - i, to + i);
+        keep(residual, hessian, block.rows - i, to + i, largest);
+        const Lanes exact = __builtin_convertvector(loss, Lanes), size = exact < 0.0 ? -exact : exact;
+        largest_loss = size > largest_loss ? size : largest_loss;
+        LaneBits rounded;
+        round(exact * loss_scale, rounded);
+        losses += rounded;
     }
+    largest.add_to(sums);
     for (size_t lane = 0; lane < lanes; lane++) {
-        if (by_lane.residual[lane] > sums.residual) sums.residual = by_lane.residual[lane];
-        if (by_lane.hessian[lane] > sums.hessian) sums.hessian = by_lane.hessian[lane];
-        if (by_lane.loss[lane] > sums.largest_loss) sums.largest_loss = by_lane.loss[lane];
-        sums.losses += static_cast<int64_t>(by_lane.losses[lane]);
+        if (largest_loss[lane] > sums.largest_loss) sums.largest_loss = largest_loss[lane];
+        sums.losses += static_cast<int64_t>(losses[lane]);
     }
 }
 

@@ -1,13 +1,10 @@
 // Scores of losses with one score a row.
 #include "core/boosting/objectives/derived_scores.hpp"
-#include "core/boosting/objectives/leaf_rows.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
 namespace btml::boosting {
 
 namespace {
-
-constexpr size_t ahead = 32; // rows to ask the memory for in advance
 
 // Sums over all training rows.
 struct Slope {
@@ -38,22 +35,14 @@ class SingleScores final : public DerivedScores {
     }
 
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override {
-        for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
-            for (size_t i = 0; i < rows.count; i++) {
-                __builtin_prefetch(&scores_[rows[std::min(i + ahead, rows.count - 1)]], 1);
-                scores_[rows[i]] += leaf.value;
-            }
-        });
+        add_values(leaves, index, scores_.data());
         derive_all();
     }
 
-    void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override {
-        for (uint32_t row = 0; row < training_.rows(); row++) {
-            if (training_.role(row) != Role::holdout) continue;
-            const double prediction = prediction_of(objective_.link(), static_cast<double>(scores_[row]) * unit);
-            visit({target(row), prediction, static_cast<double>(training_.weight(row)),
-                   (prediction > 0.5) == (target(row) > 0.5)});
-        }
+    HeldOutRow held_out_row(uint32_t row) const override {
+        const double prediction = prediction_of(objective_.link(), static_cast<double>(scores_[row]) * unit);
+        return {target(row), prediction, static_cast<double>(training_.weight(row)),
+                (prediction > 0.5) == (target(row) > 0.5)};
     }
 
   private:

@@ -2,7 +2,6 @@
 
 #include "core/boosting/objectives/leaf_rows.hpp"
 
-#include <bit>
 #include <cmath>
 
 namespace btml::boosting {
@@ -215,12 +214,6 @@ void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
     };
     if (training_.holdout_count() > 0) add_up_holdout(for_each_held_out, passed.total().most);
     coarsen_if_needed();
-}
-
-void Residuals::for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const {
-    for (uint32_t row = 0; row < training_.rows(); row++)
-        if (training_.role(row) == Role::holdout)
-            visit({std::bit_cast<double>(residuals_[row]), 0, static_cast<double>(training_.weight(row)), false});
 }
 
 void Residuals::coarsen_if_needed() {

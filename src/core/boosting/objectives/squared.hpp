@@ -11,6 +11,8 @@
 #include "core/boosting/objectives/table.hpp"
 #include "core/boosting/rows/number_grid.hpp"
 
+#include <bit>
+
 namespace btml::boosting {
 
 // Says what the training rows weigh in all.
@@ -108,7 +110,10 @@ class Residuals : public SquaredLoss<RowScores> {
         return training_.weighted() ? StatsFormat::full : StatsFormat::unit_hessian;
     }
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override;
-    void for_each_held_out(const std::function<void(const HeldOutRow&)>& visit) const override;
+    const TrainingRows& training() const override { return training_; }
+    HeldOutRow held_out_row(uint32_t row) const override {
+        return {std::bit_cast<double>(residuals_[row]), 0, static_cast<double>(training_.weight(row)), false};
+    }
 
   private:
     struct Passed;

@@ -124,21 +124,25 @@ void RowIndex::for_each_list(const RowSet& set, const Body& body) const {
 // Puts the left rows before the others, and gives their number.
 template <bool Identity, class GoLeft, class Address>
 size_t RowIndex::partition(const Segment& segment, size_t count, Number* scratch, GoLeft go_left, Address address) {
-    static constexpr size_t ahead = 32; // rows to ask the memory for in advance
+    static constexpr size_t ahead = 64; // rows to ask the memory for in advance
     Number* const numbers = numbers_.data() + segment.place;
     const uint32_t first = first_row(segment);
-    size_t left = 0, right = 0;
-    for (size_t i = 0; i < count; i++) {
+    size_t left = 0, i = 0;
+    const auto put = [&] {
         const Number number = Identity ? static_cast<Number>(i) : numbers[i];
-        if (!Identity) __builtin_prefetch(address(first + numbers[std::min(i + ahead, count - 1)]));
         const size_t goes_left = go_left(first + number);
         // Both places are free, so writing to both costs no branch and harms nothing.
         numbers[left] = number;
-        scratch[right] = number;
+        scratch[i++ - left] = number;
         left += goes_left;
-        right += 1 - goes_left;
-    }
-    std::memcpy(numbers + left, scratch, right * sizeof(Number));
+    };
+    if (!Identity)
+        while (i + ahead < count) {
+            __builtin_prefetch(address(first + numbers[i + ahead]));
+            put();
+        }
+    while (i < count) put();
+    std::memcpy(numbers + left, scratch, (count - left) * sizeof(Number));
     return left;
 }
 

@@ -1,0 +1,32 @@
+// The bins of a feature by row of the join, a byte each. The rows that a split reads lie apart in memory, so that a
+// line of the cache has more of them than where the row's other features, or its ids, lie in between.
+#pragma once
+
+#include "core/boosting/binning.hpp"
+
+namespace btml::boosting {
+
+class Columns {
+  public:
+    // room: bytes that columns may take.
+    Columns(const BinnedData& data, uint64_t room, ThreadTeam& team, RunContext& context);
+
+    // Returns the column of a feature that a node of so many rows is to be split by. Null where its bins have more than
+    // a byte, there is no room, or no earlier splits by it that would have paid for the column.
+    const uint8_t* find(size_t feature, uint64_t rows);
+
+  private:
+    struct Column {
+        uint64_t rows_split = 0;
+        Buffer<uint8_t> bins;
+    };
+
+    void fill(const FeatureBins& feature, Buffer<uint8_t>& bins);
+
+    const BinnedData& data_;
+    uint64_t room_;
+    ThreadTeam& team_;
+    std::vector<Column> columns_; // by feature
+};
+
+} // namespace btml::boosting
