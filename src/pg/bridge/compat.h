@@ -166,6 +166,17 @@ btml_compat_check_permissions(Query *query)
 #endif
 }
 
+/* The same of everything that the plan reads, sub-queries included. */
+static inline void
+btml_compat_check_planned_permissions(PlannedStmt *plan)
+{
+#if PG_VERSION_NUM >= 160000
+	ExecCheckPermissions(plan->rtable, plan->permInfos, true);
+#else
+	ExecCheckRTPerms(plan->rtable, true);
+#endif
+}
+
 /*
  * From 16 on, a Var says which outer joins may null it. Clears all but those of `kept` (range table indexes of joins
  * that stay in the query).

@@ -45,8 +45,9 @@ bool decimal_of(Datum numeric, __int128* mantissa, int* scale) {
 Datum numeric_of(__int128 mantissa, int scale) {
     if (scale == 0 && mantissa >= PG_INT64_MIN && mantissa <= PG_INT64_MAX)
         return DirectFunctionCall1(int8_numeric, Int64GetDatum(static_cast<int64>(mantissa)));
-    char text[64 + max_decimal_scale * 2];
-    int at = sizeof(text) - 1, written = 0;
+    constexpr int max_length = 48; // of a sign, the 39 digits of 128 bits, a point and the end
+    auto* const text = static_cast<char*>(palloc(static_cast<size_t>(max_length) + static_cast<size_t>(scale)));
+    int at = max_length + scale - 1, written = 0;
     text[at] = '\0';
     const bool negative = mantissa < 0;
     auto rest = negative ? -static_cast<unsigned __int128>(mantissa) : static_cast<unsigned __int128>(mantissa);
@@ -57,7 +58,10 @@ Datum numeric_of(__int128 mantissa, int scale) {
         written++;
     }
     if (negative) text[--at] = '-';
-    return DirectFunctionCall3(numeric_in, CStringGetDatum(text + at), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+    const Datum result =
+        DirectFunctionCall3(numeric_in, CStringGetDatum(text + at), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+    pfree(text);
+    return result;
 }
 
 } // namespace btml::pg

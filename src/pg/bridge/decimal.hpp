@@ -48,7 +48,7 @@ inline bool open_numeric(Datum numeric, StoredNumeric* result) {
 // NaN, infinities, and what 128 bits or max_decimal_scale do not hold. The numeric is detoasted.
 bool decimal_of(Datum numeric, __int128* mantissa, int* scale);
 
-// The numeric of that value and scale. May ereport.
+// The numeric of that value and scale, from 0 to 16,383. May ereport.
 Datum numeric_of(__int128 mantissa, int scale);
 
 } // namespace btml::pg

@@ -59,20 +59,9 @@ bool take_operator(const OpExpr* call, Arithmetic* arithmetic) {
 }
 
 bool take_cast(const FuncExpr* call, Arithmetic* arithmetic) {
-    if (!is_builtin(call->funcid) || list_length(call->args) != 1 || call->funcretset) return false;
-    auto* const argument = static_cast<Node*>(linitial(call->args));
-    const Oid from = exprType(argument), to = call->funcresulttype;
-    const char* const name = get_func_name(call->funcid);
-    const bool widens = (to == INT8OID && (from == INT2OID || from == INT4OID)) || (to == INT4OID && from == INT2OID);
-    const bool changes = (to == FLOAT8OID && class_of(from) == StreamedType::integer) ||
-                         (to == FLOAT8OID && from == FLOAT4OID) ||
-                         (to == NUMERICOID && class_of(from) == StreamedType::integer);
-    const char* const expected = to == INT4OID     ? "int4"
-                                 : to == INT8OID   ? "int8"
-                                 : to == FLOAT8OID ? "float8"
-                                                   : "numeric";
-    *arithmetic = {Operation::cast, argument, nullptr};
-    return (widens || changes) && strcmp(name, expected) == 0;
+    if (!is_widening_cast(call)) return false;
+    *arithmetic = {Operation::cast, static_cast<Node*>(linitial(call->args)), nullptr};
+    return true;
 }
 
 constexpr const char* out_of_range = "an expression leaves the range of its type";
@@ -164,6 +153,7 @@ Decimal combined(Operation operation, Decimal a, Decimal b) {
     } else if (operation == Operation::multiply) {
         overflow = __builtin_mul_overflow(a.mantissa, b.mantissa, &result.mantissa);
         result.scale = a.scale + b.scale;
+        overflow |= result.scale > RowBatch::max_scale;
     } else if (operation == Operation::negate)
         overflow = __builtin_sub_overflow(static_cast<__int128>(0), a.mantissa, &result.mantissa);
     if (overflow) throw CannotDecide{"a numeric with too many digits"};

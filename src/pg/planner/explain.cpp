@@ -23,18 +23,22 @@ Query* parse(const char* sql) {
     return query;
 }
 
-// Plans the query as if the setting were on where it is off.
+// Plans the query as if the setting were on where it is off. Costs tell of rows, so that only who may read them is
+// told.
 List* plan(const char* sql) {
-    Verdicts verdicts = {NIL};
+    Verdicts verdicts = {CurrentMemoryContext, NIL};
     const int guc_level = NewGUCNestLevel();
     if (factorize_aggregates() == Factorize::off)
         set_config_option("btml.factorize_aggregates", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
                           false);
-    set_verdicts(&verdicts);
+    Verdicts* const before = set_verdicts(&verdicts);
     PG_TRY();
-    { pg_plan_query(parse(sql), sql, CURSOR_OPT_PARALLEL_OK, nullptr); }
+    {
+        PlannedStmt* const planned = pg_plan_query(parse(sql), sql, CURSOR_OPT_PARALLEL_OK, nullptr);
+        btml_compat_check_planned_permissions(planned);
+    }
     PG_FINALLY();
-    { set_verdicts(nullptr); }
+    { set_verdicts(before); }
     PG_END_TRY();
     AtEOXact_GUC(true, guc_level);
     return verdicts.lines;

@@ -4,6 +4,8 @@
 #include "pg/planner/factorized_plan.hpp"
 #include "pg/planner/node.hpp"
 
+#include <utility>
+
 extern "C" {
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
@@ -206,10 +208,12 @@ const char* tell_merged(const JoinShape& join) {
 
 void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape& join, Refusal refusal) {
     if (!verdicts) return;
+    const MemoryContext before = MemoryContextSwitchTo(verdicts->memory);
     const char* const names = relation_names(root, input);
     char* const line = refusal ? psprintf("%s: not factorized, since %s", names, refusal)
                                : psprintf("%s: factorized%s", names, tell_merged(join));
     verdicts->lines = lappend(verdicts->lines, line);
+    MemoryContextSwitchTo(before);
 }
 
 void consider(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped) {
@@ -236,8 +240,8 @@ void install_hook() {
     create_upper_paths_hook = upper_paths;
 }
 
-void set_verdicts(Verdicts* new_verdicts) {
-    verdicts = new_verdicts;
+Verdicts* set_verdicts(Verdicts* new_verdicts) {
+    return std::exchange(verdicts, new_verdicts);
 }
 
 } // namespace btml::pg::planner

@@ -8,11 +8,13 @@ namespace btml::pg::planner {
 // Hangs into the planner, behind whoever is there already. Once, when the module is loaded.
 void install_hook();
 
-// While it is set, every grouped query over a join that is planned says here what became of it (strings, in the memory
-// context that was current).
+// While it is set, every grouped query over a join that is planned says here what became of it; those of functions that
+// the planner calls, too.
 struct Verdicts {
-    List* lines; // of char*
+    MemoryContext memory; // of the lines, for functions have memory that does not last
+    List* lines;          // of char*
 };
-void set_verdicts(Verdicts* verdicts);
+// Returns the one that was set before.
+Verdicts* set_verdicts(Verdicts* verdicts);
 
 } // namespace btml::pg::planner

@@ -23,8 +23,14 @@ Refusal refuse_features(const PlannerInfo* root) {
     return nullptr;
 }
 
+// A source that is volatile would be read twice where the node falls back.
 bool is_volatile(PlannerInfo* root, Relids relids) {
     for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;) {
+        const RangeTblEntry* const source = root->simple_rte_array[relid];
+        if (contain_volatile_functions(as_node(source->subquery)) ||
+            contain_volatile_functions(as_node(source->functions)) ||
+            contain_volatile_functions(as_node(source->values_lists)))
+            return true;
         const RelOptInfo* const relation = root->simple_rel_array[relid];
         if (contain_volatile_functions(as_node(relation->reltarget->exprs))) return true;
         for (const List* const conditions : {relation->baserestrictinfo, relation->joininfo})

@@ -136,6 +136,10 @@ Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const Li
 // Finds the aggregates and group columns of the target list and of HAVING; after find_join.
 Refusal find_aggregates(RelOptInfo* grouped, Node* having, Factorize mode, QueryShape* query);
 
+// Tells whether the function is PostgreSQL's own cast of a number to a type that holds every value of the first, up to
+// the rounding of integers to floats.
+bool is_widening_cast(const FuncExpr* call);
+
 // Tells whether the expression, over columns of one relation, gives the same value whenever it is evaluated and cannot
 // raise an error for any row: it is evaluated for rows that the join leaves out, too.
 bool is_total(Node* expression);

@@ -12,25 +12,20 @@ bool is_builtin(Oid function) {
     return function < FirstNormalObjectId && get_func_namespace(function) == PG_CATALOG_NAMESPACE;
 }
 
-// Casts to a type that holds every value of the first.
-bool is_widening(Oid from, Oid to) {
-    switch (to) {
+// Whether the type holds every value of the first.
+bool is_wider(Oid type, Oid than) {
+    switch (type) {
     case INT4OID:
-        return from == INT2OID;
+        return than == INT2OID;
     case INT8OID:
-        return from == INT2OID || from == INT4OID;
+        return than == INT2OID || than == INT4OID;
     case FLOAT8OID:
-        return from == INT2OID || from == INT4OID || from == INT8OID || from == FLOAT4OID;
+        return than == INT2OID || than == INT4OID || than == INT8OID || than == FLOAT4OID;
     case NUMERICOID:
-        return from == INT2OID || from == INT4OID || from == INT8OID;
+        return than == INT2OID || than == INT4OID || than == INT8OID;
     default:
         return false;
     }
-}
-
-bool is_total_function(const FuncExpr* call) {
-    if (!is_builtin(call->funcid) || list_length(call->args) != 1 || call->funcretset) return false;
-    return is_widening(exprType(static_cast<Node*>(linitial(call->args))), call->funcresulttype);
 }
 
 bool is_comparable(Oid type) {
@@ -38,13 +33,14 @@ bool is_comparable(Oid type) {
     return type == NUMERICOID || (key_type(type, InvalidOid, &key) && key.kind != KeyKind::generic);
 }
 
-// Comparisons of types whose values compare without looking anything up.
-bool is_total_comparison(Oid op, Oid function, const List* arguments) {
+// Comparisons of types whose values compare without looking anything up. Arguments with two collations leave none.
+bool is_total_comparison(Oid op, Oid function, Oid collation, const List* arguments) {
     if (!is_builtin(function)) return false;
     for (Node* const argument : items<Node>(arguments)) {
-        const Oid collation = exprCollation(argument);
+        const Oid of_argument = exprCollation(argument);
         if (!is_comparable(getBaseType(exprType(argument)))) return false;
-        if (OidIsValid(collation) && !get_collation_isdeterministic(collation)) return false;
+        if (OidIsValid(of_argument) && (!OidIsValid(collation) || !get_collation_isdeterministic(of_argument)))
+            return false;
     }
     return btml_compat_is_comparison(op);
 }
@@ -69,6 +65,14 @@ bool is_total_case(const CaseExpr* expression) {
 
 } // namespace
 
+bool is_widening_cast(const FuncExpr* call) {
+    if (!is_builtin(call->funcid) || list_length(call->args) != 1 || call->funcretset) return false;
+    const Oid to = call->funcresulttype;
+    const char* const name = to == INT4OID ? "int4" : to == INT8OID ? "int8" : to == FLOAT8OID ? "float8" : "numeric";
+    return is_wider(to, exprType(static_cast<Node*>(linitial(call->args)))) &&
+           strcmp(get_func_name(call->funcid), name) == 0;
+}
+
 bool is_total(Node* expression) {
     if (!expression) return true;
     switch (nodeTag(expression)) {
@@ -80,18 +84,20 @@ bool is_total(Node* expression) {
     case T_RelabelType:
         return is_total(as_node(as<RelabelType>(expression)->arg));
     case T_FuncExpr:
-        return is_total_function(as<FuncExpr>(expression)) && all_total(as<FuncExpr>(expression)->args);
+        return is_widening_cast(as<FuncExpr>(expression)) && all_total(as<FuncExpr>(expression)->args);
     case T_OpExpr:
     case T_DistinctExpr:
     case T_NullIfExpr: {
         const auto* const call = as<OpExpr>(expression);
-        return is_total_comparison(call->opno, get_opcode(call->opno), call->args) && all_total(call->args);
+        return is_total_comparison(call->opno, get_opcode(call->opno), call->inputcollid, call->args) &&
+               all_total(call->args);
     }
     case T_ScalarArrayOpExpr: {
         const auto* const call = as<ScalarArrayOpExpr>(expression);
         auto* const list = static_cast<Node*>(lsecond(call->args));
         return IsA(list, Const) &&
-               is_total_comparison(call->opno, get_opcode(call->opno), list_make1(linitial(call->args))) &&
+               is_total_comparison(call->opno, get_opcode(call->opno), call->inputcollid,
+                                   list_make1(linitial(call->args))) &&
                is_total(static_cast<Node*>(linitial(call->args)));
     }
     case T_BoolExpr:

@@ -99,8 +99,7 @@ inline bool scale_up(WideInteger& mantissa, int by) {
 }
 
 inline WideDecimal product(const WideDecimal& a, const WideDecimal& b) {
-    constexpr int32_t max_scale = 1 << 24;
-    if (a.scale + b.scale > max_scale) refuse("a scale beyond all bounds");
+    if (a.scale + b.scale > RowBatch::max_scale) refuse("a product with too many digits after the point");
     return {product(a.mantissa, b.mantissa), a.scale + b.scale};
 }
 // Of a product that may become a maximum. With 0 as a factor it is 0 for each of the other's values, and the scales of
