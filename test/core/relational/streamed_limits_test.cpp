@@ -93,6 +93,16 @@ TEST(StreamedLimits, DecimalsOfManyScales) {
     EXPECT_STREQ(decimal(CellKind::decimal_min, beaten).refused(), "equal extrema that are written differently");
 }
 
+TEST(StreamedLimits, ScalesOfProducts) {
+    const auto sum = [](const Value& a, const Value& b) {
+        return decimal(CellKind::decimal_sum, {std::vector<Value>{a, b}});
+    };
+    const StreamedCell cell = sum(decimal_value(2, RowBatch::max_scale - 1), decimal_value(3, 1)).cell();
+    EXPECT_TRUE(cell.integer == 6 && cell.scale == RowBatch::max_scale);
+    EXPECT_STREQ(sum(decimal_value(2, RowBatch::max_scale), decimal_value(3, 1)).refused(),
+                 "a product with too many digits after the point");
+}
+
 TEST(StreamedLimits, MaximaOfProducts) {
     const auto row = [](std::initializer_list<Value> values) { return std::vector<Value>(values); };
     const auto product = [](const Rows& rows) { return decimal(CellKind::decimal_max_product, rows); };
