@@ -171,6 +171,7 @@ void ScanSource::fill(RowBatch& batch, std::exception_ptr* failure) {
             done_ = true;
         }
         MemoryContextSwitchTo(before);
+        MemoryContextReset(scratch_);
         batch.rows++;
     }
 }
@@ -220,7 +221,6 @@ void ScanSource::next(RowBatch& batch) {
     batch.rows = 0;
     pg_call([&, failed = &failure] { fill(batch, failed); });
     if (failure) std::rethrow_exception(failure);
-    pg_call([this] { MemoryContextReset(scratch_); });
     for (size_t i = 0; i < readings_.size(); i++)
         if (readings_[i].reading == Reading::derived)
             derive(batch, static_cast<int>(i), readings_[i].derived, readings_[i].type,

@@ -24,7 +24,7 @@ class ScanSource : public relational::RowSource {
     PlanState* scan_;
     const std::vector<ColumnReading>& readings_;
     const std::vector<KeyDictionary*> dictionaries_; // by column; null for those without
-    MemoryContext scratch_;                          // emptied after each batch
+    MemoryContext scratch_;                          // emptied after each row, whose values may be large
     bool done_ = false;
 };
 
