@@ -6,7 +6,7 @@ extern "C" {
 
 namespace btml::pg::planner {
 
-// As many as PostgreSQL expects of the join of its tables, and no more than the AGM bound.
+// Expects as many rows as PostgreSQL does of the join of the bag's tables, and no more than the AGM bound.
 double JoinPlanner::estimate_bag(int place) const {
     Relids relids = nullptr;
     for (int t : tables_of(bag(place)))

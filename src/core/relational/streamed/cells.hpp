@@ -99,12 +99,11 @@ inline bool scale_up(WideInteger& mantissa, int by) {
 }
 
 inline WideDecimal product(const WideDecimal& a, const WideDecimal& b) {
-    constexpr int32_t max_scale = 1 << 24;
-    if (a.scale + b.scale > max_scale) refuse("a scale beyond all bounds");
+    if (a.scale + b.scale > RowBatch::max_scale) refuse("a scale beyond all bounds");
     return {product(a.mantissa, b.mantissa), a.scale + b.scale};
 }
-// Of a product that may become a maximum. With 0 as a factor it is 0 for each of the other's values, and the scales of
-// those that were less are not known any more.
+// Multiplies what a maximum is sought of. With 0 as a factor the product is 0 for each of the other's values, and the
+// scales of those that were less are not known any more.
 inline WideDecimal max_product(const WideDecimal& a, const WideDecimal& b) {
     WideDecimal result = product(a, b);
     result.ambiguous = a.ambiguous || b.ambiguous || result.mantissa == 0;
@@ -180,7 +179,7 @@ struct NumberExtremumCell : NumberCell {
 
   private:
     static double compared(uint64_t bits) { return bits == ambiguous_zero ? 0 : std::bit_cast<double>(bits); }
-    // Of different bits, where they are zeros or one of them is absent or ambiguous.
+    // Adds bits that differ from the cell's, where both are zeros or one of them is absent or ambiguous.
     static void add_marked(uint64_t* cell, uint64_t bits) {
         if (*cell == absent_number) {
             *cell = bits;
