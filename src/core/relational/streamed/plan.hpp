@@ -96,6 +96,7 @@ struct StreamedPlan {
     std::vector<std::vector<std::pair<int, int>>> attributes;
 
     int root() const { return static_cast<int>(tables.size()) - 1; }
+    bool is_bag(int table) const;
     // Group columns of the message of a table: its own, then those of its inner and left children, one after the other.
     size_t message_groups(int table) const;
 
