@@ -210,6 +210,7 @@ SET hash_mem_multiplier = 2;
 SET work_mem = '64kB';
 SELECT compare('SELECT count(*), sum(p.x * q.x) FROM wide p JOIN wide q USING (k)');
 SELECT why('SELECT p.k, count(*) FROM wide p JOIN wide q USING (k) GROUP BY p.k');
+SELECT why('SELECT p.k, sum(p.x::numeric * q.x) FROM wide p JOIN wide q USING (k) GROUP BY p.k');
 RESET work_mem;
 
 -- EXPLAIN, rescans, prepared statements, cursors.

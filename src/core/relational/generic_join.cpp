@@ -172,13 +172,6 @@ void GenericJoin::restrict_first(Key begin, Key end) {
     }
 }
 
-uint64_t GenericJoin::count(uint64_t most) {
-    uint64_t tuples = 0;
-    const auto emit = [&] { return ++tuples <= most; };
-    extend(0, emit);
-    return tuples;
-}
-
 uint64_t GenericJoin::write(uint64_t fit, uint64_t most, const std::vector<Buffer<Key>*>& keys,
                             const std::vector<Buffer<RowId>*>& rows) {
     static_assert(std::is_same_v<Key, RowId>);

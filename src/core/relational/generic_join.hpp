@@ -35,11 +35,10 @@ class GenericJoin {
     // Leaves the tuples whose first attribute is `begin` or more and less than `end`.
     void restrict_first(Key begin, Key end);
 
-    // Tuples of the natural join, or `most` + 1 as soon as there are more than `most`.
-    uint64_t count(uint64_t most);
-    // Does the same, and writes the first `fit` tuples, lexicographically ascending, into those of the empty columns
-    // that are not null: keys[i] gets the values of attributes[i], and rows[r] the rows of relation r that are a part
-    // of them. Columns take no room for more.
+    // Returns the number of tuples of the natural join, or `most` + 1 as soon as there are more than `most`, and writes
+    // the first `fit` of them, lexicographically ascending, into those of the empty columns that are not null: keys[i]
+    // gets the values of attributes[i], and rows[r] the rows of relation r that are a part of them. Columns take no
+    // room for more.
     uint64_t write(uint64_t fit, uint64_t most, const std::vector<Buffer<Key>*>& keys,
                    const std::vector<Buffer<RowId>*>& rows);
     // Calls body(values, rows) for each tuple, in that order; values[i] is of attributes[i], and rows[r] is the row of

@@ -101,7 +101,7 @@ Refusal find_conditions(const JoinShape& join, AggregateShape* shape) {
         if (factor->table < 0 && !bms_is_empty(relids))
             return join.merge(relids, "a FILTER is a condition over several tables");
         if (!is_total(conjunct)) return "a FILTER is an expression that may raise an error";
-        if (const Refusal refusal = refuse_hung(join, factor->table, conjunct)) return refusal;
+        if (const Refusal refusal = refuse_inner_side(join, factor->table, conjunct)) return refusal;
         shape->conditions = lappend(shape->conditions, factor);
     }
     return nullptr;
@@ -158,7 +158,7 @@ Refusal find_group(const JoinShape& join, Node* expression, GroupShape* group) {
     if (bms_is_empty(relids)) return "a grouping expression has no column";
     if (group->table < 0) return join.merge(relids, "a grouping expression is not over one table");
     if (!is_total(expression)) return "a grouping expression may raise an error";
-    if (const Refusal refusal = refuse_hung(join, group->table, expression)) return refusal;
+    if (const Refusal refusal = refuse_inner_side(join, group->table, expression)) return refusal;
     if (!key_type(exprType(expression), exprCollation(expression), &group->type) ||
         group->type.kind == KeyKind::generic || group->type.kind == KeyKind::real)
         return "a grouping column has a type in which equal values may differ";

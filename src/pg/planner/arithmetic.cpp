@@ -20,7 +20,7 @@ using relational::StreamedType;
 
 namespace {
 
-// As what a type with arithmetic is held.
+// Returns as what a type is held; nothing for types without arithmetic.
 std::optional<StreamedType> class_of(Oid type) {
     const FactorType* const known = factor_type(type);
     return known && known->has_arithmetic ? std::optional(known->held) : std::nullopt;

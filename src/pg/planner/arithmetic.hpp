@@ -16,14 +16,14 @@ struct Arithmetic {
     Node *left, *right;
 };
 
-// Whether the expression is such arithmetic at its top, over integers, floats or numerics that PostgreSQL's own
+// Tells whether the expression is such arithmetic at its top, over integers, floats or numerics that PostgreSQL's own
 // operators combine; its operands may be arithmetic again, or anything that is_total.
 bool take_apart(Node* expression, Arithmetic* arithmetic);
 
-// Whether all of it is arithmetic over what is_total.
+// Tells whether all of the expression is arithmetic over what is_total.
 bool is_arithmetic(Node* expression);
 
-// As stored in a plan: a column that is computed from columns before it.
+// Says in a stored plan how a column is computed from columns before it.
 struct DerivedColumn {
     Operation operation;
     int left, right; // columns; −1: none

@@ -237,8 +237,7 @@ Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const
     std::vector<RowSource*> sources(plan_.readings.size(), nullptr);
     size_t next_scan = 0;
     for (size_t t = 0; t < plan_.readings.size(); t++) {
-        const auto is_it = [&](const StreamedBag& bag) { return bag.table == static_cast<int>(t); };
-        if (std::any_of(plan_.streamed.bags.begin(), plan_.streamed.bags.end(), is_it)) continue;
+        if (plan_.streamed.is_bag(static_cast<int>(t))) continue;
         std::vector<KeyDictionary*> dictionaries;
         for (const ColumnReading& column : plan_.readings[t])
             dictionaries.push_back(column.reading == Reading::dictionary ? dictionaries_[column.dictionary].get()
@@ -347,9 +346,7 @@ void Execution::row(uint64_t row, Datum* values, bool* nulls) {
 }
 
 Execution::ScanReport Execution::report(size_t table) const {
-    const auto is_it = [&](const StreamedBag& bag) { return bag.table == static_cast<int>(table); };
-    const auto& bags = plan_.streamed.bags;
-    return {aggregate_->counts(static_cast<int>(table)), std::any_of(bags.begin(), bags.end(), is_it)};
+    return {aggregate_->counts(static_cast<int>(table)), plan_.streamed.is_bag(static_cast<int>(table))};
 }
 
 } // namespace btml::pg::planner

@@ -31,14 +31,17 @@ class ScanSource : public relational::RowSource {
 class Execution {
   public:
     // The scans, in the order of the plan's tables that are no bags, live as long as this; so does `memory`, in which
-    // everything of PostgreSQL's is allocated.
+    // everything of PostgreSQL's is allocated. Throws corrupt_model for bytes that are no plan, wrong_type for keys of
+    // a type that cannot be hashed, and PgError.
     Execution(std::span<const std::byte> plan, std::span<PlanState* const> scans, MemoryContext memory);
 
-    // Reads everything. Returns null, or the reason why the ordinary plan must run instead.
+    // Reads everything. Returns null, or the reason why the ordinary plan must run instead: what cannot be decided, or
+    // what the memory does not hold. Throws PgError where a scan raises an error, and Cancelled.
     const char* run();
 
     uint64_t rows() const { return aggregate_->groups(); }
-    // Fills the values of a row of the result, those passed by reference in the current memory context.
+    // Fills the values of a row of the result, those passed by reference in the current memory context. Throws PgError
+    // where a value leaves its type.
     void row(uint64_t row, Datum* values, bool* nulls);
 
     struct ScanReport {

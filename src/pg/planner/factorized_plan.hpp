@@ -64,6 +64,8 @@ struct FactorizedPlan {
     std::vector<MeasuredSum> sums;
 
     void write(Writer& writer) const;
+    // Throws corrupt_model unless the bytes have the form that write() gives them. Numbers of columns, dictionaries and
+    // queries are not checked, except those of `streamed`.
     static FactorizedPlan read(Reader& reader);
 };
 
@@ -78,7 +80,7 @@ struct PlannedJoin {
 };
 
 // Orders the tables into a tree, gives every aggregate its queries, and estimates the cost; groups: about how many the
-// result has.
+// result has. Throws PgError where PostgreSQL raises an error, and Cancelled.
 PlannedJoin plan_join(const QueryShape& query, double groups, RunContext& context);
 
 } // namespace btml::pg::planner

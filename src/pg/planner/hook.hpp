@@ -1,11 +1,12 @@
-// Where the planner is told of factorised aggregates.
+// Offers PostgreSQL's planner factorised aggregates.
 #pragma once
 
 #include "pg/bridge/postgres.hpp"
 
 namespace btml::pg::planner {
 
-// Hangs into the planner, behind whoever is there already. Once, when the module is loaded.
+// Sets create_upper_paths_hook to one that first calls whoever had set it before. Must be called once, when the module
+// is loaded.
 void install_hook();
 
 // While it is set, every grouped query over a join that is planned says here what became of it; those of functions that

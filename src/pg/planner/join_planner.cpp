@@ -68,7 +68,7 @@ void JoinPlanner::find_inner_tree(int root) {
         if (shape.nodes[n].parent >= 0) nodes_[node(shape.nodes[n].parent)].children.push_back(node(n));
 }
 
-void JoinPlanner::hang_tables() {
+void JoinPlanner::add_inner_sides() {
     for (int t = 0; t < join_.table_count; t++) {
         const TableShape& table = join_.tables[t];
         if (table.join == StreamedJoin::inner) continue;
@@ -92,7 +92,7 @@ void JoinPlanner::place(int node) {
 void JoinPlanner::find_tree() {
     const int root = find_root();
     find_inner_tree(root);
-    hang_tables();
+    add_inner_sides();
     const size_t nodes = nodes_.size();
     places_.assign(nodes, 0);
     place(root);

@@ -41,7 +41,7 @@ class JoinPlanner {
     bool covers(int table) const;
     void find_tree();
     void find_inner_tree(int root);
-    void hang_tables();
+    void add_inner_sides();
     void place(int node);
     void add_tables();
     void add_table(int place);

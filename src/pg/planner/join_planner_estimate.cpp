@@ -1,12 +1,18 @@
 #include "pg/planner/join_planner.hpp"
 
+#include "core/relational/streamed/held_rows.hpp"
+#include "core/relational/streamed/message.hpp"
+
 extern "C" {
 #include "optimizer/cost.h"
 }
 
 namespace btml::pg::planner {
 
-// As many as PostgreSQL expects of the join of its tables, and no more than the AGM bound.
+using relational::HeldRows;
+using relational::MessageLayout;
+
+// Expects as many rows as PostgreSQL does of the join of the bag's tables, and no more than the AGM bound.
 double JoinPlanner::estimate_bag(int place) const {
     Relids relids = nullptr;
     for (int t : tables_of(bag(place)))
@@ -43,10 +49,10 @@ void JoinPlanner::estimate() {
         planned_.cost += rows * (cpu_tuple_cost + cpu_operator_cost * static_cast<double>(operations));
         if (is_bag(place)) planned_.cost += rows * 0.5 * cpu_operator_cost;
         const double keys = place == root() ? groups_ : estimate_keys(place);
-        const size_t words = table(place).key.size() + carried_[place].size() + 1 + 2 * table(place).queries.size();
+        // An entry and the slot that it is found by.
+        const size_t words = MessageLayout(planned_.plan.streamed, place).words + 1;
         planned_.memory += keys * static_cast<double>(words * sizeof(int64_t));
-        if (table(place).held)
-            planned_.memory += rows * static_cast<double>(table(place).columns.size() * (sizeof(int64_t) + 1));
+        if (table(place).held) planned_.memory += rows * static_cast<double>(HeldRows::row_bytes(table(place).columns));
     }
     planned_.cost += groups_ * cpu_tuple_cost;
 }

@@ -41,7 +41,7 @@ bool is_denied(Oid function, void*) {
     return true;
 }
 
-// The node computes aggregates and arithmetic itself, as who may call their functions only.
+// Raises an error unless the user may call every function that the node computes itself.
 bool check_functions(Node* node, void* context) {
     if (!node) return false;
     check_functions_in_node(node, is_denied, context);

@@ -9,7 +9,7 @@ namespace btml::pg::planner {
 // the names of the scans. Its custom_paths: the scans in the order of the plan's tables, then the ordinary plan.
 extern const CustomPathMethods path_methods;
 
-// Makes the node known by its name. Once, when the module is loaded.
+// Makes the node known by its name. Must be called once, when the module is loaded.
 void register_node();
 
 } // namespace btml::pg::planner

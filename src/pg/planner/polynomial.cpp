@@ -27,7 +27,7 @@ Term* product_of(const Term* a, const Term* b) {
 
 } // namespace
 
-Refusal refuse_hung(const JoinShape& join, int table, Node* expression) {
+Refusal refuse_inner_side(const JoinShape& join, int table, Node* expression) {
     const relational::StreamedJoin kind = table < 0 ? relational::StreamedJoin::inner : join.tables[table].join;
     if (kind == relational::StreamedJoin::inner) return nullptr;
     if (kind != relational::StreamedJoin::left) return "it asks for columns of a table that must have no partner";
@@ -97,7 +97,7 @@ Refusal Polynomial::add_factor(Node* expression, List** terms) {
     auto* const term = allocate<Term>();
     *factor = {join_.table_of(join_.relids(expression)), reinterpret_cast<Expr*>(expression)};
     if (!is_arithmetic(expression)) return "an aggregate's argument is an expression that may raise an error";
-    if (const Refusal refusal = refuse_hung(join_, factor->table, expression)) return refusal;
+    if (const Refusal refusal = refuse_inner_side(join_, factor->table, expression)) return refusal;
     if (IsA(expression, Const) && reinterpret_cast<const Const*>(expression)->constisnull)
         return "an aggregate's argument is NULL";
     *term = {false, list_make1(factor)};

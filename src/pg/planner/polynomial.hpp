@@ -31,8 +31,8 @@ class Polynomial {
     List* bounds_ = NIL;
 };
 
-// Columns of the inner side of a left join are NULL in rows without a partner, where only a strict expression is known
-// to be; those of a semi-join's are not to be had.
-Refusal refuse_hung(const JoinShape& join, int table, Node* expression);
+// Refuses what cannot be had of a table that is the inner side of a join: its columns, unless it is a left join's. They
+// are NULL in rows without a partner, where only a strict expression is known to be.
+Refusal refuse_inner_side(const JoinShape& join, int table, Node* expression);
 
 } // namespace btml::pg::planner

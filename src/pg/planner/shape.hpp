@@ -125,9 +125,9 @@ RelOptInfo* relation_of(PlannerInfo* root, Relids relids);
 // Finds the tables of the join `input`, and the columns that must be equal in them.
 Refusal find_join(PlannerInfo* root, RelOptInfo* input, Merging* merging, JoinShape* join);
 
-// Finds the outer and semi-joins whose inner side is one table that hangs on one other by keys; after the attributes of
-// inner joins were found.
-Refusal find_hung_tables(JoinShape* join);
+// Finds the outer and semi-joins whose inner side is one table that is joined to one other, its partner, by keys; after
+// the attributes of inner joins were found.
+Refusal find_inner_sides(JoinShape* join);
 
 // Gives the table a key of an attribute, which the first of its keys makes.
 Refusal add_key(PlannerInfo* root, TableShape* table, Expr* expression, const List* families, Oid collation, int number,

@@ -187,10 +187,6 @@ TEST(GenericJoin, EqualsTestingEveryTuple) {
         }
         GenericJoin join(order, relations, blocks);
         const std::vector<KeyTuple> expected = by_brute_force(order, parts, rows, values);
-        ASSERT_EQ(join.count(UINT64_MAX - 1), expected.size());
-        if (!expected.empty()) {
-            EXPECT_EQ(join.count(expected.size() / 2), expected.size() / 2 + 1); // stops
-        }
         expect_written(join, order, relations, expected, context.memory());
         EXPECT_EQ(in_two_parts(order, relations, static_cast<Key>(random.below(static_cast<int>(values) + 1)), blocks),
                   expected);
@@ -213,7 +209,7 @@ TEST(GenericJoin, SkewedTriangle) {
     for (std::vector<int> part : {std::vector<int>{0, 1}, {1, 2}, {0, 2}})
         relations.push_back(project(table_of(part, star, context.memory()), mask, part, context.memory(), blocks));
     EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
-    EXPECT_EQ(GenericJoin(order, relations, blocks).count(n * 3), uint64_t{3} * (n / 2) - 2);
+    EXPECT_EQ(GenericJoin(order, relations, blocks).write(0, n * 3, {}, {}), uint64_t{3} * (n / 2) - 2);
 }
 
 } // namespace

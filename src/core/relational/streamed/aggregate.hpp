@@ -50,7 +50,7 @@ class StreamedAggregate {
     // The value of a group column (by number in the root's message).
     int64_t group_value(uint64_t group, size_t column) const;
     bool group_is_null(uint64_t group, size_t column) const;
-    // Of a query of the root.
+    // Returns the value that a query of the root has in a group.
     StreamedCell cell(uint64_t group, size_t query) const;
 
     StreamedRange range(int table, size_t measured) const;

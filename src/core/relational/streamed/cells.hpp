@@ -102,8 +102,8 @@ inline WideDecimal product(const WideDecimal& a, const WideDecimal& b) {
     if (a.scale + b.scale > RowBatch::max_scale) refuse("a product with too many digits after the point");
     return {product(a.mantissa, b.mantissa), a.scale + b.scale};
 }
-// Of a product that may become a maximum. With 0 as a factor it is 0 for each of the other's values, and the scales of
-// those that were less are not known any more.
+// Multiplies what a maximum is sought of. With 0 as a factor the product is 0 for each of the other's values, and the
+// scales of those that were less are not known any more.
 inline WideDecimal max_product(const WideDecimal& a, const WideDecimal& b) {
     WideDecimal result = product(a, b);
     result.ambiguous = a.ambiguous || b.ambiguous || result.mantissa == 0;
@@ -179,7 +179,7 @@ struct NumberExtremumCell : NumberCell {
 
   private:
     static double compared(uint64_t bits) { return bits == ambiguous_zero ? 0 : std::bit_cast<double>(bits); }
-    // Of different bits, where they are zeros or one of them is absent or ambiguous.
+    // Adds bits that differ from the cell's, where both are zeros or one of them is absent or ambiguous.
     static void add_marked(uint64_t* cell, uint64_t bits) {
         if (*cell == absent_number) {
             *cell = bits;

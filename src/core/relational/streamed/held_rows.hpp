@@ -9,9 +9,12 @@ class HeldRows {
   public:
     HeldRows(const std::vector<StreamedType>& columns, MemoryBudget& memory);
 
+    // Returns the bytes that a row of these columns takes.
+    static uint64_t row_bytes(const std::vector<StreamedType>& columns);
+
     void append(const RowBatch& batch);
     uint64_t rows() const { return rows_; }
-    uint64_t bytes() const;
+    uint64_t bytes() const { return row_bytes_ * rows_; }
 
     const Buffer<int64_t>& words(int column) const { return columns_[column].words; }
     const Buffer<uint8_t>& nulls(int column) const { return columns_[column].nulls; }
@@ -27,7 +30,7 @@ class HeldRows {
     };
 
     std::vector<Column> columns_;
-    uint64_t rows_ = 0;
+    uint64_t row_bytes_, rows_ = 0;
 };
 
 } // namespace btml::relational

@@ -2,6 +2,8 @@
 
 #include "core/relational/streamed/plan_check.hpp"
 
+#include <algorithm>
+
 namespace btml::relational {
 
 namespace {
@@ -100,6 +102,10 @@ std::pair<int, int> read_pair(Reader& reader) {
 }
 
 } // namespace
+
+bool StreamedPlan::is_bag(int table) const {
+    return std::any_of(bags.begin(), bags.end(), [=](const StreamedBag& bag) { return bag.table == table; });
+}
 
 size_t StreamedPlan::message_groups(int table) const {
     size_t groups = tables[table].groups.size();

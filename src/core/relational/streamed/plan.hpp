@@ -91,12 +91,12 @@ struct StreamedBag {
 
 struct StreamedPlan {
     std::vector<StreamedTable> tables; // children before parents, the root last
-    // Of a cyclic join: by table, the attribute of each key column of the tables that bags read, as (column,
-    // attribute).
-    std::vector<StreamedBag> bags;
+    std::vector<StreamedBag> bags;     // of a cyclic join
+    // By table, where there are bags: (column, attribute) of each key column that bags read.
     std::vector<std::vector<std::pair<int, int>>> attributes;
 
     int root() const { return static_cast<int>(tables.size()) - 1; }
+    bool is_bag(int table) const;
     // Group columns of the message of a table: its own, then those of its inner and left children, one after the other.
     size_t message_groups(int table) const;
 

@@ -13,7 +13,7 @@ struct Bounds {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-// Of a number that is near an absolute value up to some roundings.
+// Returns bounds on a number that so many roundings made x of, an absolute value.
 Bounds around(double x, int roundings) {
     Bounds bounds{x, x};
     for (int i = 0; i < roundings; i++)

@@ -9,14 +9,14 @@ namespace btml::relational {
 class RowBatch {
   public:
     static constexpr uint32_t max_rows = 1024;
-    static constexpr int64_t max_scale = 16383; // of a decimal, as in SQL
+    static constexpr int32_t max_scale = 16'383; // of a decimal, as in SQL
 
     RowBatch(const std::vector<StreamedType>& columns, MemoryBudget& memory);
 
     // A column's values by row; room for max_rows. Plain memory, so that a reader may fill it where no object with a
-    // destructor can be.
+    // destructor can be. Nobody checks the scales that it fills in; products of decimals do check their own.
     struct Column {
-        int64_t* words;      // integers; the bits of numbers; the scales of decimals, 0 to max_scale
+        int64_t* words;      // integers; the bits of numbers; the scales of decimals, which must be 0 to max_scale
         __int128* mantissas; // of decimals; else null
         uint8_t* nulls;      // 1 for NULL, whose word may be anything
     };

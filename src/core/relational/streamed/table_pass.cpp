@@ -112,7 +112,7 @@ void TablePass::match_once() {
     }
 }
 
-// Every combination of the entries that a row meets, those of the children before `child` being chosen.
+// Matches every combination of the entries that a row meets, those of the children before `child` being chosen.
 void TablePass::match_all(uint32_t row, size_t child) {
     if (child == children_.size()) {
         if (matches_.count == Matches::max) flush();
@@ -134,7 +134,7 @@ void TablePass::match_all(uint32_t row, size_t child) {
     } while (number != none);
 }
 
-// A group column of the table itself.
+// Writes a group column of the table itself into the keys.
 void TablePass::fill_group(KeyBatch& keys, size_t word, size_t group, int column) const {
     const MessageLayout& layout = own_->layout();
     const size_t null_word = layout.key_words + layout.groups + group / 64;
@@ -146,7 +146,7 @@ void TablePass::fill_group(KeyBatch& keys, size_t word, size_t group, int column
     }
 }
 
-// All group columns of a child's message, from this number on.
+// Writes all group columns of a child's message into the keys, as the groups from this number on.
 void TablePass::copy_groups(KeyBatch& keys, size_t group, size_t child) const {
     const MessageLayout& from = children_[child].message->layout();
     const MessageLayout& layout = own_->layout();

@@ -10,9 +10,9 @@ using relational::StreamedJoin;
 
 namespace {
 
-class HungTables {
+class InnerSides {
   public:
-    explicit HungTables(JoinShape* join) : root_(join->root), join_(join) {}
+    explicit InnerSides(JoinShape* join) : root_(join->root), join_(join) {}
 
     Refusal find();
 
@@ -25,7 +25,7 @@ class HungTables {
     bool belongs(const SpecialJoinInfo* special, const RestrictInfo* condition) const;
     int find_partner(const SpecialJoinInfo* special, int table) const;
     Relids needed_by(const RestrictInfo* condition) const;
-    bool may_hang(const TableShape& table) const;
+    bool is_joinable(const TableShape& table) const;
     Relids without_joins(Relids relids) const { return btml_compat_without_outer_joins(root_, relids); }
 
     PlannerInfo* root_;
@@ -34,12 +34,12 @@ class HungTables {
 };
 
 // PostgreSQL joins the inner side, and what its conditions are about, first.
-Refusal HungTables::merge(const SpecialJoinInfo* special, Refusal because) const {
+Refusal InnerSides::merge(const SpecialJoinInfo* special, Refusal because) const {
     return join_->merge(join_->relids(special), because);
 }
 
 // Whether the condition is one of ON of this join, over its outer and its inner side.
-bool HungTables::belongs(const SpecialJoinInfo* special, const RestrictInfo* condition) const {
+bool InnerSides::belongs(const SpecialJoinInfo* special, const RestrictInfo* condition) const {
     return !condition->is_pushed_down && !btml_compat_is_clone(condition) &&
            bms_is_subset(without_joins(condition->required_relids),
                          bms_union(special->syn_lefthand, special->syn_righthand)) &&
@@ -48,7 +48,7 @@ bool HungTables::belongs(const SpecialJoinInfo* special, const RestrictInfo* con
 }
 
 // An equality becomes an attribute that the two tables alone have.
-Refusal HungTables::claim(const SpecialJoinInfo* special, int table, RestrictInfo* condition) {
+Refusal InnerSides::claim(const SpecialJoinInfo* special, int table, RestrictInfo* condition) {
     const auto* const clause = reinterpret_cast<const OpExpr*>(condition->clause);
     if (!IsA(clause, OpExpr) || !condition->mergeopfamilies || list_length(clause->args) != 2)
         return merge(special, "the condition of an outer join is no equality");
@@ -70,8 +70,9 @@ Refusal HungTables::claim(const SpecialJoinInfo* special, int table, RestrictInf
     return nullptr;
 }
 
-// A table of the outer side, so that no table can come to hang on itself, that has all attributes of this one.
-int HungTables::find_partner(const SpecialJoinInfo* special, int table) const {
+// Returns a table of the outer side, so that no table becomes a partner of itself, that has all attributes of this one;
+// −1 for none.
+int InnerSides::find_partner(const SpecialJoinInfo* special, int table) const {
     for (int t = 0; t < join_->table_count; t++) {
         bool has_all = join_->tables[t].join == StreamedJoin::inner &&
                        bms_is_subset(join_->tables[t].relids, special->syn_lefthand);
@@ -83,24 +84,24 @@ int HungTables::find_partner(const SpecialJoinInfo* special, int table) const {
 }
 
 // The conditions of a semi-join are equalities of columns like those of inner joins.
-Refusal HungTables::add_semi_join(const SpecialJoinInfo* special, int table) {
+Refusal InnerSides::add_semi_join(const SpecialJoinInfo* special, int table) {
     TableShape* const shape = &join_->tables[table];
     shape->join = StreamedJoin::semi;
     shape->partner = find_partner(special, table);
     return shape->partner < 0 ? merge(special, "a semi-join has conditions over several tables") : nullptr;
 }
 
-Refusal HungTables::add_outer_join(const SpecialJoinInfo* special, int table) {
+Refusal InnerSides::add_outer_join(const SpecialJoinInfo* special, int table) {
     TableShape* const shape = &join_->tables[table];
     if (shape->keys) return merge(special, "the inner side of an outer join has a condition above it");
     for (RestrictInfo* const condition : items<RestrictInfo>(shape->relation->joininfo))
         if (belongs(special, condition))
             if (const Refusal refusal = claim(special, table, condition)) return refusal;
     shape->join = special->jointype == JOIN_ANTI ? StreamedJoin::anti : StreamedJoin::left;
-    return shape->partner < 0 ? merge(special, "an outer join has no equality to hang on") : nullptr;
+    return shape->partner < 0 ? merge(special, "an outer join has no equality to join by") : nullptr;
 }
 
-Refusal HungTables::add(const SpecialJoinInfo* special) {
+Refusal InnerSides::add(const SpecialJoinInfo* special) {
     const Relids inner_side = without_joins(special->syn_righthand);
     const int table = join_->table_of(inner_side);
     if (join_->table_of(join_->relids(special)) >= 0) return nullptr;
@@ -113,10 +114,10 @@ Refusal HungTables::add(const SpecialJoinInfo* special) {
     return special->jointype == JOIN_SEMI ? add_semi_join(special, table) : add_outer_join(special, table);
 }
 
-// Whether a table may hang on its partner: what a semi-join tests must not be NULL for the want of a row, the inner
-// side of a semi-join has no rows to hang on, and that of a left join has only keys that are NULL where it finds no
-// row.
-bool HungTables::may_hang(const TableShape& table) const {
+// Tells whether a table can be joined to its partner alone: what a semi-join tests must not be NULL for the want of a
+// row, the inner side of a semi-join has no rows to be joined to, and that of a left join has only keys that are NULL
+// where it finds no row.
+bool InnerSides::is_joinable(const TableShape& table) const {
     if (table.join == StreamedJoin::inner) return true;
     const StreamedJoin partner = join_->tables[table.partner].join;
     if (partner == StreamedJoin::inner) return true;
@@ -129,19 +130,19 @@ bool HungTables::may_hang(const TableShape& table) const {
 }
 
 // The relations that must be joined before the condition can be evaluated.
-Relids HungTables::needed_by(const RestrictInfo* condition) const {
+Relids InnerSides::needed_by(const RestrictInfo* condition) const {
     Relids relids = condition->required_relids;
     for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(root_->join_info_list))
         if (btml_compat_is_after(relids, special)) relids = bms_union(relids, join_->relids(special));
     return relids;
 }
 
-Refusal HungTables::find() {
+Refusal InnerSides::find() {
     for (const SpecialJoinInfo* const special : items<const SpecialJoinInfo>(root_->join_info_list))
         if (const Refusal refusal = add(special)) return refusal;
     for (int t = 0; t < join_->table_count; t++) {
         const TableShape& table = join_->tables[t];
-        if (may_hang(table)) continue;
+        if (is_joinable(table)) continue;
         return join_->merge(bms_union(table.relids, join_->tables[table.partner].relids),
                             "a join is above an outer join whose missing rows it may meet");
     }
@@ -155,8 +156,8 @@ Refusal HungTables::find() {
 
 } // namespace
 
-Refusal find_hung_tables(JoinShape* join) {
-    return HungTables(join).find();
+Refusal find_inner_sides(JoinShape* join) {
+    return InnerSides(join).find();
 }
 
 } // namespace btml::pg::planner
