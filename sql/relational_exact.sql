@@ -43,6 +43,48 @@ SELECT * FROM btml.sumprod_exact_by('SELECT a.g, a.n FROM a WHERE false', '{g}')
 SELECT btml.sumprod_exact('SELECT 9007199254740993::numeric * x AS f FROM generate_series(1, 3) x');
 SELECT btml.sumprod_exact($$SELECT 1e38::numeric(55, 16) AS f, y FROM a JOIN b USING (k)$$);
 
+-- What may stand before and after a statement.
+SELECT source, btml.sumprod_exact(source)
+FROM unnest(ARRAY['SELECT x FROM a;', 'SELECT x FROM a -- note', 'SELECT x FROM a ; -- note', ';; /* ; */ SELECT x FROM a;;',
+    'SELECT x FROM a WHERE g <> $$;$$', '(SELECT x FROM a) ORDER BY 1;', 'WITH s AS (TABLE a) SELECT x FROM s --', 'VALUES (2, 3), (4, 5);']) source;
+SELECT * FROM btml.sumprod_exact_by('SELECT g, x FROM a; -- note', '{g}') AS t(g text, value numeric) ORDER BY g;
+
+-- Aggregates, functions and operators of the user's schemas are not taken for PostgreSQL's own.
+CREATE SCHEMA e;
+CREATE FUNCTION e.minus_one(numeric, numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS 'SELECT -1.0';
+CREATE FUNCTION e.negated(numeric, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT $1 OPERATOR(pg_catalog.=) $2';
+CREATE FUNCTION e.negated(bigint, int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT $1 OPERATOR(pg_catalog.=) $2';
+CREATE FUNCTION e.sign(bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT 7.0::float8';
+CREATE AGGREGATE e.sum(numeric) (sfunc = numeric_mul, stype = numeric);
+CREATE AGGREGATE e.max(numeric) (sfunc = numeric_smaller, stype = numeric);
+CREATE AGGREGATE e.min(numeric) (sfunc = e.minus_one, stype = numeric, initcond = 0);
+CREATE AGGREGATE e.count(*) (sfunc = int8dec, stype = bigint, initcond = 0);
+CREATE OPERATOR e.* (FUNCTION = e.minus_one, LEFTARG = numeric, RIGHTARG = numeric);
+CREATE OPERATOR e.+ (FUNCTION = e.minus_one, LEFTARG = numeric, RIGHTARG = numeric);
+CREATE OPERATOR e.<> (FUNCTION = e.negated, LEFTARG = numeric, RIGHTARG = int);
+CREATE OPERATOR e.< (FUNCTION = e.negated, LEFTARG = numeric, RIGHTARG = int);
+CREATE OPERATOR e.> (FUNCTION = e.negated, LEFTARG = bigint, RIGHTARG = int);
+SET search_path = e, pg_catalog, exact;
+SELECT semiring, btml.sumprod_exact('VALUES (2, 3), (4, 5)', semiring), btml.sumprod_exact('VALUES (0, 3)', semiring) AS zero,
+    btml.sumprod_exact('SELECT FROM (VALUES (0), (1)) v', semiring) AS no_factors
+FROM unnest('{sum_product,max_product,min_plus,max_plus,or_and}'::text[]) semiring;
+SET search_path = exact;
+DROP SCHEMA e CASCADE;
+
+-- Factors beyond a double's range have values and signs like any other.
+SELECT btml.sumprod_exact('VALUES (1e400, 2), (1e-400, 3)', 'max_product') = 2e400 AS large,
+    btml.sumprod_exact('VALUES (1e-400)', 'max_product') = 1e-400 AS small;
+SELECT g, value = ('1e' || g)::numeric AS same
+FROM btml.sumprod_exact_by('VALUES (400, 1e400), (-400, 1e-400)', '{column1}', 'max_product') AS t(g int, value numeric) ORDER BY g;
+SELECT btml.sumprod_exact('VALUES (-1e-400, NULL::int), (1e400, 2)', 'max_product');
+SELECT * FROM btml.sumprod_exact_by('VALUES (1, -1e400), (2, 1)', '{column1}', 'max_product') AS t(g int, value numeric);
+
+-- Groups are taken as they come, not gathered first: the query ends before the last one, which divides by zero.
+SET enable_hashagg = off;
+SELECT * FROM btml.sumprod_exact_by('SELECT i, i - 5 AS f, 1 / (1000 - i) AS h FROM generate_series(1, 1000) i', '{i}', 'max_product')
+    AS t(i int, value numeric);
+RESET enable_hashagg;
+
 SELECT btml.sumprod_exact('SELECT a.x, c.f FROM a JOIN b USING (k) JOIN c USING (m)');
 SELECT btml.sumprod_exact('SELECT a.g FROM a');
 SELECT btml.sumprod_exact('SELECT -a.x AS x, b.y FROM a JOIN b USING (k)', 'max_product');

@@ -2,14 +2,16 @@
 // ordinary aggregates over the source, which the planner factorizes as it would in any query.
 #include "core/relational/sum_product.hpp"
 #include "pg/bridge/arguments.hpp"
+#include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
 #include "pg/relational.hpp"
 
+#include <algorithm>
+
 extern "C" {
-#include "executor/spi.h"
 #include "utils/numeric.h"
 }
 
@@ -44,38 +46,60 @@ std::vector<std::string> factors_of(const Source& source, const std::vector<int>
     return factors;
 }
 
-std::string joined(const std::vector<std::string>& parts, const char* before, const char* after, const char* between) {
+std::string joined(const std::vector<std::string>& parts, const std::string& before, const std::string& after,
+                   const std::string& between) {
     std::string all;
-    for (const std::string& part : parts) all += (all.empty() ? "" : between) + (before + part) + after;
+    for (const std::string& part : parts) {
+        if (!all.empty()) all += between;
+        all += before + part + after;
+    }
     return all;
+}
+
+// The user's search_path finds the source's names; those written here are always PostgreSQL's own.
+std::string operation(const char* name) {
+    return format(" OPERATOR(pg_catalog.%s) ", name);
 }
 
 // ⊕ over rows of ⊗ of the factors, in SQL; a NULL factor skips the row.
 std::string aggregate(SemiringName semiring, const std::vector<std::string>& factors) {
+    const std::string count = "pg_catalog.count(*)";
+    const std::string product = joined(factors, "", "", operation("*")), sum = joined(factors, "", "", operation("+"));
     switch (semiring) {
     case SemiringName::sum_product:
-        return factors.empty() ? "count(*)::numeric" : "coalesce(sum(" + joined(factors, "", "", " * ") + "), 0)";
+        return factors.empty() ? count + "::numeric" : "coalesce(pg_catalog.sum(" + product + "), 0)";
     case SemiringName::max_product:
-        return factors.empty() ? "sign(count(*))::numeric" : "coalesce(max(" + joined(factors, "", "", " * ") + "), 0)";
+        return factors.empty() ? "pg_catalog.sign(" + count + ")::numeric"
+                               : "coalesce(pg_catalog.max(" + product + "), 0)";
     case SemiringName::min_plus:
-        return factors.empty() ? "CASE WHEN count(*) > 0 THEN 0::numeric END"
-                               : "min(" + joined(factors, "", "", " + ") + ")";
     case SemiringName::max_plus:
-        return factors.empty() ? "CASE WHEN count(*) > 0 THEN 0::numeric END"
-                               : "max(" + joined(factors, "", "", " + ") + ")";
+        if (factors.empty()) return "CASE WHEN " + count + operation(">") + "0 THEN 0::numeric END";
+        return (semiring == SemiringName::min_plus ? "pg_catalog.min(" : "pg_catalog.max(") + sum + ")";
     case SemiringName::or_and:
         break;
     }
-    if (factors.empty()) return "sign(count(*))::numeric";
-    return "sign(count(*) FILTER (WHERE " + joined(factors, "", " <> 0", " AND ") + "))::numeric";
+    if (factors.empty()) return "pg_catalog.sign(" + count + ")::numeric";
+    const std::string none_is_zero = joined(factors, "", operation("<>") + "0", " AND ");
+    return "pg_catalog.sign(" + count + " FILTER (WHERE " + none_is_zero + "))::numeric";
 }
 
-// The smallest factor of all, for max_product; else NULL.
-std::string smallest(SemiringName semiring, const std::vector<std::string>& factors) {
-    if (factors.empty() || semiring != SemiringName::max_product) return "NULL::numeric";
-    return "least(" + joined(factors, "min(", ")", ", ") + ")";
+// Tells, in SQL, whether max_product has a negative factor.
+std::string has_negative(SemiringName semiring, const std::vector<std::string>& factors) {
+    if (factors.empty() || semiring != SemiringName::max_product) return "false";
+    return "least(" + joined(factors, "pg_catalog.min(", ")", ", ") + ")" + operation("<") + "0";
 }
 
+// The source's SELECT without what may follow it: a semicolon and more comments.
+std::string_view statement(const Source& source) {
+    const char* const text = source.analysis().text;
+    return pg_call([=] {
+        const RawStmt* const parsed = linitial_node(RawStmt, pg_parse_query(text));
+        const std::string_view rest = text + parsed->stmt_location;
+        return parsed->stmt_len > 0 ? rest.substr(0, parsed->stmt_len) : rest; // 0 means that nothing follows
+    });
+}
+
+// The query of the groups, their values and has_negative. The line break ends a comment at the source's end.
 std::string query_of(const Source& source, const std::vector<int>& groups, SemiringName semiring) {
     const std::vector<std::string> factors = factors_of(source, groups);
     std::string columns, keys;
@@ -83,38 +107,63 @@ std::string query_of(const Source& source, const std::vector<int>& groups, Semir
     for (int group : groups) keys += (keys.empty() ? "" : ", ") + alias(group);
     const std::string aliases = columns.empty() ? "" : "(" + columns + ")";
     return "SELECT " + (keys.empty() ? "" : keys + ", ") + aggregate(semiring, factors) + ", " +
-           smallest(semiring, factors) + " FROM (" + source.analysis().text + ") AS s" + aliases +
+           has_negative(semiring, factors) + " FROM (" + std::string(statement(source)) + "\n) AS s" + aliases +
            (keys.empty() ? "" : " GROUP BY " + keys);
 }
 
-// Leaves the rows in SPI_tuptable, for SPI_finish to give back.
-void run(const char* sql) {
-    const int guc_level = NewGUCNestLevel();
-    if (factorize_aggregates() == Factorize::off)
-        set_config_option("btml.factorize_aggregates", "exact", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-                          false);
-    SPI_connect();
-    const int result = SPI_execute(sql, true, 0);
-    if (result != SPI_OK_SELECT) elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
-    AtEOXact_GUC(true, guc_level);
+// Gives the sink the rows of such a query as they come.
+void run(const std::string& sql, RowSink& sink, RunContext& context) {
+    const Source query = Source::of_rows(sql);
+    const int guc_level = pg_call([] {
+        const int level = NewGUCNestLevel();
+        if (factorize_aggregates() == Factorize::off)
+            set_config_option("btml.factorize_aggregates", "exact", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true,
+                              0, false);
+        return level;
+    });
+    query.read_rows(sink, "aggregating", context);
+    pg_call([=] { AtEOXact_GUC(true, guc_level); });
 }
 
-struct Row {
-    const SPITupleTable* table;
-    uint64_t number;
+void require_no_negative(const Datum* values, const bool* nulls, int column) {
+    if (!nulls[column] && DatumGetBool(values[column]))
+        throw Error(ErrorCode::invalid_argument, "max_product takes no negative factors");
+}
 
-    SqlValue value(int column, bool* null) const {
-        return {pg_call([=, this] { return SPI_getbinval(table->vals[number], table->tupdesc, column + 1, null); })};
+// Keeps the value of the one row that there is without groups.
+class OneValue : public RowSink {
+  public:
+    explicit OneValue(MemoryContext memory) : memory_(memory) {}
+
+    void add(const Datum* values, const bool* nulls) override {
+        require_no_negative(values, nulls, 1);
+        if (nulls[0]) return;
+        const MemoryContext before = MemoryContextSwitchTo(memory_);
+        value_ = pg_call([=] { return NumericGetDatum(DatumGetNumericCopy(values[0])); });
+        MemoryContextSwitchTo(before);
     }
+    std::optional<Datum> value() const { return value_; }
+
+  private:
+    MemoryContext memory_;
+    std::optional<Datum> value_;
 };
 
-void require_factors(const Row& row, int column) {
-    bool null = false;
-    const Datum smallest = row.value(column, &null).datum;
-    if (null) return;
-    const bool negative = pg_call([=] { return DatumGetFloat8(DirectFunctionCall1(numeric_float8, smallest)) < 0; });
-    if (negative) throw Error(ErrorCode::invalid_argument, "max_product takes no negative factors");
-}
+// Moves the groups and their values into the result.
+class Groups : public RowSink {
+  public:
+    Groups(ResultRows& rows, int columns) : rows_(rows), columns_(columns) {}
+
+    void add(const Datum* values, const bool* nulls) override {
+        require_no_negative(values, nulls, columns_);
+        for (int column = 0; column < columns_; column++) rows_.add(null_if(nulls[column], SqlValue{values[column]}));
+        rows_.finish_row();
+    }
+
+  private:
+    ResultRows& rows_;
+    int columns_; // of the groups and the value
+};
 
 } // namespace
 
@@ -123,21 +172,11 @@ BTML_FUNCTION(btml_sumprod_exact) {
     const Arguments arguments(fcinfo);
     const std::string text = arguments.string(0, "source");
     const SemiringName semiring = relational::parse_semiring(arguments.string(1, "semiring"));
-    const std::string sql = query_of(Source(text), {}, semiring);
-    const MemoryContext caller = CurrentMemoryContext;
-    pg_call([&] { run(sql.c_str()); });
-    const Row row{SPI_tuptable, 0};
-    bool null = false;
-    const Datum value = row.value(0, &null).datum;
-    require_factors(row, 1);
-    fcinfo->isnull = null;
-    return pg_call([=] {
-        MemoryContextSwitchTo(caller);
-        const Datum copy = null ? value : PointerGetDatum(DatumGetNumericCopy(value));
-        SPI_finish();
-        MemoryContextSwitchTo(caller);
-        return copy;
-    });
+    BackendContext context("btml.sumprod_exact");
+    OneValue result(CurrentMemoryContext);
+    run(query_of(Source(text), {}, semiring), result, context);
+    fcinfo->isnull = !result.value();
+    return result.value().value_or(Datum{});
 }
 
 // btml.sumprod_exact_by(source text, group_by name[], semiring text) → SETOF record
@@ -150,19 +189,9 @@ BTML_FUNCTION(btml_sumprod_exact_by) {
     const Source source(text);
     const std::vector<int> groups = group_columns(source, names);
     check_result_columns(rows.columns(), source, groups, NUMERICOID);
-    const std::string sql = query_of(source, groups, semiring);
-    pg_call([&] { run(sql.c_str()); });
-    for (Row row{SPI_tuptable, 0}; row.number < SPI_processed; row.number++) {
-        const auto value_column = static_cast<int>(groups.size());
-        bool null = false;
-        require_factors(row, value_column + 1);
-        for (int column = 0; column <= value_column; column++) {
-            const SqlValue value = row.value(column, &null);
-            null ? rows.add_null() : rows.add(value);
-        }
-        rows.finish_row();
-    }
-    pg_call([] { SPI_finish(); });
+    BackendContext context("btml.sumprod_exact_by");
+    Groups result(rows, rows.columns()->natts);
+    run(query_of(source, groups, semiring), result, context);
     return rows.done();
 }
 
