@@ -273,6 +273,16 @@ CREATE SEQUENCE numbers;
 SELECT why('SELECT count(*) FROM nextval(''numbers'') f(k) JOIN a USING (k)');
 SELECT why('SELECT count(*) FROM (SELECT nextval(''numbers'') AS k OFFSET 0) f JOIN a USING (k)');
 SELECT why('SELECT count(*) FROM (VALUES (nextval(''numbers'')), (2)) f (k) JOIN a USING (k)');
+SELECT why('SELECT count(*) FROM b JOIN c USING (k) WHERE b.k NOT IN (SELECT nextval(''numbers'') FROM a)');
+SELECT why('SELECT count(*) FROM (SELECT k FROM a FOR UPDATE) f JOIN b USING (k)');
+-- Sub-queries have plans of their own that run first, once more where the node falls back.
+CREATE TABLE ties (k int, n numeric);
+INSERT INTO ties VALUES (1, 1.0), (1, 1.00), (2, 3);
+CREATE INDEX ON b (k);
+SELECT compare('SELECT count(*), min(n) = 1 FROM (SELECT k FROM b WHERE k < (SELECT max(k) FROM c) OFFSET 0) s JOIN ties USING (k)');
+SELECT compare('SELECT count(*), min(n) = 1 FROM (SELECT k FROM b LIMIT (SELECT 50)) s JOIN ties USING (k)');
+SELECT compare('SELECT count(*), min(n) = 1 FROM (SELECT min(k) + 1 AS k FROM b) s JOIN ties USING (k)');
+SELECT compare('SELECT i, (SELECT (count(*), min(n) = 1)::text FROM (SELECT k FROM b WHERE k < (SELECT max(k) - i FROM c) OFFSET 0) s JOIN ties USING (k)) FROM generate_series(5, 9) i');
 -- A function that the planner calls plans its own query meanwhile.
 CREATE FUNCTION joined() RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM a JOIN b USING (k)); END';
 SELECT why('SELECT count(*) FROM b JOIN c USING (k) WHERE b.z < joined()');

@@ -123,6 +123,16 @@ btml_compat_walk_query(Query *query, bool (*walker) (Node *, void *), void *cont
 #endif
 }
 
+static inline bool
+btml_compat_walk_states(PlanState *state, bool (*walker) (PlanState *, void *), void *context)
+{
+#if PG_VERSION_NUM >= 160000
+	return planstate_tree_walker(state, walker, context);
+#else
+	return planstate_tree_walker(state, (bool (*) ()) (void (*) ()) walker, context);
+#endif
+}
+
 static inline Query *
 btml_compat_mutate_query(Query *query, Node *(*mutator) (Node *, void *), void *context, int flags)
 {

@@ -1,6 +1,7 @@
 #include "pg/planner/shape.hpp"
 
 extern "C" {
+#include "optimizer/clauses.h"
 #include "optimizer/paths.h"
 }
 
@@ -10,32 +11,49 @@ namespace {
 
 constexpr int max_tables = 64;
 
+// Whether rows are locked here or in a sub-query of FROM, whose plan would be in two places.
+bool locks_rows(const PlannerInfo* root) {
+    if (root->parse->rowMarks) return true;
+    for (int relid = 1; relid < root->simple_rel_array_size; relid++)
+        if (const RelOptInfo* const relation = root->simple_rel_array[relid];
+            relation && relation->subroot && locks_rows(relation->subroot))
+            return true;
+    return false;
+}
+
+// What is volatile would be evaluated twice where the node falls back; an expression's sub-plans are told by the
+// planner.
+bool is_volatile(PlannerInfo* root, Node* expression) {
+    if (contain_volatile_functions(expression)) return true;
+    if (!contain_subplans(expression)) return false;
+    for (const PlannerInfo* const planned : items<const PlannerInfo>(root->glob->subroots))
+        if (contain_volatile_functions(as_node(planned->parse))) return true;
+    return false;
+}
+
 Refusal refuse_features(const PlannerInfo* root) {
     const Query* const query = root->parse;
     if (query->commandType != CMD_SELECT) return "it is no SELECT";
     if (!query->hasAggs) return "it has no aggregates";
     if (query->groupingSets) return "it has grouping sets";
     if (query->hasTargetSRFs) return "its target list has a set-returning function";
-    if (query->rowMarks) return "it locks rows";
+    if (locks_rows(root)) return "it locks rows";
     if (root->placeholder_list)
         return "it has an expression that is evaluated below an outer join or a lateral sub-query";
     if (root->hasPseudoConstantQuals) return "it has a condition without columns";
     return nullptr;
 }
 
-// A source that is volatile would be read twice where the node falls back.
 bool is_volatile(PlannerInfo* root, Relids relids) {
     for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;) {
         const RangeTblEntry* const source = root->simple_rte_array[relid];
-        if (contain_volatile_functions(as_node(source->subquery)) ||
-            contain_volatile_functions(as_node(source->functions)) ||
-            contain_volatile_functions(as_node(source->values_lists)))
-            return true;
         const RelOptInfo* const relation = root->simple_rel_array[relid];
-        if (contain_volatile_functions(as_node(relation->reltarget->exprs))) return true;
+        for (Node* const expression : {as_node(source->subquery), as_node(source->functions),
+                                       as_node(source->values_lists), as_node(relation->reltarget->exprs)})
+            if (is_volatile(root, expression)) return true;
         for (const List* const conditions : {relation->baserestrictinfo, relation->joininfo})
             for (const RestrictInfo* const condition : items<const RestrictInfo>(conditions))
-                if (contain_volatile_functions(as_node(condition->clause))) return true;
+                if (is_volatile(root, as_node(condition->clause))) return true;
     }
     return false;
 }

@@ -69,11 +69,19 @@ std::span<const std::byte> plan_bytes(const CustomScan* plan) {
     return {reinterpret_cast<const std::byte*>(VARDATA_ANY(bytes)), VARSIZE_ANY_EXHDR(bytes)};
 }
 
+// The initial plans of sub-queries are shared with the scans, for which they may have run to their end.
+bool restart_initial_plans(PlanState* state, void* context) {
+    for (SubPlanState* const initial : items<SubPlanState>(state->initPlan))
+        if (initial->subplan->subLinkType != CTE_SUBLINK) ExecReScan(initial->planstate);
+    return btml_compat_walk_states(state, restart_initial_plans, context);
+}
+
 void fall_back(NodeState* state) {
     if (state->ordinary) return;
     const MemoryContext before = MemoryContextSwitchTo(state->estate->es_query_cxt);
     state->ordinary = ExecInitNode(static_cast<Plan*>(llast(plan_of(state)->custom_plans)), state->estate, 0);
     state->scan.custom_ps = lappend(state->scan.custom_ps, state->ordinary);
+    restart_initial_plans(state->ordinary, nullptr);
     MemoryContextSwitchTo(before);
 }
 
