@@ -125,7 +125,13 @@ sub item
 	elsif ($kind eq 'sample') { $item{sql} = "$name $alias TABLESAMPLE BERNOULLI (70) REPEATABLE (3)"; }
 	elsif ($kind eq 'offset')
 	{
-		$item{sql} = "(SELECT * FROM $name" . pick('', ' WHERE x2 IS NOT NULL') . " OFFSET 0) $alias";
+		my $other = pick(@{ $schema->{tables} })->{name};
+		my @ends  = (
+			'',
+			' WHERE x2 IS NOT NULL',
+			" WHERE k4 < (SELECT max(k4) FROM $other)",
+			" WHERE EXISTS (SELECT FROM $other WHERE k4 > 1)");
+		$item{sql} = "(SELECT * FROM $name" . pick(@ends) . " OFFSET 0) $alias";
 	}
 	elsif ($kind eq 'subquery') { $item{sql} = "(SELECT $columns FROM $name WHERE k4 < 3) $alias"; }
 	elsif ($kind eq 'union')    { $self->union_item(\%item, $table); }
