@@ -15,7 +15,9 @@ const uint8_t* Columns::find(size_t feature, uint64_t rows) {
     if (group.bytes != 1) return nullptr;
     if (group.width == 1 && !data_.tables[group.table].ids()) return group.data.data();
     Column& column = columns_[feature];
-    if (column.bins.empty() && column.rows_split >= data_.rows && room_ >= data_.rows) {
+    // Trees have grown since the room was measured, and will.
+    const uint64_t room = std::min(room_, column.bins.budget().left() / 2);
+    if (column.bins.empty() && column.rows_split >= data_.rows && room >= data_.rows) {
         room_ -= data_.rows;
         column.bins.resize(data_.rows);
         fill(of, column.bins);

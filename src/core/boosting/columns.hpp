@@ -1,5 +1,5 @@
-// The bins of a feature by row of the join, a byte each. The rows that a split reads lie apart in memory, so that a
-// line of the cache has more of them than where the row's other features, or its ids, lie in between.
+// Keeps a feature's bins by row of the join, a byte each: a line of the cache then holds more of the rows that a split
+// reads.
 #pragma once
 
 #include "core/boosting/binning.hpp"

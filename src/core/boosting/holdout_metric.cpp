@@ -54,7 +54,7 @@ bool fits(const Entry& entry, ObjectiveNumber objective) {
     return entry.objectives >> static_cast<int>(objective) & 1;
 }
 
-// body(HeldOutRow) for all rows held out.
+// Calls body(HeldOutRow) for all rows held out.
 template <class Body>
 void for_each_held_out(const RowScores& scores, RunContext& context, const Body& body) {
     context.for_each(scores.training().rows(), 1, [&](uint64_t i) {
