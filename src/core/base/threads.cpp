@@ -30,20 +30,32 @@ ThreadTeam::~ThreadTeam() {
     for (std::thread& worker : workers_) worker.join();
 }
 
+// Rounds follow each other closely, and it takes tens of microseconds to be woken, so a thread looks out for the next
+// one for a while before it sleeps. It yields, as others may need the processor meanwhile.
+template <class Condition>
+static bool comes_soon(const Condition& condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
+    do {
+        if (condition()) return true;
+        std::this_thread::yield();
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
+}
+
 void ThreadTeam::work(int worker) {
     uint64_t seen = 0;
+    const auto has_started = [&] { return quit_ || round_ != seen; };
     for (;;) {
-        {
+        if (!comes_soon(has_started)) {
             std::unique_lock lock(mutex_);
-            start_.wait(lock, [&] { return quit_ || round_ != seen; });
-            if (quit_) return;
-            seen = round_;
+            start_.wait(lock, has_started);
         }
+        if (quit_) return;
+        seen = round_;
         take_items(worker);
-        {
-            std::lock_guard lock(mutex_);
-            busy_--;
-        }
+        if (busy_.fetch_sub(1) > 1) continue;
+        // Whoever waits has looked at busy_ under the mutex: before this, or after it was counted down.
+        { std::lock_guard lock(mutex_); }
         done_.notify_one();
     }
 }
@@ -68,8 +80,9 @@ void ThreadTeam::stop(std::exception_ptr failure) {
 }
 
 void ThreadTeam::wait_for_others(const std::function<void()>& while_waiting) {
-    std::unique_lock lock(mutex_);
     const auto all_done = [&] { return busy_ == 0; };
+    if (comes_soon(all_done)) return;
+    std::unique_lock lock(mutex_);
     bool stopped = false;
     while (while_waiting && !stopped && !done_.wait_for(lock, std::chrono::milliseconds(10), all_done)) {
         lock.unlock();
@@ -95,8 +108,8 @@ void ThreadTeam::for_each(size_t count, const std::function<void(size_t, int)>& 
     if (shared) {
         {
             std::lock_guard lock(mutex_);
-            round_++;
             busy_ = static_cast<int>(workers_.size());
+            round_++;
         }
         start_.notify_all();
     }

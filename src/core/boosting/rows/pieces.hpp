@@ -9,11 +9,16 @@
 namespace btml::boosting {
 
 inline constexpr size_t piece_rows = 65536;
+inline constexpr size_t min_piece_rows = 4096;   // of rows that are shared
 inline constexpr size_t min_shared_rows = 16384; // fewer rows than this are not worth waking a thread for
 
 inline size_t count_pieces(const ThreadTeam& team, size_t rows) {
-    const size_t pieces = (rows + piece_rows - 1) / piece_rows, threads = team.size();
-    return rows < min_shared_rows ? pieces : (pieces + threads - 1) / threads * threads;
+    const size_t threads = team.size();
+    if (rows < min_shared_rows || threads == 1) return (rows + piece_rows - 1) / piece_rows;
+    // More than one for each thread, since some start late.
+    const size_t size = std::clamp(rows / (threads * 4), min_piece_rows, piece_rows);
+    const size_t pieces = (rows + size - 1) / size;
+    return (pieces + threads - 1) / threads * threads;
 }
 
 // body(begin, end, worker) over consecutive pieces that cover 0 ≤ i < rows.
