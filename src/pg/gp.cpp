@@ -222,9 +222,10 @@ Datum update(FunctionCallInfo fcinfo, const char* function, bool record, Change 
     Model& model = gaussian_process(stored, function, "Boosted trees are trained anew, by btml.boost_fit.");
     std::vector<double> features(model.features.size());
     if (record) {
-        RecordReader reader(model.features, pg_call([] {
-                                return AllocSetContextCreate(CurrentMemoryContext, "btml record", ALLOCSET_SMALL_SIZES);
-                            }));
+        const CategoryCodes codes(model.features);
+        const MemoryContext memory =
+            pg_call([] { return AllocSetContextCreate(CurrentMemoryContext, "btml record", ALLOCSET_SMALL_SIZES); });
+        RecordReader reader(model.features, codes, memory);
         reader.read(arguments.datum(1, "input"), features);
     } else {
         features = arguments.numbers(1, "x");

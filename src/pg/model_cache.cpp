@@ -21,57 +21,23 @@ ModelIdentity ModelIdentity::of(Datum value) {
     return identity;
 }
 
-namespace {
-
-decltype(CachedModel::predictor) make_predictor(StoredModel stored, RunContext& context) {
-    if (const auto* const trees = std::get_if<boosting::Model>(&stored.model))
-        return boosting::Predictor(*trees, context);
-    return std::unique_ptr<GpPredictor>(new GpPredictor{std::move(stored)});
-}
-
-// Counts the features of a model with what finds their categories.
-uint64_t bytes_of_features(const std::vector<Feature>& features) {
-    constexpr size_t bytes_of_entry = 64; // of a hash table
-    uint64_t bytes = 0;
-    for (const Feature& feature : features)
-        for (const std::string& category : feature.categories)
-            bytes += category.size() + sizeof(std::string) + bytes_of_entry;
-    return bytes;
-}
-
-const std::vector<std::string>& labels_of(const StoredModel& stored) {
-    static const std::vector<std::string> none;
-    const auto* const trees = std::get_if<boosting::Model>(&stored.model);
-    return trees ? trees->labels : none;
-}
-
-uint64_t bytes_of_labels(const std::vector<std::string>& labels) {
-    uint64_t bytes = 0;
-    for (const std::string& label : labels) bytes += label.size() + sizeof(std::string);
-    return bytes;
-}
-
-} // namespace
-
-CachedModel::CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext parent, RunContext& run)
+CachedModel::CachedModel(const ModelIdentity& seen, std::shared_ptr<DecodedModel> decoded, MemoryContext parent,
+                         RunContext& run)
     : identity(seen),
-      held(run.memory(), "features of a model",
-           bytes_of_features(features_of(decoded)) + bytes_of_labels(labels_of(decoded))),
-      features(features_of(decoded)),
-      labels(labels_of(decoded)),
-      predictor(make_predictor(std::move(decoded), run)),
+      model(std::move(decoded)),
+      held(run.memory(), "models ready to predict", model->bytes()),
       context(pg_call([=] { return AllocSetContextCreate(parent, "btml cached model", ALLOCSET_SMALL_SIZES); })),
-      record(features, context),
-      values(features.size()) {}
+      record(model->features, model->codes, context),
+      values(model->features.size()) {}
 
 gp::Predictor& CachedModel::gp_predictor(const char* function) {
-    if (auto* const found = std::get_if<std::unique_ptr<GpPredictor>>(&predictor)) return (*found)->predict;
+    if (model->process) return model->process->predict;
     throw Error(ErrorCode::wrong_type, format("model is boosted trees, btml.%s needs a Gaussian process", function),
                 "Boosted trees predict a number without a distribution.", "btml.predict predicts with any model.");
 }
 
 size_t CachedModel::code_of_label(std::string_view label) {
-    if (labels[last_label] != label) last_label = pg::code_of_label(labels, label);
+    if (model->labels[last_label] != label) last_label = pg::code_of_label(model->labels, label);
     return last_label;
 }
 
@@ -114,7 +80,7 @@ std::unique_ptr<CachedModel> ModelCache::decode(const ModelIdentity& seen, Datum
 }
 
 std::unique_ptr<CachedModel> ModelCache::decode_once(const ModelIdentity& seen, Datum value) {
-    return std::make_unique<CachedModel>(seen, read_model(value, run_), context_, run_);
+    return std::make_unique<CachedModel>(seen, decoded_model(value, run_.memory().left()), context_, run_);
 }
 
 void ModelCache::drop_oldest() {

@@ -1,11 +1,7 @@
-// Keeps the models that a call site of a function was given, decoded, from one row to the next.
+// Keeps the models that a call site of a function was given, from one row to the next.
 #pragma once
 
-#include "core/boosting/predictor.hpp"
-#include "core/gp/predictor.hpp"
-#include "pg/bridge/backend_context.hpp"
-#include "pg/bridge/record.hpp"
-#include "pg/model.hpp"
+#include "pg/decoded_model.hpp"
 
 namespace btml::pg {
 
@@ -22,14 +18,9 @@ class ModelIdentity {
     size_t size_ = 0;
 };
 
-// Holds a Gaussian process, which its predictor refers to.
-struct GpPredictor {
-    StoredModel stored;
-    gp::Predictor predict{std::get<gp::Model>(stored.model)};
-};
-
 struct CachedModel {
-    CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext parent, RunContext& run);
+    CachedModel(const ModelIdentity& seen, std::shared_ptr<DecodedModel> decoded, MemoryContext parent,
+                RunContext& run);
 
     // Error wrong_type for boosted trees: btml.`function` needs a Gaussian process.
     gp::Predictor& gp_predictor(const char* function);
@@ -37,11 +28,9 @@ struct CachedModel {
     size_t code_of_label(std::string_view label);
 
     const ModelIdentity identity;
-    const Reservation held; // of the features and labels
-    const std::vector<Feature> features;
-    const std::vector<std::string> labels; // of the target
-    size_t last_label = 0;                 // that was asked for
-    std::variant<boosting::Predictor, std::unique_ptr<GpPredictor>> predictor;
+    const std::shared_ptr<DecodedModel> model;
+    const Reservation held; // of the model, which others may hold, too
+    size_t last_label = 0;  // that was asked for
     const MemoryContext context;
     RecordReader record;
     std::vector<double> values; // of the features, in the row at hand

@@ -20,13 +20,13 @@ CachedModel& load_record(FunctionCallInfo fcinfo) {
 CachedModel& load_array(FunctionCallInfo fcinfo) {
     CachedModel& cached = model_cache(fcinfo).load(PG_GETARG_DATUM(0));
     Arguments(fcinfo).read_numbers(1, "features", cached.values);
-    require_width(cached.values, cached.features);
+    require_width(cached.values, cached.model->features);
     return cached;
 }
 
 // Functions of boosted trees by the name in errors.
 boosting::Predictor& trees_of(CachedModel& cached, const char* function) {
-    if (auto* const trees = std::get_if<boosting::Predictor>(&cached.predictor)) return *trees;
+    if (cached.model->trees) return *cached.model->trees;
     throw Error(ErrorCode::wrong_type, format("model is a Gaussian process, btml.%s needs boosted trees", function), "",
                 "A Gaussian process has btml.predict, btml.predict_normal and btml.predict_latent.");
 }
@@ -42,14 +42,14 @@ boosting::Predictor& single_score(CachedModel& cached, const char* function, con
 // Those of a model with labels.
 boosting::Predictor& with_labels(CachedModel& cached, const char* function) {
     boosting::Predictor& trees = trees_of(cached, function);
-    if (!cached.labels.empty()) return trees;
+    if (!cached.model->labels.empty()) return trees;
     throw Error(ErrorCode::wrong_type, format("model has no labels, btml.%s needs them", function),
                 "Its target was a number.", "btml.predict predicts it.");
 }
 
 Datum predict(FunctionCallInfo, CachedModel& cached) {
     double value;
-    if (std::holds_alternative<boosting::Predictor>(cached.predictor))
+    if (cached.model->trees)
         value = single_score(cached, "predict", "Use btml.predict_class or btml.predict_probability.")(cached.values);
     else
         value = cached.gp_predictor("predict").latent(cached.values).mean;
@@ -74,10 +74,10 @@ Datum predict_leaf(FunctionCallInfo, CachedModel& cached) {
 // The first of the likeliest.
 Datum predict_class(FunctionCallInfo, CachedModel& cached) {
     const std::span<const double> scores = with_labels(cached, "predict_class").scores(cached.values);
-    const auto likeliest = cached.labels.size() == 2 && scores.size() == 1
+    const auto likeliest = cached.model->labels.size() == 2 && scores.size() == 1
                                ? scores[0] > 0
                                : std::max_element(scores.begin(), scores.end()) - scores.begin();
-    return text_datum(cached.labels[static_cast<size_t>(likeliest)]);
+    return text_datum(cached.model->labels[static_cast<size_t>(likeliest)]);
 }
 
 Datum predict_probabilities(FunctionCallInfo, CachedModel& cached) {

@@ -12,7 +12,10 @@ BackendContext::BackendContext(const char* function, uint64_t max_bytes)
       line_(std::in_place, function),
       verbose_(false) {}
 
-BackendContext::BackendContext() : RunContext(memory_limit_bytes(), thread_count()), verbose_(false) {}
+BackendContext::BackendContext() : BackendContext(memory_limit_bytes()) {}
+
+BackendContext::BackendContext(uint64_t max_bytes)
+    : RunContext(std::min(max_bytes, memory_limit_bytes()), thread_count()), verbose_(false) {}
 
 bool BackendContext::keep_going() {
     if (!InterruptPending) [[likely]]

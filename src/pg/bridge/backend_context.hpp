@@ -13,8 +13,9 @@ class BackendContext : public RunContext {
     explicit BackendContext(const char* function, bool verbose = false);
     // Holds at most so many bytes, and no more than btml.memory_limit.
     BackendContext(const char* function, uint64_t max_bytes);
-    // Runs work that is too short to be shown.
+    // Run work that is too short to be shown.
     BackendContext();
+    explicit BackendContext(uint64_t max_bytes);
 
     bool keep_going() override;
     void progress(const char* phase, uint64_t done, uint64_t total) override;

@@ -9,18 +9,21 @@ namespace {
 
 int find_attribute(TupleDesc columns, const Feature& feature) {
     int found = -1;
-    std::vector<std::string> names;
     for (int i = 0; i < columns->natts; i++) {
         const Form_pg_attribute attribute = TupleDescAttr(columns, i);
-        if (attribute->attisdropped) continue;
-        names.emplace_back(NameStr(attribute->attname));
-        if (names.back() != feature.name) continue;
+        if (attribute->attisdropped || feature.name != NameStr(attribute->attname)) continue;
         if (found >= 0)
             throw Error(ErrorCode::duplicate_column,
                         format("the record has more than one column \"%s\"", feature.name.c_str()));
         found = i;
     }
-    if (found >= 0) return found;
+    return found;
+}
+
+[[noreturn]] void lacks(TupleDesc columns, const Feature& feature) {
+    std::vector<std::string> names;
+    for (int i = 0; i < columns->natts; i++)
+        if (!TupleDescAttr(columns, i)->attisdropped) names.emplace_back(NameStr(TupleDescAttr(columns, i)->attname));
     const std::string nearest = nearest_name(feature.name, names);
     throw Error(ErrorCode::undefined_column,
                 format("the record has no column \"%s\", which the model needs", feature.name.c_str()),
@@ -30,6 +33,17 @@ int find_attribute(TupleDesc columns, const Feature& feature) {
 }
 
 } // namespace
+
+CategoryCodes::CategoryCodes(const std::vector<Feature>& features) : codes_(features.size()) {
+    for (size_t f = 0; f < features.size(); f++)
+        for (size_t code = 0; code < features[f].categories.size(); code++)
+            codes_[f].emplace(features[f].categories[code], static_cast<double>(code));
+}
+
+double CategoryCodes::find(size_t feature, std::string_view category) const {
+    const auto found = codes_[feature].find(category);
+    return found == codes_[feature].end() ? -1 : found->second;
+}
 
 void RecordReader::learn(Oid type, int32 typmod) {
     type_ = InvalidOid;
@@ -43,13 +57,12 @@ void RecordReader::learn(Oid type, int32 typmod) {
     attributes_.clear();
     for (const Feature& feature : features_) {
         const int position = find_attribute(columns_, feature);
+        if (position < 0) lacks(columns_, feature);
         const Oid column = TupleDescAttr(columns_, position)->atttypid;
-        Attribute attribute{position, feature.categorical, NumberKind::none, {}, {}, {}};
+        Attribute attribute{position, feature.categorical, NumberKind::none, {}, {}};
         attribute.number = pg_call([=] { return number_kind(column); });
         if (feature.categorical) attribute.label = pg_call([=, this] { return label_rule(column, context_); });
         require_feature_type(feature, column, "the record");
-        for (size_t code = 0; code < feature.categories.size(); code++)
-            attribute.codes.emplace(feature.categories[code], static_cast<double>(code));
         attributes_.push_back(std::move(attribute));
     }
     values_.resize(columns_->natts);
@@ -58,17 +71,13 @@ void RecordReader::learn(Oid type, int32 typmod) {
     typmod_ = typmod;
 }
 
-double RecordReader::category(Attribute& attribute, Datum value) {
-    static constexpr double unseen = -1;
-    const auto code = [&] {
-        const std::string_view label = pg_call([&] { return label_of(value, attribute.label); });
-        const auto found = attribute.codes.find(label);
-        return found == attribute.codes.end() ? unseen : found->second;
-    };
+double RecordReader::category(size_t feature, Datum value) {
+    Attribute& attribute = attributes_[feature];
+    const auto code = [&] { return codes_.find(feature, pg_call([&] { return label_of(value, attribute.label); })); };
     if (attribute.label.kind != LabelKind::enumeration) return code();
-    const auto [entry, is_new] = attribute.enum_codes.try_emplace(DatumGetObjectId(value), unseen);
-    if (is_new) entry->second = code();
-    return entry->second;
+    const Oid number = DatumGetObjectId(value);
+    if (const auto known = attribute.enum_codes.find(number); known != attribute.enum_codes.end()) return known->second;
+    return attribute.enum_codes[number] = code();
 }
 
 void RecordReader::read(Datum record, std::vector<double>& values) {
@@ -85,12 +94,12 @@ void RecordReader::read(Datum record, std::vector<double>& values) {
         heap_deform_tuple(&tuple, columns_, values_.data(), nulls_.get());
     });
     for (size_t i = 0; i < attributes_.size(); i++) {
-        Attribute& attribute = attributes_[i];
+        const Attribute& attribute = attributes_[i];
         const auto at = static_cast<size_t>(attribute.position);
         if (nulls_[at])
             values[i] = null_number;
         else if (attribute.categorical)
-            values[i] = category(attribute, values_[at]);
+            values[i] = category(i, values_[at]);
         else if (attribute.number == NumberKind::numeric)
             values[i] = pg_call([&] { return to_number(values_[at], NumberKind::numeric); });
         else

@@ -7,11 +7,25 @@
 
 namespace btml::pg {
 
+// Finds the codes of categories.
+class CategoryCodes {
+  public:
+    CategoryCodes() = default;
+    // Refers to the features.
+    explicit CategoryCodes(const std::vector<Feature>& features);
+
+    // Returns −1 for a category that the feature does not have.
+    double find(size_t feature, std::string_view category) const;
+
+  private:
+    std::vector<std::unordered_map<std::string_view, double>> codes_; // by feature
+};
+
 class RecordReader {
   public:
-    // Both must live as long as the reader; nobody else may use the memory context.
-    RecordReader(const std::vector<Feature>& features, MemoryContext context)
-        : features_(features), context_(context) {}
+    // All must live as long as the reader; nobody else may use the memory context.
+    RecordReader(const std::vector<Feature>& features, const CategoryCodes& codes, MemoryContext context)
+        : features_(features), codes_(codes), context_(context) {}
 
     // values[i] becomes the value of features[i] as boosting::Predictor takes it: a number, the code of a category (−1
     // for one that the model does not know) or null_number. Errors undefined_column, duplicate_column, wrong_type.
@@ -25,14 +39,14 @@ class RecordReader {
         bool categorical;
         NumberKind number;
         LabelRule label;
-        std::unordered_map<std::string_view, double> codes; // views into the model's categories
-        std::unordered_map<Oid, double> enum_codes;         // found so far
+        std::unordered_map<Oid, double> enum_codes; // found so far
     };
 
     void learn(Oid type, int32 typmod);
-    double category(Attribute& attribute, Datum value);
+    double category(size_t feature, Datum value);
 
     const std::vector<Feature>& features_;
+    const CategoryCodes& codes_;
     const MemoryContext context_; // holds what is known of the row type
     Oid type_ = InvalidOid;
     int32 typmod_ = -1;

@@ -9,9 +9,11 @@ extern "C" {
 namespace btml::pg {
 
 static constexpr int default_memory_limit_kb = 1024 * 1024;
+static constexpr int default_model_cache_kb = 64 * 1024;
 static constexpr int max_threads = 256;
 
 static int memory_limit_kb = default_memory_limit_kb;
+static int model_cache_kb = default_model_cache_kb;
 static int threads = 0;
 
 enum class Device { cpu, cuda };
@@ -32,6 +34,10 @@ void define_settings() {
                             "Checked before the work starts and whenever a buffer grows; beyond it the call fails.",
                             &memory_limit_kb, default_memory_limit_kb, 64, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB,
                             nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("btml.model_cache", "Memory in which a session keeps models ready to predict.",
+                            "Those used last stay from one statement to the next; 0 keeps none.", &model_cache_kb,
+                            default_model_cache_kb, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
+                            nullptr);
     DefineCustomIntVariable("btml.threads", "Threads that one call of a btml function may use.",
                             "0 means max_parallel_workers_per_gather + 1. Results do not depend on it.", &threads, 0, 0,
                             max_threads, PGC_USERSET, 0, nullptr, nullptr, nullptr);
@@ -51,6 +57,10 @@ void define_settings() {
 
 uint64_t memory_limit_bytes() {
     return static_cast<uint64_t>(memory_limit_kb) * 1024;
+}
+
+uint64_t model_cache_bytes() {
+    return static_cast<uint64_t>(model_cache_kb) * 1024;
 }
 
 Factorize factorize_aggregates() {

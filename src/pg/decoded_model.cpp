@@ -1,0 +1,129 @@
+#include "pg/decoded_model.hpp"
+
+#include "pg/bridge/bytes.hpp"
+#include "pg/bridge/settings.hpp"
+
+#include <list>
+
+extern "C" {
+#include "access/detoast.h"
+}
+
+namespace btml::pg {
+
+namespace {
+
+// The header of a model has its digest: models with equal headers are equal, whoever made them.
+using Header = std::array<std::byte, envelope_header_size>;
+
+struct HeaderHash {
+    size_t operator()(const Header& header) const {
+        size_t digest;
+        memcpy(&digest, header.data() + header.size() - sizeof(digest), sizeof(digest));
+        return digest;
+    }
+};
+
+// Reads no more of a value that is stored out of line than its first chunk.
+Header header_of(Datum value) {
+    Header header{};
+    pg_call([&] {
+        auto* const stored = reinterpret_cast<struct varlena*>(DatumGetPointer(value));
+        struct varlena* const slice = detoast_attr_slice(stored, 0, static_cast<int32>(header.size()));
+        memcpy(header.data(), VARDATA_ANY(slice), std::min<size_t>(VARSIZE_ANY_EXHDR(slice), header.size()));
+        pfree(slice);
+    });
+    return header;
+}
+
+// Holds the models that were used last in btml.model_cache.
+class SessionModels {
+  public:
+    std::shared_ptr<DecodedModel> find(const Header& header) {
+        const auto found = places_.find(header);
+        if (found == places_.end()) return {};
+        recent_.splice(recent_.begin(), recent_, found->second);
+        return found->second->model;
+    }
+
+    void keep(const Header& header, const std::shared_ptr<DecodedModel>& model) {
+        const uint64_t bytes = model->bytes();
+        if (bytes > model_cache_bytes()) return;
+        std::list<Kept> kept{{header, model, bytes}};
+        places_.emplace(header, kept.begin());
+        recent_.splice(recent_.begin(), kept);
+        bytes_ += bytes;
+    }
+
+    // Lets those go that were not used for longest.
+    void shrink() {
+        while (bytes_ > model_cache_bytes()) {
+            bytes_ -= recent_.back().bytes;
+            places_.erase(recent_.back().header);
+            recent_.pop_back();
+        }
+    }
+
+  private:
+    struct Kept {
+        Header header;
+        std::shared_ptr<DecodedModel> model;
+        uint64_t bytes;
+    };
+
+    std::list<Kept> recent_; // the latest first
+    std::unordered_map<Header, std::list<Kept>::iterator, HeaderHash> places_;
+    uint64_t bytes_ = 0;
+};
+
+SessionModels& session_models() {
+    static auto* const models = new SessionModels; // a backend that exits leaves it where it is
+    return *models;
+}
+
+// Counts the features of a model with what finds their categories.
+uint64_t bytes_of(const std::vector<Feature>& features) {
+    constexpr size_t bytes_of_entry = 64; // of a hash table
+    uint64_t bytes = 0;
+    for (const Feature& feature : features)
+        for (const std::string& category : feature.categories)
+            bytes += category.size() + sizeof(std::string) + bytes_of_entry;
+    return bytes;
+}
+
+uint64_t bytes_of(const std::vector<std::string>& labels) {
+    uint64_t bytes = 0;
+    for (const std::string& label : labels) bytes += label.size() + sizeof(std::string);
+    return bytes;
+}
+
+} // namespace
+
+DecodedModel::DecodedModel(Datum value, uint64_t max_bytes)
+    : run_(max_bytes), held_(run_.memory(), "features of a model") {
+    StoredModel stored = read_model(value, run_);
+    held_.grow(bytes_of(features_of(stored)));
+    features = features_of(stored);
+    codes = CategoryCodes(features);
+    if (const auto* const model = std::get_if<boosting::Model>(&stored.model)) {
+        held_.grow(bytes_of(model->labels));
+        labels = model->labels;
+        trees.emplace(*model, run_);
+    } else {
+        process.reset(new GpPredictor{std::move(stored)});
+    }
+}
+
+std::shared_ptr<DecodedModel> decoded_model(Datum value, uint64_t max_bytes) {
+    SessionModels& models = session_models();
+    models.shrink();
+    const Header header = header_of(value);
+    std::shared_ptr<DecodedModel> model = models.find(header);
+    if (model) return model;
+    model = std::make_shared<DecodedModel>(value, max_bytes);
+    models.keep(header, model);
+    models.shrink();
+    return model;
+}
+
+} // namespace btml::pg

@@ -1,0 +1,40 @@
+// Models ready to predict. A session keeps those it used last from one statement to the next.
+#pragma once
+
+#include "core/boosting/predictor.hpp"
+#include "core/gp/predictor.hpp"
+#include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/record.hpp"
+#include "pg/model.hpp"
+
+#include <memory>
+
+namespace btml::pg {
+
+// Holds a Gaussian process, which its predictor refers to.
+struct GpPredictor {
+    StoredModel stored;
+    gp::Predictor predict{std::get<gp::Model>(stored.model)};
+};
+
+class DecodedModel {
+    BackendContext run_; // counts the rest
+    Reservation held_;   // of the features and labels
+
+  public:
+    // Holds at most max_bytes. Errors corrupt_model, memory_limit.
+    DecodedModel(Datum value, uint64_t max_bytes);
+
+    uint64_t bytes() { return sizeof(*this) + run_.memory().used(); }
+
+    std::vector<Feature> features;
+    std::vector<std::string> labels; // of the target
+    CategoryCodes codes;
+    std::optional<boosting::Predictor> trees; // either this
+    std::unique_ptr<GpPredictor> process;     // or that
+};
+
+// Returns the session's copy, or else decodes one, of at most max_bytes, and keeps it where btml.model_cache allows.
+std::shared_ptr<DecodedModel> decoded_model(Datum value, uint64_t max_bytes);
+
+} // namespace btml::pg
