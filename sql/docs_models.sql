@@ -5,6 +5,7 @@ FROM generate_series(1, 2000) i;
 CREATE TABLE models (name text PRIMARY KEY, model btml.model);
 
 INSERT INTO models SELECT 'rent', btml.boost_fit('flat', 'rent', trees => 20, learning_rate => 0.3);
+SELECT name, btml.describe(model) FROM models;
 
 SELECT DISTINCT f.size_m2, f.rooms, f.kind, f.rent, round(btml.predict(m.model, f.*)::numeric, 1) AS predicted
 FROM flat f, models m WHERE m.name = 'rent' ORDER BY f.size_m2, f.rooms LIMIT 3;
@@ -13,7 +14,7 @@ SELECT round(btml.predict(model, x)::numeric, 1) AS predicted
 FROM models, (SELECT 85::float8 AS size_m2, 3 AS rooms, 'loft' AS kind) x;
 
 CREATE VIEW scored AS
-SELECT f.*, btml.predict(m.model, f.*) AS predicted FROM flat f, models m WHERE m.name = 'rent';
+SELECT f.*, btml.predict((SELECT model FROM models WHERE name = 'rent'), f.*) AS predicted FROM flat f;
 SELECT kind, count(*) AS flats, round(btml.mae(rent, predicted)::numeric, 1) AS mae FROM scored GROUP BY kind ORDER BY kind;
 
 SELECT round(btml.predict(model, ARRAY[85, 3, 1])::numeric, 1) AS predicted, btml.summary(model)->'features' AS features FROM models;
@@ -22,6 +23,15 @@ SELECT btml.summary(model)->'metrics'->>'trees' AS trees, btml.summary(model)->>
 FROM models;
 
 SELECT btml.predict(model, x) FROM models, (SELECT 85 AS size, 3 AS rooms, 'loft' AS kind) x;
+
+CREATE TABLE advert (id int, size_m2 float8, rooms int, kind text, fair_rent float8);
+CREATE FUNCTION add_fair_rent() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.fair_rent := btml.predict((SELECT model FROM models WHERE name = 'rent'), NEW);
+    RETURN NEW;
+END $$;
+CREATE TRIGGER add_fair_rent BEFORE INSERT OR UPDATE ON advert FOR EACH ROW EXECUTE FUNCTION add_fair_rent();
+INSERT INTO advert VALUES (1, 85, 3, 'loft') RETURNING id, round(fair_rent::numeric, 1) AS fair_rent;
 
 SELECT btml.to_sql(btml.tree_fit('SELECT rent, size_m2, kind FROM flat', 'rent', max_leaves => 3)) AS expression;
 
@@ -40,4 +50,5 @@ SELECT a.name, b.name AS same_as FROM models a JOIN models b ON a.model OPERATOR
 SELECT '\xdeadbeef'::bytea::btml.model;
 
 DROP VIEW scored, scored_without_btml;
-DROP TABLE flat, models;
+DROP TABLE flat, models, advert;
+DROP FUNCTION add_fair_rent();

@@ -79,86 +79,106 @@ CREATE OPERATOR CLASS btml.model_ops DEFAULT FOR TYPE btml.model USING hash AS
     OPERATOR 1 btml.=, FUNCTION 1 btml.model_hash(btml.model), FUNCTION 2 btml.model_hash_extended(btml.model, bigint);
 
 CREATE FUNCTION btml.predict(model btml.model, input record) RETURNS float8
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_record';
 COMMENT ON FUNCTION btml.predict(btml.model, record) IS
 'prediction for a row: of boosted trees the number, the mean (objectives poisson, gamma, tweedie) or the probability of the second label (binary), of a Gaussian process its mean; features by column name (write t.* for the whole row of t); other columns are ignored, a NULL is a missing value, a category never seen goes right in boosted trees and is unknown to a Gaussian process; error 42703 naming a missing column, 42701 one that the record has twice, 42804 one of the wrong type; 42804 for objective multiclass, which has btml.predict_class, btml.predict_probability and btml.predict_probabilities; 22004 for an offset that is NULL';
 
 CREATE FUNCTION btml.predict(model btml.model, features float8[]) RETURNS float8
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_array';
 COMMENT ON FUNCTION btml.predict(btml.model, float8[]) IS
 'prediction for features by position, in the order of btml.summary(model)->''features''; a categorical by its code there, counted from 0; a NULL element is a missing value; error 22023 for the wrong number of elements';
 
+CREATE FUNCTION btml.predict(model btml.model, input record, trees integer) RETURNS float8
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_first_record';
+COMMENT ON FUNCTION btml.predict(btml.model, record, integer) IS
+'prediction of the first trees of boosted trees alone, as of a fit with so many; 0: the base; error 22023 for more than the model has, 42804 for a Gaussian process';
+
+CREATE FUNCTION btml.predict(model btml.model, features float8[], trees integer) RETURNS float8
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_first_array';
+COMMENT ON FUNCTION btml.predict(btml.model, float8[], integer) IS
+'prediction of the first trees of boosted trees alone, for features by position';
+
 CREATE FUNCTION btml.predict_score(model btml.model, input record) RETURNS float8
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_score_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_score_record';
 CREATE FUNCTION btml.predict_score(model btml.model, features float8[]) RETURNS float8
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_score_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_score_array';
 COMMENT ON FUNCTION btml.predict_score(btml.model, record) IS
 'score of boosted trees for a row: base + offset + sum of the leaves'' values, of which the prediction is the mean or probability; features and errors as for btml.predict; error 42804 for objective multiclass, which has btml.predict_scores';
 COMMENT ON FUNCTION btml.predict_score(btml.model, float8[]) IS
 'score of boosted trees for features by position, as btml.predict takes them';
 
 CREATE FUNCTION btml.predict_scores(model btml.model, input record) RETURNS float8[]
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_scores_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_scores_record';
 CREATE FUNCTION btml.predict_scores(model btml.model, features float8[]) RETURNS float8[]
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_scores_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_scores_array';
 COMMENT ON FUNCTION btml.predict_scores(btml.model, record) IS
 'scores of boosted trees for a row: of objective multiclass one for each label, in the order of btml.summary(model)->''labels'', of the others one; features and errors as for btml.predict';
 COMMENT ON FUNCTION btml.predict_scores(btml.model, float8[]) IS
 'scores of boosted trees for features by position, as btml.predict takes them';
 
 CREATE FUNCTION btml.predict_leaf(model btml.model, input record) RETURNS integer[]
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_leaf_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_leaf_record';
 CREATE FUNCTION btml.predict_leaf(model btml.model, features float8[]) RETURNS integer[]
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_leaf_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_leaf_array';
 COMMENT ON FUNCTION btml.predict_leaf(btml.model, record) IS
 'the leaf that a row ends in, for each of the boosted trees: a node of btml.trees(model), in the order of trees; features and errors as for btml.predict';
 COMMENT ON FUNCTION btml.predict_leaf(btml.model, float8[]) IS
 'the leaf of each of the boosted trees for features by position, as btml.predict takes them';
 
 CREATE FUNCTION btml.predict_class(model btml.model, input record) RETURNS text
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_class_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_class_record';
 CREATE FUNCTION btml.predict_class(model btml.model, features float8[]) RETURNS text
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_class_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_class_array';
 COMMENT ON FUNCTION btml.predict_class(btml.model, record) IS
 'the likeliest label of a row, the first of several; features and errors as for btml.predict; error 42804 for a model whose target was a number';
 COMMENT ON FUNCTION btml.predict_class(btml.model, float8[]) IS
 'the likeliest label for features by position, as btml.predict takes them';
 
 CREATE FUNCTION btml.predict_probabilities(model btml.model, input record) RETURNS float8[]
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_probabilities_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_probabilities_record';
 CREATE FUNCTION btml.predict_probabilities(model btml.model, features float8[]) RETURNS float8[]
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_probabilities_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_probabilities_array';
 COMMENT ON FUNCTION btml.predict_probabilities(btml.model, record) IS
 'the probability of each label for a row, in the order of btml.summary(model)->''labels''; features and errors as for btml.predict; error 42804 for a model whose target was a number';
 COMMENT ON FUNCTION btml.predict_probabilities(btml.model, float8[]) IS
 'the probability of each label for features by position, as btml.predict takes them';
 
 CREATE FUNCTION btml.predict_probability(model btml.model, input record, label text) RETURNS float8
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_probability_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_probability_record';
 CREATE FUNCTION btml.predict_probability(model btml.model, features float8[], label text) RETURNS float8
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_probability_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_probability_array';
 COMMENT ON FUNCTION btml.predict_probability(btml.model, record, text) IS
 'the probability of a label for a row; features and errors as for btml.predict; error 22023 for a label that the model does not have, 42804 for a model whose target was a number';
 COMMENT ON FUNCTION btml.predict_probability(btml.model, float8[], text) IS
 'the probability of a label for features by position, as btml.predict takes them';
 
 CREATE FUNCTION btml.predict_normal(model btml.model, input record) RETURNS btml.normal
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_normal_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_normal_record';
 CREATE FUNCTION btml.predict_normal(model btml.model, features float8[]) RETURNS btml.normal
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_normal_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_normal_array';
 COMMENT ON FUNCTION btml.predict_normal(btml.model, record) IS
 'distribution of an observation for a row, in the target''s units: mean and standard deviation, noise of an observation of weight 1 included; of a mixture, mean and standard deviation of the mixture; features and errors as for btml.predict; use it in LATERAL for its fields; error 42804 for boosted trees, which have no distribution';
 COMMENT ON FUNCTION btml.predict_normal(btml.model, float8[]) IS
 'distribution of an observation for features by position, as btml.predict takes them; the result as for a row';
 
 CREATE FUNCTION btml.predict_latent(model btml.model, input record) RETURNS btml.normal
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_latent_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_latent_record';
 CREATE FUNCTION btml.predict_latent(model btml.model, features float8[]) RETURNS btml.normal
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'btml_predict_latent_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_latent_array';
 COMMENT ON FUNCTION btml.predict_latent(btml.model, record) IS
 'distribution of the latent function for a row: as btml.predict_normal, without observation noise';
 COMMENT ON FUNCTION btml.predict_latent(btml.model, float8[]) IS
 'distribution of the latent function for features by position: as btml.predict_normal, without observation noise';
+
+CREATE FUNCTION btml.describe(model btml.model) RETURNS text
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_describe';
+COMMENT ON FUNCTION btml.describe(btml.model) IS
+'a model in one line: kind, size, number of features, target, objective, training rows, and the mean loss of held-out rows (of training rows where none were held out) beside that of the best constant; of a Gaussian process the mean negative log likelihood; meant for people: btml.summary has each as a value';
+
+CREATE FUNCTION btml.feature_names(model btml.model) RETURNS text[]
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_feature_names';
+COMMENT ON FUNCTION btml.feature_names(btml.model) IS
+'names of the features in the order in which btml.predict takes them by position';
 
 CREATE FUNCTION btml.summary(model btml.model) RETURNS jsonb
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_summary';

@@ -56,6 +56,16 @@ Datum predict(FunctionCallInfo, CachedModel& cached) {
     return Float8GetDatum(value);
 }
 
+Datum predict_first(FunctionCallInfo fcinfo, CachedModel& cached) {
+    boosting::Predictor& trees = single_score(cached, "predict", "Use btml.predict_class or btml.predict_probability.");
+    const int32 first = PG_GETARG_INT32(2);
+    if (first < 0 || static_cast<size_t>(first) > trees.iterations())
+        throw Error(ErrorCode::invalid_argument,
+                    format("trees must be 0 to %zu, the trees of the model, not %d", trees.iterations(), first));
+    const std::span<const double> scores = trees.scores(cached.values, static_cast<size_t>(first));
+    return Float8GetDatum(boosting::prediction_of(trees.link(), scores[0]));
+}
+
 Datum predict_score(FunctionCallInfo, CachedModel& cached) {
     return Float8GetDatum(single_score(cached, "predict_score", "Use btml.predict_scores.").scores(cached.values)[0]);
 }
@@ -118,6 +128,14 @@ void require_width(const std::vector<double>& values, const std::vector<Feature>
                 "btml.summary(model)->'features' lists them in order.");
 }
 
+// btml.feature_names(model) → text[]
+BTML_FUNCTION(btml_feature_names) {
+    const auto model = decoded_model(PG_GETARG_DATUM(0), std::numeric_limits<uint64_t>::max());
+    std::vector<std::string_view> names;
+    for (const Feature& feature : model->features) names.emplace_back(feature.name);
+    return text_array(names);
+}
+
 // btml.NAME(model, record, …) and btml.NAME(model, float8[], …)
 #define BTML_PREDICTION(name)                                                                                          \
     BTML_FUNCTION(btml_##name##_record) {                                                                              \
@@ -128,6 +146,7 @@ void require_width(const std::vector<double>& values, const std::vector<Feature>
     }
 
 BTML_PREDICTION(predict)               // → float8
+BTML_PREDICTION(predict_first)         // (…, trees integer) → float8, as btml.predict
 BTML_PREDICTION(predict_score)         // → float8
 BTML_PREDICTION(predict_scores)        // → float8[]
 BTML_PREDICTION(predict_leaf)          // → integer[]

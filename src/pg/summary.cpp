@@ -1,5 +1,6 @@
-// btml.summary: what a model is.
+// btml.summary and btml.describe: what a model is.
 #include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/result.hpp"
 #include "pg/model.hpp"
 #include "pg/options.hpp"
 
@@ -176,7 +177,49 @@ Datum summary_json(const Model& model, const std::vector<Timing>& timings, RunCo
     return json.datum();
 }
 
+// Returns the mean loss of held-out rows where there are some, or else that of training rows.
+std::string describe_loss(const boosting::Model& model) {
+    if (model.trees.empty() || model.log.size() < model.iterations()) return "";
+    const boosting::LogEntry& last = model.log[model.iterations() - 1];
+    const bool held_out = last.holdout_loss.has_value();
+    std::string text =
+        format(", %s loss %.4g", held_out ? "held-out" : "training", last.holdout_loss.value_or(last.train_loss));
+    if (!model.baseline) return text;
+    const std::optional<double> baseline = held_out ? model.baseline->holdout_loss : model.baseline->train_loss;
+    return baseline ? text + format(" (a constant has %.4g)", *baseline) : text;
+}
+
+std::string describe(const boosting::Model& model) {
+    size_t leaves = 1;
+    for (const boosting::Tree& tree : model.trees) leaves = std::max(leaves, (tree.size() + 1) / 2);
+    const std::string labels = model.scores() > 1 ? format(" x %zu labels", model.scores()) : "";
+    return format("boosted trees: %zu%s x %zu leaves, %zu features -> %s (%s), %" PRIu64 " rows", model.iterations(),
+                  labels.c_str(), leaves, model.features.size(), model.target.c_str(),
+                  boosting::name_of(model.options.objective), model.rows) +
+           describe_loss(model);
+}
+
+std::string describe(const gp::Model& model) {
+    const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
+    const size_t members = sum ? sum->members().size() : model.members().size();
+    std::string text =
+        format("Gaussian process: %s of %zu members, %zu features -> %s, %" PRIu64 " rows", gp::name_of(model.combine()),
+               members, model.features.size(), model.target.c_str(), model.rows);
+    if (model.holdout_nll)
+        text += format(", held-out negative log likelihood %.4g", *model.holdout_nll);
+    else if (model.leave_one_out)
+        text += format(", negative log likelihood %.4g leaving rows out", model.leave_one_out->mean_nll);
+    return text;
+}
+
 } // namespace
+
+// btml.describe(model) → text
+BTML_FUNCTION(btml_describe) {
+    BackendContext context;
+    const StoredModel stored = read_model(PG_GETARG_DATUM(0), context);
+    return text_datum(std::visit([](const auto& model) { return describe(model); }, stored.model));
+}
 
 // btml.summary(model) → jsonb
 BTML_FUNCTION(btml_summary) {

@@ -13,8 +13,8 @@ namespace btml::boosting {
 class Predictor::Scorer {
   public:
     virtual ~Scorer() = default;
-    // Adds the leaves that a row reaches to its scores.
-    virtual void add(std::span<const double> features, std::span<double> scores) = 0;
+    // Adds the leaves that a row reaches in the first trees to its scores.
+    virtual void add(std::span<const double> features, size_t trees, std::span<double> scores) = 0;
     // Puts the leaf node of each tree that a row reaches.
     virtual void find(std::span<const double> features, std::span<int32_t> nodes) = 0;
 };
@@ -47,10 +47,10 @@ class WalkScorer : public Predictor::Scorer {
         }
     }
 
-    void add(std::span<const double> features, std::span<double> scores) override {
+    void add(std::span<const double> features, size_t trees, std::span<double> scores) override {
         size_t score = 0;
-        for (const uint32_t root : roots_) {
-            scores[score] += nodes_[walk(root, features)].number;
+        for (size_t t = 0; t < trees; t++) {
+            scores[score] += nodes_[walk(roots_[t], features)].number;
             if (++score == scores.size()) score = 0;
         }
     }
@@ -206,11 +206,11 @@ class MaskScorer : public Predictor::Scorer {
         }
     }
 
-    void add(std::span<const double> features, std::span<double> scores) override {
+    void add(std::span<const double> features, size_t trees, std::span<double> scores) override {
         double sum = scores[0];
         size_t score = 0;
-        for_each_step(features, [&](size_t tree, const std::array<Word, step>& alive) {
-            const size_t end = std::min(step, trees_ - tree);
+        for_each_step(features, trees, [&](size_t tree, const std::array<Word, step>& alive) {
+            const size_t end = std::min(step, trees - tree);
             const auto value = [&](size_t i) { return values_[(tree + i) * leaves + std::countr_zero(alive[i])]; };
             if (scores.size() == 1) {
                 for (size_t i = 0; i < end; i++) sum += value(i);
@@ -225,7 +225,7 @@ class MaskScorer : public Predictor::Scorer {
     }
 
     void find(std::span<const double> features, std::span<int32_t> nodes) override {
-        for_each_step(features, [&](size_t tree, const std::array<Word, step>& alive) {
+        for_each_step(features, trees_, [&](size_t tree, const std::array<Word, step>& alive) {
             const size_t end = std::min(step, trees_ - tree);
             for (size_t i = 0; i < end; i++) nodes[tree + i] = nodes_[(tree + i) * leaves + std::countr_zero(alive[i])];
         });
@@ -235,12 +235,12 @@ class MaskScorer : public Predictor::Scorer {
     static constexpr size_t step = 64 / sizeof(Word); // trees at once
     static constexpr size_t leaves = 8 * sizeof(Word);
 
-    // body(tree, alive): some trees, and the leaves of each that no node on the way denies.
+    // body(tree, alive): some of the first trees, and the leaves of each that no node on the way denies.
     template <class Body>
-    void for_each_step(std::span<const double> features, const Body& body) {
+    void for_each_step(std::span<const double> features, size_t trees, const Body& body) {
         for (size_t i = 0; i < lanes_.size(); i++)
             lines_[i] = masks_.data() + (lanes_[i].first_line + lanes_[i].line(features[lanes_[i].feature])) * width_;
-        for (size_t tree = 0; tree < trees_; tree += step) {
+        for (size_t tree = 0; tree < trees; tree += step) {
             std::array<Word, step> alive;
             alive.fill(~Word{0});
             for (const Word* line : lines_)
@@ -331,13 +331,13 @@ Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&& other) noexcept = default;
 Predictor& Predictor::operator=(Predictor&& other) noexcept = default;
 
-std::span<const double> Predictor::scores(std::span<const double> features) {
+std::span<const double> Predictor::scores(std::span<const double> features, size_t iterations) {
     for (size_t s = 0; s < scores_.size(); s++) scores_[s] = bases_[s];
     if (offset_) {
         check_given(features[*offset_], offset_name_.c_str());
         scores_[0] += features[*offset_];
     }
-    scorer_->add(features, scores_);
+    scorer_->add(features, iterations * scores_.size(), scores_);
     return scores_;
 }
 

@@ -21,7 +21,9 @@ class Predictor {
     // Returns a row's scores. One value per feature in the model's order: a number, a category's code (as a double; a
     // code that the model does not know, or -1, is a category never seen), or null_number. Not thread-safe (scratch
     // space). Error null_value or out_of_range for an offset that is NULL or not finite.
-    std::span<const double> scores(std::span<const double> features);
+    std::span<const double> scores(std::span<const double> features) { return scores(features, iterations()); }
+    // Returns those of the first iterations, of which there are as many.
+    std::span<const double> scores(std::span<const double> features, size_t iterations);
     // Returns, of one score, the prediction on the scale of the target; and the probabilities of all labels, of a
     // model that has labels.
     double operator()(std::span<const double> features) { return prediction_of(link_, scores(features)[0]); }
@@ -31,6 +33,7 @@ class Predictor {
     void leaves(std::span<const double> features, std::span<int32_t> nodes);
 
     size_t trees() const { return trees_; }
+    size_t iterations() const { return trees_ / scores_.size(); }
     size_t score_count() const { return scores_.size(); }
     Link link() const { return link_; }
 

@@ -71,6 +71,10 @@ static Datum make_texts(std::span<const std::string_view> texts, MemoryContext c
     return PointerGetDatum(array);
 }
 
+Datum text_array(std::span<const std::string_view> texts) {
+    return pg_call([=] { return make_texts(texts, CurrentMemoryContext); });
+}
+
 Datum ResultRows::text_or_texts(std::string_view value) {
     return pg_call([=, this] { return make_text(value, row_); });
 }

@@ -10,6 +10,7 @@ extern "C" {
 namespace btml::pg {
 
 Datum text_datum(std::string_view text);
+Datum text_array(std::span<const std::string_view> texts); // text[] of one dimension
 std::string to_string(const text* value);
 
 struct SqlValue {

@@ -51,6 +51,28 @@ TEST(Predictor, EqualsWalking) {
     }
 }
 
+TEST(Predictor, TheFirstTreesAreAModelOfTheirOwn) {
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        Options options;
+        options.trees = 23;
+        options.max_leaves = seed % 3 == 0 ? 32 : seed % 3 == 1 ? 64 : 90;
+        options.min_leaf_rows = 1;
+        Model model = fit_plain(random_data({}, seed), options);
+        QuietContext quiet;
+        Predictor predict(model, quiet);
+        Random random(seed);
+        for (; !model.trees.empty(); model.trees.pop_back()) {
+            for (int i = 0; i < 20; i++) {
+                std::vector<double> x;
+                for (const Feature& feature : model.features) x.push_back(odd_value(feature, random));
+                EXPECT_EQ(predict.scores(x, model.iterations())[0], scores_by_walking(model, x)[0]);
+            }
+        }
+        EXPECT_EQ(predict.scores(std::vector<double>(model.features.size(), 0.0), 0)[0], model.bases[0]);
+    }
+}
+
 TEST(Predictor, AnOffsetIsAddedAndMustBeThere) {
     Model model;
     model.bases[0] = 1;
