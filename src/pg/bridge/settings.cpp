@@ -3,16 +3,18 @@
 #include "pg/bridge/guard.hpp"
 
 extern "C" {
+#include "access/parallel.h"
 #include "optimizer/cost.h"
 }
 
 namespace btml::pg {
 
-static constexpr int default_memory_limit_kb = 1024 * 1024;
+static constexpr int default_memory_limit_kb = 1024 * 1024, min_memory_limit_kb = 64;
 static constexpr int default_model_cache_kb = 64 * 1024;
 static constexpr int max_threads = 256;
 
 static int memory_limit_kb = default_memory_limit_kb;
+static int max_memory_limit_kb = MAX_KILOBYTES;
 static int model_cache_kb = default_model_cache_kb;
 static int threads = 0;
 
@@ -29,11 +31,22 @@ static constexpr config_enum_entry factorize_values[] = {{"off", static_cast<int
 static int factorize = static_cast<int>(Factorize::off);
 static bool force_factorize = false;
 
+// Refuses what somebody asks for now. What a file or a role has is cut down where it is used, since the cap may have
+// come later.
+static bool check_memory_limit(int* kb, void**, GucSource source) {
+    if (*kb <= max_memory_limit_kb || source < PGC_S_INTERACTIVE || InitializingParallelWorker) return true;
+    GUC_check_errdetail("btml.max_memory_limit is %d kB.", max_memory_limit_kb);
+    return false;
+}
+
 void define_settings() {
+    DefineCustomIntVariable("btml.max_memory_limit", "The most that btml.memory_limit counts for.",
+                            "Only superusers can change it.", &max_memory_limit_kb, MAX_KILOBYTES, min_memory_limit_kb,
+                            MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("btml.memory_limit", "Memory that one call of a btml function may hold.",
                             "Checked before the work starts and whenever a buffer grows; beyond it the call fails.",
-                            &memory_limit_kb, default_memory_limit_kb, 64, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB,
-                            nullptr, nullptr, nullptr);
+                            &memory_limit_kb, default_memory_limit_kb, min_memory_limit_kb, MAX_KILOBYTES, PGC_USERSET,
+                            GUC_UNIT_KB, check_memory_limit, nullptr, nullptr);
     DefineCustomIntVariable("btml.model_cache", "Memory in which a session keeps models ready to predict.",
                             "Those used last stay from one statement to the next; 0 keeps none.", &model_cache_kb,
                             default_model_cache_kb, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
@@ -56,7 +69,7 @@ void define_settings() {
 }
 
 uint64_t memory_limit_bytes() {
-    return static_cast<uint64_t>(memory_limit_kb) * 1024;
+    return static_cast<uint64_t>(std::min(memory_limit_kb, max_memory_limit_kb)) * 1024;
 }
 
 uint64_t model_cache_bytes() {
