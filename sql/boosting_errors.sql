@@ -85,6 +85,11 @@ SELECT objective_errors('boost_errors.target', 'count', 'objective => ''gamma'''
 SELECT objective_errors('boost_errors.target', 'half', 'objective => ''binary''', 'objective => ''multiclass''');
 SELECT objective_errors('boost_errors.target', 'huge', 'objective => ''multiclass''', 'objective => ''poisson''');
 SELECT objective_errors('SELECT price, shape FROM boost_errors.sale', 'shape', '', 'objective => ''multiclass''');
+SELECT objective_errors('SELECT i AS x, md5(i::text)::uuid AS id, date ''2025-01-01'' + i AS day, interval ''1 day'' * i AS span, i::oid AS oid FROM generate_series(1, 50) i', target, '') FROM unnest('{id,day,span,oid}'::text[]) target;
+-- Names of other systems, and near misses
+SELECT name, substring(fit_error('boost_errors.target', format('''i'', trees => 1, objective => %L', name)) FROM 'HINT: ([^.]*)\.') AS hint FROM unnest('{reg:squarederror,regression,mse,MAE,binary:logistic,logloss,softmax,multi:softprob,lambdarank,rank:ndcg,count:poisson,poison,Reg:Tweedie,hubert,nonsense}'::text[]) name;
+SELECT name, substring(fit_error('boost_errors.target', format('''i'', trees => 1, metric => %L', name)) FROM 'HINT: ([^.]*)\.') AS hint FROM unnest('{roc_auc,mse,l1,logloss,mlogloss,AUC,aucpr,error,brier_score,ndgc,nonsense}'::text[]) name;
+SELECT caught($$SELECT btml.boost_fit_agg(flag, ARRAY[x], '{"objective": "binary:logistic"}') FROM boost_errors.target$$);
 -- One label only, in all rows or in those to train on; no events.
 SELECT objective_errors('boost_errors.target', 'same', '', 'objective => ''binary''', 'objective => ''multiclass''');
 SELECT objective_errors('boost_errors.target', 'always', '', 'objective => ''multiclass''');
@@ -115,6 +120,11 @@ SELECT options, caught(format('SELECT btml.boost_fit_agg(colour, ARRAY[x], %L) F
 SELECT caught('SELECT btml.boost_fit_agg(answer, ARRAY[x], ''{"positive": "maybe"}'') FROM boost_errors.target'), caught('SELECT btml.boost_fit_agg(flag, ARRAY[x], ''{"objective": "huber"}'') FROM boost_errors.target'), caught('SELECT btml.boost_fit_agg(negative, ARRAY[x], ''{"objective": "poisson"}'') FROM boost_errors.target');
 SELECT caught(format('SELECT btml.boost_fit_agg(flag, ARRAY[x], %s) FROM boost_errors.target', w)) FROM unnest('{-1,NULL::float8,''NaN''::float8,''Infinity''::float8,0,gap}'::text[]) w;
 SELECT caught('SELECT btml.boost_fit_agg(''l'' || i, ARRAY[i]) FROM generate_series(1, 1001) i');
+-- A label that a group lacks has no weight there, and one notice tells so.
+SET client_min_messages = notice;
+CREATE TABLE of_group AS SELECT g, btml.boost_fit_agg(colour, ARRAY[x], '{"class_weights": {"red": 5}, "trees": 3, "min_leaf_rows": 2}') AS weighed, btml.boost_fit_agg(colour, ARRAY[x], '{"trees": 3, "min_leaf_rows": 2}') AS plain FROM boost_errors.target, generate_series(1, 4) g WHERE g = 1 OR (g = 2 AND colour = 'blue') OR (g > 2 AND colour <> 'red') GROUP BY g;
+SELECT g, btml.summary(weighed)->'labels' AS labels, (SELECT array_agg(t) FROM btml.trees(weighed) t) IS NOT DISTINCT FROM (SELECT array_agg(t) FROM btml.trees(plain) t) AS alike FROM of_group ORDER BY g;
+SET client_min_messages = warning;
 -- Predictions
 CREATE TABLE of_kind AS SELECT 'number' AS kind, btml.boost_fit('SELECT x, i AS y FROM boost_errors.target', 'y', trees => 1) AS model UNION ALL SELECT 'binary', btml.boost_fit('SELECT x, answer AS y FROM boost_errors.target', 'y', trees => 1)
     UNION ALL SELECT 'shares', btml.boost_fit('SELECT x, share AS y FROM boost_errors.target', 'y', trees => 1, objective => 'binary') UNION ALL SELECT 'multiclass', btml.boost_fit('SELECT x, colour AS y FROM boost_errors.target', 'y', trees => 1)

@@ -387,7 +387,7 @@ struct AggregateRequest {
 // Errors invalid_argument.
 AggregateRequest parse_request(const std::string& json) {
     AggregateRequest request;
-    request.labels.may_be_constant = true;
+    request.labels.is_of_group = true;
     if (json.empty()) return request;
     request.options = parse_options(json, options_table, [&](const JsonOption& given) {
         if (given.name == "positive" && !given.is_null)
@@ -410,12 +410,14 @@ void check_request(const std::string& json) {
 
 // What a call has said already, whatever the number of its groups.
 struct Told {
-    bool labels = false, constant = false;
+    std::array<bool, Labels::kinds> of_labels{};
+    bool constant = false;
 };
 
 void notice_labels(const Labels& labels, Told& told) {
-    if (labels.notices.empty() || std::exchange(told.labels, true)) return;
-    notice(labels.notices[0].message, "", labels.notices[0].hint);
+    for (const Labels::Notice& told_of : labels.notices)
+        if (!std::exchange(told.of_labels[static_cast<size_t>(told_of.about)], true))
+            notice(told_of.message, "", told_of.hint);
 }
 
 void notice_constant(const FitResult& result, Told& told) {

@@ -31,13 +31,15 @@ struct Roles {
     }
 };
 
-void check_number(const Source& source, int column, const char* role, const char* detail) {
+// or_else: what else may be done of a column that is no number, after the hint how to make one of it.
+void check_number(const Source& source, int column, const char* role, const char* detail = "",
+                  const std::string& or_else = "") {
     const Source::Column& found = source.columns()[column];
     const Oid type = found.type;
     if (!is_plain_number(pg_call([=] { return number_kind(type); })))
         throw Error(ErrorCode::wrong_type,
                     format("%s \"%s\" is of type %s, not a number", role, found.name.c_str(), type_name(found.type)),
-                    detail, cast_hint(found.name, found.type) + ".");
+                    detail, cast_hint(found.name, found.type) + or_else + ".");
 }
 
 // Returns whether the target is read as a category.
@@ -48,9 +50,11 @@ bool is_label_target(const Source& source, int column, const TrainingRequest& re
         if (type == BOOLOID) return false;
         if (pg_call([=] { return is_categorical(type); })) return true;
     }
-    check_number(source, column, "target",
-                 request.takes_labels ? "Targets are numbers, or labels: boolean, text and enum columns."
-                                      : "Targets are numbers.");
+    if (request.takes_labels)
+        check_number(source, column, "target", "Targets are numbers, or labels: boolean, text and enum columns.",
+                     format(", or labels: \"%s\"::text", found.name.c_str()));
+    else
+        check_number(source, column, "target", "Targets are numbers.");
     return false;
 }
 
@@ -106,7 +110,7 @@ int column_beside_target(const Source& source, const TrainingRequest& request, i
 
 int number_beside_target(const Source& source, const TrainingRequest& request, int target, const std::string& name,
                          const char* role) {
-    check_number(source, source.column(name), role, "");
+    check_number(source, source.column(name), role);
     return column_beside_target(source, request, target, name, role);
 }
 

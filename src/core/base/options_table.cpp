@@ -54,6 +54,17 @@ size_t OptionFacts::index_of(const std::string& choice) const {
     return static_cast<size_t>(std::find(choices.begin(), choices.end(), choice) - choices.begin());
 }
 
+std::string OptionFacts::meant_by(const std::string& given) const {
+    constexpr size_t max_length = 63; // what is longer is no name
+    if (given.size() > max_length) return "";
+    std::vector<std::string> names(choices.begin(), choices.end());
+    for (const ForeignName& foreign : foreign_names) names.emplace_back(foreign.name);
+    const std::string nearest = nearest_name(given, names);
+    for (const ForeignName& foreign : foreign_names)
+        if (nearest == foreign.name) return foreign.ours;
+    return nearest;
+}
+
 void OptionFacts::check(const OptionValue& value) const {
     const auto is_valid = [&] {
         if (value.index() == 0) return nullable;
@@ -79,9 +90,12 @@ void OptionFacts::check(const OptionValue& value) const {
     };
     if (is_valid()) return;
     const std::string valid = valid_values();
+    const auto* const choice = std::get_if<std::string>(&value);
+    const std::string meant = type == OptionType::choice && choice ? meant_by(*choice) : "";
     throw Error(ErrorCode::invalid_argument,
                 format("invalid value for option \"%s\": %s", name, text_of(value).c_str()), "",
-                valid.empty() ? "" : "Valid values are " + valid + ".");
+                (meant.empty() ? "" : "Perhaps you meant \"" + meant + "\". ") +
+                    (valid.empty() ? "" : "Valid values are " + valid + "."));
 }
 
 void write_option(const OptionFacts& option, const OptionValue& value, Writer& writer) {

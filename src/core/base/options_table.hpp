@@ -56,6 +56,12 @@ constexpr Range zero_or(const char* meaning_of_zero, Range range) {
 
 using Choices = std::span<const char* const>; // names in the order of an enumeration
 
+// What another system calls a choice.
+struct ForeignName {
+    const char *name, *ours;
+};
+using ForeignNames = std::span<const ForeignName>;
+
 // An argument is no option but a parameter beside them, which is documented here and read by hand.
 enum class OptionType : uint8_t { boolean, integer, number, choice, argument };
 
@@ -68,6 +74,7 @@ struct OptionFacts {
     const char* argument_default = nullptr; // nothing for NULL
     Range range = {};
     Choices choices = {};
+    ForeignNames foreign_names = {}; // of choices, for hints
     int64_t max_integer = std::numeric_limits<int64_t>::max();
     std::optional<double> null_value = {}; // the member's value that stands for NULL
     bool nullable = false;
@@ -75,13 +82,15 @@ struct OptionFacts {
     bool stored = true;     // in models and their summaries
     bool aggregated = true; // an option of the aggregate as well
 
-    // Error invalid_argument naming the option, its value and the valid ones.
+    // Error invalid_argument naming the option, its value and the valid ones; of a choice also the one that is meant.
     void check(const OptionValue& value) const;
     // Returns what follows "Valid values are"; empty where every number is.
     std::string valid_values() const;
     // Returns the same of numbers, NULL apart.
     std::string valid_numbers() const;
     size_t index_of(const std::string& choice) const;
+    // Returns the choice that a similar name is of, ours or a foreign one; empty where no name is similar.
+    std::string meant_by(const std::string& given) const;
 };
 
 template <class Options>
@@ -104,6 +113,7 @@ struct Option : OptionFacts {
     constexpr Option null_is(double value, const char* text) const {
         return null_means(text).with(&Option::null_value, value);
     }
+    constexpr Option elsewhere_called(ForeignNames names) const { return with(&Option::foreign_names, names); }
     constexpr Option default_is(const char* text) const { return with(&Option::argument_default, text); }
     constexpr Option is_required() const { return with(&Option::required, true); }
     constexpr Option not_stored() const { return with(&Option::stored, false); }

@@ -18,13 +18,14 @@ namespace {
 //   Σ_t R_t · f_t · (1, 2 or 4 by number of bins)                            bins, kept
 // + while binning: 32 · (rows of the longest numeric column) + 8 · R_t        values to sort, multiplicities
 // + 8 · (distinct values), only where every one may be a threshold
-// + while growing: n · (8 residual, for squared loss, + 2 row index) + scratch (TreeGrower)
+// + while growing: the scores (n · 8 for squared loss) + n · 2 row index + scratch (TreeGrower)
+// + of ranks, n · 8 hashes from before the binning until the scores begin
 // + records and columns, where half of what is left has room for them
 // The raw columns, 8 bytes a value or 4 a category, are given back during binning. So a row of a fact table costs
 // 10 bytes, one more per feature, and 4 for each other table in the join.
 class Estimate {
   public:
-    Estimate(const Dataset& dataset, const Options& options) {
+    Estimate(const Dataset& dataset, const Options& options, uint64_t score_bytes) {
         std::vector<uint64_t> packing(dataset.tables.size(), 0);
         for (const FeatureColumn& column : dataset.features) {
             const uint64_t rows = dataset.tables[column.table].rows;
@@ -39,17 +40,18 @@ class Estimate {
             }
             multiplicity_ = std::max(multiplicity_, 8 * rows);
         }
-        growing_ = (objective_of(options.objective).row_bytes(dataset.labels.size()) + 2) * dataset.rows;
+        growing_ = score_bytes + 2 * dataset.rows;
+        if (options.objective == ObjectiveNumber::rank) hashes_ = sizeof(uint64_t) * dataset.rows;
     }
 
     // Counts from before anything is read; `raw_` is held already.
     uint64_t peak() const {
-        const uint64_t binning = sorting_ + multiplicity_;
+        const uint64_t binning = sorting_ + multiplicity_ + hashes_;
         return bins_ + thresholds_ + std::max(binning, growing_ > raw_ ? growing_ - raw_ : 0);
     }
 
   private:
-    uint64_t bins_ = 0, raw_ = 0, sorting_ = 0, multiplicity_ = 0, thresholds_ = 0, growing_ = 0;
+    uint64_t bins_ = 0, raw_ = 0, sorting_ = 0, multiplicity_ = 0, thresholds_ = 0, growing_ = 0, hashes_ = 0;
 };
 
 // Error invalid_argument where something asks for rows held out, and there are none.
@@ -213,7 +215,9 @@ void Booster::time(const char* phase, const Body& body) {
 }
 
 FitResult Booster::run() {
-    context_.memory().require(Estimate(dataset_, options_).peak(), "rows and binned features");
+    const Objective& objective = objective_of(options_.objective);
+    const uint64_t score_bytes = objective.bytes(dataset_, team_.size(), context_);
+    context_.memory().require(Estimate(dataset_, options_, score_bytes).peak(), "rows and binned features");
     describe();
     subtract_offset();
     if (options_.objective == ObjectiveNumber::rank) // while the dataset still has the weights
@@ -223,9 +227,7 @@ FitResult Booster::run() {
     std::optional<BinnedData> data;
     time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
     const size_t bins = HistogramLayout(data->features, max_histogram_bins).max_bins();
-    const Objective& objective = objective_of(options_.objective);
-    const uint64_t needed = metric_row_bytes(options_.metric) * training.holdout_rows() +
-                            objective.row_bytes(dataset_.labels.size()) * data->rows +
+    const uint64_t needed = metric_row_bytes(options_.metric) * training.holdout_rows() + score_bytes +
                             EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
                             TreeGrower::histogram_bytes(bins, training.train_rows(), options_);
     context_.memory().require(needed, "residuals, rows of nodes and histograms");

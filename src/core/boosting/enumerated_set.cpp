@@ -138,7 +138,7 @@ std::pair<int, int> EnumeratedSet::split(int node, const Split& split) {
     return {static_cast<int>(nodes_.size()) - 2, static_cast<int>(nodes_.size()) - 1};
 }
 
-int64_t EnumeratedSet::renewed_value(const std::vector<int>& nodes, const LeafRule& rule) {
+int64_t EnumeratedSet::renewed_value(std::span<const int> nodes, const LeafRule& rule) {
     std::vector<const RowSet*> rows;
     for (const int node : nodes) rows.push_back(&node_rows(node)[in_bag]);
     return scores_->renewed_value(rows, index_, rule);

@@ -27,7 +27,7 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
     void fill(int node, Stats* sums, Tally* tallies) override;
     FeatureSearch* wide_features() override { return this; }
     bool renews() const override { return scores_->renews(); }
-    int64_t renewed_value(const std::vector<int>& nodes, const LeafRule& rule) override;
+    int64_t renewed_value(std::span<const int> nodes, const LeafRule& rule) override;
     void add(const std::vector<Leaf>& leaves) override;
 
   private:

@@ -100,36 +100,52 @@ std::pair<Bounds, Bounds> TreeGrower::bounds_of_children(const Leaf& leaf) const
     return {left, right};
 }
 
+std::vector<TreeGrower::LeavesBelow> TreeGrower::leaves_below() const {
+    std::vector<LeavesBelow> below(tree_.size());
+    for (const int node : leaf_nodes_) below[node].count = 1;
+    for (size_t n = tree_.size(); n-- > 1;) below[tree_[n].parent].count += below[n].count;
+    for (size_t n = 0; n < tree_.size(); n++) {
+        if (tree_[n].is_leaf()) continue;
+        LeavesBelow &left = below[tree_[n].left], &right = below[tree_[n].right];
+        left.begin = below[n].begin;
+        right.begin = left.begin + left.count;
+    }
+    return below;
+}
+
 // Values of leaves that follow from their rows are found when the tree is grown. Where they must have an order, a
 // node's children may not pass the middle between the values that both would have as leaves.
 void TreeGrower::renew_leaves() {
-    std::vector<std::vector<int>> rows(tree_.size()); // by node of the tree: its leaves' rows
+    const Reservation scratch(context_.memory(), "leaves to renew",
+                              tree_.size() * (sizeof(LeavesBelow) + sizeof(LeafRule)) +
+                                  leaves_.size() * (sizeof(int) + sizeof(const RowSet*)));
+    const std::vector<LeavesBelow> below = leaves_below();
+    std::vector<int> sets(leaves_.size()); // of rows, the leaves below any node side by side
+    for (size_t i = 0; i < leaves_.size(); i++) sets[below[leaf_nodes_[i]].begin] = leaves_[i].node;
+    const auto value_of = [&](int node, const LeafRule& rule) {
+        return training_.renewed_value(std::span(sets).subspan(below[node].begin, below[node].count), rule);
+    };
     LeafRule any{.learning_rate = options_.learning_rate};
     if (options_.max_step) any.lower = -(any.upper = *options_.max_step);
     std::vector<LeafRule> rules(tree_.size(), any);
-    for (size_t i = 0; i < leaves_.size(); i++) rows[leaf_nodes_[i]] = {leaves_[i].node};
-    if (!directions_.empty()) {
-        for (size_t n = tree_.size(); n-- > 1;)
-            rows[tree_[n].parent].insert(rows[tree_[n].parent].end(), rows[n].begin(), rows[n].end());
+    if (!directions_.empty())
         for (size_t n = 0; n < tree_.size(); n++)
-            if (!tree_[n].is_leaf()) bound_children(tree_[n], rows, rules[n], rules);
-    }
+            if (!tree_[n].is_leaf()) bound_children(tree_[n], rules[n], value_of, rules);
     for (size_t i = 0; i < leaves_.size(); i++) {
         const int node = leaf_nodes_[i];
-        leaves_[i].value = training_.renewed_value(rows[node], rules[node]);
+        leaves_[i].value = value_of(node, rules[node]);
         tree_[node].value = training_.scores().to_number(leaves_[i].value);
     }
 }
 
-void TreeGrower::bound_children(const Node& node, const std::vector<std::vector<int>>& rows, LeafRule rule,
-                                std::vector<LeafRule>& rules) {
+template <class ValueOf>
+void TreeGrower::bound_children(const Node& node, LeafRule rule, const ValueOf& value_of,
+                                std::vector<LeafRule>& rules) const {
     rules[node.left] = rules[node.right] = rule;
     const int direction = directions_[node.feature];
     if (direction == 0) return;
     rule.learning_rate = 1;
-    const auto value = [&](int child) {
-        return training_.scores().to_number(training_.renewed_value(rows[child], rule));
-    };
+    const auto value = [&](int child) { return training_.scores().to_number(value_of(child, rule)); };
     const double middle = (value(node.left) + value(node.right)) / 2;
     rules[direction > 0 ? node.left : node.right].upper = rules[direction > 0 ? node.right : node.left].lower = middle;
 }

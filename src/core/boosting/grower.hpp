@@ -65,8 +65,13 @@ class TreeGrower {
     void close(const Leaf& leaf);
     std::pair<Bounds, Bounds> bounds_of_children(const Leaf& leaf) const;
     void renew_leaves();
-    void bound_children(const Node& node, const std::vector<std::vector<int>>& rows, LeafRule rule,
-                        std::vector<LeafRule>& rules);
+    // The leaves below a node of the tree, as a part of one list.
+    struct LeavesBelow {
+        uint32_t begin = 0, count = 0;
+    };
+    std::vector<LeavesBelow> leaves_below() const;
+    template <class ValueOf>
+    void bound_children(const Node& node, LeafRule rule, const ValueOf& value_of, std::vector<LeafRule>& rules) const;
     void write_split(const Split& split, Node& node) const;
 
     int take_histogram();

@@ -88,7 +88,8 @@ void LabelFinder::read_numbers() {
         options_.objective = ObjectiveNumber::squared;
         if (are_zero_or_one(both) && both)
             found_.notices.push_back(
-                {format("target \"%s\" is 0 or 1 in every row, and is predicted as a number", target_.name),
+                {Labels::About::values,
+                 format("target \"%s\" is 0 or 1 in every row, and is predicted as a number", target_.name),
                  "With objective => 'binary' predictions are probabilities."});
     }
 }
@@ -133,7 +134,7 @@ void LabelFinder::check_count() {
                     format("target \"%s\" has more than %zu labels", target_.name, max_labels),
                     target_.kind == TargetKind::label ? format("It has %zu.", count) : "");
     if (count == 1) {
-        if (!request_.may_be_constant) throw DegenerateTarget::of_label(found_.names[0]);
+        if (!request_.is_of_group) throw DegenerateTarget::of_label(found_.names[0]);
         options_.objective = ObjectiveNumber::multiclass; // with a constant score for the only label
     }
     if (options_.objective == ObjectiveNumber::binary && count > 2)
@@ -166,7 +167,8 @@ void LabelFinder::choose_positive() {
     std::vector<std::string>& names = found_.names;
     if (!request_.positive) {
         if (target_.kind == TargetKind::label)
-            found_.notices.push_back({format("predictions are the probability of the label \"%s\"", names[1].c_str()),
+            found_.notices.push_back({Labels::About::positive,
+                                      format("predictions are the probability of the label \"%s\"", names[1].c_str()),
                                       "Name the label with positive."});
         return;
     }
@@ -180,13 +182,20 @@ void LabelFinder::weigh() {
     found_.weights.assign(found_.names.size(), 1);
     for (const LabelWeight& given : *request_.weights) {
         const auto at = std::find(found_.names.begin(), found_.names.end(), given.label);
-        if (at == found_.names.end()) refuse_unknown("class_weights", given.label, found_.names);
+        if (at == found_.names.end() && !request_.is_of_group)
+            refuse_unknown("class_weights", given.label, found_.names);
         if (given.weight != 0 && !(given.weight >= min_label_weight && given.weight <= max_label_weight))
             throw Error(ErrorCode::invalid_argument,
                         format("class_weights has %s for the label \"%s\"", shortest(given.weight).c_str(),
                                given.label.c_str()),
                         "", valid_label_weights);
-        found_.weights[static_cast<size_t>(at - found_.names.begin())] = given.weight;
+        if (at != found_.names.end())
+            found_.weights[static_cast<size_t>(at - found_.names.begin())] = given.weight;
+        else
+            found_.notices.push_back(
+                {Labels::About::weights,
+                 format("class_weights names the label \"%s\", which no row of a group has", given.label.c_str()),
+                 "The group's labels are " + quoted_list(found_.names) + "."});
     }
     if (std::all_of(found_.weights.begin(), found_.weights.end(), [](double weight) { return weight == 0; }))
         throw Error(ErrorCode::invalid_argument, "class_weights has 0 for every label");

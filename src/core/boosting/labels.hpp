@@ -28,11 +28,14 @@ struct LabelWeight {
 struct LabelRequest {
     std::optional<std::string> positive;             // of two labels, the one whose probability is predicted
     std::optional<std::vector<LabelWeight>> weights; // what a row counts in the loss; labels not named: 1
-    bool may_be_constant = false;                    // a single label is no error
+    bool is_of_group = false; // of several: neither a single label is an error, nor a weight of one that no row has
 };
 
 struct Labels {
+    enum class About : uint8_t { values, positive, weights };
+    static constexpr size_t kinds = 3; // of notices
     struct Notice {
+        About about;
         std::string message, hint;
     };
 
@@ -44,7 +47,7 @@ struct Labels {
 // Replaces options.objective by one that is not automatic, and the values by their labels' codes where it takes labels.
 // Errors: wrong_type for an objective that does not take such values, or two labels where there are more;
 // limit_exceeded for more than max_labels; invalid_argument for what does not go with the objective, and for labels
-// that no row has; DegenerateTarget for a single label.
+// that no row has; DegenerateTarget for a single label. What is no error of a group has a notice, where it is a weight.
 Labels find_labels(TargetColumn target, const LabelRequest& request, Options& options, RunContext& context);
 
 } // namespace btml::boosting

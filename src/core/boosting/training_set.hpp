@@ -91,7 +91,7 @@ class TrainingSet {
 
     // Says whether values of leaves follow from their rows, and returns that of all rows of some nodes.
     virtual bool renews() const { return false; }
-    virtual int64_t renewed_value(const std::vector<int>& /*nodes*/, const LeafRule& /*rule*/) { return 0; }
+    virtual int64_t renewed_value(std::span<const int> /*nodes*/, const LeafRule& /*rule*/) { return 0; }
 
     // Adds each leaf's value to the scores of its rows, and updates the losses. The leaves cover every row.
     virtual void add(const std::vector<Leaf>& leaves) = 0;

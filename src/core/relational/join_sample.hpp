@@ -31,7 +31,9 @@ class JoinSampler {
     // The most that drawing n rows holds at one time.
     uint64_t bytes(uint64_t n) const;
     // Every set of n rows with the same probability, in the order of their numbers; all rows where n is larger. The set
-    // is a function of contents, n, seed and stream. The bags of a cyclic join have no row ids. Errors limit_exceeded
+    // is a function of contents, n, seed and stream. (Contents are hashes: where two rows of a table differ and theirs
+    // do not, of 10 million rows with probability 3e-6, the two are ordered by where they lie, and the set is as
+    // uniform.) The bags of a cyclic join have no row ids. Errors limit_exceeded
     // beyond max_rows sampled rows, memory_limit before any work.
     JoinRows draw(uint64_t n, uint64_t seed, uint64_t stream);
 

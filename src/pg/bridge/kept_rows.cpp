@@ -3,6 +3,7 @@
 #include "core/relational/sketch_hash.hpp"
 
 extern "C" {
+#include "access/detoast.h"
 #include "executor/tuptable.h"
 }
 
@@ -31,7 +32,10 @@ uint64_t bits_of(Datum value, int16 length) {
     }
 }
 
-uint64_t hash_varlena(Datum value) {
+// Error memory_limit where the budget has no room for the whole of a value that is stored apart or compressed.
+uint64_t hash_varlena(Datum value, const MemoryBudget& budget) {
+    const auto* const stored = reinterpret_cast<struct varlena*>(DatumGetPointer(value));
+    if (VARATT_IS_EXTERNAL(stored) || VARATT_IS_COMPRESSED(stored)) budget.require(toast_raw_datum_size(value), what);
     struct varlena* const plain = PG_DETOAST_DATUM_PACKED(value);
     const uint64_t hash = hash_bytes({VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain)});
     if (plain != reinterpret_cast<struct varlena*>(DatumGetPointer(value))) pfree(plain);
@@ -68,7 +72,7 @@ KeptRows::KeptRows(const std::vector<KeptColumn>& columns, MemoryBudget& budget)
 uint64_t KeptRows::hash(const Column& column, Datum value) const {
     if (column.is_enum) return hash_bytes(label_of(value, column.label));
     if (column.by_value) return bits_of(value, column.length);
-    if (column.length == -1) return hash_varlena(value);
+    if (column.length == -1) return hash_varlena(value, contents_.budget());
     const char* const bytes = DatumGetPointer(value);
     return hash_bytes({bytes, column.length > 0 ? static_cast<size_t>(column.length) : strlen(bytes)});
 }
@@ -81,6 +85,8 @@ void KeptRows::add(const Datum* values, const bool* nulls) {
         nulls_[i] = nulls[position];
         content = mix64(content ^ (nulls_[i] ? null_hash : mix64(hash(columns_[i], values_[i]))));
     }
+    // A row is not copied where it would not fit: what is written to disk is in memory first.
+    contents_.budget().require(heap_compute_data_size(description_, values_.data(), nulls_.get()), what);
     tuplestore_putvalues(store_, description_, values_.data(), nulls_.get());
     contents_.push_back(content);
 }
@@ -89,17 +95,20 @@ void KeptRows::fetch(std::span<const RowId> rows, RunContext& context) {
     RowId next = 0;
     tuples_.reserve(rows.size());
     for (const RowId row : rows) {
-        const MinimalTuple tuple = pg_call([&, this] {
-            if (row > next && !tuplestore_skiptuples(store_, row - next, true)) return MinimalTuple{};
-            if (!tuplestore_gettupleslot(store_, true, false, slot_)) return MinimalTuple{};
+        const uint32 bytes = pg_call([&, this]() -> uint32 {
+            if (row > next && !tuplestore_skiptuples(store_, row - next, true)) return 0;
+            if (!tuplestore_gettupleslot(store_, true, false, slot_)) return 0;
+            bool is_copy; // false of a slot of minimal tuples
+            return ExecFetchSlotMinimalTuple(slot_, &is_copy)->t_len;
+        });
+        if (bytes == 0) throw Error(ErrorCode::internal, "a row that was kept is gone");
+        held_.grow(bytes);
+        tuples_.append_reserved(pg_call([this] {
             const MemoryContext before = MemoryContextSwitchTo(context_);
             const MinimalTuple copy = ExecCopySlotMinimalTuple(slot_);
             MemoryContextSwitchTo(before);
             return copy;
-        });
-        if (!tuple) throw Error(ErrorCode::internal, "a row that was kept is gone");
-        held_.grow(tuple->t_len);
-        tuples_.append_reserved(tuple);
+        }));
         next = row + 1;
         context.worked(row_work);
     }

@@ -38,13 +38,17 @@ NumberKind number_kind(Oid type) {
 }
 
 std::string cast_hint(const std::string& column, Oid type) {
-    bool is_boolean, has_cast;
+    bool is_boolean, has_cast, is_time;
     pg_call([&] {
         is_boolean = getBaseType(type) == BOOLOID;
+        const NumberKind kind = number_kind(type);
+        is_time = kind == NumberKind::date || kind == NumberKind::time || kind == NumberKind::timestamp ||
+                  kind == NumberKind::interval;
         Oid function;
         has_cast = find_coercion_pathway(is_boolean ? INT4OID : FLOAT8OID, type, COERCION_EXPLICIT, &function) !=
                    COERCION_PATH_NONE;
     });
+    if (is_time) return format("Make a number of it, as in extract(epoch FROM \"%s\")", column.c_str());
     return has_cast ? format("Cast it, as in \"%s\"::%s", column.c_str(), is_boolean ? "integer" : "float8")
                     : "Make a number of it";
 }

@@ -11,6 +11,7 @@ using test::caught;
 
 enum class Colour { red, green };
 constexpr const char* colours[] = {"red", "green"};
+constexpr ForeignName foreign_colours[] = {{"rouge", "red"}, {"verdant", "green"}};
 
 struct Inner {
     double depth = 0.5;
@@ -33,7 +34,7 @@ constexpr Option<Paint> rows[] = {
     option<&Paint::brushes>("brushes", from(1), "").null_is(0, "as many as there are"),
     option<&Paint::gloss>("gloss", above(0), "").null_means("measured"),
     option<&Paint::drops>("drops", from(0), "").null_means("all"),
-    option<&Paint::colour>("colour", colours, ""),
+    option<&Paint::colour>("colour", colours, "").elsewhere_called(foreign_colours),
     option<&Paint::thinned>("thinner", colours, ""),
     option<&Paint::sprayed>("sprayed", "").not_stored(),
     option<&Paint::inner, &Inner::depth>("depth", inside(0, 1), ""),
@@ -79,6 +80,11 @@ TEST(OptionsTable, RefusesWhatIsOutOfRangeOrOfAnotherType) {
     error = assigned("colour", std::string("blue"));
     EXPECT_EQ(error.message, "invalid value for option \"colour\": \"blue\"");
     EXPECT_EQ(error.hint, "Valid values are \"red\", \"green\".");
+    EXPECT_EQ(assigned("colour", std::string("Green")).hint,
+              "Perhaps you meant \"green\". Valid values are \"red\", \"green\".");
+    EXPECT_EQ(assigned("colour", std::string("VERDENT")).hint,
+              "Perhaps you meant \"green\". Valid values are \"red\", \"green\".");
+    EXPECT_EQ(assigned("colour", std::string(1000, 'g')).hint, "Valid values are \"red\", \"green\".");
     EXPECT_EQ(assigned("seed", 0.5).hint, "");
     EXPECT_EQ(table.find("wall"), nullptr);
 }

@@ -237,6 +237,18 @@ TEST(BoosterOptions, FeatureFractionLimitsTheFeaturesOfATree) {
     for (const int trees : trees_with) EXPECT_GT(trees, 10);
 }
 
+TEST(BoosterOptions, ForeignNamesStandForChoices) {
+    size_t names = 0;
+    for (const Option<Options>& option : options_table)
+        for (const ForeignName& foreign : option.foreign_names) {
+            names++;
+            EXPECT_EQ(option.meant_by(foreign.name), foreign.ours);
+            EXPECT_LT(option.index_of(foreign.ours), option.choices.size()) << foreign.ours;
+            EXPECT_EQ(option.index_of(foreign.name), option.choices.size()) << foreign.name;
+        }
+    EXPECT_GT(names, 50u);
+}
+
 TEST(BoosterOptions, MemoryIsRefusedBeforeTheWork) {
     const PlainData data = some_data(false, 20000);
     for (uint64_t limit = 100 << 10;; limit += limit / 4) {

@@ -115,13 +115,27 @@ TEST(Labels, WeightsFollowTheirLabels) {
 TEST(Labels, ASingleLabelIsAConstantWhereItMayBe) {
     EXPECT_THROW(find({0, 0}, TargetKind::label, {"a"}), DegenerateTarget);
     LabelRequest request;
-    request.may_be_constant = true;
+    request.is_of_group = true;
     request.positive = "b";
     const Found found = find({0, 0}, TargetKind::label, {"a"}, ObjectiveNumber::binary, request);
     EXPECT_EQ(found.objective, ObjectiveNumber::multiclass);
     EXPECT_EQ(found.labels.names, Names{"a"});
     // A boolean always has both.
     EXPECT_EQ(find({0, 0}, TargetKind::boolean).labels.names, (Names{"false", "true"}));
+}
+
+TEST(Labels, GroupsMayLackALabelThatHasAWeight) {
+    LabelRequest request;
+    request.weights = {{"c", 5}, {"b", 3}};
+    EXPECT_EQ(message_of([&] {
+                  find({0, 1}, TargetKind::label, {"a", "b"}, ObjectiveNumber::automatic, request);
+              }),
+              "class_weights names the label \"c\", which no row has");
+    request.is_of_group = true;
+    const Found found = find({0, 1}, TargetKind::label, {"a", "b"}, ObjectiveNumber::automatic, request);
+    EXPECT_EQ(found.labels.weights, (std::vector<double>{1, 3}));
+    const auto is_told = [](const Labels::Notice& notice) { return notice.about == Labels::About::weights; };
+    EXPECT_EQ(std::count_if(found.labels.notices.begin(), found.labels.notices.end(), is_told), 1);
 }
 
 TEST(Labels, AThousandAtMost) {

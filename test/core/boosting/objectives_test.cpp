@@ -198,6 +198,35 @@ TEST_P(EveryObjective, MonotoneFeaturesAreMonotone) {
     EXPECT_GT(moved, 100u);
 }
 
+// What the leaves of a tree as deep as it has rows take is linear in their number, and counted.
+TEST(Objectives, LeavesToRenewAreCounted) {
+    PlainData data;
+    data.rows = 3000;
+    data.tables = {{data.rows, {}}};
+    PlainColumn& x = data.columns.emplace_back();
+    x.name = "x";
+    x.direction = 1;
+    for (size_t i = 0; i < data.rows; i++) {
+        x.numbers.push_back(static_cast<double>(i));
+        data.target.push_back(std::exp(0.01 * static_cast<double>(i))); // each split takes few rows off
+    }
+    Options options;
+    options.objective = ObjectiveNumber::huber;
+    options.trees = 1;
+    options.max_leaves = options.max_bins = 0;
+    options.min_leaf_rows = 1;
+    const size_t leaves = (fit_plain(data, options).trees[0].size() + 1) / 2;
+    EXPECT_GT(leaves, 1000u);
+    bool counted = false;
+    for (uint64_t limit = 300 << 10; !counted; limit += limit / 100) {
+        QuietContext context(1, limit);
+        const btml::test::Caught error = btml::test::caught([&] { fit(to_dataset(data, context), options, context); });
+        ASSERT_TRUE(error.thrown) << limit;
+        counted = error.detail == "The memory was to hold leaves to renew.";
+        EXPECT_EQ(context.memory().used(), 0u);
+    }
+}
+
 // Nor do they decide which of two middle targets is the median.
 TEST(Objectives, EqualWeightsAreNoWeights) {
     for (const double weight : {0.1, 0.3, 0.7, 3.0, 1e-9, 1e9})

@@ -169,6 +169,47 @@ TEST(Rank, LayoutOrderAndThreadsChangeNoBit) {
     }
 }
 
+PlainData long_queries(size_t rows, size_t queries) {
+    const PlainData data = ranked_data(1);
+    std::vector<size_t> order(rows);
+    for (size_t i = 0; i < rows; i++) order[i] = i % data.rows;
+    PlainData longer = reorder(materialise(data), order);
+    for (size_t i = 0; i < rows; i++) longer.query[i] = static_cast<uint32_t>(i % queries);
+    return longer;
+}
+
+// What lists of queries and the rows of the largest take is part of what is asked for before the work.
+TEST(Rank, MemoryIsRefusedBeforeTheWork) {
+    for (const size_t queries : {1, 7, 5000}) {
+        const PlainData data = long_queries(20000, queries);
+        bool fits = false;
+        size_t refused = 0;
+        for (uint64_t limit = 900 << 10; !fits; limit += limit / 20) {
+            QuietContext context(2, limit);
+            const btml::test::Caught error = caught([&] { fit(to_dataset(data, context), rank_options(), context); });
+            EXPECT_EQ(context.memory().used(), 0u);
+            fits = !error.thrown;
+            if (fits) break;
+            refused++;
+            EXPECT_EQ(error.code, ErrorCode::memory_limit);
+            for (const char* late : {"rows of a query", "queries", "rows by query", "scores", "derivatives"})
+                EXPECT_NE(error.detail, format("The memory was to hold %s.", late)) << limit;
+        }
+        EXPECT_GT(refused, 3u);
+    }
+}
+
+// The pairs of a large query are many polls' work, and so is each pass over its rows.
+TEST(Rank, LargeQueriesPoll) {
+    const PlainData data = long_queries(200000, 1);
+    Options options = rank_options();
+    options.trees = 1;
+    btml::test::ImpatientContext context;
+    fit(to_dataset(data, context), options, context);
+    const uint64_t pairs = 2 * 30 * data.rows;
+    EXPECT_GT(context.polls, pairs / 70'000);
+}
+
 TEST(Rank, TargetsAreRelevances) {
     PlainData data = ranked_data(1);
     data.target[0] = 3.5;

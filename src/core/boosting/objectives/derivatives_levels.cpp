@@ -1,5 +1,5 @@
+#include "core/boosting/objectives/bounded_exponential.hpp"
 #include "core/boosting/objectives/derivatives.hpp"
-#include "core/boosting/objectives/link.hpp"
 
 namespace btml::boosting::BTML_LEVEL {
 

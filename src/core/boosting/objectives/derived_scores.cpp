@@ -11,7 +11,6 @@ namespace {
 
 constexpr int derivative_bits = 30;
 constexpr double max_leaf_value = 64; // e^64 is more than any mean; 10^6 trees of it stay within a score's 63 bits
-constexpr size_t ahead = 32;          // rows to ask the memory for in advance
 
 // Bits of a number of rows' weight.
 int bits_of_weight(double total_weight) {
@@ -121,7 +120,7 @@ void DerivedScores::load_targets(const RowList& rows, DerivativeBlock& block) co
 void DerivedScores::add_values(const std::vector<Leaf>& leaves, const RowIndex& index, int64_t* scores) {
     for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part, const RowList& rows, int) {
         for (size_t i = 0; i < rows.count; i++) {
-            __builtin_prefetch(&scores[rows[std::min(i + ahead, rows.count - 1)]], 1);
+            prefetch_ahead<true>(scores, rows, i);
             scores[rows[i]] += leaf.value;
         }
     });
@@ -181,7 +180,7 @@ void DerivedScores::gather(const RowList& rows, Stats* out) const {
     if (rows.list) {
         const Derivative* const all = derivatives_.data();
         for (size_t i = 0; i < rows.count; i++) {
-            __builtin_prefetch(all + rows.list[std::min(i + ahead, rows.count - 1)]);
+            prefetch_ahead(all, rows, i);
             found[i] = all[rows.list[i]];
         }
         from = found;

@@ -1,7 +1,7 @@
 // Links: how a prediction follows from a row's scores, the same bits on every processor.
 #pragma once
 
-#include "core/base/elementary.hpp"
+#include "core/boosting/objectives/bounded_exponential.hpp"
 
 #include <algorithm>
 #include <span>
@@ -14,15 +14,6 @@ enum class Link : uint8_t {
     logistic,    // the second label's probability is 1 / (1 + e^−score)
     softmax,     // a label's probability is e^(its score) over the sum of all labels'
 };
-
-inline constexpr double max_exponent = 700; // of arguments of exp: larger ones are taken for it
-
-// Sets x to exp of it, bounded like that.
-[[gnu::always_inline]] inline void bounded_exponential(Lanes& x) {
-    x = x < -max_exponent ? Lanes{} - max_exponent : x;
-    x = x > max_exponent ? Lanes{} + max_exponent : x;
-    exponential<Lanes, LaneBits>(x);
-}
 
 inline double exponential_of_score(double score) {
     return exponential(std::clamp(score, -max_exponent, max_exponent));

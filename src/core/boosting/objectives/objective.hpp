@@ -166,6 +166,10 @@ class Objective {
     virtual std::optional<double> default_max_step() const { return {}; }
     // Returns the bytes of RowScores for each row, of so many labels.
     virtual uint64_t row_bytes(size_t labels) const = 0;
+    // Returns the bytes of RowScores for all rows.
+    virtual uint64_t bytes(const Dataset& dataset, int /*threads*/, RunContext& /*context*/) const {
+        return row_bytes(dataset.labels.size()) * dataset.rows;
+    }
     // Returns the scores of all rows before the first tree, and takes what it needs out of the dataset. Errors
     // out_of_range for a target that the loss is not defined for, or that is too large; DegenerateTarget.
     virtual std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,

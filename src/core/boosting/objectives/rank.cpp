@@ -7,7 +7,8 @@
 #include "core/boosting/objectives/derived_scores.hpp"
 #include "core/boosting/objectives/table.hpp"
 
-#include <numeric>
+#include <array>
+#include <tuple>
 
 namespace btml::boosting {
 
@@ -20,12 +21,30 @@ double log2_of(double x) {
     return logarithm(x) * 1.4426950408889634;
 }
 
-// Rows of one query, of which all are trained on or all are held out.
+// Rows of one query, of which all are trained on or all are held out: up to where the next one's begin.
 struct Query {
-    uint32_t begin, end; // in order_
-    bool trained;
     double best_gain; // the largest that an order of them gives; 0: nothing can be said of them
+    uint32_t begin;   // in order_
 };
+
+// A row of the query at hand.
+struct RankedRow {
+    int64_t score;
+    uint32_t place; // in order_, from the query's begin
+    uint8_t relevance;
+};
+
+// Holds what a thread makes of one query after the other.
+struct Ranking {
+    std::vector<RankedRow> rows; // by falling score
+    std::vector<double> residuals, hessians;
+
+    static constexpr uint64_t row_bytes = sizeof(RankedRow) + 2 * sizeof(double);
+};
+
+double gain(int relevance) {
+    return std::ldexp(1, relevance) - 1;
+}
 
 class RankScores final : public DerivedScores {
   public:
@@ -33,15 +52,18 @@ class RankScores final : public DerivedScores {
                RunContext& context)
         : DerivedScores(training, dataset, options, team, context),
           context_(context),
-          hashes_(std::move(*dataset.row_hashes)),
-          scores_(context.memory(), "scores", training.rows(), 0),
+          scores_(context.memory(), "scores"),
           order_(context.memory(), "rows by query"),
           queries_(context.memory(), "queries") {
         bases_ = {0};
         check_targets([](double y) { return y >= 0 && y <= max_relevance && y == std::floor(y); },
                       "whole numbers from 0 to 31, the relevance of a row for its query");
         for (size_t i = 0; i < truncation; i++) discounts_.push_back(1 / log2_of(static_cast<double>(i) + 2));
+        sort_rows(*dataset.query, *dataset.row_hashes);
         find_queries(*dataset.query);
+        dataset.query.reset();
+        dataset.row_hashes.reset();
+        scores_ = Buffer<int64_t>(context.memory(), scores_.what(), training.rows(), 0);
         derive_all();
     }
 
@@ -51,87 +73,119 @@ class RankScores final : public DerivedScores {
     }
 
     HeldOutRow held_out_row(uint32_t row) const override {
-        return {target(row), score_of(row), static_cast<double>(training_.weight(row)), false};
+        return {target(row), number_of(scores_[row]), static_cast<double>(training_.weight(row)), false};
     }
     std::optional<double> holdout_ndcg() const override { return holdout_ndcg_; }
 
   private:
-    struct Ranking {
-        std::vector<uint32_t> rows; // by falling score
-        std::vector<double> residuals, hessians;
-    };
-
-    double score_of(uint32_t row) const { return std::ldexp(static_cast<double>(scores_[row]), -score_bits); }
+    static double number_of(int64_t score) { return std::ldexp(static_cast<double>(score), -score_bits); }
     double discount(size_t rank) const {
         return rank < truncation ? discounts_[rank] : 1 / log2_of(static_cast<double>(rank) + 2);
     }
-    static double gain(double relevance) { return std::ldexp(1, static_cast<int>(relevance)) - 1; }
+    int relevance(uint32_t row) const { return static_cast<int>(target(row)); }
+    uint32_t end_of(size_t query) const {
+        return query + 1 < queries_.size() ? queries_[query + 1].begin : static_cast<uint32_t>(order_.size());
+    }
+    bool is_trained(const Query& query) const { return training_.role(order_[query.begin]) == Role::train; }
 
+    void sort_rows(const Buffer<uint32_t>& query, const Buffer<uint64_t>& hashes);
     void find_queries(const Buffer<uint32_t>& query);
-    void add_query(uint32_t begin, uint32_t end);
-    void rank(const Query& query, Ranking& ranking, RunContext& context) const;
-    double ndcg(const Query& query, const Ranking& ranking) const;
+    double best_gain(uint32_t begin, uint32_t end) const;
+    void rank(size_t query, Ranking& ranking, RunContext& context) const;
+    double ndcg(const Query& query, const Ranking& ranking, RunContext& context) const;
     void derive(const Query& query, Ranking& ranking, RunContext& context) const;
-    void derive_pairs(const Query& query, size_t i, Ranking& ranking, bool spread, double& total) const;
+    void derive_pairs(const Query& query, size_t i, Ranking& ranking, bool spread, double& total,
+                      RunContext& context) const;
     void derive_all();
 
     RunContext& context_;
-    Buffer<uint64_t> hashes_;
     Buffer<int64_t> scores_;
-    Buffer<uint32_t> order_; // rows by query, rows that are trained on first
+    Buffer<uint32_t> order_; // rows by query, rows that are trained on first, by their hashes
     Buffer<Query> queries_;
-    size_t max_query_rows_ = 0; // of a query
+    size_t max_query_rows_ = 0;                     // of a query
+    double trained_queries_ = 0, held_queries_ = 0; // of which something can be said
     std::vector<double> discounts_;
     std::optional<double> holdout_ndcg_;
 };
 
-void RankScores::find_queries(const Buffer<uint32_t>& query) {
+void RankScores::sort_rows(const Buffer<uint32_t>& query, const Buffer<uint64_t>& hashes) {
+    order_.resize(training_.rows());
+    size_t kept = 0;
     context_.for_each(training_.rows(), 1, [&](uint64_t i) {
         const auto row = static_cast<uint32_t>(i);
-        if (training_.role(row) != Role::ignored) order_.push_back(row);
+        if (training_.role(row) != Role::ignored) order_[kept++] = row;
     });
+    order_.resize(kept);
     const auto key = [&](uint32_t row) {
-        return std::pair(query[training_.target_row(row)], training_.role(row) != Role::train);
+        return std::tuple(query[training_.target_row(row)], training_.role(row) != Role::train, hashes[row]);
     };
     std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
-        context_.worked(1);
+        context_.worked(2);
         return key(a) < key(b);
     });
-    for (uint32_t begin = 0, end = 0; begin < order_.size(); begin = end) {
-        while (end < order_.size() && key(order_[end]) == key(order_[begin])) end++;
-        add_query(begin, end);
+}
+
+void RankScores::find_queries(const Buffer<uint32_t>& query) {
+    const auto begins_query = [&](size_t i) {
+        if (i == 0) return true;
+        const uint32_t row = order_[i], before = order_[i - 1];
+        return query[training_.target_row(row)] != query[training_.target_row(before)] ||
+               training_.role(row) != training_.role(before);
+    };
+    size_t count = 0;
+    context_.for_each(order_.size(), 2, [&](uint64_t i) { count += begins_query(i); });
+    queries_.reserve(count);
+    context_.for_each(order_.size(), 2, [&](uint64_t i) {
+        if (begins_query(i)) queries_.append_reserved({0, static_cast<uint32_t>(i)});
+    });
+    for (size_t q = 0; q < queries_.size(); q++) {
+        Query& found = queries_[q];
+        found.best_gain = best_gain(found.begin, end_of(q));
+        max_query_rows_ = std::max<size_t>(max_query_rows_, end_of(q) - found.begin);
+        if (found.best_gain > 0) (is_trained(found) ? trained_queries_ : held_queries_)++;
     }
+    if (trained_queries_ == 0)
+        throw DegenerateTarget("all rows to train on have the relevance 0", "Mark some of them as relevant.", {0});
 }
 
-void RankScores::add_query(uint32_t begin, uint32_t end) {
-    std::vector<double> gains;
-    for (uint32_t i = begin; i < end; i++) gains.push_back(gain(target(order_[i])));
-    const size_t first = std::min<size_t>(truncation, gains.size());
-    std::partial_sort(gains.begin(), gains.begin() + static_cast<std::ptrdiff_t>(first), gains.end(), std::greater<>());
+double RankScores::best_gain(uint32_t begin, uint32_t end) const {
+    std::array<uint32_t, max_relevance + 1> counts{};
+    context_.for_each(end - begin, 2, [&](uint64_t i) { counts[relevance(order_[begin + i])]++; });
     double best = 0;
-    for (size_t i = 0; i < first; i++) best += gains[i] * discount(i);
-    queries_.push_back({begin, end, training_.role(order_[begin]) == Role::train, best});
-    max_query_rows_ = std::max(max_query_rows_, gains.size());
-    context_.worked(100 * gains.size());
+    for (size_t i = 0, y = max_relevance; i < truncation && y > 0;) {
+        if (counts[y] == 0) {
+            y--;
+            continue;
+        }
+        counts[y]--;
+        best += gain(static_cast<int>(y)) * discount(i++);
+    }
+    return best;
 }
 
-void RankScores::rank(const Query& query, Ranking& ranking, RunContext& context) const {
-    ranking.rows.assign(order_.begin() + query.begin, order_.begin() + query.end);
-    std::sort(ranking.rows.begin(), ranking.rows.end(), [&](uint32_t a, uint32_t b) {
+void RankScores::rank(size_t query, Ranking& ranking, RunContext& context) const {
+    const uint32_t begin = queries_[query].begin, count = end_of(query) - begin;
+    ranking.rows.resize(count);
+    context.for_each(count, 5, [&](uint64_t i) {
+        const uint32_t row = order_[begin + i];
+        ranking.rows[i] = {scores_[row], static_cast<uint32_t>(i), static_cast<uint8_t>(relevance(row))};
+    });
+    std::sort(ranking.rows.begin(), ranking.rows.end(), [&](const RankedRow& a, const RankedRow& b) {
         context.worked(1);
-        return scores_[a] != scores_[b] ? scores_[a] > scores_[b] : hashes_[a] < hashes_[b];
+        return a.score != b.score ? a.score > b.score : a.place < b.place;
     });
 }
 
 // Of the first rows; rows of equal scores share their discounts.
-double RankScores::ndcg(const Query& query, const Ranking& ranking) const {
-    const size_t count = ranking.rows.size();
+double RankScores::ndcg(const Query& query, const Ranking& ranking, RunContext& context) const {
+    const std::vector<RankedRow>& rows = ranking.rows;
     double sum = 0;
-    for (size_t begin = 0, end = 0; begin < std::min(count, truncation); begin = end) {
+    for (size_t begin = 0, end = 0; begin < std::min(rows.size(), truncation); begin = end) {
         double gains = 0, shares = 0;
-        for (; end < count && scores_[ranking.rows[end]] == scores_[ranking.rows[begin]]; end++) {
-            gains += gain(target(ranking.rows[end]));
+        for (; end < rows.size() && rows[end].score == rows[begin].score; end++) {
+            gains += gain(rows[end].relevance);
             shares += end < truncation ? discount(end) : 0;
+            context.worked(1);
         }
         sum += gains * shares / static_cast<double>(end - begin);
     }
@@ -139,14 +193,19 @@ double RankScores::ndcg(const Query& query, const Ranking& ranking) const {
 }
 
 // Adds the gradients of the pairs of row i with those behind it.
-void RankScores::derive_pairs(const Query& query, size_t i, Ranking& ranking, bool spread, double& total) const {
-    const double y = target(ranking.rows[i]), score = score_of(ranking.rows[i]);
-    for (size_t j = i + 1; j < ranking.rows.size(); j++) {
-        const double other = target(ranking.rows[j]);
-        if (other == y) continue;
-        const size_t high = y > other ? i : j, low = y > other ? j : i;
-        const double difference = (y > other ? 1 : -1) * (score - score_of(ranking.rows[j]));
-        double change = std::fabs(gain(y) - gain(other)) * std::fabs(discount(i) - discount(j)) / query.best_gain;
+void RankScores::derive_pairs(const Query& query, size_t i, Ranking& ranking, bool spread, double& total,
+                              RunContext& context) const {
+    const RankedRow row = ranking.rows[i];
+    const double score = number_of(row.score);
+    context.for_each(ranking.rows.size() - i - 1, 5, [&](uint64_t others_before) {
+        const size_t j = i + 1 + others_before;
+        const RankedRow& other = ranking.rows[j];
+        if (other.relevance == row.relevance) return;
+        const bool is_higher = row.relevance > other.relevance;
+        const size_t high = is_higher ? i : j, low = is_higher ? j : i;
+        const double difference = (is_higher ? 1 : -1) * (score - number_of(other.score));
+        double change = std::fabs(gain(row.relevance) - gain(other.relevance)) * std::fabs(discount(i) - discount(j)) /
+                        query.best_gain;
         if (spread) change /= 0.01 + std::fabs(difference);
         const double p = logistic(-difference), residual = p * change, hessian = p * (1 - p) * change;
         ranking.residuals[high] += residual;
@@ -154,19 +213,16 @@ void RankScores::derive_pairs(const Query& query, size_t i, Ranking& ranking, bo
         ranking.hessians[high] += hessian;
         ranking.hessians[low] += hessian;
         total += 2 * residual;
-    }
+    });
 }
 
 void RankScores::derive(const Query& query, Ranking& ranking, RunContext& context) const {
     const size_t count = ranking.rows.size();
     ranking.residuals.assign(count, 0);
     ranking.hessians.assign(count, 0);
-    const bool spread = scores_[ranking.rows.front()] != scores_[ranking.rows.back()];
+    const bool spread = ranking.rows.front().score != ranking.rows.back().score;
     double total = 0;
-    for (size_t i = 0; i < std::min(count, truncation); i++) {
-        derive_pairs(query, i, ranking, spread, total);
-        context.worked(50 * count);
-    }
+    for (size_t i = 0; i < std::min(count, truncation); i++) derive_pairs(query, i, ranking, spread, total, context);
     if (total <= 0) return;
     const double factor = log2_of(1 + total) / total;
     for (double& residual : ranking.residuals) residual *= factor;
@@ -178,7 +234,7 @@ void RankScores::derive_all() {
     WorkerSums<Found> found(team_.size());
     WorkerSums<ExactSums> ndcgs(team_.size());
     const Reservation scratch(context_.memory(), "rows of a query",
-                              team_.size() * max_query_rows_ * (sizeof(uint32_t) + 2 * sizeof(double)));
+                              team_.size() * max_query_rows_ * Ranking::row_bytes);
     std::vector<Ranking> rankings(team_.size());
     WorkerContexts contexts(context_, team_.size(), 0, "ranks");
     constexpr size_t queries_of_item = 64;
@@ -188,42 +244,51 @@ void RankScores::derive_all() {
             const size_t end = std::min(queries_.size(), (item + 1) * queries_of_item);
             for (size_t q = item * queries_of_item; q < end; q++) {
                 const Query& query = queries_[q];
-                rank(query, ranking, context);
+                const bool trained = is_trained(query);
+                rank(q, ranking, context);
                 if (query.best_gain > 0)
-                    (query.trained ? ndcgs[worker].trained : ndcgs[worker].held_out).add(ndcg(query, ranking));
-                if (!query.trained) continue;
+                    (trained ? ndcgs[worker].trained : ndcgs[worker].held_out).add(ndcg(query, ranking, context));
+                if (!trained) continue;
                 derive(query, ranking, context);
-                for (size_t i = 0; i < ranking.rows.size(); i++)
-                    keep(ranking.rows[i], static_cast<float>(ranking.residuals[i]),
+                context.for_each(ranking.rows.size(), 5, [&](uint64_t i) {
+                    keep(order_[query.begin + ranking.rows[i].place], static_cast<float>(ranking.residuals[i]),
                          static_cast<float>(ranking.hessians[i]), found[worker]);
+                });
             }
         });
     };
     team_.for_each((queries_.size() + queries_of_item - 1) / queries_of_item, body, [&] { contexts.poll(); });
     choose_grids(found.total());
     const ExactSums sums = ndcgs.total();
-    const auto count = [&](bool trained) {
-        return static_cast<double>(std::count_if(queries_.begin(), queries_.end(), [&](const Query& query) {
-            return query.trained == trained && query.best_gain > 0;
-        }));
-    };
-    if (count(true) == 0)
-        throw DegenerateTarget("all rows to train on have the relevance 0", "Mark some of them as relevant.", {0});
-    train_loss_ = 1 - sums.trained.value() / count(true);
-    if (count(false) == 0) return;
-    holdout_ndcg_ = sums.held_out.value() / count(false);
+    train_loss_ = 1 - sums.trained.value() / trained_queries_;
+    if (held_queries_ == 0) return;
+    holdout_ndcg_ = sums.held_out.value() / held_queries_;
     holdout_loss_ = 1 - *holdout_ndcg_;
 }
 
 class Rank final : public Objective {
   public:
     bool hessian_is_count() const override { return false; }
-    uint64_t row_bytes(size_t) const override { return 2 * sizeof(int64_t) + sizeof(uint64_t) + sizeof(uint32_t); }
+    uint64_t row_bytes(size_t) const override { return sizeof(int64_t) + sizeof(Derivative) + sizeof(uint32_t); }
+    uint64_t bytes(const Dataset& dataset, int threads, RunContext& context) const override;
     std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
         return std::make_unique<RankScores>(training, dataset, options, team, context);
     }
 };
+
+// Counts the rows of each query.
+uint64_t Rank::bytes(const Dataset& dataset, int threads, RunContext& context) const {
+    const Buffer<uint32_t>& query = *dataset.query;
+    const uint64_t count = query.empty() ? 0 : *std::max_element(query.begin(), query.end()) + uint64_t{1};
+    Buffer<uint32_t> rows(context.memory(), "rows by query", count, 0);
+    const Buffer<uint32_t>& ids = dataset.tables[dataset.target_table].row_ids;
+    context.for_each(dataset.rows, 2, [&](uint64_t row) { rows[query[ids.empty() ? row : ids[row]]]++; });
+    const uint64_t largest = count == 0 ? 0 : *std::max_element(rows.begin(), rows.end());
+    const uint64_t lists = std::min(dataset.rows, dataset.holdout_table < 0 ? count : 2 * count);
+    return row_bytes(0) * dataset.rows + lists * sizeof(Query) +
+           static_cast<uint64_t>(threads) * largest * Ranking::row_bytes;
+}
 
 } // namespace
 

@@ -73,8 +73,6 @@ class RenewedScores final : public RowScores {
     void choose_delta();
     void finish(const Passed& passed);
     void coarsen(int bits);
-    template <class Body>
-    void for_each_training_row(const Body& body) const;
 
     const Form form_;
     const TrainingRows& training_;
@@ -113,14 +111,6 @@ RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buf
     finish(pass_rows());
 }
 
-template <class Body>
-void RenewedScores::for_each_training_row(const Body& body) const {
-    for_each_row(team_, training_.rows(), [&](size_t i, int worker) {
-        const auto row = static_cast<uint32_t>(i);
-        if (training_.role(row) == Role::train) body(row, worker);
-    });
-}
-
 void RenewedScores::find_base(const Buffer<double>& target) {
     WorkerSums<Largest> largest(team_.size());
     for_each_row(team_, training_.rows(), [&](size_t i, int worker) {
@@ -129,7 +119,7 @@ void RenewedScores::find_base(const Buffer<double>& target) {
     });
     check_targets(largest.total().number);
     base_ = from_ordered_bits(weighted_quantile(form_.quantile, 63, team_.size(), [&](const auto& visit) {
-        for_each_training_row([&](uint32_t row, int worker) {
+        for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             visit(ordered_bits(target[training_.target_row(row)]), training_.weight(row), worker);
         });
     }));
@@ -138,7 +128,8 @@ void RenewedScores::find_base(const Buffer<double>& target) {
 void RenewedScores::set_residuals(const Buffer<double>& target) {
     const auto residual = [&](uint32_t row) { return target[training_.target_row(row)] - base_; };
     WorkerSums<Largest> largest(team_.size());
-    for_each_training_row([&](uint32_t row, int worker) { largest[worker] += {std::fabs(residual(row))}; });
+    for_each_training_row(team_, training_,
+                          [&](uint32_t row, int worker) { largest[worker] += {std::fabs(residual(row))}; });
     if (const double most = largest.total().number; most > 0) grid_ = residual_bits - 1 - std::ilogb(most);
     unit_ = std::ldexp(1, -grid_);
     for_each_row(team_, training_.rows(), [&](size_t i, int) {
@@ -168,9 +159,8 @@ int64_t RenewedScores::gradient(int64_t residual) const {
 }
 
 void RenewedScores::gather(const RowList& rows, Stats* out) const {
-    constexpr size_t ahead = 32; // rows to ask the memory for in advance
     for (size_t i = 0; i < rows.count; i++) {
-        if (rows.list) __builtin_prefetch(&residuals_[rows.list[std::min(i + ahead, rows.count - 1)]]);
+        if (rows.list) prefetch_ahead(residuals_.data(), rows, i);
         out[i] = {gradient(residuals_[rows[i]]), 1};
     }
     if (!training_.weighted()) return;
@@ -272,13 +262,14 @@ void RenewedScores::coarsen(int bits) {
     grid_ -= bits;
     key_bits_ -= bits - 1; // rounding may add one
     unit_ = std::ldexp(1, -grid_);
-    for_each_training_row(
-        [&](uint32_t row, int) { residuals_[row] = (residuals_[row] + (int64_t{1} << (bits - 1))) >> bits; });
+    for_each_training_row(team_, training_, [&](uint32_t row, int) {
+        residuals_[row] = (residuals_[row] + (int64_t{1} << (bits - 1))) >> bits;
+    });
 }
 
 void RenewedScores::choose_delta() {
     delta_ = weighted_quantile(form_.alpha, key_bits_, team_.size(), [&](const auto& visit) {
-        for_each_training_row([&](uint32_t row, int worker) {
+        for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             visit(static_cast<int64_t>(magnitude(residuals_[row])), training_.weight(row), worker);
         });
     });

@@ -1,6 +1,6 @@
 #include "core/boosting/objectives/score_blocks.hpp"
 
-#include "core/boosting/objectives/link.hpp"
+#include "core/boosting/objectives/bounded_exponential.hpp"
 
 #include <bit>
 

@@ -9,7 +9,6 @@ namespace btml::boosting {
 namespace {
 
 constexpr int max_residual_bits = 61;
-constexpr size_t ahead = 32; // rows to ask the memory for in advance
 
 uint128 product(int64_t weighted, int64_t residual) { // never negative: the signs agree
     return static_cast<uint128>(static_cast<int128>(weighted) * residual);
@@ -102,13 +101,6 @@ void Residuals::start_holdout_loss() {
     add_up_holdout(for_each_held_out, passed.total().most);
 }
 
-template <class Body>
-void Residuals::for_each_training_row(const Body& body) {
-    for_each_row(team_, training_.rows(), [&](size_t row, int worker) {
-        if (training_.role(row) == Role::train) body(row, worker);
-    });
-}
-
 void Residuals::set_loss(const WorkerSums<Passed>& passed) {
     const Passed total = passed.total();
     loss_ = total.loss;
@@ -123,14 +115,14 @@ double Residuals::held_out_square(uint32_t row) const {
 void Residuals::choose_grid(const Buffer<double>& target) {
     const auto residual = [&](uint32_t row) { return target[training_.target_row(row)] - base_; };
     WorkerSums<Passed> magnitudes(team_.size());
-    for_each_training_row([&](uint32_t row, int worker) {
+    for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
         double& most = magnitudes[worker].most;
         most = std::max(most, std::fabs(residual(row)));
     });
     if (const double most = magnitudes.total().most; most > 0) {
         const int trial = 39 - std::ilogb(most); // residuals of 40 bits, whose squares' sum fits 128
         WorkerSums<uint128> squares(team_.size());
-        for_each_training_row([&](uint32_t row, int worker) {
+        for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             const int64_t r = std::llrint(std::ldexp(residual(row), trial));
             squares[worker] += product(training_.weigh(row, r), r);
         });
@@ -156,7 +148,7 @@ void Residuals::gather(const RowList& rows, Stats* out) const {
             out[i] = {training_.weigh(rows[i], r[rows[i]]), training_.weight(rows[i])};
     } else if (rows.list) {
         for (size_t i = 0; i < rows.count; i++) {
-            __builtin_prefetch(r + rows.list[std::min(i + ahead, rows.count - 1)]);
+            prefetch_ahead(r, rows, i);
             out[i] = {r[rows.list[i]], 1};
         }
     } else {
@@ -180,7 +172,7 @@ void Residuals::subtract_training(const RowList& rows, int64_t value, Passed& pa
     uint64_t largest = passed.largest;
     for (size_t i = 0; i < rows.count; i++) {
         const uint32_t row = rows[i];
-        __builtin_prefetch(residuals + rows[std::min(i + ahead, rows.count - 1)], 1);
+        prefetch_ahead<true>(residuals, rows, i);
         const int64_t r = residuals[row] - value;
         residuals[row] = r;
         loss += product(training_.weigh(row, r), r);
@@ -222,7 +214,7 @@ void Residuals::coarsen_if_needed() {
     const int bits = std::max(bound > 0 ? std::ilogb(bound) : 0, bit_width(uint128{largest_}) - 1) - sum_bits + 1;
     grid_ -= bits;
     WorkerSums<Passed> passed(team_.size());
-    for_each_training_row([&](uint32_t row, int worker) {
+    for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
         const int64_t r = (residuals_[row] + (int64_t{1} << (bits - 1))) >> bits;
         residuals_[row] = r;
         passed[worker].add(product(training_.weigh(row, r), r), r);

@@ -126,8 +126,6 @@ class Residuals : public SquaredLoss<RowScores> {
     void start_holdout_loss();
     template <class ForEach>
     void add_up_holdout(const ForEach& for_each_held_out, double largest);
-    template <class Body>
-    void for_each_training_row(const Body& body);
 
     const TrainingRows& training_;
     ThreadTeam& team_;

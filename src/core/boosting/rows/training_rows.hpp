@@ -3,6 +3,7 @@
 
 #include "core/base/dataset.hpp"
 #include "core/base/threads.hpp"
+#include "core/boosting/rows/pieces.hpp"
 #include "core/boosting/rows/stats.hpp"
 
 namespace btml::boosting {
@@ -69,6 +70,15 @@ class TrainingRows {
     int scale_ = 0, shift_ = 0;
     Count train_, holdout_;
 };
+
+// Calls body(row, worker) for all rows that are trained on.
+template <class Body>
+void for_each_training_row(ThreadTeam& team, const TrainingRows& training, const Body& body) {
+    for_each_row(team, training.rows(), [&](size_t i, int worker) {
+        const auto row = static_cast<uint32_t>(i);
+        if (training.role(row) == Role::train) body(row, worker);
+    });
+}
 
 // Σ of weights over the training rows that each row of a table joins to; empty when that is 1 for each.
 Buffer<int64_t> multiplicities(const DataTable& table, const TrainingRows& training, ThreadTeam& team,
