@@ -273,6 +273,10 @@ CREATE SEQUENCE numbers;
 SELECT why('SELECT count(*) FROM nextval(''numbers'') f(k) JOIN a USING (k)');
 SELECT why('SELECT count(*) FROM (SELECT nextval(''numbers'') AS k OFFSET 0) f JOIN a USING (k)');
 SELECT why('SELECT count(*) FROM (VALUES (nextval(''numbers'')), (2)) f (k) JOIN a USING (k)');
+SELECT why('SELECT count(*) FROM XMLTABLE(''/r'' PASSING (nextval(''numbers'')::text::xml) COLUMNS k int PATH ''.'') f JOIN a USING (k)');
+SELECT why('SELECT count(*) FROM XMLTABLE(''/r'' PASSING (NULL::xml) COLUMNS k int PATH ''.'') f JOIN a USING (k)') ~ 'volatile' AS is_volatile;
+SELECT why('SELECT count(*) FROM a TABLESAMPLE system (nextval(''numbers'')) JOIN b USING (k)');
+SELECT why('SELECT count(*) FROM a JOIN b TABLESAMPLE bernoulli (50) REPEATABLE (nextval(''numbers'')) USING (k)');
 SELECT why('SELECT count(*) FROM b JOIN c USING (k) WHERE b.k NOT IN (SELECT nextval(''numbers'') FROM a)');
 SELECT why('SELECT count(*) FROM (SELECT k FROM a FOR UPDATE) f JOIN b USING (k)');
 -- Sub-queries have plans of their own that run first, once more where the node falls back.

@@ -211,13 +211,11 @@ constexpr CustomScanMethods scan_methods = {node_name, create_state};
 
 // The scans and the ordinary plan share the planner's state of their sub-queries, each of which is finished twice so.
 // Everything in it bears that but its AppendRelInfos, which would be shifted twice; they only name columns in EXPLAIN.
-void forget_append_relations(PlannerInfo* root) {
-    for (int i = 1; i < root->simple_rel_array_size; i++) {
-        const RelOptInfo* const relation = root->simple_rel_array[i];
-        if (!relation || !relation->subroot) continue;
-        relation->subroot->append_rel_list = NIL;
-        forget_append_relations(relation->subroot);
-    }
+void forget_append_relations(const PlannerInfo* root) {
+    for_each_subroot(root, [](PlannerInfo* of) {
+        of->append_rel_list = NIL;
+        forget_append_relations(of);
+    });
 }
 
 Plan* plan_path(PlannerInfo* root, RelOptInfo*, CustomPath* path, List* targets, List*, List* plans) {
