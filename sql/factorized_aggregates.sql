@@ -310,6 +310,21 @@ ROLLBACK TO s;
 -- Costs would tell what is in the table.
 SELECT * FROM btml.explain_factorized('SELECT count(*) FROM a JOIN c USING (k)');
 ROLLBACK;
+-- Nor who may not compare keys or groups, nor where an aggregate's owner may not call its functions.
+BEGIN;
+REVOKE EXECUTE ON FUNCTION pg_catalog.int4_sum(bigint, int), pg_catalog.texteq(text, text) FROM PUBLIC;
+ALTER AGGREGATE pg_catalog.sum(int) OWNER TO regress_factorized;
+SET LOCAL enable_mergejoin = off;
+SET LOCAL ROLE regress_factorized;
+SAVEPOINT s;
+SELECT sum(b.z) FROM a JOIN b USING (k);
+ROLLBACK TO s;
+SELECT a.t, count(*) FROM a JOIN b USING (k) GROUP BY 1;
+ROLLBACK TO s;
+SELECT count(*) FROM a JOIN b ON a.k = b.k AND a.t = b.t;
+ROLLBACK TO s;
+SELECT count(*), sum(b.m) FROM a JOIN b USING (k);
+ROLLBACK;
 ALTER TABLE b ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON b TO regress_factorized USING (z < 50);
 SET ROLE regress_factorized;
