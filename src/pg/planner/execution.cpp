@@ -251,7 +251,7 @@ Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const
 
 const char* Execution::run() {
     try {
-        aggregate_->run();
+        aggregate_->run([this] { check_ranges(); });
         check_sums();
     } catch (const CannotDecide& reason) {
         return reason.reason;
@@ -259,7 +259,7 @@ const char* Execution::run() {
         if (error.code() == ErrorCode::memory_limit) return "memory";
         throw;
     }
-    return sum_out_of_range();
+    return nullptr;
 }
 
 bool Execution::stays_within(const MeasuredSum& sum) const {
@@ -278,10 +278,11 @@ bool Execution::stays_within(const MeasuredSum& sum) const {
     return high <= largest(sum.type) && (sum.type != FLOAT8OID || least >= min_number);
 }
 
-const char* Execution::sum_out_of_range() const {
+// Ranges only widen, so that the first batch after which they are too wide ends the run.
+void Execution::check_ranges() const {
     for (const MeasuredSum& sum : plan_.sums)
-        if (sum.type != NUMERICOID && !stays_within(sum)) return "a product or sum may leave the range of its type";
-    return nullptr;
+        if (sum.type != NUMERICOID && !stays_within(sum))
+            throw CannotDecide{"a product or sum may leave the range of its type"};
 }
 
 // Adds up all that will be added up, since a row once given cannot be taken back.
