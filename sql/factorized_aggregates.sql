@@ -211,6 +211,13 @@ SET work_mem = '64kB';
 SELECT compare('SELECT count(*), sum(p.x * q.x) FROM wide p JOIN wide q USING (k)');
 SELECT why('SELECT p.k, count(*) FROM wide p JOIN wide q USING (k) GROUP BY p.k');
 SELECT why('SELECT p.k, sum(p.x::numeric * q.x) FROM wide p JOIN wide q USING (k) GROUP BY p.k');
+-- Values of text are held once, and the keys of a cycle's tables beside the tables.
+CREATE TABLE words AS SELECT repeat(i::text, 30) AS t, i AS k, -i AS l FROM generate_series(1, 1000) i;
+ANALYZE words;
+SELECT why('SELECT count(*) FROM words p JOIN words q USING (k)') ~ 'messages would take' AS of_numbers,
+    why('SELECT count(*) FROM words p JOIN words q USING (t)') ~ 'messages would take' AS of_texts;
+SET work_mem = '90kB';
+SELECT why('SELECT count(*) FROM words p JOIN words q USING (k) JOIN words r ON r.k = p.l AND r.l = q.l') ~ 'messages would take' AS of_a_cycle;
 RESET work_mem;
 
 -- EXPLAIN, rescans, prepared statements, cursors.
