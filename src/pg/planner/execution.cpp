@@ -1,5 +1,6 @@
 #include "pg/planner/execution.hpp"
 
+#include "core/base/wide_integer.hpp"
 #include "pg/bridge/decimal.hpp"
 
 #include <exception>
@@ -71,17 +72,10 @@ Datum number_datum(double number, Oid type) {
     return type == FLOAT4OID ? Float4GetDatum(static_cast<float4>(number)) : Float8GetDatum(number);
 }
 
-__int128 scaled(__int128 mantissa, int by) {
-    for (; by > 0; by--)
-        if (__builtin_mul_overflow(mantissa, static_cast<__int128>(10), &mantissa))
-            throw CannotDecide{"a sum beyond 128 bits"};
-    return mantissa;
-}
-
-StreamedCell added(const StreamedCell& a, const StreamedCell& b) {
+StreamedCell added(StreamedCell a, StreamedCell b) {
     StreamedCell sum{false, 0, std::max(a.scale, b.scale), a.number + b.number};
-    if (__builtin_add_overflow(scaled(a.integer, sum.scale - a.scale), scaled(b.integer, sum.scale - b.scale),
-                               &sum.integer))
+    if (!scale_up(a.integer, sum.scale - a.scale) || !scale_up(b.integer, sum.scale - b.scale) ||
+        __builtin_add_overflow(a.integer, b.integer, &sum.integer))
         throw CannotDecide{"a sum beyond 128 bits"};
     return sum;
 }
