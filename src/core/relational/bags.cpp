@@ -46,6 +46,7 @@ class BagBuilder {
         HypertreeDecomposition decomposition = decompose(
             edges_, [this](int edge, const std::vector<int>& part) { return log_rows(edge, part); }, context_);
         find_asked_for(decomposition.bags);
+        find_apart(decomposition.bags);
         CyclicPart part{{}, decomposition.width, decomposition.exact};
         for (std::vector<int>& attributes : decomposition.bags) part.bags.push_back(add_bag(std::move(attributes)));
         return part;
@@ -68,6 +69,16 @@ class BagBuilder {
                 for (const KeyColumn& key : tables_[t].keys) asked_for_.insert(key.attribute);
     }
 
+    bool is_within(size_t edge, const std::vector<int>& bag) const {
+        return std::includes(bag.begin(), bag.end(), edges_[edge].begin(), edges_[edge].end());
+    }
+
+    void find_apart(const std::vector<std::vector<int>>& bags) {
+        for (size_t e = 0; e < edges_.size(); e++)
+            if (std::none_of(bags.begin(), bags.end(), [&](const auto& bag) { return is_within(e, bag); }))
+                apart_.insert(core_[e]);
+    }
+
     // Bounds it by the table's rows, and the product of the distinct values of each attribute.
     double log_rows(int edge, const std::vector<int>& part) {
         const int number = core_[edge];
@@ -82,10 +93,13 @@ class BagBuilder {
         return std::min(rows, product);
     }
 
-    // Holds what of each table of the core the attributes of a bag see.
+    // Holds what of each table of the core the attributes of a bag see. numbered: the join tells of which tuple of it a
+    // row of the bag is made, since the bag may be the table's neighbour and not all of their attributes have keys: a
+    // table that lies in another bag shares with this one only what that bag shares with it, which has.
     struct Parts {
         std::vector<int> tables;
         std::vector<std::vector<int>> attributes;
+        std::vector<bool> numbered;
     };
 
     Parts parts_in(const std::vector<int>& bag) const {
@@ -96,6 +110,7 @@ class BagBuilder {
             if (part.empty()) continue;
             parts.tables.push_back(core_[e]);
             parts.attributes.push_back(std::move(part));
+            parts.numbered.push_back(is_within(e, bag) || apart_.count(core_[e]) > 0);
         }
         return parts;
     }
@@ -104,7 +119,7 @@ class BagBuilder {
     std::vector<int> tables_of(const std::vector<int>& bag, const Parts& parts) const {
         std::vector<int> inside, covered;
         for (size_t e = 0; e < edges_.size(); e++) {
-            if (!std::includes(bag.begin(), bag.end(), edges_[e].begin(), edges_[e].end())) continue;
+            if (!is_within(e, bag)) continue;
             inside.push_back(core_[e]);
             covered.insert(covered.end(), edges_[e].begin(), edges_[e].end());
         }
@@ -136,21 +151,25 @@ class BagBuilder {
             std::copy_if(order.begin(), order.end(), std::back_inserter(ordered), [&](int attribute) {
                 return std::binary_search(parts.attributes[p].begin(), parts.attributes[p].end(), attribute);
             });
-            relations.push_back(project_to(parts.tables[p], std::move(ordered), &tuples.emplace_back(memory_, what)));
+            Buffer<RowId>& of_rows = tuples.emplace_back(memory_, what);
+            relations.push_back(
+                project_to(parts.tables[p], std::move(ordered), parts.numbered[p] ? &of_rows : nullptr));
         }
         Bag bag{std::move(attributes), {}, agm_bound(order, relations)};
         bag.tables = tables_of(bag.attributes, parts);
-        std::vector<Buffer<RowId>> rows = append_table(bag, order, relations);
+        std::vector<Buffer<RowId>> rows = append_table(bag, order, relations, parts.numbered);
         const auto number = static_cast<int>(tables_.size()) - 1;
         for (size_t p = 0; p < parts.tables.size(); p++)
-            codes_.try_emplace({parts.tables[p], number},
-                               KeyCodes{static_cast<Key>(relations[p].rows), std::move(tuples[p]), std::move(rows[p])});
+            if (parts.numbered[p])
+                codes_.try_emplace({parts.tables[p], number}, KeyCodes{static_cast<Key>(relations[p].rows),
+                                                                       std::move(tuples[p]), std::move(rows[p])});
         return bag;
     }
 
-    // Returns by relation, of which of its rows each row of the bag is made.
+    // Returns by relation that is numbered, of which of its rows each row of the bag is made.
     std::vector<Buffer<RowId>> append_table(const Bag& bag, const std::vector<int>& order,
-                                            const std::vector<SortedRelation>& relations) {
+                                            const std::vector<SortedRelation>& relations,
+                                            const std::vector<bool>& numbered) {
         Table made;
         made.name = "bag of ";
         for (int number : bag.tables) made.name += (number == bag.tables.front() ? "" : ", ") + tables_[number].name;
@@ -161,10 +180,11 @@ class BagBuilder {
         std::vector<Buffer<Key>*> columns;
         for (KeyColumn& key : made.keys) columns.push_back(asked_for_.count(key.attribute) ? &key.values : nullptr);
         std::vector<Buffer<RowId>*> row_columns;
-        for (Buffer<RowId>& column : rows) row_columns.push_back(&column);
+        for (size_t r = 0; r < rows.size(); r++) row_columns.push_back(numbered[r] ? &rows[r] : nullptr);
         // Per row: what is written, the keys of a separator to another bag, and whether it stays.
-        const auto unwritten = std::count(columns.begin(), columns.end(), nullptr);
-        const uint64_t row_bytes = sizeof(Key) * (columns.size() - unwritten + rows.size() + 1) + 1;
+        const auto unwritten = std::count(columns.begin(), columns.end(), nullptr) +
+                               std::count(row_columns.begin(), row_columns.end(), nullptr);
+        const uint64_t row_bytes = sizeof(Key) * (columns.size() + rows.size() - unwritten + 1) + 1;
         const uint64_t fit = std::min(max_rows, memory_.left() / row_bytes);
         const uint64_t most = std::min(max_rows, 2 * fit + 1'000); // further there is no point in counting
         made.rows = GenericJoin(order, relations, blocks_).write(fit, most, columns, row_columns);
@@ -208,6 +228,7 @@ class BagBuilder {
     std::vector<std::vector<int>> edges_; // of the core: the attributes that two or more of its tables have, ascending
     std::vector<double> log_rows_;        // of each table of the core
     std::set<int> asked_for_;             // attributes of bags whose keys are written
+    std::set<int> apart_;                 // tables of the core that lie in no bag as a whole
     std::map<std::pair<int, int>, double> distinct_values_; // logarithms, by table and attribute
 };
 

@@ -41,7 +41,10 @@ SortedRelation project(const Table& table, const RowMask& mask, std::vector<int>
     for (int attribute : attributes) columns.push_back(&key_column(table, attribute));
     Buffer<RowId> rows = complete_rows(columns, mask, memory, blocks);
     sort_rows(rows, columns, what, memory, blocks);
-    if (tuples) *tuples = Buffer<RowId>(memory, what, table.rows, none);
+    if (tuples) {
+        *tuples = Buffer<RowId>(memory, what, table.rows);
+        blocks.for_each(table.rows, [&](uint64_t row) { (*tuples)[row] = none; });
+    }
     // Keeps the first row of each run of equal ones.
     uint64_t distinct = 0;
     blocks.for_each(rows.size(), [&](uint64_t i) {

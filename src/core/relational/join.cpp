@@ -175,7 +175,9 @@ void Join::number_separators(BagCodes bag_codes, RunContext& context) {
     uint64_t work = 0;
     for (size_t t = 0; t < tables_.size(); t++) {
         const JoinTree::Node& node = tree_.nodes[t];
-        if (node.parent >= 0) work += 2 * node.separator.size() * (tables_[t].rows + tables_[node.parent].rows);
+        const auto table = static_cast<int>(t);
+        if (node.parent >= 0 && !known_codes(table, node.parent) && !known_codes(node.parent, table))
+            work += 2 * node.separator.size() * (tables_[t].rows + tables_[node.parent].rows);
     }
     RowBlocks blocks(context, "joining tables", work);
     for (size_t t = 0; t < tables_.size(); t++) {

@@ -70,14 +70,14 @@ btml_compat_analyze(RawStmt *statement, const char *text)
 #define btml_compat_max_block_ranges 16
 #endif
 
-/* Whether the current user may call the function. */
+/* Whether the role may call the function. */
 static inline AclResult
-btml_compat_check_execute(Oid function)
+btml_compat_check_execute(Oid function, Oid role)
 {
 #if PG_VERSION_NUM >= 160000
-	return object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
+	return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE);
 #else
-	return pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE);
+	return pg_proc_aclcheck(function, role, ACL_EXECUTE);
 #endif
 }
 

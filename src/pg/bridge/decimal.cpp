@@ -1,22 +1,12 @@
 #include "pg/bridge/decimal.hpp"
 
+#include "core/base/wide_integer.hpp"
+
 extern "C" {
 #include "utils/numeric.h"
 }
 
 namespace btml::pg {
-
-namespace {
-
-bool shift_up(__int128* value, int digits) {
-    for (; digits >= 4; digits -= 4)
-        if (__builtin_mul_overflow(*value, static_cast<__int128>(10000), value)) return false;
-    for (; digits > 0; digits--)
-        if (__builtin_mul_overflow(*value, static_cast<__int128>(10), value)) return false;
-    return true;
-}
-
-} // namespace
 
 bool decimal_of(Datum numeric, __int128* mantissa, int* scale) {
     StoredNumeric number;
@@ -34,10 +24,10 @@ bool decimal_of(Datum numeric, __int128* mantissa, int* scale) {
         if (is_last && last_exponent < 0) {
             for (int e = last_exponent; e < 0; e++, places--) digit /= 10;
         }
-        if (!shift_up(mantissa, places)) return false;
+        if (!scale_up(*mantissa, places)) return false;
         if (__builtin_add_overflow(*mantissa, static_cast<__int128>(digit), mantissa)) return false;
     }
-    if (last_exponent > 0 && !shift_up(mantissa, last_exponent)) return false;
+    if (last_exponent > 0 && !scale_up(*mantissa, last_exponent)) return false;
     if (number.negative) *mantissa = -*mantissa;
     return true;
 }

@@ -36,6 +36,9 @@ class DatumDictionary {
 // Keys of one join attribute (or of one pair of columns of a left join), numbered alike in every table.
 class KeyDictionary {
   public:
+    // Bytes of a value beside its own: where it is, and the slot that it is found by.
+    static constexpr size_t entry_bytes = 16;
+
     KeyDictionary(MemoryBudget& budget, const KeyType& type);
 
     // Inside pg_call only: may ereport.

@@ -6,9 +6,9 @@ extern "C" {
 
 namespace btml::pg {
 
-void require_execute(Oid function) {
-    const AclResult allowed = btml_compat_check_execute(function);
-    if (allowed != ACLCHECK_OK) aclcheck_error(allowed, OBJECT_FUNCTION, get_func_name(function));
+void require_execute(Oid function, Oid role, ObjectType kind) {
+    const AclResult allowed = btml_compat_check_execute(function, role);
+    if (allowed != ACLCHECK_OK) aclcheck_error(allowed, kind, get_func_name(function));
 }
 
 bool is_trusted(Oid function) {

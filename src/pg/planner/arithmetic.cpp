@@ -1,5 +1,6 @@
 #include "pg/planner/arithmetic.hpp"
 
+#include "core/base/wide_integer.hpp"
 #include "core/relational/streamed/aggregate.hpp"
 #include "pg/bridge/factoriser.hpp"
 #include "pg/planner/factor_type.hpp"
@@ -129,27 +130,18 @@ double combined(Operation operation, double a, double b) {
 }
 
 struct Decimal {
-    __int128 mantissa;
-    int64_t scale;
+    WideInteger mantissa;
+    int scale;
 };
-
-Decimal shifted(Decimal value, int64_t scale) {
-    for (; value.scale < scale; value.scale++)
-        if (__builtin_mul_overflow(value.mantissa, static_cast<__int128>(10), &value.mantissa))
-            throw CannotDecide{"a numeric with too many digits"};
-    return value;
-}
 
 Decimal combined(Operation operation, Decimal a, Decimal b) {
     Decimal result = a;
     bool overflow = false;
     if (operation == Operation::add || operation == Operation::subtract) {
-        const int64_t scale = std::max(a.scale, b.scale);
-        a = shifted(a, scale);
-        b = shifted(b, scale);
-        result.scale = scale;
-        overflow = operation == Operation::add ? __builtin_add_overflow(a.mantissa, b.mantissa, &result.mantissa)
-                                               : __builtin_sub_overflow(a.mantissa, b.mantissa, &result.mantissa);
+        result.scale = std::max(a.scale, b.scale);
+        overflow = !scale_up(a.mantissa, result.scale - a.scale) || !scale_up(b.mantissa, result.scale - b.scale);
+        overflow |= operation == Operation::add ? __builtin_add_overflow(a.mantissa, b.mantissa, &result.mantissa)
+                                                : __builtin_sub_overflow(a.mantissa, b.mantissa, &result.mantissa);
     } else if (operation == Operation::multiply) {
         overflow = __builtin_mul_overflow(a.mantissa, b.mantissa, &result.mantissa);
         result.scale = a.scale + b.scale;
@@ -174,6 +166,10 @@ void for_each_value(RowBatch& batch, const RowBatch::Column& to, const RowBatch:
 
 double number_at(const RowBatch::Column& column, uint32_t row) {
     return std::bit_cast<double>(column.words[row]);
+}
+
+Decimal decimal_at(const RowBatch::Column& column, uint32_t row) {
+    return {column.mantissas[row], static_cast<int>(column.words[row])};
 }
 
 } // namespace
@@ -211,9 +207,8 @@ void derive(RowBatch& batch, int column, const DerivedColumn& derived, Oid type,
         break;
     case StreamedType::decimal:
         for_each_value(batch, to, left, right, [&](uint32_t row) {
-            const Decimal a =
-                from_integer ? Decimal{left.words[row], 0} : Decimal{left.mantissas[row], left.words[row]};
-            const Decimal b = right ? Decimal{right->mantissas[row], right->words[row]} : Decimal{0, 0};
+            const Decimal a = from_integer ? Decimal{left.words[row], 0} : decimal_at(left, row);
+            const Decimal b = right ? decimal_at(*right, row) : Decimal{0, 0};
             const Decimal result = combined(operation, a, b);
             to.mantissas[row] = result.mantissa;
             to.words[row] = result.scale;

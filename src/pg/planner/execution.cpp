@@ -1,5 +1,6 @@
 #include "pg/planner/execution.hpp"
 
+#include "core/base/wide_integer.hpp"
 #include "pg/bridge/decimal.hpp"
 
 #include <exception>
@@ -71,17 +72,10 @@ Datum number_datum(double number, Oid type) {
     return type == FLOAT4OID ? Float4GetDatum(static_cast<float4>(number)) : Float8GetDatum(number);
 }
 
-__int128 scaled(__int128 mantissa, int by) {
-    for (; by > 0; by--)
-        if (__builtin_mul_overflow(mantissa, static_cast<__int128>(10), &mantissa))
-            throw CannotDecide{"a sum beyond 128 bits"};
-    return mantissa;
-}
-
-StreamedCell added(const StreamedCell& a, const StreamedCell& b) {
+StreamedCell added(StreamedCell a, StreamedCell b) {
     StreamedCell sum{false, 0, std::max(a.scale, b.scale), a.number + b.number};
-    if (__builtin_add_overflow(scaled(a.integer, sum.scale - a.scale), scaled(b.integer, sum.scale - b.scale),
-                               &sum.integer))
+    if (!scale_up(a.integer, sum.scale - a.scale) || !scale_up(b.integer, sum.scale - b.scale) ||
+        __builtin_add_overflow(a.integer, b.integer, &sum.integer))
         throw CannotDecide{"a sum beyond 128 bits"};
     return sum;
 }
@@ -251,7 +245,7 @@ Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const
 
 const char* Execution::run() {
     try {
-        aggregate_->run();
+        aggregate_->run([this] { check_ranges(); });
         check_sums();
     } catch (const CannotDecide& reason) {
         return reason.reason;
@@ -259,7 +253,7 @@ const char* Execution::run() {
         if (error.code() == ErrorCode::memory_limit) return "memory";
         throw;
     }
-    return sum_out_of_range();
+    return nullptr;
 }
 
 bool Execution::stays_within(const MeasuredSum& sum) const {
@@ -278,10 +272,11 @@ bool Execution::stays_within(const MeasuredSum& sum) const {
     return high <= largest(sum.type) && (sum.type != FLOAT8OID || least >= min_number);
 }
 
-const char* Execution::sum_out_of_range() const {
+// Ranges only widen, so that the first batch after which they are too wide ends the run.
+void Execution::check_ranges() const {
     for (const MeasuredSum& sum : plan_.sums)
-        if (sum.type != NUMERICOID && !stays_within(sum)) return "a product or sum may leave the range of its type";
-    return nullptr;
+        if (sum.type != NUMERICOID && !stays_within(sum))
+            throw CannotDecide{"a product or sum may leave the range of its type"};
 }
 
 // Adds up all that will be added up, since a row once given cannot be taken back.

@@ -53,7 +53,7 @@ class Execution {
 
   private:
     void check_sums();
-    const char* sum_out_of_range() const;
+    void check_ranges() const;
     bool stays_within(const MeasuredSum& sum) const;
     relational::StreamedCell sum_of(uint64_t row, const std::vector<SummedQuery>& terms) const;
     void group(uint64_t row, const GroupOutput& group, Datum* value, bool* null);

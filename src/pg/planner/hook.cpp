@@ -140,9 +140,7 @@ List* descriptions(const PathParts& parts, double join_rows) {
 // How many factorized queries stand one within another among the sub-queries of this one, and itself.
 int factorized_depth(const PlannerInfo* root) {
     int depth = 0;
-    for (int relid = 1; relid < root->simple_rel_array_size; relid++)
-        if (const RelOptInfo* const relation = root->simple_rel_array[relid]; relation && relation->subroot)
-            depth = std::max(depth, factorized_depth(relation->subroot));
+    for_each_subroot(root, [&](const PlannerInfo* of) { depth = std::max(depth, factorized_depth(of)); });
     for (const RelOptInfo* const grouped : items<const RelOptInfo>(root->upper_rels[UPPERREL_GROUP_AGG]))
         for (const Path* const path : items<const Path>(grouped->pathlist))
             if (IsA(path, CustomPath) && reinterpret_cast<const CustomPath*>(path)->methods == &path_methods)

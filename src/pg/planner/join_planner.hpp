@@ -60,6 +60,9 @@ class JoinPlanner {
     bool asks_for_factors(const Question& question, int place) const;
     void estimate();
     double estimate_keys(int place) const;
+    double estimate_distinct(const std::vector<Expr*>& expressions, double rows) const;
+    double estimate_dictionary(int number) const;
+    double estimate_bag_keys() const;
     std::string describe(int place) const;
     std::string attribute_name(int number) const;
     std::string attribute_names(const std::vector<int>& attributes) const;

@@ -1,14 +1,18 @@
 #include "pg/planner/join_planner.hpp"
 
+#include "core/relational/streamed/bag_rows.hpp"
 #include "core/relational/streamed/held_rows.hpp"
 #include "core/relational/streamed/message.hpp"
+#include "pg/bridge/dictionaries.hpp"
 
 extern "C" {
 #include "optimizer/cost.h"
+#include "optimizer/tlist.h"
 }
 
 namespace btml::pg::planner {
 
+using relational::BagRows;
 using relational::HeldRows;
 using relational::MessageLayout;
 
@@ -32,12 +36,54 @@ double JoinPlanner::estimate_keys(int place) const {
     for (int number : carried_[place])
         expressions.push_back(items<const GroupShape>(query_.groups)[number]->expression);
     if (expressions.empty()) return 1;
-    const double most = carried_[place].empty() ? rows : rows * std::max(1.0, groups_);
+    return estimate_distinct(expressions, carried_[place].empty() ? rows : rows * std::max(1.0, groups_));
+}
+
+double JoinPlanner::estimate_distinct(const std::vector<Expr*>& expressions, double rows) const {
     return pg_call([&] {
         List* all = NIL;
         for (Expr* const expression : expressions) all = lappend(all, expression);
-        return btml_compat_estimate_groups(join_.root, all, most);
+        return btml_compat_estimate_groups(join_.root, all, rows);
     });
+}
+
+static double width_of(PlannerInfo* root, Expr* expression) {
+    return pg_call([=] {
+        PathTarget* const target = create_empty_pathtarget();
+        add_column_to_pathtarget(target, expression, 0);
+        return set_pathtarget_cost_width(root, target)->width;
+    });
+}
+
+// Expects the values of the column that has the most bytes of them to be those of the others, too.
+double JoinPlanner::estimate_dictionary(int number) const {
+    double bytes = 0;
+    for (size_t place = 0; place < planned_.tables.size(); place++)
+        for (const ColumnReading& column : planned_.plan.readings[place]) {
+            if (column.dictionary != number) continue;
+            Expr* const expression = items<Expr>(planned_.columns[place])[column.position];
+            const double values = estimate_distinct({expression}, join_.tables[planned_.tables[place]].relation->rows);
+            bytes = std::max(bytes, values * (width_of(join_.root, expression) + KeyDictionary::entry_bytes));
+        }
+    return bytes;
+}
+
+// The keys that bags are joined from: by attribute the distinct ones, and those of every row of a table.
+double JoinPlanner::estimate_bag_keys() const {
+    double bytes = 0;
+    std::vector<double> distinct(list_length(join_.attributes), 0.0);
+    for (size_t place = 0; place < planned_.plan.streamed.attributes.size(); place++) {
+        const auto& read = planned_.plan.streamed.attributes[place];
+        if (read.empty()) continue;
+        const int t = planned_.tables[place];
+        const double rows = join_.tables[t].relation->rows;
+        bytes += rows * static_cast<double>(read.size() * BagRows::key_bytes);
+        for (const auto& [column, attribute] : read)
+            distinct[attribute] =
+                std::max(distinct[attribute], estimate_distinct({join_.key(t, attribute)->expression}, rows));
+    }
+    for (const double values : distinct) bytes += values * BagRows::value_bytes;
+    return bytes;
 }
 
 // Costs as of PostgreSQL's own nodes: a row that is read, hashed for each child and its own key, and added up.
@@ -54,6 +100,9 @@ void JoinPlanner::estimate() {
         planned_.memory += keys * static_cast<double>(words * sizeof(int64_t));
         if (table(place).held) planned_.memory += rows * static_cast<double>(HeldRows::row_bytes(table(place).columns));
     }
+    for (size_t i = 0; i < planned_.plan.dictionaries.size(); i++)
+        planned_.memory += estimate_dictionary(static_cast<int>(i));
+    planned_.memory += estimate_bag_keys();
     planned_.cost += groups_ * cpu_tuple_cost;
 }
 

@@ -13,12 +13,9 @@ constexpr int max_tables = 64;
 
 // Whether rows are locked here or in a sub-query of FROM, whose plan would be in two places.
 bool locks_rows(const PlannerInfo* root) {
-    if (root->parse->rowMarks) return true;
-    for (int relid = 1; relid < root->simple_rel_array_size; relid++)
-        if (const RelOptInfo* const relation = root->simple_rel_array[relid];
-            relation && relation->subroot && locks_rows(relation->subroot))
-            return true;
-    return false;
+    bool locks = root->parse->rowMarks != NIL;
+    for_each_subroot(root, [&](const PlannerInfo* of) { locks = locks || locks_rows(of); });
+    return locks;
 }
 
 // What is volatile would be evaluated twice where the node falls back; an expression's sub-plans are told by the
@@ -49,7 +46,8 @@ bool is_volatile(PlannerInfo* root, Relids relids) {
         const RangeTblEntry* const source = root->simple_rte_array[relid];
         const RelOptInfo* const relation = root->simple_rel_array[relid];
         for (Node* const expression : {as_node(source->subquery), as_node(source->functions),
-                                       as_node(source->values_lists), as_node(relation->reltarget->exprs)})
+                                       as_node(source->values_lists), as_node(source->tablefunc),
+                                       as_node(source->tablesample), as_node(relation->reltarget->exprs)})
             if (is_volatile(root, expression)) return true;
         for (const List* const conditions : {relation->baserestrictinfo, relation->joininfo})
             for (const RestrictInfo* const condition : items<const RestrictInfo>(conditions))

@@ -2,6 +2,7 @@
 
 #include "pg/bridge/nodes.hpp"
 #include "pg/planner/execution.hpp"
+#include "pg/planner/rights.hpp"
 
 namespace btml::pg::planner {
 
@@ -33,30 +34,15 @@ void end_execution(NodeState* state) {
     state->execution = nullptr;
 }
 
-bool is_denied(Oid function, void*) {
-    const AclResult result = btml_compat_check_execute(function);
-    if (result == ACLCHECK_OK) return false;
-    const bool aggregate = get_func_prokind(function) == PROKIND_AGGREGATE;
-    aclcheck_error(result, aggregate ? OBJECT_AGGREGATE : OBJECT_FUNCTION, get_func_name(function));
-    return true;
-}
-
-// Raises an error unless the user may call every function that the node computes itself.
-bool check_functions(Node* node, void* context) {
-    if (!node) return false;
-    check_functions_in_node(node, is_denied, context);
-    return btml_compat_walk(node, check_functions, context);
-}
-
 void begin(CustomScanState* scan, EState* estate, int eflags) {
     NodeState* const state = state_of(scan);
     const CustomScan* const plan = plan_of(state);
-    check_functions(as_node(plan->custom_scan_tlist), nullptr);
     state->estate = estate;
     for (int i = 0; i + 1 < list_length(plan->custom_plans); i++)
         scan->custom_ps =
             lappend(scan->custom_ps, ExecInitNode(static_cast<Plan*>(list_nth(plan->custom_plans, i)), estate,
                                                   eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)));
+    check_rights(static_cast<const Plan*>(llast(plan->custom_plans)));
     state->memory = AllocSetContextCreate(estate->es_query_cxt, "btml factorized aggregate", ALLOCSET_DEFAULT_SIZES);
     auto* const callback = allocate<MemoryContextCallback>();
     callback->func = [](void* argument) { end_execution(static_cast<NodeState*>(argument)); };
@@ -211,13 +197,11 @@ constexpr CustomScanMethods scan_methods = {node_name, create_state};
 
 // The scans and the ordinary plan share the planner's state of their sub-queries, each of which is finished twice so.
 // Everything in it bears that but its AppendRelInfos, which would be shifted twice; they only name columns in EXPLAIN.
-void forget_append_relations(PlannerInfo* root) {
-    for (int i = 1; i < root->simple_rel_array_size; i++) {
-        const RelOptInfo* const relation = root->simple_rel_array[i];
-        if (!relation || !relation->subroot) continue;
-        relation->subroot->append_rel_list = NIL;
-        forget_append_relations(relation->subroot);
-    }
+void forget_append_relations(const PlannerInfo* root) {
+    for_each_subroot(root, [](PlannerInfo* of) {
+        of->append_rel_list = NIL;
+        forget_append_relations(of);
+    });
 }
 
 Plan* plan_path(PlannerInfo* root, RelOptInfo*, CustomPath* path, List* targets, List*, List* plans) {

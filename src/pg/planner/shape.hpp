@@ -119,6 +119,14 @@ struct QueryShape {
 // Finds what the query over the join `input` asks, with as few relations joined first as can be.
 Refusal find_query(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped, Factorize mode, QueryShape* query);
 
+// Calls body(subroot) with the planner's state of each sub-query of FROM that has a plan of its own.
+template <class Body>
+void for_each_subroot(const PlannerInfo* root, const Body& body) {
+    for (int relid = 1; relid < root->simple_rel_array_size; relid++)
+        if (const RelOptInfo* const relation = root->simple_rel_array[relid]; relation && relation->subroot)
+            body(relation->subroot);
+}
+
 // The relation that PostgreSQL's search for an order of joins made of these, or null.
 RelOptInfo* relation_of(PlannerInfo* root, Relids relids);
 

@@ -162,6 +162,17 @@ TEST(Bags, RefusesABagBeyondTheMemoryLimit) {
     EXPECT_EQ(context.memory().used(), 0U);
 }
 
+// A row of a 4-cycle's bag has two keys that the other bag has, too, the numbers of the rows of two tables that lie in
+// it, a key of their separator, and whether it stays.
+TEST(Bags, NumbersTheRowsOfTablesThatLieInABag) {
+    QuietContext context(1, 3 << 20);
+    const Caught error = caught([&] { columnar(cycle_of_grids(4, 60), context); });
+    unsigned long long required = 0;
+    ASSERT_EQ(std::sscanf(error.message.c_str(), "memory required is %llu kB", &required), 1);
+    EXPECT_GT(required, 216'000U * 21 / 1024);
+    EXPECT_LT(required, 216'000U * 21 / 1024 + 1024);
+}
+
 // Far beyond the limit the rows are not even counted.
 TEST(Bags, StopsCountingWhatCannotFit) {
     const PlainJoin plain = cycle_of_grids(3, 120);

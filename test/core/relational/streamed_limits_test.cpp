@@ -154,6 +154,19 @@ TEST(StreamedLimits, RangesAreOnTheSafeSide) {
     EXPECT_LT(tiny.run->aggregate->range(0, 0).min_abs, 1e-300);
 }
 
+// Whoever knows from the first rows that the result is of no use reads no further.
+TEST(StreamedLimits, RangesEndARunEarly) {
+    OneTable table = integer_sum(Rows(3 * RowBatch::max_rows, integers({7})));
+    int batches = 0;
+    const auto widened = [&] {
+        EXPECT_EQ(table.run->aggregate->range(0, 0).max_abs, 7);
+        if (++batches == 2) throw CannotDecide{"wide"};
+    };
+    EXPECT_THROW(table.run->aggregate->run(widened), CannotDecide);
+    EXPECT_EQ(batches, 2);
+    EXPECT_EQ(table.context.memory().used(), 0U);
+}
+
 // Two children of a root, joined by column 0 of each; the first comes first.
 StreamedJoinTest two_children(StreamedJoin join, size_t first_rows, size_t rows) {
     StreamedJoinTest test;

@@ -35,7 +35,8 @@ class StreamedAggregate::Implementation {
         for (const StreamedBag& bag : plan_.bags) bag_of_[bag.table] = &bag;
     }
 
-    void run() {
+    void run(const std::function<void()>& widened) {
+        widened_ = &widened;
         try {
             for (int t = 0; t <= plan_.root(); t++) pass(t);
             bag_rows_.clear();
@@ -148,6 +149,9 @@ class StreamedAggregate::Implementation {
         const auto add = [&](RowBatch::Column* columns, uint32_t count) {
             rows.add(columns, count);
             blocks.advance(count);
+            if (rows.ranges().empty()) return;
+            ranges_[table] = rows.ranges();
+            (*widened_)();
         };
         if (held_[table]) {
             std::vector<RowBatch::Column> columns;
@@ -199,6 +203,7 @@ class StreamedAggregate::Implementation {
     const StreamedPlan plan_;
     std::vector<RowSource*> sources_;
     RunContext& context_;
+    const std::function<void()>* widened_ = nullptr; // while it runs
     std::vector<std::unique_ptr<Message>> messages_; // of the tables so far whose parents are still to come
     std::vector<StreamedCounts> counts_;
     std::vector<std::vector<StreamedRange>> ranges_;
@@ -213,8 +218,8 @@ StreamedAggregate::StreamedAggregate(const StreamedPlan& plan, std::vector<RowSo
     : implementation_(std::make_unique<Implementation>(plan, std::move(sources), context)) {}
 StreamedAggregate::~StreamedAggregate() = default;
 
-void StreamedAggregate::run() {
-    implementation_->run();
+void StreamedAggregate::run(const std::function<void()>& widened) {
+    implementation_->run(widened);
 }
 
 uint64_t StreamedAggregate::groups() const {

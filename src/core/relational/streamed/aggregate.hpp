@@ -4,6 +4,7 @@
 #include "core/base/run_context.hpp"
 #include "core/relational/streamed/row_batch.hpp"
 
+#include <functional>
 #include <memory>
 
 namespace btml::relational {
@@ -42,8 +43,9 @@ class StreamedAggregate {
     StreamedAggregate(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context);
     ~StreamedAggregate();
 
-    // Reads every table. Throws CannotDecide; memory beyond the budget is one reason.
-    void run();
+    // Reads every table. widened: called after every batch of rows of a table with measured columns, whose ranges, and
+    // those of tables before it, are known so far. Throws CannotDecide; memory beyond the budget is one reason.
+    void run(const std::function<void()>& widened = [] {});
 
     // The result: groups in the order in which they were met; without group columns one group, always.
     uint64_t groups() const;

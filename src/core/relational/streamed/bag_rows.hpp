@@ -60,6 +60,9 @@ class BagJoin {
 // What bags are joined from: the keys of the tables that are held.
 class BagRows {
   public:
+    // Bytes of a row's key, as it is and sorted, and of each distinct value with the slot that it is found by.
+    static constexpr size_t key_bytes = 2 * sizeof(Key), value_bytes = 2 * sizeof(int64_t);
+
     BagRows(const StreamedPlan& plan, RunContext& context);
 
     // To be called for each table that a bag reads, before that bag is joined.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/number.hpp"
+#include "core/base/wide_integer.hpp"
 #include "core/relational/streamed/aggregate.hpp"
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 #include <cstring>
 
 namespace btml::relational {
-
-__extension__ using WideInteger = __int128;
 
 // A decimal number; ambiguous: equal to another one of a different scale, and which of them SQL takes as the extremum
 // depends on the order of rows.
@@ -81,21 +80,6 @@ inline WideInteger sum(WideInteger a, WideInteger b) {
     if (__builtin_add_overflow(a, b, &result) || result == absent_integer) [[unlikely]]
         refuse(beyond_128_bits);
     return result;
-}
-
-// mantissa · 10^by. False: that does not fit, and the mantissa stays as it is.
-inline bool scale_up(WideInteger& mantissa, int by) {
-    constexpr int max_power = 38;
-    static constexpr auto powers = [] {
-        std::array<WideInteger, max_power + 1> result{1};
-        for (int i = 1; i <= max_power; i++) result[i] = 10 * result[i - 1];
-        return result;
-    }();
-    if (mantissa == 0 || by == 0) return true;
-    WideInteger scaled = 0;
-    if (by > max_power || __builtin_mul_overflow(mantissa, powers[by], &scaled)) return false;
-    mantissa = scaled;
-    return true;
 }
 
 inline WideDecimal product(const WideDecimal& a, const WideDecimal& b) {

@@ -55,7 +55,7 @@ struct StreamedQuery {
     std::vector<int> present;    // columns that must not be NULL
     std::vector<int> conditions; // columns of integers: each must be neither NULL nor 0 (FILTER)
     // By child: its query; 0 for semi and anti. It counts, or is of the same kind; sums of numbers and of decimals also
-    // take integer_sum. An extremum has one factor, or one child's query of its kind.
+    // take integer_sum. An extremum has a factor or a child's query of its kind; of numbers, just one of them.
     std::vector<int> children;
 
     friend bool operator==(const StreamedQuery&, const StreamedQuery&) = default;
