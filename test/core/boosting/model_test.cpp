@@ -181,6 +181,12 @@ TEST(BoostedModel, ImpossibleTreesAreRefused) {
         {"threshold NULL", [](Model& m) { m.trees[0][0].threshold = null_number; }},
         {"infinite value", [](Model& m) { m.trees[0][1].value = std::numeric_limits<double>::infinity(); }},
         {"negative rows", [](Model& m) { m.trees[0][1].rows = -1; }},
+        {"rows that are not the children's", [](Model& m) { m.trees[0][1].rows = 1; }},
+        {"children of more rows than a number holds",
+         [](Model& m) {
+             m.trees[0][0].rows = m.trees[0][1].rows = m.trees[0][2].rows = std::numeric_limits<double>::max();
+         }},
+        {"rows NaN", [](Model& m) { m.trees[0][1].rows = std::nan(""); }},
         {"category out of range", [](Model& m) { m.trees[1][0].categories = {2}; }},
         {"categories not ascending",
          [](Model& m) {
