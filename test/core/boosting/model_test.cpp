@@ -1,6 +1,7 @@
 #include "boosting_data.hpp"
 #include "caught.hpp"
 
+#include "core/boosting/explanations/explainer.hpp"
 #include "core/boosting/predictor.hpp"
 #include "core/boosting/to_sql.hpp"
 
@@ -104,6 +105,9 @@ TEST(BoostedModel, DamagedBytesAreRefusedOrHarmless) {
         EXPECT_EQ(Predictor(*copy, quiet)(features), walked);
         EXPECT_GT(sql_length(*copy, quiet), 0u);
         feature_importance(*copy, quiet);
+        std::vector<double> contributions((features.size() + 1) * copy->scores());
+        const auto explained = caught([&] { Explainer(*copy, quiet).contributions(features, contributions); });
+        EXPECT_TRUE(!explained.thrown || copy->offset) << explained.message;
     }
     EXPECT_GT(accepted, 1000);
 }
