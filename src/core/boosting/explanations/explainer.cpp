@@ -204,8 +204,7 @@ void Explainer::walk(const ExplainedTree& tree, std::span<const double> row) {
     multiply_down(path_tree(tree), side_.data(), scratch());
 }
 
-// `to` has the features and the base.
-void Explainer::explain(std::span<const double> row, size_t score, std::span<double> to) {
+void Explainer::contributions(std::span<const double> row, size_t score, std::span<double> to) {
     std::fill(sums_.begin(), sums_.end(), 0.0);
     for (size_t t = score; t < trees_.size(); t += bases_.size()) {
         walk(trees_[t], row);
@@ -224,12 +223,12 @@ void Explainer::explain(std::span<const double> row, size_t score, std::span<dou
 }
 
 void Explainer::contributions(std::span<const double> row, std::span<double> to) {
-    for (size_t s = 0; s < bases_.size(); s++) explain(row, s, to.subspan(s * (features_ + 1), features_ + 1));
+    for (size_t s = 0; s < bases_.size(); s++) contributions(row, s, to.subspan(s * (features_ + 1), features_ + 1));
 }
 
 void Explainer::interactions(std::span<const double> row, size_t score, std::span<double> to) {
     std::vector<double> own(features_ + 1);
-    explain(row, score, own);
+    contributions(row, score, own);
     std::fill(to.begin(), to.end(), 0.0);
     slopes_.resize(max_path_ * max_points_);
     path_.resize(max_path_);

@@ -28,12 +28,15 @@ class Explainer {
     // before the work.
     Explainer(const Model& model, RunContext& context);
 
+    size_t features() const { return features_; }
     size_t score_count() const { return bases_.size(); }
 
-    // Puts, score by score, a contribution for each feature and then the base, which is the mean of the score by
-    // covers: score_count() · (features + 1) numbers, which add up to the scores. `row` is as of Predictor::scores; an
-    // offset contributes itself. Not thread-safe (scratch space). Errors null_value or out_of_range for an offset that
-    // is NULL or not finite.
+    // Puts a contribution to one score for each feature, and then the base, which is the mean of the score by covers:
+    // features() + 1 numbers, which add up to the score. `row` is as of Predictor::scores; an offset contributes
+    // itself. Not thread-safe (scratch space). Errors null_value or out_of_range for an offset that is NULL or not
+    // finite.
+    void contributions(std::span<const double> row, size_t score, std::span<double> to);
+    // Puts those of all scores, one score after the other.
     void contributions(std::span<const double> row, std::span<double> to);
 
     // Puts features × features numbers of one score: half of the two features' Shapley interaction index, and on the
@@ -74,7 +77,6 @@ class Explainer {
     PathScratch scratch() { return {passed_.data(), products_.data(), inverses_.data()}; }
     bool goes_left(const Step& step, double x) const;
     void walk(const ExplainedTree& tree, std::span<const double> row);
-    void explain(std::span<const double> row, size_t score, std::span<double> to);
     void add_interactions(const ExplainedTree& tree, std::span<double> to);
     size_t find_path(const ExplainedTree& tree, size_t split, size_t side);
 
