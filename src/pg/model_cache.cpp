@@ -23,9 +23,11 @@ ModelIdentity ModelIdentity::of(Datum value) {
 
 namespace {
 
-decltype(CachedModel::predictor) make_predictor(StoredModel stored, RunContext& context) {
-    if (const auto* const trees = std::get_if<boosting::Model>(&stored.model))
+decltype(CachedModel::predictor) make_predictor(StoredModel stored, ModelUse use, RunContext& context) {
+    if (const auto* const trees = std::get_if<boosting::Model>(&stored.model)) {
+        if (use == ModelUse::explain) return std::make_unique<boosting::Explainer>(*trees, context);
         return boosting::Predictor(*trees, context);
+    }
     return std::unique_ptr<GpPredictor>(new GpPredictor{std::move(stored)});
 }
 
@@ -53,13 +55,14 @@ uint64_t bytes_of_labels(const std::vector<std::string>& labels) {
 
 } // namespace
 
-CachedModel::CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext parent, RunContext& run)
+CachedModel::CachedModel(const ModelIdentity& seen, StoredModel decoded, ModelUse use, MemoryContext parent,
+                         RunContext& run)
     : identity(seen),
       held(run.memory(), "features of a model",
            bytes_of_features(features_of(decoded)) + bytes_of_labels(labels_of(decoded))),
       features(features_of(decoded)),
       labels(labels_of(decoded)),
-      predictor(make_predictor(std::move(decoded), run)),
+      predictor(make_predictor(std::move(decoded), use, run)),
       context(pg_call([=] { return AllocSetContextCreate(parent, "btml cached model", ALLOCSET_SMALL_SIZES); })),
       record(features, context),
       values(features.size()) {}
@@ -114,7 +117,7 @@ std::unique_ptr<CachedModel> ModelCache::decode(const ModelIdentity& seen, Datum
 }
 
 std::unique_ptr<CachedModel> ModelCache::decode_once(const ModelIdentity& seen, Datum value) {
-    return std::make_unique<CachedModel>(seen, read_model(value, run_), context_, run_);
+    return std::make_unique<CachedModel>(seen, read_model(value, run_), use_, context_, run_);
 }
 
 void ModelCache::drop_oldest() {
@@ -123,8 +126,9 @@ void ModelCache::drop_oldest() {
     pg_call([=] { MemoryContextDelete(oldest); });
 }
 
-ModelCache& model_cache(FunctionCallInfo fcinfo) {
-    return kept_at_call_site<ModelCache>(fcinfo, [=] { return std::make_unique<ModelCache>(fcinfo->flinfo->fn_mcxt); });
+ModelCache& model_cache(FunctionCallInfo fcinfo, ModelUse use) {
+    return kept_at_call_site<ModelCache>(fcinfo,
+                                         [=] { return std::make_unique<ModelCache>(use, fcinfo->flinfo->fn_mcxt); });
 }
 
 } // namespace btml::pg

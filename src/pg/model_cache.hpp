@@ -1,6 +1,7 @@
 // Keeps the models that a call site of a function was given, decoded, from one row to the next.
 #pragma once
 
+#include "core/boosting/explanations/explainer.hpp"
 #include "core/boosting/predictor.hpp"
 #include "core/gp/predictor.hpp"
 #include "pg/bridge/backend_context.hpp"
@@ -28,8 +29,11 @@ struct GpPredictor {
     gp::Predictor predict{std::get<gp::Model>(stored.model)};
 };
 
+// Says what boosted trees are decoded for.
+enum class ModelUse { predict, explain };
+
 struct CachedModel {
-    CachedModel(const ModelIdentity& seen, StoredModel decoded, MemoryContext parent, RunContext& run);
+    CachedModel(const ModelIdentity& seen, StoredModel decoded, ModelUse use, MemoryContext parent, RunContext& run);
 
     // Error wrong_type for boosted trees: btml.`function` needs a Gaussian process.
     gp::Predictor& gp_predictor(const char* function);
@@ -41,7 +45,7 @@ struct CachedModel {
     const std::vector<Feature> features;
     const std::vector<std::string> labels; // of the target
     size_t last_label = 0;                 // that was asked for
-    std::variant<boosting::Predictor, std::unique_ptr<GpPredictor>> predictor;
+    std::variant<boosting::Predictor, std::unique_ptr<boosting::Explainer>, std::unique_ptr<GpPredictor>> predictor;
     const MemoryContext context;
     RecordReader record;
     std::vector<double> values; // of the features, in the row at hand
@@ -50,7 +54,7 @@ struct CachedModel {
 // Holds one model for a scan, several where rows bring their own.
 class ModelCache {
   public:
-    explicit ModelCache(MemoryContext context) : context_(context) {}
+    ModelCache(ModelUse use, MemoryContext context) : use_(use), context_(context) {}
 
     // Valid until the next call. Errors corrupt_model, memory_limit.
     CachedModel& load(Datum model);
@@ -62,12 +66,14 @@ class ModelCache {
     std::unique_ptr<CachedModel> decode_once(const ModelIdentity& seen, Datum value);
     void drop_oldest();
 
+    const ModelUse use_;
     const MemoryContext context_;
     BackendContext run_; // counts them all
     TupleDesc columns_ = nullptr;
     std::vector<std::unique_ptr<CachedModel>> recent_; // the latest first
 };
 
-ModelCache& model_cache(FunctionCallInfo fcinfo);
+// The cache of this call site, whose calls all have one use.
+ModelCache& model_cache(FunctionCallInfo fcinfo, ModelUse use = ModelUse::predict);
 
 } // namespace btml::pg

@@ -1,6 +1,7 @@
 #include "pg/query_points.hpp"
 
 #include "core/relational/join_rows.hpp"
+#include "core/relational/join_sample.hpp"
 #include "pg/bridge/feature_type.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
@@ -46,16 +47,25 @@ std::vector<double> codes_of(const DataColumn& column, const Feature& feature) {
 
 } // namespace
 
-QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, RunContext& context)
+QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, RunContext& context,
+                         std::optional<PointSample> sample)
     : width_(features.size()), values_(context.memory(), "points"), id_codes_(context.memory(), "ids of points") {
     const Source source(text);
     std::vector<ColumnRequest> requests = requests_for(source, features);
     const std::vector<Source::Column>& columns = source.columns();
     has_ids_ = std::any_of(columns.begin(), columns.end(), [](const auto& column) { return column.name == "id"; });
     if (has_ids_) requests.push_back({source.column("id"), ReadAs::category});
-    LoadedSource loaded = source.read(requests, context);
+    LoadedSource loaded = source.read(requests, context, sample ? RowContents::read : RowContents::unread);
     relational::Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
-    const relational::JoinRows rows = relational::enumerate(join, context);
+    relational::JoinRows rows;
+    if (sample) {
+        relational::JoinSampler sampler(join, {}, context);
+        source_rows_ = sampler.count();
+        rows = sampler.draw(sample->rows, sample->seed, 0);
+    } else {
+        rows = relational::enumerate(join, context);
+        source_rows_ = rows.rows;
+    }
     rows_ = rows.rows;
     values_.resize(rows_ * width_);
     for (size_t f = 0; f < width_; f++) {
