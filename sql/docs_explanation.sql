@@ -27,3 +27,9 @@ FROM models, btml.shap_importance(model, 'player_season', sample_rows => 2000);
 SELECT i.feature, i.other, round(2 * i.contribution::numeric, 3) AS together
 FROM models, player_season s, btml.shap_interactions(model, s.*) i
 WHERE s.player = 'Derek Jeter' AND s.yearid = 2010 AND i.feature < i.other ORDER BY abs(i.contribution) DESC LIMIT 4;
+
+SELECT value, round(exp(mean)::numeric, -3) AS typical, round(exp(p10)::numeric, -3) AS p10, round(exp(p90)::numeric, -3) AS p90
+FROM models, btml.partial_dependence(model, 'SELECT * FROM player_season WHERE yearid = 2015', 'debut', points => 5);
+
+SELECT by_value AS bats, value AS wins, round(mean::numeric, 3) AS mean
+FROM models, btml.partial_dependence(model, 'player_season', 'wins', points => 2, by => 'bats') ORDER BY 1, number;

@@ -1,4 +1,4 @@
--- What features add to the scores of boosted trees.
+-- What features add to the scores of boosted trees, and how predictions change with them.
 CREATE SCHEMA explanation;
 SET search_path = explanation, public;
 SET client_min_messages = warning;
@@ -88,6 +88,21 @@ SELECT feature, mean_absolute > 0 AS matters, std_error > 0 AS has_error FROM mo
 SELECT count(*) AS features, count(std_error) AS errors, bool_and(mean_absolute >= 0) AS means FROM model, btml.shap_importance(model, 'explanation.thing', sample_rows => 1) WHERE name = 'number';
 SELECT count(*) AS features, max(std_error) AS std_error FROM model, btml.shap_importance(model, 'SELECT * FROM explanation.thing WHERE id = 9') WHERE name = 'number';
 
+-- Partial dependence: what btml.predict gives where the feature has one value in all rows.
+SELECT p.value, p.number, p.by_value, round(p.mean::numeric, 6) AS mean, p.std_error, round(p.p10::numeric, 6) AS p10, round(p.p90::numeric, 6) AS p90, abs(p.mean - e.mean) + abs(p.p10 - e.p10) + abs(p.p90 - e.p90) < 1e-12 AS same
+FROM model, btml.partial_dependence(model, 'explanation.thing', 'bought', points => 3) p, LATERAL (SELECT avg(y) AS mean, percentile_cont(0.1) WITHIN GROUP (ORDER BY y) AS p10, percentile_cont(0.9) WITHIN GROUP (ORDER BY y) AS p90
+    FROM (SELECT btml.predict(model, x) AS y FROM thing t, LATERAL (SELECT t."we""ird name", t.num, t.label, t.mood, t.flag, p.value::date AS bought, t.constant) x OFFSET 0) y) e WHERE name = 'number';
+SELECT p.value, p.number, p.by_value, round(p.mean::numeric, 6) AS mean, abs(p.mean - e.mean) < 1e-12 AS same FROM model, btml.partial_dependence(model, 'explanation.thing', 'mood', by => 'flag') p,
+    LATERAL (SELECT avg(btml.predict(model, x)) AS mean FROM thing t, LATERAL (SELECT t."we""ird name", t.num, t.label, p.value AS mood, t.flag, t.bought, t.constant) x WHERE t.flag = p.by_value::boolean) e WHERE name = 'number';
+SELECT p.value, p.by_value, round(p.mean::numeric, 6) AS mean FROM model, btml.partial_dependence(model, 'explanation.thing', 'label', points => 2, by => 'label') p WHERE name = 'number';
+SELECT p.number, round(p.mean::numeric, 6) AS mean, abs(p.mean - e.mean) < 1e-12 AS same FROM model, btml.partial_dependence(model, 'explanation.thing', 'num', points => 3, class => 'plain') p,
+    LATERAL (SELECT avg(btml.predict_probability(model, x, 'plain')) AS mean FROM thing t, LATERAL (SELECT t."we""ird name", p.number AS num, t.flag) x) e WHERE name = 'multiclass';
+SELECT p.number, abs(p.mean - btml.predict(model, ARRAY[p.number])) < 1e-9 AS process, p.p10 = p.p90 AS constant FROM model, btml.partial_dependence(model, 'explanation.thing', 'num', points => 4) p WHERE name = 'process';
+SELECT p.number, p.mean > lag(p.mean) OVER (ORDER BY p.number) AS grows FROM model, btml.partial_dependence(model, 'SELECT num, label, "we""ird name", visits / 4.0 AS exposure FROM explanation.thing', 'exposure') p WHERE name = 'poisson';
+SELECT count(*) AS points, bool_and(abs(s.mean - a.mean) <= 5 * s.std_error) AS near FROM model, btml.partial_dependence(model, 'explanation.thing', 'flag', sample_rows => 100, seed => 3) s JOIN LATERAL btml.partial_dependence(model, 'explanation.thing', 'flag') a USING (value) WHERE name = 'number';
+SELECT count(*) AS points, count(std_error) AS errors FROM model, btml.partial_dependence(model, 'SELECT t.label, t.num, t."we""ird name" FROM explanation.thing t JOIN explanation.large a ON a.k = t.id % 2 JOIN explanation.large b ON b.k = a.k', 'num', points => 5, sample_rows => 1) WHERE name = 'binary';
+SELECT count(*) AS null_model FROM btml.partial_dependence(NULL, 'explanation.thing', 'num');
+
 -- Models that older versions stored.
 \set trees `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_trees-4.txt"`
 \set multiclass `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_multiclass-4.txt"`
@@ -97,7 +112,7 @@ SELECT feature, value, round(contribution::numeric, 6) AS contribution FROM (SEL
 -- Several models at one place, and plans.
 SELECT count(*) AS rows, bool_and(e.contribution = alone.contribution) AS same FROM (SELECT t.id, e.* FROM thing t, LATERAL (SELECT name, x.* FROM model, btml.explain(model, t.*) x WHERE name IN ('number', 'deep', 'binary') ORDER BY name OFFSET 0) e WHERE id < 20) e
 JOIN (SELECT name, t.id, x.* FROM model, thing t, btml.explain(model, t.*) x WHERE name IN ('number', 'deep', 'binary')) alone USING (name, id, feature);
-SELECT proname, proisstrict AS strict, provolatile AS volatile, proparallel AS parallel, pg_get_function_arguments(oid) AS arguments FROM pg_proc WHERE pronamespace = 'btml'::regnamespace AND proname IN ('explain', 'shap', 'shap_importance', 'shap_interactions') ORDER BY 1, 5;
+SELECT proname, proisstrict AS strict, provolatile AS volatile, proparallel AS parallel, pg_get_function_arguments(oid) AS arguments FROM pg_proc WHERE pronamespace = 'btml'::regnamespace AND proname IN ('explain', 'shap', 'shap_importance', 'shap_interactions', 'partial_dependence') ORDER BY 1, 5;
 
 -- Bad input.
 SELECT count(*) AS explained, count(btml.shap(m, t.*)) AS arrays FROM (SELECT NULL::btml.model AS m) n, (SELECT * FROM thing LIMIT 1) t LEFT JOIN LATERAL btml.explain(NULL::btml.model, t.*) e ON false;
@@ -115,4 +130,9 @@ SELECT call || E'\n' || caught(format('SELECT count(e) FROM explanation.model, e
     ('number', 'shap_importance(model, NULL)'), ('number', 'shap_importance(model, ''SELECT * FROM explanation.thing WHERE id < 0'')'), ('number', 'shap_importance(model, ''explanation.thing'', sample_rows => 0)'), ('number', 'shap_importance(model, ''explanation.thing'', sample_rows => -5)'),
     ('number', 'shap_importance(model, ''explanation.thing'', sample_rows => NULL)'), ('number', 'shap_importance(model, ''explanation.thing'', seed => NULL)'),
     ('number', 'shap_importance(model, ''SELECT num AS num1, label, mood, flag, bought, constant, "we""ird name" FROM explanation.thing'')'), ('number', 'shap_importance(model, ''SELECT flag AS num, label, mood, flag, bought, constant, "we""ird name" FROM explanation.thing'')'),
-    ('number', 'shap_importance(model, ''explanation.nothing'')'), ('poisson', 'shap_importance(model, ''SELECT num, label, "we""ird name", NULL::float8 AS exposure FROM explanation.thing'')')) c(name, call);
+    ('number', 'shap_importance(model, ''explanation.nothing'')'), ('poisson', 'shap_importance(model, ''SELECT num, label, "we""ird name", NULL::float8 AS exposure FROM explanation.thing'')'),
+    ('number', 'partial_dependence(model, ''explanation.thing'', ''nmu'')'), ('number', 'partial_dependence(model, ''explanation.thing'', ''boughtt'')'), ('number', 'partial_dependence(model, ''explanation.thing'', NULL)'), ('number', 'partial_dependence(model, NULL, ''num'')'),
+    ('number', 'partial_dependence(model, ''explanation.thing'', ''num'', by => ''lable'')'), ('number', 'partial_dependence(model, ''explanation.thing'', ''num'', points => 0)'), ('number', 'partial_dependence(model, ''explanation.thing'', ''num'', points => 10001)'),
+    ('number', 'partial_dependence(model, ''explanation.thing'', ''num'', sample_rows => 0)'), ('number', 'partial_dependence(model, ''SELECT * FROM explanation.thing WHERE id < 0'', ''num'')'), ('multiclass', 'partial_dependence(model, ''explanation.thing'', ''num'')'),
+    ('multiclass', 'partial_dependence(model, ''explanation.thing'', ''num'', class => ''plian'')'), ('number', 'partial_dependence(model, ''explanation.thing'', ''num'', class => ''plain'')'), ('process', 'partial_dependence(model, ''explanation.thing'', ''num'', class => ''plain'')'),
+    ('poisson', 'partial_dependence(model, ''SELECT num, label, "we""ird name", NULL::float8 AS exposure FROM explanation.thing'', ''num'')')) c(name, call);

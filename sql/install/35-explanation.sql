@@ -1,4 +1,4 @@
--- What features add to the scores of boosted trees.
+-- What features add to the scores of boosted trees, and how predictions of any model change with them.
 
 CREATE FUNCTION btml.explain(model btml.model, input record, OUT feature text, OUT value text, OUT contribution float8)
 RETURNS SETOF record
@@ -56,3 +56,11 @@ CREATE FUNCTION btml.shap_importance(model btml.model, source text, sample_rows 
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_shap_importance';
 COMMENT ON FUNCTION btml.shap_importance(btml.model, text, integer, bigint) IS
 'features by the mean magnitude of their contributions to the score (see btml.explain; of objective multiclass, added up over the labels) over rows of a source, most important first: over a uniform sample of sample_rows rows, without building the join, or over all where there are no more; std_error: of the mean as an estimate of that over all rows, 0 where all are taken, NULL for one row of several; the same source and seed: the same answer; no rows for a NULL model; error 22023 for a source without rows, 42804 for a Gaussian process';
+
+CREATE FUNCTION btml.partial_dependence(model btml.model, source text, feature name, points integer DEFAULT 20,
+    by name DEFAULT NULL, sample_rows integer DEFAULT 1000, seed bigint DEFAULT 0, class text DEFAULT NULL,
+    OUT value text, OUT number float8, OUT by_value text, OUT mean float8, OUT std_error float8, OUT p10 float8,
+    OUT p90 float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_partial_dependence';
+COMMENT ON FUNCTION btml.partial_dependence(btml.model, text, name, integer, name, integer, bigint, text) IS
+'predictions of any model over rows of a source, a sample without building the join, in all of which the feature has one value after the other (Friedman, Annals of Statistics 2001): quantiles of a number, the most frequent categories, and NULL where it occurs; mean with its standard error as an estimate of that over all rows, 10 % and 90 % quantiles; by: apart for each value of a column; class: of its probability; no rows for a NULL model; error 22023 for a feature that the model does not have and a source without rows, 42804 for objective multiclass without a class';

@@ -4,13 +4,6 @@
 
 namespace btml::boosting {
 
-static constexpr Option<ExplainedSample> sample_options[] = {
-    option<&ExplainedSample::rows>("sample_rows", from(1), "rows of the source, drawn without replacement"),
-    option<&ExplainedSample::seed>("seed", any_number(), "of the draw"),
-};
-
-constinit const OptionsTable<ExplainedSample> explained_sample_table{sample_options};
-
 std::vector<ContributionSize> contribution_sizes(Explainer& explainer, std::span<const double> points,
                                                  WideCount of_rows, RunContext& context) {
     const size_t features = explainer.features(), rows = points.size() / features;

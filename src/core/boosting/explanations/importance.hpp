@@ -2,18 +2,9 @@
 #pragma once
 
 #include "core/base/number.hpp"
-#include "core/base/options_table.hpp"
 #include "core/boosting/explanations/explainer.hpp"
 
 namespace btml::boosting {
-
-// Which rows of a source are explained.
-struct ExplainedSample {
-    int rows = 1000;
-    uint64_t seed = 0;
-};
-
-extern const OptionsTable<ExplainedSample> explained_sample_table;
 
 // Of a feature's contributions to a row, the magnitudes, over all scores together.
 struct ContributionSize {
