@@ -197,7 +197,7 @@ SELECT btml.predict(model, NULL::pair) IS NULL AS null_record, btml.predict(mode
 SELECT btml.summary(NULL) IS NULL AS summary, btml.to_sql(NULL) IS NULL AS to_sql, (SELECT count(*) FROM btml.trees(NULL)) AS trees, (SELECT count(*) FROM btml.training_log(NULL)) AS log, (SELECT count(*) FROM btml.feature_importance(NULL)) AS importance;
 SELECT count(*) AS rows, count(btml.summary(m)) AS summaries, count(btml.to_sql(m)) AS expressions FROM (VALUES (NULL::btml.model), (NULL)) v(m);
 SELECT m IS NULL AS null_model, count(t.*) AS nodes FROM (SELECT NULL::btml.model UNION ALL SELECT model FROM model WHERE name = 'stump') v(m) LEFT JOIN LATERAL btml.trees(m) t ON true GROUP BY 1 ORDER BY 1;
--- Functions with a model that are strict: none but those that predict, write or cast it.
+-- Functions with a model that are strict: none but those that predict, explain, write or cast it.
 SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = 'btml'::regnamespace AND proisstrict AND 'btml.model'::regtype = ANY (proargtypes::oid[]) ORDER BY 1;
 -- A category is given as text or as the type that it had in training; anything else would be one that training did not see.
 CREATE DOMAIN code AS int;

@@ -16,11 +16,18 @@ namespace {
 // The header of a model has its digest: models with equal headers are equal, whoever made them.
 using Header = std::array<std::byte, envelope_header_size>;
 
-struct HeaderHash {
-    size_t operator()(const Header& header) const {
+struct Key {
+    Header header;
+    ModelUse use;
+
+    bool operator==(const Key&) const = default;
+};
+
+struct KeyHash {
+    size_t operator()(const Key& key) const {
         size_t digest;
-        memcpy(&digest, header.data() + header.size() - sizeof(digest), sizeof(digest));
-        return digest;
+        memcpy(&digest, key.header.data() + key.header.size() - sizeof(digest), sizeof(digest));
+        return digest + static_cast<size_t>(key.use);
     }
 };
 
@@ -39,18 +46,18 @@ Header header_of(Datum value) {
 // Holds the models that were used last in btml.model_cache.
 class SessionModels {
   public:
-    std::shared_ptr<DecodedModel> find(const Header& header) {
-        const auto found = places_.find(header);
+    std::shared_ptr<DecodedModel> find(const Key& key) {
+        const auto found = places_.find(key);
         if (found == places_.end()) return {};
         recent_.splice(recent_.begin(), recent_, found->second);
         return found->second->model;
     }
 
-    void keep(const Header& header, const std::shared_ptr<DecodedModel>& model) {
+    void keep(const Key& key, const std::shared_ptr<DecodedModel>& model) {
         const uint64_t bytes = model->bytes();
         if (bytes > model_cache_bytes()) return;
-        std::list<Kept> kept{{header, model, bytes}};
-        places_.emplace(header, kept.begin());
+        std::list<Kept> kept{{key, model, bytes}};
+        places_.emplace(key, kept.begin());
         recent_.splice(recent_.begin(), kept);
         bytes_ += bytes;
     }
@@ -59,20 +66,20 @@ class SessionModels {
     void shrink() {
         while (bytes_ > model_cache_bytes()) {
             bytes_ -= recent_.back().bytes;
-            places_.erase(recent_.back().header);
+            places_.erase(recent_.back().key);
             recent_.pop_back();
         }
     }
 
   private:
     struct Kept {
-        Header header;
+        Key key;
         std::shared_ptr<DecodedModel> model;
         uint64_t bytes;
     };
 
     std::list<Kept> recent_; // the latest first
-    std::unordered_map<Header, std::list<Kept>::iterator, HeaderHash> places_;
+    std::unordered_map<Key, std::list<Kept>::iterator, KeyHash> places_;
     uint64_t bytes_ = 0;
 };
 
@@ -99,7 +106,7 @@ uint64_t bytes_of(const std::vector<std::string>& labels) {
 
 } // namespace
 
-DecodedModel::DecodedModel(Datum value, uint64_t max_bytes)
+DecodedModel::DecodedModel(Datum value, ModelUse use, uint64_t max_bytes)
     : run_(max_bytes), held_(run_.memory(), "features of a model") {
     StoredModel stored = read_model(value, run_);
     held_.grow(bytes_of(features_of(stored)));
@@ -108,20 +115,23 @@ DecodedModel::DecodedModel(Datum value, uint64_t max_bytes)
     if (const auto* const model = std::get_if<boosting::Model>(&stored.model)) {
         held_.grow(bytes_of(model->labels));
         labels = model->labels;
-        trees.emplace(*model, run_);
+        if (use == ModelUse::explain)
+            explainer.emplace(*model, run_);
+        else
+            trees.emplace(*model, run_);
     } else {
         process.reset(new GpPredictor{std::move(stored)});
     }
 }
 
-std::shared_ptr<DecodedModel> decoded_model(Datum value, uint64_t max_bytes) {
+std::shared_ptr<DecodedModel> decoded_model(Datum value, ModelUse use, uint64_t max_bytes) {
     SessionModels& models = session_models();
     models.shrink();
-    const Header header = header_of(value);
-    std::shared_ptr<DecodedModel> model = models.find(header);
+    const Key key{header_of(value), use};
+    std::shared_ptr<DecodedModel> model = models.find(key);
     if (model) return model;
-    model = std::make_shared<DecodedModel>(value, max_bytes);
-    models.keep(header, model);
+    model = std::make_shared<DecodedModel>(value, use, max_bytes);
+    models.keep(key, model);
     models.shrink();
     return model;
 }

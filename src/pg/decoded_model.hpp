@@ -1,6 +1,8 @@
-// Models ready to predict. A session keeps those it used last from one statement to the next.
+// Models ready to predict, or to explain predictions. A session keeps those it used last from one statement to the
+// next.
 #pragma once
 
+#include "core/boosting/explanations/explainer.hpp"
 #include "core/boosting/predictor.hpp"
 #include "core/gp/predictor.hpp"
 #include "pg/bridge/backend_context.hpp"
@@ -17,24 +19,29 @@ struct GpPredictor {
     gp::Predictor predict{std::get<gp::Model>(stored.model)};
 };
 
+// Says what boosted trees are decoded for.
+enum class ModelUse { predict, explain };
+
 class DecodedModel {
     BackendContext run_; // counts the rest
     Reservation held_;   // of the features and labels
 
   public:
     // Holds at most max_bytes. Errors corrupt_model, memory_limit.
-    DecodedModel(Datum value, uint64_t max_bytes);
+    DecodedModel(Datum value, ModelUse use, uint64_t max_bytes);
 
     uint64_t bytes() { return sizeof(*this) + run_.memory().used(); }
 
     std::vector<Feature> features;
     std::vector<std::string> labels; // of the target
     CategoryCodes codes;
-    std::optional<boosting::Predictor> trees; // either this
-    std::unique_ptr<GpPredictor> process;     // or that
+    // One of these.
+    std::optional<boosting::Predictor> trees;
+    std::optional<boosting::Explainer> explainer;
+    std::unique_ptr<GpPredictor> process;
 };
 
 // Returns the session's copy, or else decodes one, of at most max_bytes, and keeps it where btml.model_cache allows.
-std::shared_ptr<DecodedModel> decoded_model(Datum value, uint64_t max_bytes);
+std::shared_ptr<DecodedModel> decoded_model(Datum value, ModelUse use, uint64_t max_bytes);
 
 } // namespace btml::pg

@@ -80,7 +80,7 @@ std::unique_ptr<CachedModel> ModelCache::decode(const ModelIdentity& seen, Datum
 }
 
 std::unique_ptr<CachedModel> ModelCache::decode_once(const ModelIdentity& seen, Datum value) {
-    return std::make_unique<CachedModel>(seen, decoded_model(value, run_.memory().left()), context_, run_);
+    return std::make_unique<CachedModel>(seen, decoded_model(value, use_, run_.memory().left()), context_, run_);
 }
 
 void ModelCache::drop_oldest() {
@@ -89,8 +89,9 @@ void ModelCache::drop_oldest() {
     pg_call([=] { MemoryContextDelete(oldest); });
 }
 
-ModelCache& model_cache(FunctionCallInfo fcinfo) {
-    return kept_at_call_site<ModelCache>(fcinfo, [=] { return std::make_unique<ModelCache>(fcinfo->flinfo->fn_mcxt); });
+ModelCache& model_cache(FunctionCallInfo fcinfo, ModelUse use) {
+    return kept_at_call_site<ModelCache>(fcinfo,
+                                         [=] { return std::make_unique<ModelCache>(use, fcinfo->flinfo->fn_mcxt); });
 }
 
 } // namespace btml::pg

@@ -39,7 +39,7 @@ struct CachedModel {
 // Holds one model for a scan, several where rows bring their own.
 class ModelCache {
   public:
-    explicit ModelCache(MemoryContext context) : context_(context) {}
+    ModelCache(ModelUse use, MemoryContext context) : use_(use), context_(context) {}
 
     // Valid until the next call. Errors corrupt_model, memory_limit.
     CachedModel& load(Datum model);
@@ -51,12 +51,14 @@ class ModelCache {
     std::unique_ptr<CachedModel> decode_once(const ModelIdentity& seen, Datum value);
     void drop_oldest();
 
+    const ModelUse use_;
     const MemoryContext context_;
     BackendContext run_; // counts them all
     TupleDesc columns_ = nullptr;
     std::vector<std::unique_ptr<CachedModel>> recent_; // the latest first
 };
 
-ModelCache& model_cache(FunctionCallInfo fcinfo);
+// The cache of this call site, whose calls all have one use.
+ModelCache& model_cache(FunctionCallInfo fcinfo, ModelUse use = ModelUse::predict);
 
 } // namespace btml::pg

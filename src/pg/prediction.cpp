@@ -3,48 +3,29 @@
 
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/model_cache.hpp"
 
 namespace btml::pg {
 
 namespace {
 
-// Reads the features from a record.
-CachedModel& load_record(FunctionCallInfo fcinfo) {
-    CachedModel& cached = model_cache(fcinfo).load(PG_GETARG_DATUM(0));
-    cached.record.read(PG_GETARG_DATUM(1), cached.values);
-    return cached;
-}
-
-// Reads the features from an array.
-CachedModel& load_array(FunctionCallInfo fcinfo) {
-    CachedModel& cached = model_cache(fcinfo).load(PG_GETARG_DATUM(0));
-    Arguments(fcinfo).read_numbers(1, "features", cached.values);
-    require_width(cached.values, cached.model->features);
-    return cached;
-}
-
 // Functions of boosted trees by the name in errors.
 boosting::Predictor& trees_of(CachedModel& cached, const char* function) {
     if (cached.model->trees) return *cached.model->trees;
-    throw Error(ErrorCode::wrong_type, format("model is a Gaussian process, btml.%s needs boosted trees", function), "",
-                "A Gaussian process has btml.predict, btml.predict_normal and btml.predict_latent.");
+    refuse_gaussian_process(function);
 }
 
 // Those of a model with one score.
 boosting::Predictor& single_score(CachedModel& cached, const char* function, const char* instead) {
     boosting::Predictor& trees = trees_of(cached, function);
     if (trees.link() != boosting::Link::softmax) return trees;
-    throw Error(ErrorCode::wrong_type, format("model has a score for each label, btml.%s needs a single one", function),
-                "Its objective is multiclass.", instead);
+    refuse_several_scores(function, instead);
 }
 
 // Those of a model with labels.
 boosting::Predictor& with_labels(CachedModel& cached, const char* function) {
     boosting::Predictor& trees = trees_of(cached, function);
     if (!cached.model->labels.empty()) return trees;
-    throw Error(ErrorCode::wrong_type, format("model has no labels, btml.%s needs them", function),
-                "Its target was a number.", "btml.predict predicts it.");
+    refuse_without_labels(function, "btml.predict predicts it.");
 }
 
 Datum predict(FunctionCallInfo, CachedModel& cached) {
@@ -121,6 +102,34 @@ Datum predict_latent(FunctionCallInfo fcinfo, CachedModel& cached) {
 
 } // namespace
 
+CachedModel& load_record(FunctionCallInfo fcinfo, ModelUse use) {
+    CachedModel& cached = model_cache(fcinfo, use).load(PG_GETARG_DATUM(0));
+    cached.record.read(PG_GETARG_DATUM(1), cached.values);
+    return cached;
+}
+
+CachedModel& load_array(FunctionCallInfo fcinfo, ModelUse use) {
+    CachedModel& cached = model_cache(fcinfo, use).load(PG_GETARG_DATUM(0));
+    Arguments(fcinfo).read_numbers(1, "features", cached.values);
+    require_width(cached.values, cached.model->features);
+    return cached;
+}
+
+void refuse_gaussian_process(const char* function) {
+    throw Error(ErrorCode::wrong_type, format("model is a Gaussian process, btml.%s needs boosted trees", function), "",
+                "A Gaussian process has btml.predict, btml.predict_normal and btml.predict_latent.");
+}
+
+void refuse_without_labels(const char* function, const char* instead) {
+    throw Error(ErrorCode::wrong_type, format("model has no labels, btml.%s needs them", function),
+                "Its target was a number.", instead);
+}
+
+void refuse_several_scores(const char* function, const char* instead) {
+    throw Error(ErrorCode::wrong_type, format("model has a score for each label, btml.%s needs a single one", function),
+                "Its objective is multiclass.", instead);
+}
+
 void require_width(const std::vector<double>& values, const std::vector<Feature>& features) {
     if (values.size() == features.size()) return;
     throw Error(ErrorCode::invalid_argument,
@@ -130,7 +139,7 @@ void require_width(const std::vector<double>& values, const std::vector<Feature>
 
 // btml.feature_names(model) → text[]
 BTML_FUNCTION(btml_feature_names) {
-    const auto model = decoded_model(PG_GETARG_DATUM(0), std::numeric_limits<uint64_t>::max());
+    const auto model = decoded_model(PG_GETARG_DATUM(0), ModelUse::predict, std::numeric_limits<uint64_t>::max());
     std::vector<std::string_view> names;
     for (const Feature& feature : model->features) names.emplace_back(feature.name);
     return text_array(names);

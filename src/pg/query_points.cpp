@@ -1,6 +1,7 @@
 #include "pg/query_points.hpp"
 
 #include "core/relational/join_rows.hpp"
+#include "core/relational/join_sample.hpp"
 #include "pg/bridge/feature_type.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
@@ -47,15 +48,35 @@ std::vector<double> codes_of(const DataColumn& column, const Feature& feature) {
 } // namespace
 
 QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, RunContext& context)
-    : width_(features.size()), values_(context.memory(), "points"), id_codes_(context.memory(), "ids of points") {
+    : width_(features.size()), values_(context.memory(), "points") {
     const Source source(text);
-    std::vector<ColumnRequest> requests = requests_for(source, features);
     const std::vector<Source::Column>& columns = source.columns();
     has_ids_ = std::any_of(columns.begin(), columns.end(), [](const auto& column) { return column.name == "id"; });
-    if (has_ids_) requests.push_back({source.column("id"), ReadAs::category});
-    LoadedSource loaded = source.read(requests, context);
+    read(source, features, has_ids_ ? std::vector<std::string>{"id"} : std::vector<std::string>(), {}, context);
+}
+
+QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, const PointSample& sample,
+                         const std::vector<std::string>& columns, RunContext& context)
+    : width_(features.size()), values_(context.memory(), "points") {
+    read(Source(text), features, columns, sample, context);
+}
+
+void QueryPoints::read(const Source& source, const std::vector<Feature>& features,
+                       const std::vector<std::string>& columns, std::optional<PointSample> sample,
+                       RunContext& context) {
+    std::vector<ColumnRequest> requests = requests_for(source, features);
+    for (const std::string& column : columns) requests.push_back({source.column(column), ReadAs::category});
+    LoadedSource loaded = source.read(requests, context, sample ? RowContents::read : RowContents::unread);
     relational::Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
-    const relational::JoinRows rows = relational::enumerate(join, context);
+    relational::JoinRows rows;
+    if (sample) {
+        relational::JoinSampler sampler(join, {}, context);
+        source_rows_ = sampler.count();
+        rows = sampler.draw(sample->rows, sample->seed, 0);
+    } else {
+        rows = relational::enumerate(join, context);
+        source_rows_ = rows.rows;
+    }
     rows_ = rows.rows;
     values_.resize(rows_ * width_);
     for (size_t f = 0; f < width_; f++) {
@@ -71,18 +92,21 @@ QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& fe
                 value = column.codes[at] == DataColumn::null_code ? null_number : codes[column.codes[at]];
         });
     }
-    if (!has_ids_) return;
-    const DataColumn& column = column_at(join, loaded.places[width_]);
-    const RowId* const ids = row_ids(rows, loaded.places[width_]);
-    id_codes_.resize(rows_);
-    for (uint64_t row = 0; row < rows_; row++) id_codes_[row] = column.codes[ids ? ids[row] : row];
-    ids_ = column.categories;
+    for (size_t i = 0; i < columns.size(); i++) {
+        const ColumnPlace& place = loaded.places[width_ + i];
+        const RowId* const ids = row_ids(rows, place);
+        PointTexts& texts = texts_.emplace_back(context);
+        texts.codes_.resize(rows_);
+        texts.texts_ = column_at(join, place).categories;
+        const Buffer<uint32_t>& codes = column_at(join, place).codes;
+        context.for_each(rows_, 1, [&](uint64_t row) { texts.codes_[row] = codes[ids ? ids[row] : row]; });
+    }
 }
 
 std::optional<std::string> QueryPoints::id(uint64_t row) const {
     if (!has_ids_) return std::to_string(row + 1);
-    if (id_codes_[row] == DataColumn::null_code) return std::nullopt;
-    return ids_[id_codes_[row]];
+    const std::optional<std::string_view> text = texts_[0][row];
+    return text ? std::optional<std::string>(*text) : std::nullopt;
 }
 
 } // namespace btml::pg

@@ -203,8 +203,8 @@ std::string describe(const gp::Model& model) {
     const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
     const size_t members = sum ? sum->members().size() : model.members().size();
     std::string text =
-        format("Gaussian process: %s of %zu members, %zu features -> %s, %" PRIu64 " rows", gp::name_of(model.combine()),
-               members, model.features.size(), model.target.c_str(), model.rows);
+        format("Gaussian process: %s of %zu members, %zu features -> %s, %" PRIu64 " rows",
+               gp::name_of(model.combine()), members, model.features.size(), model.target.c_str(), model.rows);
     if (model.holdout_nll)
         text += format(", held-out negative log likelihood %.4g", *model.holdout_nll);
     else if (model.leave_one_out)

@@ -1,5 +1,6 @@
 // Bytes of a model from anywhere: they decode, or are refused; what decodes can be used and encodes to the same bytes.
 #include "core/base/envelope.hpp"
+#include "core/boosting/explanations/explainer.hpp"
 #include "core/boosting/predictor.hpp"
 #include "core/boosting/to_sql.hpp"
 
@@ -25,6 +26,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const double fast = boosting::Predictor(model, context)(features);
         const double plain = boosting::predict_by_walking(model, features);
         if (std::bit_cast<uint64_t>(fast) != std::bit_cast<uint64_t>(plain) && fast == fast) std::abort();
+        constexpr size_t max_explained = 4096; // bytes: a path of many features takes the square of their number
+        if (size <= max_explained) {
+            std::vector<double> contributions((features.size() + 1) * model.scores());
+            boosting::Explainer(model, context).contributions(features, contributions);
+        }
         std::string sql(boosting::sql_length(model, context), ' ');
         boosting::write_sql(model, sql.data(), context);
     } catch (const Error& error) {

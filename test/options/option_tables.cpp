@@ -4,6 +4,7 @@
 //   option_tables functions    function|parameter|default of every option and argument
 #include "core/boosting/options.hpp"
 #include "core/exemplar/options.hpp"
+#include "core/explanation/options.hpp"
 #include "core/gp/options.hpp"
 #include "core/kernel/options.hpp"
 #include "core/monte_carlo/approx_sum.hpp"
@@ -111,6 +112,9 @@ Texts all_texts() {
     add<boosting::Options>(texts, "boosting", boosting::options_table,
                            {{"boost_fit", boosting::boost_fit_defaults()},
                             {"tree_fit", boosting::tree_fit_defaults(), {"trees", "learning_rate"}}});
+    add<explanation::SampleOptions>(texts, "shap_importance", explanation::sample_options_table, {{"shap_importance"}});
+    add<explanation::DependenceOptions>(texts, "partial_dependence", explanation::dependence_options_table,
+                                        {{"partial_dependence"}});
     add<gp::Options>(
         texts, "gp", gp::options_table,
         {{"gp_fit"}, {"gp_regression"}, {"gp_fit_members", gp::gp_fit_members_defaults(), {"combine", "holdout"}}});

@@ -71,6 +71,7 @@ void encode(const Node& node, const std::vector<Feature>& features, Writer& writ
 }
 
 constexpr size_t min_node_bytes = 1 + 2 * sizeof(double);
+constexpr double rows_rounding = 1e-9; // relative, far above what weights round
 
 Node decode_node(Reader& reader, const std::vector<Feature>& features) {
     Node node;
@@ -122,6 +123,8 @@ Tree decode_tree(Reader& reader, const std::vector<Feature>& features) {
             if (tree[child].parent >= 0) corrupt_model(format("Node %d of a tree has two parents.", child));
             tree[child].parent = static_cast<int32_t>(i);
         }
+        if (!(std::abs(tree[left].rows + tree[right].rows - tree[i].rows) <= rows_rounding * tree[i].rows))
+            corrupt_model(format("The rows of the children of node %zu are not its own.", i));
     }
     return tree;
 }

@@ -40,8 +40,8 @@ struct Node {
     double threshold = 0;             // numeric feature
     std::vector<uint32_t> categories; // categorical feature: codes that go left, ascending
     double value = 0;                 // of a leaf: what it adds to the prediction, learning rate included
-    double rows = 0;                  // training rows (total weight) that reach the node
-    double gain = 0;                  // of this node's split, as in split.hpp; 0 for a leaf
+    double rows = 0; // training rows (total weight) that reach the node: its cover, which its children's add up to
+    double gain = 0; // of this node's split, as in split.hpp; 0 for a leaf
 
     bool is_leaf() const { return left < 0; }
     SplitRule rule(const std::vector<Feature>& features) const {

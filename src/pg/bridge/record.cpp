@@ -107,4 +107,18 @@ void RecordReader::read(Datum record, std::vector<double>& values) {
     }
 }
 
+std::optional<std::string> RecordReader::text(size_t i) {
+    const Attribute& attribute = attributes_[i];
+    const auto at = static_cast<size_t>(attribute.position);
+    if (nulls_[at]) return {};
+    if (attribute.categorical) return std::string(pg_call([&] { return label_of(values_[at], attribute.label); }));
+    const Oid type = TupleDescAttr(columns_, attribute.position)->atttypid;
+    return pg_call([this, at, type] {
+        Oid output;
+        bool is_varlena;
+        getTypeOutputInfo(type, &output, &is_varlena);
+        return static_cast<const char*>(OidOutputFunctionCall(output, values_[at]));
+    });
+}
+
 } // namespace btml::pg

@@ -32,6 +32,10 @@ class RecordReader {
     // What was found out about a row type is kept for the next row.
     void read(Datum record, std::vector<double>& values);
 
+    // Returns what features[i] was in the last row, as a cast to text writes it; nothing for NULL. The row must still
+    // be there.
+    std::optional<std::string> text(size_t i);
+
   private:
     // Says where a feature is in the row, and how it is read.
     struct Attribute {

@@ -1,6 +1,7 @@
 #include "boosting_data.hpp"
 #include "caught.hpp"
 
+#include "core/boosting/explanations/explainer.hpp"
 #include "core/boosting/predictor.hpp"
 #include "core/boosting/to_sql.hpp"
 
@@ -104,6 +105,9 @@ TEST(BoostedModel, DamagedBytesAreRefusedOrHarmless) {
         EXPECT_EQ(Predictor(*copy, quiet)(features), walked);
         EXPECT_GT(sql_length(*copy, quiet), 0u);
         feature_importance(*copy, quiet);
+        std::vector<double> contributions((features.size() + 1) * copy->scores());
+        const auto explained = caught([&] { Explainer(*copy, quiet).contributions(features, contributions); });
+        EXPECT_TRUE(!explained.thrown || copy->offset) << explained.message;
     }
     EXPECT_GT(accepted, 1000);
 }
@@ -181,6 +185,12 @@ TEST(BoostedModel, ImpossibleTreesAreRefused) {
         {"threshold NULL", [](Model& m) { m.trees[0][0].threshold = null_number; }},
         {"infinite value", [](Model& m) { m.trees[0][1].value = std::numeric_limits<double>::infinity(); }},
         {"negative rows", [](Model& m) { m.trees[0][1].rows = -1; }},
+        {"rows that are not the children's", [](Model& m) { m.trees[0][1].rows = 1; }},
+        {"children of more rows than a number holds",
+         [](Model& m) {
+             m.trees[0][0].rows = m.trees[0][1].rows = m.trees[0][2].rows = std::numeric_limits<double>::max();
+         }},
+        {"rows NaN", [](Model& m) { m.trees[0][1].rows = std::nan(""); }},
         {"category out of range", [](Model& m) { m.trees[1][0].categories = {2}; }},
         {"categories not ascending",
          [](Model& m) {
