@@ -1,7 +1,9 @@
-// What models make of features: btml.explain, btml.shap and their kin, btml.partial_dependence.
+// What models make of features: btml.explain, btml.shap and their kin, btml.partial_dependence,
+// btml.permutation_importance.
 #include "core/boosting/explanations/importance.hpp"
 #include "core/explanation/options.hpp"
 #include "core/explanation/partial_dependence.hpp"
+#include "core/explanation/permutation.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/options.hpp"
@@ -92,10 +94,12 @@ Datum shap_interactions(FunctionCallInfo fcinfo, CachedModel& cached) {
 
 // Error invalid_argument for a source without rows.
 QueryPoints sample_points(const std::string& source, const std::vector<Feature>& features,
-                          const explanation::SampleOptions& sample, const std::vector<std::string>& columns,
-                          RunContext& context) {
-    QueryPoints points(source, features, {static_cast<uint64_t>(sample.rows), sample.seed}, columns, context);
-    if (points.rows() == 0) throw Error(ErrorCode::invalid_argument, "source has no rows to explain", "It is empty.");
+                          const explanation::SampleOptions& sample, PointRequest request, RunContext& context) {
+    request.sample = PointSample{static_cast<uint64_t>(sample.rows), sample.seed};
+    QueryPoints points(source, features, request, context);
+    if (points.rows() == 0)
+        throw Error(ErrorCode::invalid_argument, "source has no rows to explain",
+                    request.is_given ? "Rows without a target, and those not held out, do not count." : "It is empty.");
     return points;
 }
 
@@ -165,6 +169,48 @@ explanation::Dependence dependence_on(size_t feature, size_t value_row, const st
     }
     const double left_out = 1 - static_cast<double>(points.rows()) / static_cast<double>(points.source_rows());
     return explanation::summarise(predictions, left_out, context);
+}
+
+// The numbers of the targets: codes of labels, where the model has any. Error invalid_argument for another label.
+std::vector<double> targets_of(const QueryPoints& points, const std::vector<std::string>& labels) {
+    std::vector<double> targets;
+    for (uint64_t row = 0; row < points.rows(); row++)
+        targets.push_back(labels.empty() ? points.number(row)
+                                         : static_cast<double>(code_of_label(labels, *points.texts(0)[row])));
+    return targets;
+}
+
+// Compares predictions with targets as training does.
+explanation::PointScorer make_scorer(StoredModel& stored, const std::vector<double>& targets, RunContext& context) {
+    const auto* const model = std::get_if<boosting::Model>(&stored.model);
+    if (!model || model->scores() == 1) {
+        auto predict = std::make_shared<PointPredictor>(stored, std::nullopt, "permutation_importance", context);
+        return [predict, &targets, &context](std::span<const double> point, size_t row) {
+            const double target = targets[row], prediction = (*predict)(point);
+            context.worked(predict->units());
+            return boosting::HeldOutRow{target, prediction, 1, (prediction > 0.5) == (target > 0.5)};
+        };
+    }
+    auto trees = std::make_shared<boosting::Predictor>(*model, context);
+    return [trees, &targets, &context](std::span<const double> point, size_t row) {
+        const std::span<const double> found = trees->probabilities(point);
+        const auto label = static_cast<size_t>(targets[row]);
+        context.worked(1 + 2 * trees->trees());
+        const auto likeliest = std::max_element(found.begin(), found.end()) - found.begin();
+        return boosting::HeldOutRow{1, found[label], 1, static_cast<size_t>(likeliest) == label};
+    };
+}
+
+// Errors not_supported, invalid_argument.
+boosting::HoldoutMetric metric_for(const boosting::Model* model, const std::optional<boosting::HoldoutMetric>& given) {
+    const boosting::ObjectiveNumber objective = model ? model->options.objective : boosting::ObjectiveNumber::squared;
+    const std::optional<boosting::HoldoutMetric> usual = boosting::usual_metric(objective);
+    if (!usual)
+        throw Error(ErrorCode::not_supported, "btml.permutation_importance is not for objective 'rank'",
+                    "Its metric compares the rows of a query, and permuted rows have none.",
+                    "btml.shap_importance is for every objective.");
+    if (given) check_metric(*given, objective);
+    return given.value_or(*usual);
 }
 
 } // namespace
@@ -244,7 +290,7 @@ BTML_FUNCTION(btml_partial_dependence) {
     std::optional<std::string> label;
     if (!arguments.is_null("class")) label = arguments.string("class");
     PointPredictor predict(stored, label, function, context);
-    const QueryPoints points = sample_points(source, features, options.sample, columns, context);
+    const QueryPoints points = sample_points(source, features, options.sample, {.texts = columns}, context);
     std::vector<double> values;
     for (size_t row = 0; row < points.rows(); row++) values.push_back(points.values(row)[feature]);
     const bool categorical = features[feature].categorical;
@@ -260,6 +306,41 @@ BTML_FUNCTION(btml_partial_dependence) {
             result.add_row(points.texts(0)[at], null_if(categorical || is_null(values[at]), values[at]),
                            by ? (*by)[rows.front()] : std::nullopt, mean, std_error, p10, p90);
         }
+    return result.done();
+}
+
+// btml.permutation_importance(model, source text, target name, metric text, repeats int, seed bigint, holdout name,
+// sample_rows int) → table(feature text, importance float8, std_error float8), most important first
+BTML_FUNCTION(btml_permutation_importance) {
+    const NamedArguments arguments(fcinfo);
+    ResultRows result(fcinfo);
+    if (arguments.is_null("model")) return result.done();
+    const std::string source = arguments.string("source"), target = arguments.column("target");
+    explanation::PermutationOptions options;
+    read_options(arguments, explanation::permutation_options_table, options);
+    BackendContext context("permutation_importance");
+    StoredModel stored = read_model(arguments.datum("model"), context);
+    const auto* const trees = std::get_if<boosting::Model>(&stored.model);
+    const boosting::HoldoutMetric metric = metric_for(trees, options.metric);
+    static const std::vector<std::string> none;
+    const std::vector<std::string>& labels = trees ? trees->labels : none;
+    PointRequest request{.holdout = arguments.optional_column("holdout"), .is_given = true};
+    if (labels.empty())
+        request.number = target;
+    else
+        request.texts = {target};
+    const std::vector<Feature>& features = features_of(stored);
+    const QueryPoints points = sample_points(source, features, options.sample, request, context);
+    const std::vector<double> targets = targets_of(points, labels);
+    const double alpha = trees ? trees->options.alpha.value_or(0.5) : 0;
+    const explanation::PermutationTask task{points.values(), features.size(), metric,
+                                            alpha,           options.repeats, options.sample.seed};
+    const std::vector<explanation::PermutedImportance> found =
+        explanation::permutation_importance(task, make_scorer(stored, targets, context), context);
+    std::vector<size_t> order(found.size());
+    for (size_t f = 0; f < order.size(); f++) order[f] = f;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return found[a].mean > found[b].mean; });
+    for (const size_t f : order) result.add_row(features[f].name, found[f].mean, found[f].std_error);
     return result.done();
 }
 
