@@ -109,9 +109,8 @@ double holdout_metric(HoldoutMetric metric, const RowScores& scores, uint64_t ro
             if (scores.training().role(row) == Role::holdout) body(scores.held_out_row(row));
         });
     };
-    const std::optional<double> value = metric == HoldoutMetric::ndcg
-                                            ? scores.holdout_ndcg()
-                                            : metric_of_rows(metric, each_row, rows, alpha, context);
+    const std::optional<double> value =
+        metric == HoldoutMetric::ndcg ? scores.holdout_ndcg() : metric_of_rows(metric, each_row, rows, alpha, context);
     if (!value)
         throw Error(
             ErrorCode::invalid_argument, format("metric '%s' is not defined for the rows held out", name_of(metric)),
