@@ -2,16 +2,16 @@
 
 CREATE FUNCTION btml.explain(model btml.model, input record, OUT feature text, OUT value text, OUT contribution float8)
 RETURNS SETOF record
-LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_record';
 CREATE FUNCTION btml.explain(model btml.model, features float8[], OUT feature text, OUT value text, OUT contribution float8)
 RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_array';
 CREATE FUNCTION btml.explain(model btml.model, input record, class text, OUT feature text, OUT value text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_record';
 CREATE FUNCTION btml.explain(model btml.model, features float8[], class text, OUT feature text, OUT value text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_array';
 COMMENT ON FUNCTION btml.explain(btml.model, record) IS
 'what each feature of a row adds to the score of boosted trees: path-dependent SHAP values (Lundberg et al., Nature Machine Intelligence 2020), the largest first, after the base, which is the mean score by the training rows of the nodes; they add up to btml.predict_score within 1e-12 of the sum of magnitudes; value: what the row has, as text; an offset adds itself; features and errors as for btml.predict; error 42804 for a Gaussian process, and for objective multiclass, which needs a class';
 COMMENT ON FUNCTION btml.explain(btml.model, float8[]) IS
@@ -32,16 +32,16 @@ COMMENT ON FUNCTION btml.shap(btml.model, float8[]) IS
 
 CREATE FUNCTION btml.shap_interactions(model btml.model, input record, OUT feature text, OUT other text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10000 ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_record';
 CREATE FUNCTION btml.shap_interactions(model btml.model, features float8[], OUT feature text, OUT other text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_array';
 CREATE FUNCTION btml.shap_interactions(model btml.model, input record, class text, OUT feature text, OUT other text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10000 ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_record';
 CREATE FUNCTION btml.shap_interactions(model btml.model, features float8[], class text, OUT feature text, OUT other text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_array';
 COMMENT ON FUNCTION btml.shap_interactions(btml.model, record) IS
 'SHAP interaction values (Lundberg et al., Nature Machine Intelligence 2020) of a row: for every two features half of what they add together beyond what each adds alone, in both orders; for a feature with itself what of its contribution is left; the rows of a feature add up to its contribution in btml.explain; features and errors as there';
 COMMENT ON FUNCTION btml.shap_interactions(btml.model, float8[]) IS

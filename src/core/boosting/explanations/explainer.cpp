@@ -112,7 +112,8 @@ const Explainer::Rule& Explainer::rule_for(size_t features) {
     Rule& rule = rules_[n];
     for (size_t i = rule.points.size(); i < n; i++) {
         double x = std::cos(std::numbers::pi * (static_cast<double>(i) + 0.75) / (static_cast<double>(n) + 0.5));
-        for (int step = 0; step < 8; step++) { // Newton's, from close by
+        x = std::ldexp(std::nearbyint(std::ldexp(x, 30)), -30); // the last bits of a cosine are the processor's
+        for (int step = 0; step < 8; step++) {                  // Newton's, from close by
             const auto [value, slope] = legendre(n, x);
             x -= value / slope;
         }
