@@ -33,3 +33,11 @@ FROM models, btml.partial_dependence(model, 'SELECT * FROM player_season WHERE y
 
 SELECT by_value AS bats, value AS wins, round(mean::numeric, 3) AS mean
 FROM models, btml.partial_dependence(model, 'player_season', 'wins', points => 2, by => 'bats') ORDER BY 1, number;
+
+CREATE TABLE hands AS SELECT btml.boost_fit($$
+    SELECT throws = 'L' AS left_handed, bats, height, weight, birthyear % 5 = 0 AS held_out
+    FROM baseball.people $$, 'left_handed', holdout => 'held_out', trees => 30) AS model;
+SELECT feature, round(importance::numeric, 4) AS importance, round(std_error::numeric, 4) AS std_error
+FROM hands, btml.permutation_importance(model, $$
+    SELECT throws = 'L' AS left_handed, bats, height, weight, birthyear % 5 = 0 AS held_out
+    FROM baseball.people $$, target => 'left_handed', metric => 'auc', holdout => 'held_out');

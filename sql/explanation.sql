@@ -18,6 +18,7 @@ INSERT INTO model VALUES
     ('binary', btml.boost_fit('SELECT "we""ird name", num, label, y > 9 AS high FROM explanation.thing', 'high', trees => 10, min_leaf_rows => 5)),
     ('multiclass', btml.boost_fit('SELECT "we""ird name", num, flag, label FROM explanation.thing', 'label', trees => 5, min_leaf_rows => 5)),
     ('poisson', btml.boost_fit('SELECT "we""ird name", num, label, exposure, visits FROM explanation.thing', 'visits', objective => 'poisson', "offset" => 'exposure', trees => 10, min_leaf_rows => 5)),
+    ('rank', btml.boost_fit('SELECT num, label, id % 7 AS query, visits FROM explanation.thing', 'visits', objective => 'rank', query => 'query', trees => 3)),
     ('constant', btml.boost_fit('SELECT num, label, 5 AS y FROM explanation.thing', 'y', trees => 3)),
     ('process', btml.gp_fit('SELECT num, y FROM explanation.thing', 'y', evaluations => 10));
 
@@ -103,6 +104,23 @@ SELECT count(*) AS points, bool_and(abs(s.mean - a.mean) <= 5 * s.std_error) AS 
 SELECT count(*) AS points, count(std_error) AS errors FROM model, btml.partial_dependence(model, 'SELECT t.label, t.num, t."we""ird name" FROM explanation.thing t JOIN explanation.large a ON a.k = t.id % 2 JOIN explanation.large b ON b.k = a.k', 'num', points => 5, sample_rows => 1) WHERE name = 'binary';
 SELECT count(*) AS null_model FROM btml.partial_dependence(NULL, 'explanation.thing', 'num');
 
+-- Permutation importance: nothing for what the model does not use, and the same wherever rows lie.
+SELECT feature, round(importance::numeric, 6) AS importance, round(std_error::numeric, 6) AS std_error FROM model, btml.permutation_importance(model, 'explanation.thing', 'y') WHERE name = 'number';
+SELECT (SELECT array_agg(i) FROM btml.permutation_importance(model, 'explanation.thing', 'y', sample_rows => 100) i) = (SELECT array_agg(i) FROM btml.permutation_importance(model, 'explanation.moved', 'y', sample_rows => 100) i) AS same,
+    (SELECT array_agg(i) FROM btml.permutation_importance(model, 'explanation.thing', 'y') i) <> (SELECT array_agg(i) FROM btml.permutation_importance(model, 'explanation.thing', 'y', seed => 1) i) AS by_seed FROM model WHERE name = 'number';
+SELECT name, metric, bool_and(i.importance > 0) AS matter, bool_and(i.std_error < i.importance) AS sure FROM model JOIN (VALUES ('binary', NULL), ('binary', 'log_loss'), ('binary', 'auc'), ('binary', 'accuracy'), ('binary', 'brier'), ('binary', 'average_precision')) m(name, metric) USING (name),
+    btml.permutation_importance(model, 'SELECT *, y > 9 AS high FROM explanation.thing', 'high', metric) i WHERE i.feature <> 'num' GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT (SELECT array_agg(i) FROM btml.permutation_importance(model, 'SELECT *, y > 9 AS high FROM explanation.thing', 'high') i) = (SELECT array_agg(i) FROM btml.permutation_importance(model, 'SELECT *, y > 9 AS high FROM explanation.thing', 'high', 'log_loss') i) AS usual FROM model WHERE name = 'binary';
+SELECT metric, bool_and(i.importance > 0) AS matter FROM model, (VALUES ('log_loss'), ('accuracy')) m(metric), btml.permutation_importance(model, 'explanation.thing', 'label', metric) i WHERE name = 'multiclass' GROUP BY 1 ORDER BY 1;
+SELECT feature, importance > 0 AS matters FROM model, btml.permutation_importance(model, 'explanation.thing', 'visits') WHERE name = 'poisson' ORDER BY 1;
+SELECT feature, importance > 0 AS matters FROM model, btml.permutation_importance(model, 'explanation.thing', 'y', 'mae', holdout => 'flag') WHERE name = 'process';
+-- Rows that are not held out, and those without a target, do not count.
+SELECT what, count(*) AS features, bool_and(abs(i.importance - w.importance) <= 5 * (i.std_error + w.std_error)) AS near FROM model, (VALUES ('holdout', 'explanation.thing', 'flag', 'flag'), ('without NULL', 'SELECT "we""ird name", num, label, mood, flag, bought, constant, CASE WHEN id % 2 = 0 THEN y END AS y FROM explanation.thing', NULL, 'id % 2 = 0')) c(what, source, holdout, condition),
+    btml.permutation_importance(model, source, 'y', repeats => 20, holdout => c.holdout) i, btml.permutation_importance(model, 'SELECT * FROM explanation.thing WHERE ' || condition, 'y', repeats => 20) w WHERE name = 'number' AND i.feature = w.feature GROUP BY what ORDER BY what;
+SELECT count(*) AS features, bool_and(importance > 0) AS matter FROM model, btml.permutation_importance(model, 'SELECT t.label, t.num, t."we""ird name", y > 9 AS high FROM explanation.thing t JOIN explanation.large a ON a.k = t.id % 2 JOIN explanation.large b ON b.k = a.k', 'high', sample_rows => 500) WHERE name = 'binary';
+SELECT count(*) AS features, max(importance) AS importance, count(std_error) AS errors FROM model, btml.permutation_importance(model, 'SELECT * FROM explanation.thing WHERE id = 7', 'y', repeats => 1) WHERE name = 'number';
+SELECT count(*) AS null_model FROM btml.permutation_importance(NULL, 'explanation.thing', 'y');
+
 -- Models that older versions stored.
 \set trees `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_trees-4.txt"`
 \set multiclass `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_multiclass-4.txt"`
@@ -112,7 +130,7 @@ SELECT feature, value, round(contribution::numeric, 6) AS contribution FROM (SEL
 -- Several models at one place, and plans.
 SELECT count(*) AS rows, bool_and(e.contribution = alone.contribution) AS same FROM (SELECT t.id, e.* FROM thing t, LATERAL (SELECT name, x.* FROM model, btml.explain(model, t.*) x WHERE name IN ('number', 'deep', 'binary') ORDER BY name OFFSET 0) e WHERE id < 20) e
 JOIN (SELECT name, t.id, x.* FROM model, thing t, btml.explain(model, t.*) x WHERE name IN ('number', 'deep', 'binary')) alone USING (name, id, feature);
-SELECT proname, proisstrict AS strict, provolatile AS volatile, proparallel AS parallel, pg_get_function_arguments(oid) AS arguments FROM pg_proc WHERE pronamespace = 'btml'::regnamespace AND proname IN ('explain', 'shap', 'shap_importance', 'shap_interactions', 'partial_dependence') ORDER BY 1, 5;
+SELECT proname, proisstrict AS strict, provolatile AS volatile, proparallel AS parallel, pg_get_function_arguments(oid) AS arguments FROM pg_proc WHERE pronamespace = 'btml'::regnamespace AND proname IN ('explain', 'shap', 'shap_importance', 'shap_interactions', 'partial_dependence', 'permutation_importance') ORDER BY 1, 5;
 
 -- Bad input.
 SELECT count(*) AS explained, count(btml.shap(m, t.*)) AS arrays FROM (SELECT NULL::btml.model AS m) n, (SELECT * FROM thing LIMIT 1) t LEFT JOIN LATERAL btml.explain(NULL::btml.model, t.*) e ON false;
@@ -135,4 +153,10 @@ SELECT call || E'\n' || caught(format('SELECT count(e) FROM explanation.model, e
     ('number', 'partial_dependence(model, ''explanation.thing'', ''num'', by => ''lable'')'), ('number', 'partial_dependence(model, ''explanation.thing'', ''num'', points => 0)'), ('number', 'partial_dependence(model, ''explanation.thing'', ''num'', points => 10001)'),
     ('number', 'partial_dependence(model, ''explanation.thing'', ''num'', sample_rows => 0)'), ('number', 'partial_dependence(model, ''SELECT * FROM explanation.thing WHERE id < 0'', ''num'')'), ('multiclass', 'partial_dependence(model, ''explanation.thing'', ''num'')'),
     ('multiclass', 'partial_dependence(model, ''explanation.thing'', ''num'', class => ''plian'')'), ('number', 'partial_dependence(model, ''explanation.thing'', ''num'', class => ''plain'')'), ('process', 'partial_dependence(model, ''explanation.thing'', ''num'', class => ''plain'')'),
-    ('poisson', 'partial_dependence(model, ''SELECT num, label, "we""ird name", NULL::float8 AS exposure FROM explanation.thing'', ''num'')')) c(name, call);
+    ('poisson', 'partial_dependence(model, ''SELECT num, label, "we""ird name", NULL::float8 AS exposure FROM explanation.thing'', ''num'')'),
+    ('number', 'permutation_importance(model, ''explanation.thing'', NULL)'), ('number', 'permutation_importance(model, NULL, ''y'')'), ('number', 'permutation_importance(model, ''explanation.thing'', ''yy'')'), ('number', 'permutation_importance(model, ''explanation.thing'', ''label'')'),
+    ('number', 'permutation_importance(model, ''explanation.thing'', ''y'', ''rsme'')'), ('number', 'permutation_importance(model, ''explanation.thing'', ''y'', ''auc'')'), ('process', 'permutation_importance(model, ''explanation.thing'', ''y'', ''log_loss'')'), ('number', 'permutation_importance(model, ''explanation.thing'', ''y'', repeats => 0)'),
+    ('number', 'permutation_importance(model, ''explanation.thing'', ''y'', sample_rows => 0)'), ('number', 'permutation_importance(model, ''explanation.thing'', ''y'', holdout => ''visits'')'), ('number', 'permutation_importance(model, ''explanation.thing'', ''y'', holdout => ''flagg'')'),
+    ('number', 'permutation_importance(model, ''SELECT *, false AS none FROM explanation.thing'', ''y'', holdout => ''none'')'), ('multiclass', 'permutation_importance(model, ''SELECT num, flag, "we""ird name", upper(label) AS label FROM explanation.thing'', ''label'')'),
+    ('binary', 'permutation_importance(model, ''SELECT *, true AS high FROM explanation.thing'', ''high'', ''auc'')'), ('number', 'permutation_importance(model, ''SELECT "we""ird name", num, label, mood, flag, bought, constant, ''''NaN''''::float8 AS y FROM explanation.thing'', ''y'')'),
+    ('rank', 'permutation_importance(model, ''explanation.thing'', ''visits'')')) c(name, call);

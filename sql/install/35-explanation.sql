@@ -2,16 +2,16 @@
 
 CREATE FUNCTION btml.explain(model btml.model, input record, OUT feature text, OUT value text, OUT contribution float8)
 RETURNS SETOF record
-LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_record';
 CREATE FUNCTION btml.explain(model btml.model, features float8[], OUT feature text, OUT value text, OUT contribution float8)
 RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_array';
 CREATE FUNCTION btml.explain(model btml.model, input record, class text, OUT feature text, OUT value text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_record';
 CREATE FUNCTION btml.explain(model btml.model, features float8[], class text, OUT feature text, OUT value text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 20 AS 'MODULE_PATHNAME', 'btml_explain_array';
 COMMENT ON FUNCTION btml.explain(btml.model, record) IS
 'what each feature of a row adds to the score of boosted trees: path-dependent SHAP values (Lundberg et al., Nature Machine Intelligence 2020), the largest first, after the base, which is the mean score by the training rows of the nodes; they add up to btml.predict_score within 1e-12 of the sum of magnitudes; value: what the row has, as text; an offset adds itself; features and errors as for btml.predict; error 42804 for a Gaussian process, and for objective multiclass, which needs a class';
 COMMENT ON FUNCTION btml.explain(btml.model, float8[]) IS
@@ -32,16 +32,16 @@ COMMENT ON FUNCTION btml.shap(btml.model, float8[]) IS
 
 CREATE FUNCTION btml.shap_interactions(model btml.model, input record, OUT feature text, OUT other text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10000 ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_record';
 CREATE FUNCTION btml.shap_interactions(model btml.model, features float8[], OUT feature text, OUT other text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_array';
 CREATE FUNCTION btml.shap_interactions(model btml.model, input record, class text, OUT feature text, OUT other text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_record';
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10000 ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_record';
 CREATE FUNCTION btml.shap_interactions(model btml.model, features float8[], class text, OUT feature text, OUT other text,
     OUT contribution float8) RETURNS SETOF record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_array';
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 400 AS 'MODULE_PATHNAME', 'btml_shap_interactions_array';
 COMMENT ON FUNCTION btml.shap_interactions(btml.model, record) IS
 'SHAP interaction values (Lundberg et al., Nature Machine Intelligence 2020) of a row: for every two features half of what they add together beyond what each adds alone, in both orders; for a feature with itself what of its contribution is left; the rows of a feature add up to its contribution in btml.explain; features and errors as there';
 COMMENT ON FUNCTION btml.shap_interactions(btml.model, float8[]) IS
@@ -64,3 +64,10 @@ CREATE FUNCTION btml.partial_dependence(model btml.model, source text, feature n
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_partial_dependence';
 COMMENT ON FUNCTION btml.partial_dependence(btml.model, text, name, integer, name, integer, bigint, text) IS
 'predictions of any model over rows of a source, a sample without building the join, in all of which the feature has one value after the other (Friedman, Annals of Statistics 2001): quantiles of a number, the most frequent categories, and NULL where it occurs; mean with its standard error as an estimate of that over all rows, 10 % and 90 % quantiles; by: apart for each value of a column; class: of its probability; no rows for a NULL model; error 22023 for a feature that the model does not have and a source without rows, 42804 for objective multiclass without a class';
+
+CREATE FUNCTION btml.permutation_importance(model btml.model, source text, target name, metric text DEFAULT NULL,
+    repeats integer DEFAULT 5, seed bigint DEFAULT 0, holdout name DEFAULT NULL, sample_rows integer DEFAULT 10000,
+    OUT feature text, OUT importance float8, OUT std_error float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_permutation_importance';
+COMMENT ON FUNCTION btml.permutation_importance(btml.model, text, name, text, integer, bigint, name, integer) IS
+'by how much a metric of any model gets worse when the values of one feature change places among rows of a source (Breiman, Machine Learning 2001), most important first: over those held out, where a holdout is named, a sample without building the join; metric: as of btml.boost_fit, by default the one nearest to the loss; std_error: of the mean over the repeats, NULL for one; rows whose target is NULL do not count; the same source and seed: the same answer; no rows for a NULL model; error 22023 for a metric that is not for the objective and a source without rows, 0A000 for objective rank';

@@ -1,14 +1,7 @@
-// What models make of features: btml.explain, btml.shap and their kin, btml.partial_dependence.
-#include "core/boosting/explanations/importance.hpp"
-#include "core/explanation/options.hpp"
-#include "core/explanation/partial_dependence.hpp"
+// What features add to the scores of boosted trees for a row: btml.explain, btml.shap, btml.shap_interactions.
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/result.hpp"
-#include "pg/options.hpp"
 #include "pg/prediction.hpp"
-#include "pg/query_points.hpp"
-
-#include <map>
 
 namespace btml::pg {
 
@@ -25,6 +18,8 @@ Explainer& explainer_of(CachedModel& cached, const char* function) {
 struct ExplainedScore {
     size_t number;
     double sign;
+
+    double operator()(double contribution) const { return sign * contribution + 0; } // never −0
 };
 
 // Of the class that the call names, if any.
@@ -52,16 +47,16 @@ template <class TextOf>
 Datum explain(FunctionCallInfo fcinfo, CachedModel& cached, const TextOf& text) {
     ResultRows rows(fcinfo);
     Explainer& explainer = explainer_of(cached, "explain");
-    const auto [score, sign] = explained_score(Arguments(fcinfo), cached, explainer.score_count(), "explain");
+    const ExplainedScore score = explained_score(Arguments(fcinfo), cached, explainer.score_count(), "explain");
     const size_t features = cached.model->features.size();
     std::vector<double> found(features + 1);
-    explainer.contributions(cached.values, score, found);
+    explainer.contributions(cached.values, score.number, found);
     std::vector<size_t> order(features);
     for (size_t f = 0; f < features; f++) order[f] = f;
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return std::abs(found[a]) > std::abs(found[b]); });
-    rows.add_row("(base)", std::optional<std::string>(), sign * found[features]);
-    for (const size_t f : order) rows.add_row(cached.model->features[f].name, text(f), sign * found[f]);
+    rows.add_row("(base)", std::optional<std::string>(), score(found[features]));
+    for (const size_t f : order) rows.add_row(cached.model->features[f].name, text(f), score(found[f]));
     return rows.done();
 }
 
@@ -77,95 +72,18 @@ Datum shap_interactions(FunctionCallInfo fcinfo, CachedModel& cached) {
     static constexpr char function[] = "shap_interactions";
     ResultRows rows(fcinfo);
     Explainer& explainer = explainer_of(cached, function);
-    const auto [score, sign] = explained_score(Arguments(fcinfo), cached, explainer.score_count(), function);
+    const ExplainedScore score = explained_score(Arguments(fcinfo), cached, explainer.score_count(), function);
     const size_t features = cached.model->features.size();
     BackendContext context(function);
     Buffer<double> pairs(context.memory(), "interactions", features * features);
-    explainer.interactions(cached.values, score, {pairs.data(), pairs.size()});
+    explainer.interactions(cached.values, score.number, {pairs.data(), pairs.size()});
     for (size_t f = 0; f < features; f++)
         for (size_t g = 0; g < features; g++) {
             rows.add_row(cached.model->features[f].name, cached.model->features[g].name,
-                         sign * pairs[f * features + g]);
+                         score(pairs[f * features + g]));
             context.worked(20);
         }
     return rows.done();
-}
-
-// Error invalid_argument for a source without rows.
-QueryPoints sample_points(const std::string& source, const std::vector<Feature>& features,
-                          const explanation::SampleOptions& sample, const std::vector<std::string>& columns,
-                          RunContext& context) {
-    QueryPoints points(source, features, {static_cast<uint64_t>(sample.rows), sample.seed}, columns, context);
-    if (points.rows() == 0) throw Error(ErrorCode::invalid_argument, "source has no rows to explain", "It is empty.");
-    return points;
-}
-
-// Predicts as btml.predict does, or the probability of a class.
-class PointPredictor {
-  public:
-    // The model must outlive it.
-    PointPredictor(StoredModel& stored, const std::optional<std::string>& label, const char* function,
-                   RunContext& context) {
-        if (auto* const model = std::get_if<boosting::Model>(&stored.model)) {
-            if (label && model->labels.empty()) refuse_without_labels(function, "Leave the class out.");
-            if (label) label_ = code_of_label(model->labels, *label);
-            trees_.emplace(*model, context);
-            if (!label && trees_->score_count() > 1) refuse_several_scores(function, "Name a class.");
-            units_ = 1 + 2 * model->trees.size();
-        } else {
-            if (label) refuse_without_labels(function, "Leave the class out.");
-            process_.emplace(std::get<gp::Model>(stored.model));
-            units_ = 1000;
-        }
-    }
-
-    double operator()(std::span<const double> point) {
-        if (process_) return process_->latent(point).mean;
-        return label_ ? trees_->probabilities(point)[*label_] : (*trees_)(point);
-    }
-    uint64_t units() const { return units_; } // of work, as RunContext counts it
-
-  private:
-    std::optional<boosting::Predictor> trees_;
-    std::optional<gp::Predictor> process_;
-    std::optional<size_t> label_;
-    uint64_t units_;
-};
-
-// Error invalid_argument with the nearest name.
-size_t place_of_feature(const std::vector<Feature>& features, const std::string& name) {
-    std::vector<std::string> names;
-    for (const Feature& feature : features) names.push_back(feature.name);
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found != names.end()) return static_cast<size_t>(found - names.begin());
-    const std::string nearest = nearest_name(name, names);
-    throw Error(ErrorCode::invalid_argument, format("model has no feature \"%s\"", name.c_str()),
-                "Its features are " + quoted_list(names) + ".",
-                nearest.empty() ? "" : "Perhaps you meant \"" + nearest + "\".");
-}
-
-// Rows with the same text, in the order of the texts, those of NULL last; all rows without texts.
-std::vector<std::vector<size_t>> groups_of(const QueryPoints& points, const PointTexts* texts) {
-    std::map<uint32_t, std::vector<size_t>> groups;
-    for (size_t row = 0; row < points.rows(); row++) groups[texts ? texts->code(row) : 0].push_back(row);
-    std::vector<std::vector<size_t>> found;
-    for (auto& [code, rows] : groups) found.push_back(std::move(rows));
-    return found;
-}
-
-// The dependence over some rows, where the feature has the value that it has in another.
-explanation::Dependence dependence_on(size_t feature, size_t value_row, const std::vector<size_t>& rows,
-                                      const QueryPoints& points, PointPredictor& predict, RunContext& context) {
-    std::vector<double> predictions, point;
-    for (const size_t row : rows) {
-        const std::span<const double> values = points.values(row);
-        point.assign(values.begin(), values.end());
-        point[feature] = points.values(value_row)[feature];
-        predictions.push_back(predict(point));
-        context.worked(predict.units());
-    }
-    const double left_out = 1 - static_cast<double>(points.rows()) / static_cast<double>(points.source_rows());
-    return explanation::summarise(predictions, left_out, context);
 }
 
 } // namespace
@@ -200,68 +118,6 @@ BTML_FUNCTION(btml_shap_interactions_record) {
 // btml.shap_interactions(model, features float8[] [, class text]) → the same
 BTML_FUNCTION(btml_shap_interactions_array) {
     return shap_interactions(fcinfo, load_array(fcinfo, ModelUse::explain));
-}
-
-// btml.shap_importance(model, source text, sample_rows int, seed bigint) → table(feature text, mean_absolute float8,
-// std_error float8), most important first
-BTML_FUNCTION(btml_shap_importance) {
-    const NamedArguments arguments(fcinfo);
-    ResultRows rows(fcinfo);
-    if (arguments.is_null("model")) return rows.done();
-    const std::string source = arguments.string("source");
-    explanation::SampleOptions sample;
-    read_options(arguments, explanation::sample_options_table, sample);
-    BackendContext context("shap_importance");
-    StoredModel stored = read_model(arguments.datum("model"), context);
-    const boosting::Model& model = boosted_trees(
-        stored, "shap_importance", "btml.gp_relevance tells what each feature adds to a Gaussian process.");
-    const QueryPoints points = sample_points(source, model.features, sample, {}, context);
-    Explainer explainer(model, context);
-    const std::vector<boosting::ContributionSize> sizes =
-        contribution_sizes(explainer, points.values(), points.source_rows(), context);
-    std::vector<size_t> order(sizes.size());
-    for (size_t f = 0; f < order.size(); f++) order[f] = f;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return sizes[a].mean > sizes[b].mean; });
-    for (const size_t f : order) rows.add_row(model.features[f].name, sizes[f].mean, sizes[f].std_error);
-    return rows.done();
-}
-
-// btml.partial_dependence(model, source text, feature name, points int, by name, sample_rows int, seed bigint, class
-// text) → table(value text, number float8, by_value text, mean float8, std_error float8, p10 float8, p90 float8)
-BTML_FUNCTION(btml_partial_dependence) {
-    static constexpr char function[] = "partial_dependence";
-    const NamedArguments arguments(fcinfo);
-    ResultRows result(fcinfo);
-    if (arguments.is_null("model")) return result.done();
-    const std::string source = arguments.string("source"), name = arguments.column("feature");
-    explanation::DependenceOptions options;
-    read_options(arguments, explanation::dependence_options_table, options);
-    std::vector<std::string> columns{name};
-    if (!arguments.is_null("by")) columns.push_back(arguments.column("by"));
-    BackendContext context(function);
-    StoredModel stored = read_model(arguments.datum("model"), context);
-    const std::vector<Feature>& features = features_of(stored);
-    const size_t feature = place_of_feature(features, name);
-    std::optional<std::string> label;
-    if (!arguments.is_null("class")) label = arguments.string("class");
-    PointPredictor predict(stored, label, function, context);
-    const QueryPoints points = sample_points(source, features, options.sample, columns, context);
-    std::vector<double> values;
-    for (size_t row = 0; row < points.rows(); row++) values.push_back(points.values(row)[feature]);
-    const bool categorical = features[feature].categorical;
-    const std::vector<size_t> grid =
-        explanation::grid_rows(values, categorical, static_cast<size_t>(options.points), context);
-    const PointTexts* const by = columns.size() > 1 ? &points.texts(1) : nullptr;
-    const std::vector<std::vector<size_t>> groups = groups_of(points, by);
-    uint64_t done = 0;
-    for (const std::vector<size_t>& rows : groups)
-        for (const size_t at : grid) {
-            context.progress("predicting", done++, groups.size() * grid.size());
-            const auto [mean, std_error, p10, p90] = dependence_on(feature, at, rows, points, predict, context);
-            result.add_row(points.texts(0)[at], null_if(categorical || is_null(values[at]), values[at]),
-                           by ? (*by)[rows.front()] : std::nullopt, mean, std_error, p10, p90);
-        }
-    return result.done();
 }
 
 } // namespace btml::pg

@@ -45,34 +45,74 @@ std::vector<double> codes_of(const DataColumn& column, const Feature& feature) {
     return codes;
 }
 
+int number_column(const Source& source, const std::string& name) {
+    const int column = source.column(name);
+    const Oid type = source.columns()[column].type;
+    if (!is_plain_number(pg_call([=] { return number_kind(type); })))
+        throw Error(ErrorCode::wrong_type,
+                    format("column \"%s\" is of type %s, not a number", name.c_str(), type_name(type)));
+    return column;
+}
+
+int boolean_column(const Source& source, const std::string& name) {
+    const int column = source.column(name);
+    const Oid type = source.columns()[column].type;
+    if (type != BOOLOID)
+        throw Error(ErrorCode::wrong_type,
+                    format("holdout \"%s\" is of type %s, not boolean", name.c_str(), type_name(type)));
+    return column;
+}
+
+// Leaves out rows without the column's value.
+void keep_given(relational::Join& join, const ColumnPlace& place, RunContext& context) {
+    const auto is_given = [&](RowId row) {
+        const DataColumn& column = column_at(join, place);
+        return column.kind == DataColumn::Kind::number ? !is_null(column.numbers[row])
+                                                       : column.codes[row] != DataColumn::null_code;
+    };
+    join.filter(place.table, is_given, context);
+}
+
+// Leaves out rows where the column is false or NULL.
+void keep_true(relational::Join& join, const ColumnPlace& place, RunContext& context) {
+    const auto is_true = [&](RowId row) { return column_at(join, place).numbers[row] == 1; };
+    join.filter(place.table, is_true, context);
+}
+
 } // namespace
 
 QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, RunContext& context)
-    : width_(features.size()), values_(context.memory(), "points") {
+    : width_(features.size()), values_(context.memory(), "points"), numbers_(context.memory(), "points") {
     const Source source(text);
     const std::vector<Source::Column>& columns = source.columns();
     has_ids_ = std::any_of(columns.begin(), columns.end(), [](const auto& column) { return column.name == "id"; });
-    read(source, features, has_ids_ ? std::vector<std::string>{"id"} : std::vector<std::string>(), {}, context);
+    PointRequest request;
+    if (has_ids_) request.texts.emplace_back("id");
+    read(source, features, request, context);
 }
 
-QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, const PointSample& sample,
-                         const std::vector<std::string>& columns, RunContext& context)
-    : width_(features.size()), values_(context.memory(), "points") {
-    read(Source(text), features, columns, sample, context);
+QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, const PointRequest& request,
+                         RunContext& context)
+    : width_(features.size()), values_(context.memory(), "points"), numbers_(context.memory(), "points") {
+    read(Source(text), features, request, context);
 }
 
-void QueryPoints::read(const Source& source, const std::vector<Feature>& features,
-                       const std::vector<std::string>& columns, std::optional<PointSample> sample,
+void QueryPoints::read(const Source& source, const std::vector<Feature>& features, const PointRequest& request,
                        RunContext& context) {
     std::vector<ColumnRequest> requests = requests_for(source, features);
-    for (const std::string& column : columns) requests.push_back({source.column(column), ReadAs::category});
-    LoadedSource loaded = source.read(requests, context, sample ? RowContents::read : RowContents::unread);
+    for (const std::string& column : request.texts) requests.push_back({source.column(column), ReadAs::category});
+    const size_t number_place = requests.size();
+    if (request.number) requests.push_back({number_column(source, *request.number), ReadAs::number});
+    if (request.holdout) requests.push_back({boolean_column(source, *request.holdout), ReadAs::number});
+    LoadedSource loaded = source.read(requests, context, request.sample ? RowContents::read : RowContents::unread);
     relational::Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+    if (request.is_given) keep_given(join, loaded.places[request.number ? number_place : width_], context);
+    if (request.holdout) keep_true(join, loaded.places.back(), context);
     relational::JoinRows rows;
-    if (sample) {
+    if (request.sample) {
         relational::JoinSampler sampler(join, {}, context);
         source_rows_ = sampler.count();
-        rows = sampler.draw(sample->rows, sample->seed, 0);
+        rows = sampler.draw(request.sample->rows, request.sample->seed, 0);
     } else {
         rows = relational::enumerate(join, context);
         source_rows_ = rows.rows;
@@ -92,7 +132,7 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
                 value = column.codes[at] == DataColumn::null_code ? null_number : codes[column.codes[at]];
         });
     }
-    for (size_t i = 0; i < columns.size(); i++) {
+    for (size_t i = 0; i < request.texts.size(); i++) {
         const ColumnPlace& place = loaded.places[width_ + i];
         const RowId* const ids = row_ids(rows, place);
         PointTexts& texts = texts_.emplace_back(context);
@@ -101,6 +141,12 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
         const Buffer<uint32_t>& codes = column_at(join, place).codes;
         context.for_each(rows_, 1, [&](uint64_t row) { texts.codes_[row] = codes[ids ? ids[row] : row]; });
     }
+    if (!request.number) return;
+    const ColumnPlace& place = loaded.places[number_place];
+    const RowId* const ids = row_ids(rows, place);
+    numbers_.resize(rows_);
+    const Buffer<double>& numbers = column_at(join, place).numbers;
+    context.for_each(rows_, 1, [&](uint64_t row) { numbers_[row] = numbers[ids ? ids[row] : row]; });
 }
 
 std::optional<std::string> QueryPoints::id(uint64_t row) const {

@@ -115,6 +115,8 @@ Texts all_texts() {
     add<explanation::SampleOptions>(texts, "shap_importance", explanation::sample_options_table, {{"shap_importance"}});
     add<explanation::DependenceOptions>(texts, "partial_dependence", explanation::dependence_options_table,
                                         {{"partial_dependence"}});
+    add<explanation::PermutationOptions>(texts, "permutation_importance", explanation::permutation_options_table,
+                                         {{"permutation_importance"}});
     add<gp::Options>(
         texts, "gp", gp::options_table,
         {{"gp_fit"}, {"gp_regression"}, {"gp_fit_members", gp::gp_fit_members_defaults(), {"combine", "holdout"}}});

@@ -117,6 +117,7 @@ my @places = (
 	[ 'interactions', undef, 0.1, 'SELECT count(*) FROM repeated, btml.shap_interactions(model, ARRAY[0.5, 0.5])' ],
 	[ 'explaining rows', 'explaining rows', 0.1, q{SELECT count(*) FROM large, btml.shap_importance(model, 'SELECT a, y AS b FROM wide', 100000)} ],
 	[ 'partial dependence', 'predicting', 0.1, q{SELECT count(*) FROM large, btml.partial_dependence(model, 'SELECT a, y AS b FROM wide', 'b', sample_rows => 100000)} ],
+	[ 'permutation importance', 'predicting', 0.1, q{SELECT count(*) FROM large, btml.permutation_importance(model, 'SELECT a, b, y FROM wide', 'y', sample_rows => 100000)} ],
 	[ 'SQL of a model', undef, 0.5, 'SELECT btml.to_sql(model) IS NULL FROM repeated' ],
 	[ 'a model to text', undef, 0.1, 'SELECT model::text IS NULL FROM repeated' ],
 	[ 'a model from text', undef, 0.2, 'SELECT text::btml.model IS NULL FROM repeated' ],

@@ -140,6 +140,7 @@ SQL
 my $required = qr/ERROR:  memory required is \d+ kB, btml.memory_limit is 32768 kB/;
 my %held = (
 	'many models' => [ 'SELECT sum(btml.predict(model, ARRAY[0.5, 0.5])) IS NOT NULL FROM models WHERE id > 1', 't' ],
+	'a large model to explain' => [ 'SELECT btml.shap(model, ARRAY[0.5, 0.5]) FROM models WHERE id = 1', $required ],
 	'a large model' => [ 'SELECT btml.predict(model, ARRAY[0.5, 0.5]) FROM models WHERE id = 1', $required ],
 	'SQL of a model' => [ 'SELECT btml.to_sql(model) IS NULL FROM models WHERE id = 1', $required ],
 	'SQL of long labels' => [ 'SELECT btml.to_sql(model) IS NULL FROM labelled', $required ],

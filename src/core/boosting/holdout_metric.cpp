@@ -54,34 +54,36 @@ bool fits(const Entry& entry, ObjectiveNumber objective) {
     return entry.objectives >> static_cast<int>(objective) & 1;
 }
 
-// Calls body(HeldOutRow) for all rows held out.
-template <class Body>
-void for_each_held_out(const RowScores& scores, RunContext& context, const Body& body) {
-    context.for_each(scores.training().rows(), 1, [&](uint64_t i) {
-        const auto row = static_cast<uint32_t>(i);
-        if (scores.training().role(row) != Role::holdout) return;
-        body(scores.held_out_row(row));
-        context.worked(50);
-    });
-}
-
-std::optional<double> metric_of_sums(HoldoutMetric metric, const RowScores& scores, double alpha, RunContext& context) {
+// each_row(body) calls body(HeldOutRow) for every row.
+template <class EachRow>
+std::optional<double> metric_of_sums(HoldoutMetric metric, const EachRow& each_row, double alpha, RunContext& context) {
     metrics::MetricSums sums(context.memory());
-    for_each_held_out(scores, context, [&](const HeldOutRow& row) {
+    each_row([&](const HeldOutRow& row) {
         double numbers[Metric::max_arguments] = {row.target, row.prediction, alpha};
         if (metric == HoldoutMetric::accuracy) numbers[0] = numbers[1] = row.is_correct;
         sums.add(*entry_of(metric).sums, numbers, row.weight);
+        context.worked(50);
     });
     return sums.result();
 }
 
-std::optional<double> metric_of_ranks(HoldoutMetric metric, const RowScores& scores, uint64_t count,
+template <class EachRow>
+std::optional<double> metric_of_ranks(HoldoutMetric metric, const EachRow& each_row, uint64_t count,
                                       RunContext& context) {
     metrics::RankedRows rows(context.memory());
     rows.reserve(count);
-    for_each_held_out(scores, context,
-                      [&](const HeldOutRow& row) { rows.add(row.target, row.prediction, row.weight); });
+    each_row([&](const HeldOutRow& row) {
+        rows.add(row.target, row.prediction, row.weight);
+        context.worked(50);
+    });
     return metric == HoldoutMetric::auc ? rows.auc(context) : rows.average_precision(context);
+}
+
+template <class EachRow>
+std::optional<double> metric_of_rows(HoldoutMetric metric, const EachRow& each_row, uint64_t count, double alpha,
+                                     RunContext& context) {
+    if (entry_of(metric).sums) return metric_of_sums(metric, each_row, alpha, context);
+    return metric_of_ranks(metric, each_row, count, context);
 }
 
 } // namespace
@@ -101,14 +103,45 @@ void check_metric(HoldoutMetric metric, ObjectiveNumber objective) {
 }
 
 double holdout_metric(HoldoutMetric metric, const RowScores& scores, uint64_t rows, double alpha, RunContext& context) {
-    const std::optional<double> value = metric == HoldoutMetric::ndcg ? scores.holdout_ndcg()
-                                        : entry_of(metric).sums       ? metric_of_sums(metric, scores, alpha, context)
-                                                                      : metric_of_ranks(metric, scores, rows, context);
+    const auto each_row = [&](const auto& body) {
+        context.for_each(scores.training().rows(), 1, [&](uint64_t i) {
+            const auto row = static_cast<uint32_t>(i);
+            if (scores.training().role(row) == Role::holdout) body(scores.held_out_row(row));
+        });
+    };
+    const std::optional<double> value =
+        metric == HoldoutMetric::ndcg ? scores.holdout_ndcg() : metric_of_rows(metric, each_row, rows, alpha, context);
     if (!value)
         throw Error(
             ErrorCode::invalid_argument, format("metric '%s' is not defined for the rows held out", name_of(metric)),
             metric == HoldoutMetric::ndcg ? "No query has rows of different relevance." : "They have one label only.");
     return *value;
+}
+
+std::optional<double> metric_of(HoldoutMetric metric, std::span<const HeldOutRow> rows, double alpha,
+                                RunContext& context) {
+    const auto each_row = [&](const auto& body) {
+        for (const HeldOutRow& row : rows) body(row);
+    };
+    return metric_of_rows(metric, each_row, rows.size(), alpha, context);
+}
+
+std::optional<HoldoutMetric> usual_metric(ObjectiveNumber objective) {
+    switch (objective) {
+    case ObjectiveNumber::binary:
+    case ObjectiveNumber::multiclass:
+        return HoldoutMetric::log_loss;
+    case ObjectiveNumber::absolute:
+        return HoldoutMetric::mae;
+    case ObjectiveNumber::quantile:
+        return HoldoutMetric::pinball;
+    case ObjectiveNumber::poisson:
+        return HoldoutMetric::poisson_deviance;
+    case ObjectiveNumber::rank:
+        return std::nullopt;
+    default:
+        return HoldoutMetric::rmse;
+    }
 }
 
 } // namespace btml::boosting

@@ -19,8 +19,18 @@ static constexpr Option<DependenceOptions> dependence_options[] = {
     argument<DependenceOptions>("class", "a label", "its probability is the prediction")
         .null_means("what `btml.predict` gives"),
 };
+static constexpr Option<PermutationOptions> permutation_options[] = {
+    option<&PermutationOptions::metric>("metric", boosting::holdout_metric_names, "what gets worse")
+        .null_means("the one nearest to the loss"),
+    option<&PermutationOptions::repeats>("repeats", between(1, 1000), "permutations of each feature"),
+    option<&PermutationOptions::sample, &SampleOptions::seed>("seed", any_number(), "of the draw and the permutations"),
+    argument<PermutationOptions>("holdout", "a boolean output column", "rows where it is true are looked at")
+        .null_means("all rows"),
+    option<&PermutationOptions::sample, &SampleOptions::rows>("sample_rows", from(1), rows_meaning),
+};
 
 constinit const OptionsTable<SampleOptions> sample_options_table{sample_options};
 constinit const OptionsTable<DependenceOptions> dependence_options_table{dependence_options};
+constinit const OptionsTable<PermutationOptions> permutation_options_table{permutation_options};
 
 } // namespace btml::explanation

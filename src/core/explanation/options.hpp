@@ -2,6 +2,9 @@
 #pragma once
 
 #include "core/base/options_table.hpp"
+#include "core/boosting/objectives/objective.hpp"
+
+#include <optional>
 
 namespace btml::explanation {
 
@@ -19,5 +22,13 @@ struct DependenceOptions {
 };
 
 extern const OptionsTable<DependenceOptions> dependence_options_table;
+
+struct PermutationOptions {
+    SampleOptions sample = {.rows = 10'000};
+    int repeats = 5;
+    std::optional<boosting::HoldoutMetric> metric = {}; // none: the objective's usual one
+};
+
+extern const OptionsTable<PermutationOptions> permutation_options_table;
 
 } // namespace btml::explanation

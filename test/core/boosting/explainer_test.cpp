@@ -270,6 +270,30 @@ TEST(Explainer, FeaturesOfOnePayoffShareAlike) {
     EXPECT_NEAR(pairs[0], 3, 1e-14);
 }
 
+// Covers are weights, of the rows that are trained on.
+TEST(Explainer, TheBaseIsTheMeanScoreOfTheTrainingRows) {
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        DataShape shape;
+        shape.rows = 300;
+        shape.weights = seed % 2;
+        shape.holdout = seed % 3 == 0;
+        const PlainData data = btml::boosting::test::random_data(shape, seed);
+        Options options;
+        options.trees = 8;
+        options.min_leaf_rows = 2;
+        const Model model = fit_plain(data, options);
+        QuietContext quiet;
+        Explainer explainer(model, quiet);
+        double sum = 0, weight = 0;
+        for (size_t row = 0; row < data.rows; row++) {
+            if (data.held_out(row)) continue;
+            sum += data.weight_of(row) * scores_by_walking(model, data.features_of(row))[0];
+            weight += data.weight_of(row);
+        }
+        EXPECT_NEAR(contributions_of(explainer, model, data.features_of(0)).back(), sum / weight, 1e-7) << seed;
+    }
+}
+
 TEST(Explainer, AnOffsetContributesItself) {
     Random random(3);
     TreeShape shape;

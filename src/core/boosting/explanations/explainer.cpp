@@ -112,7 +112,8 @@ const Explainer::Rule& Explainer::rule_for(size_t features) {
     Rule& rule = rules_[n];
     for (size_t i = rule.points.size(); i < n; i++) {
         double x = std::cos(std::numbers::pi * (static_cast<double>(i) + 0.75) / (static_cast<double>(n) + 0.5));
-        for (int step = 0; step < 8; step++) { // Newton's, from close by
+        x = std::ldexp(std::nearbyint(std::ldexp(x, 30)), -30); // the last bits of a cosine are the processor's
+        for (int step = 0; step < 8; step++) {                  // Newton's, from close by
             const auto [value, slope] = legendre(n, x);
             x -= value / slope;
         }
@@ -137,7 +138,8 @@ void Explainer::reserve(const Model& model) {
         max_points_ = std::max(max_points_, rule_for(shape.features).points.size());
     }
     context_.memory().require(model.trees.size() * sizeof(ExplainedTree) + splits * (sizeof(PathSplit) + sizeof(Step)) +
-                                  codes * sizeof(uint32_t) + max_nodes_ * (2 * max_points_ * sizeof(double) + 2),
+                                  codes * sizeof(uint32_t) + max_nodes_ * (2 * max_points_ * sizeof(double) + 2) +
+                                  max_path_ * (max_points_ * sizeof(double) + sizeof(int32_t)),
                               what);
     trees_.reserve(model.trees.size());
     splits_.reserve(splits);
@@ -147,6 +149,8 @@ void Explainer::reserve(const Model& model) {
     inverses_.resize(max_nodes_ * max_points_);
     passed_.resize(max_nodes_);
     side_.resize(max_nodes_);
+    slopes_.resize(max_path_ * max_points_);
+    path_.resize(max_path_);
 }
 
 void Explainer::add_tree(const Tree& tree, const Model& model) {
@@ -230,8 +234,6 @@ void Explainer::interactions(std::span<const double> row, size_t score, std::spa
     std::vector<double> own(features_ + 1);
     contributions(row, score, own);
     std::fill(to.begin(), to.end(), 0.0);
-    slopes_.resize(max_path_ * max_points_);
-    path_.resize(max_path_);
     for (size_t t = score; t < trees_.size(); t += bases_.size()) {
         walk(trees_[t], row);
         add_interactions(trees_[t], to);

@@ -1,0 +1,84 @@
+#include "core/explanation/permutation.hpp"
+
+#include "core/base/rng.hpp"
+
+#include <cmath>
+#include <numeric>
+
+namespace btml::explanation {
+
+namespace {
+
+using boosting::HeldOutRow;
+
+class Permuting {
+  public:
+    Permuting(const PermutationTask& task, const PointScorer& score, RunContext& context)
+        : task_(task),
+          score_(score),
+          context_(context),
+          order_(task.points.size() / task.features),
+          rows_(order_.size()) {
+        std::iota(order_.begin(), order_.end(), 0u);
+        base_ = metric(0);
+    }
+
+    // By how much the metric gets worse.
+    double importance(size_t feature, int repeat) {
+        std::iota(order_.begin(), order_.end(), 0u);
+        RandomStream random(task_.seed, static_cast<uint64_t>(repeat) * task_.features + feature);
+        for (size_t i = order_.size(); i > 1; i--) std::swap(order_[i - 1], order_[random.below(i)]);
+        const double permuted = metric(feature);
+        const double difference = std::abs(permuted - base_);
+        return boosting::is_better(task_.metric, permuted, base_) ? -difference : difference;
+    }
+
+  private:
+    // Where the feature has the value that it has in another row.
+    double metric(size_t feature) {
+        for (size_t row = 0; row < rows_.size(); row++) {
+            const auto own = task_.points.begin() + static_cast<std::ptrdiff_t>(row * task_.features);
+            point_.assign(own, own + static_cast<std::ptrdiff_t>(task_.features));
+            point_[feature] = task_.points[order_[row] * task_.features + feature];
+            rows_[row] = score_(point_, row);
+        }
+        if (const auto value = boosting::metric_of(task_.metric, rows_, task_.alpha, context_)) return *value;
+        throw Error(ErrorCode::invalid_argument,
+                    format("metric '%s' is not defined for the rows",
+                           boosting::holdout_metric_names[static_cast<size_t>(task_.metric)]),
+                    "They have one label only.");
+    }
+
+    const PermutationTask& task_;
+    const PointScorer& score_;
+    RunContext& context_;
+    std::vector<uint32_t> order_; // whose value of the feature a row has
+    std::vector<HeldOutRow> rows_;
+    std::vector<double> point_;
+    double base_;
+};
+
+} // namespace
+
+std::vector<PermutedImportance> permutation_importance(const PermutationTask& task, const PointScorer& score,
+                                                       RunContext& context) {
+    const size_t rows = task.points.size() / task.features;
+    const Reservation held(context.memory(), "permuted rows", rows * (sizeof(HeldOutRow) + sizeof(uint32_t)));
+    Permuting permuting(task, score, context);
+    std::vector<PermutedImportance> found;
+    for (size_t f = 0; f < task.features; f++) {
+        double mean = 0, squares = 0;
+        for (int repeat = 0; repeat < task.repeats; repeat++) {
+            const auto done = f * static_cast<size_t>(task.repeats) + static_cast<size_t>(repeat);
+            context.progress("predicting", done, task.features * static_cast<size_t>(task.repeats));
+            const double importance = permuting.importance(f, repeat), difference = importance - mean;
+            mean += difference / (repeat + 1);
+            squares += difference * (importance - mean);
+        }
+        found.push_back({mean, std::nullopt});
+        if (task.repeats > 1) found.back().std_error = std::sqrt(squares / (task.repeats - 1) / task.repeats);
+    }
+    return found;
+}
+
+} // namespace btml::explanation

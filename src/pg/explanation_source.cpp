@@ -1,0 +1,246 @@
+// What models make of features over rows of a source: btml.shap_importance, btml.partial_dependence,
+// btml.permutation_importance.
+#include "core/boosting/explanations/importance.hpp"
+#include "core/explanation/options.hpp"
+#include "core/explanation/partial_dependence.hpp"
+#include "core/explanation/permutation.hpp"
+#include "pg/bridge/arguments.hpp"
+#include "pg/bridge/result.hpp"
+#include "pg/options.hpp"
+#include "pg/prediction.hpp"
+#include "pg/query_points.hpp"
+
+#include <map>
+
+namespace btml::pg {
+
+namespace {
+
+// Error invalid_argument for a source without rows.
+QueryPoints sample_points(const std::string& source, const std::vector<Feature>& features,
+                          const explanation::SampleOptions& sample, PointRequest request, RunContext& context) {
+    request.sample = PointSample{static_cast<uint64_t>(sample.rows), sample.seed};
+    QueryPoints points(source, features, request, context);
+    if (points.rows() == 0)
+        throw Error(ErrorCode::invalid_argument, "source has no rows to explain",
+                    request.is_given ? "Rows without a target, and those not held out, do not count." : "It is empty.");
+    return points;
+}
+
+// The features, those of the largest means first.
+template <class Importance>
+std::vector<size_t> by_importance(const std::vector<Importance>& found) {
+    std::vector<size_t> order(found.size());
+    for (size_t f = 0; f < order.size(); f++) order[f] = f;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return found[a].mean > found[b].mean; });
+    return order;
+}
+
+// Predicts as btml.predict does, or the probability of a class.
+class PointPredictor {
+  public:
+    // The model must outlive it.
+    PointPredictor(StoredModel& stored, const std::optional<std::string>& label, const char* function,
+                   RunContext& context) {
+        if (auto* const model = std::get_if<boosting::Model>(&stored.model)) {
+            if (label && model->labels.empty()) refuse_without_labels(function, "Leave the class out.");
+            if (label) label_ = code_of_label(model->labels, *label);
+            trees_.emplace(*model, context);
+            if (!label && trees_->score_count() > 1) refuse_several_scores(function, "Name a class.");
+            units_ = 1 + 2 * model->trees.size();
+        } else {
+            if (label) refuse_without_labels(function, "Leave the class out.");
+            process_.emplace(std::get<gp::Model>(stored.model));
+            units_ = 1000;
+        }
+    }
+
+    double operator()(std::span<const double> point) {
+        if (process_) return process_->latent(point).mean;
+        return label_ ? trees_->probabilities(point)[*label_] : (*trees_)(point);
+    }
+    uint64_t units() const { return units_; } // of work, as RunContext counts it
+
+  private:
+    std::optional<boosting::Predictor> trees_;
+    std::optional<gp::Predictor> process_;
+    std::optional<size_t> label_;
+    uint64_t units_;
+};
+
+// Error invalid_argument with the nearest name.
+size_t place_of_feature(const std::vector<Feature>& features, const std::string& name) {
+    std::vector<std::string> names;
+    for (const Feature& feature : features) names.push_back(feature.name);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) return static_cast<size_t>(found - names.begin());
+    const std::string nearest = nearest_name(name, names);
+    throw Error(ErrorCode::invalid_argument, format("model has no feature \"%s\"", name.c_str()),
+                "Its features are " + quoted_list(names) + ".",
+                nearest.empty() ? "" : "Perhaps you meant \"" + nearest + "\".");
+}
+
+// Rows with the same text, in the order of the texts, those of NULL last; all rows without texts.
+std::vector<std::vector<size_t>> groups_of(const QueryPoints& points, const PointTexts* texts) {
+    std::map<uint32_t, std::vector<size_t>> groups;
+    for (size_t row = 0; row < points.rows(); row++) groups[texts ? texts->code(row) : 0].push_back(row);
+    std::vector<std::vector<size_t>> found;
+    for (auto& [code, rows] : groups) found.push_back(std::move(rows));
+    return found;
+}
+
+// The dependence over some rows, where the feature has the value that it has in another.
+explanation::Dependence dependence_on(size_t feature, size_t value_row, const std::vector<size_t>& rows,
+                                      const QueryPoints& points, PointPredictor& predict, RunContext& context) {
+    std::vector<double> predictions, point;
+    for (const size_t row : rows) {
+        const std::span<const double> values = points.values(row);
+        point.assign(values.begin(), values.end());
+        point[feature] = points.values(value_row)[feature];
+        predictions.push_back(predict(point));
+        context.worked(predict.units());
+    }
+    const double left_out = 1 - static_cast<double>(points.rows()) / static_cast<double>(points.source_rows());
+    return explanation::summarise(predictions, left_out, context);
+}
+
+// The numbers of the targets: codes of labels, where the model has any. Error invalid_argument for another label.
+Buffer<double> targets_of(const QueryPoints& points, const std::vector<std::string>& labels, RunContext& context) {
+    Buffer<double> targets(context.memory(), "targets");
+    targets.reserve(points.rows());
+    context.for_each(points.rows(), 1 + labels.size(), [&](uint64_t row) {
+        targets.push_back(labels.empty() ? points.number(row)
+                                         : static_cast<double>(code_of_label(labels, *points.texts(0)[row])));
+    });
+    return targets;
+}
+
+// Compares predictions with targets as training does.
+explanation::PointScorer make_scorer(StoredModel& stored, const Buffer<double>& targets, RunContext& context) {
+    const auto* const model = std::get_if<boosting::Model>(&stored.model);
+    if (!model || model->scores() == 1) {
+        auto predict = std::make_shared<PointPredictor>(stored, std::nullopt, "permutation_importance", context);
+        return [predict, &targets, &context](std::span<const double> point, size_t row) {
+            const double target = targets[row], prediction = (*predict)(point);
+            context.worked(predict->units());
+            return boosting::HeldOutRow{target, prediction, 1, (prediction > 0.5) == (target > 0.5)};
+        };
+    }
+    auto trees = std::make_shared<boosting::Predictor>(*model, context);
+    return [trees, &targets, &context](std::span<const double> point, size_t row) {
+        const std::span<const double> found = trees->probabilities(point);
+        const auto label = static_cast<size_t>(targets[row]);
+        context.worked(1 + 2 * trees->trees());
+        const auto likeliest = std::max_element(found.begin(), found.end()) - found.begin();
+        return boosting::HeldOutRow{1, found[label], 1, static_cast<size_t>(likeliest) == label};
+    };
+}
+
+// Errors not_supported, invalid_argument.
+boosting::HoldoutMetric metric_for(const boosting::Model* model, const std::optional<boosting::HoldoutMetric>& given) {
+    const boosting::ObjectiveNumber objective = model ? model->options.objective : boosting::ObjectiveNumber::squared;
+    const std::optional<boosting::HoldoutMetric> usual = boosting::usual_metric(objective);
+    if (!usual)
+        throw Error(ErrorCode::not_supported, "btml.permutation_importance is not for objective 'rank'",
+                    "Its metric compares the rows of a query, and permuted rows have none.",
+                    "btml.shap_importance is for every objective.");
+    if (given) check_metric(*given, objective);
+    return given.value_or(*usual);
+}
+
+} // namespace
+
+// btml.shap_importance(model, source text, sample_rows int, seed bigint) → table(feature text, mean_absolute float8,
+// std_error float8), most important first
+BTML_FUNCTION(btml_shap_importance) {
+    const NamedArguments arguments(fcinfo);
+    ResultRows rows(fcinfo);
+    if (arguments.is_null("model")) return rows.done();
+    const std::string source = arguments.string("source");
+    explanation::SampleOptions sample;
+    read_options(arguments, explanation::sample_options_table, sample);
+    BackendContext context("shap_importance");
+    StoredModel stored = read_model(arguments.datum("model"), context);
+    const boosting::Model& model = boosted_trees(
+        stored, "shap_importance", "btml.gp_relevance tells what each feature adds to a Gaussian process.");
+    const QueryPoints points = sample_points(source, model.features, sample, {}, context);
+    boosting::Explainer explainer(model, context);
+    const std::vector<boosting::ContributionSize> sizes =
+        contribution_sizes(explainer, points.values(), points.source_rows(), context);
+    for (const size_t f : by_importance(sizes)) rows.add_row(model.features[f].name, sizes[f].mean, sizes[f].std_error);
+    return rows.done();
+}
+
+// btml.partial_dependence(model, source text, feature name, points int, by name, sample_rows int, seed bigint, class
+// text) → table(value text, number float8, by_value text, mean float8, std_error float8, p10 float8, p90 float8)
+BTML_FUNCTION(btml_partial_dependence) {
+    static constexpr char function[] = "partial_dependence";
+    const NamedArguments arguments(fcinfo);
+    ResultRows result(fcinfo);
+    if (arguments.is_null("model")) return result.done();
+    const std::string source = arguments.string("source"), name = arguments.column("feature");
+    explanation::DependenceOptions options;
+    read_options(arguments, explanation::dependence_options_table, options);
+    std::vector<std::string> columns{name};
+    if (!arguments.is_null("by")) columns.push_back(arguments.column("by"));
+    BackendContext context(function);
+    StoredModel stored = read_model(arguments.datum("model"), context);
+    const std::vector<Feature>& features = features_of(stored);
+    const size_t feature = place_of_feature(features, name);
+    std::optional<std::string> label;
+    if (!arguments.is_null("class")) label = arguments.string("class");
+    PointPredictor predict(stored, label, function, context);
+    const QueryPoints points = sample_points(source, features, options.sample, {.texts = columns}, context);
+    const Reservation held(context.memory(), "rows to predict",
+                           points.rows() * 2 * (sizeof(double) + sizeof(size_t))); // of the grid, and of a group
+    std::vector<double> values;
+    for (size_t row = 0; row < points.rows(); row++) values.push_back(points.values(row)[feature]);
+    const bool categorical = features[feature].categorical;
+    const std::vector<size_t> grid =
+        explanation::grid_rows(values, categorical, static_cast<size_t>(options.points), context);
+    const PointTexts* const by = columns.size() > 1 ? &points.texts(1) : nullptr;
+    const std::vector<std::vector<size_t>> groups = groups_of(points, by);
+    uint64_t done = 0;
+    for (const std::vector<size_t>& rows : groups)
+        for (const size_t at : grid) {
+            context.progress("predicting", done++, groups.size() * grid.size());
+            const auto [mean, std_error, p10, p90] = dependence_on(feature, at, rows, points, predict, context);
+            result.add_row(points.texts(0)[at], null_if(categorical || is_null(values[at]), values[at]),
+                           by ? (*by)[rows.front()] : std::nullopt, mean, std_error, p10, p90);
+        }
+    return result.done();
+}
+
+// btml.permutation_importance(model, source text, target name, metric text, repeats int, seed bigint, holdout name,
+// sample_rows int) → table(feature text, importance float8, std_error float8), most important first
+BTML_FUNCTION(btml_permutation_importance) {
+    const NamedArguments arguments(fcinfo);
+    ResultRows result(fcinfo);
+    if (arguments.is_null("model")) return result.done();
+    const std::string source = arguments.string("source"), target = arguments.column("target");
+    explanation::PermutationOptions options;
+    read_options(arguments, explanation::permutation_options_table, options);
+    BackendContext context("permutation_importance");
+    StoredModel stored = read_model(arguments.datum("model"), context);
+    const auto* const trees = std::get_if<boosting::Model>(&stored.model);
+    const boosting::HoldoutMetric metric = metric_for(trees, options.metric);
+    static const std::vector<std::string> none;
+    const std::vector<std::string>& labels = trees ? trees->labels : none;
+    PointRequest request{.holdout = arguments.optional_column("holdout"), .is_given = true};
+    if (labels.empty())
+        request.number = target;
+    else
+        request.texts = {target};
+    const std::vector<Feature>& features = features_of(stored);
+    const QueryPoints points = sample_points(source, features, options.sample, request, context);
+    const Buffer<double> targets = targets_of(points, labels, context);
+    const double alpha = trees ? trees->options.alpha.value_or(0.5) : 0;
+    const explanation::PermutationTask task{points.values(), features.size(), metric,
+                                            alpha,           options.repeats, options.sample.seed};
+    const std::vector<explanation::PermutedImportance> found =
+        explanation::permutation_importance(task, make_scorer(stored, targets, context), context);
+    for (const size_t f : by_importance(found)) result.add_row(features[f].name, found[f].mean, found[f].std_error);
+    return result.done();
+}
+
+} // namespace btml::pg
