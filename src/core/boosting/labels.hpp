@@ -47,7 +47,7 @@ struct Labels {
 // Replaces options.objective by one that is not automatic, and the values by their labels' codes where it takes labels.
 // Errors: wrong_type for an objective that does not take such values, or two labels where there are more;
 // limit_exceeded for more than max_labels; invalid_argument for what does not go with the objective, and for labels
-// that no row has; DegenerateTarget for a single label. What is no error of a group has a notice, where it is a weight.
+// that no row has; DegenerateTarget for a single label. A weight of a label that a group lacks makes a notice instead.
 Labels find_labels(TargetColumn target, const LabelRequest& request, Options& options, RunContext& context);
 
 } // namespace btml::boosting

@@ -11,8 +11,8 @@ static double cross_entropy(const double* row) {
     static constexpr double least = 0x1p-53;
     const double y = require_probability("y", row[0]);
     const double p = std::clamp(require_probability("p", row[1]), least, 1 - least);
-    if (y == 1) return -std::log(p);
-    return -(y == 0 ? std::log1p(-p) : y * std::log(p) + (1 - y) * std::log1p(-p));
+    if (y == 1) return -natural_logarithm(p);
+    return -(y == 0 ? natural_logarithm_1p(-p) : y * natural_logarithm(p) + (1 - y) * natural_logarithm_1p(-p));
 }
 
 // Brier: Verification of forecasts expressed in terms of probability (Monthly Weather Review 78, 1950), with one class.

@@ -68,8 +68,8 @@ static double poisson_unit_deviance(const double* row) {
     const double relative = (mean - y) / y;
     // Where the two are near each other, their difference is small beside either.
     static constexpr double near = 0.5;
-    return 2 * (std::abs(relative) < near ? y * std::max(0.0, relative - std::log1p(relative))
-                                          : y * (std::log(y) - std::log(mean)) - y + mean);
+    return 2 * (std::abs(relative) < near ? y * std::max(0.0, relative - natural_logarithm_1p(relative))
+                                          : y * (natural_logarithm(y) - natural_logarithm(mean)) - y + mean);
 }
 
 constinit const Metric rmse{"rmse", 2, Better::lower, 1, add_mean<squared_error>, root_of_mean};

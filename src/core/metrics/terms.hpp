@@ -1,9 +1,11 @@
 // What definitions of metrics share: checks of a row's numbers, terms, means.
 #pragma once
 
+#include "core/base/elementary.hpp"
 #include "core/metrics/metric.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace btml::metrics {
 
@@ -19,6 +21,17 @@ double require_no_overflow(double term);
 
 // Adds a · b, of which no digit is lost unless it is beneath the least double. Error out_of_range: overflow.
 void add_product(double a, double b, ExactSum& sum);
+
+// Returns ln x of a positive x, the same bits on every processor: training stops by metrics.
+inline double natural_logarithm(double x) {
+    constexpr double up = 0x1p54, log_up = 37.42994775023704767; // makes any number a normal one
+    return x < std::numeric_limits<double>::min() ? logarithm(x * up) - log_up : logarithm(x);
+}
+// Returns ln(1 + x), x > −1, likewise: what 1 + x rounds is taken off by the first term of the series.
+inline double natural_logarithm_1p(double x) {
+    const double sum = 1 + x;
+    return logarithm(sum) - ((sum - 1) - x) / sum;
+}
 
 // The weighted mean of a term.
 template <double (*term)(const double* row)>

@@ -10,11 +10,11 @@ void drop_unused_categories(DataColumn& column, RunContext& context) {
         if (column.codes[row] != DataColumn::null_code) renumbered[column.codes[row]] = 0;
     });
     std::vector<std::string> used;
-    for (size_t code = 0; code < renumbered.size(); code++) {
-        if (renumbered[code] == DataColumn::null_code) continue;
+    context.for_each(renumbered.size(), 10, [&](uint64_t code) {
+        if (renumbered[code] == DataColumn::null_code) return;
         renumbered[code] = static_cast<uint32_t>(used.size());
         used.push_back(std::move(column.categories[code]));
-    }
+    });
     column.categories = std::move(used);
     context.for_each(column.codes.size(), 1, [&](uint64_t row) {
         uint32_t& code = column.codes[row];

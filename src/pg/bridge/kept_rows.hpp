@@ -23,7 +23,7 @@ class KeptRows {
     // Rows lie in a tuplestore: in work_mem, and beyond that on disk.
     KeptRows(const std::vector<KeptColumn>& columns, MemoryBudget& budget);
 
-    // Inside pg_call only: may ereport.
+    // Inside pg_call only: may ereport. Error memory_limit for a row that the budget has no room for.
     void add(const Datum* values, const bool* nulls);
     // A hash of each row, in their order: of the bytes of its values, and of an enum's label.
     Buffer<uint64_t>& contents() { return contents_; }

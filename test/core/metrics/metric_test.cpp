@@ -1,4 +1,5 @@
 #include "core/metrics/metric_sums.hpp"
+#include "core/metrics/terms.hpp"
 
 #include "caught.hpp"
 
@@ -342,6 +343,24 @@ TEST(Metric, HostileBytesAreRefused) {
         EXPECT_TRUE(!error.thrown || error.code == ErrorCode::corrupt_model || error.code == ErrorCode::out_of_range);
         EXPECT_TRUE(seed % 3 != 0 || error.code == ErrorCode::corrupt_model);
     }
+}
+
+// Against the C library's, which round them correctly but for an ulp.
+TEST(MetricTerms, LogarithmsAreWithinUlps) {
+    const auto ulps = [](double x, Wide exact) {
+        const auto nearest = static_cast<double>(exact);
+        return static_cast<double>(std::abs(x - exact)) /
+               (std::nextafter(std::abs(nearest), infinity) - std::abs(nearest));
+    };
+    for (uint64_t i = 0; i < 200000; i++) {
+        const double u = uniform(3, 1, i), sign = i % 2 ? 1 : -1;
+        const double near = sign * std::exp2(-60 * uniform(3, 2, i)) * (i % 4 < 2 ? 0.5 : 1 - 1e-9);
+        EXPECT_LE(ulps(natural_logarithm_1p(near), std::log1p(Wide{near})), 3) << near;
+        const double any = std::ldexp(0.5 + u / 2, static_cast<int>(2080 * uniform(3, 3, i)) - 1060);
+        EXPECT_LE(ulps(natural_logarithm(any), std::log(Wide{any})), 3) << any;
+    }
+    EXPECT_EQ(natural_logarithm_1p(0), 0);
+    EXPECT_EQ(natural_logarithm(1), 0);
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "core/relational/join_rows.hpp"
 
+#include "core/relational/join_dataset.hpp"
+
 #include "caught.hpp"
 #include "random_join.hpp"
 
@@ -177,6 +179,20 @@ TEST(JoinRows, CanBeCancelledAnywhere) {
         EXPECT_EQ(context.memory().used(), 0U);
     }
     EXPECT_GT(polls, 10U);
+}
+
+TEST(JoinRows, CategoriesThatNoRowHasAreDroppedPolitely) {
+    constexpr size_t count = 300'000;
+    ImpatientContext context;
+    DataColumn column{
+        "label", DataColumn::Kind::category, {context.memory(), "a test"}, {context.memory(), "a test"}, {}};
+    for (size_t code = 0; code < count; code++) column.categories.push_back(std::to_string(code));
+    for (const uint32_t code : {7U, 299'999U, DataColumn::null_code, 7U}) column.codes.push_back(code);
+    drop_unused_categories(column, context);
+    EXPECT_EQ(column.categories, (std::vector<std::string>{"7", "299999"}));
+    EXPECT_EQ((std::vector<uint32_t>{column.codes.begin(), column.codes.end()}),
+              (std::vector<uint32_t>{0, 1, DataColumn::null_code, 0}));
+    EXPECT_GT(context.polls, 5U);
 }
 
 } // namespace
