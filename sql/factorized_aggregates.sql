@@ -343,6 +343,7 @@ SELECT sum(b.z) FROM a JOIN b USING (k);
 ROLLBACK TO s;
 SELECT a.t, count(*) FROM a JOIN b USING (k) GROUP BY 1;
 ROLLBACK TO s;
+EXPLAIN (COSTS off) SELECT a.t, count(*) FROM a JOIN b USING (k) GROUP BY 1;
 SELECT count(*) FROM a JOIN b ON a.k = b.k AND a.t = b.t;
 ROLLBACK TO s;
 SELECT count(*), sum(b.m) FROM a JOIN b USING (k);
