@@ -104,6 +104,11 @@ SELECT compare('SELECT a.t, count(*), sum(b.z) FROM a JOIN b USING (k) WHERE NOT
 SELECT compare('SELECT a.t, count(*) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 190 WHERE b.k IS NULL GROUP BY 1');
 SELECT compare('SELECT count(*), sum(c.w) FROM a LEFT JOIN b ON b.k = a.k AND b.z > 100 JOIN c ON c.k = a.k WHERE NOT EXISTS (SELECT FROM c z WHERE z.m = b.m)');
 SELECT compare('SELECT count(*), count(c.w) FROM a LEFT JOIN b ON b.k = a.k AND b.z > 190 LEFT JOIN c ON c.m = b.m WHERE b.k IS NULL');
+-- Keys of tables that are read before are handed on, but not those of a table that need not have them.
+SELECT compare('SELECT count(*), count(b.z), sum(c.w) FROM a LEFT JOIN b ON a.k = b.k AND b.z > 195 JOIN c ON a.k = c.k');
+SELECT compare('SELECT count(*), sum(c.w) FROM a JOIN c USING (k) WHERE NOT EXISTS (SELECT FROM b WHERE b.k = a.k AND b.z > 195)');
+SELECT compare('SELECT count(*), sum(c.w) FROM a JOIN c USING (k) WHERE EXISTS (SELECT FROM b WHERE b.k = a.k AND b.z > 195)');
+SELECT compare('SELECT a.t, count(*), sum(b.z * c.w), count(d.w) FROM a JOIN b USING (k, t) JOIN c USING (k, t) LEFT JOIN c d ON d.k = a.k AND d.w > 98 GROUP BY 1');
 -- The partner is a join that has an outer join in it, or that an outer join may be done before.
 SELECT compare('SELECT b.t, c.t, count(*), sum(d.w * c.w), count(d.k) FROM a LEFT JOIN (b JOIN c ON b.m = c.m AND b.k < c.k) ON a.k = b.k AND a.x = c.w
     LEFT JOIN c d ON d.k = b.k GROUP BY 1, 2');
@@ -244,6 +249,13 @@ SELECT jsonb_pretty(messages('SELECT count(*) FROM a JOIN b USING (k)'));
 -- Where a product may leave the range of its type, the tables that follow are not read.
 SELECT m ->> 'Table', m ->> 'Rows Read' FROM jsonb_array_elements(messages('SELECT sum(p.i * q.i), sum(w.x) FROM big p JOIN big q USING (k)
     JOIN wide w USING (k) WHERE p.i < 9')) m WHERE m ->> 'Table' = 'w';
+-- A table with few keys is read before those that have more of them.
+SELECT m ->> 'Table', m ->> 'Rows Kept', m ->> 'Keys' FROM jsonb_array_elements(messages('SELECT p.x, count(*), sum(q.x + r.x) FROM wide p
+    JOIN wide q USING (k) JOIN (SELECT * FROM wide WHERE k < 50) r USING (k) JOIN (SELECT * FROM wide WHERE x < 5 AND k < 1000) s USING (k)
+    GROUP BY p.x')) m;
+SELECT compare('SELECT p.x, count(*), sum(q.x + r.x) FROM wide p JOIN wide q USING (k) JOIN (SELECT * FROM wide WHERE k < 50) r USING (k)
+    JOIN (SELECT * FROM wide WHERE x < 5 AND k < 1000) s USING (k) GROUP BY p.x');
+SET btml.force_factorize_aggregates = on;
 CREATE TABLE parts (k int, x int) PARTITION BY RANGE (k);
 CREATE TABLE parts_0 PARTITION OF parts FOR VALUES FROM (0) TO (4);
 CREATE TABLE parts_1 PARTITION OF parts DEFAULT;
@@ -331,6 +343,7 @@ SELECT sum(b.z) FROM a JOIN b USING (k);
 ROLLBACK TO s;
 SELECT a.t, count(*) FROM a JOIN b USING (k) GROUP BY 1;
 ROLLBACK TO s;
+EXPLAIN (COSTS off) SELECT a.t, count(*) FROM a JOIN b USING (k) GROUP BY 1;
 SELECT count(*) FROM a JOIN b ON a.k = b.k AND a.t = b.t;
 ROLLBACK TO s;
 SELECT count(*), sum(b.m) FROM a JOIN b USING (k);

@@ -64,8 +64,28 @@ void JoinPlanner::find_inner_tree(int root) {
         to.parent = node(shape.nodes[n].parent);
         to.separator = shape.nodes[n].separator;
     }
+    for (size_t i = shape.order.size(); i-- > 0;) hang_higher(node(shape.order[i]));
     for (int n : shape.order)
-        if (shape.nodes[n].parent >= 0) nodes_[node(shape.nodes[n].parent)].children.push_back(node(n));
+        if (nodes_[node(n)].parent >= 0) nodes_[nodes_[node(n)].parent].children.push_back(node(n));
+    for (TreeNode& each : nodes_)
+        std::stable_sort(each.children.begin(), each.children.end(),
+                         [&](int a, int b) { return rows_of(a) < rows_of(b); });
+}
+
+// A table that is read before its small parent knows nothing of that one's keys; as its sibling it is read after it,
+// and leaves out the rows that have none of them.
+void JoinPlanner::hang_higher(int node) {
+    TreeNode& below = nodes_[node];
+    while (below.parent >= 0 && !below.separator.empty()) {
+        const TreeNode& above = nodes_[below.parent];
+        const auto is_above = [&](int attribute) {
+            return std::find(above.separator.begin(), above.separator.end(), attribute) != above.separator.end();
+        };
+        if (above.parent < 0 || !std::all_of(below.separator.begin(), below.separator.end(), is_above) ||
+            !narrows(below.parent, node))
+            return;
+        below.parent = above.parent;
+    }
 }
 
 void JoinPlanner::add_inner_sides() {

@@ -41,6 +41,9 @@ class JoinPlanner {
     bool covers(int table) const;
     void find_tree();
     void find_inner_tree(int root);
+    void hang_higher(int node);
+    bool narrows(int parent, int node) const;
+    double rows_of(int node) const;
     void add_inner_sides();
     void place(int node);
     void add_tables();

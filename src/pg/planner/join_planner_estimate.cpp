@@ -47,6 +47,22 @@ double JoinPlanner::estimate_distinct(const std::vector<Expr*>& expressions, dou
     });
 }
 
+double JoinPlanner::rows_of(int node) const {
+    return node < join_.table_count ? join_.tables[node].relation->rows : bag_bounds_[node - join_.table_count];
+}
+
+// Whether a node has fewer rows than its child, and few of the keys that the child has.
+bool JoinPlanner::narrows(int parent, int node) const {
+    constexpr double min_ratio = 4;
+    if (std::max(parent, node) >= join_.table_count || rows_of(parent) >= rows_of(node)) return false;
+    const auto keys = [&](int t) {
+        std::vector<Expr*> expressions;
+        for (int number : nodes_[node].separator) expressions.push_back(join_.key(t, number)->expression);
+        return estimate_distinct(expressions, rows_of(t));
+    };
+    return keys(parent) * min_ratio < keys(node);
+}
+
 static double width_of(PlannerInfo* root, Expr* expression) {
     return pg_call([=] {
         PathTarget* const target = create_empty_pathtarget();

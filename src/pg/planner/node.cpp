@@ -42,7 +42,7 @@ void begin(CustomScanState* scan, EState* estate, int eflags) {
         scan->custom_ps =
             lappend(scan->custom_ps, ExecInitNode(static_cast<Plan*>(list_nth(plan->custom_plans, i)), estate,
                                                   eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)));
-    check_rights(static_cast<const Plan*>(llast(plan->custom_plans)));
+    check_rights(static_cast<const Plan*>(llast(plan->custom_plans)), eflags);
     state->memory = AllocSetContextCreate(estate->es_query_cxt, "btml factorized aggregate", ALLOCSET_DEFAULT_SIZES);
     auto* const callback = allocate<MemoryContextCallback>();
     callback->func = [](void* argument) { end_execution(static_cast<NodeState*>(argument)); };

@@ -54,12 +54,14 @@ void check_list(const List* expressions) {
     check_expression(as_node(const_cast<List*>(expressions)), nullptr);
 }
 
-void check_groups(const Agg* plan) {
+// A hash table of groups is not made where the plan is only shown.
+void check_groups(const Agg* plan, int flags) {
+    if (plan->aggstrategy == AGG_HASHED && (flags & EXEC_FLAG_EXPLAIN_ONLY) != 0) return;
     for (int i = 0; i < plan->numCols; i++) require_execute(get_opcode(plan->grpOperators[i]));
 }
 
-void check_plans(const List* plans) {
-    for (const Plan* const plan : items<const Plan>(plans)) check_rights(plan);
+void check_plans(const List* plans, int flags) {
+    for (const Plan* const plan : items<const Plan>(plans)) check_rights(plan, flags);
 }
 
 template <class T>
@@ -69,15 +71,15 @@ const T* as(const Plan* plan) {
 
 } // namespace
 
-void check_rights(const Plan* plan) {
+void check_rights(const Plan* plan, int flags) {
     if (!plan) return;
-    check_rights(plan->lefttree);
-    check_rights(plan->righttree);
+    check_rights(plan->lefttree, flags);
+    check_rights(plan->righttree, flags);
     check_list(plan->targetlist);
     check_list(plan->qual);
     switch (nodeTag(plan)) {
     case T_Agg:
-        check_groups(as<Agg>(plan));
+        check_groups(as<Agg>(plan), flags);
         break;
     case T_HashJoin:
         check_list(as<HashJoin>(plan)->hashclauses);
@@ -97,10 +99,10 @@ void check_rights(const Plan* plan) {
         check_list(as<BitmapHeapScan>(plan)->bitmapqualorig);
         break;
     case T_Append:
-        check_plans(as<Append>(plan)->appendplans);
+        check_plans(as<Append>(plan)->appendplans, flags);
         break;
     case T_MergeAppend:
-        check_plans(as<MergeAppend>(plan)->mergeplans);
+        check_plans(as<MergeAppend>(plan)->mergeplans, flags);
         break;
     default:
         break;

@@ -5,8 +5,9 @@
 
 namespace btml::pg::planner {
 
-// Raises the errors that beginning the plan, of joins and aggregates over scans, would raise for rights on functions
-// that the user or the owner of an aggregate lacks. Scans of whole sub-queries, which have been begun, are left out.
-void check_rights(const Plan* plan);
+// Raises the errors that beginning the plan, of joins and aggregates over scans, with these flags of the executor would
+// raise for rights on functions that the user or the owner of an aggregate lacks. Scans of whole sub-queries, which
+// have been begun, are left out.
+void check_rights(const Plan* plan, int flags);
 
 } // namespace btml::pg::planner

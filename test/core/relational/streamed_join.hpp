@@ -314,7 +314,12 @@ class BruteForce {
   public:
     explicit BruteForce(const StreamedJoinTest& test) : test_(test) {
         kept.resize(test.plan.tables.size());
-        for (const std::vector<int>& row : rows_of(test.plan.root())) add(row);
+        joined.resize(test.plan.tables.size());
+        for (const std::vector<int>& row : rows_of(test.plan.root())) {
+            add(row);
+            for (size_t t = 0; t < row.size(); t++)
+                if (row[t] >= 0) joined[t].insert(row[t]);
+        }
         if (test.plan.message_groups(test.plan.root()) == 0) groups.try_emplace({}, test.aggregates.size());
     }
     // Over these rows of the join: by table the number of its row, -1 where it has none.
@@ -324,7 +329,8 @@ class BruteForce {
     }
 
     std::map<GroupKey, std::vector<Expected>> groups;
-    std::vector<std::set<int>> kept; // rows with partners below, by table
+    std::vector<std::set<int>> kept;   // rows with partners below, by table
+    std::vector<std::set<int>> joined; // those of them that are in a row of the join
 
   private:
     using Tuple = std::vector<int>; // by table: its row, or -1 for NULLs; tables not read count as NULLs

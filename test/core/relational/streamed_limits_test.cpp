@@ -198,6 +198,26 @@ TEST(StreamedLimits, NothingIsReadInVain) {
     }
 }
 
+// The keys of a message are handed to the tables that are read after it; rows that have none of them leave no trace,
+// unless they are so many that looking does not pay.
+TEST(StreamedLimits, KeysAreHandedOn) {
+    QuietContext context;
+    for (StreamedJoin join : {StreamedJoin::inner, StreamedJoin::semi, StreamedJoin::left, StreamedJoin::anti}) {
+        const bool needed = join == StreamedJoin::inner || join == StreamedJoin::semi;
+        const StreamedJoinTest few = two_children(join, 3, 100'000);
+        Streamed run(few, context);
+        EXPECT_EQ(run.run(), nullptr);
+        EXPECT_EQ(run.aggregate->counts(1).rows_read, 100'000U);
+        EXPECT_EQ(run.aggregate->counts(1).rows_kept, needed ? 3U : 100'000U);
+        EXPECT_EQ(run.aggregate->counts(1).keys, needed ? 3U : 100'000U);
+    }
+    StreamedJoinTest most = two_children(StreamedJoin::inner, 30'000, 100'000);
+    Streamed run(most, context);
+    EXPECT_EQ(run.run(), nullptr);
+    EXPECT_GT(run.aggregate->counts(1).rows_kept, 30'000U);
+    EXPECT_TRUE(run.aggregate->cell(0, 0).integer == 30'000);
+}
+
 TEST(StreamedLimits, MemoryThatLacksIsAReason) {
     const StreamedJoinTest test = two_children(StreamedJoin::inner, 20'000, 20'000);
     for (uint64_t limit = 0; limit < 4'000'000; limit += 100'000) {

@@ -3,6 +3,8 @@
 #include "core/relational/streamed/bag_pass.hpp"
 #include "core/relational/streamed/plan_check.hpp"
 
+#include <map>
+
 namespace btml::relational {
 
 namespace {
@@ -100,6 +102,7 @@ class StreamedAggregate::Implementation {
                 note(table, pass);
             } else {
                 TablePass pass(plan_, table, std::move(children), own, context_, context_.memory());
+                for (const KeyFilter& filter : filters_of(table)) pass.filter(filter, context_.memory());
                 read_rows(table, pass);
                 note(table, pass);
             }
@@ -108,6 +111,43 @@ class StreamedAggregate::Implementation {
         held_[table].reset();
         for (const StreamedChild& child : plan_.tables[table].children) messages_[child.table].reset();
         if (own.entries() == 0) note_empty(table);
+    }
+
+    // columns: by column of a table, what equals it. Returns the same by column of its parent.
+    std::map<int, int> in_parent(int table, const std::map<int, int>& columns) const {
+        const std::vector<StreamedChild>& children = plan_.tables[parents_[table].table].children;
+        const auto edge = std::find_if(children.begin(), children.end(),
+                                       [&](const StreamedChild& child) { return child.table == table; });
+        std::map<int, int> equal;
+        for (size_t k = 0; k < edge->key.size(); k++)
+            if (const auto known = columns.find(plan_.tables[table].key[k]); known != columns.end())
+                equal[edge->key[k]] = known->second;
+        return equal;
+    }
+
+    // Whether the child's message waits for its parent, whose rows need a partner there.
+    bool hands_keys_on(const StreamedChild& child, int table) const {
+        return child.table < table && messages_[child.table] && !child.key.empty() &&
+               (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi);
+    }
+
+    // The messages that wait for ancestors of the table, and whose keys its rows have in columns of their own: where
+    // a key is missing, the ancestor's rows that a row of the table would be joined to are in no row of the join.
+    std::vector<KeyFilter> filters_of(int table) const {
+        std::vector<KeyFilter> filters;
+        std::map<int, int> columns;
+        for (int column : plan_.tables[table].key) columns[column] = column;
+        for (int below = table; parents_[below].table >= 0; below = parents_[below].table) {
+            columns = in_parent(below, columns);
+            for (const StreamedChild& child : plan_.tables[parents_[below].table].children) {
+                const auto is_shared = [&](int column) { return columns.count(column) > 0; };
+                if (!hands_keys_on(child, table) || !std::all_of(child.key.begin(), child.key.end(), is_shared))
+                    continue;
+                KeyFilter& filter = filters.emplace_back(KeyFilter{messages_[child.table].get(), {}});
+                for (int column : child.key) filter.columns.push_back(columns.at(column));
+            }
+        }
+        return filters;
     }
 
     // What people and bounds want to know of a pass.

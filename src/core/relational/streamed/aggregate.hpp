@@ -23,8 +23,9 @@ struct StreamedCell {
     double number;
 };
 
-// The range of a column over the rows that found partners below them, NULLs left out. Absolute values; numbers and
-// integers as doubles, rounded away from what would be safe: max_abs up, min_abs (of those that are not 0) down.
+// The range of a column over the rows that found partners in the tables before, NULLs left out. Absolute values;
+// numbers and integers as doubles, rounded away from what would be safe: max_abs up, min_abs (of those that are not 0)
+// down.
 struct StreamedRange {
     double max_abs = 0;
     double min_abs = 0; // 0: no value but 0

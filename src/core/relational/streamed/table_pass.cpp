@@ -30,8 +30,9 @@ void TablePass::add(const RowBatch::Column* columns, uint32_t rows, const std::v
     selected_count_ = rows;
     std::iota(selected_.begin(), selected_.begin() + rows, 0U);
     keep_keyed(table_.key);
+    for (Filter& filter : filters_) apply(filter);
     for (size_t c = 0; c < children_.size(); c++) probe(children_[c], known.empty() ? nullptr : known[c]);
-    context_.worked(rows * (1 + children_.size()));
+    context_.worked(rows * (1 + filters_.size() + children_.size()));
     rows_kept_ += selected_count_;
     measure();
     matches_.columns = columns;
@@ -66,6 +67,23 @@ void TablePass::fill_keys(KeyBatch& keys, const std::vector<int>& columns) const
             *key = static_cast<uint64_t>(words[selected_[i]]);
     }
     keys.hash();
+}
+
+// Rows are kept that might have been dropped where too few of those before were.
+void TablePass::apply(Filter& filter) {
+    constexpr uint64_t tried = 16 * RowBatch::max_rows, min_share = 4;
+    if (filter.probed > tried && filter.dropped * min_share < filter.probed) return;
+    std::array<uint32_t, RowBatch::max_rows> numbers;
+    fill_keys(filter.keys, filter.columns);
+    filter.message->find(filter.keys, numbers.data());
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < selected_count_; i++) {
+        selected_[kept] = selected_[i];
+        kept += numbers[i] != none;
+    }
+    filter.probed += selected_count_;
+    filter.dropped += selected_count_ - kept;
+    selected_count_ = kept;
 }
 
 // Leaves the rows selected that the join with the child lets pass.

@@ -6,6 +6,12 @@
 
 namespace btml::relational {
 
+// A finished message whose key the rows of a table have in these columns, too; those that it lacks join to nothing.
+struct KeyFilter {
+    const Message* message;
+    std::vector<int> columns;
+};
+
 class TablePass {
   public:
     // children: their messages, which are finished. own: the table's. context: of the thread on which rows are added,
@@ -13,6 +19,10 @@ class TablePass {
     TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
               RunContext& context, MemoryBudget& memory);
 
+    // Leaves out the rows whose keys the message lacks, as long as these are not few.
+    void filter(const KeyFilter& filter, MemoryBudget& memory) {
+        filters_.push_back({filter.message, filter.columns, KeyBatch(filter.columns.size(), memory)});
+    }
     // Rows add to this message of the table from now on.
     void add_to(Message& own) { own_ = &own; }
     // At most RowBatch::max_rows rows. known: by child, the first entry that each row meets, or none; null where that
@@ -34,7 +44,15 @@ class TablePass {
         std::array<uint32_t, RowBatch::max_rows> first; // by row: the first entry that it meets, or none
     };
 
+    struct Filter {
+        const Message* message;
+        std::vector<int> columns;
+        KeyBatch keys;
+        uint64_t probed = 0, dropped = 0;
+    };
+
     void keep_keyed(const std::vector<int>& key);
+    void apply(Filter& filter);
     void probe(Child& child, const uint32_t* known);
     void fill_keys(KeyBatch& keys, const std::vector<int>& columns) const;
     const uint64_t* entry_of(const Child& child, uint32_t number) const {
@@ -50,6 +68,7 @@ class TablePass {
     const StreamedTable& table_;
     Message* own_;
     RunContext& context_;
+    std::vector<Filter> filters_;
     std::vector<Child> children_; // in the plan's order
     bool several_ = false;        // a row may meet several entries of a child
     QueryEvaluator queries_;
