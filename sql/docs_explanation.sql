@@ -41,3 +41,8 @@ SELECT feature, round(importance::numeric, 4) AS importance, round(std_error::nu
 FROM hands, btml.permutation_importance(model, $$
     SELECT throws = 'L' AS left_handed, bats, height, weight, birthyear % 5 = 0 AS held_out
     FROM baseball.people $$, target => 'left_handed', metric => 'auc', holdout => 'held_out');
+
+\set QUIET on
+SET client_min_messages = warning;
+DROP SCHEMA baseball CASCADE;
+DROP TABLE models, hands;
