@@ -134,7 +134,9 @@ QUERIES = {
 def psql(script, *arguments):
     run = subprocess.run(["psql", "-XqAt", "-F", "\t", "-d", "postgres", "-v", "ON_ERROR_STOP=1", *arguments],
                          input=script, capture_output=True, text=True, check=False)
-    if run.returncode and "statement timeout" not in run.stderr:
+    if "statement timeout" in run.stderr:
+        raise TimeoutError
+    if run.returncode:
         sys.exit(f"psql: {run.stderr}")
     return run.stdout
 
@@ -163,10 +165,11 @@ def settings(name, value, threads):
 def in_postgres(name, query, value, threads=1):
     """The least milliseconds of REPEATS runs in one session and the rows, or nothing past the timeout."""
     script = settings(name, value, threads) + "\\timing on\n" + f"{query};\n" * REPEATS
-    out = psql(script)
-    times = [float(text) for text in re.findall(r"^Time: ([\d.]+) ms", out, re.M)]
-    if len(times) < REPEATS:
+    try:
+        out = psql(script)
+    except TimeoutError:
         return None, None
+    times = [float(text) for text in re.findall(r"^Time: ([\d.]+) ms", out, re.M)]
     return min(times), [line.split("\t") for line in out.split("Time: ")[0].splitlines()]
 
 
@@ -229,7 +232,7 @@ def cell(milliseconds):
 
 
 def ratio(other, ours):
-    return "" if other is None else f"{other / ours:,.2f}" if other < 10 * ours else f"{other / ours:,.0f}"
+    return "" if other is None or ours is None else f"{other / ours:,.2f}" if other < 10 * ours else f"{other / ours:,.0f}"
 
 
 def measure(name, what, query, duck):
@@ -249,8 +252,8 @@ def measure(name, what, query, duck):
     verdict = "same" if all(same(rows, r) for r in peers) else "DIFFERENT"
     notes = ", ".join(([] if taken else ["not factorized"]) + (["fell back"] if "Fell Back" in tree else []) +
                       [verdict if peers else "no peer"])
-    print(f"| {what} | {float(joined[0][0]):,.4g} | {cell(ours)} | {ratio(ours, two)} | {cell(theirs) or 'over ' + str(TIMEOUT) + ' s'} "
-          f"| {ratio(theirs, ours)} | {cell(columns)} | {ratio(columns, ours)} "
+    print(f"| {what} | {float(joined[0][0]):,.4g} | {cell(ours)} | {ratio(ours, two)} "
+          f"| {cell(theirs) or 'over ' + str(TIMEOUT) + ' s'} | {ratio(theirs, ours)} | {cell(columns)} | {ratio(columns, ours)} "
           f"| {cell(ducks)} | {ratio(ducks, ours)} | {notes} |", flush=True)
     if os.environ.get("BTML_BENCH_EXPLAIN"):
         print(tree)
