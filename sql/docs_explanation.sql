@@ -1,4 +1,5 @@
 -- The examples of contrib_docs/explanation.md.
+SET datestyle = 'ISO';
 \set QUIET on
 \i test/data/baseball/load.sql
 \set ON_ERROR_STOP off

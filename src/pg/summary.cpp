@@ -194,7 +194,7 @@ std::string describe(const boosting::Model& model) {
     for (const boosting::Tree& tree : model.trees) leaves = std::max(leaves, (tree.size() + 1) / 2);
     const std::string labels = model.scores() > 1 ? format(" x %zu labels", model.scores()) : "";
     return format("boosted trees: %zu%s x %zu leaves, %zu features -> %s (%s), %" PRIu64 " rows", model.iterations(),
-                  labels.c_str(), leaves, model.features.size(), model.target.c_str(),
+                  labels.c_str(), leaves, model.features.size() - (model.offset ? 1 : 0), model.target.c_str(),
                   boosting::name_of(model.options.objective), model.rows) +
            describe_loss(model);
 }

@@ -1,6 +1,7 @@
 #include "core/boosting/options.hpp"
 
 #include "core/base/fit_arguments.hpp"
+#include "core/boosting/holdout_metric.hpp"
 #include "core/relational/table.hpp"
 
 namespace btml::boosting {
@@ -41,6 +42,7 @@ constexpr ForeignName foreign_objectives[] = {
     {"reg:gamma", "gamma"},
     {"reg:tweedie", "tweedie"},
     {"binary:logistic", "binary"},
+    {"classification", "binary"},
     {"binary:logitraw", "binary"},
     {"reg:logistic", "binary"},
     {"logistic", "binary"},
@@ -62,42 +64,6 @@ constexpr ForeignName foreign_objectives[] = {
     {"rank:ndcg", "rank"},
     {"rank:pairwise", "rank"},
     {"rank:map", "rank"},
-};
-constexpr ForeignName foreign_metrics[] = {
-    {"mse", "rmse"},
-    {"l2", "rmse"},
-    {"l2_root", "rmse"},
-    {"mean_squared_error", "rmse"},
-    {"root_mean_squared_error", "rmse"},
-    {"l1", "mae"},
-    {"mean_absolute_error", "mae"},
-    {"quantile", "pinball"},
-    {"mean_pinball_loss", "pinball"},
-    {"poisson", "poisson_deviance"},
-    {"poisson-nloglik", "poisson_deviance"},
-    {"mean_poisson_deviance", "poisson_deviance"},
-    {"logloss", "log_loss"},
-    {"mlogloss", "log_loss"},
-    {"binary_logloss", "log_loss"},
-    {"multi_logloss", "log_loss"},
-    {"cross_entropy", "log_loss"},
-    {"neg_log_loss", "log_loss"},
-    {"brier_score", "brier"},
-    {"brier_score_loss", "brier"},
-    {"acc", "accuracy"},
-    {"accuracy_score", "accuracy"},
-    {"error", "accuracy"},
-    {"binary_error", "accuracy"},
-    {"merror", "accuracy"},
-    {"multi_error", "accuracy"},
-    {"roc_auc", "auc"},
-    {"roc_auc_score", "auc"},
-    {"auroc", "auc"},
-    {"aucpr", "average_precision"},
-    {"auprc", "average_precision"},
-    {"pr_auc", "average_precision"},
-    {"average_precision_score", "average_precision"},
-    {"ndcg_score", "ndcg"},
 };
 
 bool has_sketches(const Options& options) {

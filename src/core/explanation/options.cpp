@@ -1,5 +1,7 @@
 #include "core/explanation/options.hpp"
 
+#include "core/boosting/holdout_metric.hpp"
+
 namespace btml::explanation {
 
 static constexpr char rows_meaning[] = "rows of the source, drawn without replacement", seed_meaning[] = "of the draw";
@@ -21,6 +23,7 @@ static constexpr Option<DependenceOptions> dependence_options[] = {
 };
 static constexpr Option<PermutationOptions> permutation_options[] = {
     option<&PermutationOptions::metric>("metric", boosting::holdout_metric_names, "what gets worse")
+        .elsewhere_called(boosting::foreign_metrics)
         .null_means("the one nearest to the loss"),
     option<&PermutationOptions::repeats>("repeats", between(1, 1000), "permutations of each feature"),
     option<&PermutationOptions::sample, &SampleOptions::seed>("seed", any_number(), "of the draw and the permutations"),

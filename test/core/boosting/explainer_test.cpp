@@ -158,8 +158,10 @@ void expect_brute_force(const TreeShape& shape, size_t scores, Random& random) {
         for (size_t f = 0; f < features; f++) EXPECT_NEAR(of_score[f], shapley_value(game, features, f), tolerance);
         explainer.interactions(row, s, pairs);
         for (size_t f = 0; f < features; f++)
-            for (size_t g = 0; g < features; g++)
-                if (f != g) EXPECT_NEAR(pairs[f * features + g], shapley_interaction(game, features, f, g), tolerance);
+            for (size_t g = 0; g < features; g++) {
+                if (f == g) continue;
+                EXPECT_NEAR(pairs[f * features + g], shapley_interaction(game, features, f, g), tolerance);
+            }
     }
 }
 
