@@ -90,11 +90,13 @@ SessionModels& session_models() {
 
 // Counts the features of a model with what finds their categories.
 uint64_t bytes_of(const std::vector<Feature>& features) {
-    constexpr size_t bytes_of_entry = 64; // of a hash table
+    constexpr size_t bytes_of_table = 64, bytes_of_entry = 64; // of a hash table
     uint64_t bytes = 0;
-    for (const Feature& feature : features)
+    for (const Feature& feature : features) {
+        bytes += sizeof(Feature) + bytes_of_table + feature.name.size() + feature.type.size();
         for (const std::string& category : feature.categories)
             bytes += category.size() + sizeof(std::string) + bytes_of_entry;
+    }
     return bytes;
 }
 

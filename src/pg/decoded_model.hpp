@@ -35,7 +35,7 @@ class DecodedModel {
     std::vector<Feature> features;
     std::vector<std::string> labels; // of the target
     CategoryCodes codes;
-    // One of these.
+    // One of these is there.
     std::optional<boosting::Predictor> trees;
     std::optional<boosting::Explainer> explainer;
     std::unique_ptr<GpPredictor> process;

@@ -38,6 +38,9 @@ Datum predict(FunctionCallInfo, CachedModel& cached) {
 }
 
 Datum predict_first(FunctionCallInfo fcinfo, CachedModel& cached) {
+    if (cached.model->process)
+        throw Error(ErrorCode::wrong_type, "model is a Gaussian process, which has no first trees", "",
+                    "Leave out trees.");
     boosting::Predictor& trees = single_score(cached, "predict", "Use btml.predict_class or btml.predict_probability.");
     const int32 first = PG_GETARG_INT32(2);
     if (first < 0 || static_cast<size_t>(first) > trees.iterations())

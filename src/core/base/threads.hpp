@@ -46,7 +46,7 @@ class ThreadTeam {
     std::atomic<uint64_t> round_{0}; // counts the calls of for_each; written under mutex_
     std::atomic<int> busy_{0};       // workers still in the current round
     std::atomic<bool> quit_{false};  // written under mutex_
-    std::exception_ptr failure_;     // guarded by mutex_
+    std::exception_ptr failure_;     // guarded by mutex_ during a round
     const std::function<void(size_t, int)>* body_ = nullptr;
     size_t count_ = 0;
     std::atomic<size_t> next_{0};

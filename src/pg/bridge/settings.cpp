@@ -40,17 +40,17 @@ static bool check_memory_limit(int* kb, void**, GucSource source) {
 }
 
 void define_settings() {
-    DefineCustomIntVariable("btml.max_memory_limit", "The most that btml.memory_limit counts for.",
+    DefineCustomIntVariable("btml.max_memory_limit", "The most that btml.memory_limit and btml.model_cache count for.",
                             "Only superusers can change it.", &max_memory_limit_kb, MAX_KILOBYTES, min_memory_limit_kb,
                             MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("btml.memory_limit", "Memory that one call of a btml function may hold.",
                             "Checked before the work starts and whenever a buffer grows; beyond it the call fails.",
                             &memory_limit_kb, default_memory_limit_kb, min_memory_limit_kb, MAX_KILOBYTES, PGC_USERSET,
                             GUC_UNIT_KB, check_memory_limit, nullptr, nullptr);
-    DefineCustomIntVariable("btml.model_cache", "Memory in which a session keeps models ready to predict.",
-                            "Those used last stay from one statement to the next; 0 keeps none.", &model_cache_kb,
-                            default_model_cache_kb, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr,
-                            nullptr);
+    DefineCustomIntVariable(
+        "btml.model_cache", "Memory in which a session keeps models ready to predict.",
+        "Those used last stay from one statement to the next; a lower value counts from the next model on.",
+        &model_cache_kb, default_model_cache_kb, 0, MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("btml.threads", "Threads that one call of a btml function may use.",
                             "0 means max_parallel_workers_per_gather + 1. Results do not depend on it.", &threads, 0, 0,
                             max_threads, PGC_USERSET, 0, nullptr, nullptr, nullptr);
@@ -73,7 +73,7 @@ uint64_t memory_limit_bytes() {
 }
 
 uint64_t model_cache_bytes() {
-    return static_cast<uint64_t>(model_cache_kb) * 1024;
+    return static_cast<uint64_t>(std::min(model_cache_kb, max_memory_limit_kb)) * 1024;
 }
 
 Factorize factorize_aggregates() {

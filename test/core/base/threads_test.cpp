@@ -42,6 +42,22 @@ TEST(ThreadTeam, ManyRoundsOfFewItems) {
     EXPECT_EQ(sum, 15'000U);
 }
 
+// A thread that waits looks out for a while and then sleeps; both ends of a round meet both.
+TEST(ThreadTeam, RoundsThatComeSoonAndLate) {
+    QuietContext context(3);
+    ThreadTeam team(context);
+    std::atomic<uint64_t> sum{0};
+    const auto pause = [](uint64_t number) { std::this_thread::sleep_for(std::chrono::microseconds(150 * number)); };
+    for (uint64_t round = 0; round < 300; round++) {
+        pause(round % 4);
+        team.for_each(3, [&](size_t item, int) {
+            if (item == round % 3) pause(round / 4 % 4);
+            sum += item + 1;
+        });
+        ASSERT_EQ(sum, 6 * (round + 1));
+    }
+}
+
 TEST(ThreadTeam, WorkerNumberBelongsToOneThread) {
     QuietContext context(4);
     ThreadTeam team(context);

@@ -71,8 +71,8 @@ void TablePass::fill_keys(KeyBatch& keys, const std::vector<int>& columns) const
 
 // Rows are kept that might have been dropped where too few of those before were.
 void TablePass::apply(Filter& filter) {
-    constexpr uint64_t tried = 16 * RowBatch::max_rows, min_share = 4;
-    if (filter.probed > tried && filter.dropped * min_share < filter.probed) return;
+    constexpr uint64_t min_probed = 16 * RowBatch::max_rows, min_share = 4;
+    if (filter.probed > min_probed && filter.dropped * min_share < filter.probed) return;
     std::array<uint32_t, RowBatch::max_rows> numbers;
     fill_keys(filter.keys, filter.columns);
     filter.message->find(filter.keys, numbers.data());
