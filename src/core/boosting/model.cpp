@@ -178,6 +178,7 @@ void decode_target(Reader& reader, Model& model) {
 }
 
 void check_consistent(const Model& model) {
+    if (model.features.empty()) corrupt_model("It has no features.");
     const Objective& objective = objective_of(model.options.objective);
     const size_t scores = objective.has_scores_by_label() ? model.labels.size() : 1;
     if (model.scores() != scores || model.trees.size() % scores != 0)

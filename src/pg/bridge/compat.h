@@ -70,6 +70,35 @@ btml_compat_analyze(RawStmt *statement, const char *text)
 #define btml_compat_max_block_ranges 16
 #endif
 
+/* Whether one of several plans of a sub-query will be chosen when the plan is finished; before 14, when it runs. */
+static inline bool
+btml_compat_has_alternative_sub_plans(const PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 140000
+	return root->hasAlternativeSubPlans;
+#else
+	(void) root;
+	return false;
+#endif
+}
+
+/* The operators by which a plan keeps rows by their parameters; none of other plans, and before 14. */
+static inline int
+btml_compat_memoize_operators(const Plan *plan, const Oid **operators)
+{
+#if PG_VERSION_NUM >= 140000
+	if (IsA(plan, Memoize))
+	{
+		*operators = ((const Memoize *) plan)->hashOperators;
+		return ((const Memoize *) plan)->numKeys;
+	}
+#else
+	(void) plan;
+#endif
+	*operators = NULL;
+	return 0;
+}
+
 /* Whether the role may call the function. */
 static inline AclResult
 btml_compat_check_execute(Oid function, Oid role)

@@ -3,6 +3,10 @@
 #include "core/base/number.hpp"
 #include "pg/bridge/feature_type.hpp"
 
+extern "C" {
+#include "access/xact.h"
+}
+
 namespace btml::pg {
 
 namespace {
@@ -84,7 +88,9 @@ void RecordReader::read(Datum record, std::vector<double>& values) {
     HeapTupleHeader const header = pg_call([=] { return DatumGetHeapTupleHeader(record); });
     const Oid type = HeapTupleHeaderGetTypeId(header);
     const int32 typmod = HeapTupleHeaderGetTypMod(header);
-    if (type != type_ || typmod != typmod_) learn(type, typmod);
+    const CommandId command = GetCurrentCommandId(false);
+    if (type != type_ || typmod != typmod_ || command != command_) learn(type, typmod);
+    command_ = command;
     pg_call([this, header] {
         HeapTupleData tuple;
         tuple.t_len = HeapTupleHeaderGetDatumLength(header);

@@ -29,7 +29,7 @@ class RecordReader {
 
     // values[i] becomes the value of features[i] as boosting::Predictor takes it: a number, the code of a category (−1
     // for one that the model does not know) or null_number. Errors undefined_column, duplicate_column, wrong_type.
-    // What was found out about a row type is kept for the next row.
+    // What was found out about a row type is kept for the next row of the same command: others may have altered it.
     void read(Datum record, std::vector<double>& values);
 
     // Returns what features[i] was in the last row, as a cast to text writes it; nothing for NULL. The row must still
@@ -54,6 +54,7 @@ class RecordReader {
     const MemoryContext context_; // holds what is known of the row type
     Oid type_ = InvalidOid;
     int32 typmod_ = -1;
+    CommandId command_ = InvalidCommandId;
     TupleDesc columns_ = nullptr;
     std::vector<Attribute> attributes_; // of the features
     std::vector<Datum> values_;

@@ -18,6 +18,16 @@ bool locks_rows(const PlannerInfo* root) {
     return locks;
 }
 
+// Whether a sub-query of FROM has alternatives of a sub-plan. Each time that the sub-query is finished, those that are
+// not chosen go, and the two copies of its plan may choose differently.
+bool has_alternatives_below(const PlannerInfo* root) {
+    bool has = false;
+    for_each_subroot(root, [&](const PlannerInfo* of) {
+        has = has || btml_compat_has_alternative_sub_plans(of) || has_alternatives_below(of);
+    });
+    return has;
+}
+
 // What is volatile would be evaluated twice where the node falls back; an expression's sub-plans are told by the
 // planner.
 bool is_volatile(PlannerInfo* root, Node* expression) {
@@ -35,6 +45,7 @@ Refusal refuse_features(const PlannerInfo* root) {
     if (query->groupingSets) return "it has grouping sets";
     if (query->hasTargetSRFs) return "its target list has a set-returning function";
     if (locks_rows(root)) return "it locks rows";
+    if (has_alternatives_below(root)) return "a sub-query in FROM has an EXISTS that may be hashed or not";
     if (root->placeholder_list)
         return "it has an expression that is evaluated below an outer join or a lateral sub-query";
     if (root->hasPseudoConstantQuals) return "it has a condition without columns";

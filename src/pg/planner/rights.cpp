@@ -60,6 +60,12 @@ void check_groups(const Agg* plan, int flags) {
     for (int i = 0; i < plan->numCols; i++) require_execute(get_opcode(plan->grpOperators[i]));
 }
 
+void check_kept_rows(const Plan* plan) {
+    const Oid* operators;
+    const int count = btml_compat_memoize_operators(plan, &operators);
+    for (int i = 0; i < count; i++) require_execute(get_opcode(operators[i]));
+}
+
 void check_plans(const List* plans, int flags) {
     for (const Plan* const plan : items<const Plan>(plans)) check_rights(plan, flags);
 }
@@ -77,6 +83,7 @@ void check_rights(const Plan* plan, int flags) {
     check_rights(plan->righttree, flags);
     check_list(plan->targetlist);
     check_list(plan->qual);
+    check_kept_rows(plan);
     switch (nodeTag(plan)) {
     case T_Agg:
         check_groups(as<Agg>(plan), flags);
