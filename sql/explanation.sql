@@ -103,6 +103,18 @@ SELECT p.number, p.mean > lag(p.mean) OVER (ORDER BY p.number) AS grows FROM mod
 SELECT count(*) AS points, bool_and(abs(s.mean - a.mean) <= 5 * s.std_error) AS near FROM model, btml.partial_dependence(model, 'explanation.thing', 'flag', sample_rows => 100, seed => 3) s JOIN LATERAL btml.partial_dependence(model, 'explanation.thing', 'flag') a USING (value) WHERE name = 'number';
 SELECT count(*) AS points, count(std_error) AS errors FROM model, btml.partial_dependence(model, 'SELECT t.label, t.num, t."we""ird name" FROM explanation.thing t JOIN explanation.large a ON a.k = t.id % 2 JOIN explanation.large b ON b.k = a.k', 'num', points => 5, sample_rows => 1) WHERE name = 'binary';
 SELECT count(*) AS null_model FROM btml.partial_dependence(NULL, 'explanation.thing', 'num');
+-- Numbers are printed from what is predicted with, so that no text of the source is held; those that a float8 does not hold, and times, as text.
+CREATE TABLE wide AS SELECT i * 0.7919::float8 AS num FROM generate_series(1, 200000) i;
+SET btml.memory_limit = '16MB';
+SELECT p.value, p.number FROM model, btml.partial_dependence(model, 'explanation.wide', 'num', points => 3, sample_rows => 100) p WHERE name = 'process';
+RESET btml.memory_limit;
+DROP TABLE wide;
+SELECT type, p.value, p.number FROM model, (VALUES ('int2'), ('int4'), ('int8'), ('float4'), ('float8'), ('numeric(9,3)')) t(type),
+    btml.partial_dependence(model, format('SELECT num::%s FROM explanation.thing', type), 'num', points => 2) p WHERE name = 'process';
+SELECT p.value, p.number FROM model, btml.partial_dependence(model, $$SELECT CASE id WHEN 1 THEN 'NaN' WHEN 2 THEN '-Infinity' WHEN 3 THEN NULL ELSE 5::float8 END AS num FROM explanation.thing WHERE id < 5$$, 'num') p WHERE name = 'process';
+-- Rows fall apart by another column, and by the feature itself.
+SELECT count(*) AS rows, count(DISTINCT by_value) AS groups, count(*) FILTER (WHERE by_value IS NULL) AS of_null FROM model, btml.partial_dependence(model, 'explanation.thing', 'flag', by => 'label') WHERE name = 'number';
+SELECT count(*) AS rows, count(DISTINCT by_value) AS groups FROM model, btml.partial_dependence(model, 'explanation.thing', 'flag', by => 'id') WHERE name = 'number';
 
 -- Permutation importance: nothing for what the model does not use, and the same wherever rows lie.
 SELECT feature, round(importance::numeric, 6) AS importance, round(std_error::numeric, 6) AS std_error FROM model, btml.permutation_importance(model, 'explanation.thing', 'y') WHERE name = 'number';

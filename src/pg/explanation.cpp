@@ -22,7 +22,7 @@ struct ExplainedScore {
     double operator()(double contribution) const { return sign * contribution + 0; } // never −0
 };
 
-// Of the class that the call names, if any.
+// Returns the score of the class that the call names, if any.
 ExplainedScore explained_score(const Arguments& arguments, CachedModel& cached, size_t scores, const char* function) {
     if (arguments.count() < 3) {
         if (scores > 1) refuse_several_scores(function, "Name the class as the third argument.");

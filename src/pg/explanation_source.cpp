@@ -10,7 +10,7 @@
 #include "pg/prediction.hpp"
 #include "pg/query_points.hpp"
 
-#include <map>
+#include <span>
 
 namespace btml::pg {
 
@@ -27,7 +27,7 @@ QueryPoints sample_points(const std::string& source, const std::vector<Feature>&
     return points;
 }
 
-// The features, those of the largest means first.
+// Returns the features, those of the largest means first.
 template <class Importance>
 std::vector<size_t> by_importance(const std::vector<Importance>& found) {
     std::vector<size_t> order(found.size());
@@ -80,19 +80,31 @@ size_t place_of_feature(const std::vector<Feature>& features, const std::string&
                 nearest.empty() ? "" : "Perhaps you meant \"" + nearest + "\".");
 }
 
-// Rows with the same text, in the order of the texts, those of NULL last; all rows without texts.
-std::vector<std::vector<size_t>> groups_of(const QueryPoints& points, const PointTexts* texts) {
-    std::map<uint32_t, std::vector<size_t>> groups;
-    for (size_t row = 0; row < points.rows(); row++) groups[texts ? texts->code(row) : 0].push_back(row);
-    std::vector<std::vector<size_t>> found;
-    for (auto& [code, rows] : groups) found.push_back(std::move(rows));
-    return found;
+// Returns the rows in the order of their texts, those of NULL last; in their own without texts.
+Buffer<size_t> rows_by_text(const QueryPoints& points, const PointTexts* texts, RunContext& context) {
+    Buffer<size_t> rows(context.memory(), "rows to predict", points.rows());
+    context.for_each(rows.size(), 1, [&](uint64_t row) { rows[row] = row; });
+    if (!texts) return rows;
+    std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
+        context.worked(1);
+        return std::pair(texts->code(a), a) < std::pair(texts->code(b), b);
+    });
+    return rows;
 }
 
-// The dependence over some rows, where the feature has the value that it has in another.
-explanation::Dependence dependence_on(size_t feature, size_t value_row, const std::vector<size_t>& rows,
+// Returns the first of the rows, which are all that have the same text.
+std::span<const size_t> first_group(std::span<const size_t> rows, const PointTexts* texts, RunContext& context) {
+    if (!texts) return rows;
+    size_t end = 1;
+    for (; end < rows.size() && texts->code(rows[end]) == texts->code(rows[0]); end++) context.worked(1);
+    return rows.first(end);
+}
+
+// Returns the dependence over some rows, where the feature has the value that it has in another.
+explanation::Dependence dependence_on(size_t feature, size_t value_row, std::span<const size_t> rows,
                                       const QueryPoints& points, PointPredictor& predict, RunContext& context) {
     std::vector<double> predictions, point;
+    predictions.reserve(rows.size());
     for (const size_t row : rows) {
         const std::span<const double> values = points.values(row);
         point.assign(values.begin(), values.end());
@@ -181,8 +193,8 @@ BTML_FUNCTION(btml_partial_dependence) {
     const std::string source = arguments.string("source"), name = arguments.column("feature");
     explanation::DependenceOptions options;
     read_options(arguments, explanation::dependence_options_table, options);
-    std::vector<std::string> columns{name};
-    if (!arguments.is_null("by")) columns.push_back(arguments.column("by"));
+    PointRequest request;
+    if (!arguments.is_null("by")) request.texts.push_back(arguments.column("by"));
     BackendContext context(function);
     StoredModel stored = read_model(arguments.datum("model"), context);
     const std::vector<Feature>& features = features_of(stored);
@@ -190,24 +202,31 @@ BTML_FUNCTION(btml_partial_dependence) {
     std::optional<std::string> label;
     if (!arguments.is_null("class")) label = arguments.string("class");
     PointPredictor predict(stored, label, function, context);
-    const QueryPoints points = sample_points(source, features, options.sample, {.texts = columns}, context);
+    request.printed = feature;
+    const QueryPoints points = sample_points(source, features, options.sample, request, context);
     const Reservation held(context.memory(), "rows to predict",
                            points.rows() * 2 * (sizeof(double) + sizeof(size_t))); // of the grid, and of a group
-    std::vector<double> values;
-    for (size_t row = 0; row < points.rows(); row++) values.push_back(points.values(row)[feature]);
+    std::vector<double> values(points.rows());
+    context.for_each(points.rows(), 1, [&](uint64_t row) { values[row] = points.values(row)[feature]; });
     const bool categorical = features[feature].categorical;
     const std::vector<size_t> grid =
         explanation::grid_rows(values, categorical, static_cast<size_t>(options.points), context);
-    const PointTexts* const by = columns.size() > 1 ? &points.texts(1) : nullptr;
-    const std::vector<std::vector<size_t>> groups = groups_of(points, by);
+    std::vector<std::optional<std::string>> texts; // of the grid
+    for (const size_t at : grid) texts.push_back(points.printed(at));
+    const PointTexts* const by = request.texts.empty() ? nullptr : &points.texts(0);
+    const Buffer<size_t> order = rows_by_text(points, by, context);
     uint64_t done = 0;
-    for (const std::vector<size_t>& rows : groups)
-        for (const size_t at : grid) {
-            context.progress("predicting", done++, groups.size() * grid.size());
+    for (std::span<const size_t> rest = order.span(), rows; !rest.empty(); rest = rest.subspan(rows.size())) {
+        rows = first_group(rest, by, context);
+        for (size_t i = 0; i < grid.size(); i++) {
+            const size_t at = grid[i];
+            context.progress("predicting", done, order.size() * grid.size());
+            done += rows.size();
             const auto [mean, std_error, p10, p90] = dependence_on(feature, at, rows, points, predict, context);
-            result.add_row(points.texts(0)[at], null_if(categorical || is_null(values[at]), values[at]),
+            result.add_row(texts[i], null_if(categorical || is_null(values[at]), values[at]),
                            by ? (*by)[rows.front()] : std::nullopt, mean, std_error, p10, p90);
         }
+    }
     return result.done();
 }
 

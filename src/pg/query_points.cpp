@@ -3,8 +3,6 @@
 #include "core/relational/join_rows.hpp"
 #include "core/relational/join_sample.hpp"
 #include "pg/bridge/feature_type.hpp"
-#include "pg/bridge/source.hpp"
-#include "pg/bridge/values.hpp"
 
 namespace btml::pg {
 
@@ -31,6 +29,16 @@ std::vector<ColumnRequest> requests_for(const Source& source, const std::vector<
         requests.push_back({column, feature.categorical ? ReadAs::category : ReadAs::number});
     }
     return requests;
+}
+
+// Returns where a column is asked for as a category; asks for it unless a feature has.
+size_t text_request(std::vector<ColumnRequest>& requests, int column) {
+    const auto found = std::find_if(requests.begin(), requests.end(), [=](const ColumnRequest& request) {
+        return request.output == column && request.as == ReadAs::category;
+    });
+    const auto place = static_cast<size_t>(found - requests.begin());
+    if (found == requests.end()) requests.push_back({column, ReadAs::category});
+    return place;
 }
 
 // The column's code of each category as the feature has it, or −1.
@@ -81,6 +89,31 @@ void keep_true(relational::Join& join, const ColumnPlace& place, RunContext& con
 
 } // namespace
 
+PointTexts::PointTexts(const DataColumn& column, const RowId* ids, uint64_t rows, RunContext& context)
+    : codes_(context.memory(), "texts of points", rows),
+      bytes_(context.memory(), "texts of points"),
+      begins_(context.memory(), "texts of points") {
+    // Holds 1 for the column's texts that rows have, then their new numbers.
+    Buffer<uint32_t> numbers(context.memory(), "texts of points", column.categories.size(), uint32_t{0});
+    context.for_each(rows, 1, [&](uint64_t row) {
+        const uint32_t code = codes_[row] = column.codes[ids ? ids[row] : row];
+        if (code != DataColumn::null_code) numbers[code] = 1;
+    });
+    begins_.push_back(0);
+    context.for_each(numbers.size(), 1, [&](uint64_t code) {
+        if (numbers[code] == 0) return;
+        const std::string& text = column.categories[code];
+        numbers[code] = static_cast<uint32_t>(begins_.size() - 1);
+        bytes_.reserve(bytes_.size() + text.size());
+        for (const char c : text) bytes_.append_reserved(c);
+        begins_.push_back(bytes_.size());
+        context.worked(text.size());
+    });
+    context.for_each(rows, 1, [&](uint64_t row) {
+        codes_[row] = codes_[row] == DataColumn::null_code ? null_code : numbers[codes_[row]];
+    });
+}
+
 QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& features, RunContext& context)
     : width_(features.size()), values_(context.memory(), "points"), numbers_(context.memory(), "points") {
     const Source source(text);
@@ -100,13 +133,23 @@ QueryPoints::QueryPoints(const std::string& text, const std::vector<Feature>& fe
 void QueryPoints::read(const Source& source, const std::vector<Feature>& features, const PointRequest& request,
                        RunContext& context) {
     std::vector<ColumnRequest> requests = requests_for(source, features);
-    for (const std::string& column : request.texts) requests.push_back({source.column(column), ReadAs::category});
+    std::vector<size_t> text_places;
+    for (const std::string& column : request.texts)
+        text_places.push_back(text_request(requests, source.column(column)));
+    if (request.printed) {
+        const int column = requests[*request.printed].output;
+        const NumberKind kind = pg_call([&] { return number_kind(source.columns()[column].type); });
+        const bool has_text = features[*request.printed].categorical || !is_exact(kind);
+        printed_ = *request.printed;
+        printed_kind_ = has_text ? NumberKind::none : kind;
+        if (has_text) text_places.push_back(text_request(requests, column));
+    }
     const size_t number_place = requests.size();
     if (request.number) requests.push_back({number_column(source, *request.number), ReadAs::number});
     if (request.holdout) requests.push_back({boolean_column(source, *request.holdout), ReadAs::number});
     LoadedSource loaded = source.read(requests, context, request.sample ? RowContents::read : RowContents::unread);
     relational::Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
-    if (request.is_given) keep_given(join, loaded.places[request.number ? number_place : width_], context);
+    if (request.is_given) keep_given(join, loaded.places[request.number ? number_place : text_places[0]], context);
     if (request.holdout) keep_true(join, loaded.places.back(), context);
     relational::JoinRows rows;
     if (request.sample) {
@@ -132,14 +175,9 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
                 value = column.codes[at] == DataColumn::null_code ? null_number : codes[column.codes[at]];
         });
     }
-    for (size_t i = 0; i < request.texts.size(); i++) {
-        const ColumnPlace& place = loaded.places[width_ + i];
-        const RowId* const ids = row_ids(rows, place);
-        PointTexts& texts = texts_.emplace_back(context);
-        texts.codes_.resize(rows_);
-        texts.texts_ = column_at(join, place).categories;
-        const Buffer<uint32_t>& codes = column_at(join, place).codes;
-        context.for_each(rows_, 1, [&](uint64_t row) { texts.codes_[row] = codes[ids ? ids[row] : row]; });
+    for (const size_t text : text_places) {
+        const ColumnPlace& place = loaded.places[text];
+        texts_.emplace_back(column_at(join, place), row_ids(rows, place), rows_, context);
     }
     if (!request.number) return;
     const ColumnPlace& place = loaded.places[number_place];
@@ -147,6 +185,16 @@ void QueryPoints::read(const Source& source, const std::vector<Feature>& feature
     numbers_.resize(rows_);
     const Buffer<double>& numbers = column_at(join, place).numbers;
     context.for_each(rows_, 1, [&](uint64_t row) { numbers_[row] = numbers[ids ? ids[row] : row]; });
+}
+
+std::optional<std::string> QueryPoints::printed(uint64_t row) const {
+    if (printed_kind_ == NumberKind::none) {
+        const std::optional<std::string_view> text = texts_.back()[row];
+        return text ? std::optional<std::string>(*text) : std::nullopt;
+    }
+    const double x = values(row)[printed_];
+    if (is_null(x)) return {};
+    return pg_call([&] { return text_of_exact(x, printed_kind_); });
 }
 
 std::optional<std::string> QueryPoints::id(uint64_t row) const {

@@ -5,43 +5,46 @@
 #include "core/base/feature.hpp"
 #include "core/base/number.hpp"
 #include "pg/bridge/source.hpp"
+#include "pg/bridge/values.hpp"
 
 namespace btml::pg {
 
-// So many rows of a join, drawn uniformly without replacement; all where it has no more.
+// Asks for so many rows of a join, drawn uniformly without replacement; for all where it has no more.
 struct PointSample {
     uint64_t rows, seed;
 };
 
-// What of a source's rows is asked for beside the features.
+// Says what of a source's rows is asked for beside the features.
 struct PointRequest {
     std::optional<PointSample> sample = {};  // all rows
     std::vector<std::string> texts = {};     // columns, as text
+    std::optional<size_t> printed = {};      // a feature, whose values are asked for as text
     std::optional<std::string> number = {};  // a column that is a number
     std::optional<std::string> holdout = {}; // a boolean column: rows where it is true
     bool is_given = false;                   // only rows where the number, or else the first text, is not NULL
 };
 
-// A column of a source as text.
+// Holds a column of the rows as text, each text once.
 class PointTexts {
   public:
-    explicit PointTexts(RunContext& context) : codes_(context.memory(), "texts of points") {}
+    // ids: where the rows are in the column; null where they are the column's rows.
+    PointTexts(const relational::DataColumn& column, const relational::RowId* ids, uint64_t rows, RunContext& context);
 
     // Nothing for NULL.
     std::optional<std::string_view> operator[](uint64_t row) const {
         if (codes_[row] == null_code) return {};
-        return texts_[codes_[row]];
+        const uint64_t begin = begins_[codes_[row]];
+        return std::string_view(bytes_.data() + begin, begins_[codes_[row] + 1] - begin);
     }
-    // The same number for the same text, in bytewise order; of NULL the last.
+    // Returns the same number for the same text, in bytewise order; for NULL the last.
     uint32_t code(uint64_t row) const { return codes_[row]; }
 
     static constexpr uint32_t null_code = UINT32_MAX;
 
   private:
-    friend class QueryPoints;
-
     Buffer<uint32_t> codes_;
-    std::vector<std::string> texts_; // by code
+    Buffer<char> bytes_;      // of all texts, one after the other
+    Buffer<uint64_t> begins_; // by code, and the end of the last
 };
 
 class QueryPoints {
@@ -61,6 +64,9 @@ class QueryPoints {
     // The columns that were asked for.
     const PointTexts& texts(size_t column) const { return texts_[column]; }
     double number(uint64_t row) const { return numbers_[row]; }
+    // Returns the text of the feature that was asked for, nothing where it is NULL; takes memory of the server's
+    // current context.
+    std::optional<std::string> printed(uint64_t row) const;
     // The value of the column id as text, nothing where it is NULL; without such a column, the number of the row
     // from 1.
     std::optional<std::string> id(uint64_t row) const;
@@ -75,6 +81,9 @@ class QueryPoints {
     Buffer<double> values_;
     Buffer<double> numbers_;
     std::vector<PointTexts> texts_;
+    // Say how the feature that is asked for is printed: from its values, or none, where the last texts are its own.
+    size_t printed_ = 0;
+    NumberKind printed_kind_ = NumberKind::none;
     bool has_ids_ = false; // which are the only texts then
 };
 

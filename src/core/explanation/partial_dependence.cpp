@@ -7,7 +7,7 @@ namespace btml::explanation {
 
 namespace {
 
-// Of values in order, the first of each; `rows` are in that order.
+// Returns rows at quantiles, each value once; `rows` are in the order of their values.
 std::vector<size_t> spread_rows(std::span<const double> values, std::span<const size_t> rows, size_t points) {
     std::vector<size_t> found;
     for (size_t i = 0; i < points && !rows.empty(); i++) {
@@ -18,18 +18,23 @@ std::vector<size_t> spread_rows(std::span<const double> values, std::span<const 
     return found;
 }
 
-// Of values in order, those that most rows have.
-std::vector<size_t> frequent_rows(std::span<const double> values, std::span<const size_t> rows, size_t points) {
+// Returns a row of each of the most frequent values; `rows` are in the order of their values.
+std::vector<size_t> frequent_rows(std::span<const double> values, std::span<const size_t> rows, size_t points,
+                                  RunContext& context) {
     struct Run {
         size_t row, count;
     };
     std::vector<Run> runs;
-    for (const size_t row : rows) {
-        if (values[row] < 0) continue;
+    context.for_each(rows.size(), 1, [&](uint64_t i) {
+        const size_t row = rows[i];
+        if (values[row] < 0) return;
         if (runs.empty() || values[runs.back().row] != values[row]) runs.push_back({row, 0});
         runs.back().count++;
-    }
-    std::stable_sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.count > b.count; });
+    });
+    std::stable_sort(runs.begin(), runs.end(), [&](const Run& a, const Run& b) {
+        context.worked(1);
+        return a.count > b.count;
+    });
     runs.resize(std::min(runs.size(), points));
     std::sort(runs.begin(), runs.end(), [&](const Run& a, const Run& b) { return values[a.row] < values[b.row]; });
     std::vector<size_t> found;
@@ -37,7 +42,7 @@ std::vector<size_t> frequent_rows(std::span<const double> values, std::span<cons
     return found;
 }
 
-// Between its two neighbours in rank.
+// Interpolates between the two neighbours in rank.
 double quantile(std::span<const double> sorted, double part) {
     const double place = part * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<size_t>(place);
@@ -50,17 +55,18 @@ double quantile(std::span<const double> sorted, double part) {
 std::vector<size_t> grid_rows(std::span<const double> values, bool categorical, size_t points, RunContext& context) {
     std::vector<size_t> rows;
     std::optional<size_t> null;
-    for (size_t row = 0; row < values.size(); row++) {
+    context.for_each(values.size(), 1, [&](uint64_t row) {
         if (!is_null(values[row]))
             rows.push_back(row);
         else if (!null)
             null = row;
-    }
+    });
     std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
         context.worked(1);
         return sql_less(values[a], values[b]);
     });
-    std::vector<size_t> found = categorical ? frequent_rows(values, rows, points) : spread_rows(values, rows, points);
+    std::vector<size_t> found =
+        categorical ? frequent_rows(values, rows, points, context) : spread_rows(values, rows, points);
     if (null) found.push_back(*null);
     return found;
 }
@@ -68,14 +74,14 @@ std::vector<size_t> grid_rows(std::span<const double> values, bool categorical, 
 Dependence summarise(std::span<double> predictions, double left_out, RunContext& context) {
     const auto n = static_cast<double>(predictions.size());
     double mean = 0, squares = 0;
-    for (size_t i = 0; i < predictions.size(); i++) { // Welford's recurrence
+    context.for_each(predictions.size(), 1, [&](uint64_t i) { // Welford's recurrence
         const double difference = predictions[i] - mean;
         mean += difference / static_cast<double>(i + 1);
         squares += difference * (predictions[i] - mean);
-    }
+    });
     std::sort(predictions.begin(), predictions.end(), [&](double a, double b) {
         context.worked(1);
-        return a < b;
+        return sql_less(a, b);
     });
     Dependence found{mean, 0, quantile(predictions, 0.1), quantile(predictions, 0.9)};
     if (left_out > 0 && predictions.size() == 1)

@@ -3,7 +3,6 @@
 #include "core/base/rng.hpp"
 
 #include <cmath>
-#include <numeric>
 
 namespace btml::explanation {
 
@@ -19,21 +18,28 @@ class Permuting {
           context_(context),
           order_(task.points.size() / task.features),
           rows_(order_.size()) {
-        std::iota(order_.begin(), order_.end(), 0u);
+        restore_order();
         base_ = metric(0);
     }
 
     // By how much the metric gets worse.
     double importance(size_t feature, int repeat) {
-        std::iota(order_.begin(), order_.end(), 0u);
+        restore_order();
         RandomStream random(task_.seed, static_cast<uint64_t>(repeat) * task_.features + feature);
-        for (size_t i = order_.size(); i > 1; i--) std::swap(order_[i - 1], order_[random.below(i)]);
+        context_.for_each(order_.size() - 1, 4, [&](uint64_t i) {
+            const uint64_t left = order_.size() - i;
+            std::swap(order_[left - 1], order_[random.below(left)]);
+        });
         const double permuted = metric(feature);
         const double difference = std::abs(permuted - base_);
         return boosting::is_better(task_.metric, permuted, base_) ? -difference : difference;
     }
 
   private:
+    // Lets each row have its own values.
+    void restore_order() {
+        context_.for_each(order_.size(), 1, [&](uint64_t row) { order_[row] = static_cast<uint32_t>(row); });
+    }
     // Where the feature has the value that it has in another row.
     double metric(size_t feature) {
         for (size_t row = 0; row < rows_.size(); row++) {

@@ -37,6 +37,22 @@ NumberKind number_kind(Oid type) {
     return NumberKind::none;
 }
 
+bool is_exact(NumberKind kind) {
+    return kind == NumberKind::int2 || kind == NumberKind::int4 || kind == NumberKind::float4 ||
+           kind == NumberKind::float8;
+}
+
+const char* text_of_exact(double x, NumberKind kind) {
+    Datum text;
+    if (kind == NumberKind::float8)
+        text = DirectFunctionCall1(float8out, Float8GetDatum(x));
+    else if (kind == NumberKind::float4)
+        text = DirectFunctionCall1(float4out, Float4GetDatum(static_cast<float4>(x)));
+    else
+        text = DirectFunctionCall1(int4out, Int32GetDatum(static_cast<int32>(x)));
+    return DatumGetCString(text);
+}
+
 std::string cast_hint(const std::string& column, Oid type) {
     bool is_boolean, has_cast, is_time;
     pg_call([&] {

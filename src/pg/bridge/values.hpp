@@ -18,6 +18,11 @@ bool is_plain_number(NumberKind kind);
 // How to make a number of a column whose type is not numeric-like; a hint's beginning, without a full stop.
 std::string cast_hint(const std::string& column, Oid type);
 
+// Says whether a float8 holds every value of the kind without rounding: integers of 4 bytes at most, and reals.
+bool is_exact(NumberKind kind);
+// Returns the text of such a value, as its type's output function has it, in the current memory context. May ereport.
+const char* text_of_exact(double x, NumberKind kind);
+
 double to_number_slowly(Datum value, NumberKind kind);
 
 // Dates and times are seconds since 1970, intervals seconds as in extract(epoch FROM …), booleans 0 and 1.

@@ -367,6 +367,49 @@ TEST(Explainer, CanBeCancelled) {
     }
 }
 
+// A chain over few features has long paths with little to do at each step; of one over many features, a leaf's pairs
+// take many times what polls are apart.
+TEST(Explainer, InteractionsPollWithinALeaf) {
+    const auto polls_of = [](const TreeShape& shape, uint64_t min_polls) {
+        Random random(8);
+        const Model model = random_model(shape, 1, 1, random);
+        const std::vector<double> row = random_row(model, shape, random);
+        btml::test::ImpatientContext context;
+        Explainer explainer(model, context);
+        std::vector<double> pairs(model.features.size() * model.features.size());
+        const uint64_t before = context.polls;
+        explainer.interactions(row, 0, pairs);
+        EXPECT_GT(context.polls - before, min_polls);
+    };
+    const size_t steps = 4000;
+    polls_of({.features = 2, .inner = steps, .chain = true}, steps * steps / 4 >> 18);
+    polls_of({.features = 400, .inner = 400, .chain = true}, 2 * 400);
+}
+
+// A session keeps its explainers.
+TEST(Explainer, ACancelledOneGoesOn) {
+    class Host : public QuietContext {
+      public:
+        bool keep_going() override { return patience-- > 0; }
+        int patience = 1'000'000;
+    };
+    Random random(9);
+    const TreeShape shape{.features = 3, .inner = 1500, .chain = true};
+    const Model model = random_model(shape, 1, 1, random);
+    const std::vector<double> row = random_row(model, shape, random);
+    Host host;
+    Explainer explainer(model, host);
+    std::vector<double> expected(9), found(9);
+    explainer.interactions(row, 0, expected);
+    for (int polls = 0; polls < 4; polls++) {
+        host.patience = polls;
+        EXPECT_THROW(explainer.interactions(row, 0, found), Cancelled);
+        host.patience = 1'000'000;
+        explainer.interactions(row, 0, found);
+        EXPECT_EQ(found, expected);
+    }
+}
+
 TEST(Explainer, MemoryIsCheckedBeforeTheWorkAndGivenBack) {
     Random random(6);
     const Model model = random_model({.features = 20, .inner = 200}, 50, 1, random);

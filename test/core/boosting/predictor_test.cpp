@@ -17,6 +17,23 @@ double odd_value(const Feature& feature, Random& random) {
     return random.chance(0.5) ? std::floor(14 * random.unit()) - 7 : 14 * random.unit() - 7;
 }
 
+TEST(Predictor, InfiniteScoresHaveProbabilities) {
+    constexpr double huge = 1.7e308;
+    Model model;
+    model.features = {{"x", "integer", false, {}}};
+    model.labels = {"a", "b", "c"};
+    model.options.objective = ObjectiveNumber::multiclass;
+    model.bases = {huge, huge, -huge};
+    for (const double value : {huge, huge, -huge}) {
+        model.trees.emplace_back(1);
+        model.trees.back()[0].value = value;
+    }
+    QuietContext quiet;
+    Predictor predict(model, quiet);
+    const std::span<const double> found = predict.probabilities(std::vector<double>{1});
+    EXPECT_EQ(std::vector<double>(found.begin(), found.end()), (std::vector<double>{0.5, 0.5, 0}));
+}
+
 // Up to 32 leaves, up to 64, and more are three ways to predict.
 TEST(Predictor, EqualsWalking) {
     for (uint64_t seed = 0; seed < 60; seed++) {

@@ -73,5 +73,15 @@ TEST(Summary, HasMeanErrorAndQuantiles) {
     EXPECT_FALSE(summarise(one, 0.5, quiet).std_error);
 }
 
+TEST(Summary, HasNaNLast) {
+    QuietContext quiet;
+    std::vector<double> values;
+    for (int i = 0; i < 1000; i++) values.push_back(i % 3 == 0 ? nan : 1000 - i);
+    EXPECT_TRUE(std::isnan(summarise(values, 0, quiet).p90));
+    EXPECT_TRUE(std::is_sorted(values.begin(), values.end(), sql_less));
+    EXPECT_EQ(values.front(), 2);
+    EXPECT_TRUE(std::isnan(values.back()));
+}
+
 } // namespace
 } // namespace btml::explanation::test

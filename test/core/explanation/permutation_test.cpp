@@ -65,6 +65,16 @@ TEST(PermutationImportance, HasTheSignOfWorse) {
     }
 }
 
+// Beyond what the metric does, before and after.
+TEST(PermutationImportance, PollsWhileItPermutes) {
+    const std::vector<double> points(1'000'000);
+    const PointScorer score = [](std::span<const double>, size_t) { return HeldOutRow{0, 0, 1, true}; };
+    btml::test::ImpatientContext metric, context;
+    boosting::metric_of(HoldoutMetric::accuracy, std::vector<HeldOutRow>(points.size(), {0, 0, 1, true}), 0.5, metric);
+    permutation_importance({points, 1, HoldoutMetric::accuracy, 0.5, 1, 1}, score, context);
+    EXPECT_GT(context.polls, 2 * metric.polls + (4 * points.size() >> 18));
+}
+
 TEST(PermutationImportance, NeedsBothLabelsForRanks) {
     const PointScorer score = [](std::span<const double>, size_t) { return HeldOutRow{1, 0.5, 1, true}; };
     const auto error = caught([&] { importance(random_points(), HoldoutMetric::auc, 1, 1, score); });

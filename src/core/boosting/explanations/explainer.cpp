@@ -61,7 +61,7 @@ Explainer::Explainer(const Model& model, RunContext& context)
       side_(context.memory(), what),
       path_(context.memory(), what),
       slopes_(context.memory(), what),
-      is_on_path_(context.memory(), what, features_, uint8_t{0}) {
+      met_(context.memory(), what, features_, uint64_t{0}) {
     reserve(model);
     for (size_t t = 0; t < model.trees.size(); t++) {
         add_tree(model.trees[t], model);
@@ -253,23 +253,24 @@ size_t Explainer::find_path(const ExplainedTree& tree, size_t split, size_t side
     const Rule& rule = *tree.rule;
     const size_t n = rule.points.size();
     size_t found = 0;
+    paths_++;
     while (true) {
         const PathSplit& at = splits_[tree.first_split + split];
-        uint8_t& is_on_path = is_on_path_[static_cast<size_t>(at.feature)];
-        if (!is_on_path) { // the lowest node of the feature says all
-            is_on_path = 1;
+        uint64_t& met = met_[static_cast<size_t>(at.feature)];
+        if (met != paths_) { // the lowest node of the feature says all
+            met = paths_;
             const PathSplit::Child& child = at.children[side];
             for (size_t q = 0; q < n; q++)
                 slopes_[found * n + q] =
                     passed_[child.node] ? (1 - child.rest) * inverses_[child.node * n + q] : -rule.inverse_rests[q];
             path_[found++] = at.feature;
+            context_.worked(n);
         }
-        if (at.node == 0) break;
+        context_.worked(1);
+        if (at.node == 0) return found;
         split = steps_[tree.first_split + split].parent;
         side = splits_[tree.first_split + split].children[0].node == at.node ? 0 : 1;
     }
-    for (size_t i = 0; i < found; i++) is_on_path_[static_cast<size_t>(path_[i])] = 0;
-    return found;
 }
 
 // Adds to the triangle above the diagonal.
@@ -280,14 +281,15 @@ void Explainer::add_interactions(const ExplainedTree& tree, std::span<double> to
             if (!steps_[tree.first_split + i].leaves[side]) continue;
             const double* const product = products_.data() + n * splits_[tree.first_split + i].children[side].node;
             const size_t count = find_path(tree, i, side);
-            for (size_t a = 0; a < count; a++)
+            for (size_t a = 0; a < count; a++) {
                 for (size_t b = 0; b < a; b++) {
                     double sum = 0;
                     for (size_t q = 0; q < n; q++) sum += product[q] * slopes_[a * n + q] * slopes_[b * n + q];
                     const auto [low, high] = std::minmax(path_[a], path_[b]);
                     to[static_cast<size_t>(low) * features_ + static_cast<size_t>(high)] += sum / 2;
                 }
-            context_.worked(count * (count + 10) * n / path_lanes + 1);
+                context_.worked(2 * a * n / path_lanes + 1);
+            }
         }
     }
 }

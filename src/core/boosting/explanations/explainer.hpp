@@ -95,11 +95,13 @@ class Explainer {
     // Of the row and tree at hand:
     Buffer<double> products_, inverses_, sums_;
     Buffer<uint8_t> passed_, side_;
-    // Of a leaf's path: its features, by what each multiplies its product for a contribution, at each point, and by
-    // feature whether it is there.
+    // Hold a leaf's path: its features, by what each multiplies its product for a contribution, at each point, and by
+    // feature the number of the last path that it was met on. Numbers are not used again, so that nothing needs to be
+    // cleared, even after a cancellation.
     Buffer<int32_t> path_;
     Buffer<double> slopes_;
-    Buffer<uint8_t> is_on_path_;
+    Buffer<uint64_t> met_;
+    uint64_t paths_ = 0;
 };
 
 } // namespace btml::boosting

@@ -4,6 +4,7 @@
 #include "core/boosting/objectives/bounded_exponential.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 namespace btml::boosting {
@@ -30,8 +31,11 @@ inline double prediction_of(Link link, double score) {
     return link == Link::logistic ? logistic(score) : score;
 }
 
-// Puts every label's probability in the place of its score.
+// Puts every label's probability in the place of its score. A sum of finite leaves may be infinite; such a score counts
+// for the largest number, since the difference of two infinite ones is none.
 inline void softmax(std::span<double> scores) {
+    static constexpr double max = std::numeric_limits<double>::max();
+    for (double& score : scores) score = std::clamp(score, -max, max);
     const double largest = *std::max_element(scores.begin(), scores.end());
     double sum = 0;
     for (double& score : scores) sum += score = exponential(score - largest);

@@ -176,7 +176,7 @@ void RankScores::rank(size_t query, Ranking& ranking, RunContext& context) const
     });
 }
 
-// Of the first rows; rows of equal scores share their discounts.
+// Returns the NDCG of the first rows; rows of equal scores share their discounts.
 double RankScores::ndcg(const Query& query, const Ranking& ranking, RunContext& context) const {
     const std::vector<RankedRow>& rows = ranking.rows;
     double sum = 0;
