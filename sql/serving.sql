@@ -83,6 +83,33 @@ END $$;
 CREATE TRIGGER score BEFORE INSERT OR UPDATE ON house FOR EACH ROW EXECUTE FUNCTION score();
 UPDATE house SET rooms = rooms;
 SELECT count(*) FILTER (WHERE score = btml.predict(model, h)) AS scored, count(*) AS rows FROM house h, model WHERE name = 'seed 1';
+-- So it is by every command of one transaction, whose calls of one trigger are one call site.
+CREATE FUNCTION score_by_variable() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE m btml.model;
+BEGIN
+    SELECT model INTO m FROM serving.model WHERE name = 'seed 1';
+    NEW.score := btml.predict(m, NEW);
+    RETURN NEW;
+END $$;
+DROP TRIGGER score ON house;
+CREATE TRIGGER score BEFORE UPDATE ON house FOR EACH ROW EXECUTE FUNCTION score_by_variable();
+CREATE VIEW wrong AS SELECT count(*) FILTER (WHERE score <> btml.predict((SELECT model FROM model WHERE name = 'seed 1'), h)) AS wrong, count(*) AS rows FROM house h;
+BEGIN;
+UPDATE house SET held = held;
+ALTER TYPE kind RENAME VALUE 'loft' TO 'attic';
+UPDATE house SET held = held;
+SELECT * FROM wrong;
+ALTER TABLE house ADD COLUMN extra int DEFAULT 5;
+UPDATE house SET held = held;
+SELECT count(*) FILTER (WHERE score <> btml.predict(model, h)) AS wrong, count(*) AS rows FROM house h, model WHERE name = 'seed 1';
+ROLLBACK;
+BEGIN;
+UPDATE house SET held = held;
+ALTER TABLE house ALTER rooms TYPE float8;
+ALTER TABLE house RENAME size TO other; ALTER TABLE house RENAME rooms TO size; ALTER TABLE house RENAME other TO rooms;
+UPDATE house SET held = held;
+SELECT count(*) FILTER (WHERE score <> btml.predict(model, h)) AS wrong, count(*) AS rows FROM house h, model WHERE name = 'seed 1';
+ROLLBACK;
 -- A session that is at its end while models are kept.
 \c -
 SET search_path = serving, public;

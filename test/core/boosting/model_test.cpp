@@ -82,6 +82,14 @@ TEST(BoostedModel, EveryTruncationIsRefused) {
         EXPECT_EQ(caught([&] { decode_bytes(bytes.substr(0, length)); }).code, ErrorCode::corrupt_model) << length;
 }
 
+TEST(BoostedModel, OneWithoutFeaturesIsRefused) {
+    Model model = some_model(2);
+    model.trees.assign(1, Tree(1));
+    EXPECT_EQ(decode_bytes(bytes_of(model)).features.size(), model.features.size());
+    model.features.clear();
+    EXPECT_EQ(caught([&] { decode_bytes(bytes_of(model)); }).code, ErrorCode::corrupt_model);
+}
+
 // Whatever decodes can be predicted with, shown and encoded.
 TEST(BoostedModel, DamagedBytesAreRefusedOrHarmless) {
     const Model model = some_model(4);
