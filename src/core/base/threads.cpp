@@ -31,7 +31,7 @@ ThreadTeam::~ThreadTeam() {
 }
 
 // Rounds follow each other closely, and it takes tens of microseconds to be woken, so a thread looks out for the next
-// one for a while before it sleeps. It yields, as others may need the processor meanwhile.
+// one for a while before it sleeps. It yields, since the thread that it waits for may be on the same processor.
 template <class Condition>
 static bool comes_soon(const Condition& condition) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
