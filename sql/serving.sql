@@ -53,6 +53,12 @@ SET btml.model_cache = '1kB';
 SELECT predicts('seed 1') IS NOT NULL AS predicted;
 SELECT count(*) FILTER (WHERE ready) AS ready FROM ready;
 RESET btml.model_cache;
+-- Nor are any kept beyond the cap that superusers set: the next call, which has no room either, lets them go.
+SELECT predicts('seed 1') IS NOT NULL AS predicted;
+SET btml.max_memory_limit = '64kB';
+SELECT predicts('seed 1');
+RESET btml.max_memory_limit;
+SELECT count(*) FILTER (WHERE ready) AS ready FROM ready;
 -- Equal models are one, wherever they are stored.
 SELECT predicts('seed 2') IS NOT NULL AS predicted;
 INSERT INTO model SELECT 'copy', model::text::btml.model FROM model WHERE name = 'seed 2';

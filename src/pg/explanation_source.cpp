@@ -68,18 +68,6 @@ class PointPredictor {
     uint64_t units_;
 };
 
-// Error invalid_argument with the nearest name.
-size_t place_of_feature(const std::vector<Feature>& features, const std::string& name) {
-    std::vector<std::string> names;
-    for (const Feature& feature : features) names.push_back(feature.name);
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found != names.end()) return static_cast<size_t>(found - names.begin());
-    const std::string nearest = nearest_name(name, names);
-    throw Error(ErrorCode::invalid_argument, format("model has no feature \"%s\"", name.c_str()),
-                "Its features are " + quoted_list(names) + ".",
-                nearest.empty() ? "" : "Perhaps you meant \"" + nearest + "\".");
-}
-
 // Returns the rows in the order of their texts, those of NULL last; in their own without texts.
 Buffer<size_t> rows_by_text(const QueryPoints& points, const PointTexts* texts, RunContext& context) {
     Buffer<size_t> rows(context.memory(), "rows to predict", points.rows());

@@ -153,13 +153,23 @@ gp::Model& gaussian_process(StoredModel& stored, const char* function, const cha
     wrong_kind("boosted trees", function, "a Gaussian process", instead);
 }
 
-size_t code_of_label(const std::vector<std::string>& labels, std::string_view label) {
-    const auto found = std::find(labels.begin(), labels.end(), label);
-    if (found != labels.end()) return static_cast<size_t>(found - labels.begin());
-    const std::string name(label), nearest = nearest_name(name, labels);
-    throw Error(ErrorCode::invalid_argument, format("model has no label \"%s\"", name.c_str()),
-                "Its labels are " + quoted_list(labels) + ".",
+static size_t place_of(std::string_view wanted, const std::vector<std::string>& names, const char* what) {
+    const auto found = std::find(names.begin(), names.end(), wanted);
+    if (found != names.end()) return static_cast<size_t>(found - names.begin());
+    const std::string name(wanted), nearest = nearest_name(name, names);
+    throw Error(ErrorCode::invalid_argument, format("model has no %s \"%s\"", what, name.c_str()),
+                format("Its %ss are ", what) + quoted_list(names) + ".",
                 nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+}
+
+size_t code_of_label(const std::vector<std::string>& labels, std::string_view label) {
+    return place_of(label, labels, "label");
+}
+
+size_t place_of_feature(const std::vector<Feature>& features, std::string_view feature) {
+    std::vector<std::string> names;
+    for (const Feature& each : features) names.push_back(each.name);
+    return place_of(feature, names, "feature");
 }
 
 const std::vector<Feature>& features_of(const StoredModel& stored) {

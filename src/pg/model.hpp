@@ -27,8 +27,10 @@ StoredModel read_model(Datum value, RunContext& context);
 boosting::Model& boosted_trees(StoredModel& stored, const char* function, const char* instead);
 gp::Model& gaussian_process(StoredModel& stored, const char* function, const char* instead);
 
-// The label's place. Error invalid_argument with the labels in the DETAIL and the nearest in the HINT.
+// Return the place of a label or a feature. Error invalid_argument with all of them in the DETAIL and the nearest in
+// the HINT.
 size_t code_of_label(const std::vector<std::string>& labels, std::string_view label);
+size_t place_of_feature(const std::vector<Feature>& features, std::string_view feature);
 
 const std::vector<Feature>& features_of(const StoredModel& stored);
 
