@@ -149,6 +149,10 @@ SET enable_hashagg = off;
 SELECT id % 3 AS part, round(btml.predict(btml.boost_fit_agg(id % 3 = 0, ARRAY[x]), ARRAY[1])::numeric, 6) AS p FROM trip GROUP BY 1 ORDER BY 1;
 SELECT id % 3 AS part, btml.predict_class(m, ARRAY[1]) AS class, btml.predict_probabilities(m, ARRAY[1]) AS certain, btml.predict_leaf(m, ARRAY[1]) AS leaves, (btml.to_sql(m) ~ 'SELECT') AS sql FROM (SELECT id % 3 AS id, btml.boost_fit_agg((id % 3)::text, ARRAY[x], '{"positive": "1", "objective": "binary"}') AS m FROM trip GROUP BY id % 3) g ORDER BY 1;
 SELECT part, round(btml.predict(m, ARRAY[1])::numeric, 6) AS mean, s->'metrics' AS metrics, s->'rows' AS rows, s->>'strategy_reason' AS reason FROM (SELECT id % 2 AS part, btml.boost_fit_agg(id % 2, ARRAY[x], '{"objective": "tweedie", "trees": 1}') AS m FROM trip GROUP BY id % 2) g, btml.summary(m) s WHERE part = 0;
+SELECT btml.predict_class(btml.boost_fit_agg(id % 1, ARRAY[x], '{"objective": "multiclass", "class_weights": {"0": 2, "9": 3}}'), ARRAY[1]) FROM trip;
+-- The offset of another table, by the way that the error's hint tells.
+SELECT caught($$SELECT btml.boost_fit('SELECT y, x, e FROM (SELECT id AS y, x, id % 3 AS k FROM objectives.trip) t JOIN (SELECT k, ln(k + 1.0) AS e FROM generate_series(0, 2) k) s USING (k)', 'y', objective => 'poisson', "offset" => 'e')$$);
+SELECT btml.summary(btml.boost_fit('SELECT * FROM (SELECT y, x, e FROM (SELECT id AS y, x, id % 3 AS k FROM objectives.trip) t JOIN (SELECT k, ln(k + 1.0) AS e FROM generate_series(0, 2) k) s USING (k) OFFSET 0) u', 'y', objective => 'poisson', "offset" => 'e', trees => 1))->'strategy' AS strategy;
 -- A join that is too large to hold is sampled, whatever makes its target one of labels.
 CREATE TABLE many AS SELECT i % 10 AS k, i % 3 = 0 AS flag, (i % 3)::text AS label, i % 7 AS a FROM generate_series(1, 20000) i;
 CREATE TABLE more AS SELECT i % 10 AS k, i % 11 AS b FROM generate_series(1, 20000) i;

@@ -215,6 +215,19 @@ HeldRows hold_rows(TrainingJoin& training, StrategyChoice& choice, const Options
     return {relational::enumerate(join, context), {}};
 }
 
+// Where memory does not suffice, the error names the strategy that needs as much as there is.
+template <class Fit>
+FitResult with_way_out(const StrategyChoice& choice, const Fit& fit) {
+    try {
+        return fit();
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::memory_limit || choice.strategy == Strategy::sample) throw;
+        throw Error(error.code(), error.message(), error.detail(),
+                    "Raise btml.memory_limit, read fewer rows or columns, or train on a sample of the join's rows with "
+                    "strategy => 'sample'.");
+    }
+}
+
 FitResult fit_over_source(const FitRequest& request, RunContext& context) {
     TrainingJoin training =
         read_training_join(request, context, contents_for(request.options, false), contents_for(request.options, true));
@@ -239,7 +252,7 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
         result.model.sample = held.sample;
         return result;
     };
-    FitResult result = fit_join();
+    FitResult result = with_way_out(choice, fit_join);
     result.model.target = request.target;
     result.model.rows_skipped = training.rows_skipped;
     result.model.strategy = name_of(choice.strategy);

@@ -104,7 +104,8 @@ int column_beside_target(const Source& source, const TrainingRequest& request, i
         throw Error(
             ErrorCode::not_supported,
             format("%s \"%s\" and target \"%s\" are of different tables", role, name.c_str(), request.target.c_str()),
-            format("The %s must come from the base relation that the target comes from.", role));
+            format("The %s must come from the base relation that the target comes from.", role),
+            "Join the two tables in a sub-query that ends in OFFSET 0, which makes them one base relation.");
     return column;
 }
 
@@ -239,12 +240,16 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::ve
 
 // Rows without a target are not part of the training set; returns how many rows of the join that were.
 uint64_t skip_null_targets(relational::Join& join, const ColumnRef& target, RunContext& context) {
+    const relational::DataColumn& column = join.tables()[target.table].columns[target.column];
     const auto has_target = [&](relational::RowId row) {
-        const relational::DataColumn& column = join.tables()[target.table].columns[target.column];
         return column.kind == relational::DataColumn::Kind::number
                    ? !is_null(column.numbers[row])
                    : column.codes[row] != relational::DataColumn::null_code;
     };
+    bool all_have = true;
+    context.for_each(join.tables()[target.table].rows, 1,
+                     [&](uint64_t row) { all_have = all_have && has_target(row); });
+    if (all_have) return 0; // as most often: the join need not be counted
     const WideCount before = join.wide_count(context);
     join.filter(target.table, has_target, context);
     return static_cast<uint64_t>(std::min<WideCount>(before - join.wide_count(context), UINT64_MAX));

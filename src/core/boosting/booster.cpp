@@ -188,7 +188,9 @@ void Booster::subtract_offset() {
 std::unique_ptr<RowScores> Booster::start_scores(const TrainingRows& training) {
     try {
         const LossOptions options{options_.objective, options_.alpha.value_or(0), options_.power, options_.balanced};
-        return objective_of(options_.objective).start(training, dataset_, options, team_, context_);
+        auto scores = objective_of(options_.objective).start(training, dataset_, options, team_, context_);
+        result_.model.label_weights = dataset_.label_weights; // balanced labels have them now
+        return scores;
     } catch (const DegenerateTarget& target) {
         if (options_.objective != ObjectiveNumber::binary || dataset_.labels.empty()) throw;
         throw DegenerateTarget::of_label(dataset_.labels[target.bases()[0] > 0], target.bases());

@@ -47,7 +47,7 @@ class LabelFinder {
         check_count();
         check_arguments();
         if (options_.objective == ObjectiveNumber::binary && found_.names.size() == 2) choose_positive();
-        if (request_.weights && found_.names.size() > 1) weigh();
+        if (request_.weights) weigh();
         return std::move(found_);
     }
 
@@ -196,6 +196,10 @@ void LabelFinder::weigh() {
                 {Labels::About::weights,
                  format("class_weights names the label \"%s\", which no row of a group has", given.label.c_str()),
                  "The group's labels are " + quoted_list(found_.names) + "."});
+    }
+    if (found_.names.size() == 1) {
+        found_.weights.clear(); // of a constant
+        return;
     }
     if (std::all_of(found_.weights.begin(), found_.weights.end(), [](double weight) { return weight == 0; }))
         throw Error(ErrorCode::invalid_argument, "class_weights has 0 for every label");

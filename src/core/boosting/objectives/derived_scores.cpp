@@ -51,7 +51,10 @@ DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, con
       label_weights_(dataset.label_weights),
       derivatives_(context.memory(), "derivatives", training.rows(), Derivative{}),
       hessian_bits_(bits_of_hessian(training.train_count() * training.count_unit())) {
-    if (options.balanced) weigh_labels(dataset.labels.size());
+    if (options.balanced) {
+        weigh_labels(dataset.labels.size());
+        dataset.label_weights = label_weights_;
+    }
     sum_weights();
 }
 
