@@ -99,7 +99,7 @@ SELECT regexp_replace(caught('SELECT btml.boost_fit_agg(i, ARRAY[i, i, i]) FROM 
 RESET btml.memory_limit;
 
 -- The transition type: its functions are for the aggregate, its text is no way round any check.
-SELECT caught(call) FROM unnest(ARRAY['SELECT btml.training_rows_accumulate(NULL, 1, ARRAY[1.0])', 'SELECT btml.boost_fit_accumulate(NULL, 1, ARRAY[1.0], ''{}'')']) call;
+SELECT caught(call) FROM unnest(ARRAY['SELECT btml_internal.training_rows_accumulate(NULL, 1, ARRAY[1.0])', 'SELECT btml_internal.boost_fit_accumulate(NULL, 1, ARRAY[1.0], ''{}'')']) call;
 CREATE FUNCTION little_endian(value bigint, bytes int) RETURNS bytea LANGUAGE sql AS $$
     SELECT string_agg(decode(lpad(to_hex((value >> (8 * i)) & 255), 2, '0'), 'hex'), '' ORDER BY i) FROM generate_series(0, bytes - 1) i $$;
 CREATE FUNCTION reversed(bytes bytea) RETURNS bytea LANGUAGE sql AS $$ SELECT string_agg(substr(bytes, i, 1), '' ORDER BY i DESC) FROM generate_series(1, length(bytes)) i $$;
@@ -107,15 +107,15 @@ CREATE FUNCTION state(features bigint, skipped bigint, options text, rows bigint
     SELECT little_endian(features, 4) || little_endian(skipped, 8) || CASE WHEN options IS NULL THEN '\x00'::bytea ELSE '\x01' END || little_endian(coalesce(length(options), 0), 4)
         || convert_to(coalesce(options, ''), 'SQL_ASCII') || little_endian(rows, 8) || coalesce((SELECT string_agg(reversed(float8send(x)), '' ORDER BY i) FROM unnest(numbers) WITH ORDINALITY u(x, i)), '') $$;
 CREATE FUNCTION text_of(bytes bytea) RETURNS text LANGUAGE sql AS $$ SELECT replace(encode(bytes, 'base64'), E'\n', '') $$;
-SELECT text_of(s) = (text_of(s)::btml.training_rows)::text AS round_trip, btml.training_rows_send(text_of(s)::btml.training_rows) = s AS sends,
-    btml.predict(btml.boost_fit_final(text_of(s)::btml.training_rows), ARRAY[1.0]) AS mean FROM state(1, 4, '{"trees": 2}', 2, 3, 1, 5, 2) s;
-SELECT what, caught(format('SELECT btml.boost_fit_final(%L::btml.training_rows)', text_of(s))) FROM (VALUES
+SELECT text_of(s) = (text_of(s)::btml.training_rows)::text AS round_trip, btml_internal.training_rows_send(text_of(s)::btml.training_rows) = s AS sends,
+    btml.predict(btml_internal.boost_fit_final(text_of(s)::btml.training_rows), ARRAY[1.0]) AS mean FROM state(1, 4, '{"trees": 2}', 2, 3, 1, 5, 2) s;
+SELECT what, caught(format('SELECT btml_internal.boost_fit_final(%L::btml.training_rows)', text_of(s))) FROM (VALUES
     ('empty', ''::bytea), ('no features', state(0, 0, NULL, 0)), ('too many features', state(65536, 0, NULL, 0)), ('too few numbers', state(1, 0, NULL, 2, 1, 2, 3)), ('too many numbers', state(1, 0, NULL, 1, 1, 2, 3)),
     ('rows that overflow', state(1, 0, NULL, 1152921504606846976, 1, 2)), ('rows without features', state(4294967295, 0, NULL, 1, 1, 2)), ('NaN target', state(1, 0, NULL, 1, 'NaN', 2)), ('infinite target', state(1, 0, NULL, 1, '-Infinity', 2)),
     ('unknown option', state(1, 0, '{"tree": 2}', 1, 1, 2)), ('no JSON', state(1, 0, '{', 1, 1, 2)), ('NaN feature', state(1, 0, NULL, 1, 1, 'NaN')), ('no rows', state(1, 7, NULL, 0)), ('only skipped', state(4294967295, 7, NULL, 0)),
     ('NUL in options', set_byte(state(1, 0, '{"tree": 2}', 1, 1, 2), 20, 0))) v(what, s);
 SELECT DISTINCT caught(format('SELECT %L::btml.training_rows', text_of(substr(s, 1, n)))) LIKE '22P03: invalid btml.training_rows value%' AS refused FROM state(1, 4, '{"trees": 2}', 2, 3, 1, 5, 2) s, generate_series(0, length(s) - 1) n;
-SELECT DISTINCT left(caught(format('SELECT btml.boost_fit_final(%L::btml.training_rows)', text_of(set_byte(s, n, get_byte(s, n) # flip)))), 8) AS outcome FROM state(1, 4, '{"trees": 2}', 2, 3, 1, 5, 2) s, generate_series(0, length(s) - 1) n, unnest(ARRAY[1, 128, 255]) flip ORDER BY 1;
-SELECT caught('SELECT ''!''::btml.training_rows'), btml.boost_fit_final(NULL) IS NULL AS final_of_null, btml.training_rows_combine(NULL, NULL) IS NULL AS combine_of_nulls;
-SELECT caught(format('SELECT btml.training_rows_combine(%L, %L)', text_of(s), text_of(s))) FROM state(1, 4, NULL, 1, 3, 1) s;
+SELECT DISTINCT left(caught(format('SELECT btml_internal.boost_fit_final(%L::btml.training_rows)', text_of(set_byte(s, n, get_byte(s, n) # flip)))), 8) AS outcome FROM state(1, 4, '{"trees": 2}', 2, 3, 1, 5, 2) s, generate_series(0, length(s) - 1) n, unnest(ARRAY[1, 128, 255]) flip ORDER BY 1;
+SELECT caught('SELECT ''!''::btml.training_rows'), btml_internal.boost_fit_final(NULL) IS NULL AS final_of_null, btml_internal.training_rows_combine(NULL, NULL) IS NULL AS combine_of_nulls;
+SELECT caught(format('SELECT btml_internal.training_rows_combine(%L, %L)', text_of(s), text_of(s))) FROM state(1, 4, NULL, 1, 3, 1) s;
 DROP SCHEMA boost_fit_agg CASCADE;

@@ -157,8 +157,8 @@ RESET parallel_setup_cost;
 -- The state's type.
 SELECT caught($$SELECT 'AAAA'::btml.exemplar_sample$$);
 SELECT caught($$SELECT '?'::btml.exemplar_sample$$);
-SELECT caught($$SELECT btml.exemplars_accumulate(NULL, 1, '{1}', 1)$$);
-SELECT caught($$SELECT btml.exemplars_combine(NULL, 'AAAA')$$);
+SELECT caught($$SELECT btml_internal.exemplars_accumulate(NULL, 1, '{1}', 1)$$);
+SELECT caught($$SELECT btml_internal.exemplars_combine(NULL, 'AAAA')$$);
 
 -- The nearest exemplar: members by it are those that btml.exemplars counts.
 SELECT bool_and(n = members) AS members, count(*) FROM (SELECT btml.nearest_exemplar(x, e) AS id, count(*) AS n FROM point, (SELECT jsonb_agg(jsonb_build_object('id', id, 'x', x)) AS e FROM found) s GROUP BY 1) q JOIN found USING (id);

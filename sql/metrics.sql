@@ -156,20 +156,20 @@ SELECT btml.exact_sum(x) AS infinities, btml.exact_sum('NaN') AS nan, btml.exact
 SELECT caught('SELECT btml.exact_sum(x) FROM (VALUES (1e308), (1e308)) v(x)'), caught('SELECT sum(x) FROM (VALUES (1e308::float8), (1e308)) v(x)');
 
 -- The transition types: their functions are for the aggregates, their text is no way round any check.
-SELECT caught(call) FROM unnest(ARRAY['SELECT btml.rmse_accumulate(NULL, 1, 2)', 'SELECT btml.ranking_accumulate(NULL, true, 2)', 'SELECT btml.ndcg_accumulate(NULL, 1, 2, 3)']) call;
-SELECT btml.rmse_accumulate(NULL, NULL, 2) IS NULL AS skipped, btml.metric_sums_final(NULL) IS NULL AS final_of_null, btml.metric_sums_combine(NULL, NULL) IS NULL AS combine_of_nulls, btml.auc_final(NULL) IS NULL AS auc_of_null, btml.metric_rows_combine(NULL, NULL) IS NULL AS rows_of_nulls;
-CREATE AGGREGATE sums_of(float8, float8) (SFUNC = btml.rmse_accumulate, STYPE = btml.metric_sums, COMBINEFUNC = btml.metric_sums_combine);
-CREATE AGGREGATE rows_of(boolean, float8) (SFUNC = btml.ranking_accumulate, STYPE = btml.metric_rows, COMBINEFUNC = btml.metric_rows_combine);
+SELECT caught(call) FROM unnest(ARRAY['SELECT btml_internal.rmse_accumulate(NULL, 1, 2)', 'SELECT btml_internal.ranking_accumulate(NULL, true, 2)', 'SELECT btml_internal.ndcg_accumulate(NULL, 1, 2, 3)']) call;
+SELECT btml_internal.rmse_accumulate(NULL, NULL, 2) IS NULL AS skipped, btml_internal.metric_sums_final(NULL) IS NULL AS final_of_null, btml_internal.metric_sums_combine(NULL, NULL) IS NULL AS combine_of_nulls, btml_internal.auc_final(NULL) IS NULL AS auc_of_null, btml_internal.metric_rows_combine(NULL, NULL) IS NULL AS rows_of_nulls;
+CREATE AGGREGATE sums_of(float8, float8) (SFUNC = btml_internal.rmse_accumulate, STYPE = btml.metric_sums, COMBINEFUNC = btml_internal.metric_sums_combine);
+CREATE AGGREGATE rows_of(boolean, float8) (SFUNC = btml_internal.ranking_accumulate, STYPE = btml.metric_rows, COMBINEFUNC = btml_internal.metric_rows_combine);
 CREATE TABLE state AS SELECT sums_of(y, p) AS sums, rows_of(c, score) AS rows FROM random_row WHERE i < 20;
-SELECT sums::text::btml.metric_sums::text = sums::text AS sums, rows::text::btml.metric_rows::text = rows::text AS rows, length(btml.metric_sums_send(sums)) < 60 AS few_bytes,
-    btml.metric_sums_final(sums) = (SELECT btml.rmse(y, p) FROM random_row WHERE i < 20) AS rmse, btml.auc_final(rows) = (SELECT btml.auc(c, score) FROM random_row WHERE i < 20) AS auc FROM state;
+SELECT sums::text::btml.metric_sums::text = sums::text AS sums, rows::text::btml.metric_rows::text = rows::text AS rows, length(btml_internal.metric_sums_send(sums)) < 60 AS few_bytes,
+    btml_internal.metric_sums_final(sums) = (SELECT btml.rmse(y, p) FROM random_row WHERE i < 20) AS rmse, btml_internal.auc_final(rows) = (SELECT btml.auc(c, score) FROM random_row WHERE i < 20) AS auc FROM state;
 COPY state TO '/dev/null' (FORMAT binary);
 CREATE FUNCTION text_of(bytes bytea) RETURNS text LANGUAGE sql AS $$ SELECT replace(encode(bytes, 'base64'), E'\n', '') $$;
 SELECT caught('SELECT ''!''::btml.metric_sums'), caught('SELECT ''AAAA''::btml.metric_rows'), caught('SELECT ''/w==''::btml.metric_sums');
-SELECT DISTINCT caught(format('SELECT btml.metric_sums_final(%L::btml.metric_sums)', text_of(substr(s, 1, n)))) LIKE '22P03: invalid btml.metric_sums value%' AS refused FROM (SELECT btml.metric_sums_send(sums) AS s FROM state) b, generate_series(1, length(s) - 1) n;
-SELECT DISTINCT caught(format('SELECT btml.auc_final(%L::btml.metric_rows)', text_of(substr(s, 1, n)))) LIKE '22P03: invalid btml.metric_rows value%' AS refused FROM (SELECT btml.metric_rows_send(rows) AS s FROM state) b, generate_series(0, length(s) - 1) n;
-SELECT DISTINCT left(caught(format('SELECT btml.metric_sums_final(%L::btml.metric_sums)', text_of(set_byte(s, n, get_byte(s, n) # flip)))), 8) AS outcome FROM (SELECT btml.metric_sums_send(sums) AS s FROM state) b, generate_series(0, length(s) - 1) n, unnest(ARRAY[1, 128, 255]) flip ORDER BY 1;
-SELECT DISTINCT left(caught(format('SELECT btml.average_precision_final(%L::btml.metric_rows)', text_of(set_byte(s, n, get_byte(s, n) # flip)))), 8) AS outcome FROM (SELECT btml.metric_rows_send(rows) AS s FROM state) b, generate_series(0, length(s) - 1) n, unnest(ARRAY[1, 128, 255]) flip ORDER BY 1;
+SELECT DISTINCT caught(format('SELECT btml_internal.metric_sums_final(%L::btml.metric_sums)', text_of(substr(s, 1, n)))) LIKE '22P03: invalid btml.metric_sums value%' AS refused FROM (SELECT btml_internal.metric_sums_send(sums) AS s FROM state) b, generate_series(1, length(s) - 1) n;
+SELECT DISTINCT caught(format('SELECT btml_internal.auc_final(%L::btml.metric_rows)', text_of(substr(s, 1, n)))) LIKE '22P03: invalid btml.metric_rows value%' AS refused FROM (SELECT btml_internal.metric_rows_send(rows) AS s FROM state) b, generate_series(0, length(s) - 1) n;
+SELECT DISTINCT left(caught(format('SELECT btml_internal.metric_sums_final(%L::btml.metric_sums)', text_of(set_byte(s, n, get_byte(s, n) # flip)))), 8) AS outcome FROM (SELECT btml_internal.metric_sums_send(sums) AS s FROM state) b, generate_series(0, length(s) - 1) n, unnest(ARRAY[1, 128, 255]) flip ORDER BY 1;
+SELECT DISTINCT left(caught(format('SELECT btml_internal.average_precision_final(%L::btml.metric_rows)', text_of(set_byte(s, n, get_byte(s, n) # flip)))), 8) AS outcome FROM (SELECT btml_internal.metric_rows_send(rows) AS s FROM state) b, generate_series(0, length(s) - 1) n, unnest(ARRAY[1, 128, 255]) flip ORDER BY 1;
 -- Every aggregate has a comment that says which way is better, and can run in parallel.
 SELECT count(*) AS aggregates, bool_and(p.proparallel = 's' AND a.aggcombinefn <> 0) AS parallel, bool_and(obj_description(p.oid, 'pg_proc') ~ '(lower|higher|share)\s+is\s+better|the same, where a row' OR p.proname = 'exact_sum') AS comments
 FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid WHERE p.pronamespace = 'btml'::regnamespace AND a.aggtranstype IN ('btml.metric_sums'::regtype, 'btml.metric_rows'::regtype);

@@ -156,25 +156,25 @@ SELECT btml.sketch_inner('{}', '{}');
 SELECT btml.sketch_inner('{{1,2}}', '{{1,2}}');
 
 -- Its support functions are anybody's to call; outside of an aggregate they leave their arguments alone.
-SELECT btml.tensor_sketch_accumulate(NULL, 2, '{a}', 3, 1), btml.tensor_sketch_accumulate(s, 2, '{a}', 3, 1), s FROM (SELECT '{1,0,1,10,10,10}'::float8[] AS s OFFSET 0) t;
-SELECT btml.tensor_sketch_combine(s, s), s, btml.tensor_sketch_combine(NULL, s), btml.tensor_sketch_combine(s, NULL), btml.tensor_sketch_combine(NULL, NULL), btml.tensor_sketch_final(s), btml.tensor_sketch_final(NULL)
+SELECT btml_internal.tensor_sketch_accumulate(NULL, 2, '{a}', 3, 1), btml_internal.tensor_sketch_accumulate(s, 2, '{a}', 3, 1), s FROM (SELECT '{1,0,1,10,10,10}'::float8[] AS s OFFSET 0) t;
+SELECT btml_internal.tensor_sketch_combine(s, s), s, btml_internal.tensor_sketch_combine(NULL, s), btml_internal.tensor_sketch_combine(s, NULL), btml_internal.tensor_sketch_combine(NULL, NULL), btml_internal.tensor_sketch_final(s), btml_internal.tensor_sketch_final(NULL)
 FROM (SELECT '{1,0,1,1,2,3}'::float8[] AS s OFFSET 0) t;
-SELECT btml.tensor_sketch_combine('{1,0,1,1}', '{1,0,1,1,2}');
-SELECT btml.tensor_sketch_combine('{1,0,1,1}', '{2,0,1,1}');
-SELECT btml.tensor_sketch_combine('{1,0,1,1}', '{1,1,1,1}');
+SELECT btml_internal.tensor_sketch_combine('{1,0,1,1}', '{1,0,1,1,2}');
+SELECT btml_internal.tensor_sketch_combine('{1,0,1,1}', '{2,0,1,1}');
+SELECT btml_internal.tensor_sketch_combine('{1,0,1,1}', '{1,1,1,1}');
 \set VERBOSITY terse
-SELECT btml.tensor_sketch_final('{}');
-SELECT btml.tensor_sketch_final('{1,0,1}');
-SELECT btml.tensor_sketch_final('{0,0,1,1}');
-SELECT btml.tensor_sketch_final('{1001,0,1,1}');
-SELECT btml.tensor_sketch_final('{1.5,0,1,1}');
-SELECT btml.tensor_sketch_final('{NaN,0,1,1}');
-SELECT btml.tensor_sketch_final('{1,-1,1,1}');
-SELECT btml.tensor_sketch_final('{1,0,4294967296,1}');
-SELECT btml.tensor_sketch_final('{1,0,1,NULL}');
-SELECT btml.tensor_sketch_final('{{1,0},{1,1}}');
-SELECT btml.tensor_sketch_combine('{1,0,1,1}', '{1,0,1}');
-SELECT btml.tensor_sketch_accumulate('{1,0}', 2, '{a}', 3, 1);
+SELECT btml_internal.tensor_sketch_final('{}');
+SELECT btml_internal.tensor_sketch_final('{1,0,1}');
+SELECT btml_internal.tensor_sketch_final('{0,0,1,1}');
+SELECT btml_internal.tensor_sketch_final('{1001,0,1,1}');
+SELECT btml_internal.tensor_sketch_final('{1.5,0,1,1}');
+SELECT btml_internal.tensor_sketch_final('{NaN,0,1,1}');
+SELECT btml_internal.tensor_sketch_final('{1,-1,1,1}');
+SELECT btml_internal.tensor_sketch_final('{1,0,4294967296,1}');
+SELECT btml_internal.tensor_sketch_final('{1,0,1,NULL}');
+SELECT btml_internal.tensor_sketch_final('{{1,0},{1,1}}');
+SELECT btml_internal.tensor_sketch_combine('{1,0,1,1}', '{1,0,1}');
+SELECT btml_internal.tensor_sketch_accumulate('{1,0}', 2, '{a}', 3, 1);
 -- A cyclic join: its bags are no tables of their own.
 SELECT round((value / exact - 1)::numeric, 1) AS error, evaluations, round((std_error / value * sqrt(evaluations))::numeric, 6) AS sd FROM (
     SELECT n.*, (SELECT sum(a.v ^ 2) FROM generate_series(1, 60) i, LATERAL (SELECT i % 7 AS p, i % 5 AS q, i % 11 AS v) a JOIN LATERAL (SELECT j % 5 AS q, j % 6 AS r FROM generate_series(1, 40) j) b USING (q)

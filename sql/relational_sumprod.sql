@@ -166,25 +166,25 @@ SELECT btml.sumprod('SELECT x, y FROM many'), btml.sumprod('SELECT s FROM (SELEC
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 
 -- Its support functions are anybody's to call.
-SELECT btml.sumprod_accumulate(NULL, '{2,3}'), btml.sumprod_accumulate('{0,1}', '{2,3}'), btml.sumprod_accumulate('{0,1}', NULL), btml.sumprod_accumulate(NULL, NULL), btml.sumprod_accumulate('{3,1}', '{2,3}', 'max_plus');
-SELECT btml.sumprod_combine('{0,1}', '{0,2}'), btml.sumprod_combine(NULL, '{0,2}'), btml.sumprod_combine('{0,1}', NULL), btml.sumprod_combine(NULL, NULL);
-SELECT btml.sumprod_final('{0,5}'), btml.sumprod_final(NULL), btml.sumprod_final('{4,-Infinity}'), btml.sumprod_final('{0,NaN}');
-SELECT btml.sumprod_combine('{0,1}', '{1,2}');
-SELECT btml.sumprod_accumulate('{2,1}', '{2,3}');
+SELECT btml_internal.sumprod_accumulate(NULL, '{2,3}'), btml_internal.sumprod_accumulate('{0,1}', '{2,3}'), btml_internal.sumprod_accumulate('{0,1}', NULL), btml_internal.sumprod_accumulate(NULL, NULL), btml_internal.sumprod_accumulate('{3,1}', '{2,3}', 'max_plus');
+SELECT btml_internal.sumprod_combine('{0,1}', '{0,2}'), btml_internal.sumprod_combine(NULL, '{0,2}'), btml_internal.sumprod_combine('{0,1}', NULL), btml_internal.sumprod_combine(NULL, NULL);
+SELECT btml_internal.sumprod_final('{0,5}'), btml_internal.sumprod_final(NULL), btml_internal.sumprod_final('{4,-Infinity}'), btml_internal.sumprod_final('{0,NaN}');
+SELECT btml_internal.sumprod_combine('{0,1}', '{1,2}');
+SELECT btml_internal.sumprod_accumulate('{2,1}', '{2,3}');
 \set VERBOSITY terse
-SELECT btml.sumprod_final('{}');
-SELECT btml.sumprod_final('{0}');
-SELECT btml.sumprod_final('{0,1,2}');
-SELECT btml.sumprod_final('{5,1}');
-SELECT btml.sumprod_final('{-1,1}');
-SELECT btml.sumprod_final('{0.5,1}');
-SELECT btml.sumprod_final('{NaN,1}');
-SELECT btml.sumprod_final('{Infinity,1}');
-SELECT btml.sumprod_final('{NULL,1}');
-SELECT btml.sumprod_final('{0,NULL}');
-SELECT btml.sumprod_final('{{0,1}}');
-SELECT btml.sumprod_combine('{0,1}', '{1e300,2}');
-SELECT btml.sumprod_accumulate('{9,1}', '{2,3}');
+SELECT btml_internal.sumprod_final('{}');
+SELECT btml_internal.sumprod_final('{0}');
+SELECT btml_internal.sumprod_final('{0,1,2}');
+SELECT btml_internal.sumprod_final('{5,1}');
+SELECT btml_internal.sumprod_final('{-1,1}');
+SELECT btml_internal.sumprod_final('{0.5,1}');
+SELECT btml_internal.sumprod_final('{NaN,1}');
+SELECT btml_internal.sumprod_final('{Infinity,1}');
+SELECT btml_internal.sumprod_final('{NULL,1}');
+SELECT btml_internal.sumprod_final('{0,NULL}');
+SELECT btml_internal.sumprod_final('{{0,1}}');
+SELECT btml_internal.sumprod_combine('{0,1}', '{1e300,2}');
+SELECT btml_internal.sumprod_accumulate('{9,1}', '{2,3}');
 DROP TABLE kinds;
 
 DROP SCHEMA sumprod CASCADE;

@@ -43,16 +43,21 @@ END $$;
 -- Every function reads with its caller's rights, so everybody may call them.
 GRANT USAGE ON SCHEMA btml TO PUBLIC;
 
+-- Functions that types, operators, aggregates and views are made of, so that \df btml.* lists what people call.
+CREATE SCHEMA btml_internal;
+COMMENT ON SCHEMA btml_internal IS 'what types, operators, aggregates and views of the extension btml are made of';
+GRANT USAGE ON SCHEMA btml_internal TO PUBLIC;
+
 CREATE FUNCTION btml.version() RETURNS text
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_version';
 COMMENT ON FUNCTION btml.version() IS 'version of the loaded btml library';
 
-CREATE FUNCTION btml.progress_lines(OUT pid integer, OUT function text, OUT phase text, OUT done bigint,
+CREATE FUNCTION btml_internal.progress_lines(OUT pid integer, OUT function text, OUT phase text, OUT done bigint,
     OUT total bigint, OUT started_at timestamptz, OUT eta interval) RETURNS SETOF record
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'btml_progress_lines';
-COMMENT ON FUNCTION btml.progress_lines() IS 'rows of the view btml.progress';
+COMMENT ON FUNCTION btml_internal.progress_lines() IS 'rows of the view btml.progress';
 
-CREATE VIEW btml.progress AS SELECT pid, function, phase, done, total, started_at, eta FROM btml.progress_lines();
+CREATE VIEW btml.progress AS SELECT pid, function, phase, done, total, started_at, eta FROM btml_internal.progress_lines();
 COMMENT ON VIEW btml.progress IS
 'one row per running btml call: what it is doing, how much of the phase is done (in units of the phase), when the call began, and the time left at the rate so far (NULL where nothing can be said); empty if shared memory had no room for it';
 GRANT SELECT ON btml.progress TO PUBLIC;

@@ -2,81 +2,81 @@
 
 CREATE TYPE btml.model;
 
-CREATE FUNCTION btml.model_in(cstring) RETURNS btml.model
+CREATE FUNCTION btml_internal.model_in(cstring) RETURNS btml.model
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_in';
-CREATE FUNCTION btml.model_out(btml.model) RETURNS cstring
+CREATE FUNCTION btml_internal.model_out(btml.model) RETURNS cstring
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_out';
-CREATE FUNCTION btml.model_recv(internal) RETURNS btml.model
+CREATE FUNCTION btml_internal.model_recv(internal) RETURNS btml.model
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_recv';
-CREATE FUNCTION btml.model_send(btml.model) RETURNS bytea
+CREATE FUNCTION btml_internal.model_send(btml.model) RETURNS bytea
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_send';
-COMMENT ON FUNCTION btml.model_in(cstring) IS 'input: base64 of the portable form; error 22P03 unless it decodes';
-COMMENT ON FUNCTION btml.model_out(btml.model) IS 'output: base64 of the portable form';
-COMMENT ON FUNCTION btml.model_recv(internal) IS 'binary input: the portable form; error 22P03 unless it decodes';
-COMMENT ON FUNCTION btml.model_send(btml.model) IS 'binary output: the portable form';
+COMMENT ON FUNCTION btml_internal.model_in(cstring) IS 'input: base64 of the portable form; error 22P03 unless it decodes';
+COMMENT ON FUNCTION btml_internal.model_out(btml.model) IS 'output: base64 of the portable form';
+COMMENT ON FUNCTION btml_internal.model_recv(internal) IS 'binary input: the portable form; error 22P03 unless it decodes';
+COMMENT ON FUNCTION btml_internal.model_send(btml.model) IS 'binary output: the portable form';
 
 CREATE TYPE btml.model (
-    INPUT = btml.model_in, OUTPUT = btml.model_out, RECEIVE = btml.model_recv, SEND = btml.model_send,
+    INPUT = btml_internal.model_in, OUTPUT = btml_internal.model_out, RECEIVE = btml_internal.model_recv, SEND = btml_internal.model_send,
     INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = external
 );
 COMMENT ON TYPE btml.model IS
 'a trained model: an ordinary value to keep in tables of your own; versioned, checksummed, portable between machines; text form base64, binary form its bytes';
 
-CREATE FUNCTION btml.model_from_bytea(bytea) RETURNS btml.model
+CREATE FUNCTION btml_internal.model_from_bytea(bytea) RETURNS btml.model
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_from_bytea';
-CREATE FUNCTION btml.model_to_bytea(btml.model) RETURNS bytea
+CREATE FUNCTION btml_internal.model_to_bytea(btml.model) RETURNS bytea
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_to_bytea';
-COMMENT ON FUNCTION btml.model_from_bytea(bytea) IS 'model from its portable bytes; error 22P03 unless they decode';
-COMMENT ON FUNCTION btml.model_to_bytea(btml.model) IS 'portable bytes of a model';
-CREATE CAST (bytea AS btml.model) WITH FUNCTION btml.model_from_bytea(bytea);
-CREATE CAST (btml.model AS bytea) WITH FUNCTION btml.model_to_bytea(btml.model);
+COMMENT ON FUNCTION btml_internal.model_from_bytea(bytea) IS 'model from its portable bytes; error 22P03 unless they decode';
+COMMENT ON FUNCTION btml_internal.model_to_bytea(btml.model) IS 'portable bytes of a model';
+CREATE CAST (bytea AS btml.model) WITH FUNCTION btml_internal.model_from_bytea(bytea);
+CREATE CAST (btml.model AS bytea) WITH FUNCTION btml_internal.model_to_bytea(btml.model);
 
 -- Comparison, for DISTINCT, GROUP BY, UNION, indexes and logical replication.
-CREATE FUNCTION btml.model_compare(btml.model, btml.model) RETURNS integer
+CREATE FUNCTION btml_internal.model_compare(btml.model, btml.model) RETURNS integer
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_compare';
-CREATE FUNCTION btml.model_equal(btml.model, btml.model) RETURNS boolean
+CREATE FUNCTION btml_internal.model_equal(btml.model, btml.model) RETURNS boolean
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_equal';
-CREATE FUNCTION btml.model_not_equal(btml.model, btml.model) RETURNS boolean
+CREATE FUNCTION btml_internal.model_not_equal(btml.model, btml.model) RETURNS boolean
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_not_equal';
-CREATE FUNCTION btml.model_less(btml.model, btml.model) RETURNS boolean
+CREATE FUNCTION btml_internal.model_less(btml.model, btml.model) RETURNS boolean
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_less';
-CREATE FUNCTION btml.model_less_equal(btml.model, btml.model) RETURNS boolean
+CREATE FUNCTION btml_internal.model_less_equal(btml.model, btml.model) RETURNS boolean
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_less_equal';
-CREATE FUNCTION btml.model_greater(btml.model, btml.model) RETURNS boolean
+CREATE FUNCTION btml_internal.model_greater(btml.model, btml.model) RETURNS boolean
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_greater';
-CREATE FUNCTION btml.model_greater_equal(btml.model, btml.model) RETURNS boolean
+CREATE FUNCTION btml_internal.model_greater_equal(btml.model, btml.model) RETURNS boolean
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_greater_equal';
-CREATE FUNCTION btml.model_hash(btml.model) RETURNS integer
+CREATE FUNCTION btml_internal.model_hash(btml.model) RETURNS integer
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_hash';
-CREATE FUNCTION btml.model_hash_extended(btml.model, bigint) RETURNS bigint
+CREATE FUNCTION btml_internal.model_hash_extended(btml.model, bigint) RETURNS bigint
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_model_hash_extended';
-COMMENT ON FUNCTION btml.model_compare(btml.model, btml.model) IS 'order of the portable bytes: -1, 0 or 1';
-COMMENT ON FUNCTION btml.model_equal(btml.model, btml.model) IS 'whether two models have the same portable bytes; seconds are no part of them';
-COMMENT ON FUNCTION btml.model_not_equal(btml.model, btml.model) IS 'whether two models have different portable bytes';
-COMMENT ON FUNCTION btml.model_less(btml.model, btml.model) IS 'order of the portable bytes';
-COMMENT ON FUNCTION btml.model_less_equal(btml.model, btml.model) IS 'order of the portable bytes';
-COMMENT ON FUNCTION btml.model_greater(btml.model, btml.model) IS 'order of the portable bytes';
-COMMENT ON FUNCTION btml.model_greater_equal(btml.model, btml.model) IS 'order of the portable bytes';
-COMMENT ON FUNCTION btml.model_hash(btml.model) IS 'hash of the header of a model, with its digest';
-COMMENT ON FUNCTION btml.model_hash_extended(btml.model, bigint) IS 'hash of the header of a model, with its digest, by a seed';
+COMMENT ON FUNCTION btml_internal.model_compare(btml.model, btml.model) IS 'order of the portable bytes: -1, 0 or 1';
+COMMENT ON FUNCTION btml_internal.model_equal(btml.model, btml.model) IS 'whether two models have the same portable bytes; seconds are no part of them';
+COMMENT ON FUNCTION btml_internal.model_not_equal(btml.model, btml.model) IS 'whether two models have different portable bytes';
+COMMENT ON FUNCTION btml_internal.model_less(btml.model, btml.model) IS 'order of the portable bytes';
+COMMENT ON FUNCTION btml_internal.model_less_equal(btml.model, btml.model) IS 'order of the portable bytes';
+COMMENT ON FUNCTION btml_internal.model_greater(btml.model, btml.model) IS 'order of the portable bytes';
+COMMENT ON FUNCTION btml_internal.model_greater_equal(btml.model, btml.model) IS 'order of the portable bytes';
+COMMENT ON FUNCTION btml_internal.model_hash(btml.model) IS 'hash of the header of a model, with its digest';
+COMMENT ON FUNCTION btml_internal.model_hash_extended(btml.model, bigint) IS 'hash of the header of a model, with its digest, by a seed';
 
-CREATE OPERATOR btml.= (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml.model_equal,
+CREATE OPERATOR btml.= (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml_internal.model_equal,
     COMMUTATOR = OPERATOR(btml.=), NEGATOR = OPERATOR(btml.<>), RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
-CREATE OPERATOR btml.<> (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml.model_not_equal,
+CREATE OPERATOR btml.<> (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml_internal.model_not_equal,
     COMMUTATOR = OPERATOR(btml.<>), NEGATOR = OPERATOR(btml.=), RESTRICT = neqsel, JOIN = neqjoinsel);
-CREATE OPERATOR btml.< (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml.model_less,
+CREATE OPERATOR btml.< (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml_internal.model_less,
     COMMUTATOR = OPERATOR(btml.>), NEGATOR = OPERATOR(btml.>=), RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
-CREATE OPERATOR btml.<= (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml.model_less_equal,
+CREATE OPERATOR btml.<= (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml_internal.model_less_equal,
     COMMUTATOR = OPERATOR(btml.>=), NEGATOR = OPERATOR(btml.>), RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
-CREATE OPERATOR btml.> (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml.model_greater,
+CREATE OPERATOR btml.> (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml_internal.model_greater,
     COMMUTATOR = OPERATOR(btml.<), NEGATOR = OPERATOR(btml.<=), RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
-CREATE OPERATOR btml.>= (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml.model_greater_equal,
+CREATE OPERATOR btml.>= (LEFTARG = btml.model, RIGHTARG = btml.model, FUNCTION = btml_internal.model_greater_equal,
     COMMUTATOR = OPERATOR(btml.<=), NEGATOR = OPERATOR(btml.<), RESTRICT = scalargesel, JOIN = scalargejoinsel);
 CREATE OPERATOR CLASS btml.model_ops DEFAULT FOR TYPE btml.model USING btree AS
     OPERATOR 1 btml.<, OPERATOR 2 btml.<=, OPERATOR 3 btml.=, OPERATOR 4 btml.>=, OPERATOR 5 btml.>,
-    FUNCTION 1 btml.model_compare(btml.model, btml.model);
+    FUNCTION 1 btml_internal.model_compare(btml.model, btml.model);
 CREATE OPERATOR CLASS btml.model_ops DEFAULT FOR TYPE btml.model USING hash AS
-    OPERATOR 1 btml.=, FUNCTION 1 btml.model_hash(btml.model), FUNCTION 2 btml.model_hash_extended(btml.model, bigint);
+    OPERATOR 1 btml.=, FUNCTION 1 btml_internal.model_hash(btml.model), FUNCTION 2 btml_internal.model_hash_extended(btml.model, bigint);
 
 CREATE FUNCTION btml.predict(model btml.model, input record) RETURNS float8
 LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_predict_record';

@@ -40,26 +40,26 @@ tables, or in the largest bag of a cyclic join; rows with the same contents give
 source''s columns as the column list: AS t(id bigint, name text); error 22023 for a negative n, 42804 for another column list,
 22003 beyond 2^127 rows of the join';
 
-CREATE FUNCTION btml.sumprod_accumulate(float8[], float8[]) RETURNS float8[]
+CREATE FUNCTION btml_internal.sumprod_accumulate(float8[], float8[]) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_sumprod_accumulate';
-CREATE FUNCTION btml.sumprod_accumulate(float8[], float8[], text) RETURNS float8[]
+CREATE FUNCTION btml_internal.sumprod_accumulate(float8[], float8[], text) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_sumprod_accumulate';
-CREATE FUNCTION btml.sumprod_combine(float8[], float8[]) RETURNS float8[]
+CREATE FUNCTION btml_internal.sumprod_combine(float8[], float8[]) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_sumprod_combine';
-CREATE FUNCTION btml.sumprod_final(float8[]) RETURNS float8
+CREATE FUNCTION btml_internal.sumprod_final(float8[]) RETURNS float8
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_sumprod_final';
-COMMENT ON FUNCTION btml.sumprod_accumulate(float8[], float8[]) IS 'transition function of btml.sumprod_agg';
-COMMENT ON FUNCTION btml.sumprod_accumulate(float8[], float8[], text) IS 'transition function of btml.sumprod_agg';
-COMMENT ON FUNCTION btml.sumprod_combine(float8[], float8[]) IS 'combine function of btml.sumprod_agg';
-COMMENT ON FUNCTION btml.sumprod_final(float8[]) IS 'final function of btml.sumprod_agg';
+COMMENT ON FUNCTION btml_internal.sumprod_accumulate(float8[], float8[]) IS 'transition function of btml.sumprod_agg';
+COMMENT ON FUNCTION btml_internal.sumprod_accumulate(float8[], float8[], text) IS 'transition function of btml.sumprod_agg';
+COMMENT ON FUNCTION btml_internal.sumprod_combine(float8[], float8[]) IS 'combine function of btml.sumprod_agg';
+COMMENT ON FUNCTION btml_internal.sumprod_final(float8[]) IS 'final function of btml.sumprod_agg';
 
 CREATE AGGREGATE btml.sumprod_agg(factors float8[]) (
-    SFUNC = btml.sumprod_accumulate, STYPE = float8[], COMBINEFUNC = btml.sumprod_combine,
-    FINALFUNC = btml.sumprod_final, PARALLEL = SAFE
+    SFUNC = btml_internal.sumprod_accumulate, STYPE = float8[], COMBINEFUNC = btml_internal.sumprod_combine,
+    FINALFUNC = btml_internal.sumprod_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.sumprod_agg(factors float8[], semiring text) (
-    SFUNC = btml.sumprod_accumulate, STYPE = float8[], COMBINEFUNC = btml.sumprod_combine,
-    FINALFUNC = btml.sumprod_final, PARALLEL = SAFE
+    SFUNC = btml_internal.sumprod_accumulate, STYPE = float8[], COMBINEFUNC = btml_internal.sumprod_combine,
+    FINALFUNC = btml_internal.sumprod_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.sumprod_agg(float8[]) IS
 'sum over the rows of the product of the array''s elements; a NULL array or element skips the row; NULL when no row is left';
@@ -77,20 +77,20 @@ Relational Boosted Regression Trees, section 3): within a factor 1 ± epsilon wi
 k = (2 + 3^tables)/(epsilon² delta), unless sketch_size gives k; std_error is sqrt((2 + 3^tables)/k) times value, evaluations
 the k used; a NULL value skips the row, NaN and infinity are error 22003; options: contrib_docs/relational.md';
 
-CREATE FUNCTION btml.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) RETURNS float8[]
+CREATE FUNCTION btml_internal.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_accumulate';
-CREATE FUNCTION btml.tensor_sketch_combine(float8[], float8[]) RETURNS float8[]
+CREATE FUNCTION btml_internal.tensor_sketch_combine(float8[], float8[]) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_combine';
-CREATE FUNCTION btml.tensor_sketch_final(float8[]) RETURNS float8[]
+CREATE FUNCTION btml_internal.tensor_sketch_final(float8[]) RETURNS float8[]
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_tensor_sketch_final';
-COMMENT ON FUNCTION btml.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) IS
+COMMENT ON FUNCTION btml_internal.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) IS
 'transition function of btml.tensor_sketch_agg';
-COMMENT ON FUNCTION btml.tensor_sketch_combine(float8[], float8[]) IS 'combine function of btml.tensor_sketch_agg';
-COMMENT ON FUNCTION btml.tensor_sketch_final(float8[]) IS 'final function of btml.tensor_sketch_agg';
+COMMENT ON FUNCTION btml_internal.tensor_sketch_combine(float8[], float8[]) IS 'combine function of btml.tensor_sketch_agg';
+COMMENT ON FUNCTION btml_internal.tensor_sketch_final(float8[]) IS 'final function of btml.tensor_sketch_agg';
 
 CREATE AGGREGATE btml.tensor_sketch_agg(value float8, keys text[], sketch_size integer, seed bigint) (
-    SFUNC = btml.tensor_sketch_accumulate, STYPE = float8[], COMBINEFUNC = btml.tensor_sketch_combine,
-    FINALFUNC = btml.tensor_sketch_final, PARALLEL = SAFE
+    SFUNC = btml_internal.tensor_sketch_accumulate, STYPE = float8[], COMBINEFUNC = btml_internal.tensor_sketch_combine,
+    FINALFUNC = btml_internal.tensor_sketch_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.tensor_sketch_agg(float8, text[], integer, bigint) IS
 'a tensor sketch of sketch_size numbers of the vector that has value at the coordinate keys, 1 to 1000 texts (Pham and Pagh,

@@ -74,96 +74,96 @@ COMMENT ON FUNCTION btml.to_sql(btml.model, text, text) IS
 
 -- Training inside GROUP BY. Options may be text as well, so that a literal without a type is not taken for a weight.
 
-CREATE FUNCTION btml.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate';
-CREATE FUNCTION btml.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb, float8) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb, float8) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate';
-CREATE FUNCTION btml.boost_fit_accumulate(btml.training_rows, float8, float8[], text) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], text) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_text';
-CREATE FUNCTION btml.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_boolean';
-CREATE FUNCTION btml.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb, float8) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb, float8) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_boolean';
-CREATE FUNCTION btml.boost_fit_accumulate(btml.training_rows, boolean, float8[], text) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], text) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_boolean_text';
-CREATE FUNCTION btml.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_label';
-CREATE FUNCTION btml.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb, float8) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb, float8) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_label';
-CREATE FUNCTION btml.boost_fit_accumulate(btml.training_rows, text, float8[], text) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], text) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_accumulate_label_text';
-CREATE FUNCTION btml.boost_fit_final(btml.training_rows) RETURNS btml.model
+CREATE FUNCTION btml_internal.boost_fit_final(btml.training_rows) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_boost_fit_final';
-COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb, float8) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, float8, float8[], text) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb, float8) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, boolean, float8[], text) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb, float8) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_fit_accumulate(btml.training_rows, text, float8[], text) IS 'transition function of btml.boost_fit_agg';
-COMMENT ON FUNCTION btml.boost_fit_final(btml.training_rows) IS 'final function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], jsonb, float8) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, float8, float8[], text) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], jsonb, float8) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, boolean, float8[], text) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], jsonb, float8) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_accumulate(btml.training_rows, text, float8[], text) IS 'transition function of btml.boost_fit_agg';
+COMMENT ON FUNCTION btml_internal.boost_fit_final(btml.training_rows) IS 'final function of btml.boost_fit_agg';
 
 CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[]) (
-    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], weight float8) (
-    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], options jsonb) (
-    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], options jsonb, weight float8) (
-    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y float8, x float8[], options text) (
-    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y boolean, x float8[]) (
-    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y boolean, x float8[], weight float8) (
-    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y boolean, x float8[], options jsonb) (
-    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y boolean, x float8[], options jsonb, weight float8) (
-    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y boolean, x float8[], options text) (
-    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[]) (
-    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[], weight float8) (
-    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[], options jsonb) (
-    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[], options jsonb, weight float8) (
-    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[], options text) (
-    SFUNC = btml.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.boost_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.boost_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[]) IS
 'boosted trees for each group of any query: y is the target, a number; x the features x1 … xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';

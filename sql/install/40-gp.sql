@@ -83,20 +83,20 @@ COMMENT ON FUNCTION btml.gp_downdate(btml.model, record, float8) IS
 
 -- Training inside GROUP BY.
 
-CREATE FUNCTION btml.gp_fit_accumulate(btml.training_rows, float8, float8[], jsonb) RETURNS btml.training_rows
+CREATE FUNCTION btml_internal.gp_fit_accumulate(btml.training_rows, float8, float8[], jsonb) RETURNS btml.training_rows
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_fit_accumulate';
-CREATE FUNCTION btml.gp_fit_final(btml.training_rows) RETURNS btml.model
+CREATE FUNCTION btml_internal.gp_fit_final(btml.training_rows) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_fit_final';
-COMMENT ON FUNCTION btml.gp_fit_accumulate(btml.training_rows, float8, float8[], jsonb) IS 'transition function of btml.gp_fit_agg';
-COMMENT ON FUNCTION btml.gp_fit_final(btml.training_rows) IS 'final function of btml.gp_fit_agg';
+COMMENT ON FUNCTION btml_internal.gp_fit_accumulate(btml.training_rows, float8, float8[], jsonb) IS 'transition function of btml.gp_fit_agg';
+COMMENT ON FUNCTION btml_internal.gp_fit_final(btml.training_rows) IS 'final function of btml.gp_fit_agg';
 
 CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[]) (
-    SFUNC = btml.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.gp_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.training_rows_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.gp_fit_final, PARALLEL = SAFE
 );
 CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[], options jsonb) (
-    SFUNC = btml.gp_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml.training_rows_combine,
-    FINALFUNC = btml.gp_fit_final, PARALLEL = SAFE
+    SFUNC = btml_internal.gp_fit_accumulate, STYPE = btml.training_rows, SSPACE = 2048, COMBINEFUNC = btml_internal.training_rows_combine,
+    FINALFUNC = btml_internal.gp_fit_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[]) IS
 'a Gaussian process for each group of any query: y is the target, x the features x1 … xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';

@@ -24,37 +24,37 @@ COMMENT ON FUNCTION btml.nearest_exemplar(float8[], jsonb, text) IS
 -- Exemplars inside GROUP BY. The state is a type of ours, so that engines which ship partial aggregates can ship it.
 
 CREATE TYPE btml.exemplar_sample;
-CREATE FUNCTION btml.exemplar_sample_in(cstring) RETURNS btml.exemplar_sample
+CREATE FUNCTION btml_internal.exemplar_sample_in(cstring) RETURNS btml.exemplar_sample
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplar_sample_in';
-CREATE FUNCTION btml.exemplar_sample_out(btml.exemplar_sample) RETURNS cstring
+CREATE FUNCTION btml_internal.exemplar_sample_out(btml.exemplar_sample) RETURNS cstring
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplar_sample_out';
-CREATE FUNCTION btml.exemplar_sample_recv(internal) RETURNS btml.exemplar_sample
+CREATE FUNCTION btml_internal.exemplar_sample_recv(internal) RETURNS btml.exemplar_sample
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplar_sample_recv';
-CREATE FUNCTION btml.exemplar_sample_send(btml.exemplar_sample) RETURNS bytea
+CREATE FUNCTION btml_internal.exemplar_sample_send(btml.exemplar_sample) RETURNS bytea
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplar_sample_send';
 CREATE TYPE btml.exemplar_sample (
-    INPUT = btml.exemplar_sample_in, OUTPUT = btml.exemplar_sample_out, RECEIVE = btml.exemplar_sample_recv,
-    SEND = btml.exemplar_sample_send, INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = extended
+    INPUT = btml_internal.exemplar_sample_in, OUTPUT = btml_internal.exemplar_sample_out, RECEIVE = btml_internal.exemplar_sample_recv,
+    SEND = btml_internal.exemplar_sample_send, INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = extended
 );
 COMMENT ON TYPE btml.exemplar_sample IS 'transition state of btml.exemplars_agg: a sample of the rows';
-COMMENT ON FUNCTION btml.exemplar_sample_in(cstring) IS 'input of btml.exemplar_sample';
-COMMENT ON FUNCTION btml.exemplar_sample_out(btml.exemplar_sample) IS 'output of btml.exemplar_sample';
-COMMENT ON FUNCTION btml.exemplar_sample_recv(internal) IS 'binary input of btml.exemplar_sample';
-COMMENT ON FUNCTION btml.exemplar_sample_send(btml.exemplar_sample) IS 'binary output of btml.exemplar_sample';
+COMMENT ON FUNCTION btml_internal.exemplar_sample_in(cstring) IS 'input of btml.exemplar_sample';
+COMMENT ON FUNCTION btml_internal.exemplar_sample_out(btml.exemplar_sample) IS 'output of btml.exemplar_sample';
+COMMENT ON FUNCTION btml_internal.exemplar_sample_recv(internal) IS 'binary input of btml.exemplar_sample';
+COMMENT ON FUNCTION btml_internal.exemplar_sample_send(btml.exemplar_sample) IS 'binary output of btml.exemplar_sample';
 
-CREATE FUNCTION btml.exemplars_accumulate(btml.exemplar_sample, anyelement, float8[], integer) RETURNS btml.exemplar_sample
+CREATE FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, anyelement, float8[], integer) RETURNS btml.exemplar_sample
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_accumulate';
-CREATE FUNCTION btml.exemplars_combine(btml.exemplar_sample, btml.exemplar_sample) RETURNS btml.exemplar_sample
+CREATE FUNCTION btml_internal.exemplars_combine(btml.exemplar_sample, btml.exemplar_sample) RETURNS btml.exemplar_sample
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_combine';
-CREATE FUNCTION btml.exemplars_final(btml.exemplar_sample) RETURNS jsonb
+CREATE FUNCTION btml_internal.exemplars_final(btml.exemplar_sample) RETURNS jsonb
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exemplars_final';
-COMMENT ON FUNCTION btml.exemplars_accumulate(btml.exemplar_sample, anyelement, float8[], integer) IS 'transition function of btml.exemplars_agg';
-COMMENT ON FUNCTION btml.exemplars_combine(btml.exemplar_sample, btml.exemplar_sample) IS 'combine function of btml.exemplars_agg';
-COMMENT ON FUNCTION btml.exemplars_final(btml.exemplar_sample) IS 'final function of btml.exemplars_agg';
+COMMENT ON FUNCTION btml_internal.exemplars_accumulate(btml.exemplar_sample, anyelement, float8[], integer) IS 'transition function of btml.exemplars_agg';
+COMMENT ON FUNCTION btml_internal.exemplars_combine(btml.exemplar_sample, btml.exemplar_sample) IS 'combine function of btml.exemplars_agg';
+COMMENT ON FUNCTION btml_internal.exemplars_final(btml.exemplar_sample) IS 'final function of btml.exemplars_agg';
 
 CREATE AGGREGATE btml.exemplars_agg(id anyelement, x float8[], k integer) (
-    SFUNC = btml.exemplars_accumulate, STYPE = btml.exemplar_sample, SSPACE = 2048, COMBINEFUNC = btml.exemplars_combine,
-    FINALFUNC = btml.exemplars_final, PARALLEL = SAFE
+    SFUNC = btml_internal.exemplars_accumulate, STYPE = btml.exemplar_sample, SSPACE = 2048, COMBINEFUNC = btml_internal.exemplars_combine,
+    FINALFUNC = btml_internal.exemplars_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.exemplars_agg(anyelement, float8[], integer) IS
 'at most k rows (1 to 10,000) of any query''s group that stand for it: [{"id": ..., "x": [...], "members": ...}, ...], clustering with squared Euclidean dissimilarities on a sample of 5,000 or 100 k distinct rows, whichever is more; members: estimated rows nearest to the exemplar, in all those of the group; the same whatever the order of the rows and the number of workers; k is the same in every row; error for an x that is NULL or has an element that is not finite; NULL for no rows';

@@ -459,8 +459,8 @@ FitResult fit_over_rows(const RowCollection& rows, Told& told, RunContext& conte
 
 } // namespace
 
-// btml.boost_fit_accumulate(state, y float8, x float8[], options jsonb [, weight float8]) → state; y and options may be
-// of other types
+// btml_internal.boost_fit_accumulate(state, y float8, x float8[], options jsonb [, weight float8]) → state; y and
+// options may be of other types
 #define BTML_BOOST_FIT_ACCUMULATE(name, kind, form)                                                                    \
     BTML_FUNCTION(btml_boost_fit_accumulate##name) {                                                                   \
         return accumulate_with_options(fcinfo, check_request, TargetKind::kind, OptionsAs::form);                      \
@@ -473,7 +473,7 @@ BTML_BOOST_FIT_ACCUMULATE(_text, number, text)
 BTML_BOOST_FIT_ACCUMULATE(_boolean_text, boolean, text)
 BTML_BOOST_FIT_ACCUMULATE(_label_text, label, text)
 
-// btml.boost_fit_final(state) → model; NULL when there was no row
+// btml_internal.boost_fit_final(state) → model; NULL when there was no row
 BTML_FUNCTION(btml_boost_fit_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     BackendContext context("boost_fit_agg");

@@ -245,7 +245,7 @@ Datum json_of(const Selection& selection, bool ids_are_numbers, RunContext& cont
 
 } // namespace
 
-// btml.exemplars_accumulate(state, id anyelement, x float8[], k int) → state
+// btml_internal.exemplars_accumulate(state, id anyelement, x float8[], k int) → state
 BTML_FUNCTION(btml_exemplars_accumulate) {
     const Arguments arguments(fcinfo);
     State* const state = State::writable(fcinfo);
@@ -262,12 +262,12 @@ BTML_FUNCTION(btml_exemplars_accumulate) {
     return state->datum();
 }
 
-// btml.exemplars_combine(state, state) → state
+// btml_internal.exemplars_combine(state, state) → state
 BTML_FUNCTION(btml_exemplars_combine) {
     return State::combine(fcinfo);
 }
 
-// btml.exemplars_final(state) → jsonb; NULL when there was no row
+// btml_internal.exemplars_final(state) → jsonb; NULL when there was no row
 BTML_FUNCTION(btml_exemplars_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     BackendContext context("exemplars_agg");

@@ -110,13 +110,13 @@ BTML_FUNCTION(btml_gp_regression) {
     return rows.done();
 }
 
-// btml.gp_fit_accumulate(state, y float8, x float8[], options jsonb) → state
+// btml_internal.gp_fit_accumulate(state, y float8, x float8[], options jsonb) → state
 BTML_FUNCTION(btml_gp_fit_accumulate) {
     return accumulate_with_options(fcinfo,
                                    [](const std::string& options) { parse_options(options, gp::options_table); });
 }
 
-// btml.gp_fit_final(state) → model; NULL when there was no row
+// btml_internal.gp_fit_final(state) → model; NULL when there was no row
 BTML_FUNCTION(btml_gp_fit_final) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
     BackendContext context("gp_fit_agg");

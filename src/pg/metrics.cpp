@@ -208,7 +208,7 @@ BTML_FUNCTION(btml_metric_sums_final) {
     return number_or_null(fcinfo, SumsState::read(fcinfo, parsed, budget).result());
 }
 
-// btml.ranking_accumulate(state, y boolean, score float8 [, weight float8]) → state
+// btml_internal.ranking_accumulate(state, y boolean, score float8 [, weight float8]) → state
 BTML_FUNCTION(btml_ranking_accumulate) {
     const AggregateRow row(fcinfo);
     if (row.has_null()) return row.skip();
@@ -220,7 +220,7 @@ BTML_FUNCTION(btml_ranking_accumulate) {
     return state->datum();
 }
 
-// btml.ndcg_accumulate(state, relevance float8, score float8, k integer) → state
+// btml_internal.ndcg_accumulate(state, relevance float8, score float8, k integer) → state
 BTML_FUNCTION(btml_ndcg_accumulate) {
     const AggregateRow row(fcinfo);
     if (row.has_null()) return row.skip();
@@ -230,7 +230,7 @@ BTML_FUNCTION(btml_ndcg_accumulate) {
     return state->datum();
 }
 
-// btml.metric_rows_combine(state, state) → state
+// btml_internal.metric_rows_combine(state, state) → state
 BTML_FUNCTION(btml_metric_rows_combine) {
     return RowsState::combine(fcinfo);
 }

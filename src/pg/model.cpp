@@ -176,7 +176,7 @@ const std::vector<Feature>& features_of(const StoredModel& stored) {
     return std::visit([](const auto& model) -> const std::vector<Feature>& { return model.features; }, stored.model);
 }
 
-// btml.model_in(cstring): base64 of the portable form
+// btml_internal.model_in(cstring): base64 of the portable form
 BTML_FUNCTION(btml_model_in) {
     BackendContext context;
     const std::span<const std::byte> bytes = decode_base64(PG_GETARG_CSTRING(0), "btml.model", context);

@@ -243,7 +243,7 @@ Datum state_or_null(FunctionCallInfo fcinfo, int i) {
 
 } // namespace
 
-// btml.sumprod_accumulate(state float8[], factors float8[] [, semiring text]) → float8[]
+// btml_internal.sumprod_accumulate(state float8[], factors float8[] [, semiring text]) → float8[]
 BTML_FUNCTION(btml_sumprod_accumulate) {
     const Arguments arguments(fcinfo);
     const SemiringName semiring =
@@ -270,7 +270,7 @@ BTML_FUNCTION(btml_sumprod_accumulate) {
     return make_state(static_cast<double>(semiring), add(semiring, sum, product));
 }
 
-// btml.sumprod_combine(float8[], float8[]) → float8[]
+// btml_internal.sumprod_combine(float8[], float8[]) → float8[]
 BTML_FUNCTION(btml_sumprod_combine) {
     const Arguments arguments(fcinfo);
     if (arguments.is_null(0)) return state_or_null(fcinfo, 1);
@@ -281,7 +281,7 @@ BTML_FUNCTION(btml_sumprod_combine) {
     return make_state(static_cast<double>(a.semiring), add(a.semiring, a.value, b.value));
 }
 
-// btml.sumprod_final(float8[]) → float8: NULL when no row was aggregated, as for sum()
+// btml_internal.sumprod_final(float8[]) → float8: NULL when no row was aggregated, as for sum()
 BTML_FUNCTION(btml_sumprod_final) {
     const Arguments arguments(fcinfo);
     if (arguments.is_null(0)) return state_or_null(fcinfo, 0);

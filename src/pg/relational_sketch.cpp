@@ -279,7 +279,8 @@ Datum null_result(FunctionCallInfo fcinfo) {
 
 } // namespace
 
-// btml.tensor_sketch_accumulate(state float8[], value float8, keys text[], sketch_size int, seed bigint) → float8[]
+// btml_internal.tensor_sketch_accumulate(state float8[], value float8, keys text[], sketch_size int, seed bigint) →
+// float8[]
 BTML_FUNCTION(btml_tensor_sketch_accumulate) {
     const Arguments arguments(fcinfo);
     const double value = read_value(arguments, 1);
@@ -292,7 +293,7 @@ BTML_FUNCTION(btml_tensor_sketch_accumulate) {
     return PointerGetDatum(state.array);
 }
 
-// btml.tensor_sketch_combine(float8[], float8[]) → float8[]
+// btml_internal.tensor_sketch_combine(float8[], float8[]) → float8[]
 BTML_FUNCTION(btml_tensor_sketch_combine) {
     const Arguments arguments(fcinfo);
     if (arguments.is_null(0) && arguments.is_null(1)) return null_result(fcinfo);
@@ -304,7 +305,7 @@ BTML_FUNCTION(btml_tensor_sketch_combine) {
     return PointerGetDatum(sum.array);
 }
 
-// btml.tensor_sketch_final(float8[]) → float8[]: NULL when no row was aggregated
+// btml_internal.tensor_sketch_final(float8[]) → float8[]: NULL when no row was aggregated
 BTML_FUNCTION(btml_tensor_sketch_final) {
     const Arguments arguments(fcinfo);
     if (arguments.is_null(0)) return null_result(fcinfo);

@@ -87,22 +87,22 @@ Datum train_on_rows(FunctionCallInfo fcinfo, RunContext& context, const TrainOnR
     return fcinfo->isnull ? static_cast<Datum>(0) : train(rows);
 }
 
-// btml.training_rows_accumulate(state, y float8, x float8[] [, weight float8]) → state
+// btml_internal.training_rows_accumulate(state, y float8, x float8[] [, weight float8]) → state
 BTML_FUNCTION(btml_training_rows_accumulate) {
     return accumulate(fcinfo, TargetKind::number);
 }
 
-// btml.training_rows_accumulate(state, y boolean, x float8[] [, weight float8]) → state
+// btml_internal.training_rows_accumulate(state, y boolean, x float8[] [, weight float8]) → state
 BTML_FUNCTION(btml_training_rows_accumulate_boolean) {
     return accumulate(fcinfo, TargetKind::boolean);
 }
 
-// btml.training_rows_accumulate(state, y text, x float8[] [, weight float8]) → state
+// btml_internal.training_rows_accumulate(state, y text, x float8[] [, weight float8]) → state
 BTML_FUNCTION(btml_training_rows_accumulate_label) {
     return accumulate(fcinfo, TargetKind::label);
 }
 
-// btml.training_rows_combine(state, state) → state
+// btml_internal.training_rows_combine(state, state) → state
 BTML_FUNCTION(btml_training_rows_combine) {
     return State::combine(fcinfo);
 }

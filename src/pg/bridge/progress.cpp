@@ -121,7 +121,7 @@ static double remaining_seconds(const ProgressSlot& slot) {
     return elapsed * static_cast<double>(slot.total - slot.done) / static_cast<double>(slot.done);
 }
 
-// btml.progress_lines() → (pid, function, phase, done, total, started_at, eta interval)
+// btml_internal.progress_lines() → (pid, function, phase, done, total, started_at, eta interval)
 BTML_FUNCTION(btml_progress_lines) {
     ResultRows rows(fcinfo);
     ProgressSlots* const all = pg_call([] { return attach(); });
