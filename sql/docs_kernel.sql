@@ -15,6 +15,9 @@ JOIN btml.density('SELECT east, north FROM tree', 'place', bandwidth => 1.5) d U
 SELECT id, round(value::numeric, 2) AS height
 FROM btml.kernel_regression('SELECT east, north, height FROM tree', 'height', 'place', bandwidth => 1.5) ORDER BY 1;
 
+SELECT id, round(value::numeric, 2) AS height
+FROM btml.kernel_regression('SELECT east, north, height FROM tree', 'height', 'place') ORDER BY 1;
+
 CREATE TABLE token AS
 SELECT n AS id, (SELECT array_agg(sin(n * 0.37 * i) + cos(n * 1.1 + i) ORDER BY i) FROM generate_series(1, 8) i) AS embedding,
        ARRAY[sin(n * 0.2), cos(n * 0.2)] AS state

@@ -203,6 +203,19 @@ CREATE VIEW scattered AS SELECT i AS id, i * 7919 % 3001 / 300.0 - 5 AS a, i * 1
 SELECT count(*), count(*) FILTER (WHERE f.value IS DISTINCT FROM b.value) AS different, max(f.std_error) BETWEEN 0.001 AND 0.5 AS bounded
 FROM btml.attention('SELECT a, b, t FROM scattered ORDER BY id', 'scattered', 't', method => 'sampled', epsilon => 0.5) f
 JOIN btml.attention('SELECT a, b, t FROM scattered ORDER BY id DESC', 'scattered', 't', method => 'sampled', epsilon => 0.5) b USING (id);
+-- A bandwidth that is left out is the best of the search, or an error where there is none.
+SELECT count(*), count(*) FILTER (WHERE chosen.value IS DISTINCT FROM given.value) AS different
+FROM btml.density('SELECT a, b FROM scattered', 'scattered') chosen
+JOIN btml.density('SELECT a, b FROM scattered', 'scattered', (SELECT to_char(bandwidth, '9.999999EEEE')::numeric(20, 6)::float8 FROM btml.select_bandwidth('SELECT a, b FROM scattered', 'likelihood') WHERE best)) given USING (id);
+SELECT count(*), min(value) >= 0 AS mean FROM btml.kernel_regression('SELECT a, b, t, id % 3 AS weight FROM scattered', 't', 'SELECT a, b FROM scattered WHERE id < 50', scale => 'sd', kernel => 'matern32');
+SELECT count(*), min(value) >= 0 AS density FROM btml.density('SELECT a FROM scattered', 'SELECT a FROM scattered WHERE id < 50', kernel => 'epanechnikov');
+SELECT * FROM btml.density('SELECT a FROM scattered WHERE false', 'SELECT 1 AS a');
+SELECT * FROM btml.density('SELECT a FROM scattered WHERE id = 1', 'SELECT 1 AS a');
+SELECT * FROM btml.density('SELECT a, 0 AS weight FROM scattered', 'SELECT 1 AS a');
+SELECT * FROM btml.density('SELECT 1 AS a FROM scattered', 'SELECT 1 AS a');
+SELECT * FROM btml.kernel_sum('SELECT a FROM scattered', 'SELECT 1 AS a');
+SELECT btml.kernel_tail_ratio('SELECT a FROM scattered', 'SELECT 1 AS a');
+SELECT btml.kernel_tail_profile('SELECT a FROM scattered', 'SELECT 1 AS a');
 -- With the caller's rights.
 CREATE ROLE btml_kernel_stranger;
 GRANT USAGE ON SCHEMA kernel TO btml_kernel_stranger;

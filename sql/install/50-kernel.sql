@@ -1,7 +1,7 @@
 -- Kernel sums.
 
-CREATE FUNCTION btml.kernel_sum(keys text, queries text, bandwidth float8, kernel text DEFAULT 'gaussian',
-    epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed bigint DEFAULT 0,
+CREATE FUNCTION btml.kernel_sum(keys text, queries text, bandwidth float8 DEFAULT NULL,
+    kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed bigint DEFAULT 0,
     scale text DEFAULT 'none', verbose boolean DEFAULT false, OUT id text, OUT value float8, OUT std_error float8)
     RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_sum';
@@ -12,21 +12,21 @@ probability confidence, x the weights, y the values of all queries (Indyk, Kapra
 Kernel Matrix-Vector Multiplication Under Sparsity Assumptions, Theorem 1.1); error 22004 or 22003 for a NULL, NaN or infinite
 number, naming row and column; kernels and options: contrib_docs/kernel.md';
 
-CREATE FUNCTION btml.density(keys text, queries text, bandwidth float8, kernel text DEFAULT 'gaussian',
+CREATE FUNCTION btml.density(keys text, queries text, bandwidth float8 DEFAULT NULL, kernel text DEFAULT 'gaussian',
     epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed bigint DEFAULT 0,
     scale text DEFAULT 'none', verbose boolean DEFAULT false, OUT id text, OUT value float8, OUT std_error float8)
     RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_density';
 COMMENT ON FUNCTION btml.density(text, text, float8, text, float8, float8, text, bigint, text, boolean) IS
-'kernel density estimate at each query: btml.kernel_sum over the sum of the weights and the kernel''s integral, so that it integrates to 1 over the columns'' own units; options as of btml.kernel_sum, but that sampled values are within epsilon times the root mean square of the exact ones, in root mean square, with probability confidence; weights must not be negative; a query that is also a key counts itself; NULL without keys';
+'kernel density estimate at each query: btml.kernel_sum over the sum of the weights and the kernel''s integral, so that it integrates to 1 over the columns'' own units; options as of btml.kernel_sum, but that sampled values are within epsilon times the root mean square of the exact ones, in root mean square, with probability confidence; NULL bandwidth: the one with the largest leave-one-out likelihood, told by a NOTICE; weights must not be negative; a query that is also a key counts itself; NULL without keys';
 
-CREATE FUNCTION btml.kernel_regression(keys text, target name, queries text, bandwidth float8,
+CREATE FUNCTION btml.kernel_regression(keys text, target name, queries text, bandwidth float8 DEFAULT NULL,
     kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99,
     method text DEFAULT 'auto', seed bigint DEFAULT 0, scale text DEFAULT 'none', verbose boolean DEFAULT false,
     OUT id text, OUT value float8, OUT std_error float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_regression';
 COMMENT ON FUNCTION btml.kernel_regression(text, name, text, float8, text, float8, float8, text, bigint, text, boolean) IS
-'mean of the keys'' target at each query, weighted by kernel times weight (Nadaraya-Watson); target: a numeric column of the keys, no coordinate, a key where it is NULL is left out; where every kernel value is 0, the nearest key''s target; the standard error of sampled values by the delta method; options as of btml.density; NULL without keys';
+'mean of the keys'' target at each query, weighted by kernel times weight (Nadaraya-Watson); target: a numeric column of the keys, no coordinate, a key where it is NULL is left out; where every kernel value is 0, the nearest key''s target; the standard error of sampled values by the delta method; NULL bandwidth: the one with the least leave-one-out squared error, told by a NOTICE; options as of btml.density; NULL without keys';
 
 CREATE FUNCTION btml.attention(keys text, queries text, value name, epsilon float8 DEFAULT 0.1,
     confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed bigint DEFAULT 0, scale text DEFAULT 'none',
@@ -35,8 +35,8 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml
 COMMENT ON FUNCTION btml.attention(text, text, name, float8, float8, text, bigint, text, boolean) IS
 'softmax attention: for each query q the mean of the keys'' values, weighted by exp(q.k/sqrt(d)), d the number of coordinates; value: a column of the keys, of numbers or of numeric arrays of one length; std_error: of sampled values, the root mean square over the components; through a Gaussian kernel of d + 1 coordinates (Indyk, Kapralov, Sheth, Wagner: Improved Algorithms for Kernel Matrix-Vector Multiplication Under Sparsity Assumptions, Lemma 4.1); options as of btml.density; NULL without keys';
 
-CREATE FUNCTION btml.kernel_tail_ratio(keys text, queries text, bandwidth float8, method text DEFAULT 'auto',
-    seed bigint DEFAULT 0, scale text DEFAULT 'none', kernel text DEFAULT 'gaussian') RETURNS btml.estimate
+CREATE FUNCTION btml.kernel_tail_ratio(keys text, queries text, bandwidth float8 DEFAULT NULL,
+    method text DEFAULT 'auto', seed bigint DEFAULT 0, scale text DEFAULT 'none', kernel text DEFAULT 'gaussian') RETURNS btml.estimate
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_tail_ratio';
 COMMENT ON FUNCTION btml.kernel_tail_ratio(text, text, float8, text, bigint, text, text) IS
 'how heavy the tail of a kernel matrix is: the sum of all entries but the n largest over that of the n largest, n the larger
@@ -44,7 +44,8 @@ of the numbers of keys and queries (Indyk, Kapralov, Sheth, Wagner: Improved Alg
 Under Sparsity Assumptions, assumption (A)); points and kernel as of btml.kernel_sum; lower and upper are those of 95 %;
 Infinity where the n largest are all 0';
 
-CREATE FUNCTION btml.kernel_tail_profile(keys text, queries text, bandwidth float8, prefixes integer[] DEFAULT NULL,
+CREATE FUNCTION btml.kernel_tail_profile(keys text, queries text, bandwidth float8 DEFAULT NULL,
+    prefixes integer[] DEFAULT NULL,
     scale text DEFAULT 'none', kernel text DEFAULT 'gaussian', OUT prefix integer, OUT tail_ratio float8,
     OUT nth_to_next float8, OUT nth_to_2nth float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_tail_profile';

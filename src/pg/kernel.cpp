@@ -1,5 +1,6 @@
 // SQL functions of kernel sums: btml.kernel_sum and its kin.
 #include "core/kernel/attention.hpp"
+#include "pg/bandwidth_choice.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/settings.hpp"
@@ -73,7 +74,9 @@ void append_key(const PointRow& row, const Request& request, std::vector<double>
 }
 
 // Returns nothing where there are no keys. A key whose target is NULL is left out.
-std::optional<Keys> read_keys(const PointSource& source, const Request& request, RunContext& context) {
+// chooser: is given the keys; may be null.
+std::optional<Keys> read_keys(const PointSource& source, const Request& request, BandwidthChooser* chooser,
+                              RunContext& context) {
     std::optional<Keys> keys;
     std::vector<double> scratch;
     source.read(
@@ -87,6 +90,7 @@ std::optional<Keys> read_keys(const PointSource& source, const Request& request,
             }
             if (!keys) keys.emplace(row.x.size(), row.values.size() + (request.arrays ? 0 : 1), context.memory());
             append_key(row, request, scratch, *keys);
+            if (chooser) chooser->add(row);
             return true;
         },
         context);
@@ -225,12 +229,17 @@ void answer(const Request& request, const PointSource& queries, std::optional<Ke
     Stream<Sums>(request, queries, sums, count, dimensions, rows, context).answer();
 }
 
-Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, const Request& request) {
+Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, Request request) {
+    if (request.quantity == Quantity::sum) request.options.check(); // nothing chooses a bandwidth
     ResultRows rows(fcinfo);
     BackendContext context(function, request.verbose);
     const PointSource key_source(request.keys, "keys", {false, true, request.values, request.arrays});
     const PointSource query_source(request.queries, "queries", {true, false, {}, false}, key_source);
-    std::optional<Keys> keys = read_keys(key_source, request, context);
+    std::optional<BandwidthChooser> chooser;
+    if (request.options.bandwidth == 0) chooser.emplace(request.values.has_value(), context.memory());
+    std::optional<Keys> keys = read_keys(key_source, request, chooser ? &*chooser : nullptr, context);
+    if (chooser && keys) request.options.bandwidth = chooser->choose(request.options, context);
+    chooser.reset();
     if (request.arrays)
         answer<kernel::Attention>(request, query_source, std::move(keys), rows, context);
     else

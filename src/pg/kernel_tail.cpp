@@ -43,6 +43,7 @@ BTML_FUNCTION(btml_kernel_tail_ratio) {
     const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
     Options options;
     read_options(arguments, kernel::options_table, options);
+    options.check();
     BackendContext context("kernel_tail_ratio");
     const TailPoints points = read_tail_points(keys, queries, context);
     const kernel::TailRatio ratio = kernel::kernel_tail_ratio(*points.keys, *points.queries, options, context);
@@ -58,6 +59,7 @@ BTML_FUNCTION(btml_kernel_tail_profile) {
     const std::string keys = arguments.string("keys"), queries = arguments.string("queries");
     Options options;
     read_options(arguments, kernel::options_table, options);
+    options.check();
     std::vector<uint64_t> prefixes;
     if (!arguments.is_null("prefixes"))
         for (const int prefix : arguments.integers("prefixes")) {

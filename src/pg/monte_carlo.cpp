@@ -2,6 +2,7 @@
 // btml.select_bandwidth and btml.approx_sum.
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
+#include "pg/bandwidth_choice.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/guard.hpp"
 #include "pg/bridge/result.hpp"
@@ -17,16 +18,6 @@ using monte_carlo::ScoreKind;
 using monte_carlo::ScoreRows;
 
 namespace {
-
-void scale_coordinates(ScoreRows& rows, RunContext& context) {
-    const std::vector<double> deviations = monte_carlo::standard_deviations(rows, context);
-    const size_t width = rows.width();
-    for (size_t i = 0; i < rows.size(); i++) {
-        for (size_t k = 0; k < rows.dimensions; k++)
-            if (deviations[k] > 0) rows.values[i * width + k] /= deviations[k];
-        context.worked(width);
-    }
-}
 
 // The points of a source, with a target where one is named. Rows with a NULL target are left out, with a NOTICE.
 ScoreRows read_score_rows(const std::string& source, const std::optional<std::string>& target, bool scaled,
@@ -50,7 +41,7 @@ ScoreRows read_score_rows(const std::string& source, const std::optional<std::st
         },
         context);
     if (skipped) notice(std::to_string(skipped) + " rows with a NULL target are left out");
-    if (scaled) scale_coordinates(rows, context);
+    if (scaled) monte_carlo::standardise(rows, context);
     return rows;
 }
 
@@ -122,29 +113,6 @@ SelectionRequest read_request(const NamedArguments& arguments) {
     return request;
 }
 
-// Says that a better bandwidth may lie beyond what was searched where the best is at an end of it, unless all are the
-// same.
-void report_ends(const std::vector<monte_carlo::ScoredBandwidth>& curve, ScoreKind kind) {
-    if (std::all_of(curve.begin(), curve.end(), [&](const auto& row) { return row.score == curve[0].score; })) return;
-    const auto best = std::find_if(curve.begin(), curve.end(), [](const auto& row) { return row.best; });
-    const auto report = [](const char* what, const char* end, const char* hint) {
-        notice(format("the best %s is at the %s end of its range", what, end), "", hint);
-    };
-    const auto by_target = [](const auto& a, const auto& b) { return a.bandwidths.target < b.bandwidths.target; };
-    const auto [least, most] = std::minmax_element(curve.begin(), curve.end(), by_target);
-    if (best->bandwidths.x == curve.front().bandwidths.x)
-        report("bandwidth", "lower",
-               kind == ScoreKind::kde ? "Where points or coordinates repeat, least squares prefer ever smaller "
-                                        "bandwidths: score \"likelihood\" does only where all points do."
-                                      : "A smaller \"lower\" shows whether the score falls further.");
-    if (best->bandwidths.x == curve.back().bandwidths.x)
-        report("bandwidth", "upper", "A larger \"upper\" shows whether the score falls further.");
-    if (least->bandwidths.target == most->bandwidths.target) return;
-    const char* const hint = "btml.kcde_score at others shows whether the score falls further.";
-    if (best->bandwidths.target == least->bandwidths.target) report("target bandwidth", "lower", hint);
-    if (best->bandwidths.target == most->bandwidths.target) report("target bandwidth", "upper", hint);
-}
-
 } // namespace
 
 // btml.select_bandwidth(source text, score text, target name, lower float8, upper float8, steps int, … as kde_score)
@@ -160,7 +128,7 @@ BTML_FUNCTION(btml_select_bandwidth) {
     for (const monte_carlo::ScoredBandwidth& row : curve)
         rows.add_row(row.bandwidths.x, null_if(request.kind != ScoreKind::kcde, row.bandwidths.target), row.score,
                      row.std_error, row.best);
-    report_ends(curve, request.kind);
+    report_ends_of_search(curve, request.kind);
     return rows.done();
 }
 

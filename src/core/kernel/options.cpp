@@ -8,9 +8,8 @@ constexpr const char* scales[] = {"none", "sd"};
 constexpr const char* methods[] = {"auto", "exact", "sampled"};
 
 constexpr Option<Options> rows[] = {
-    option<&Options::bandwidth>("bandwidth", above(0),
-                                "h of the kernel; `btml.attention` has none. [Scores](monte_carlo.md) choose one")
-        .is_required(),
+    option<&Options::bandwidth>("bandwidth", above(0), "h of the kernel; `btml.attention` has none")
+        .null_is(0, "[chosen](#bandwidths) for a density and a regression; others need one"),
     option<&Options::kernel>("kernel", pairwise::kernel_names,
                              "k, one of the [table above](#points); `btml.attention` has none"),
     option<&Options::scale>("scale", scales, "`sd` leaves a coordinate as it is that is the same in all keys"),
@@ -30,6 +29,11 @@ constinit const OptionsTable<Options> options_table{rows};
 
 void Options::check() const {
     options_table.check(*this);
+    if (bandwidth == 0)
+        throw Error(
+            ErrorCode::null_value, "bandwidth must be given", {},
+            "It is in the units of the columns. btml.density and btml.kernel_regression choose one by themselves, "
+            "btml.select_bandwidth shows the scores of many.");
 }
 
 } // namespace btml::kernel

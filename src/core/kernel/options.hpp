@@ -23,7 +23,7 @@ enum class Quantity : uint8_t {
 };
 
 struct Options {
-    double bandwidth = 0; // in units of the columns, or of their standard deviations with Scale::sd
+    double bandwidth = 0; // in units of the columns, or of their standard deviations with Scale::sd; 0: to be chosen
     Kernel kernel{};
     Scale scale = Scale::none;
     Method method = Method::automatic;
@@ -35,7 +35,7 @@ struct Options {
     std::string cuda_library; // the path of btml_cuda.so, for exact sums on a CUDA device; empty: on the CPU
 
     // Error invalid_argument for a bandwidth that is not positive and finite, an epsilon outside (0, 1] and a
-    // confidence outside (0, 1).
+    // confidence outside (0, 1), null_value for a bandwidth that is still to be chosen.
     void check() const;
 };
 

@@ -72,4 +72,14 @@ std::vector<double> standard_deviations(const ScoreRows& rows, RunContext& conte
     return deviations;
 }
 
+void standardise(ScoreRows& rows, RunContext& context) {
+    const std::vector<double> deviations = standard_deviations(rows, context);
+    const size_t width = rows.width();
+    for (size_t i = 0; i < rows.size(); i++) {
+        for (size_t k = 0; k < rows.dimensions; k++)
+            if (deviations[k] > 0) rows.values[i * width + k] /= deviations[k];
+        context.worked(width);
+    }
+}
+
 } // namespace btml::monte_carlo

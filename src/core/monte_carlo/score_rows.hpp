@@ -27,4 +27,7 @@ double canonicalise(ScoreRows& rows, RunContext& context);
 // Returns the standard deviation of each coordinate (divisor n), then that of the target.
 std::vector<double> standard_deviations(const ScoreRows& rows, RunContext& context);
 
+// Divides each coordinate by its standard deviation, unless that is 0.
+void standardise(ScoreRows& rows, RunContext& context);
+
 } // namespace btml::monte_carlo

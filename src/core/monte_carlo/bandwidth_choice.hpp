@@ -1,0 +1,21 @@
+// Chooses the bandwidth of a density or of a kernel regression where none is given.
+#pragma once
+
+#include "core/monte_carlo/bandwidth_selection.hpp"
+
+namespace btml::monte_carlo {
+
+struct BandwidthChoice {
+    double bandwidth; // in units of the rows' coordinates
+    ScoreKind kind;
+    Kernel scored; // is the kernel that the curve is of
+    std::vector<ScoredBandwidth> curve;
+};
+
+// Takes the bandwidth with the least leave-one-out score: of rows with targets, the squared error of kernel regression;
+// of others, minus the log-likelihood of the density. The likelihood of a kernel that ends somewhere is infinite as
+// soon as one row is far from all others, so there the Gaussian kernel's bandwidth is multiplied by the ratio at which
+// both kernels smooth alike (canonical bandwidths: Marron, Nolan, 1988). Throws as select_bandwidth does.
+BandwidthChoice choose_bandwidth(ScoreRows rows, Kernel kernel, uint64_t seed, ThreadTeam& team, RunContext& context);
+
+} // namespace btml::monte_carlo

@@ -1,0 +1,117 @@
+#include "core/monte_carlo/bandwidth_choice.hpp"
+
+#include "caught.hpp"
+#include "score_data.hpp"
+
+#include <gtest/gtest.h>
+
+namespace btml::monte_carlo {
+namespace {
+
+using test::caught;
+using test::normal;
+using test::score_rows;
+
+BandwidthChoice choose(ScoreRows rows, Kernel kernel, RunContext& context) {
+    ThreadTeam team(context);
+    return choose_bandwidth(std::move(rows), kernel, 0, team, context);
+}
+
+Kernel kernel_called(const std::string& name) {
+    for (size_t i = 0; i < pairwise::Kernels::size; i++)
+        if (facts_of(Kernel(i)).name == name) return Kernel(i);
+    throw std::invalid_argument(name);
+}
+
+ScoreRows normal_rows(size_t rows, size_t dimensions, uint64_t seed, MemoryBudget& budget) {
+    ScoreRows result(dimensions, false, budget);
+    RandomStream random(seed, 5);
+    for (size_t i = 0; i < rows * dimensions; i++) result.values.push_back(normal(random));
+    return result;
+}
+
+// (R / v²)^(1 / (d + 4)) of a radial profile by quadrature over the radius, both of the kernel that integrates to 1.
+template <class Profile>
+double canonical(size_t d, double end, const Profile& profile) {
+    constexpr size_t steps = 200'000;
+    double volume = 0, square = 0, spread = 0;
+    for (size_t i = 0; i < steps; i++) {
+        const double r = (static_cast<double>(i) + 0.5) * end / steps, shell = std::pow(r, d - 1.0), k = profile(r);
+        volume += k * shell;
+        square += k * k * shell;
+        spread += k * r * r * shell;
+    }
+    const double step = end / steps, surface = 2 * std::pow(std::numbers::pi, d / 2.0) / std::tgamma(d / 2.0);
+    const double mass = volume * step * surface, variance = spread / volume / static_cast<double>(d);
+    return std::pow(square * step * surface / (mass * mass) / (variance * variance), 1 / (d + 4.0));
+}
+
+TEST(ChooseBandwidth, TakesTheBestOfTheCurve) {
+    QuietContext context(2);
+    for (const char* const name : {"gaussian", "laplacian", "matern32", "matern52"}) {
+        const BandwidthChoice density = choose(normal_rows(800, 2, 1, context.memory()), kernel_called(name), context);
+        EXPECT_EQ(density.kind, ScoreKind::likelihood);
+        const BandwidthChoice mean = choose(score_rows(800, 2, 1, context.memory()), kernel_called(name), context);
+        EXPECT_EQ(mean.kind, ScoreKind::kr);
+        for (const BandwidthChoice* const choice : {&density, &mean}) {
+            const auto best = std::min_element(choice->curve.begin(), choice->curve.end(),
+                                               [](const auto& a, const auto& b) { return a.score < b.score; });
+            EXPECT_EQ(choice->bandwidth, best->bandwidths.x) << name;
+        }
+    }
+    EXPECT_EQ(choose(score_rows(800, 2, 1, context.memory()), kernel_called("epanechnikov"), context).scored,
+              kernel_called("epanechnikov"));
+}
+
+TEST(ChooseBandwidth, OfNormalRowsIsNearTheOneThatMinimisesTheIntegratedError) {
+    QuietContext context(2);
+    for (const size_t d : {1, 2, 3}) {
+        const size_t n = 2'500;
+        double sum = 0;
+        constexpr int seeds = 8;
+        for (int seed = 0; seed < seeds; seed++)
+            sum += std::log(choose(normal_rows(n, d, seed, context.memory()), Kernel{}, context).bandwidth);
+        // Silverman: Density Estimation for Statistics and Data Analysis, table 4.1.
+        const double silverman = std::pow(4 / (d + 2.0) / n, 1 / (d + 4.0));
+        EXPECT_NEAR(std::exp(sum / seeds) / silverman, 1, 0.3) << d;
+    }
+}
+
+TEST(ChooseBandwidth, KernelsThatEndAreMadeToSmoothAsTheGaussianDoes) {
+    QuietContext context(1);
+    for (const size_t d : {1, 2, 3, 7}) {
+        const auto bandwidth = [&](const char* name) {
+            const BandwidthChoice choice =
+                choose(normal_rows(300, d, 3, context.memory()), kernel_called(name), context);
+            EXPECT_EQ(choice.scored, Kernel{});
+            return choice.bandwidth;
+        };
+        const double expected = canonical(d, 1, [](double r) { return 1 - r * r; }) /
+                                canonical(d, 14, [](double r) { return std::exp(-r * r / 2); });
+        EXPECT_NEAR(bandwidth("epanechnikov") / bandwidth("gaussian") / expected, 1, 1e-6) << d;
+    }
+}
+
+TEST(ChooseBandwidth, IsTheSameForEveryOrderAndNumberOfThreads) {
+    double first = 0;
+    for (const int threads : {1, 2, 3}) {
+        QuietContext context(threads);
+        ScoreRows rows = normal_rows(6'000, 2, 9, context.memory());
+        if (threads == 2) std::reverse(rows.values.begin(), rows.values.end()); // both coordinates change places, too
+        if (threads == 2)
+            for (size_t i = 0; i < rows.values.size(); i += 2) std::swap(rows.values[i], rows.values[i + 1]);
+        const double bandwidth = choose(std::move(rows), Kernel{}, context).bandwidth;
+        if (first == 0) first = bandwidth;
+        EXPECT_EQ(bandwidth, first) << threads;
+    }
+}
+
+TEST(ChooseBandwidth, RefusesRowsThatAreAllTheSame) {
+    QuietContext context(1);
+    ScoreRows rows(1, false, context.memory());
+    for (int i = 0; i < 10; i++) rows.values.push_back(2);
+    EXPECT_EQ(caught([&] { choose(std::move(rows), Kernel{}, context); }).code, ErrorCode::invalid_argument);
+}
+
+} // namespace
+} // namespace btml::monte_carlo
