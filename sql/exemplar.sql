@@ -218,6 +218,8 @@ SELECT caught($$SELECT btml.exemplars_agg(repeat('long', 1000) || id, x, 1) FROM
 SET btml.memory_limit = '8MB';
 SELECT count(*) FROM btml.exemplars('exemplar.point', 900);
 RESET btml.memory_limit;
+-- Ids of their own type.
+SELECT e.slot, pg_typeof(e.id) AS type, e.x = p.x AS same FROM btml.exemplars(NULL::integer, 'SELECT id, x FROM exemplar.point', 3) e JOIN exemplar.point p USING (id) ORDER BY slot;
 
 SET client_min_messages = warning;
 DROP SCHEMA exemplar CASCADE;

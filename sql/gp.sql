@@ -97,6 +97,8 @@ FROM btml.gp_regression('gp.flat', 'y', 'SELECT id, price, region, size FROM gp.
     btml.predict_normal(m, q.*) n WHERE q.id::text = r.id ORDER BY 1;
 SELECT id, round(mean::numeric, 6) AS mean FROM btml.gp_regression('gp.two', 'y', 'SELECT * FROM (VALUES (''a'', 0), (NULL, 1), (''c'', NULL)) v(id, x)', bits => 1, search => 'none', noise => 0.5, signal => 1);
 SELECT id, round(mean::numeric, 6) AS mean FROM btml.gp_regression('gp.two', 'y', 'SELECT x FROM (VALUES (1), (0)) v(x)', bits => 1, search => 'none', noise => 0.5, signal => 1);
+SELECT id, pg_typeof(id) AS type, round(mean::numeric, 6) AS mean FROM btml.gp_regression(NULL::bigint, 'gp.two', 'y', 'SELECT x FROM (VALUES (1), (0)) v(x)', bits => 1, search => 'none', noise => 0.5, signal => 1);
+SELECT draw, id, pg_typeof(id) AS type FROM btml.gp_sample(NULL::real, btml.gp_fit('gp.two', 'y', bits => 1, search => 'none', noise => 0.5, signal => 1), 'SELECT 2.5 AS id, 1 AS x', 2);
 SELECT id FROM btml.gp_regression('gp.flat', 'y', 'SELECT (date ''2024-01-01'' + shop, shop) AS id, price, region FROM gp.sale JOIN gp.shop USING (shop) WHERE id < 4', features => '{price,region}', search => 'none') ORDER BY 1;
 SELECT count(*) FROM btml.gp_regression('gp.two', 'y', 'SELECT * FROM gp.two WHERE false', search => 'none');
 

@@ -216,6 +216,15 @@ SELECT * FROM btml.density('SELECT 1 AS a FROM scattered', 'SELECT 1 AS a');
 SELECT * FROM btml.kernel_sum('SELECT a FROM scattered', 'SELECT 1 AS a');
 SELECT btml.kernel_tail_ratio('SELECT a FROM scattered', 'SELECT 1 AS a');
 SELECT btml.kernel_tail_profile('SELECT a FROM scattered', 'SELECT 1 AS a');
+-- Ids of their own type.
+CREATE DOMAIN large AS bigint CHECK (VALUE > 2);
+SELECT id, pg_typeof(id) AS type FROM btml.kernel_sum(NULL::bigint, 'SELECT a, b FROM scattered', 'SELECT id * 10000000000 AS id, a, b FROM scattered WHERE id < 3', 1);
+SELECT id, pg_typeof(id) AS type FROM btml.density(NULL::numeric, 'SELECT a, b FROM scattered', 'SELECT a, b FROM scattered WHERE id < 3', 1);
+SELECT id, pg_typeof(id) AS type, d.value = s.t AS near FROM btml.kernel_regression(NULL::integer, 'SELECT a, b, t FROM scattered', 't', 'scattered', 1e-9) d JOIN scattered s USING (id) WHERE id < 3;
+SELECT id, pg_typeof(id) AS type FROM btml.attention(NULL::date, 'SELECT a, t FROM scattered', 'SELECT date ''2024-02-29'' AS id, 1 AS a UNION ALL SELECT NULL, 2', 't');
+SELECT id FROM btml.kernel_sum(NULL::integer, 'SELECT a FROM scattered', 'SELECT ''a'' AS id, 1 AS a', 1);
+SELECT id FROM btml.kernel_sum(NULL::large, 'SELECT a FROM scattered', 'SELECT id, a FROM scattered WHERE id < 4', 1);
+SELECT id FROM btml.kernel_sum(NULL, 'SELECT a FROM scattered', 'SELECT id, a FROM scattered WHERE id < 4', 1);
 -- With the caller's rights.
 CREATE ROLE btml_kernel_stranger;
 GRANT USAGE ON SCHEMA kernel TO btml_kernel_stranger;

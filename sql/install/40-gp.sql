@@ -102,3 +102,20 @@ COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[]) IS
 'a Gaussian process for each group of any query: y is the target, x the features x1 … xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[], jsonb) IS
 'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside and seed, the same in every row';
+
+-- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument.
+CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name, queries text,
+    features name[] DEFAULT NULL, categorical name[] DEFAULT NULL, bits integer DEFAULT NULL,
+    members integer DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
+    evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
+    outside text DEFAULT 'clamp', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
+    weight name DEFAULT NULL, OUT id anyelement, OUT mean float8, OUT sd float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
+COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name) IS
+'btml.gp_regression with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
+CREATE FUNCTION btml.gp_sample(id_type anyelement, model btml.model, source text, draws integer DEFAULT 1,
+    seed bigint DEFAULT 0, OUT draw integer, OUT row_number bigint, OUT id anyelement, OUT value float8)
+    RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_gp_sample';
+COMMENT ON FUNCTION btml.gp_sample(anyelement, btml.model, text, integer, bigint) IS
+'btml.gp_sample with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';

@@ -51,3 +51,33 @@ CREATE FUNCTION btml.kernel_tail_profile(keys text, queries text, bandwidth floa
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_tail_profile';
 COMMENT ON FUNCTION btml.kernel_tail_profile(text, text, float8, integer[], text, text) IS
 'btml.kernel_tail_ratio, exactly, of the first rows of keys and queries, for each number of them in prefixes (by default 50, 100, 200 and so on, and all), with the n-th largest entry over the next and over the 2n-th (Infinity where that is 0)';
+
+-- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument. The bandwidth has no
+-- default here: three parameters of unknown types are those of the forms above.
+CREATE FUNCTION btml.kernel_sum(id_type anyelement, keys text, queries text, bandwidth float8,
+    kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99,
+    method text DEFAULT 'auto', seed bigint DEFAULT 0, scale text DEFAULT 'none', verbose boolean DEFAULT false,
+    OUT id anyelement, OUT value float8, OUT std_error float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_sum';
+COMMENT ON FUNCTION btml.kernel_sum(anyelement, text, text, float8, text, float8, float8, text, bigint, text, boolean) IS
+'btml.kernel_sum with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow, the bandwidth too, which may be NULL; error of that type''s input for an id that is no such value';
+CREATE FUNCTION btml.density(id_type anyelement, keys text, queries text, bandwidth float8,
+    kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1, confidence float8 DEFAULT 0.99,
+    method text DEFAULT 'auto', seed bigint DEFAULT 0, scale text DEFAULT 'none', verbose boolean DEFAULT false,
+    OUT id anyelement, OUT value float8, OUT std_error float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_density';
+COMMENT ON FUNCTION btml.density(anyelement, text, text, float8, text, float8, float8, text, bigint, text, boolean) IS
+'btml.density with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow, the bandwidth too, which may be NULL; error of that type''s input for an id that is no such value';
+CREATE FUNCTION btml.kernel_regression(id_type anyelement, keys text, target name, queries text,
+    bandwidth float8, kernel text DEFAULT 'gaussian', epsilon float8 DEFAULT 0.1,
+    confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed bigint DEFAULT 0, scale text DEFAULT 'none',
+    verbose boolean DEFAULT false, OUT id anyelement, OUT value float8, OUT std_error float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_kernel_regression';
+COMMENT ON FUNCTION btml.kernel_regression(anyelement, text, name, text, float8, text, float8, float8, text, bigint, text, boolean) IS
+'btml.kernel_regression with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow, the bandwidth too, which may be NULL; error of that type''s input for an id that is no such value';
+CREATE FUNCTION btml.attention(id_type anyelement, keys text, queries text, value name, epsilon float8 DEFAULT 0.1,
+    confidence float8 DEFAULT 0.99, method text DEFAULT 'auto', seed bigint DEFAULT 0, scale text DEFAULT 'none',
+    verbose boolean DEFAULT false, OUT id anyelement, OUT value float8[], OUT std_error float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_attention';
+COMMENT ON FUNCTION btml.attention(anyelement, text, text, name, float8, float8, text, bigint, text, boolean) IS
+'btml.attention with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';

@@ -58,3 +58,16 @@ CREATE AGGREGATE btml.exemplars_agg(id anyelement, x float8[], k integer) (
 );
 COMMENT ON AGGREGATE btml.exemplars_agg(anyelement, float8[], integer) IS
 'at most k rows (1 to 10,000) of any query''s group that stand for it: [{"id": ..., "x": [...], "members": ...}, ...], clustering with squared Euclidean dissimilarities on a sample of 5,000 or 100 k distinct rows, whichever is more; members: estimated rows nearest to the exemplar, in all those of the group; the same whatever the order of the rows and the number of workers; k is the same in every row; error for an x that is NULL or has an element that is not finite; NULL for no rows';
+
+-- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument.
+CREATE FUNCTION btml.exemplars(id_type anyelement, source text, k integer, objective text DEFAULT 'clustering',
+    target name DEFAULT NULL, dissimilarity text DEFAULT 'squared_euclidean', validation integer DEFAULT NULL,
+    passes integer DEFAULT 1, max_candidates bigint DEFAULT NULL, eta float8 DEFAULT 0, phantom text DEFAULT 'none',
+    batch integer DEFAULT 100, racing boolean DEFAULT false, confidence float8 DEFAULT 0.95,
+    scan_order text DEFAULT 'physical', length_scales float8[] DEFAULT NULL, signal float8 DEFAULT NULL,
+    noise float8 DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false, OUT slot integer,
+    OUT id anyelement, OUT x float8[], OUT members float8, OUT mean_dissimilarity float8, OUT utility float8,
+    OUT utility_std_error float8) RETURNS SETOF record
+LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 100 AS 'MODULE_PATHNAME', 'btml_exemplars';
+COMMENT ON FUNCTION btml.exemplars(anyelement, text, integer, text, name, text, integer, integer, bigint, float8, text, integer, boolean, float8, text, float8[], float8, float8, bigint, boolean) IS
+'btml.exemplars with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';

@@ -1,5 +1,9 @@
 #include "pg/bridge/result.hpp"
 
+extern "C" {
+#include "utils/lsyscache.h"
+}
+
 namespace btml::pg {
 
 Datum text_datum(std::string_view text) {
@@ -43,6 +47,7 @@ static Tuplestorestate* open_store(FunctionCallInfo fcinfo, TupleDesc* columns) 
 ResultRows::ResultRows(FunctionCallInfo fcinfo) : columns_(nullptr), store_(nullptr), row_(nullptr) {
     TupleDesc* const columns = &columns_;
     store_ = pg_call([=] { return open_store(fcinfo, columns); });
+    store_context_ = CurrentMemoryContext;
     row_ = pg_call([] { return AllocSetContextCreate(CurrentMemoryContext, "btml result row", ALLOCSET_SMALL_SIZES); });
     values_.resize(columns_->natts);
     nulls_ = std::make_unique<bool[]>(values_.size());
@@ -75,8 +80,27 @@ Datum text_array(std::span<const std::string_view> texts) {
     return pg_call([=] { return make_texts(texts, CurrentMemoryContext); });
 }
 
+Datum ResultRows::read_text(std::string_view value, size_t column) {
+    const auto count = static_cast<size_t>(columns_->natts);
+    if (!inputs_) inputs_ = static_cast<TypeInput*>(MemoryContextAllocZero(store_context_, count * sizeof(TypeInput)));
+    TypeInput& input = inputs_[column];
+    if (input.function.fn_oid == InvalidOid) {
+        Oid function;
+        getTypeInputInfo(TupleDescAttr(columns_, column)->atttypid, &function, &input.parameter);
+        fmgr_info_cxt(function, &input.function, store_context_);
+    }
+    const MemoryContext before = MemoryContextSwitchTo(row_);
+    const Datum datum = InputFunctionCall(&input.function, pnstrdup(value.data(), value.size()), input.parameter, -1);
+    MemoryContextSwitchTo(before);
+    return datum;
+}
+
 Datum ResultRows::text_or_texts(std::string_view value) {
-    return pg_call([=, this] { return make_text(value, row_); });
+    const size_t column = filled_;
+    return pg_call([=, this] {
+        const bool is_text = column >= values_.size() || TupleDescAttr(columns_, column)->atttypid == TEXTOID;
+        return is_text ? make_text(value, row_) : read_text(value, column);
+    });
 }
 
 Datum ResultRows::text_or_texts(std::span<const std::string_view> values) {

@@ -36,7 +36,7 @@ class ResultRows {
         finish_row();
     }
     // Gives the row at hand its next value: an integer, bigint, number, boolean, text, text[], float8[] or any other
-    // SQL value. An empty optional is NULL.
+    // SQL value. An empty optional is NULL. A text for a column of another type is read as a value of that type.
     template <class T>
     void add(const T& value) {
         if constexpr (std::is_same_v<T, bool>)
@@ -63,14 +63,22 @@ class ResultRows {
   private:
     void put(Datum value, bool null = false);
     Datum text_or_texts(std::string_view value);
+    Datum read_text(std::string_view value, size_t column);
     Datum text_or_texts(std::span<const std::string_view> values);
 
     TupleDesc columns_;
     Tuplestorestate* store_;
-    MemoryContext row_; // holds the texts of the row at hand
+    MemoryContext store_context_ = nullptr; // lives as long as the call
+    MemoryContext row_;                     // holds the texts of the row at hand
     std::vector<Datum> values_;
     std::unique_ptr<bool[]> nulls_;
     size_t filled_ = 0;
+    // What reads texts of the columns of other types; made when the first such text comes.
+    struct TypeInput {
+        FmgrInfo function;
+        Oid parameter;
+    };
+    TypeInput* inputs_ = nullptr;
 };
 
 // A value of type btml.estimate.
