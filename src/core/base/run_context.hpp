@@ -81,6 +81,12 @@ class RunContext {
     virtual bool keep_going() = 0;
     // Main thread only. `phase` must be a string literal. total 0: unknown.
     virtual void progress(const char* phase, uint64_t done, uint64_t total) = 0;
+    // The same of a phase after which next to nothing is left to do: its time left is that of the call.
+    void last_progress(const char* phase, uint64_t done, uint64_t total) {
+        in_last_phase_ = true;
+        progress(phase, done, total);
+        in_last_phase_ = false;
+    }
     // Main thread only. For people who asked for a verbose run.
     virtual void note(std::string_view text) = 0;
 
@@ -115,12 +121,16 @@ class RunContext {
     MemoryBudget& memory() noexcept { return memory_; }
     int threads() const noexcept { return threads_; }
 
+  protected:
+    bool in_last_phase() const { return in_last_phase_; }
+
   private:
     static constexpr uint64_t units_between_polls = uint64_t{1} << 18;
 
     MemoryBudget memory_;
     const int threads_;
     uint64_t since_poll_ = 0;
+    bool in_last_phase_ = false;
 };
 
 // The host of tests and benchmarks: never cancels, shows nothing.

@@ -274,7 +274,7 @@ void Booster::grow_trees(TrainingSet& training) {
     TreeGrower grower(training, options_, team_, context_);
     double updating = 0;
     for (int t = 0; t < options_.trees; t++) {
-        context_.progress("growing trees", t, options_.trees);
+        context_.last_progress("growing trees", t, options_.trees);
         bool at_rest = options_.row_fraction >= 1 && options_.feature_fraction >= 1;
         for (size_t score = 0; score < model.scores(); score++) {
             context_.poll();

@@ -76,7 +76,7 @@ std::vector<PermutedImportance> permutation_importance(const PermutationTask& ta
         double mean = 0, squares = 0;
         for (int repeat = 0; repeat < task.repeats; repeat++) {
             const auto done = f * static_cast<size_t>(task.repeats) + static_cast<size_t>(repeat);
-            context.progress("predicting", done, task.features * static_cast<size_t>(task.repeats));
+            context.last_progress("predicting", done, task.features * static_cast<size_t>(task.repeats));
             const double importance = permuting.importance(f, repeat), difference = importance - mean;
             mean += difference / (repeat + 1);
             squares += difference * (importance - mean);

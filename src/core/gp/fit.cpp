@@ -191,7 +191,7 @@ void Trainer::find_candidates(size_t count, int evaluations) {
     const MemberTraining training = member_training();
     const std::span<const double> target = data_.training.target.span();
     candidates_.resize(count);
-    context_.progress("searching bit orders and kernels", 0, count);
+    context_.last_progress("searching bit orders and kernels", 0, count);
     if (count == 1) {
         candidates_[0] = training.find(target, 0, each, context_);
     } else {
@@ -202,7 +202,7 @@ void Trainer::find_candidates(size_t count, int evaluations) {
             [&](size_t member, int worker) {
                 contexts.run(worker,
                              [&](RunContext& own) { candidates_[member] = training.find(target, member, each, own); });
-                if (worker == 0) context_.progress("searching bit orders and kernels", member, count);
+                if (worker == 0) context_.last_progress("searching bit orders and kernels", member, count);
             },
             [&] { contexts.poll(); });
     }

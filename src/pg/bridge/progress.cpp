@@ -19,7 +19,9 @@ struct ProgressSlot {
     pg_atomic_uint32 changes;
     char function[48], phase[48]; // function is empty until the owner has filled the slot
     int64 done, total;
-    TimestampTz started;
+    TimestampTz started, phase_started;
+    int64 phase_done; // before phase_started
+    bool in_last_phase;
 };
 
 namespace {
@@ -85,6 +87,7 @@ ProgressLine::ProgressLine(const char* function) : slot_(pg_call([] { return cla
     strlcpy(slot_->phase, "starting", sizeof(slot_->phase));
     slot_->done = slot_->total = 0;
     slot_->started = GetCurrentTimestamp();
+    slot_->in_last_phase = false;
     pg_atomic_fetch_add_u32(&slot_->changes, 1);
 }
 
@@ -92,9 +95,15 @@ ProgressLine::~ProgressLine() {
     if (slot_) release(*slot_);
 }
 
-void ProgressLine::update(const char* phase, uint64_t done, uint64_t total) {
+void ProgressLine::update(const char* phase, uint64_t done, uint64_t total, bool is_last) {
     if (!slot_) return;
+    const bool is_new = strncmp(slot_->phase, phase, sizeof(slot_->phase) - 1) != 0;
     pg_atomic_fetch_add_u32(&slot_->changes, 1);
+    if (is_new || !slot_->in_last_phase) {
+        slot_->phase_started = GetCurrentTimestamp();
+        slot_->phase_done = static_cast<int64>(done);
+    }
+    slot_->in_last_phase = is_last;
     strlcpy(slot_->phase, phase, sizeof(slot_->phase));
     slot_->done = static_cast<int64>(done);
     slot_->total = static_cast<int64>(total);
@@ -114,11 +123,12 @@ static bool read_slot(ProgressSlot& slot, ProgressSlot& copy) {
     return false;
 }
 
-// Seconds until the end at the rate so far, or a negative number when nothing can be said.
+// Seconds until the call ends at the rate of its last phase, or a negative number when nothing can be said.
 static double remaining_seconds(const ProgressSlot& slot) {
-    if (slot.total <= 0 || slot.done <= 0 || slot.done > slot.total) return -1;
-    const double elapsed = static_cast<double>(GetCurrentTimestamp() - slot.started) / USECS_PER_SEC;
-    return elapsed * static_cast<double>(slot.total - slot.done) / static_cast<double>(slot.done);
+    const int64 done = slot.done - slot.phase_done;
+    if (!slot.in_last_phase || slot.total <= 0 || done <= 0 || slot.done > slot.total) return -1;
+    const double elapsed = static_cast<double>(GetCurrentTimestamp() - slot.phase_started) / USECS_PER_SEC;
+    return elapsed * static_cast<double>(slot.total - slot.done) / static_cast<double>(done);
 }
 
 // btml_internal.progress_lines() → (pid, function, phase, done, total, started_at, eta interval)

@@ -13,7 +13,8 @@ class ProgressLine {
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
-    void update(const char* phase, uint64_t done, uint64_t total);
+    // is_last: the call ends with this phase.
+    void update(const char* phase, uint64_t done, uint64_t total, bool is_last);
 
   private:
     struct ProgressSlot* slot_;

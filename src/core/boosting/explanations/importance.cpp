@@ -9,7 +9,7 @@ std::vector<ContributionSize> contribution_sizes(Explainer& explainer, std::span
     const size_t features = explainer.features(), rows = points.size() / features;
     std::vector<double> found((features + 1) * explainer.score_count()), means(features, 0.0), squares(features, 0.0);
     for (size_t row = 0; row < rows; row++) {
-        context.progress("explaining rows", row, rows);
+        context.last_progress("explaining rows", row, rows);
         explainer.contributions(points.subspan(row * features, features), found);
         for (size_t f = 0; f < features; f++) {
             double size = 0;
