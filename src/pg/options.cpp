@@ -107,8 +107,8 @@ OptionValue JsonOption::value(const OptionFacts& option) const {
     return integer;
 }
 
-void unknown_option(const std::string& name, const std::vector<std::string>& names) {
-    const std::string nearest = nearest_name(name, names);
+void unknown_option(const std::string& name, const std::vector<std::string>& names, ForeignNames foreign) {
+    const std::string nearest = meant_name(name, names, foreign);
     throw Error(ErrorCode::invalid_argument, format("unknown option \"%s\"", name.c_str()),
                 "Valid options are " + quoted_list(names) + ".",
                 nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));

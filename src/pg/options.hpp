@@ -37,7 +37,8 @@ std::string json_text(Datum json);
 std::vector<JsonOption> json_options(const std::string& json, const char* what = "options");
 
 // Error invalid_argument with the valid names in the DETAIL and the nearest in the HINT.
-[[noreturn]] void unknown_option(const std::string& name, const std::vector<std::string>& names);
+[[noreturn]] void unknown_option(const std::string& name, const std::vector<std::string>& names,
+                                 ForeignNames foreign = {});
 
 // Options of an aggregate: a JSON object with the names of a function's arguments. read_argument(given) reads one that
 // is an argument of the table and says whether it did. Errors invalid_argument.
@@ -54,7 +55,7 @@ Options parse_options(const std::string& json, const OptionsTable<Options>& tabl
         std::vector<std::string> names;
         for (const Option<Options>& known : table)
             if (known.aggregated) names.emplace_back(known.name);
-        unknown_option(given.name, names);
+        unknown_option(given.name, names, table.foreign_names);
     }
     return options;
 }

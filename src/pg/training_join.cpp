@@ -73,12 +73,30 @@ void check_not_reserved(const Source& source, const Roles& roles, int feature) {
                                                         source.columns()[feature].name.c_str(), role));
 }
 
+std::vector<int> excluded_columns(const Source& source, const TrainingRequest& request) {
+    std::vector<int> excluded;
+    for (const std::string& name : request.exclude) {
+        const int column = source.column(name);
+        if (std::find(excluded.begin(), excluded.end(), column) != excluded.end())
+            throw Error(ErrorCode::duplicate_column, format("exclude names column \"%s\" twice", name.c_str()));
+        excluded.push_back(column);
+    }
+    return excluded;
+}
+
 std::vector<int> chosen_features(const Source& source, const Roles& roles, const TrainingRequest& request) {
     std::vector<int> features;
+    const std::vector<int> excluded = excluded_columns(source, request);
+    const auto is_excluded = [&](int column) {
+        return std::find(excluded.begin(), excluded.end(), column) != excluded.end();
+    };
     if (request.features) {
         for (const std::string& name : *request.features) {
             const int column = source.column(name);
             check_not_reserved(source, roles, column);
+            if (is_excluded(column))
+                throw Error(ErrorCode::invalid_argument,
+                            format("column \"%s\" is both in features and in exclude", name.c_str()));
             if (std::find(features.begin(), features.end(), column) != features.end())
                 throw Error(ErrorCode::duplicate_column, format("features names column \"%s\" twice", name.c_str()));
             features.push_back(column);
@@ -88,7 +106,7 @@ std::vector<int> chosen_features(const Source& source, const Roles& roles, const
     } else {
         source.require_distinct_names();
         for (int i = 0; i < static_cast<int>(source.columns().size()); i++)
-            if (!roles.of(i)) features.push_back(i);
+            if (!roles.of(i) && !is_excluded(i)) features.push_back(i);
     }
     if (features.empty())
         throw Error(ErrorCode::invalid_argument, "there are no features to train on", "",
@@ -256,21 +274,20 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-TrainingRequest read_training_request(const NamedArguments& arguments) {
-    const auto columns = [&](const char* name) {
-        return arguments.optional_columns(name).value_or(std::vector<std::string>());
-    };
-    return {arguments.string("source"),
-            arguments.column("target"),
-            arguments.optional_columns("features"),
+TrainingRequest read_training_request(const FitArguments& arguments) {
+    const auto columns = [&](const char* name) { return arguments.columns(name).value_or(std::vector<std::string>()); };
+    return {arguments.call().string("source"),
+            arguments.call().column("target"),
+            arguments.columns("features"),
             columns("categorical"),
-            arguments.optional_column("holdout"),
-            arguments.optional_column("weight"),
+            arguments.column("holdout"),
+            arguments.column("weight"),
             arguments.boolean("verbose"),
-            arguments.optional_column("offset"),
-            arguments.optional_column("query"),
+            arguments.column("offset"),
+            arguments.column("query"),
             columns("increasing"),
-            columns("decreasing")};
+            columns("decreasing"),
+            columns("exclude")};
 }
 
 TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context, RowContents contents,

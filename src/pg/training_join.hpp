@@ -3,8 +3,8 @@
 
 #include "core/relational/join.hpp"
 #include "core/relational/join_dataset.hpp"
-#include "pg/bridge/arguments.hpp"
 #include "pg/bridge/source.hpp"
+#include "pg/fit_arguments.hpp"
 
 #include <chrono>
 
@@ -20,10 +20,11 @@ struct TrainingRequest {
     // Of fits that have these arguments.
     std::optional<std::string> offset, query;
     std::vector<std::string> increasing, decreasing;
+    std::vector<std::string> exclude;
     bool takes_labels = false; // boolean, text and enum targets, too
 };
 // Errors null_value.
-TrainingRequest read_training_request(const NamedArguments& arguments);
+TrainingRequest read_training_request(const FitArguments& arguments);
 
 struct TrainingJoin {
     relational::Join join;        // without the rows whose target is NULL

@@ -117,9 +117,10 @@ Texts all_texts() {
                                         {{"partial_dependence"}});
     add<explanation::PermutationOptions>(texts, "permutation_importance", explanation::permutation_options_table,
                                          {{"permutation_importance"}});
-    add<gp::Options>(
-        texts, "gp", gp::options_table,
-        {{"gp_fit"}, {"gp_regression"}, {"gp_fit_members", gp::gp_fit_members_defaults(), {"combine", "holdout"}}});
+    add<gp::Options>(texts, "gp", gp::options_table,
+                     {{"gp_fit"},
+                      {"gp_regression", {}, {"options", "exclude"}},
+                      {"gp_fit_members", gp::gp_fit_members_defaults(), {"combine", "holdout", "options", "exclude"}}});
     add<gp::SampleOptions>(texts, "gp_sample", gp::sample_options_table, {{"gp_sample"}});
     add<kernel::Options>(texts, "kernel", kernel::options_table,
                          {{"kernel_sum", {}, {"prefixes"}},
