@@ -58,7 +58,11 @@ BoostRequest read_request(FunctionCallInfo fcinfo, const Options& defaults) {
     const NamedArguments call(fcinfo);
     const FitArguments arguments(call);
     arguments.check_names(options_table);
-    return read_boost_request(arguments, defaults);
+    BoostRequest request = read_boost_request(arguments, defaults);
+    if (request.options.early_stopping > 0 && !request.holdout)
+        throw Error(ErrorCode::invalid_argument, "early_stopping needs a holdout", "",
+                    "Name a boolean column in holdout.");
+    return request;
 }
 
 FitResult fit_over_source(const BoostRequest& request, RunContext& context) {

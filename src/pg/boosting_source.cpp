@@ -2,6 +2,7 @@
 
 #include "core/relational/join_rows.hpp"
 #include "pg/bridge/result.hpp"
+#include "pg/bridge/values.hpp"
 
 extern "C" {
 #include "catalog/pg_enum.h"
@@ -28,8 +29,8 @@ LabelRequest read_label_request(const FitArguments& arguments) {
 }
 
 // Positions of an enum's labels in its order.
-std::vector<float> enum_order(Oid type, const std::vector<std::string>& labels) {
-    std::vector<float> order;
+std::vector<double> enum_order(Oid type, const std::vector<std::string>& labels) {
+    std::vector<double> order;
     for (const std::string& label : labels) {
         const char* const name = label.c_str();
         order.push_back(pg_call([=] {
@@ -43,19 +44,10 @@ std::vector<float> enum_order(Oid type, const std::vector<std::string>& labels) 
     return order;
 }
 
-// Brings an enum's labels into its order.
-void sort_enum(relational::DataColumn& column, Oid type) {
-    const std::vector<float> position = enum_order(type, column.categories);
-    std::vector<uint32_t> order(position.size()), rank(position.size());
-    for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return position[a] < position[b]; });
-    std::vector<std::string> sorted;
-    for (uint32_t i = 0; i < order.size(); i++) {
-        rank[order[i]] = i;
-        sorted.push_back(column.categories[order[i]]);
-    }
-    column.categories = std::move(sorted);
-    for (uint32_t& code : column.codes) code = rank[code];
+std::vector<double> order_of_numbers(const std::vector<std::string>& numbers) {
+    std::vector<double> order;
+    for (const std::string& number : numbers) order.push_back(std::strtod(number.c_str(), nullptr));
+    return order;
 }
 
 // Makes numbers of labels' codes.
@@ -79,6 +71,27 @@ void notice_sample(const TrainingSample& sample, const StrategyChoice& choice, c
 } // namespace
 
 // A JSON object from labels to weights. Error invalid_argument.
+void sort_categories(relational::DataColumn& column, Oid type) {
+    std::vector<double> position;
+    if (pg_call([=] { return type_is_enum(type); }))
+        position = enum_order(type, column.categories);
+    else if (is_plain_number(pg_call([=] { return number_kind(type); })))
+        position = order_of_numbers(column.categories);
+    else
+        return;
+    std::vector<uint32_t> order(position.size()), rank(position.size());
+    for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return sql_less(position[a], position[b]); });
+    std::vector<std::string> sorted;
+    for (uint32_t i = 0; i < order.size(); i++) {
+        rank[order[i]] = i;
+        sorted.push_back(column.categories[order[i]]);
+    }
+    column.categories = std::move(sorted);
+    for (uint32_t& code : column.codes)
+        if (code != relational::DataColumn::null_code) code = rank[code];
+}
+
 std::vector<LabelWeight> read_label_weights(const std::string& json) {
     std::vector<LabelWeight> weights;
     for (const JsonOption& member : json_options(json, "class_weights")) {
@@ -106,9 +119,6 @@ BoostRequest read_boost_request(const FitArguments& arguments, const Options& de
                     "It is for objective => 'rank'.");
     if (options.sketch_size > 0 && !options.sketch_residuals) only_with_sketch("sketch_size");
     if (options.verify && !options.sketch_residuals) only_with_sketch("verify");
-    if (options.early_stopping > 0 && !request.holdout)
-        throw Error(ErrorCode::invalid_argument, "early_stopping needs a holdout", "",
-                    "Name a boolean column in holdout.");
     return request;
 }
 
@@ -120,7 +130,7 @@ void read_target(TrainingJoin& training, const BoostRequest& request, Options& o
     if (column.kind == relational::DataColumn::Kind::category) {
         kind = TargetKind::label;
         relational::drop_unused_categories(column, context);
-        if (pg_call([=] { return type_is_enum(type); })) sort_enum(column, type);
+        sort_categories(column, type);
         make_numbers(column, context);
     }
     Labels labels = find_labels({request.target.c_str(), kind, column.numbers, std::move(column.categories)},

@@ -26,6 +26,10 @@ RowContents contents_for(const boosting::Options& options, bool has_labels);
 // Makes of the target what the objective takes, which is not automatic any more then.
 void read_target(TrainingJoin& training, const BoostRequest& request, boosting::Options& options, RunContext& context);
 
+// Brings the categories of a column, each of which a row has, into the order of an enum's labels, of numbers' values,
+// or leaves them in that of their bytes.
+void sort_categories(relational::DataColumn& column, Oid type);
+
 // The rows to hold: all of them, or a sample, which the choice then says.
 struct HeldRows {
     relational::JoinRows rows;

@@ -1,9 +1,5 @@
 #include "pg/fit_arguments.hpp"
 
-extern "C" {
-#include "utils/jsonb.h"
-}
-
 namespace btml::pg {
 
 namespace {
@@ -25,27 +21,20 @@ std::string column_of(const JsonOption& given) {
     return given.text;
 }
 
-// The strings of a JSON array, nothing for any other JSON.
-std::optional<std::vector<std::string>> strings_of(const std::string& json) {
-    const char* const source = json.c_str();
-    JsonbIterator* iterator;
-    JsonbValue value;
-    const auto next = [&] { return pg_call([&] { return JsonbIteratorNext(&iterator, &value, true); }); };
-    pg_call([&] {
-        iterator = JsonbIteratorInit(&DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(source)))->root);
-    });
-    if (next() != WJB_BEGIN_ARRAY) return {};
-    std::vector<std::string> strings;
-    while (next() == WJB_ELEM) {
-        if (value.type != jbvString) return {};
-        strings.emplace_back(value.val.string.val, static_cast<size_t>(value.val.string.len));
-    }
-    return strings;
+std::vector<std::string> columns_of(const JsonOption& given) {
+    std::optional<std::vector<JsonOption>> elements;
+    if (given.is_nested) elements = json_elements(given.text, given.name);
+    if (!elements || !std::all_of(elements->begin(), elements->end(), is_string))
+        refuse(given, "Valid values are arrays of names of columns.");
+    std::vector<std::string> columns;
+    for (JsonOption& element : *elements) columns.push_back(std::move(element.text));
+    return columns;
 }
 
 } // namespace
 
-FitArguments::FitArguments(const NamedArguments& call) : call_(call) {
+FitArguments::FitArguments(const NamedArguments& call, std::initializer_list<std::string_view> apart)
+    : call_(call), apart_(apart) {
     if (call.has("options") && !call.is_null("options")) given_ = json_options(json_text(call.datum("options")));
 }
 
@@ -73,12 +62,9 @@ std::optional<std::string> FitArguments::column(const char* name) const {
 }
 
 std::optional<std::vector<std::string>> FitArguments::columns(const char* name) const {
-    std::optional<std::vector<std::string>> member;
-    if (const JsonOption* const given = find(name); given && !given->is_null) {
-        if (given->is_nested) member = strings_of(given->text);
-        if (!member) refuse(*given, "Valid values are arrays of names of columns.");
-    }
-    return one_of(name, call_.optional_columns(name), std::move(member));
+    const JsonOption* const given = find(name);
+    return one_of(name, call_.optional_columns(name),
+                  given && !given->is_null ? std::optional(columns_of(*given)) : std::nullopt);
 }
 
 std::optional<std::string> FitArguments::text(const char* name) const {

@@ -9,8 +9,9 @@ namespace btml::pg {
 // invalid_argument naming what both give with different values.
 class FitArguments {
   public:
-    // Takes the members from the argument `options`, where the function has one that is not NULL.
-    explicit FitArguments(const NamedArguments& call);
+    // Takes the members from the argument `options`, where the function has one that is not NULL. apart: arguments of
+    // the call that are not the fit's, although they are called as its options.
+    explicit FitArguments(const NamedArguments& call, std::initializer_list<std::string_view> apart = {});
 
     const NamedArguments& call() const { return call_; }
     // Return nothing for NULL and for what is not given at all. Errors invalid_argument for members of other types.
@@ -27,7 +28,8 @@ class FitArguments {
         for (const Option<Options>& option : table) {
             if (!option.get) continue;
             std::optional<OptionValue> value;
-            if (call_.has(option.name)) value = option_value(call_, option);
+            if (call_.has(option.name) && std::find(apart_.begin(), apart_.end(), option.name) == apart_.end())
+                value = option_value(call_, option);
             if (const JsonOption* const given = find(option.name)) {
                 const OptionValue meant = given->value(option);
                 option.check(meant);
@@ -38,15 +40,13 @@ class FitArguments {
         }
     }
 
-    // Refuses members that are not in the table, that `without` names, or that a function with options of its own has
-    // no argument for. Error invalid_argument with the valid names and the nearest.
+    // Refuses members that are not in the table, or that the function has no argument for, unless it may have every
+    // option. Error invalid_argument with the valid names and the nearest.
     template <class Options>
-    void check_names(const OptionsTable<Options>& table, bool every_option = false,
-                     std::initializer_list<std::string_view> without = {}) const {
+    void check_names(const OptionsTable<Options>& table, bool every_option = false) const {
         std::vector<std::string> names;
         for (const Option<Options>& option : table)
-            if ((every_option || call_.has(option.name)) && std::string_view(option.name) != "options" &&
-                std::find(without.begin(), without.end(), option.name) == without.end())
+            if ((every_option || call_.has(option.name)) && std::string_view(option.name) != "options")
                 names.emplace_back(option.name);
         for (const JsonOption& given : given_)
             if (std::find(names.begin(), names.end(), given.name) == names.end())
@@ -62,6 +62,7 @@ class FitArguments {
     static std::optional<T> one_of(const char* name, std::optional<T> argument, std::optional<T> member);
 
     const NamedArguments& call_;
+    const std::vector<std::string_view> apart_;
     std::vector<JsonOption> given_;
 };
 

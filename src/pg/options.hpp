@@ -36,6 +36,9 @@ std::string json_text(Datum json);
 // The members of a JSON object, given as text; `what` is what the error invalid_argument for any other JSON calls it.
 std::vector<JsonOption> json_options(const std::string& json, const char* what = "options");
 
+// The elements of a JSON array, given as text, as options of this name; nothing for any other JSON.
+std::optional<std::vector<JsonOption>> json_elements(const std::string& json, const std::string& name);
+
 // Error invalid_argument with the valid names in the DETAIL and the nearest in the HINT.
 [[noreturn]] void unknown_option(const std::string& name, const std::vector<std::string>& names,
                                  ForeignNames foreign = {});

@@ -15,7 +15,7 @@ namespace {
 struct Roles {
     int target;
     bool target_is_label; // read as a category
-    std::optional<int> holdout, weight, offset, query;
+    std::optional<int> holdout, weight, offset, query, fold;
     std::vector<int> features;
     std::vector<bool> categorical; // of features
     std::vector<int> directions;   // of features
@@ -27,6 +27,7 @@ struct Roles {
                : column == weight  ? "weight"
                : column == offset  ? "offset"
                : column == query   ? "query"
+               : column == fold    ? "fold"
                                    : nullptr;
     }
 };
@@ -141,11 +142,9 @@ void check_holdout(const Source& source, int column, const std::string& name) {
 }
 
 void check_different(const Source& source, const Roles& roles) {
-    const std::pair<const char*, std::optional<int>> parts[] = {{"target", roles.target},
-                                                                {"holdout", roles.holdout},
-                                                                {"weight", roles.weight},
-                                                                {"offset", roles.offset},
-                                                                {"query", roles.query}};
+    const std::pair<const char*, std::optional<int>> parts[] = {{"target", roles.target}, {"holdout", roles.holdout},
+                                                                {"weight", roles.weight}, {"offset", roles.offset},
+                                                                {"query", roles.query},   {"fold", roles.fold}};
     for (const auto& [part, column] : parts)
         for (const auto& [other, other_column] : parts)
             if (&part < &other && column && column == other_column)
@@ -206,6 +205,7 @@ Roles assign_roles(const Source& source, const TrainingRequest& request) {
     if (request.weight) roles.weight = number_beside_target(source, request, target, *request.weight, "weight");
     if (request.offset) roles.offset = number_beside_target(source, request, target, *request.offset, "offset");
     if (request.query) roles.query = column_beside_target(source, request, target, *request.query, "query");
+    if (request.fold) roles.fold = source.column(*request.fold);
     check_different(source, roles);
     roles.features = chosen_features(source, roles, request);
     assign_categories(source, request, roles);
@@ -230,6 +230,7 @@ std::vector<ColumnRequest> column_requests(const Source& source, const Roles& ro
     for (const std::optional<int> column : {roles.weight, roles.holdout, roles.offset})
         if (column) requests.push_back({*column, ReadAs::number});
     if (roles.query) requests.push_back({*roles.query, query_reading(source.columns()[*roles.query].type)});
+    if (roles.fold) requests.push_back({*roles.fold, ReadAs::category});
     for (size_t i = 0; i < roles.features.size(); i++)
         requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category : ReadAs::number});
     return requests;
@@ -250,6 +251,7 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::ve
     if (roles.holdout) plan.holdout = place();
     if (roles.offset) plan.offset = feature(*roles.offset, 0);
     if (roles.query) plan.query = place();
+    if (roles.fold) plan.fold = feature(*roles.fold, 0);
     for (size_t i = 0; i < roles.features.size(); i++)
         plan.features.push_back(feature(roles.features[i], roles.directions[i]));
     return plan;
@@ -287,7 +289,8 @@ TrainingRequest read_training_request(const FitArguments& arguments) {
             arguments.column("query"),
             columns("increasing"),
             columns("decreasing"),
-            columns("exclude")};
+            columns("exclude"),
+            arguments.column("fold")};
 }
 
 TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context, RowContents contents,
@@ -297,6 +300,7 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
     const Roles roles = assign_roles(source, request);
     const std::vector<ColumnRequest> requests = column_requests(source, roles);
     const Oid target_type = source.columns()[roles.target].type;
+    const Oid fold_type = roles.fold ? source.columns()[*roles.fold].type : InvalidOid;
     const bool has_labels = target_type == BOOLOID || requests.front().as == ReadAs::category;
     LoadedSource loaded = source.read(requests, context, has_labels ? contents_of_labels : contents);
     DatasetPlan plan = dataset_plan(source, roles, loaded.places);
@@ -309,7 +313,7 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
         throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
                     skipped == 0 ? "It is empty."
                                  : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));
-    return {std::move(join), std::move(plan), target_type, skipped, reading, seconds_since(join_start)};
+    return {std::move(join), std::move(plan), target_type, fold_type, skipped, reading, seconds_since(join_start)};
 }
 
 } // namespace btml::pg

@@ -21,6 +21,7 @@ struct TrainingRequest {
     std::optional<std::string> offset, query;
     std::vector<std::string> increasing, decreasing;
     std::vector<std::string> exclude;
+    std::optional<std::string> fold;
     bool takes_labels = false; // boolean, text and enum targets, too
 };
 // Errors null_value.
@@ -30,6 +31,7 @@ struct TrainingJoin {
     relational::Join join;        // without the rows whose target is NULL
     relational::DatasetPlan plan; // where target_type is no number, the target's column may be one of categories
     Oid target_type;
+    Oid fold_type;         // InvalidOid without folds
     uint64_t rows_skipped; // of the join: the target is NULL
     double seconds_reading, seconds_joining;
 };
