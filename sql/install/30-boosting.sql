@@ -13,16 +13,16 @@ CREATE FUNCTION btml.boost_fit(source text, target name, trees integer DEFAULT 1
     "offset" name DEFAULT NULL, query name DEFAULT NULL, class_weights jsonb DEFAULT NULL,
     balanced boolean DEFAULT false, increasing name[] DEFAULT NULL, decreasing name[] DEFAULT NULL,
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
-    sample_rows bigint DEFAULT NULL)
+    sample_rows bigint DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_boost_fit';
-COMMENT ON FUNCTION btml.boost_fit(text, name, integer, float8, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, bigint) IS
+COMMENT ON FUNCTION btml.boost_fit(text, name, integer, float8, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, bigint, jsonb, name[]) IS
 'gradient boosted trees over the rows of a source, whose join is not materialised (Cromp, Samadian, Pruhs: Relational Boosted
 Regression Trees, Algorithms 1 and 2, with shrinkage); source: a table, a view or a SELECT; target: numbers, or labels (boolean,
 text, enum); objective: auto (binary for two labels, multiclass for more, squared for numbers), squared, absolute, huber,
 quantile, poisson, gamma, tweedie, binary, multiclass or rank; features: every output column but target, holdout, weight, offset
-and query, unless named; text, enum and boolean columns are categorical; same source, options and seed: same model; errors name
-the option and the valid values; options: contrib_docs/boosting.md';
+and query, unless named, and without those of exclude; text, enum and boolean columns are categorical; same source, options and seed: same model; errors name
+the option and the valid values; options: more of them by name, as btml.tune gives them; all: contrib_docs/boosting.md';
 
 CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves integer DEFAULT 31, max_depth integer DEFAULT 0,
     min_leaf_rows float8 DEFAULT 20, l2 float8 DEFAULT 0, min_gain float8 DEFAULT 0, max_bins integer DEFAULT 0,
@@ -36,10 +36,10 @@ CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves integer DEFAU
     "offset" name DEFAULT NULL, query name DEFAULT NULL, class_weights jsonb DEFAULT NULL,
     balanced boolean DEFAULT false, increasing name[] DEFAULT NULL, decreasing name[] DEFAULT NULL,
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
-    sample_rows bigint DEFAULT NULL)
+    sample_rows bigint DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL)
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_tree_fit';
-COMMENT ON FUNCTION btml.tree_fit(text, name, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, bigint) IS
+COMMENT ON FUNCTION btml.tree_fit(text, name, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, bigint, jsonb, name[]) IS
 'one regression or classification tree without shrinkage (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, Algorithm 1); options as for btml.boost_fit; max_bins 0: every value that occurs is a candidate threshold; every category may go left';
 
 CREATE FUNCTION btml.feature_importance(model btml.model, OUT feature text, OUT gain float8, OUT splits bigint)

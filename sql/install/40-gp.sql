@@ -4,9 +4,9 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     bits integer DEFAULT NULL, members integer DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
     evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
     outside text DEFAULT 'clamp', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
-    weight name DEFAULT NULL) RETURNS btml.model
+    weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[]) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), exact in time linear
 in the rows of the source''s join, as one process, a mixture, a sum of kernels or a boosted chain (combine); features: every
 output column but target, holdout and weight, unless named; text, enum and boolean columns are categorical, a NULL is a bit of

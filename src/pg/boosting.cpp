@@ -1,81 +1,18 @@
 // SQL functions of boosted trees: btml.boost_fit, btml.tree_fit, btml.boost_fit_agg, and what looks into a model.
 #include "core/boosting/booster.hpp"
-#include "core/boosting/labels.hpp"
-#include "core/boosting/strategy.hpp"
 #include "core/boosting/to_sql.hpp"
-#include "core/boosting/training_sample.hpp"
-#include "core/relational/join_rows.hpp"
+#include "pg/boosting_source.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/model.hpp"
-#include "pg/options.hpp"
-#include "pg/training_join.hpp"
 #include "pg/training_rows.hpp"
-
-extern "C" {
-#include "catalog/pg_enum.h"
-#include "utils/syscache.h"
-}
 
 namespace btml::pg {
 
 using namespace boosting;
 
 namespace {
-
-struct FitRequest : TrainingRequest {
-    Options options; // validated, but for what depends on the target
-    LabelRequest labels;
-};
-
-[[noreturn]] void only_with_sketch(const char* option) {
-    throw Error(ErrorCode::invalid_argument, format("%s needs residuals => 'sketch'", option),
-                "With exact residuals there is no sketch.");
-}
-
-// A JSON object from labels to weights. Error invalid_argument.
-std::vector<LabelWeight> read_label_weights(const std::string& json) {
-    std::vector<LabelWeight> weights;
-    for (const JsonOption& member : json_options(json, "class_weights")) {
-        if (!member.number)
-            throw Error(ErrorCode::invalid_argument,
-                        format("class_weights has no number for the label \"%s\"", member.name.c_str()), "",
-                        valid_label_weights);
-        weights.push_back({member.name, *member.number});
-    }
-    return weights;
-}
-
-LabelRequest read_label_request(const NamedArguments& arguments) {
-    LabelRequest request;
-    if (!arguments.is_null("positive")) request.positive = arguments.string("positive");
-    if (!arguments.is_null("class_weights"))
-        request.weights = read_label_weights(json_text(arguments.datum("class_weights")));
-    return request;
-}
-
-// `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
-FitRequest read_request(const NamedArguments& arguments, const Options& defaults) {
-    FitRequest request{read_training_request(arguments), defaults, read_label_request(arguments)};
-    request.takes_labels = true;
-    read_options(arguments, options_table, request.options);
-    const Options& options = request.options;
-    const bool ranks = options.objective == ObjectiveNumber::rank;
-    if (ranks && !request.query)
-        throw Error(ErrorCode::invalid_argument, "objective => 'rank' needs a query", "",
-                    "Name the column whose equal values make the rows that are ranked together.");
-    if (request.query && !ranks)
-        throw Error(ErrorCode::invalid_argument,
-                    format("query is not valid with objective => '%s'", name_of(options.objective)), "",
-                    "It is for objective => 'rank'.");
-    if (options.sketch_size > 0 && !options.sketch_residuals) only_with_sketch("sketch_size");
-    if (options.verify && !options.sketch_residuals) only_with_sketch("verify");
-    if (options.early_stopping > 0 && !request.holdout)
-        throw Error(ErrorCode::invalid_argument, "early_stopping needs a holdout", "",
-                    "Name a boolean column in holdout.");
-    return request;
-}
 
 // Names the way out before it sketches for more than a minute.
 void warn_of_long_sketches(const relational::Join& join, const Options& options, RunContext& context) {
@@ -111,108 +48,21 @@ void notice_too_few_rows(const Model& model) {
 }
 
 // A holdout that holds nothing out is rarely what was wanted.
-void notice_empty_holdout(const Model& model, const FitRequest& request) {
+void notice_empty_holdout(const Model& model, const BoostRequest& request) {
     if (request.holdout && model.holdout_rows == 0)
         notice("holdout \"" + *request.holdout + "\" is true for no row", "",
                "There is no holdout loss, and every row is trained on.");
 }
 
-// Positions of an enum's labels in its order.
-std::vector<float> enum_order(Oid type, const std::vector<std::string>& labels) {
-    std::vector<float> order;
-    for (const std::string& label : labels) {
-        const char* const name = label.c_str();
-        order.push_back(pg_call([=] {
-            const HeapTuple row = SearchSysCache2(ENUMTYPOIDNAME, ObjectIdGetDatum(type), CStringGetDatum(name));
-            if (!HeapTupleIsValid(row)) elog(ERROR, "enum %u has no label \"%s\"", type, name);
-            const float position = reinterpret_cast<Form_pg_enum>(GETSTRUCT(row))->enumsortorder;
-            ReleaseSysCache(row);
-            return position;
-        }));
-    }
-    return order;
-}
-
-// Brings an enum's labels into its order.
-void sort_enum(relational::DataColumn& column, Oid type) {
-    const std::vector<float> position = enum_order(type, column.categories);
-    std::vector<uint32_t> order(position.size()), rank(position.size());
-    for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return position[a] < position[b]; });
-    std::vector<std::string> sorted;
-    for (uint32_t i = 0; i < order.size(); i++) {
-        rank[order[i]] = i;
-        sorted.push_back(column.categories[order[i]]);
-    }
-    column.categories = std::move(sorted);
-    for (uint32_t& code : column.codes) code = rank[code];
-}
-
-// Makes numbers of labels' codes.
-void make_numbers(relational::DataColumn& column, RunContext& context) {
-    column.numbers.resize(column.codes.size());
-    context.for_each(column.codes.size(), 1, [&](uint64_t row) { column.numbers[row] = column.codes[row]; });
-    column.codes = Buffer<uint32_t>(context.memory(), "columns of the source");
-    column.kind = relational::DataColumn::Kind::number;
-}
-
-// Makes of the target what the objective takes, which is not automatic any more then.
-void read_target(TrainingJoin& training, const FitRequest& request, Options& options, RunContext& context) {
-    relational::DatasetPlan& plan = training.plan;
-    relational::DataColumn& column = training.join.tables()[plan.target.table].columns[plan.target.column];
-    const Oid type = training.target_type;
-    TargetKind kind = type == BOOLOID ? TargetKind::boolean : TargetKind::number;
-    if (column.kind == relational::DataColumn::Kind::category) {
-        kind = TargetKind::label;
-        relational::drop_unused_categories(column, context);
-        if (pg_call([=] { return type_is_enum(type); })) sort_enum(column, type);
-        make_numbers(column, context);
-    }
-    Labels labels = find_labels({request.target.c_str(), kind, column.numbers, std::move(column.categories)},
-                                request.labels, options, context);
-    for (const Labels::Notice& told : labels.notices) notice(told.message, "", told.hint);
-    plan.labels = std::move(labels.names);
-    plan.label_weights = std::move(labels.weights);
-    options.validate();
-}
-
-// Joins that may have to be sampled are read with the contents of their rows.
-RowContents contents_for(const Options& options, bool has_labels) {
-    const bool may_sample = options.strategy == Strategy::sample ||
-                            (options.strategy == Strategy::automatic && (has_labels || needs_rows(options)));
-    return may_sample ? RowContents::read : RowContents::unread;
-}
-
-// Says how to have the same model again, where the number of rows was not asked for.
-void notice_sample(const TrainingSample& sample, const StrategyChoice& choice, const Options& options) {
-    const std::string rows = std::to_string(sample.report.sample_rows);
-    const bool automatic = options.strategy == Strategy::automatic;
-    if (!automatic && !sample.limited) return;
-    notice("trained on a sample of " + rows + " of the join's " + decimal(sample.report.join_rows) + " rows",
-           automatic ? "The " + choice.reason + "." : "A larger sample does not fit into btml.memory_limit.",
-           "strategy => 'sample', sample_rows => " + rows + " repeats it with any limit.");
-}
-
-// The rows to hold: all of them, or a sample, which the choice then says.
-struct HeldRows {
-    relational::JoinRows rows;
-    std::optional<SampleReport> sample;
-};
-
-HeldRows hold_rows(TrainingJoin& training, StrategyChoice& choice, const Options& options, RunContext& context) {
-    relational::Join& join = training.join;
-    if (choice.strategy == Strategy::sample) {
-        if (auto sample = draw_training_sample(join, training.plan, options, context)) {
-            notice_sample(*sample, choice, options);
-            keep_rows_of(join, sample->rows, context);
-            return {std::move(sample->rows), sample->report};
-        }
-        Options all = options;
-        all.strategy = Strategy::enumerate;
-        all.sample_rows = 0;
-        choice = choose_strategy(join, all, context, training.plan.labels.size());
-    }
-    return {relational::enumerate(join, context), {}};
+BoostRequest read_request(FunctionCallInfo fcinfo, const Options& defaults) {
+    const NamedArguments call(fcinfo);
+    const FitArguments arguments(call);
+    arguments.check_names(options_table);
+    BoostRequest request = read_boost_request(arguments, defaults);
+    if (request.options.early_stopping > 0 && !request.holdout)
+        throw Error(ErrorCode::invalid_argument, "early_stopping needs a holdout", "",
+                    "Name a boolean column in holdout.");
+    return request;
 }
 
 // Where memory does not suffice, the error names the strategy that needs as much as there is.
@@ -228,7 +78,7 @@ FitResult with_way_out(const StrategyChoice& choice, const Fit& fit) {
     }
 }
 
-FitResult fit_over_source(const FitRequest& request, RunContext& context) {
+FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
     TrainingJoin training =
         read_training_join(request, context, contents_for(request.options, false), contents_for(request.options, true));
     const auto join_start = std::chrono::steady_clock::now();
@@ -269,14 +119,14 @@ FitResult fit_over_source(const FitRequest& request, RunContext& context) {
 
 // btml.boost_fit(source, target, trees, learning_rate, …) → model
 BTML_FUNCTION(btml_boost_fit) {
-    const FitRequest request = read_request(NamedArguments(fcinfo), boost_fit_defaults());
+    const BoostRequest request = read_request(fcinfo, boost_fit_defaults());
     BackendContext context("boost_fit", request.verbose);
     return model_datum(fit_over_source(request, context), context);
 }
 
 // btml.tree_fit(source, target, max_leaves, …) → model
 BTML_FUNCTION(btml_tree_fit) {
-    const FitRequest request = read_request(NamedArguments(fcinfo), tree_fit_defaults());
+    const BoostRequest request = read_request(fcinfo, tree_fit_defaults());
     BackendContext context("tree_fit", request.verbose);
     return model_datum(fit_over_source(request, context), context);
 }

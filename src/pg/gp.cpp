@@ -7,8 +7,8 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/record.hpp"
 #include "pg/bridge/result.hpp"
+#include "pg/fit_arguments.hpp"
 #include "pg/model.hpp"
-#include "pg/options.hpp"
 #include "pg/prediction.hpp"
 #include "pg/query_points.hpp"
 #include "pg/training_join.hpp"
@@ -26,9 +26,11 @@ struct GpRequest : TrainingRequest {
 };
 
 // `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
-GpRequest read_request(const NamedArguments& arguments, const gp::Options& defaults) {
+GpRequest read_request(const NamedArguments& call, const gp::Options& defaults) {
+    const FitArguments arguments(call);
+    arguments.check_names(gp::options_table);
     GpRequest request{read_training_request(arguments), defaults};
-    read_options(arguments, gp::options_table, request.options);
+    arguments.read(gp::options_table, request.options);
     return request;
 }
 

@@ -50,43 +50,61 @@ std::string json_text(Datum json) {
     });
 }
 
-std::vector<JsonOption> json_options(const std::string& json, const char* what) {
+static JsonOption option_of(std::string name, const JsonbValue& value) {
+    JsonOption option{std::move(name), {}, {}, "null"};
+    option.is_null = value.type == jbvNull;
+    if (value.type == jbvNumeric) {
+        option.number = pg_call([&] {
+            return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value.val.numeric)));
+        });
+        option.text = pg_call(
+            [&] { return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric))); });
+    } else if (value.type == jbvString)
+        option.text.assign(value.val.string.val, static_cast<size_t>(value.val.string.len));
+    else if (value.type == jbvBool)
+        option.text = value.val.boolean ? "true" : "false", option.boolean = value.val.boolean;
+    else if (value.type == jbvBinary) {
+        option.is_nested = true;
+        option.text = pg_call(
+            [&] { return JsonbToCString(nullptr, value.val.binary.data, static_cast<int>(value.val.binary.len)); });
+    }
+    return option;
+}
+
+// Steps into a JSON object or array, given as text, and says which of them it is.
+static JsonbIteratorToken enter(const std::string& json, JsonCursor& cursor) {
     const char* const source = json.c_str();
-    std::vector<JsonOption> options;
-    JsonCursor cursor;
-    const bool is_object = pg_call([&] {
+    return pg_call([&] {
         Jsonb* const parsed = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(source)));
         cursor.iterator = JsonbIteratorInit(&parsed->root);
-        return JsonbIteratorNext(&cursor.iterator, &cursor.value, true) == WJB_BEGIN_OBJECT;
+        const JsonbIteratorToken token = JsonbIteratorNext(&cursor.iterator, &cursor.value, true);
+        return token == WJB_BEGIN_ARRAY && cursor.value.val.array.rawScalar ? WJB_VALUE : token;
     });
-    if (!is_object)
+}
+
+static JsonbIteratorToken next(JsonCursor& cursor) {
+    return pg_call([&] { return JsonbIteratorNext(&cursor.iterator, &cursor.value, true); });
+}
+
+std::vector<JsonOption> json_options(const std::string& json, const char* what) {
+    std::vector<JsonOption> options;
+    JsonCursor cursor;
+    if (enter(json, cursor) != WJB_BEGIN_OBJECT)
         throw Error(ErrorCode::invalid_argument, format("%s must be a JSON object", what), "It is " + json + ".");
-    const auto next = [&] { return pg_call([&] { return JsonbIteratorNext(&cursor.iterator, &cursor.value, true); }); };
-    while (next() == WJB_KEY) {
-        JsonOption option{
-            {cursor.value.val.string.val, static_cast<size_t>(cursor.value.val.string.len)}, {}, {}, "null"};
-        next();
-        const JsonbValue& value = cursor.value;
-        option.is_null = value.type == jbvNull;
-        if (value.type == jbvNumeric) {
-            option.number = pg_call([&] {
-                return DatumGetFloat8(
-                    DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value.val.numeric)));
-            });
-            option.text = pg_call(
-                [&] { return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric))); });
-        } else if (value.type == jbvString)
-            option.text.assign(value.val.string.val, static_cast<size_t>(value.val.string.len));
-        else if (value.type == jbvBool)
-            option.text = value.val.boolean ? "true" : "false", option.boolean = value.val.boolean;
-        else if (value.type == jbvBinary) {
-            option.is_nested = true;
-            option.text = pg_call(
-                [&] { return JsonbToCString(nullptr, value.val.binary.data, static_cast<int>(value.val.binary.len)); });
-        }
-        options.push_back(std::move(option));
+    while (next(cursor) == WJB_KEY) {
+        std::string name(cursor.value.val.string.val, static_cast<size_t>(cursor.value.val.string.len));
+        next(cursor);
+        options.push_back(option_of(std::move(name), cursor.value));
     }
     return options;
+}
+
+std::optional<std::vector<JsonOption>> json_elements(const std::string& json, const std::string& name) {
+    JsonCursor cursor;
+    if (enter(json, cursor) != WJB_BEGIN_ARRAY) return {};
+    std::vector<JsonOption> elements;
+    while (next(cursor) == WJB_ELEM) elements.push_back(option_of(name, cursor.value));
+    return elements;
 }
 
 OptionValue JsonOption::value(const OptionFacts& option) const {
@@ -107,8 +125,8 @@ OptionValue JsonOption::value(const OptionFacts& option) const {
     return integer;
 }
 
-void unknown_option(const std::string& name, const std::vector<std::string>& names) {
-    const std::string nearest = nearest_name(name, names);
+void unknown_option(const std::string& name, const std::vector<std::string>& names, ForeignNames foreign) {
+    const std::string nearest = meant_name(name, names, foreign);
     throw Error(ErrorCode::invalid_argument, format("unknown option \"%s\"", name.c_str()),
                 "Valid options are " + quoted_list(names) + ".",
                 nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));

@@ -36,8 +36,12 @@ std::string json_text(Datum json);
 // The members of a JSON object, given as text; `what` is what the error invalid_argument for any other JSON calls it.
 std::vector<JsonOption> json_options(const std::string& json, const char* what = "options");
 
+// The elements of a JSON array, given as text, as options of this name; nothing for any other JSON.
+std::optional<std::vector<JsonOption>> json_elements(const std::string& json, const std::string& name);
+
 // Error invalid_argument with the valid names in the DETAIL and the nearest in the HINT.
-[[noreturn]] void unknown_option(const std::string& name, const std::vector<std::string>& names);
+[[noreturn]] void unknown_option(const std::string& name, const std::vector<std::string>& names,
+                                 ForeignNames foreign = {});
 
 // Options of an aggregate: a JSON object with the names of a function's arguments. read_argument(given) reads one that
 // is an argument of the table and says whether it did. Errors invalid_argument.
@@ -54,7 +58,7 @@ Options parse_options(const std::string& json, const OptionsTable<Options>& tabl
         std::vector<std::string> names;
         for (const Option<Options>& known : table)
             if (known.aggregated) names.emplace_back(known.name);
-        unknown_option(given.name, names);
+        unknown_option(given.name, names, table.foreign_names);
     }
     return options;
 }

@@ -15,7 +15,7 @@ namespace {
 struct Roles {
     int target;
     bool target_is_label; // read as a category
-    std::optional<int> holdout, weight, offset, query;
+    std::optional<int> holdout, weight, offset, query, fold;
     std::vector<int> features;
     std::vector<bool> categorical; // of features
     std::vector<int> directions;   // of features
@@ -27,6 +27,7 @@ struct Roles {
                : column == weight  ? "weight"
                : column == offset  ? "offset"
                : column == query   ? "query"
+               : column == fold    ? "fold"
                                    : nullptr;
     }
 };
@@ -73,12 +74,30 @@ void check_not_reserved(const Source& source, const Roles& roles, int feature) {
                                                         source.columns()[feature].name.c_str(), role));
 }
 
+std::vector<int> excluded_columns(const Source& source, const TrainingRequest& request) {
+    std::vector<int> excluded;
+    for (const std::string& name : request.exclude) {
+        const int column = source.column(name);
+        if (std::find(excluded.begin(), excluded.end(), column) != excluded.end())
+            throw Error(ErrorCode::duplicate_column, format("exclude names column \"%s\" twice", name.c_str()));
+        excluded.push_back(column);
+    }
+    return excluded;
+}
+
 std::vector<int> chosen_features(const Source& source, const Roles& roles, const TrainingRequest& request) {
     std::vector<int> features;
+    const std::vector<int> excluded = excluded_columns(source, request);
+    const auto is_excluded = [&](int column) {
+        return std::find(excluded.begin(), excluded.end(), column) != excluded.end();
+    };
     if (request.features) {
         for (const std::string& name : *request.features) {
             const int column = source.column(name);
             check_not_reserved(source, roles, column);
+            if (is_excluded(column))
+                throw Error(ErrorCode::invalid_argument,
+                            format("column \"%s\" is both in features and in exclude", name.c_str()));
             if (std::find(features.begin(), features.end(), column) != features.end())
                 throw Error(ErrorCode::duplicate_column, format("features names column \"%s\" twice", name.c_str()));
             features.push_back(column);
@@ -88,7 +107,7 @@ std::vector<int> chosen_features(const Source& source, const Roles& roles, const
     } else {
         source.require_distinct_names();
         for (int i = 0; i < static_cast<int>(source.columns().size()); i++)
-            if (!roles.of(i)) features.push_back(i);
+            if (!roles.of(i) && !is_excluded(i)) features.push_back(i);
     }
     if (features.empty())
         throw Error(ErrorCode::invalid_argument, "there are no features to train on", "",
@@ -124,11 +143,9 @@ void check_holdout(const Source& source, int column, const std::string& name) {
 }
 
 void check_different(const Source& source, const Roles& roles) {
-    const std::pair<const char*, std::optional<int>> parts[] = {{"target", roles.target},
-                                                                {"holdout", roles.holdout},
-                                                                {"weight", roles.weight},
-                                                                {"offset", roles.offset},
-                                                                {"query", roles.query}};
+    const std::pair<const char*, std::optional<int>> parts[] = {{"target", roles.target}, {"holdout", roles.holdout},
+                                                                {"weight", roles.weight}, {"offset", roles.offset},
+                                                                {"query", roles.query},   {"fold", roles.fold}};
     for (const auto& [part, column] : parts)
         for (const auto& [other, other_column] : parts)
             if (&part < &other && column && column == other_column)
@@ -189,6 +206,7 @@ Roles assign_roles(const Source& source, const TrainingRequest& request) {
     if (request.weight) roles.weight = number_beside_target(source, request, target, *request.weight, "weight");
     if (request.offset) roles.offset = number_beside_target(source, request, target, *request.offset, "offset");
     if (request.query) roles.query = column_beside_target(source, request, target, *request.query, "query");
+    if (request.fold) roles.fold = source.column(*request.fold);
     check_different(source, roles);
     roles.features = chosen_features(source, roles, request);
     assign_categories(source, request, roles);
@@ -213,6 +231,7 @@ std::vector<ColumnRequest> column_requests(const Source& source, const Roles& ro
     for (const std::optional<int> column : {roles.weight, roles.holdout, roles.offset})
         if (column) requests.push_back({*column, ReadAs::number});
     if (roles.query) requests.push_back({*roles.query, query_reading(source.columns()[*roles.query].type)});
+    if (roles.fold) requests.push_back({*roles.fold, ReadAs::category});
     for (size_t i = 0; i < roles.features.size(); i++)
         requests.push_back({roles.features[i], roles.categorical[i] ? ReadAs::category : ReadAs::number});
     return requests;
@@ -233,6 +252,7 @@ DatasetPlan dataset_plan(const Source& source, const Roles& roles, const std::ve
     if (roles.holdout) plan.holdout = place();
     if (roles.offset) plan.offset = feature(*roles.offset, 0);
     if (roles.query) plan.query = place();
+    if (roles.fold) plan.fold = feature(*roles.fold, 0);
     for (size_t i = 0; i < roles.features.size(); i++)
         plan.features.push_back(feature(roles.features[i], roles.directions[i]));
     return plan;
@@ -261,21 +281,21 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-TrainingRequest read_training_request(const NamedArguments& arguments) {
-    const auto columns = [&](const char* name) {
-        return arguments.optional_columns(name).value_or(std::vector<std::string>());
-    };
-    return {arguments.string("source"),
-            arguments.column("target"),
-            arguments.optional_columns("features"),
+TrainingRequest read_training_request(const FitArguments& arguments) {
+    const auto columns = [&](const char* name) { return arguments.columns(name).value_or(std::vector<std::string>()); };
+    return {arguments.call().string("source"),
+            arguments.call().column("target"),
+            arguments.columns("features"),
             columns("categorical"),
-            arguments.optional_column("holdout"),
-            arguments.optional_column("weight"),
+            arguments.column("holdout"),
+            arguments.column("weight"),
             arguments.boolean("verbose"),
-            arguments.optional_column("offset"),
-            arguments.optional_column("query"),
+            arguments.column("offset"),
+            arguments.column("query"),
             columns("increasing"),
-            columns("decreasing")};
+            columns("decreasing"),
+            columns("exclude"),
+            arguments.column("fold")};
 }
 
 TrainingJoin read_training_join(const TrainingRequest& request, RunContext& context, RowContents contents,
@@ -285,6 +305,7 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
     const Roles roles = assign_roles(source, request);
     const std::vector<ColumnRequest> requests = column_requests(source, roles);
     const Oid target_type = source.columns()[roles.target].type;
+    const Oid fold_type = roles.fold ? source.columns()[*roles.fold].type : InvalidOid;
     const bool has_labels = target_type == BOOLOID || requests.front().as == ReadAs::category;
     LoadedSource loaded = source.read(requests, context, has_labels ? contents_of_labels : contents);
     DatasetPlan plan = dataset_plan(source, roles, loaded.places);
@@ -297,7 +318,7 @@ TrainingJoin read_training_join(const TrainingRequest& request, RunContext& cont
         throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
                     skipped == 0 ? "It is empty."
                                  : format("The target is NULL in all of its %" PRIu64 " rows.", skipped));
-    return {std::move(join), std::move(plan), target_type, skipped, reading, seconds_since(join_start)};
+    return {std::move(join), std::move(plan), target_type, fold_type, skipped, reading, seconds_since(join_start)};
 }
 
 } // namespace btml::pg

@@ -3,8 +3,8 @@
 
 #include "core/relational/join.hpp"
 #include "core/relational/join_dataset.hpp"
-#include "pg/bridge/arguments.hpp"
 #include "pg/bridge/source.hpp"
+#include "pg/fit_arguments.hpp"
 
 #include <chrono>
 
@@ -20,15 +20,18 @@ struct TrainingRequest {
     // Of fits that have these arguments.
     std::optional<std::string> offset, query;
     std::vector<std::string> increasing, decreasing;
+    std::vector<std::string> exclude;
+    std::optional<std::string> fold;
     bool takes_labels = false; // boolean, text and enum targets, too
 };
 // Errors null_value.
-TrainingRequest read_training_request(const NamedArguments& arguments);
+TrainingRequest read_training_request(const FitArguments& arguments);
 
 struct TrainingJoin {
     relational::Join join;        // without the rows whose target is NULL
     relational::DatasetPlan plan; // where target_type is no number, the target's column may be one of categories
     Oid target_type;
+    Oid fold_type;         // InvalidOid without folds
     uint64_t rows_skipped; // of the join: the target is NULL
     double seconds_reading, seconds_joining;
 };

@@ -10,6 +10,7 @@
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
 #include "core/relational/sketch_size.hpp"
+#include "core/validation/options.hpp"
 
 #include <cstdio>
 #include <fstream>
@@ -117,9 +118,10 @@ Texts all_texts() {
                                         {{"partial_dependence"}});
     add<explanation::PermutationOptions>(texts, "permutation_importance", explanation::permutation_options_table,
                                          {{"permutation_importance"}});
-    add<gp::Options>(
-        texts, "gp", gp::options_table,
-        {{"gp_fit"}, {"gp_regression"}, {"gp_fit_members", gp::gp_fit_members_defaults(), {"combine", "holdout"}}});
+    add<gp::Options>(texts, "gp", gp::options_table,
+                     {{"gp_fit"},
+                      {"gp_regression", {}, {"options", "exclude"}},
+                      {"gp_fit_members", gp::gp_fit_members_defaults(), {"combine", "holdout", "options", "exclude"}}});
     add<gp::SampleOptions>(texts, "gp_sample", gp::sample_options_table, {{"gp_sample"}});
     add<kernel::Options>(texts, "kernel", kernel::options_table,
                          {{"kernel_sum", {}, {"prefixes"}},
@@ -139,6 +141,8 @@ Texts all_texts() {
                                     {"kcde_score", {}, of_search}});
     add<monte_carlo::PageSampling>(texts, "approx_sum", monte_carlo::page_sampling_table, {{"approx_sum"}});
     add<relational::NormOptions>(texts, "sketch_norm", relational::norm_options_table, {{"sketch_norm"}});
+    add<validation::Options>(texts, "cross_validate", validation::cross_validate_options_table, {{"cross_validate"}});
+    add<validation::Options>(texts, "tune", validation::tune_options_table, {{"tune"}});
     add<exemplar::Options>(texts, "exemplars", exemplar::options_table, {{"exemplars"}});
     return texts;
 }

@@ -33,7 +33,11 @@ struct FeatureColumn {
 
 struct DataTable {
     uint64_t rows;
-    Buffer<uint32_t> row_ids; // the table's row in each row of the join; empty: row i of the join is row i here
+    Buffer<uint32_t> row_ids;       // the table's row in each row of the join; empty: row i of the join is row i here
+    const uint32_t* lent = nullptr; // the same where another dataset, which outlives this one, holds them
+
+    // Null where row i of the join is row i here.
+    const uint32_t* ids() const { return lent ? lent : row_ids.empty() ? nullptr : row_ids.data(); }
 };
 
 struct Dataset {
@@ -44,11 +48,13 @@ struct Dataset {
     Buffer<double> target;                      // per row of target_table; finite; a code where there are labels
     Buffer<double> weight;                      // per row of target_table, finite and ≥ 0; empty: 1 each
     int holdout_table = -1;                     // -1: nothing is held out
-    Buffer<uint8_t> holdout;                    // per row of holdout_table: 1 for rows that are not trained on
+    Buffer<uint8_t> holdout;                    // per row of holdout_table: 1 for rows that are not trained on,
+                                                // in boosting a Role
     std::vector<std::string> labels = {};       // in the order of their codes, distinct; empty: the target is a number
     std::vector<double> label_weights = {};     // what a row of each label counts in the loss; empty: 1
     std::optional<FeatureColumn> offset = {};   // numbers of target_table, finite, that are added to scores
     std::optional<Buffer<uint32_t>> query = {}; // per row of target_table: the group that it is ranked in
+    std::optional<FeatureColumn> fold = {};     // the fold that a row is scored in; NULL: none
     std::optional<Buffer<uint64_t>> row_hashes = {}; // per row of the join: a number made of its content
 };
 

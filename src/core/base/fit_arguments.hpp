@@ -21,6 +21,14 @@ inline constexpr Option<Options> weight_argument =
     argument<Options>("weight", "a column of the target's table", "what a row counts, not negative").null_means("1");
 template <class Options>
 inline constexpr Option<Options>
+    options_argument = argument<Options>("options", "JSON, as `{\"seed\": 1}`",
+                                         "options by their names, which count where their arguments are not given")
+                           .null_means("");
+template <class Options>
+inline constexpr Option<Options>
+    exclude_argument = argument<Options>("exclude", "output columns", "columns that are no features").null_means("");
+template <class Options>
+inline constexpr Option<Options>
     verbose_argument = argument<Options>("verbose", "", "INFO messages, at most one a second").default_is("false");
 
 } // namespace btml

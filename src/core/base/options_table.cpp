@@ -54,15 +54,25 @@ size_t OptionFacts::index_of(const std::string& choice) const {
     return static_cast<size_t>(std::find(choices.begin(), choices.end(), choice) - choices.begin());
 }
 
-std::string OptionFacts::meant_by(const std::string& given) const {
+std::string meant_name(const std::string& given, std::vector<std::string> ours, ForeignNames foreign) {
     constexpr size_t max_length = 63; // what is longer is no name
     if (given.size() > max_length) return "";
-    std::vector<std::string> names(choices.begin(), choices.end());
-    for (const ForeignName& foreign : foreign_names) names.emplace_back(foreign.name);
-    const std::string nearest = nearest_name(given, names);
-    for (const ForeignName& foreign : foreign_names)
-        if (nearest == foreign.name) return foreign.ours;
-    return nearest;
+    const size_t own = ours.size();
+    for (const ForeignName& name : foreign)
+        if (std::find(ours.begin(), ours.begin() + static_cast<ptrdiff_t>(own), name.ours) !=
+            ours.begin() + static_cast<ptrdiff_t>(own))
+            ours.emplace_back(name.name);
+    const std::string nearest = nearest_name(given, ours);
+    if (std::find(ours.begin(), ours.begin() + static_cast<ptrdiff_t>(own), nearest) !=
+        ours.begin() + static_cast<ptrdiff_t>(own))
+        return nearest;
+    for (const ForeignName& name : foreign)
+        if (nearest == name.name) return name.ours;
+    return "";
+}
+
+std::string OptionFacts::meant_by(const std::string& given) const {
+    return meant_name(given, {choices.begin(), choices.end()}, foreign_names);
 }
 
 void OptionFacts::check(const OptionValue& value) const {

@@ -56,11 +56,15 @@ constexpr Range zero_or(const char* meaning_of_zero, Range range) {
 
 using Choices = std::span<const char* const>; // names in the order of an enumeration
 
-// What another system calls a choice.
+// What another system calls a choice or an option.
 struct ForeignName {
     const char *name, *ours;
 };
 using ForeignNames = std::span<const ForeignName>;
+
+// Returns the name that a similar one stands for, ours or a foreign one whose own is among ours; empty where no name is
+// similar.
+std::string meant_name(const std::string& given, std::vector<std::string> ours, ForeignNames foreign);
 
 // An argument is no option but a parameter beside them, which is documented here and read by hand.
 enum class OptionType : uint8_t { boolean, integer, number, choice, argument };
@@ -228,6 +232,7 @@ OptionValue read_option_value(Reader& reader);
 template <class Options>
 struct OptionsTable {
     std::span<const Option<Options>> rows;
+    ForeignNames foreign_names = {}; // of options, for hints
 
     auto begin() const { return rows.begin(); }
     auto end() const { return rows.end(); }

@@ -79,7 +79,7 @@ class RunContext {
 
     // Main thread only; cheap, to be called about every 10 ms of work. False: stop soon, the caller gave up.
     virtual bool keep_going() = 0;
-    // Main thread only. `phase` must be a string literal. total 0: unknown.
+    // Main thread only. `phase` need not outlive the call. total 0: unknown.
     virtual void progress(const char* phase, uint64_t done, uint64_t total) = 0;
     // The same of a phase after which next to nothing is left to do: its time left is that of the call.
     void last_progress(const char* phase, uint64_t done, uint64_t total) {

@@ -288,33 +288,33 @@ size_t max_rows_to_sort(const Dataset& dataset) {
     return most;
 }
 
-// One feature's column of bins; frees the raw one.
+// One feature's column of bins; frees the raw one unless it is kept.
 Buffer<uint8_t> bin_column(FeatureColumn& column, FeatureBins& feature, const Buffer<int64_t>& multiplicity,
-                           int max_bins, NumberBinner& numbers, ThreadTeam& team, RunContext& context) {
+                           int max_bins, bool keep, NumberBinner& numbers, ThreadTeam& team, RunContext& context) {
     if (column.kind == FeatureKind::category) {
         feature.values = static_cast<uint32_t>(column.categories.size());
         Buffer<uint8_t> bins = make_column(column.codes.size(), bin_bytes(feature.size()), context, [&](auto* target) {
             write_categories(column.codes, feature.values, target, team);
         });
-        column.codes.clear();
+        if (!keep) column.codes.clear();
         return bins;
     }
     numbers.cut(column.numbers, multiplicity, max_bins, feature);
     const size_t rows = column.numbers.size();
-    column.numbers.clear();
+    if (!keep) column.numbers.clear();
     return make_column(rows, bin_bytes(feature.size()), context, [&](auto* target) { numbers.write(feature, target); });
 }
 
 } // namespace
 
 BinnedData bin_features(Dataset& dataset, const TrainingRows& training, int max_bins, ThreadTeam& team,
-                        RunContext& context) {
+                        RunContext& context, bool keep_columns) {
     const auto of_table = [&](size_t t) { return multiplicities(dataset.tables[t], training, team, context); };
-    return bin_features(dataset, of_table, max_bins, team, context);
+    return bin_features(dataset, of_table, max_bins, team, context, keep_columns);
 }
 
 BinnedData bin_features(Dataset& dataset, const Multiplicities& multiplicities, int max_bins, ThreadTeam& team,
-                        RunContext& context) {
+                        RunContext& context, bool keep_columns) {
     BinnedData data;
     data.rows = dataset.rows;
     for (const FeatureColumn& column : dataset.features)
@@ -324,15 +324,15 @@ BinnedData bin_features(Dataset& dataset, const Multiplicities& multiplicities, 
     NumberBinner numbers(team, context, max_rows_to_sort(dataset));
     size_t done = 0;
     for (size_t t = 0; t < dataset.tables.size(); t++) {
-        DataTable& table = dataset.tables[t];
+        const DataTable& table = dataset.tables[t];
         const Buffer<int64_t> multiplicity = multiplicities(t);
-        data.tables.push_back({table.rows, std::move(table.row_ids), {}});
+        data.tables.push_back({table.rows, table.ids(), {}});
         GroupPacker groups(data, static_cast<int>(t), team, context);
         for (size_t f = 0; f < dataset.features.size(); f++) {
             if (dataset.features[f].table != static_cast<int>(t)) continue;
             context.progress("binning features", done++, dataset.features.size());
-            Buffer<uint8_t> column =
-                bin_column(dataset.features[f], data.features[f], multiplicity, max_bins, numbers, team, context);
+            Buffer<uint8_t> column = bin_column(dataset.features[f], data.features[f], multiplicity, max_bins,
+                                                keep_columns, numbers, team, context);
             groups.add(f, std::move(column), bin_bytes(data.features[f].size()));
         }
         groups.finish();

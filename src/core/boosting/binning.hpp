@@ -39,10 +39,10 @@ struct BinGroup {
 
 struct BinnedTable {
     uint64_t rows;
-    Buffer<uint32_t> row_ids; // empty: row i of the join is row i here
+    const uint32_t* row_ids; // which the dataset holds; null: row i of the join is row i here
     std::vector<size_t> groups;
 
-    const uint32_t* ids() const { return row_ids.empty() ? nullptr : row_ids.data(); }
+    const uint32_t* ids() const { return row_ids; }
 };
 
 struct BinnedData {
@@ -86,12 +86,12 @@ void with_bins(const BinnedData& data, const FeatureBins& feature, const Body& b
 using Multiplicities = std::function<Buffer<int64_t>(size_t table)>;
 
 // Bins every feature, by the values of the training rows: one bin per distinct value when there are at most max_bins
-// of them (0: always), else about equal total weight in each of at most max_bins bins. Frees the raw columns and takes
-// the tables' row ids out of the dataset.
+// of them (0: always), else about equal total weight in each of at most max_bins bins. Frees the raw columns, unless
+// they are to be kept for other bins; the dataset keeps the tables' row ids, which the bins need.
 BinnedData bin_features(Dataset& dataset, const Multiplicities& multiplicities, int max_bins, ThreadTeam& team,
-                        RunContext& context);
+                        RunContext& context, bool keep_columns = false);
 BinnedData bin_features(Dataset& dataset, const TrainingRows& training, int max_bins, ThreadTeam& team,
-                        RunContext& context);
+                        RunContext& context, bool keep_columns = false);
 
 // A threshold between two neighbouring values, a < threshold ≤ b in PostgreSQL's order: their midpoint where there is
 // one; b itself where a or b is infinite; NaN where b is.

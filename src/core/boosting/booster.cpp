@@ -25,12 +25,12 @@ namespace {
 // 10 bytes, one more per feature, and 4 for each other table in the join.
 class Estimate {
   public:
-    Estimate(const Dataset& dataset, const Options& options, uint64_t score_bytes) {
+    Estimate(const Dataset& dataset, int max_bins) {
         std::vector<uint64_t> packing(dataset.tables.size(), 0);
         for (const FeatureColumn& column : dataset.features) {
             const uint64_t rows = dataset.tables[column.table].rows;
             const bool number = column.kind == FeatureKind::number;
-            const uint64_t limit = options.max_bins > 0 ? options.max_bins : rows;
+            const uint64_t limit = max_bins > 0 ? max_bins : rows;
             const uint64_t values = number ? std::min(limit, rows) : column.categories.size();
             bins_ += rows * bin_bytes(values + 1);
             raw_ += rows * (number ? sizeof(double) : sizeof(uint32_t));
@@ -40,14 +40,19 @@ class Estimate {
             }
             multiplicity_ = std::max(multiplicity_, 8 * rows);
         }
+    }
+    Estimate(const Dataset& dataset, const Options& options, uint64_t score_bytes)
+        : Estimate(dataset, options.max_bins) {
         growing_ = score_bytes + 2 * dataset.rows;
         if (options.objective == ObjectiveNumber::rank) hashes_ = sizeof(uint64_t) * dataset.rows;
     }
 
+    uint64_t bins() const { return bins_ + thresholds_; }
+
     // Counts from before anything is read; `raw_` is held already.
-    uint64_t peak() const {
-        const uint64_t binning = sorting_ + multiplicity_ + hashes_;
-        return bins_ + thresholds_ + std::max(binning, growing_ > raw_ ? growing_ - raw_ : 0);
+    uint64_t peak(uint64_t parallel = 1) const {
+        const uint64_t binning = sorting_ + multiplicity_ + hashes_, growing = parallel * growing_;
+        return bins() + std::max(binning, growing > raw_ ? growing - raw_ : 0);
     }
 
   private:
@@ -63,14 +68,8 @@ void check_holdout(const Options& options, uint64_t rows) {
 }
 
 void check(const Dataset& dataset, const Options& options, bool factorised) {
-    options.validate();
-    if (dataset.features.empty())
-        throw Error(ErrorCode::invalid_argument, "there are no features to learn from", {},
-                    "The source needs at least one column besides target, holdout and weight.");
+    check_options(dataset, options);
     check_holdout(options, dataset.holdout_table < 0 ? 0 : dataset.rows);
-    const Options all = completed(options, dataset.labels.size());
-    all.validate();
-    if (all.metric) check_metric(*all.metric, all.objective);
     if (!factorised && dataset.rows > UINT32_MAX - 1)
         throw Error(ErrorCode::limit_exceeded, format("the join has %" PRIu64 " rows, at most %u can be enumerated",
                                                       dataset.rows, UINT32_MAX - 1));
@@ -124,11 +123,12 @@ std::vector<int> sample_features(size_t count, double fraction, uint64_t seed, u
 
 class Booster {
   public:
-    Booster(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant = false)
+    Booster(Dataset dataset, const Options& options, ThreadTeam& team, RunContext& context,
+            bool may_be_constant = false)
         : options_(completed(options, dataset.labels.size())),
           may_be_constant_(may_be_constant),
           context_(context),
-          team_(context),
+          team_(team),
           dataset_(std::move(dataset)) {
         check_what_objective_takes(dataset_, options_);
     }
@@ -136,13 +136,21 @@ class Booster {
     FitResult run();
     FitResult run_factorised(relational::GroupedJoin join);
 
+    // The same over bins that are there already, iteration by iteration.
+    void start(const BinnedData& data, const char* phase, int parallel);
+    bool is_done() const { return stopped_ || result_.model.iterations() >= static_cast<size_t>(options_.trees); }
+    void grow_iteration();
+    const std::vector<LogEntry>& log() const { return result_.model.log; }
+
   private:
     template <class Body>
     void time(const char* phase, const Body& body);
     void describe();
     void subtract_offset();
     std::unique_ptr<RowScores> start_scores(const TrainingRows& training);
-    FitResult constant(const TrainingRows& training, const DegenerateTarget& target);
+    FitResult constant(const DegenerateTarget& target);
+    void hold_rows(const BinnedData& data, int parallel);
+    void start_trees(TrainingSet& training);
     void grow_trees(TrainingSet& training);
     LogEntry measure(const Scores& scores);
     bool finish_iteration(const TrainingSet& training);
@@ -152,9 +160,16 @@ class Booster {
     const Options options_;
     const bool may_be_constant_;
     RunContext& context_;
-    ThreadTeam team_;
+    ThreadTeam& team_;
     Dataset dataset_;
     FitResult result_;
+    const char* phase_ = "growing trees";
+    std::optional<TrainingRows> rows_;
+    std::optional<EnumeratedSet> set_;
+    TrainingSet* training_ = nullptr; // set_, or one that is not enumerated
+    std::optional<TreeGrower> grower_;
+    bool stopped_ = false;
+    double updating_ = 0;   // seconds
     double best_value_ = 0; // of what early stopping goes by, after best_iterations_
     size_t best_iterations_ = 0;
     std::chrono::steady_clock::time_point last_note_ = std::chrono::steady_clock::now();
@@ -197,11 +212,11 @@ std::unique_ptr<RowScores> Booster::start_scores(const TrainingRows& training) {
     }
 }
 
-FitResult Booster::constant(const TrainingRows& training, const DegenerateTarget& target) {
+FitResult Booster::constant(const DegenerateTarget& target) {
     Model& model = result_.model;
     model.bases = target.bases();
-    model.rows = training.train_rows();
-    model.holdout_rows = training.holdout_rows();
+    model.rows = rows_->train_rows();
+    model.holdout_rows = rows_->holdout_rows();
     result_.constant_reason = target.message();
     return std::move(result_);
 }
@@ -217,36 +232,50 @@ void Booster::time(const char* phase, const Body& body) {
 }
 
 FitResult Booster::run() {
-    const Objective& objective = objective_of(options_.objective);
-    const uint64_t score_bytes = objective.bytes(dataset_, team_.size(), context_);
+    const uint64_t score_bytes = objective_of(options_.objective).bytes(dataset_, team_.size(), context_);
     context_.memory().require(Estimate(dataset_, options_, score_bytes).peak(), "rows and binned features");
     describe();
     subtract_offset();
     if (options_.objective == ObjectiveNumber::rank) // while the dataset still has the weights
         dataset_.row_hashes = hash_rows(dataset_, options_.seed, team_, context_);
-    const TrainingRows training(dataset_, team_, context_);
-    check_holdout(options_, training.holdout_rows());
+    rows_.emplace(dataset_, team_, context_);
+    check_holdout(options_, rows_->holdout_rows());
     std::optional<BinnedData> data;
-    time("binning", [&] { data = bin_features(dataset_, training, options_.max_bins, team_, context_); });
-    const size_t bins = HistogramLayout(data->features, max_histogram_bins).max_bins();
-    const uint64_t needed = metric_row_bytes(options_.metric) * training.holdout_rows() + score_bytes +
-                            EnumeratedSet::scratch_bytes(*data, options_, team_.size()) +
-                            TreeGrower::histogram_bytes(bins, training.train_rows(), options_);
-    context_.memory().require(needed, "residuals, rows of nodes and histograms");
-    const uint64_t room_for_copies = (context_.memory().left() - needed) / 2; // the other half is for the model
-    std::unique_ptr<RowScores> scores;
+    time("binning", [&] { data = bin_features(dataset_, *rows_, options_.max_bins, team_, context_); });
     try {
-        time("residuals", [&] { scores = start_scores(training); });
+        hold_rows(*data, 1);
     } catch (const DegenerateTarget& target) {
         if (!may_be_constant_) throw;
-        return constant(training, target);
+        return constant(target);
     }
-    std::optional<EnumeratedSet> set;
-    time("records", [&] {
-        set.emplace(std::move(*data), training, std::move(scores), options_, room_for_copies, team_, context_);
-    });
-    grow_trees(*set);
+    grow_trees(*set_);
+    set_.reset();
     return std::move(result_);
+}
+
+// Makes the scores of all rows before the first tree, and what trees are grown over.
+void Booster::hold_rows(const BinnedData& data, int parallel) {
+    const size_t bins = HistogramLayout(data.features, max_histogram_bins).max_bins();
+    const uint64_t needed = metric_row_bytes(options_.metric) * rows_->holdout_rows() +
+                            objective_of(options_.objective).bytes(dataset_, team_.size(), context_) +
+                            EnumeratedSet::scratch_bytes(data, options_, team_.size()) +
+                            TreeGrower::histogram_bytes(bins, rows_->train_rows(), options_);
+    context_.memory().require(needed, "residuals, rows of nodes and histograms");
+    // The other half is for the model.
+    const uint64_t room_for_copies = (context_.memory().left() - needed) / (2 * static_cast<uint64_t>(parallel));
+    std::unique_ptr<RowScores> scores;
+    time("residuals", [&] { scores = start_scores(*rows_); });
+    time("records", [&] { set_.emplace(data, *rows_, std::move(scores), options_, room_for_copies, team_, context_); });
+}
+
+void Booster::start(const BinnedData& data, const char* phase, int parallel) {
+    phase_ = phase;
+    describe();
+    subtract_offset();
+    rows_.emplace(dataset_, team_, context_);
+    check_holdout(options_, rows_->holdout_rows());
+    hold_rows(data, parallel);
+    start_trees(*set_);
 }
 
 FitResult Booster::run_factorised(relational::GroupedJoin join) {
@@ -265,12 +294,14 @@ FitResult Booster::run_factorised(relational::GroupedJoin join) {
     return std::move(result_);
 }
 
-void Booster::grow_trees(TrainingSet& training) {
+void Booster::start_trees(TrainingSet& training) {
+    training_ = &training;
     Model& model = result_.model;
     model.bases = training.scores().bases();
     model.rows = training.train_rows();
     model.holdout_rows = training.holdout_rows();
     model.baseline = measure(training.scores());
+<<<<<<< HEAD
     TreeGrower grower(training, options_, team_, context_);
     double updating = 0;
     for (int t = 0; t < options_.trees; t++) {
@@ -292,13 +323,44 @@ void Booster::grow_trees(TrainingSet& training) {
             if (options_.early_stopping == 0) repeat_last_trees();
             break;
         }
+=======
+    grower_.emplace(training, options_, team_, context_);
+}
+
+void Booster::grow_iteration() {
+    Model& model = result_.model;
+    const size_t t = model.iterations();
+    context_.progress(phase_, t, options_.trees);
+    bool at_rest = options_.row_fraction >= 1 && options_.feature_fraction >= 1;
+    for (size_t score = 0; score < model.scores(); score++) {
+        context_.poll();
+        const uint64_t tree = t * model.scores() + score;
+        model.trees.push_back(grower_->grow(
+            t, static_cast<int>(score),
+            sample_features(training_->features().size(), options_.feature_fraction, options_.seed, tree)));
+        // Trees without effect would be followed by their likes for ever.
+        at_rest = at_rest && grower_->is_stump() && grower_->leaves()[0].value == 0;
+        const Stopwatch watch(updating_);
+        training_->add(grower_->leaves());
+>>>>>>> w-valid
     }
+    stopped_ = !finish_iteration(*training_);
+    if (stopped_ || !at_rest) return;
+    if (options_.early_stopping == 0) repeat_last_trees();
+    stopped_ = true;
+}
+
+void Booster::grow_trees(TrainingSet& training) {
+    start_trees(training);
+    while (!is_done()) grow_iteration();
+    Model& model = result_.model;
     if (options_.early_stopping > 0) model.trees.resize(best_iterations_ * model.scores());
-    const GrowerClock& clock = grower.clock();
+    const GrowerClock& clock = grower_->clock();
     result_.timings.push_back({"histograms", clock.histograms});
     result_.timings.push_back({"splits", clock.splits});
     result_.timings.push_back({"partition", clock.partition});
-    result_.timings.push_back({"updating residuals", updating + clock.starting});
+    result_.timings.push_back({"updating residuals", updating_ + clock.starting});
+    grower_.reset();
 }
 
 LogEntry Booster::measure(const Scores& scores) {
@@ -351,14 +413,61 @@ void Booster::report(const LogEntry& entry) {
 
 } // namespace
 
+void check_options(const Dataset& dataset, const Options& options) {
+    options.validate();
+    if (dataset.features.empty())
+        throw Error(ErrorCode::invalid_argument, "there are no features to learn from", {},
+                    "The source needs at least one column besides target, holdout and weight.");
+    const Options all = completed(options, dataset.labels.size());
+    all.validate();
+    if (all.metric) check_metric(*all.metric, all.objective);
+}
+
+uint64_t training_bytes(const Dataset& dataset, const Options& options, uint64_t parallel, int threads,
+                        RunContext& context) {
+    const Options all = completed(options, dataset.labels.size());
+    const uint64_t of_target = (1 + !dataset.weight.empty() + dataset.offset.has_value() + dataset.query.has_value()) *
+                               sizeof(double) * dataset.target.size();
+    const uint64_t of_rows =
+        (1 + dataset.row_hashes.has_value() * sizeof(uint64_t) + metric_row_bytes(all.metric)) * dataset.rows;
+    const uint64_t scores = objective_of(all.objective).bytes(dataset, threads, context);
+    return Estimate(dataset, all, scores + of_target + of_rows).peak(parallel);
+}
+
+uint64_t binned_bytes(const Dataset& dataset, int max_bins) {
+    return Estimate(dataset, max_bins).bins();
+}
+
 FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant) {
     check(dataset, options, false);
-    return Booster(std::move(dataset), options, context, may_be_constant).run();
+    ThreadTeam team(context);
+    return Booster(std::move(dataset), options, team, context, may_be_constant).run();
 }
 
 FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context) {
     check(dataset, options, true);
-    return Booster(std::move(dataset), options, context).run_factorised(std::move(join));
+    ThreadTeam team(context);
+    return Booster(std::move(dataset), options, team, context).run_factorised(std::move(join));
+}
+
+class Training::State : public Booster {
+    using Booster::Booster;
+};
+
+Training::Training(Dataset rows, const BinnedData& data, const Options& options, ThreadTeam& team, RunContext& context,
+                   const char* phase, int parallel)
+    : state_(std::make_unique<State>(std::move(rows), options, team, context)) {
+    state_->start(data, phase, parallel);
+}
+
+Training::~Training() = default;
+
+void Training::grow(size_t iterations) {
+    while (!state_->is_done() && log().size() < iterations) state_->grow_iteration();
+}
+
+const std::vector<LogEntry>& Training::log() const {
+    return state_->log();
 }
 
 } // namespace btml::boosting

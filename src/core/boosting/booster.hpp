@@ -3,6 +3,7 @@
 
 #include "core/base/dataset.hpp"
 #include "core/base/timing.hpp"
+#include "core/boosting/binning.hpp"
 #include "core/boosting/model.hpp"
 #include "core/relational/grouped_join.hpp"
 
@@ -27,5 +28,35 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool
 // join's tables, and its tables have no row ids. Time and memory do not grow with the number of join rows, but with the
 // square of that of leaves.
 FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context);
+
+// Errors of fit that follow from the options and the dataset's columns alone.
+void check_options(const Dataset& dataset, const Options& options);
+
+// Estimate what trainings over a dataset hold at most, so many of them at once over the same bins; and the bins alone.
+uint64_t training_bytes(const Dataset& dataset, const Options& options, uint64_t parallel, int threads,
+                        RunContext& context);
+uint64_t binned_bytes(const Dataset& dataset, int max_bins);
+
+// A training that goes on tree by tree, over bins that several may share.
+class Training {
+  public:
+    // The dataset's features have no columns any more: the data has their bins. Both data and team must outlive it, and
+    // so must `phase`, which progress shows. parallel: as many trainings as this one share what memory is left.
+    // Errors as of fit; early_stopping is up to the caller.
+    Training(Dataset rows, const BinnedData& data, const Options& options, ThreadTeam& team, RunContext& context,
+             const char* phase, int parallel = 1);
+    ~Training();
+    Training(const Training&) = delete;
+    Training& operator=(const Training&) = delete;
+
+    // Grows trees until there were so many iterations, or options.trees.
+    void grow(size_t iterations);
+    // One entry for each iteration.
+    const std::vector<LogEntry>& log() const;
+
+  private:
+    class State;
+    std::unique_ptr<State> state_;
+};
 
 } // namespace btml::boosting

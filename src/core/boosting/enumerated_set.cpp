@@ -25,9 +25,9 @@ static std::optional<Records> make_records(const BinnedData& data, StatsFormat f
     return std::optional<Records>(std::in_place, data, format, team, context);
 }
 
-EnumeratedSet::EnumeratedSet(BinnedData data, const TrainingRows& training, std::unique_ptr<RowScores> scores,
+EnumeratedSet::EnumeratedSet(const BinnedData& data, const TrainingRows& training, std::unique_ptr<RowScores> scores,
                              const Options& options, uint64_t room_for_copies, ThreadTeam& team, RunContext& context)
-    : data_(std::move(data)),
+    : data_(data),
       training_(training),
       scores_(std::move(scores)),
       options_(options),

@@ -10,7 +10,8 @@ namespace btml::boosting {
 class EnumeratedSet : public TrainingSet, FeatureSearch {
   public:
     // room_for_copies: bytes that copies of bins may take, which make training faster.
-    EnumeratedSet(BinnedData data, const TrainingRows& training, std::unique_ptr<RowScores> scores,
+    // The data must outlive it.
+    EnumeratedSet(const BinnedData& data, const TrainingRows& training, std::unique_ptr<RowScores> scores,
                   const Options& options, uint64_t room_for_copies, ThreadTeam& team, RunContext& context);
 
     static uint64_t scratch_bytes(const BinnedData& data, const Options& options, int threads);
@@ -42,7 +43,7 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
     template <class Side>
     std::pair<NodeRows, NodeRows> partition(const NodeRows& rows, size_t feature, const Side& side);
 
-    BinnedData data_;
+    const BinnedData& data_;
     const TrainingRows& training_;
     std::unique_ptr<RowScores> scores_;
     const Options& options_;

@@ -123,7 +123,7 @@ uint64_t HistogramBuilder::scratch_bytes(const BinnedData& data, int threads) {
 // Row by row costs one addition per feature. Through sums it is one per row, then for each table row one per feature,
 // one per thread to merge and one to clear.
 bool HistogramBuilder::may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads) {
-    if (table.row_ids.empty() || features < 2) return false;
+    if (!table.ids() || features < 2) return false;
     return rows * (features - 1) > table.rows * (features + threads + 1);
 }
 

@@ -25,7 +25,7 @@ size_t Records::width_of(const BinnedData& data, StatsFormat format) {
         if (!holds(group)) beside += data.features[group.features[0]].size() <= max_histogram_bins;
         if (!holds(group)) continue;
         features += group.width;
-        lines += data.tables[static_cast<size_t>(group.table)].row_ids.empty() ? 1 : 2;
+        lines += data.tables[static_cast<size_t>(group.table)].ids() ? 2 : 1;
     }
     const size_t width = bytes_of(format) + rounded_up(features);
     if (lines < 2 || features < 3 * beside || width > max_lines * cache_line) return 0;

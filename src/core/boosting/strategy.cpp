@@ -164,10 +164,8 @@ uint64_t held_bytes(uint64_t row_ids, uint64_t join_rows, size_t labels, const O
     return row_ids + (objective_of(options.objective).row_bytes(labels) + 2) * join_rows;
 }
 
-StrategyChoice hold_or_sample(const Join& join, size_t labels, const Options& options, RunContext& context) {
-    const std::string reason = objective_of(options.objective).factorises()
-                                   ? "the metric of held-out rows needs the rows"
-                                   : format("objective '%s' does not factorise", name_of(options.objective));
+StrategyChoice hold_or_sample(const Join& join, size_t labels, const Options& options, const std::string& reason,
+                              RunContext& context) {
     const WideCount rows = join.wide_count(context);
     const bool fits = rows <= max_rows && held_bytes(enumeration_bytes(join, context), static_cast<uint64_t>(rows),
                                                      labels, options) <= context.memory().left();
@@ -180,7 +178,12 @@ StrategyChoice hold_or_sample(const Join& join, size_t labels, const Options& op
 StrategyChoice choose_strategy(const Join& join, const Options& options, RunContext& context, size_t labels) {
     const Strategy asked = options.strategy;
     if (asked == Strategy::sample) return {asked, "asked for"};
-    if (needs_rows(options)) return hold_or_sample(join, labels, options, context);
+    if (needs_rows(options)) {
+        const std::string reason = objective_of(options.objective).factorises()
+                                       ? "the metric of held-out rows needs the rows"
+                                       : format("objective '%s' does not factorise", name_of(options.objective));
+        return hold_or_sample(join, labels, options, reason, context);
+    }
     const uint64_t join_rows = join.count(context);
     const auto is_fact = [&](const Table& table) { return table.rows == join_rows; };
     if (asked == Strategy::factorize) return {asked, "asked for"};
@@ -209,6 +212,15 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
                                             seconds(enumerated).c_str(), seconds(factorised).c_str())};
     return {Strategy::factorize, format("estimated at %s against %s with the join's rows held",
                                         seconds(factorised).c_str(), seconds(enumerated).c_str())};
+}
+
+StrategyChoice choose_held_rows(const Join& join, const Options& options, const std::string& reason,
+                                RunContext& context, size_t labels) {
+    if (options.strategy == Strategy::sample) return {options.strategy, "asked for"};
+    if (options.strategy == Strategy::factorize)
+        throw Error(ErrorCode::invalid_argument, "strategy => 'factorize' is not valid here: " + reason, "",
+                    "Valid are \"auto\", \"enumerate\" and \"sample\".");
+    return hold_or_sample(join, labels, options, reason, context);
 }
 
 double factorising_seconds(const Join& join, const Options& options) {

@@ -19,6 +19,11 @@ struct StrategyChoice {
 StrategyChoice choose_strategy(const relational::Join& join, const Options& options, RunContext& context,
                                size_t labels = 0);
 
+// Chooses between enumerate and sample, what the options ask for or what fits, where something needs the rows, as the
+// reason says. Error invalid_argument where the options ask for neither.
+StrategyChoice choose_held_rows(const relational::Join& join, const Options& options, const std::string& reason,
+                                RunContext& context, size_t labels);
+
 // Returns what the choice takes factorised training to cost: a rough forecast in seconds, on one thread. Exact sums of
 // squares grow with the square of the number of leaves, sketched ones with that number times their size.
 double factorising_seconds(const relational::Join& join, const Options& options);

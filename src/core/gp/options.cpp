@@ -38,6 +38,29 @@ constexpr Option<Options> rows[] = {
     option<&Options::seed>("seed", any_number(), "of the search and of a sum's samples"),
     weight_argument<Options>,
     verbose_argument<Options>,
+    options_argument<Options>,
+    exclude_argument<Options>,
+};
+
+// What scikit-learn, GPy and others call them.
+constexpr ForeignName foreign_options[] = {
+    {"alpha", "noise"},
+    {"nugget", "noise"},
+    {"noise_variance", "noise"},
+    {"noise_level", "noise"},
+    {"likelihood_variance", "noise"},
+    {"sigma_f", "signal"},
+    {"kernel_variance", "signal"},
+    {"constant_value", "signal"},
+    {"n_restarts_optimizer", "members"},
+    {"num_restarts", "members"},
+    {"n_estimators", "members"},
+    {"optimizer", "search"},
+    {"max_iter", "evaluations"},
+    {"max_iters", "evaluations"},
+    {"random_state", "seed"},
+    {"sample_weight", "weight"},
+    {"categorical_features", "categorical"},
 };
 
 constexpr Option<SampleOptions> sample_rows[] = {
@@ -47,7 +70,7 @@ constexpr Option<SampleOptions> sample_rows[] = {
 
 } // namespace
 
-constinit const OptionsTable<Options> options_table{rows};
+constinit const OptionsTable<Options> options_table{rows, foreign_options};
 constinit const OptionsTable<SampleOptions> sample_options_table{sample_rows};
 
 void Options::validate() const {

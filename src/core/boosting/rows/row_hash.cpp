@@ -37,7 +37,7 @@ Buffer<uint64_t> hash_rows(const Dataset& dataset, uint64_t seed, ThreadTeam& te
             else
                 add(first_feature + f, [&](size_t i) -> uint64_t { return column.codes[i]; });
         }
-        const uint32_t* const ids = table.row_ids.empty() ? nullptr : table.row_ids.data();
+        const uint32_t* const ids = table.ids();
         for_each_row(team, dataset.rows, [&](size_t row, int) { hashes[row] += sums[ids ? ids[row] : row]; });
     }
     return hashes;

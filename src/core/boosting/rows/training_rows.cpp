@@ -10,9 +10,7 @@
 namespace btml::boosting {
 
 static const uint32_t* row_ids_of(const Dataset& dataset, int table) {
-    if (table < 0) return nullptr;
-    const Buffer<uint32_t>& ids = dataset.tables.at(table).row_ids;
-    return ids.empty() ? nullptr : ids.data();
+    return table < 0 ? nullptr : dataset.tables.at(table).ids();
 }
 
 TrainingRows::TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& context)
@@ -54,9 +52,9 @@ void TrainingRows::count(ThreadTeam& team) {
 Buffer<int64_t> multiplicities(const DataTable& table, const TrainingRows& training, ThreadTeam& team,
                                RunContext& context) {
     Buffer<int64_t> result(context.memory(), "join multiplicities");
-    if (table.row_ids.empty() && training.uniform()) return result;
+    const uint32_t* const ids = table.ids();
+    if (!ids && training.uniform()) return result;
     result = Buffer<int64_t>(context.memory(), "join multiplicities", table.rows, 0);
-    const uint32_t* ids = table.row_ids.empty() ? nullptr : table.row_ids.data();
     for_each_row(team, training.rows(), [&](size_t row, int) {
         if (training.role(row) != Role::train) return;
         int64_t& sum = result[ids ? ids[row] : row];

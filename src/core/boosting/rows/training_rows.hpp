@@ -8,7 +8,7 @@
 
 namespace btml::boosting {
 
-enum class Role : uint8_t { train, holdout, ignored };
+enum class Role : uint8_t { train, holdout, ignored }; // 0, 1, 2: as in Dataset::holdout
 
 // Weights are kept as integers in units of 2^-scale(), chosen so that the total stays below 2^62; integer weights are
 // exact then. Residual sums use the weight times 2^shift(), a number of moderate size whatever unit the user chose.
@@ -21,7 +21,7 @@ class TrainingRows {
 
     Role role(uint32_t row) const {
         if (weight(row) == 0) return Role::ignored;
-        return holdout_flags_.empty() || !holdout_flags_[look_up(holdout_ids_, row)] ? Role::train : Role::holdout;
+        return holdout_flags_.empty() ? Role::train : static_cast<Role>(holdout_flags_[look_up(holdout_ids_, row)]);
     }
     int64_t weight(uint32_t row) const { return weighted() ? weights_[target_row(row)] : 1; }
     // Returns weight · 2^shift() · x, rounded.

@@ -1,0 +1,83 @@
+-- Options of fits as JSON, and columns that are no features.
+CREATE SCHEMA fit_options;
+SET search_path = fit_options;
+CREATE TABLE reading AS
+SELECT i AS id, i % 7 AS a, i % 11 AS b, (i % 5)::text AS c, 1 + i % 2 AS w, i % 3 = 0 AS held, (i % 7) * (i % 11) + i % 5 AS y
+FROM generate_series(1, 400) i;
+
+-- An option counts as its argument does.
+SELECT btml.boost_fit('reading', 'y', trees => 5, max_leaves => 8, min_leaf_rows => 3, features => '{a,b,c}', categorical => '{a}',
+        weight => 'w', holdout => 'held', metric => 'mae', l2 => 0.5, strategy => 'enumerate')::text =
+    btml.boost_fit('reading', 'y', options => '{"trees": 5, "max_leaves": 8, "min_leaf_rows": 3, "features": ["a", "b", "c"],
+        "categorical": ["a"], "weight": "w", "holdout": "held", "metric": "mae", "l2": 0.5, "strategy": "enumerate"}')::text AS boost_fit,
+    btml.tree_fit('reading', 'y', max_leaves => 5, criterion => 'mse_sum', exclude => '{id}')::text =
+    btml.tree_fit('reading', 'y', options => '{"max_leaves": 5, "criterion": "mse_sum", "exclude": ["id"]}')::text AS tree_fit,
+    btml.gp_fit('reading', 'y', members => 2, noise => 0.1, features => '{a,b}', combine => 'mixture')::text =
+    btml.gp_fit('reading', 'y', options => '{"members": 2, "noise": 0.1, "features": ["a", "b"], "combine": "mixture"}')::text AS gp_fit;
+SELECT btml.boost_fit('SELECT a, b, held AS y FROM reading', 'y', trees => 3, positive => 'false', class_weights => '{"true": 2}')::text =
+    btml.boost_fit('SELECT a, b, held AS y FROM reading', 'y', options => '{"trees": 3, "positive": "false", "class_weights": {"true": 2}}')::text AS labels;
+
+-- No options, nulls, and values that both give alike.
+SELECT btml.boost_fit('reading', 'y', 3)::text = btml.boost_fit('reading', 'y', 3, options => NULL)::text AS no_options,
+    btml.boost_fit('reading', 'y', 3)::text = btml.boost_fit('reading', 'y', 3, options => '{}')::text AS empty,
+    btml.boost_fit('reading', 'y', 3)::text = btml.boost_fit('reading', 'y', 3, options => '{"trees": 3, "metric": null, "features": null,
+        "exclude": null, "class_weights": null, "weight": null, "verbose": false}')::text AS alike,
+    btml.boost_fit('reading', 'y', 3, features => '{a}')::text =
+    btml.boost_fit('reading', 'y', 3, features => '{a}', options => '{"features": ["a"]}')::text AS features_alike;
+
+-- What is said twice in two ways.
+SELECT btml.boost_fit('reading', 'y', trees => 5, options => '{"trees": 6}');
+\echo :SQLSTATE
+SELECT btml.boost_fit('reading', 'y', features => '{a}', options => '{"features": ["b"]}');
+SELECT btml.boost_fit('reading', 'y', weight => 'w', options => '{"weight": "a"}');
+SELECT btml.boost_fit('reading', 'y', class_weights => '{"true": 2}', options => '{"class_weights": {"true": 3}}');
+SELECT btml.boost_fit('reading', 'y', verbose => true, options => '{"verbose": false}');
+SELECT btml.gp_fit('reading', 'y', search => 'none', options => '{"search": "bfgs"}');
+
+-- What is no option.
+SELECT btml.boost_fit('reading', 'y', options => '{"tres": 6}');
+\echo :SQLSTATE
+SELECT btml.boost_fit('reading', 'y', options => '{"n_estimators": 6}');
+SELECT btml.boost_fit('reading', 'y', options => '{"num_leaves": 6}');
+SELECT btml.boost_fit('reading', 'y', options => '{"loss": "squared"}');
+SELECT btml.boost_fit('reading', 'y', options => '{"xyzzy_plugh": 6}');
+SELECT btml.boost_fit('reading', 'y', options => '{"options": {}}');
+SELECT btml.boost_fit('reading', 'y', options => '{"source": "other"}');
+SELECT btml.tree_fit('reading', 'y', options => '{"trees": 6}');
+SELECT btml.gp_fit('reading', 'y', options => '{"alpha": 0.1}');
+SELECT btml.boost_fit_agg(y, ARRAY[a, b], '{"n_estimators": 6}') FROM reading;
+SELECT btml.boost_fit_agg(y, ARRAY[a, b], '{"early_stopping_rounds": 6}') FROM reading;
+
+-- Values that are none.
+SELECT btml.boost_fit('reading', 'y', options => '[1]');
+SELECT btml.boost_fit('reading', 'y', options => '"trees"');
+SELECT btml.boost_fit('reading', 'y', options => 'null');
+SELECT btml.boost_fit('reading', 'y', options => '{"trees": 0}');
+SELECT btml.boost_fit('reading', 'y', options => '{"trees": "many"}');
+SELECT btml.boost_fit('reading', 'y', options => '{"trees": null}');
+SELECT btml.boost_fit('reading', 'y', options => '{"trees": 2.5}');
+SELECT btml.boost_fit('reading', 'y', options => '{"trees": [2, 5]}');
+SELECT btml.boost_fit('reading', 'y', options => '{"objective": "regression_l2"}');
+SELECT btml.boost_fit('reading', 'y', options => '{"balanced": 1}');
+SELECT btml.boost_fit('reading', 'y', options => '{"features": "a"}');
+SELECT btml.boost_fit('reading', 'y', options => '{"features": ["a", 1]}');
+SELECT btml.boost_fit('reading', 'y', options => '{"features": {"a": 1}}');
+SELECT btml.boost_fit('reading', 'y', options => '{"weight": ["w"]}');
+SELECT btml.boost_fit('reading', 'y', options => '{"weight": 1}');
+SELECT btml.boost_fit('reading', 'y', options => '{"weight": "ww"}');
+SELECT btml.boost_fit('reading', 'y', options => '{"verbose": "yes"}');
+SELECT btml.boost_fit('reading', 'y', options => '{"verbose": null}');
+SELECT btml.boost_fit('reading', 'y', options => '{"learning_rate": 1e400}');
+
+-- Columns that are no features.
+SELECT btml.feature_names(btml.boost_fit('reading', 'y', 3, exclude => '{id,held,w}')) AS boost_fit,
+    btml.feature_names(btml.tree_fit('reading', 'y', exclude => '{id,held,w,y}')) AS tree_fit,
+    btml.feature_names(btml.gp_fit('reading', 'y', members => 1, exclude => '{id,held,w,c}')) AS gp_fit,
+    btml.feature_names(btml.boost_fit('reading', 'y', 3, exclude => '{}')) AS none_excluded;
+SELECT btml.boost_fit('reading', 'y', exclude => '{idd}');
+SELECT btml.boost_fit('reading', 'y', exclude => '{id,id}');
+SELECT btml.boost_fit('reading', 'y', exclude => '{id,NULL}');
+SELECT btml.boost_fit('reading', 'y', exclude => '{id,a}', features => '{a,b}');
+SELECT btml.boost_fit('reading', 'y', exclude => '{id,a}', categorical => '{a}');
+SELECT btml.boost_fit('reading', 'y', exclude => '{id,a,b,c,w,held}');
+DROP SCHEMA fit_options CASCADE;

@@ -1,0 +1,59 @@
+// Scores boosted trees on folds of rows that are binned once.
+#pragma once
+
+#include "core/boosting/booster.hpp"
+#include "core/boosting/holdout_metric.hpp"
+#include "core/validation/folds.hpp"
+#include "core/validation/scorer.hpp"
+
+#include <map>
+
+namespace btml::validation {
+
+class BoostedScorer : public Scorer {
+  public:
+    // Consumes the dataset: its columns are binned once for each max_bins that a trial has, by all rows that some fold
+    // sees, the scored ones among them. Every trial has the metric. folds must outlive it. Errors as of boosting::fit;
+    // memory_limit before the work starts.
+    BoostedScorer(Dataset dataset, const Folds& folds, std::vector<boosting::Options> trials, RunContext& context);
+
+    // Where a trial has early_stopping, the folds grow side by side, until so many trees brought no better mean.
+    std::vector<Curve> curves(size_t trial, size_t begin, size_t end, double share, const std::string& phase) override;
+    bool folds_are_apart(size_t trial) const override { return trials_[trial].early_stopping == 0; }
+    bool has_trees() const override { return true; }
+    double withheld_score(size_t trial, size_t trees) override;
+    bool is_better(double value, double than) const override {
+        return boosting::is_better(*trials_.front().metric, value, than);
+    }
+
+  private:
+    void require_memory();
+    void bin();
+    Dataset with_roles(Buffer<uint8_t> roles);
+    std::unique_ptr<boosting::Training> start(const boosting::Options& options, Buffer<uint8_t> roles,
+                                              const char* phase, int parallel);
+    Curve curve(size_t fold, const boosting::Options& options, const std::string& phase);
+    std::vector<Curve> side_by_side(size_t begin, size_t end, int patience, const boosting::Options& options,
+                                    const std::string& phase);
+
+    RunContext& context_;
+    ThreadTeam team_;
+    Dataset dataset_;
+    const Folds& folds_;
+    const std::vector<boosting::Options> trials_;
+    std::map<int, boosting::BinnedData> bins_; // by max_bins
+};
+
+// Runs what trains and scores a fold, which the DETAIL of errors then names.
+template <class Body>
+auto in_fold(const std::string& name, const Body& body) {
+    try {
+        return body();
+    } catch (const Error& error) {
+        if (error.code() == ErrorCode::memory_limit) throw;
+        const std::string detail = error.detail().empty() ? "" : error.detail() + " ";
+        throw Error(error.code(), error.message(), detail + format("It was fold \"%s\".", name.c_str()), error.hint());
+    }
+}
+
+} // namespace btml::validation

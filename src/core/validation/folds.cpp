@@ -1,0 +1,175 @@
+#include "core/validation/folds.hpp"
+
+#include "core/base/rng.hpp"
+#include "core/validation/options.hpp"
+
+#include <algorithm>
+
+namespace btml::validation {
+
+using boosting::Role;
+
+namespace {
+
+constexpr const char* what = "folds of rows";
+
+size_t row_of(const uint32_t* ids, uint64_t row) {
+    return ids ? ids[row] : row;
+}
+
+// Calls body(row of the join, row of the target's table) for the rows that are not withheld and weigh something.
+template <class Body>
+void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunContext& context, const Body& body) {
+    const uint32_t* const target_ids = dataset.tables[dataset.target_table].ids();
+    context.for_each(dataset.rows, 1, [&](uint64_t row) {
+        const size_t at = row_of(target_ids, row);
+        if (of_row[row] != Folds::withheld && (dataset.weight.empty() || dataset.weight[at] > 0)) body(row, at);
+    });
+}
+
+void withhold(const Dataset& dataset, Buffer<uint16_t>& of_row, RunContext& context) {
+    const uint32_t* const ids = dataset.holdout_table < 0 ? nullptr : dataset.tables[dataset.holdout_table].ids();
+    context.for_each(dataset.rows, 1, [&](uint64_t row) {
+        const bool held_out = dataset.holdout_table >= 0 && dataset.holdout[row_of(ids, row)];
+        of_row[row] = held_out ? Folds::withheld : Folds::always;
+    });
+}
+
+void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
+    const FeatureColumn& column = *dataset.fold;
+    if (column.categories.size() > max_folds)
+        throw Error(ErrorCode::limit_exceeded, format("fold \"%s\" has %zu values, at most %d can be folds",
+                                                      column.name.c_str(), column.categories.size(), max_folds));
+    folds.names = column.categories;
+    const uint32_t* const ids = dataset.tables[column.table].ids();
+    context.for_each(dataset.rows, 1, [&](uint64_t row) {
+        const uint32_t code = column.codes[row_of(ids, row)];
+        if (folds.of_row[row] != Folds::withheld && code != FeatureColumn::null_code)
+            folds.of_row[row] = static_cast<uint16_t>(code);
+    });
+}
+
+struct Unit {
+    uint32_t stratum; // a label, where the target has any
+    uint64_t hash;
+    uint32_t number; // a row of the target's table, or a query
+};
+
+// What is assigned as a whole: queries, or rows of the target's table, of which some row of the join is used.
+std::vector<Unit> units_of(const Dataset& dataset, const Buffer<uint64_t>& contents, uint64_t seed,
+                           const Buffer<uint16_t>& of_row, RunContext& context) {
+    static constexpr uint64_t of_contents = 0x666f6c64, of_queries = of_contents + 1; // streams
+    const size_t rows = dataset.target.size();
+    Buffer<uint8_t> used(context.memory(), what, rows, uint8_t{0});
+    const auto number_of = [&](size_t row) { return dataset.query ? (*dataset.query)[row] : row; };
+    for_each_used(dataset, of_row, context, [&](uint64_t, size_t at) { used[number_of(at)] = 1; });
+    std::vector<Unit> units;
+    context.for_each(rows, 1, [&](uint64_t number) {
+        if (!used[number]) return;
+        const auto label = dataset.labels.empty() ? 0 : static_cast<uint32_t>(dataset.target[number]);
+        units.push_back(
+            {dataset.query ? 0 : label,
+             dataset.query ? random_bits(seed, of_queries, number) : random_bits(seed, of_contents, contents[number]),
+             static_cast<uint32_t>(number)});
+    });
+    return units;
+}
+
+void cut(const Dataset& dataset, const Buffer<uint64_t>& contents, size_t count, uint64_t seed, Folds& folds,
+         RunContext& context) {
+    const size_t rows = dataset.target.size();
+    const Reservation held(context.memory(), what, rows * sizeof(Unit) * 2); // a vector that doubles
+    std::vector<Unit> units = units_of(dataset, contents, seed, folds.of_row, context);
+    if (units.size() < count)
+        throw Error(ErrorCode::invalid_argument,
+                    format("there are %zu %s for %zu folds", units.size(), dataset.query ? "queries" : "rows", count),
+                    "", "Ask for fewer folds.");
+    std::sort(units.begin(), units.end(), [&](const Unit& a, const Unit& b) {
+        context.worked(1);
+        return std::tuple(a.stratum, a.hash, a.number) < std::tuple(b.stratum, b.hash, b.number);
+    });
+    Buffer<uint16_t> of_unit(context.memory(), what, rows, Folds::always);
+    for (size_t i = 0; i < units.size(); i++) of_unit[units[i].number] = static_cast<uint16_t>(i % count);
+    for_each_used(dataset, folds.of_row, context, [&](uint64_t row, size_t at) {
+        folds.of_row[row] = of_unit[dataset.query ? (*dataset.query)[at] : at];
+    });
+    for (size_t fold = 0; fold < count; fold++) folds.names.push_back(std::to_string(fold + 1));
+}
+
+void count_rows(const Dataset& dataset, Folds& folds, RunContext& context) {
+    folds.rows.assign(folds.size(), 0);
+    for_each_used(dataset, folds.of_row, context, [&](uint64_t row, size_t) {
+        const uint16_t fold = folds.of_row[row];
+        (fold == Folds::always ? folds.trained_rows : folds.rows[fold])++;
+    });
+    context.for_each(dataset.rows, 1,
+                     [&](uint64_t row) { folds.withheld_rows += folds.of_row[row] == Folds::withheld; });
+}
+
+// Folds of which no row is used are none.
+void drop_empty(Folds& folds, RunContext& context) {
+    std::vector<uint16_t> numbers(folds.size(), Folds::always);
+    Folds kept{{}, {}, folds.trained_rows, folds.withheld_rows, std::move(folds.of_row)};
+    for (size_t fold = 0; fold < folds.size(); fold++) {
+        if (folds.rows[fold] == 0) continue;
+        numbers[fold] = static_cast<uint16_t>(kept.size());
+        kept.names.push_back(std::move(folds.names[fold]));
+        kept.rows.push_back(folds.rows[fold]);
+    }
+    context.for_each(kept.of_row.size(), 1, [&](uint64_t row) {
+        uint16_t& fold = kept.of_row[row];
+        if (fold < numbers.size()) fold = numbers[fold];
+    });
+    folds = std::move(kept);
+}
+
+void check(const Folds& folds) {
+    if (folds.size() == 0)
+        throw Error(ErrorCode::invalid_argument, "no row is in a fold", "The fold is NULL in every row that is used.");
+    uint64_t rows = folds.trained_rows;
+    for (const uint64_t of_fold : folds.rows) rows += of_fold;
+    for (size_t fold = 0; fold < folds.size(); fold++)
+        if (folds.rows[fold] == rows)
+            throw Error(ErrorCode::invalid_argument,
+                        format("fold \"%s\" leaves no rows to train on", folds.names[fold].c_str()),
+                        format("All %" PRIu64 " rows are in it.", rows),
+                        "Name a column of two values or more as fold.");
+}
+
+} // namespace
+
+Buffer<uint8_t> Folds::roles(size_t fold, RunContext& context) const {
+    Buffer<uint8_t> roles(context.memory(), what, of_row.size());
+    context.for_each(of_row.size(), 1, [&](uint64_t row) {
+        roles[row] = static_cast<uint8_t>(of_row[row] == withheld ? Role::ignored
+                                          : of_row[row] == fold   ? Role::holdout
+                                                                  : Role::train);
+    });
+    return roles;
+}
+
+Buffer<uint8_t> Folds::final_roles(bool scored, RunContext& context) const {
+    Buffer<uint8_t> roles(context.memory(), what, of_row.size());
+    context.for_each(of_row.size(), 1, [&](uint64_t row) {
+        roles[row] = static_cast<uint8_t>(of_row[row] != withheld ? Role::train
+                                          : scored                ? Role::holdout
+                                                                  : Role::ignored);
+    });
+    return roles;
+}
+
+Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
+                   RunContext& context) {
+    Folds folds{{}, {}, 0, 0, Buffer<uint16_t>(context.memory(), what, dataset.rows)};
+    withhold(dataset, folds.of_row, context);
+    if (dataset.fold)
+        read_column(dataset, folds, context);
+    else
+        cut(dataset, contents, static_cast<size_t>(count), seed, folds, context);
+    count_rows(dataset, folds, context);
+    drop_empty(folds, context);
+    check(folds);
+    return folds;
+}
+
+} // namespace btml::validation

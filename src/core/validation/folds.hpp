@@ -1,0 +1,35 @@
+// Cuts the rows of a join into folds, each of which is scored by a model that was trained on the others.
+#pragma once
+
+#include "core/base/dataset.hpp"
+#include "core/base/run_context.hpp"
+#include "core/boosting/rows/training_rows.hpp"
+
+namespace btml::validation {
+
+struct Folds {
+    // Numbers that are no fold's: of rows that are always trained on, and that no fold sees.
+    static constexpr uint16_t always = UINT16_MAX, withheld = UINT16_MAX - 1;
+
+    std::vector<std::string> names;
+    std::vector<uint64_t> rows; // of the join, by fold; those of weight 0 do not count
+    uint64_t trained_rows = 0;  // always
+    uint64_t withheld_rows = 0;
+    Buffer<uint16_t> of_row; // of the join
+
+    size_t size() const { return names.size(); }
+    // Returns what each row of the join is where a fold is scored, which takes weights from the training itself.
+    Buffer<uint8_t> roles(size_t fold, RunContext& context) const;
+    // Returns the same where the rows that no fold saw are scored, by a model of all others; or where nothing is.
+    Buffer<uint8_t> final_roles(bool scored, RunContext& context) const;
+};
+
+// Takes the folds from dataset.fold, whose categories are in the order of the folds; without it, makes `count` folds of
+// the rows of the target's table, by hashes of these contents and the seed: sizes differ by one row at most, and so do
+// those of every label; ranked rows stay with their query. Rows that dataset.holdout marks are withheld.
+// Errors: invalid_argument for fewer rows than folds, for a column without a fold, and for a fold that leaves nothing
+// to train on; limit_exceeded for more than max_folds.
+Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
+                   RunContext& context);
+
+} // namespace btml::validation

@@ -1,0 +1,167 @@
+#include "core/validation/gp_scorer.hpp"
+
+#include "core/base/exact_sum.hpp"
+#include "core/boosting/holdout_metric.hpp"
+#include "core/gp/fit.hpp"
+#include "core/gp/predictor.hpp"
+#include "core/validation/boosted_scorer.hpp"
+
+namespace btml::validation {
+
+using boosting::HeldOutRow;
+using boosting::HoldoutMetric;
+using boosting::Role;
+
+namespace {
+
+size_t row_of(const uint32_t* ids, size_t row) {
+    return ids ? ids[row] : row;
+}
+
+// Some rows of the join, each with its own columns, and the codes that their categories have among themselves.
+struct Subset {
+    Dataset dataset;
+    std::vector<std::vector<double>> codes; // by feature and code of the whole: −1 where none of the rows has it
+};
+
+Buffer<uint32_t> rows_of(const Dataset& dataset, const Buffer<uint8_t>& roles, Role role, RunContext& context) {
+    const uint32_t* const ids = dataset.tables[dataset.target_table].ids();
+    Buffer<uint32_t> rows(context.memory(), "rows of a fold");
+    context.for_each(dataset.rows, 1, [&](uint64_t row) {
+        if (static_cast<Role>(roles[row]) == role && (dataset.weight.empty() || dataset.weight[row_of(ids, row)] > 0))
+            rows.push_back(static_cast<uint32_t>(row));
+    });
+    return rows;
+}
+
+template <class T>
+Buffer<T> pick(const Buffer<T>& column, const uint32_t* ids, const Buffer<uint32_t>& rows, RunContext& context) {
+    Buffer<T> picked(context.memory(), "columns of a fold", rows.size());
+    context.for_each(rows.size(), 4, [&](uint64_t i) { picked[i] = column[row_of(ids, rows[i])]; });
+    return picked;
+}
+
+// Drops the categories that no row has, as the rows would be read by themselves.
+std::vector<double> renumber(FeatureColumn& column, const std::vector<std::string>& categories, RunContext& context) {
+    std::vector<double> codes(categories.size(), -1);
+    context.for_each(column.codes.size(), 1, [&](uint64_t row) {
+        if (column.codes[row] != FeatureColumn::null_code) codes[column.codes[row]] = 0;
+    });
+    for (size_t code = 0; code < codes.size(); code++) {
+        if (codes[code] < 0) continue;
+        codes[code] = static_cast<double>(column.categories.size());
+        column.categories.push_back(categories[code]);
+    }
+    context.for_each(column.codes.size(), 1, [&](uint64_t row) {
+        uint32_t& code = column.codes[row];
+        if (code != FeatureColumn::null_code) code = static_cast<uint32_t>(codes[code]);
+    });
+    return codes;
+}
+
+Subset subset_of(const Dataset& dataset, const Buffer<uint32_t>& rows, RunContext& context) {
+    const uint32_t* const target_ids = dataset.tables[dataset.target_table].ids();
+    Subset subset{{.rows = rows.size(),
+                   .tables = {},
+                   .features = {},
+                   .target_table = 0,
+                   .target = pick(dataset.target, target_ids, rows, context),
+                   .weight = Buffer<double>(context.memory(), "weights"),
+                   .holdout_table = -1,
+                   .holdout = Buffer<uint8_t>(context.memory(), "holdout flags")},
+                  {}};
+    subset.dataset.tables.push_back({rows.size(), Buffer<uint32_t>(context.memory(), "row ids")});
+    if (!dataset.weight.empty()) subset.dataset.weight = pick(dataset.weight, target_ids, rows, context);
+    for (const FeatureColumn& feature : dataset.features) {
+        const uint32_t* const ids = dataset.tables[feature.table].ids();
+        FeatureColumn column{feature.name,
+                             feature.type,
+                             feature.kind,
+                             0,
+                             Buffer<double>(context.memory(), "features"),
+                             Buffer<uint32_t>(context.memory(), "features"),
+                             {},
+                             feature.direction};
+        if (feature.kind == FeatureKind::number)
+            column.numbers = pick(feature.numbers, ids, rows, context);
+        else
+            column.codes = pick(feature.codes, ids, rows, context);
+        subset.codes.push_back(renumber(column, feature.categories, context));
+        subset.dataset.features.push_back(std::move(column));
+    }
+    return subset;
+}
+
+void read_point(const Dataset& dataset, const std::vector<std::vector<double>>& codes, size_t row,
+                std::vector<double>& point) {
+    for (size_t f = 0; f < point.size(); f++) {
+        const FeatureColumn& feature = dataset.features[f];
+        const size_t at = row_of(dataset.tables[feature.table].ids(), row);
+        if (feature.kind == FeatureKind::number)
+            point[f] = feature.numbers[at];
+        else
+            point[f] = feature.codes[at] == FeatureColumn::null_code ? null_number : codes[f][feature.codes[at]];
+    }
+}
+
+double weighted_mean(std::span<const HeldOutRow> rows) {
+    ExactSum sum, weights;
+    for (const HeldOutRow& row : rows) {
+        sum.add(row.weight * row.prediction);
+        weights.add(row.weight);
+    }
+    return sum.value() / weights.value();
+}
+
+} // namespace
+
+GpScorer::GpScorer(Dataset dataset, const Folds& folds, std::vector<gp::Options> trials, GpMetric metric,
+                   RunContext& context)
+    : context_(context), dataset_(std::move(dataset)), folds_(folds), trials_(std::move(trials)), metric_(metric) {
+    for (const gp::Options& options : trials_) options.validate();
+}
+
+double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial) {
+    Subset train = subset_of(dataset_, rows_of(dataset_, roles, Role::train, context_), context_);
+    gp::FitResult fitted = gp::fit(std::move(train.dataset), trials_[trial], context_);
+    gp::Predictor predictor(fitted.model);
+    const Buffer<uint32_t> rows = rows_of(dataset_, roles, Role::holdout, context_);
+    const Reservation held(context_.memory(), "predictions of a fold", rows.size() * sizeof(HeldOutRow));
+    std::vector<HeldOutRow> scored;
+    scored.reserve(rows.size());
+    std::vector<double> point(dataset_.features.size());
+    const uint32_t* const ids = dataset_.tables[dataset_.target_table].ids();
+    for (const uint32_t row : rows) {
+        context_.worked(1000);
+        read_point(dataset_, train.codes, row, point);
+        const size_t at = row_of(ids, row);
+        const double target = dataset_.target[at], weight = dataset_.weight.empty() ? 1 : dataset_.weight[at];
+        const gp::Predictor::Score found = predictor.score(point, target);
+        const double prediction = metric_ == GpMetric::mean_nll ? -found.log_density : found.mean;
+        scored.push_back({target, prediction, weight, false});
+    }
+    if (metric_ == GpMetric::mean_nll) return weighted_mean(scored);
+    return *metric_of(metric_ == GpMetric::mae ? HoldoutMetric::mae : HoldoutMetric::rmse, scored, 0, context_);
+}
+
+std::vector<Curve> GpScorer::curves(size_t trial, size_t begin, size_t end, double, const std::string& phase) {
+    std::vector<Curve> curves;
+    for (size_t fold = begin; fold < end; fold++) {
+        context_.progress(format("%sfold %zu of %zu", phase.c_str(), fold + 1, folds_.size()).c_str(), fold,
+                          folds_.size());
+        Curve curve;
+        {
+            const Stopwatch watch(curve.seconds);
+            curve.values.push_back(
+                in_fold(folds_.names[fold], [&] { return score(folds_.roles(fold, context_), trial); }));
+        }
+        curves.push_back(std::move(curve));
+    }
+    return curves;
+}
+
+double GpScorer::withheld_score(size_t trial, size_t) {
+    return score(folds_.final_roles(true, context_), trial);
+}
+
+} // namespace btml::validation

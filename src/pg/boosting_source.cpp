@@ -1,0 +1,166 @@
+#include "pg/boosting_source.hpp"
+
+#include "core/relational/join_rows.hpp"
+#include "pg/bridge/result.hpp"
+#include "pg/bridge/values.hpp"
+
+extern "C" {
+#include "catalog/pg_enum.h"
+#include "utils/syscache.h"
+}
+
+namespace btml::pg {
+
+using namespace boosting;
+
+namespace {
+
+[[noreturn]] void only_with_sketch(const char* option) {
+    throw Error(ErrorCode::invalid_argument, format("%s needs residuals => 'sketch'", option),
+                "With exact residuals there is no sketch.");
+}
+
+LabelRequest read_label_request(const FitArguments& arguments) {
+    LabelRequest request;
+    request.positive = arguments.text("positive");
+    if (const std::optional<std::string> weights = arguments.json("class_weights"))
+        request.weights = read_label_weights(*weights);
+    return request;
+}
+
+// Positions of an enum's labels in its order.
+std::vector<double> enum_order(Oid type, const std::vector<std::string>& labels) {
+    std::vector<double> order;
+    for (const std::string& label : labels) {
+        const char* const name = label.c_str();
+        order.push_back(pg_call([=] {
+            const HeapTuple row = SearchSysCache2(ENUMTYPOIDNAME, ObjectIdGetDatum(type), CStringGetDatum(name));
+            if (!HeapTupleIsValid(row)) elog(ERROR, "enum %u has no label \"%s\"", type, name);
+            const float position = reinterpret_cast<Form_pg_enum>(GETSTRUCT(row))->enumsortorder;
+            ReleaseSysCache(row);
+            return position;
+        }));
+    }
+    return order;
+}
+
+std::vector<double> order_of_numbers(const std::vector<std::string>& numbers) {
+    std::vector<double> order;
+    for (const std::string& number : numbers) order.push_back(std::strtod(number.c_str(), nullptr));
+    return order;
+}
+
+// Makes numbers of labels' codes.
+void make_numbers(relational::DataColumn& column, RunContext& context) {
+    column.numbers.resize(column.codes.size());
+    context.for_each(column.codes.size(), 1, [&](uint64_t row) { column.numbers[row] = column.codes[row]; });
+    column.codes = Buffer<uint32_t>(context.memory(), "columns of the source");
+    column.kind = relational::DataColumn::Kind::number;
+}
+
+// Says how to have the same model again, where the number of rows was not asked for.
+void notice_sample(const TrainingSample& sample, const StrategyChoice& choice, const Options& options) {
+    const std::string rows = std::to_string(sample.report.sample_rows);
+    const bool automatic = options.strategy == Strategy::automatic;
+    if (!automatic && !sample.limited) return;
+    notice("trained on a sample of " + rows + " of the join's " + decimal(sample.report.join_rows) + " rows",
+           automatic ? "The " + choice.reason + "." : "A larger sample does not fit into btml.memory_limit.",
+           "strategy => 'sample', sample_rows => " + rows + " repeats it with any limit.");
+}
+
+} // namespace
+
+// A JSON object from labels to weights. Error invalid_argument.
+void sort_categories(relational::DataColumn& column, Oid type) {
+    std::vector<double> position;
+    if (pg_call([=] { return type_is_enum(type); }))
+        position = enum_order(type, column.categories);
+    else if (is_plain_number(pg_call([=] { return number_kind(type); })))
+        position = order_of_numbers(column.categories);
+    else
+        return;
+    std::vector<uint32_t> order(position.size()), rank(position.size());
+    for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return sql_less(position[a], position[b]); });
+    std::vector<std::string> sorted;
+    for (uint32_t i = 0; i < order.size(); i++) {
+        rank[order[i]] = i;
+        sorted.push_back(column.categories[order[i]]);
+    }
+    column.categories = std::move(sorted);
+    for (uint32_t& code : column.codes)
+        if (code != relational::DataColumn::null_code) code = rank[code];
+}
+
+std::vector<LabelWeight> read_label_weights(const std::string& json) {
+    std::vector<LabelWeight> weights;
+    for (const JsonOption& member : json_options(json, "class_weights")) {
+        if (!member.number)
+            throw Error(ErrorCode::invalid_argument,
+                        format("class_weights has no number for the label \"%s\"", member.name.c_str()), "",
+                        valid_label_weights);
+        weights.push_back({member.name, *member.number});
+    }
+    return weights;
+}
+
+BoostRequest read_boost_request(const FitArguments& arguments, const Options& defaults) {
+    BoostRequest request{read_training_request(arguments), defaults, read_label_request(arguments)};
+    request.takes_labels = true;
+    arguments.read(options_table, request.options);
+    const Options& options = request.options;
+    const bool ranks = options.objective == ObjectiveNumber::rank;
+    if (ranks && !request.query)
+        throw Error(ErrorCode::invalid_argument, "objective => 'rank' needs a query", "",
+                    "Name the column whose equal values make the rows that are ranked together.");
+    if (request.query && !ranks)
+        throw Error(ErrorCode::invalid_argument,
+                    format("query is not valid with objective => '%s'", name_of(options.objective)), "",
+                    "It is for objective => 'rank'.");
+    if (options.sketch_size > 0 && !options.sketch_residuals) only_with_sketch("sketch_size");
+    if (options.verify && !options.sketch_residuals) only_with_sketch("verify");
+    return request;
+}
+
+void read_target(TrainingJoin& training, const BoostRequest& request, Options& options, RunContext& context) {
+    relational::DatasetPlan& plan = training.plan;
+    relational::DataColumn& column = training.join.tables()[plan.target.table].columns[plan.target.column];
+    const Oid type = training.target_type;
+    TargetKind kind = type == BOOLOID ? TargetKind::boolean : TargetKind::number;
+    if (column.kind == relational::DataColumn::Kind::category) {
+        kind = TargetKind::label;
+        relational::drop_unused_categories(column, context);
+        sort_categories(column, type);
+        make_numbers(column, context);
+    }
+    Labels labels = find_labels({request.target.c_str(), kind, column.numbers, std::move(column.categories)},
+                                request.labels, options, context);
+    for (const Labels::Notice& told : labels.notices) notice(told.message, "", told.hint);
+    plan.labels = std::move(labels.names);
+    plan.label_weights = std::move(labels.weights);
+    options.validate();
+}
+
+RowContents contents_for(const Options& options, bool has_labels) {
+    const bool may_sample = options.strategy == Strategy::sample ||
+                            (options.strategy == Strategy::automatic && (has_labels || needs_rows(options)));
+    return may_sample ? RowContents::read : RowContents::unread;
+}
+
+HeldRows hold_rows(TrainingJoin& training, StrategyChoice& choice, const Options& options, RunContext& context) {
+    relational::Join& join = training.join;
+    if (choice.strategy == Strategy::sample) {
+        if (auto sample = draw_training_sample(join, training.plan, options, context)) {
+            notice_sample(*sample, choice, options);
+            keep_rows_of(join, sample->rows, context);
+            return {std::move(sample->rows), sample->report};
+        }
+        Options all = options;
+        all.strategy = Strategy::enumerate;
+        all.sample_rows = 0;
+        choice = choose_strategy(join, all, context, training.plan.labels.size());
+    }
+    return {relational::enumerate(join, context), {}};
+}
+
+} // namespace btml::pg

@@ -1,0 +1,41 @@
+// What fits of boosted trees over a source have in common: what they are asked for, and the rows that they hold.
+#pragma once
+
+#include "core/boosting/labels.hpp"
+#include "core/boosting/strategy.hpp"
+#include "core/boosting/training_sample.hpp"
+#include "pg/fit_arguments.hpp"
+#include "pg/training_join.hpp"
+
+namespace btml::pg {
+
+struct BoostRequest : TrainingRequest {
+    boosting::Options options; // validated, but for what depends on the target
+    boosting::LabelRequest labels;
+};
+
+// `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
+BoostRequest read_boost_request(const FitArguments& arguments, const boosting::Options& defaults);
+
+// A JSON object from labels to weights. Error invalid_argument.
+std::vector<boosting::LabelWeight> read_label_weights(const std::string& json);
+
+// Joins that may have to be sampled are read with the contents of their rows.
+RowContents contents_for(const boosting::Options& options, bool has_labels);
+
+// Makes of the target what the objective takes, which is not automatic any more then.
+void read_target(TrainingJoin& training, const BoostRequest& request, boosting::Options& options, RunContext& context);
+
+// Brings the categories of a column, each of which a row has, into the order of an enum's labels, of numbers' values,
+// or leaves them in that of their bytes.
+void sort_categories(relational::DataColumn& column, Oid type);
+
+// The rows to hold: all of them, or a sample, which the choice then says.
+struct HeldRows {
+    relational::JoinRows rows;
+    std::optional<boosting::SampleReport> sample;
+};
+HeldRows hold_rows(TrainingJoin& training, boosting::StrategyChoice& choice, const boosting::Options& options,
+                   RunContext& context);
+
+} // namespace btml::pg

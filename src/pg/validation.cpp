@@ -1,0 +1,183 @@
+// SQL functions that validate and tune fits: btml.cross_validate and btml.tune.
+#include "core/relational/join_rows.hpp"
+#include "core/validation/boosted_scorer.hpp"
+#include "core/validation/gp_scorer.hpp"
+#include "core/validation/race.hpp"
+#include "pg/boosting_source.hpp"
+#include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/result.hpp"
+#include "pg/tuning_space.hpp"
+
+namespace btml::pg {
+
+using namespace validation;
+using boosting::HoldoutMetric;
+using boosting::ObjectiveNumber;
+
+namespace {
+
+// A call of either function.
+struct Call {
+    Call(FunctionCallInfo fcinfo, const OptionsTable<validation::Options>& table)
+        : named(fcinfo), arguments(named, {"seed"}) {
+        read_options(named, table, options);
+    }
+
+    const NamedArguments named;
+    const FitArguments arguments;
+    validation::Options options;
+};
+
+// Trials are options that a fit takes, the first of the space where there is one.
+struct Contest {
+    TrainingRequest request;
+    std::unique_ptr<const Folds> folds; // which the scorer refers to
+    std::unique_ptr<Scorer> scorer;
+    std::string metric;
+};
+
+std::unique_ptr<const Folds> make_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, const Call& call,
+                                        RunContext& context) {
+    return std::make_unique<Folds>(
+        assign_folds(dataset, contents, call.options.folds, static_cast<uint64_t>(call.options.seed), context));
+}
+
+// The tables are read once, with the contents of the target's rows, which folds go by.
+struct ReadRows {
+    TrainingJoin training;
+    Buffer<uint64_t> contents;
+};
+
+ReadRows read_rows(const TrainingRequest& request, RunContext& context) {
+    TrainingJoin training = read_training_join(request, context, RowContents::read, RowContents::read);
+    relational::DatasetPlan& plan = training.plan;
+    if (plan.fold) {
+        relational::DataColumn& column =
+            training.join.tables()[plan.fold->place.table].columns[plan.fold->place.column];
+        relational::drop_unused_categories(column, context);
+        sort_categories(column, training.fold_type);
+    }
+    return {std::move(training), Buffer<uint64_t>(context.memory(), "the contents of a source's rows")};
+}
+
+// After rows were dropped from the tables, where only a sample is held.
+void take_contents(ReadRows& rows) {
+    rows.contents = std::move(*rows.training.join.tables()[rows.training.plan.target.table].content);
+}
+
+HoldoutMetric metric_of(const boosting::Options& options) {
+    const HoldoutMetric metric =
+        options.metric.value_or(boosting::usual_metric(options.objective).value_or(HoldoutMetric::ndcg));
+    check_metric(metric, options.objective);
+    return metric;
+}
+
+Contest boosted_contest(const Call& call, const Space& space, RunContext& context) {
+    BoostRequest request = read_boost_request(call.arguments, boosting::boost_fit_defaults());
+    ReadRows rows = read_rows(request, context);
+    TrainingJoin& training = rows.training;
+    boosting::Options options = request.options;
+    read_target(training, request, options, context);
+    options.metric = metric_of(options);
+    const size_t labels = training.plan.labels.size();
+    boosting::StrategyChoice choice =
+        choose_held_rows(training.join, options, "folds need the rows of the join", context, labels);
+    HeldRows held = hold_rows(training, choice, options, context);
+    take_contents(rows);
+    Dataset dataset = make_dataset(std::move(training.join), std::move(held.rows), training.plan, context);
+    Contest contest{request, make_folds(dataset, rows.contents, call, context), nullptr,
+                    boosting::holdout_metric_names[static_cast<size_t>(*options.metric)]};
+    contest.scorer = std::make_unique<BoostedScorer>(std::move(dataset), *contest.folds,
+                                                     space.trials(boosting::options_table, options), context);
+    return contest;
+}
+
+GpMetric gp_metric_of(const NamedArguments& arguments) {
+    GpScoring scoring;
+    if (!arguments.is_null("metric")) read_options(arguments, gp_scoring_table, scoring);
+    return scoring.metric;
+}
+
+Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
+    const TrainingRequest request = read_training_request(call.arguments);
+    gp::Options options;
+    call.arguments.read(gp::options_table, options);
+    const GpMetric metric = gp_metric_of(call.named);
+    ReadRows rows = read_rows(request, context);
+    relational::Join& join = rows.training.join;
+    relational::JoinRows held = relational::enumerate(join, context);
+    take_contents(rows);
+    Dataset dataset = make_dataset(std::move(join), std::move(held), rows.training.plan, context);
+    Contest contest{request, make_folds(dataset, rows.contents, call, context), nullptr,
+                    gp_metric_names[static_cast<size_t>(metric)]};
+    contest.scorer = std::make_unique<GpScorer>(std::move(dataset), *contest.folds,
+                                                space.trials(gp::options_table, options), metric, context);
+    return contest;
+}
+
+bool is_gp(const Call& call) {
+    return call.options.method == Method::gp;
+}
+
+void check_names(const Call& call) {
+    if (is_gp(call))
+        call.arguments.check_names(gp::options_table, true);
+    else
+        call.arguments.check_names(boosting::options_table, true);
+}
+
+Contest make_contest(const Call& call, const Space& space, RunContext& context) {
+    Contest contest = is_gp(call) ? gp_contest(call, space, context) : boosted_contest(call, space, context);
+    if (contest.request.holdout && contest.folds->withheld_rows == 0)
+        notice("holdout \"" + *contest.request.holdout + "\" is true for no row", "", "Every row is in the folds.");
+    return contest;
+}
+
+} // namespace
+
+// btml.cross_validate(source, target, folds, fold, method, options, metric, seed) → table(fold text, rows bigint,
+// metric text, value float8, seconds float8, trees int)
+BTML_FUNCTION(btml_cross_validate) {
+    const Call call(fcinfo, cross_validate_options_table);
+    check_names(call);
+    ResultRows result(fcinfo);
+    BackendContext context("cross_validate", call.arguments.boolean("verbose"));
+    const Contest contest = make_contest(call, Space(), context);
+    const Folds& folds = *contest.folds;
+    const std::vector<Curve> curves = contest.scorer->curves(0, 0, folds.size(), 1, "");
+    const Best best = best_of_mean(curves, *contest.scorer);
+    for (size_t fold = 0; fold < folds.size(); fold++)
+        result.add_row(folds.names[fold], static_cast<int64>(folds.rows[fold]), contest.metric, best.values[fold],
+                       curves[fold].seconds, null_if(is_gp(call), static_cast<int>(best.trees)));
+    return result.done();
+}
+
+// btml.tune(source, target, space, trials, folds, fold, method, options, metric, seed, holdout) → table(trial int,
+// options jsonb, score float8, std_error float8, holdout_score float8, trees int, seconds float8, best boolean, folds
+// int)
+BTML_FUNCTION(btml_tune) {
+    const Call call(fcinfo, tune_options_table);
+    check_names(call);
+    Space space = is_gp(call) ? read_space(call.arguments, gp::options_table, {})
+                              : read_space(call.arguments, boosting::options_table,
+                                           {"strategy", "sample_rows", "metric", "early_stopping", "residuals",
+                                            "sketch_size", "epsilon", "delta", "verify", "objective"});
+    space.draw(static_cast<size_t>(call.options.trials), static_cast<uint64_t>(call.options.seed));
+    ResultRows result(fcinfo);
+    BackendContext context("tune", call.arguments.boolean("verbose"));
+    const Contest contest = make_contest(call, space, context);
+    const bool is_scored = contest.folds->withheld_rows > 0;
+    const std::vector<TrialResult> trials =
+        race(*contest.scorer, space.points.size(), contest.folds->size(), is_scored);
+    for (size_t i = 0; i < trials.size(); i++) {
+        const TrialResult& trial = trials[i];
+        const std::optional<int> trees = null_if(trial.trees == 0, static_cast<int>(trial.trees));
+        const Datum options = trial_options(space, i, call.arguments, contest.request, trees, context);
+        result.add_row(static_cast<int>(i) + 1, SqlValue{options}, trial.score, trial.std_error, trial.withheld, trees,
+                       trial.seconds, trial.is_best, static_cast<int>(trial.folds));
+        pg_call([=] { pfree(DatumGetPointer(options)); });
+    }
+    return result.done();
+}
+
+} // namespace btml::pg
