@@ -163,7 +163,7 @@ class Booster {
     ThreadTeam& team_;
     Dataset dataset_;
     FitResult result_;
-    const char* phase_ = "growing trees";
+    const char* phase_ = nullptr; // of a call with more to do than to grow these trees
     std::optional<TrainingRows> rows_;
     std::optional<EnumeratedSet> set_;
     TrainingSet* training_ = nullptr; // set_, or one that is not enumerated
@@ -301,36 +301,16 @@ void Booster::start_trees(TrainingSet& training) {
     model.rows = training.train_rows();
     model.holdout_rows = training.holdout_rows();
     model.baseline = measure(training.scores());
-<<<<<<< HEAD
-    TreeGrower grower(training, options_, team_, context_);
-    double updating = 0;
-    for (int t = 0; t < options_.trees; t++) {
-        context_.last_progress("growing trees", t, options_.trees);
-        bool at_rest = options_.row_fraction >= 1 && options_.feature_fraction >= 1;
-        for (size_t score = 0; score < model.scores(); score++) {
-            context_.poll();
-            const uint64_t tree = t * model.scores() + score;
-            model.trees.push_back(grower.grow(
-                t, static_cast<int>(score),
-                sample_features(training.features().size(), options_.feature_fraction, options_.seed, tree)));
-            // Trees without effect would be followed by their likes for ever.
-            at_rest = at_rest && grower.is_stump() && grower.leaves()[0].value == 0;
-            const Stopwatch watch(updating);
-            training.add(grower.leaves());
-        }
-        if (!finish_iteration(training)) break;
-        if (at_rest) {
-            if (options_.early_stopping == 0) repeat_last_trees();
-            break;
-        }
-=======
     grower_.emplace(training, options_, team_, context_);
 }
 
 void Booster::grow_iteration() {
     Model& model = result_.model;
     const size_t t = model.iterations();
-    context_.progress(phase_, t, options_.trees);
+    if (phase_)
+        context_.progress(phase_, t, options_.trees);
+    else
+        context_.last_progress("growing trees", t, options_.trees);
     bool at_rest = options_.row_fraction >= 1 && options_.feature_fraction >= 1;
     for (size_t score = 0; score < model.scores(); score++) {
         context_.poll();
@@ -342,7 +322,6 @@ void Booster::grow_iteration() {
         at_rest = at_rest && grower_->is_stump() && grower_->leaves()[0].value == 0;
         const Stopwatch watch(updating_);
         training_->add(grower_->leaves());
->>>>>>> w-valid
     }
     stopped_ = !finish_iteration(*training_);
     if (stopped_ || !at_rest) return;
