@@ -7,6 +7,7 @@
 extern "C" {
 #include "catalog/pg_enum.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 }
 
 namespace btml::pg {
@@ -44,10 +45,28 @@ std::vector<double> enum_order(Oid type, const std::vector<std::string>& labels)
     return order;
 }
 
-std::vector<double> order_of_numbers(const std::vector<std::string>& numbers) {
-    std::vector<double> order;
-    for (const std::string& number : numbers) order.push_back(std::strtod(number.c_str(), nullptr));
-    return order;
+// Positions of numbers, dates and times, as text, in the order of their type.
+std::vector<double> order_of_values(Oid type, const std::vector<std::string>& texts) {
+    std::vector<Datum> values;
+    for (const std::string& label : texts) {
+        const char* const text = label.c_str();
+        values.push_back(pg_call([=] {
+            Oid input, parameter;
+            getTypeInputInfo(type, &input, &parameter);
+            return OidInputFunctionCall(input, const_cast<char*>(text), parameter, -1);
+        }));
+    }
+    FmgrInfo* const compare =
+        pg_call([=] { return &lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO)->cmp_proc_finfo; });
+    std::vector<size_t> order(values.size());
+    for (size_t i = 0; i < order.size(); i++) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        const Datum x = values[a], y = values[b];
+        return pg_call([=] { return DatumGetInt32(FunctionCall2(compare, x, y)); }) < 0;
+    });
+    std::vector<double> position(values.size());
+    for (size_t i = 0; i < order.size(); i++) position[order[i]] = static_cast<double>(i);
+    return position;
 }
 
 // Makes numbers of labels' codes.
@@ -75,13 +94,13 @@ void sort_categories(relational::DataColumn& column, Oid type) {
     std::vector<double> position;
     if (pg_call([=] { return type_is_enum(type); }))
         position = enum_order(type, column.categories);
-    else if (is_plain_number(pg_call([=] { return number_kind(type); })))
-        position = order_of_numbers(column.categories);
+    else if (pg_call([=] { return number_kind(type); }) != NumberKind::none)
+        position = order_of_values(type, column.categories);
     else
         return;
     std::vector<uint32_t> order(position.size()), rank(position.size());
     for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return sql_less(position[a], position[b]); });
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return position[a] < position[b]; });
     std::vector<std::string> sorted;
     for (uint32_t i = 0; i < order.size(); i++) {
         rank[order[i]] = i;

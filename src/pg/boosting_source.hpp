@@ -26,8 +26,8 @@ RowContents contents_for(const boosting::Options& options, bool has_labels);
 // Makes of the target what the objective takes, which is not automatic any more then.
 void read_target(TrainingJoin& training, const BoostRequest& request, boosting::Options& options, RunContext& context);
 
-// Brings the categories of a column, each of which a row has, into the order of an enum's labels, of numbers' values,
-// or leaves them in that of their bytes.
+// Brings the categories of a column, each of which a row has, into the order of their type where that is an enum, a
+// number, a date or a time, and leaves them in that of their bytes otherwise.
 void sort_categories(relational::DataColumn& column, Oid type);
 
 // The rows to hold: all of them, or a sample, which the choice then says.

@@ -99,7 +99,7 @@ void add_exclude(JsonWriter& json, const TrainingRequest& request) {
 
 void refuse_to_tune(const std::string& name) {
     throw Error(ErrorCode::invalid_argument, format("option \"%s\" cannot be tuned", name.c_str()),
-                "All trials are compared on the same rows, by the same metric.", "Give it in options.");
+                "All trials have the same columns, rows, objective and metric.", "Give it in options.");
 }
 
 void refuse_given_and_tuned(const std::string& name) {

@@ -31,6 +31,8 @@ my %failures = (
 	'the rows of a sample' => [ q{SELECT count(*) FROM btml.sample_join('SELECT repeat(label, 500) AS label FROM good', 4000) AS t(label text)}, qr/memory required is/ ],
 	'a row too wide to keep' => [ q{SELECT count(*) FROM btml.sample_join($$SELECT repeat('wide', 5000000) AS label FROM good WHERE i = 1$$, 0) AS t(label text)}, qr/memory required is/ ],
 	'the memory limit of a sample to train on' => [ q{SELECT btml.boost_fit('SELECT x.y, x.a, z.label FROM good x JOIN good z USING (k)', 'y', strategy => 'sample', sample_rows => 2000000)}, qr/memory required is/ ],
+	'the memory limit of folds' => [ q{SELECT * FROM btml.cross_validate('SELECT x.y, x.a, z.label FROM good x JOIN good z USING (k)', 'y', options => '{"strategy": "enumerate"}')}, qr/memory required is/ ],
+	'the memory limit of folds side by side' => [ q{SELECT * FROM btml.cross_validate('SELECT y, a, k FROM good', 'y', 1000, options => '{"early_stopping": 5}')}, qr/memory required is/ ],
 	'the memory limit of a factorised join' => [ q{SELECT btml.boost_fit('SELECT x.y, x.a, z.label FROM good x JOIN good z USING (k)', 'y', trees => 100000, strategy => 'factorize')}, qr/memory required is/ ]);
 my $failing = join(";\n", map { $failures{$_}[0] } sort keys %failures);
 

@@ -81,9 +81,10 @@ void cut(const Dataset& dataset, const Buffer<uint64_t>& contents, size_t count,
     const Reservation held(context.memory(), what, rows * sizeof(Unit) * 2); // a vector that doubles
     std::vector<Unit> units = units_of(dataset, contents, seed, folds.of_row, context);
     if (units.size() < count)
-        throw Error(ErrorCode::invalid_argument,
-                    format("there are %zu %s for %zu folds", units.size(), dataset.query ? "queries" : "rows", count),
-                    "", "Ask for fewer folds.");
+        throw Error(
+            ErrorCode::invalid_argument,
+            format("there are more folds (%zu) than %s (%zu)", count, dataset.query ? "queries" : "rows", units.size()),
+            "", "Ask for fewer folds.");
     std::sort(units.begin(), units.end(), [&](const Unit& a, const Unit& b) {
         context.worked(1);
         return std::tuple(a.stratum, a.hash, a.number) < std::tuple(b.stratum, b.hash, b.number);
