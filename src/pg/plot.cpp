@@ -243,8 +243,8 @@ std::string text_option(const NamedArguments& arguments, const char* name) {
 
 } // namespace
 
-// btml.plot(source text, mark text, title text, x_label text, y_label text, x_scale text, y_scale text, width int, height
-// int) → text
+// btml.plot(source text, mark text, title text, x_label text, y_label text, x_scale text, y_scale text, width int,
+// height int) → text
 BTML_FUNCTION(btml_plot) {
     const NamedArguments arguments(fcinfo);
     const std::string text = arguments.string("source");

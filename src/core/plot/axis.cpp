@@ -46,7 +46,7 @@ bool Axis::labels_fit(double length) const {
 
 void Axis::fit_numbers(double length) {
     const double apart = vertical_ ? 38 : 55;
-    auto most = static_cast<size_t>(std::clamp(length / apart, 2.0, vertical_ ? 9.0 : 12.0));
+    auto most = static_cast<size_t>(std::clamp(length / apart, 4.0, vertical_ ? 9.0 : 12.0));
     for (; most > 1; most--) {
         ticks_ = ticks_for(most);
         if (labels_fit(length)) return;
@@ -59,7 +59,9 @@ void Axis::fit_categories(double length, double room) {
     for (const std::string& name : categories_) widest_label = std::max(widest_label, text_width(name, tick_font));
     turned_ = !vertical_ && widest_label > step - 6;
     const auto every = static_cast<size_t>(std::max(1.0, std::ceil((turned_ || vertical_ ? line_height : 0) / step)));
-    const double across = turned_ ? room / half_turn - tick_font : vertical_ ? room - tick_length - 4 : widest_label + 1;
+    const double across = turned_     ? room / half_turn - tick_font
+                          : vertical_ ? room - tick_length - 4
+                                      : widest_label + 1;
     ticks_.clear();
     for (size_t i = 0; i < categories_.size(); i += every)
         ticks_.push_back({static_cast<double>(i), cut_to_width(categories_[i], tick_font, across)});
@@ -97,7 +99,8 @@ void Axis::draw_grid(const Frame& frame, const Scale& scale, Svg& svg) const {
 }
 
 void Axis::draw_labels(const Frame& frame, const Scale& scale, Svg& svg) const {
-    svg.put("<g class=\"muted\"", vertical_ || turned_ ? " text-anchor=\"end\"" : " text-anchor=\"middle\"", ">\n<path d=\"");
+    svg.put("<g class=\"muted\"", vertical_ || turned_ ? " text-anchor=\"end\"" : " text-anchor=\"middle\"",
+            ">\n<path d=\"");
     for (const Tick& tick : ticks_) {
         const double at = scale(tick.value);
         if (vertical_)

@@ -69,7 +69,7 @@ std::string describe_omissions(const Rows& rows) {
         omitted += count;
         reasons += format("%s%s is %s", reasons.empty() ? "" : ", ", part_names[static_cast<size_t>(what.first)],
                           reason(what.second));
-        if (count != rows.seen()) reasons += format(" (%" PRIu64 ")", count);
+        if (rows.flawed_rows().size() > 1) reasons += format(" (%" PRIu64 ")", count);
     }
     if (omitted == 0) return "";
     return format("%" PRIu64 " of %s not drawn: ", omitted, counted(rows.seen(), "row", "rows").c_str()) + reasons;
@@ -80,8 +80,8 @@ std::string describe(const Canvas& canvas, std::span<const Layer> layers) {
     for (const Layer& layer : layers) {
         const auto same = [&](const NamedMark& mark) { return mark.mark == layer.mark; };
         const char* const name = std::find_if(std::begin(marks), std::end(marks), same)->name;
-        drawn += format("%s%s of %s", drawn.empty() ? "" : ", ", name,
-                        counted(layer.rows.size(), "row", "rows").c_str());
+        drawn +=
+            format("%s%s of %s", drawn.empty() ? "" : ", ", name, counted(layer.rows.size(), "row", "rows").c_str());
     }
     if (!drawn.empty()) drawn[0] = static_cast<char>(drawn[0] - 'a' + 'A');
     add_sentence(text, layers.empty() ? "No rows" : drawn);

@@ -73,6 +73,14 @@ void round_ends(Domain& domain) {
     domain.high = std::min(std::ceil(domain.high / step - 1e-9) * step, 1.7e308);
 }
 
+// Makes room for labels at the ends of bars.
+void widen_for_labels(Domain& domain) {
+    static constexpr double share = 0.1;
+    const double by = share * (domain.high / 2 - domain.low / 2) * 2;
+    if (domain.high > 0) domain.high += by;
+    if (domain.low < 0) domain.low -= by;
+}
+
 bool any(std::span<const Layer> layers, bool Mark::*has) {
     return std::any_of(layers.begin(), layers.end(), [=](const Layer& layer) { return layer.mark->*has; });
 }
@@ -111,10 +119,12 @@ Domain domain_of(Part part, const Rows& rows, std::span<const Layer> layers, Run
         domain.low = std::min(domain.low, 0.0);
         domain.high = std::max(domain.high, 0.0);
     }
+    if (linear_y && rows.shape().has(Part::label) && any(layers, &Mark::lies)) widen_for_labels(domain);
     give_length(domain);
     if (widen_for_rows(part, domain, rows, layers, context)) return domain;
     const bool room = any(layers, &Mark::nests) || domain.logarithmic || part == Part::y;
-    if (room && !(linear_y && (domain.low == 0 || domain.high == 0))) widen(domain, any(layers, &Mark::nests) ? 0.03 : 0.01);
+    if (room && !(linear_y && (domain.low == 0 || domain.high == 0)))
+        widen(domain, any(layers, &Mark::nests) ? 0.03 : 0.01);
     if (linear_y) round_ends(domain);
     return domain;
 }

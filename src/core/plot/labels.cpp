@@ -14,7 +14,9 @@ struct Box {
         return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
     }
     bool within(const Frame& frame) const {
-        return left >= frame.left && right <= frame.right && top >= frame.top && bottom <= frame.bottom;
+        static constexpr double beyond = 9;
+        return left >= frame.left && right <= frame.right + beyond && top >= frame.top - beyond &&
+               bottom <= frame.bottom;
     }
 };
 
@@ -23,10 +25,23 @@ std::vector<Box> candidates(const TextLabel& label) {
     const double width = text_width(label.text, font), gap = label.gap;
     const Point at = label.at;
     const auto box = [&](double left, double top) { return Box{left, top, left + width, top + height}; };
-    if (label.centred) return {box(at.x - width / 2, at.y - height / 2)};
+    const Box centre = box(at.x - width / 2, at.y - height / 2);
     const Box right = box(at.x + gap, at.y - height / 2), left = box(at.x - gap - width, at.y - height / 2);
-    if (label.sideways) return {right, left};
-    return {box(at.x - width / 2, at.y - gap - height), right, left, box(at.x - width / 2, at.y + gap)};
+    const Box above = box(at.x - width / 2, at.y - gap - height), below = box(at.x - width / 2, at.y + gap);
+    const Box above_left = box(at.x - gap - width, at.y - gap - height);
+    switch (label.side) {
+    case Side::centre:
+        return {centre};
+    case Side::right:
+        return {right, left};
+    case Side::left:
+        return {left, right};
+    case Side::below:
+        return {below, above};
+    case Side::any:
+        break;
+    }
+    return {above, right, left, below, above_left};
 }
 
 } // namespace
@@ -35,7 +50,8 @@ void draw_text_labels(Canvas& canvas) {
     if (canvas.labels.empty()) return;
     std::vector<Box> taken;
     for (const TextLabel& label : canvas.labels)
-        if (!label.centred) taken.push_back({label.at.x - 2, label.at.y - 2, label.at.x + 2, label.at.y + 2});
+        if (label.side != Side::centre)
+            taken.push_back({label.at.x - 2, label.at.y - 2, label.at.x + 2, label.at.y + 2});
     canvas.svg.put("<g class=\"ink\">\n");
     for (const TextLabel& label : canvas.labels) {
         bool placed = false;

@@ -3,9 +3,9 @@
 namespace btml::plot {
 
 static constexpr ForeignName foreign_marks[] = {
-    {"scatter", "point"}, {"points", "point"},  {"circle", "point"}, {"hist", "bar"},   {"histogram", "bar"},
-    {"column", "bar"},    {"barh", "bar"},      {"boxplot", "box"},  {"rect", "heatmap"}, {"lines", "line"},
-    {"ribbon", "band"},   {"errorbar", "point"}, {"steps", "step"},  {"tile", "heatmap"},
+    {"scatter", "point"}, {"points", "point"},   {"circle", "point"}, {"hist", "bar"},     {"histogram", "bar"},
+    {"column", "bar"},    {"barh", "bar"},       {"boxplot", "box"},  {"rect", "heatmap"}, {"lines", "line"},
+    {"ribbon", "band"},   {"errorbar", "point"}, {"steps", "step"},   {"tile", "heatmap"},
 };
 
 static constexpr Option<Options> options[] = {

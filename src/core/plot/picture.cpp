@@ -96,11 +96,14 @@ class Picture {
 
     std::string draw() {
         Frame frame = lay_out();
-        Canvas canvas{rows_, frame, values_, range_of(Part::size, rows_, layers_, context_), context_, Svg(context_), {}, {}, 0};
+        Canvas canvas{rows_, frame, values_, range_of(Part::size, rows_, layers_, context_), context_, Svg(context_),
+                      {},    {},    0};
         context_.progress("drawing", 0, layers_.size());
         draw_paper(canvas);
         x_.draw_grid(frame, frame.x, canvas.svg);
         y_.draw_grid(frame, frame.y, canvas.svg);
+        for (const Layer& layer : layers_)
+            if (layer.mark->draw_below) layer.mark->draw_below(layer.rows, canvas);
         for (size_t i = 0; i < layers_.size(); i++) {
             layers_[i].mark->draw(layers_[i].rows, canvas);
             context_.progress("drawing", i + 1, layers_.size());
@@ -108,8 +111,9 @@ class Picture {
         draw_axes(canvas);
         draw_text_labels(canvas);
         if (layers_.empty())
-            canvas.svg.put("<g class=\"muted\" text-anchor=\"middle\"><text class=\"name\" x=\"", (frame.left + frame.right) / 2, "\" y=\"",
-                           (frame.top + frame.bottom) / 2, "\">no rows</text></g>\n");
+            canvas.svg.put("<g class=\"muted\" text-anchor=\"middle\"><text class=\"name\" x=\"",
+                           (frame.left + frame.right) / 2, "\" y=\"", (frame.top + frame.bottom) / 2,
+                           "\">no rows</text></g>\n");
         return assemble(canvas);
     }
 
@@ -141,7 +145,8 @@ class Picture {
     double title_height_ = 0, bar_width_ = 0;
 };
 
-// The axes' labels take room from each other: the vertical axis is laid out for a height that may still shrink a little.
+// The axes' labels take room from each other: the vertical axis is laid out for a height that may still shrink a
+// little.
 Frame Picture::lay_out() {
     const double width = options_.width, height = options_.height;
     title_height_ = title_[0].empty() ? 0 : title_line * static_cast<double>(title_.size()) + 4;
@@ -163,7 +168,9 @@ Frame Picture::lay_out() {
         bottom = height - below - horizontal().thickness() - (horizontal_name().empty() ? 0 : name_line);
     }
     const Domain none;
-    Frame frame{left, top, std::max(right, left + 20), std::max(bottom, top + 20), Scale(none, 0, 1), Scale(none, 0, 1), flipped_};
+    Frame frame{
+        left,    top, std::max(right, left + 20), std::max(bottom, top + 20), Scale(none, 0, 1), Scale(none, 0, 1),
+        flipped_};
     frame.x = scale_of(x_, flipped_, frame);
     frame.y = scale_of(y_, !flipped_, frame);
     return frame;
@@ -180,8 +187,8 @@ void Picture::draw_paper(Canvas& canvas) const {
     canvas.svg.put("<rect class=\"paper\" width=\"", options_.width, "\" height=\"", options_.height, "\"/>\n");
     canvas.svg.put("<g class=\"ink\">\n");
     for (size_t i = 0; i < title_.size() && title_height_ > 0; i++)
-        canvas.svg.put("<text class=\"title\" x=\"", margin, "\" y=\"", margin + 13 + title_line * static_cast<double>(i),
-                       "\">", Text{title_[i]}, "</text>\n");
+        canvas.svg.put("<text class=\"title\" x=\"", margin, "\" y=\"",
+                       margin + 13 + title_line * static_cast<double>(i), "\">", Text{title_[i]}, "</text>\n");
     canvas.svg.put("</g>\n");
     legend_.draw(margin, margin + title_height_ - 2, canvas);
 }
@@ -191,7 +198,8 @@ void Picture::draw_axes(Canvas& canvas) {
     canvas.svg.put("<g class=\"muted\"><path d=\"");
     const bool base_inside = !layers_.empty() && y_.domain().kind == ValueKind::number && !y_.domain().logarithmic &&
                              y_.domain().low < 0 && y_.domain().high > 0;
-    const double base = base_inside ? frame.y.base() : frame.y.begin();
+    const bool category_y = y_.domain().kind == ValueKind::category;
+    const double base = base_inside ? frame.y.base() : category_y ? frame.y.end() : frame.y.begin();
     const double x_begin = frame.x.begin(), x_end = frame.x.end();
     canvas.svg.put_point('M', frame.place(x_begin, base)).put_point('L', frame.place(x_end, base));
     canvas.svg.put("\"/></g>\n");
@@ -225,11 +233,11 @@ void Picture::draw_names(Canvas& canvas) const {
 }
 
 std::string Picture::assemble(const Canvas& canvas) const {
-    const std::string title = escaped(options_.title.empty() ? "Picture" : clean_text(options_.title));
+    const std::string title = escaped(options_.title.empty() ? "y by x" : clean_text(options_.title));
     const std::string description = escaped(describe(canvas, layers_));
-    const std::string id = digest(format("%s|%s|%d|%d|", title.c_str(), description.c_str(), options_.width,
-                                         options_.height) +
-                                  digest(canvas.svg.text()));
+    const std::string id =
+        digest(format("%s|%s|%d|%d|", title.c_str(), description.c_str(), options_.width, options_.height) +
+               digest(canvas.svg.text()));
     const Reservation held(context_.memory(), "a picture", canvas.svg.text().size() + 8192);
     std::string svg = format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"btml-plot\" width=\"%d\" height=\"%d\" "
                              "viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"title-%s desc-%s\">\n",

@@ -36,7 +36,8 @@ CivilDate civil_date(int64_t days) {
 }
 
 std::string year_text(int64_t year) {
-    return year > 0 ? format("%04lld", static_cast<long long>(year)) : format("%lld BC", static_cast<long long>(1 - year));
+    return year > 0 ? format("%04lld", static_cast<long long>(year))
+                    : format("%lld BC", static_cast<long long>(1 - year));
 }
 
 std::string date_text(double seconds) {
@@ -66,7 +67,8 @@ std::vector<Tick> month_ticks(double low, double high, int64_t every) {
         const double at = static_cast<double>(first_day_of(month)) * day_s;
         if (at < low) continue;
         const int64_t year = divided(month, 12);
-        ticks.push_back({at, year_text(year) + (every % 12 == 0 ? "" : format("-%02d", static_cast<int>(month - 12 * year) + 1))});
+        ticks.push_back(
+            {at, year_text(year) + (every % 12 == 0 ? "" : format("-%02d", static_cast<int>(month - 12 * year) + 1))});
     }
     return ticks;
 }
@@ -78,7 +80,7 @@ std::vector<Tick> second_ticks(double low, double high, double every, bool of_da
     for (double i = std::ceil((low - origin) / every); i * every + origin <= high; i++) {
         const double at = i * every + origin;
         const bool midnight = at == std::floor(at / day_s) * day_s;
-        ticks.push_back({at, !of_day && midnight ? date_text(at)
+        ticks.push_back({at, !of_day && midnight     ? date_text(at)
                              : of_day && at == day_s ? "24:00"
                                                      : clock_text(at, decimals)});
     }
@@ -89,10 +91,10 @@ std::vector<Tick> second_ticks(double low, double high, double every, bool of_da
 
 std::vector<Tick> time_ticks(double low, double high, size_t most, bool of_day) {
     const double limit = static_cast<double>(most), width = high - low;
-    static constexpr double seconds[] = {1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4,  5e-4,  1e-3,  2e-3,
-                                         5e-3, 0.01, 0.02, 0.05, 0.1,  0.2,  0.5,  1,     2,     5,     10,
-                                         15,   30,   60,   120,  300,  600,  900,  1800,  3600,  7200,  10800,
-                                         21600, 43200, day_s, 2 * day_s, 7 * day_s, 14 * day_s};
+    static constexpr double seconds[] = {1e-6, 2e-6, 5e-6,  1e-5,  2e-5,  5e-5,  1e-4,      2e-4,      5e-4,      1e-3,
+                                         2e-3, 5e-3, 0.01,  0.02,  0.05,  0.1,   0.2,       0.5,       1,         2,
+                                         5,    10,   15,    30,    60,    120,   300,       600,       900,       1800,
+                                         3600, 7200, 10800, 21600, 43200, day_s, 2 * day_s, 7 * day_s, 14 * day_s};
     for (const double every : seconds)
         if (std::floor(high / every) - std::ceil(low / every) + 1 <= limit && width / every < limit + 1) {
             std::vector<Tick> ticks = second_ticks(low, high, every, of_day);

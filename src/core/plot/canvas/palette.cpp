@@ -51,14 +51,14 @@ constexpr char shape_rules[] =
 struct Colour {
     double red, green, blue;
 };
-constexpr Colour shades[] = {{47, 52, 145}, {98, 55, 168},  {154, 58, 158}, {203, 74, 129},
-                             {233, 104, 93}, {246, 146, 60}, {249, 199, 62}};
+constexpr Colour shades[] = {{64, 78, 194},   {112, 72, 198}, {164, 72, 184}, {208, 84, 150},
+                             {236, 112, 110}, {247, 152, 72}, {250, 205, 72}};
 
 } // namespace
 
 std::string style_sheet() {
-    return std::string(shape_rules) + theme_rules(light) + colour_rules(light_colours) + "@media (prefers-color-scheme:dark){" + theme_rules(dark) +
-           colour_rules(dark_colours) + "}";
+    return std::string(shape_rules) + theme_rules(light) + colour_rules(light_colours) +
+           "@media (prefers-color-scheme:dark){" + theme_rules(dark) + colour_rules(dark_colours) + "}";
 }
 
 std::string series_class(size_t series) {

@@ -48,9 +48,7 @@ struct Frame {
     bool flipped; // x is vertical
 
     // Returns the point of a pixel of x's axis and one of y's.
-    Point place(double along, double height) const {
-        return flipped ? Point{height, along} : Point{along, height};
-    }
+    Point place(double along, double height) const { return flipped ? Point{height, along} : Point{along, height}; }
     double area() const { return (right - left) * (bottom - top); }
 };
 

@@ -10,8 +10,8 @@ namespace btml::plot {
 // Longer texts are cut: no picture has room for more.
 inline constexpr size_t max_characters = 200;
 
-// Returns UTF-8 in one line: line breaks and tabs become spaces; control characters, bytes that are no UTF-8 and what XML
-// forbids become U+FFFD.
+// Returns UTF-8 in one line: line breaks and tabs become spaces; control characters, bytes that are no UTF-8 and what
+// XML forbids become U+FFFD.
 std::string clean_text(std::string_view bytes);
 
 // Returns the width in pixels, for a sans-serif font of usual width; never much too small for wider ones.

@@ -41,8 +41,9 @@ int decimal_exponent(double x) {
 }
 
 std::string superscript(int number) {
-    static const char* const digits[] = {"\xE2\x81\xB0", "\xC2\xB9",     "\xC2\xB2",     "\xC2\xB3",     "\xE2\x81\xB4",
-                                         "\xE2\x81\xB5", "\xE2\x81\xB6", "\xE2\x81\xB7", "\xE2\x81\xB8", "\xE2\x81\xB9"};
+    static const char* const digits[] = {"\xE2\x81\xB0", "\xC2\xB9",     "\xC2\xB2",     "\xC2\xB3",
+                                         "\xE2\x81\xB4", "\xE2\x81\xB5", "\xE2\x81\xB6", "\xE2\x81\xB7",
+                                         "\xE2\x81\xB8", "\xE2\x81\xB9"};
     std::string text = number < 0 ? "\xE2\x81\xBB" : "";
     for (const char c : std::to_string(std::abs(number))) text += digits[c - '0'];
     return text;
@@ -67,7 +68,8 @@ std::string in_powers(Decimal number) {
     const std::string digits = std::to_string(std::abs(number.digits));
     const int exponent = number.exponent + static_cast<int>(digits.size()) - 1;
     if (digits == "1") return "10" + superscript(exponent);
-    return digits.substr(0, 1) + (digits.size() > 1 ? "." + digits.substr(1) : "") + times + "10" + superscript(exponent);
+    return digits.substr(0, 1) + (digits.size() > 1 ? "." + digits.substr(1) : "") + times + "10" +
+           superscript(exponent);
 }
 
 enum class Notation { plain, millions, powers };

@@ -11,8 +11,8 @@ struct Tick {
     std::string label; // as clean_text
 };
 
-// The functions below return ticks between low and high, with both ends, no more than `most` of them, and of one tick at
-// least the value. low < high, both finite.
+// The functions below return ticks between low and high, with both ends, no more than `most` of them, and of one tick
+// at least the value. low < high, both finite.
 
 // Multiples of 1, 2 or 5 times a power of ten. Their values are the doubles nearest to the decimals of the labels.
 std::vector<Tick> number_ticks(double low, double high, size_t most);
@@ -22,8 +22,8 @@ double number_step(double low, double high, size_t most);
 // Powers of ten, also 2 and 5 times them where there is room; of a short range, number_ticks. 0 < low.
 std::vector<Tick> log_ticks(double low, double high, size_t most);
 
-// Seconds since 1970, at round times of the Gregorian calendar. The labels are in ISO 8601; a time of the day has no date
-// in its label unless it is midnight.
+// Seconds since 1970, at round times of the Gregorian calendar. The labels are in ISO 8601; a time of the day has no
+// date in its label unless it is midnight.
 std::vector<Tick> time_ticks(double low, double high, size_t most, bool of_day);
 
 // Returns what labels of time_ticks leave out: the date, or first and last date; empty where they have it.

@@ -85,12 +85,17 @@ class Bars {
     double to_ = 0, low_ = 0, high_ = 0;
 };
 
+// Labels lie beyond the bar and its error bar.
 void add_labels(LayerRows rows, double shift, Canvas& canvas) {
     if (!canvas.rows.shape().has(Part::label)) return;
     for (const uint32_t row : rows) {
         canvas.context.worked(1);
-        const double end = canvas.rows.has(row, Part::upper) ? canvas.y(row, Part::upper) : canvas.y(row);
-        canvas.add_label(row, canvas.frame.place(canvas.x(row) + shift, end), 5, false, canvas.frame.flipped);
+        const bool negative = canvas.rows.number(row, Part::y) < 0;
+        const Part far = negative ? Part::lower : Part::upper;
+        const double end = canvas.y(row, canvas.rows.has(row, far) ? far : Part::y);
+        const Side lying = negative ? Side::left : Side::right, standing = negative ? Side::below : Side::any;
+        canvas.add_label(row, canvas.frame.place(canvas.x(row) + shift, end), 5,
+                         canvas.frame.flipped ? lying : standing);
     }
 }
 
@@ -116,12 +121,12 @@ void draw_bars(LayerRows rows, Canvas& canvas) {
 } // namespace
 
 const Mark bar_mark = {.columns = parts(Part::x, Part::y),
-                  .needs = parts(Part::x, Part::y),
-                  .swatch = Swatch::area,
-                  .from_zero = true,
-                  .has_width = true,
-                  .lies = true,
-                  .nests = false,
-                  .draw = draw_bars};
+                       .needs = parts(Part::x, Part::y),
+                       .swatch = Swatch::area,
+                       .from_zero = true,
+                       .has_width = true,
+                       .lies = true,
+                       .nests = false,
+                       .draw = draw_bars};
 
 } // namespace btml::plot

@@ -108,9 +108,9 @@ void draw_boxes(LayerRows rows, Canvas& canvas) {
 } // namespace
 
 const Mark box_mark = {.columns = parts(Part::x, Part::y),
-                  .needs = parts(Part::x, Part::y),
-                  .swatch = Swatch::area,
-                  .has_width = true,
-                  .draw = draw_boxes};
+                       .needs = parts(Part::x, Part::y),
+                       .swatch = Swatch::area,
+                       .has_width = true,
+                       .draw = draw_boxes};
 
 } // namespace btml::plot

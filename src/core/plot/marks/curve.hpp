@@ -15,7 +15,8 @@ using Run = std::vector<Vertex>;
 // pixel along x has the first, the lowest, the highest and the last.
 std::vector<Run> curve_runs(LayerRows rows, Canvas& canvas);
 
-// Does the same of the intervals from lower to upper, cut where one of them is NULL; of many, each pixel has their hull.
+// Does the same of the intervals from lower to upper, cut where one of them is NULL; of many, each pixel has their
+// hull.
 std::vector<Run> band_runs(LayerRows rows, Canvas& canvas);
 
 // Draws the runs' intervals as one shape; between steps, where values hold until the next.

@@ -11,7 +11,8 @@ double dot_radius(size_t count) {
 namespace {
 
 using Outline = std::initializer_list<Point>;
-constexpr Point triangle[] = {{0, -1.35}, {1.25, 0.9}, {-1.25, 0.9}}, diamond[] = {{0, -1.4}, {1.4, 0}, {0, 1.4}, {-1.4, 0}};
+constexpr Point triangle[] = {{0, -1.35}, {1.25, 0.9}, {-1.25, 0.9}},
+                diamond[] = {{0, -1.4}, {1.4, 0}, {0, 1.4}, {-1.4, 0}};
 
 void draw_outlines(std::span<const Point> places, std::span<const Point> outline, double radius, Canvas& canvas) {
     canvas.svg.put("<path class=\"shapes\" d=\"");
@@ -45,20 +46,22 @@ void ColouredDots::add(size_t row, Point at) {
         group = is_null(value) ? no_text : static_cast<uint32_t>(shade_of(canvas_.values->share(value)));
     }
     groups_[group].push_back(at);
-    count_++;
 }
 
-void ColouredDots::draw(double radius) {
-    const char* const faint = count_ > 100 ? " opacity=\".8\"" : "";
+void ColouredDots::draw(std::optional<double> radius) {
+    size_t all = 0;
+    for (const auto& [group, places] : groups_) all += places.size();
     // Those without a series lie below the others.
     const auto draw_group = [&](uint32_t group, const std::vector<Point>& places) {
+        const size_t alike = by_value_ ? all : places.size();
+        const char* const faint = alike > 100 ? " opacity=\".8\"" : "";
         if (!by_value_)
             canvas_.begin_group(group, faint);
         else if (group == no_text)
             canvas_.svg.put("<g class=\"other\"", faint, ">\n");
         else
             canvas_.svg.put("<g color=\"", shade_colour_of(group), "\"", faint, ">\n");
-        draw_dots(places, radius, by_value_ ? no_text : group, canvas_);
+        draw_dots(places, radius.value_or(dot_radius(alike)), by_value_ ? no_text : group, canvas_);
         canvas_.svg.put("</g>\n");
     };
     if (const auto none = groups_.find(no_text); none != groups_.end()) draw_group(no_text, none->second);

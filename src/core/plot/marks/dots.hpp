@@ -20,12 +20,12 @@ class ColouredDots {
     explicit ColouredDots(Canvas& canvas) : canvas_(canvas), by_value_(canvas.values.has_value()) {}
 
     void add(size_t row, Point at);
-    void draw(double radius);
+    // Each group has points of the size for their number, unless all have one.
+    void draw(std::optional<double> radius = {});
 
   private:
     Canvas& canvas_;
     const bool by_value_;
-    size_t count_ = 0;
     std::map<uint32_t, std::vector<Point>> groups_; // by shade or series; no_text for neither
 };
 

@@ -66,7 +66,7 @@ void draw_cells(LayerRows rows, Canvas& canvas) {
         const CellSide &horizontal = frame.flipped ? down : across, &vertical = frame.flipped ? across : down;
         cells.push_back({horizontal.begin(at.x, frame.left), vertical.begin(at.y, frame.top),
                          canvas.rows.number(row, Part::value)});
-        if (across.exact && down.exact) canvas.add_label(row, at, 0, true);
+        if (across.exact && down.exact) canvas.add_label(row, at, 0, Side::centre);
     }
     std::sort(cells.begin(), cells.end(), [&](const Cell& a, const Cell& b) {
         canvas.context.worked(2);
@@ -74,9 +74,8 @@ void draw_cells(LayerRows rows, Canvas& canvas) {
     });
     const double width = frame.flipped ? down.width : across.width, height = frame.flipped ? across.width : down.width;
     std::array<std::vector<Cell>, shade_count> by_shade;
-    for_each_cell(cells.span(), canvas, [&](const Cell& cell) {
-        by_shade[shade_of(canvas.values->share(cell.value))].push_back(cell);
-    });
+    for_each_cell(cells.span(), canvas,
+                  [&](const Cell& cell) { by_shade[shade_of(canvas.values->share(cell.value))].push_back(cell); });
     for (size_t shade = 0; shade < shade_count; shade++) {
         if (by_shade[shade].empty()) continue;
         canvas.svg.put("<path class=\"cell\" color=\"", shade_colour_of(shade), "\" d=\"");
@@ -98,12 +97,12 @@ void draw_cells(LayerRows rows, Canvas& canvas) {
 } // namespace
 
 const Mark heatmap_mark = {.columns = parts(Part::x, Part::y, Part::value),
-                      .needs = parts(Part::x, Part::y, Part::value),
-                      .swatch = Swatch::area,
-                      .has_width = true,
-                      .category_y = true,
-                      .coloured = true,
-                      .nests = false,
-                      .draw = draw_cells};
+                           .needs = parts(Part::x, Part::y, Part::value),
+                           .swatch = Swatch::area,
+                           .has_width = true,
+                           .category_y = true,
+                           .coloured = true,
+                           .nests = false,
+                           .draw = draw_cells};
 
 } // namespace btml::plot

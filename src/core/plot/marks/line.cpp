@@ -3,26 +3,36 @@
 
 namespace btml::plot {
 
-static void draw(LayerRows rows, bool steps, Canvas& canvas) {
+static void draw_curves(LayerRows rows, bool steps, Canvas& canvas) {
     for_each_series(canvas.rows, rows, [&](uint32_t series, LayerRows own) {
         canvas.begin_group(series, "");
-        draw_band(band_runs(own, canvas), steps, canvas);
         draw_curve(curve_runs(own, canvas), steps, canvas);
         canvas.svg.put("</g>\n");
         label_curve(own, canvas);
     });
 }
 
+static void draw_bands(LayerRows rows, bool steps, Canvas& canvas) {
+    if (!canvas.rows.shape().has(Part::lower) || !canvas.rows.shape().has(Part::upper)) return;
+    for_each_series(canvas.rows, rows, [&](uint32_t series, LayerRows own) {
+        canvas.begin_group(series, "");
+        draw_band(band_runs(own, canvas), steps, canvas);
+        canvas.svg.put("</g>\n");
+    });
+}
+
 const Mark line_mark = {.columns = parts(Part::x, Part::y),
-                   .needs = parts(Part::x),
-                   .swatch = Swatch::line,
-                   .nests = false,
-                   .draw = [](LayerRows rows, Canvas& canvas) { draw(rows, false, canvas); }};
+                        .needs = parts(Part::x),
+                        .swatch = Swatch::line,
+                        .nests = false,
+                        .draw = [](LayerRows rows, Canvas& canvas) { draw_curves(rows, false, canvas); },
+                        .draw_below = [](LayerRows rows, Canvas& canvas) { draw_bands(rows, false, canvas); }};
 
 const Mark step_mark = {.columns = parts(Part::x, Part::y),
-                   .needs = parts(Part::x),
-                   .swatch = Swatch::line,
-                   .nests = false,
-                   .draw = [](LayerRows rows, Canvas& canvas) { draw(rows, true, canvas); }};
+                        .needs = parts(Part::x),
+                        .swatch = Swatch::line,
+                        .nests = false,
+                        .draw = [](LayerRows rows, Canvas& canvas) { draw_curves(rows, true, canvas); },
+                        .draw_below = [](LayerRows rows, Canvas& canvas) { draw_bands(rows, true, canvas); }};
 
 } // namespace btml::plot

@@ -4,7 +4,7 @@
 
 namespace btml::plot {
 
-void Canvas::add_label(size_t row, Point at, double gap, bool centred, bool sideways) {
+void Canvas::add_label(size_t row, Point at, double gap, Side side) {
     static constexpr size_t max_labels = 1000;
     const uint32_t code = rows.text(row, Part::label);
     if (code == no_text) return;
@@ -12,7 +12,7 @@ void Canvas::add_label(size_t row, Point at, double gap, bool centred, bool side
         unplaced_labels++;
         return;
     }
-    labels.push_back({at, gap, clean_text(rows.category_text(Part::label, code)), centred, sideways});
+    labels.push_back({at, gap, clean_text(rows.category_text(Part::label, code)), side});
 }
 
 void Canvas::begin_group(uint32_t series, std::string_view attributes) {

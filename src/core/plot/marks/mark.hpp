@@ -7,13 +7,15 @@
 
 namespace btml::plot {
 
+// Where a label is put first, and then where else.
+enum class Side : uint8_t { any, centre, right, left, below };
+
 // Texts beside what they name, placed when all else is drawn.
 struct TextLabel {
     Point at;
     double gap; // to what it names
     std::string text;
-    bool centred = false;  // on the point
-    bool sideways = false; // to its right or left only
+    Side side = Side::any;
 };
 
 struct ValueRange {
@@ -36,7 +38,7 @@ struct Canvas {
 
     double x(size_t row) const { return frame.x(rows.number(row, Part::x)); }
     double y(size_t row, Part part = Part::y) const { return frame.y(rows.number(row, part)); }
-    void add_label(size_t row, Point at, double gap, bool centred = false, bool sideways = false);
+    void add_label(size_t row, Point at, double gap, Side side = Side::any);
     // Begins a group of a series' colour; `attributes` follow, with a space in front.
     void begin_group(uint32_t series, std::string_view attributes);
 };
@@ -51,13 +53,15 @@ struct Mark {
     Parts columns; // that the source must have
     Parts needs;   // of these, what a row without is not drawn
     Swatch swatch;
-    bool from_zero = false;   // y's axis has 0
-    bool has_width = false;   // a row takes a share of x's axis
-    bool category_y = false;  // y may be a category
-    bool lies = false;        // x is the vertical axis where it is a category
-    bool coloured = false;    // by column value
-    bool nests = true;        // points at the ends of an axis have room around them
+    bool from_zero = false;  // y's axis has 0
+    bool has_width = false;  // a row takes a share of x's axis
+    bool category_y = false; // y may be a category
+    bool lies = false;       // x is the vertical axis where it is a category
+    bool coloured = false;   // by column value
+    bool nests = true;       // points at the ends of an axis have room around them
     void (*draw)(LayerRows rows, Canvas& canvas) = nullptr;
+    void (*draw_below)(LayerRows rows,
+                       Canvas& canvas) = nullptr; // before any mark is drawn, where there is such a thing
 };
 
 extern const Mark area_mark, band_mark, bar_mark, box_mark, heatmap_mark, line_mark, point_mark, step_mark;

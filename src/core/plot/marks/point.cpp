@@ -44,7 +44,7 @@ void draw_each(LayerRows rows, Canvas& canvas) {
         canvas.add_label(row, at, radius + 3);
         canvas.context.worked(4);
     }
-    dots.draw(radius);
+    dots.draw();
 }
 
 bool is_category(const Scale& scale) {
@@ -67,10 +67,10 @@ void draw_points(LayerRows rows, Canvas& canvas) {
 } // namespace
 
 const Mark point_mark = {.columns = parts(Part::x, Part::y),
-                    .needs = parts(Part::x, Part::y),
-                    .swatch = Swatch::point,
-                    .category_y = true,
-                    .coloured = true,
-                    .draw = draw_points};
+                         .needs = parts(Part::x, Part::y),
+                         .swatch = Swatch::point,
+                         .category_y = true,
+                         .coloured = true,
+                         .draw = draw_points};
 
 } // namespace btml::plot

@@ -17,10 +17,10 @@ size_t Rows::dictionary_number(Part part) {
 double Rows::category(Part part, std::string_view text) {
     const uint32_t code = dictionary(part).number(text);
     if (code >= max_categories)
-        throw Error(ErrorCode::limit_exceeded,
-                    format("column \"%s\" has more than %zu categories", part_names[static_cast<size_t>(part)],
-                           max_categories),
-                    "", "Cast it to a number or a time, or GROUP BY fewer categories.");
+        throw Error(
+            ErrorCode::limit_exceeded,
+            format("column \"%s\" has more than %zu categories", part_names[static_cast<size_t>(part)], max_categories),
+            "", "Cast it to a number or a time, or GROUP BY fewer categories.");
     return code;
 }
 
