@@ -184,7 +184,9 @@ void PlotSource::require_columns(uint8_t number) const {
         throw Error(ErrorCode::wrong_type,
                     format("column \"y\" of the source has type %s, which mark '%s' cannot draw",
                            type_name(column(Part::y).type), mark.name),
-                    "", mark.mark->lies ? "Bars of categories lie: their categories are column x." : "");
+                    "",
+                    mark.mark->lies ? "Bars of categories lie: the categories are column \"x\"."
+                                    : cast_hint("y", column(Part::y).type) + ".");
 }
 
 class PlotSink : public RowSink {
@@ -205,7 +207,8 @@ class PlotSink : public RowSink {
             else
                 row.numbers[i] = is_category(part) ? rows_.category(part, column.text(value)) : column.value(value);
         }
-        rows_.add(row, plot::marks[row.mark].mark->needs);
+        const plot::Mark& mark = *plot::marks[row.mark].mark;
+        rows_.add(row, mark.needs, (mark.columns & plot::bit(Part::y)) != 0);
     }
 
   private:

@@ -6,7 +6,9 @@ namespace btml::plot {
 
 namespace {
 
-constexpr double largest = 1e308;
+constexpr double largest = 4e307, limit = 8e307; // of values and of ends: differences of them are finite
+
+constexpr double least = 1e-306; // of a logarithmic axis
 
 struct Extent {
     double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
@@ -43,34 +45,37 @@ Extent extent_of(Part part, bool logarithmic, const Rows& rows, std::span<const 
 void widen(Domain& domain, double share) {
     if (domain.logarithmic) {
         const double low = logarithm10(domain.low), high = logarithm10(domain.high), by = share * (high - low);
-        domain.low = std::max(power10(std::max(low - by, -307.0)), std::numeric_limits<double>::min());
+        domain.low = std::max(power10(std::max(low - by, -306.0)), least);
         domain.high = power10(std::min(high + by, 307.9));
         return;
     }
     const double by = share * (domain.high / 2 - domain.low / 2) * 2;
-    domain.low = std::max(domain.low - by, -1.7e308);
-    domain.high = std::min(domain.high + by, 1.7e308);
+    domain.low = std::max(domain.low - by, -limit);
+    domain.high = std::min(domain.high + by, limit);
 }
 
 // Gives a range of one value, or of values that differ by rounding only, a length.
 void give_length(Domain& domain) {
-    const double magnitude = std::max(std::fabs(domain.low), std::fabs(domain.high));
-    if (domain.high / 2 - domain.low / 2 > magnitude * 1e-11) return;
     if (domain.logarithmic) {
-        domain.low = std::max(domain.low / 3, std::numeric_limits<double>::min());
-        domain.high = std::min(domain.high * 3, 1.7e308);
-    } else {
-        const double by = is_time(domain.kind) ? 43200 : magnitude == 0 ? 1 : magnitude * 0.1;
-        domain.low -= by;
-        domain.high += by;
+        if (domain.high > domain.low * (1 + 1e-11)) return;
+        domain.low = std::max(domain.low / 3, least);
+        domain.high = std::min(domain.high * 3, limit);
+        return;
     }
+    const bool time = is_time(domain.kind);
+    const double magnitude = std::max(std::fabs(domain.low), std::fabs(domain.high));
+    const double resolution = time ? std::max(1e-6, magnitude * 1e-15) : std::max(1e-300, magnitude * 1e-11);
+    if (domain.high / 2 - domain.low / 2 > resolution) return;
+    const double by = time ? 43200 : magnitude < 1e-289 ? 1 : magnitude * 0.1;
+    domain.low -= by;
+    domain.high += by;
 }
 
 // Ends the range at round numbers.
 void round_ends(Domain& domain) {
     const double step = number_step(domain.low, domain.high, 7);
-    domain.low = std::max(std::floor(domain.low / step + 1e-9) * step, -1.7e308);
-    domain.high = std::min(std::ceil(domain.high / step - 1e-9) * step, 1.7e308);
+    domain.low = std::max(std::floor(domain.low / step + 1e-9) * step, -limit);
+    domain.high = std::min(std::ceil(domain.high / step - 1e-9) * step, limit);
 }
 
 // Makes room for labels at the ends of bars.
@@ -111,8 +116,8 @@ Domain domain_of(Part part, const Rows& rows, std::span<const Layer> layers, Run
         domain.low = domain.logarithmic ? 0.1 : 0;
         return domain;
     }
-    domain.low = extent.low;
-    domain.high = extent.high;
+    domain.low = domain.logarithmic ? std::max(extent.low, least) : extent.low;
+    domain.high = std::max(extent.high, domain.low);
     const bool linear_y = part == Part::y && domain.kind == ValueKind::number && !domain.logarithmic;
     const bool near_zero = domain.low > 0 && domain.low < 0.3 * domain.high && !any(layers, &Mark::coloured);
     if (linear_y && (any(layers, &Mark::from_zero) || near_zero)) {

@@ -73,12 +73,16 @@ std::vector<Tick> month_ticks(double low, double high, int64_t every) {
     return ticks;
 }
 
-std::vector<Tick> second_ticks(double low, double high, double every, bool of_day) {
+// Stops after one more than `most`.
+std::vector<Tick> second_ticks(double low, double high, double every, size_t most, bool of_day) {
     std::vector<Tick> ticks;
     const int decimals = every >= 60 ? -1 : every >= 1 ? 0 : static_cast<int>(std::ceil(-std::log10(every) - 1e-9));
     const double origin = every == 7 * day_s ? 4 * day_s : 0; // weeks begin on a Monday
-    for (double i = std::ceil((low - origin) / every); i * every + origin <= high; i++) {
-        const double at = i * every + origin;
+    const double first = std::ceil((low - origin) / every);
+    for (size_t i = 0; i <= most; i++) {
+        const double at = (first + static_cast<double>(i)) * every + origin;
+        if (at > high) break;
+        if (at < low || (!ticks.empty() && at <= ticks.back().value)) continue; // a double cannot tell them apart
         const bool midnight = at == std::floor(at / day_s) * day_s;
         ticks.push_back({at, !of_day && midnight     ? date_text(at)
                              : of_day && at == day_s ? "24:00"
@@ -97,7 +101,7 @@ std::vector<Tick> time_ticks(double low, double high, size_t most, bool of_day) 
                                          3600, 7200, 10800, 21600, 43200, day_s, 2 * day_s, 7 * day_s, 14 * day_s};
     for (const double every : seconds)
         if (std::floor(high / every) - std::ceil(low / every) + 1 <= limit && width / every < limit + 1) {
-            std::vector<Tick> ticks = second_ticks(low, high, every, of_day);
+            std::vector<Tick> ticks = second_ticks(low, high, every, most, of_day);
             if (!ticks.empty() && ticks.size() <= most) return ticks;
         }
     static constexpr int64_t months[] = {1, 2, 3, 6};

@@ -49,13 +49,13 @@ std::string superscript(int number) {
     return text;
 }
 
-// Writes |number| with so many decimals, and commas between thousands.
-std::string plain(Decimal number) {
+// Writes |number| with as many decimals as it has, and commas between thousands where they are asked for.
+std::string plain(Decimal number, bool commas) {
     std::string text = std::to_string(std::abs(number.digits));
     if (number.digits != 0 && number.exponent > 0) text.append(static_cast<size_t>(number.exponent), '0');
     const size_t decimals = number.exponent < 0 ? static_cast<size_t>(-number.exponent) : 0;
     if (text.size() <= decimals) text.insert(0, decimals + 1 - text.size(), '0');
-    for (size_t at = text.size() - decimals; at > 3; at -= 3) text.insert(at - 3, ",");
+    for (size_t at = text.size() - decimals; commas && at > 3; at -= 3) text.insert(at - 3, ",");
     if (decimals > 0) text.insert(text.size() - decimals, ".");
     return text;
 }
@@ -72,25 +72,26 @@ std::string in_powers(Decimal number) {
            superscript(exponent);
 }
 
-enum class Notation { plain, millions, powers };
+enum class Notation { plain, commas, millions, powers };
 
 // largest: the magnitude of the largest label; exponent: of the last digit of all.
 Notation notation_for(double largest, int exponent) {
-    if (largest >= 1e10 || exponent < -6) return Notation::powers;
-    return largest >= 1e7 ? Notation::millions : Notation::plain;
+    if (largest >= 1e10 || (exponent < -6 && largest < 1e-3)) return Notation::powers;
+    if (largest >= 1e7) return Notation::millions;
+    return largest >= 1e4 ? Notation::commas : Notation::plain; // years have no comma
 }
 
 std::string label(Decimal number, Notation notation) {
     const std::string sign = number.digits < 0 ? minus : "";
     if (number.digits == 0) return "0";
     if (notation == Notation::powers) return sign + in_powers(number);
-    if (notation == Notation::plain) return sign + plain(number);
+    if (notation != Notation::millions) return sign + plain(number, notation == Notation::commas);
     number.exponent -= 6;
     while (number.exponent < 0 && number.digits % 10 == 0) {
         number.digits /= 10;
         number.exponent++;
     }
-    return sign + plain(number) + "M";
+    return sign + plain(number, true) + "M";
 }
 
 struct Step {
@@ -145,7 +146,7 @@ std::vector<Tick> log_ticks(double low, double high, size_t most) {
     std::vector<Decimal> numbers = multiples_of({1, 2, 5}, 1);
     if (numbers.size() < 3) return number_ticks(low, high, most);
     for (int every = 1; numbers.size() > most && every <= 700; every++) numbers = multiples_of({1}, every);
-    Notation notation = Notation::plain;
+    Notation notation = high >= 1e4 ? Notation::commas : Notation::plain;
     for (const Decimal& number : numbers)
         if (number.exponent < -4 || number.exponent > 6) notation = Notation::powers;
     std::vector<Tick> ticks;

@@ -41,7 +41,7 @@ template <class Draw>
 void for_each_cell(std::span<const Cell> cells, Canvas& canvas, Draw&& draw) {
     for (size_t begin = 0, end; begin < cells.size(); begin = end) {
         const Cell& first = cells[begin];
-        for (end = begin; end < cells.size() && cells[end].left == first.left && cells[end].top == first.top; end++)
+        for (end = begin + 1; end < cells.size() && cells[end].left == first.left && cells[end].top == first.top; end++)
             canvas.context.worked(1);
         draw(Cell{first.left, first.top, mean_of(cells.subspan(begin, end - begin))});
     }

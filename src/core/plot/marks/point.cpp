@@ -12,9 +12,9 @@ void draw_circles(LayerRows rows, Canvas& canvas) {
     for_each_series(canvas.rows, rows, [&](uint32_t series, LayerRows own) {
         canvas.begin_group(series, " fill=\"currentColor\" fill-opacity=\".55\" stroke=\"currentColor\"");
         for (const uint32_t row : own) {
-            if (!canvas.rows.has(row, Part::size)) continue;
-            const double largest = canvas.sizes->high > 0 ? canvas.sizes->high : 1;
-            const double share = canvas.rows.number(row, Part::size) / largest;
+            const double largest = canvas.sizes && canvas.sizes->high > 0 ? canvas.sizes->high : 1;
+            const bool has_size = canvas.rows.has(row, Part::size);
+            const double share = has_size ? canvas.rows.number(row, Part::size) / largest : 0;
             const Point at = canvas.frame.place(canvas.x(row), canvas.y(row));
             const double radius = min_radius + (max_radius - min_radius) * std::sqrt(share);
             canvas.svg.put("<circle cx=\"", at.x, "\" cy=\"", at.y, "\" r=\"", radius, '"');

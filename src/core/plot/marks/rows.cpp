@@ -40,8 +40,8 @@ std::optional<Flaw> Rows::flaw(double x, Part part) const {
     return part == Part::size && x < 0 ? std::optional(Flaw::negative) : std::nullopt;
 }
 
-void Rows::add(const Row& row, Parts needs) {
-    seen_++;
+void Rows::add(const Row& row, Parts needs, bool uses_y) {
+    if (++seen_ == no_text) throw Error(ErrorCode::limit_exceeded, "source has too many rows for a picture");
     Row kept = row;
     for (size_t i = 0; i < number_parts; i++) {
         const auto part = static_cast<Part>(i);
@@ -51,7 +51,7 @@ void Rows::add(const Row& row, Parts needs) {
         if (!shape_.has(part)) continue;
         const bool needed = (needs & bit(part)) != 0;
         // An infinite y of a curve is as little to be seen as that of a point, but its row still cuts the curve.
-        const bool of_y = part == Part::y && *found != Flaw::null;
+        const bool of_y = uses_y && part == Part::y && *found != Flaw::null;
         if (needed || of_y) {
             flawed_rows_[{part, *found}]++;
             if (needed) return;

@@ -60,8 +60,9 @@ class Rows {
     uint32_t text_code(Part part, std::string_view text);
 
     // Takes a row that has what its mark needs: a flawed one is counted, and kept apart from those drawn. needs: the
-    // parts that may not be NULL; y, lower and upper of curves may, and cut them.
-    void add(const Row& row, Parts needs);
+    // parts that may not be NULL; y, lower and upper of curves may, and cut them. uses_y: whether the mark draws y.
+    // Error limit_exceeded for more than 2^32 − 2 rows.
+    void add(const Row& row, Parts needs, bool uses_y);
 
     const RowShape& shape() const { return shape_; }
     size_t size() const { return marks_.size(); }
