@@ -114,7 +114,7 @@ void PlotSource::find_columns() {
             throw Error(ErrorCode::undefined_column,
                         format("source has a column \"%s\", which no picture has", given[i].name.c_str()),
                         "The columns of a picture are " + quoted_list(names) + ".",
-                        nearest.empty() ? "Leave it out, or give it one of these names, as in SELECT … AS x."
+                        nearest.empty() ? "Leave it out, or give it one of these names, as in SELECT price AS x."
                                         : format("Perhaps you meant \"%s\".", nearest.c_str()));
         }
         const auto part = static_cast<size_t>(known - std::begin(plot::part_names));
@@ -185,8 +185,8 @@ void PlotSource::require_columns(uint8_t number) const {
                     format("column \"y\" of the source has type %s, which mark '%s' cannot draw",
                            type_name(column(Part::y).type), mark.name),
                     "",
-                    mark.mark->lies ? "Bars of categories lie: the categories are column \"x\"."
-                                    : cast_hint("y", column(Part::y).type) + ".");
+                    mark.mark->horizontal ? "Bars of categories are horizontal: the categories are column \"x\"."
+                                          : cast_hint("y", column(Part::y).type) + ".");
 }
 
 class PlotSink : public RowSink {

@@ -9,6 +9,7 @@
 #include "core/kernel/options.hpp"
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
+#include "core/plot/options.hpp"
 #include "core/relational/sketch_size.hpp"
 
 #include <cstdio>
@@ -139,6 +140,7 @@ Texts all_texts() {
                                     {"kcde_score", {}, of_search}});
     add<monte_carlo::PageSampling>(texts, "approx_sum", monte_carlo::page_sampling_table, {{"approx_sum"}});
     add<relational::NormOptions>(texts, "sketch_norm", relational::norm_options_table, {{"sketch_norm"}});
+    add<plot::Options>(texts, "plot", plot::options_table, {{"plot"}});
     add<exemplar::Options>(texts, "exemplars", exemplar::options_table, {{"exemplars"}});
     return texts;
 }

@@ -45,7 +45,7 @@ bool Axis::labels_fit(double length) const {
 }
 
 void Axis::fit_numbers(double length) {
-    const double apart = vertical_ ? 38 : 55;
+    const double apart = vertical_ ? 32 : 55;
     auto most = static_cast<size_t>(std::clamp(length / apart, 4.0, vertical_ ? 9.0 : 12.0));
     for (; most > 1; most--) {
         ticks_ = ticks_for(most);

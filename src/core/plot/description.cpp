@@ -57,7 +57,8 @@ std::string series_text(const Rows& rows) {
 }
 
 void add_sentence(std::string& text, const std::string& sentence) {
-    if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence + ".";
+    if (sentence.empty()) return;
+    text += (text.empty() ? "" : " ") + sentence + ".";
 }
 
 } // namespace
@@ -83,9 +84,8 @@ std::string describe(const Canvas& canvas, std::span<const Layer> layers) {
         drawn +=
             format("%s%s of %s", drawn.empty() ? "" : ", ", name, counted(layer.rows.size(), "row", "rows").c_str());
     }
-    if (!drawn.empty()) drawn[0] = static_cast<char>(drawn[0] - 'a' + 'A');
-    add_sentence(text, layers.empty() ? "No rows" : drawn);
-    if (canvas.rows.series_count() > 0) add_sentence(text, "Series: " + series_text(canvas.rows));
+    add_sentence(text, layers.empty() ? "no rows" : drawn);
+    if (canvas.rows.series_count() > 0) add_sentence(text, "series: " + series_text(canvas.rows));
     for (const Part part : {Part::x, Part::y, Part::value, Part::size})
         if (canvas.rows.shape().has(part) && !layers.empty())
             add_sentence(text, range_text(part, canvas.rows, layers, canvas.context));
@@ -93,9 +93,8 @@ std::string describe(const Canvas& canvas, std::span<const Layer> layers) {
     for (const auto& [what, count] : canvas.rows.flawed_values())
         add_sentence(text, format("%s without %s, which is %s", counted(count, "row", "rows").c_str(),
                                   part_names[static_cast<size_t>(what.first)], reason(what.second)));
-    for (const auto& [what, count] : canvas.counts) add_sentence(text, format("%" PRIu64 " %s", count, what.c_str()));
-    if (canvas.unplaced_labels > 0)
-        add_sentence(text, counted(canvas.unplaced_labels, "label", "labels") + " left out for want of room");
+    for (const auto& [what, count] : canvas.counts) add_sentence(text, format("%s: %" PRIu64, what.c_str(), count));
+    if (canvas.unplaced_labels > 0) add_sentence(text, format("labels without room: %" PRIu64, canvas.unplaced_labels));
     return text;
 }
 

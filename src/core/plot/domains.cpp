@@ -124,12 +124,12 @@ Domain domain_of(Part part, const Rows& rows, std::span<const Layer> layers, Run
         domain.low = std::min(domain.low, 0.0);
         domain.high = std::max(domain.high, 0.0);
     }
-    if (linear_y && rows.shape().has(Part::label) && any(layers, &Mark::lies)) widen_for_labels(domain);
+    if (linear_y && rows.shape().has(Part::label) && any(layers, &Mark::horizontal)) widen_for_labels(domain);
     give_length(domain);
     if (widen_for_rows(part, domain, rows, layers, context)) return domain;
-    const bool room = any(layers, &Mark::nests) || domain.logarithmic || part == Part::y;
+    const bool room = any(layers, &Mark::padded) || domain.logarithmic || part == Part::y;
     if (room && !(linear_y && (domain.low == 0 || domain.high == 0)))
-        widen(domain, any(layers, &Mark::nests) ? 0.03 : 0.01);
+        widen(domain, any(layers, &Mark::padded) ? 0.03 : 0.01);
     if (linear_y) round_ends(domain);
     return domain;
 }

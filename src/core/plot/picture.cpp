@@ -61,9 +61,9 @@ std::vector<std::string> category_names(Part part, const Rows& rows) {
     return names;
 }
 
-bool lies(const Rows& rows, std::span<const Layer> layers) {
+bool is_flipped(const Rows& rows, std::span<const Layer> layers) {
     if (rows.shape().x != ValueKind::category) return false;
-    return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.mark->lies; });
+    return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.mark->horizontal; });
 }
 
 std::string digest(std::string_view text) {
@@ -86,7 +86,7 @@ class Picture {
           context_(context),
           order_(rows, context),
           layers_(order_.layers()),
-          flipped_(lies(rows, layers_)),
+          flipped_(is_flipped(rows, layers_)),
           values_(range_of(Part::value, rows, layers_, context)),
           x_(domain_of(Part::x, rows, layers_, context), flipped_, category_names(Part::x, rows)),
           y_(domain_of(Part::y, rows, layers_, context), !flipped_, category_names(Part::y, rows)),

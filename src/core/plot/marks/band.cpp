@@ -28,14 +28,14 @@ static void draw_areas(LayerRows rows, Canvas& canvas) {
 const Mark band_mark = {.columns = parts(Part::x, Part::lower, Part::upper),
                         .needs = parts(Part::x),
                         .swatch = Swatch::area,
-                        .nests = false,
+                        .padded = false,
                         .draw = draw_bands};
 
 const Mark area_mark = {.columns = parts(Part::x, Part::y),
                         .needs = parts(Part::x),
                         .swatch = Swatch::area,
                         .from_zero = true,
-                        .nests = false,
+                        .padded = false,
                         .draw = draw_areas};
 
 } // namespace btml::plot

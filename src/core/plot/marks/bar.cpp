@@ -62,7 +62,7 @@ class Bars {
         if (begin_ && *begin_ == begin) {
             low_ = std::min(low_, end);
             high_ = std::max(high_, end);
-            canvas_.counts["bars that share their place with others"]++;
+            canvas_.counts["bars at the place of others"]++;
             return;
         }
         finish();
@@ -125,8 +125,8 @@ const Mark bar_mark = {.columns = parts(Part::x, Part::y),
                        .swatch = Swatch::area,
                        .from_zero = true,
                        .has_width = true,
-                       .lies = true,
-                       .nests = false,
+                       .horizontal = true,
+                       .padded = false,
                        .draw = draw_bars};
 
 } // namespace btml::plot

@@ -96,7 +96,7 @@ std::vector<Run> band_runs(LayerRows rows, Canvas& canvas) {
                 run.push_back({along, low, high});
                 return;
             }
-            // Pixels are counted from the top, unless the picture lies: either may be the greater one.
+            // Pixels are counted from the top, unless x is the vertical axis: either may be the greater one.
             const bool down = canvas.frame.y.begin() > canvas.frame.y.end();
             Vertex& hull = run.back();
             hull.low = down ? std::max(hull.low, low) : std::min(hull.low, low);

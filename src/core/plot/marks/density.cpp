@@ -96,7 +96,7 @@ CellCounts count_rows(LayerRows rows, Canvas& canvas) {
 } // namespace
 
 void draw_density(LayerRows rows, Canvas& canvas) {
-    canvas.counts["points that are drawn as their density"] += rows.size();
+    canvas.counts["points drawn as their density"] += rows.size();
     uint64_t largest = 1;
     const auto with_all = [&](auto&& draw) {
         if (canvas.values)

@@ -102,7 +102,7 @@ const Mark heatmap_mark = {.columns = parts(Part::x, Part::y, Part::value),
                            .has_width = true,
                            .category_y = true,
                            .coloured = true,
-                           .nests = false,
+                           .padded = false,
                            .draw = draw_cells};
 
 } // namespace btml::plot

@@ -24,14 +24,14 @@ static void draw_bands(LayerRows rows, bool steps, Canvas& canvas) {
 const Mark line_mark = {.columns = parts(Part::x, Part::y),
                         .needs = parts(Part::x),
                         .swatch = Swatch::line,
-                        .nests = false,
+                        .padded = false,
                         .draw = [](LayerRows rows, Canvas& canvas) { draw_curves(rows, false, canvas); },
                         .draw_below = [](LayerRows rows, Canvas& canvas) { draw_bands(rows, false, canvas); }};
 
 const Mark step_mark = {.columns = parts(Part::x, Part::y),
                         .needs = parts(Part::x),
                         .swatch = Swatch::line,
-                        .nests = false,
+                        .padded = false,
                         .draw = [](LayerRows rows, Canvas& canvas) { draw_curves(rows, true, canvas); },
                         .draw_below = [](LayerRows rows, Canvas& canvas) { draw_bands(rows, true, canvas); }};
 

@@ -56,9 +56,9 @@ struct Mark {
     bool from_zero = false;  // y's axis has 0
     bool has_width = false;  // a row takes a share of x's axis
     bool category_y = false; // y may be a category
-    bool lies = false;       // x is the vertical axis where it is a category
+    bool horizontal = false; // x is the vertical axis where it is a category
     bool coloured = false;   // by column value
-    bool nests = true;       // points at the ends of an axis have room around them
+    bool padded = true;      // points at the ends of an axis have room around them
     void (*draw)(LayerRows rows, Canvas& canvas) = nullptr;
     void (*draw_below)(LayerRows rows,
                        Canvas& canvas) = nullptr; // before any mark is drawn, where there is such a thing

@@ -33,7 +33,7 @@ class Swarm {
                 end++;
             draw_cell(points_.span().subspan(begin, end - begin));
         }
-        if (left_out_ > 0) canvas_.counts["points that lie below others"] += left_out_;
+        if (left_out_ > 0) canvas_.counts["points hidden by others"] += left_out_;
         dots_.draw(radius_);
     }
 
