@@ -19,6 +19,7 @@ class RowOrder {
   public:
     RowOrder(const Rows& rows, RunContext& context)
         : rows_(rows), order_(context.memory(), "rows of a picture in order", rows.size()) {
+        context.progress("sorting rows", 0, 0);
         context.for_each(order_.size(), 1, [&](uint64_t i) { order_[i] = static_cast<uint32_t>(i); });
         std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
             context.worked(3);
