@@ -28,20 +28,17 @@ SELECT round(exact.value::numeric, 4) AS score, abs(sampled.value / exact.value 
 FROM btml.kr_score('sensor', 'y', bandwidth => 0.05, kernel => 'matern32', method => 'exact') exact,
      btml.kr_score('sensor', 'y', bandwidth => 0.05, kernel => 'matern32', method => 'sampled') sampled;
 
-CREATE VIEW plot AS
-SELECT 40 + 520 * (log(bandwidth) - min(log(bandwidth)) OVER ()) / (max(log(bandwidth)) OVER () - min(log(bandwidth)) OVER ()) AS x,
-       280 - 260 * score / max(score + 2 * std_error) OVER () AS y,
-       520 * std_error / max(score + 2 * std_error) OVER () AS bar, best
-FROM curve;
-CREATE VIEW svg AS
-SELECT '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 300" fill="none" stroke="black">' AS line, 0 AS part, 0.0 AS x
-UNION ALL SELECT format('<path d="M%s %sV%s"/>', round(x), round(y - bar), round(y + bar)), 1, x FROM plot
-UNION ALL SELECT format('<circle cx="%s" cy="%s" r="%s"/>', round(x), round(y), CASE WHEN best THEN 6 ELSE 2 END), 2, x FROM plot
-UNION ALL SELECT format('<path d="M%s"/>', string_agg(format('%s %s', round(x), round(y)), 'L' ORDER BY x)), 3, 0 FROM plot
-UNION ALL SELECT '</svg>', 4, 0;
+-- Prints the picture contrib_docs/monte_carlo.svg, with which cmp compares it.
 \pset format unaligned
 \pset tuples_only on
-SELECT line FROM svg ORDER BY part, x;
+\o | cmp - contrib_docs/monte_carlo.svg
+SELECT btml.plot($$
+    SELECT bandwidth AS x, score AS y, score - 2 * std_error AS lower, score + 2 * std_error AS upper,
+           CASE WHEN best THEN 'best' END AS label, 'point' AS mark FROM curve
+    UNION ALL
+    SELECT bandwidth, score, NULL, NULL, NULL, 'line' FROM curve $$,
+    x_label => 'bandwidth', y_label => 'squared error', x_scale => 'log');
+\o
 \pset format aligned
 \pset tuples_only off
 

@@ -9,6 +9,7 @@
 #include "core/kernel/options.hpp"
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
+#include "core/plot/options.hpp"
 #include "core/relational/sketch_size.hpp"
 #include "core/validation/options.hpp"
 
@@ -143,6 +144,7 @@ Texts all_texts() {
     add<relational::NormOptions>(texts, "sketch_norm", relational::norm_options_table, {{"sketch_norm"}});
     add<validation::Options>(texts, "cross_validate", validation::cross_validate_options_table, {{"cross_validate"}});
     add<validation::Options>(texts, "tune", validation::tune_options_table, {{"tune"}});
+    add<plot::Options>(texts, "plot", plot::options_table, {{"plot"}});
     add<exemplar::Options>(texts, "exemplars", exemplar::options_table, {{"exemplars"}});
     return texts;
 }

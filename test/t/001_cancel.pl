@@ -131,6 +131,10 @@ my @places = (
 	[ 'losses of a model', undef, 0.1, 'SELECT count(*) FROM repeated, btml.training_log(model)' ],
 	[ 'aggregating', undef, 0.1, 'SELECT btml.boost_fit_agg(few.y, ARRAY[few.a, many.z]) FROM few, many' ],
 	[ 'ranking rows', 'ranking rows', 0.1, 'SELECT btml.auc(y > 50, a * s) FROM wide, generate_series(1, 20) AS s' ],
+	[ 'reading rows of a picture', 'reading rows', 0.1, q{SELECT btml.plot('SELECT x.a AS x, x.y FROM wide AS x, few OFFSET 0')} ],
+	[ 'sorting rows of a picture', 'sorting rows', 0.1, q{SELECT btml.plot('SELECT a AS x, b AS y FROM wide, generate_series(1, 20)')} ],
+	[ 'drawing cells', 'drawing', 0.1, q{SELECT btml.plot('SELECT a AS x, b AS y, c AS value FROM wide, generate_series(1, 10)', 'heatmap')} ],
+	[ 'drawing categories', 'drawing', 0.1, q{SELECT btml.plot('SELECT round(y)::text AS x, b AS y FROM wide, generate_series(1, 10)', 'point')} ],
 	[ 'training an aggregate', 'growing trees', 0.1, q{SELECT btml.boost_fit_agg(y, ARRAY[a], '{"trees": 100000}') FROM wide} ],
 );
 

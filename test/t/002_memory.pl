@@ -103,7 +103,8 @@ $session->query("SET btml.memory_limit = '8MB'");
 my $points = 'SELECT y, a, b, c FROM long';
 fails($session, "SELECT btml.$_ IS NULL", qr/memory required is \d+ kB, btml.memory_limit is 8192 kB/, "$_: the memory limit")
   for "kde_score('$points', 1)", "kr_score('$points', 'y', 1)", "kcde_score('$points', 'y', 1, 1)",
-  "select_bandwidth('$points', 'kr', 'y')";
+  "select_bandwidth('$points', 'kr', 'y')",
+  "plot('SELECT a AS x, b AS y FROM long')", "plot('SELECT c AS x, y, repeat(md5(a::text), 100) AS label FROM long', 'point')";
 is($session->query(q{SELECT btml.approx_sum('SELECT c FROM long') IS NOT NULL}), 't', 'a sum within the memory limit');
 $session->quit;
 

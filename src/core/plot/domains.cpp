@@ -1,0 +1,150 @@
+#include "core/plot/domains.hpp"
+
+#include "core/plot/canvas/ticks.hpp"
+
+namespace btml::plot {
+
+namespace {
+
+constexpr double largest = 4e307, limit = 8e307; // of values and of ends: differences of them are finite
+
+constexpr double least = 1e-306; // of a logarithmic axis
+
+struct Extent {
+    double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
+
+    void add(double x) {
+        low = std::min(low, x);
+        high = std::max(high, x);
+    }
+    bool empty() const { return low > high; }
+};
+
+// The parts of a row that lie along the axis.
+std::span<const Part> parts_along(Part part, const Mark& mark) {
+    static constexpr Part x[] = {Part::x}, y[] = {Part::y, Part::lower, Part::upper};
+    static constexpr Part y_alone[] = {Part::y}, bounds[] = {Part::lower, Part::upper};
+    if (part == Part::x) return x;
+    if (&mark == &band_mark) return bounds;
+    return &mark == &heatmap_mark || &mark == &box_mark ? std::span<const Part>(y_alone) : y;
+}
+
+Extent extent_of(Part part, bool logarithmic, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
+    Extent extent;
+    for (const Layer& layer : layers)
+        for (const Part along : parts_along(part, *layer.mark))
+            for (const uint32_t row : layer.rows) {
+                const double x = rows.number(row, along);
+                if (std::isfinite(x) && !(logarithmic && x <= 0)) extent.add(std::clamp(x, -largest, largest));
+                context.worked(1);
+            }
+    return extent;
+}
+
+// Widens the range by a share of its length to both sides.
+void widen(Domain& domain, double share) {
+    if (domain.logarithmic) {
+        const double low = logarithm10(domain.low), high = logarithm10(domain.high), by = share * (high - low);
+        domain.low = std::max(power10(std::max(low - by, -306.0)), least);
+        domain.high = power10(std::min(high + by, 307.9));
+        return;
+    }
+    const double by = share * (domain.high / 2 - domain.low / 2) * 2;
+    domain.low = std::max(domain.low - by, -limit);
+    domain.high = std::min(domain.high + by, limit);
+}
+
+// Gives a range of one value, or of values that differ by rounding only, a length.
+void give_length(Domain& domain) {
+    if (domain.logarithmic) {
+        if (domain.high > domain.low * (1 + 1e-11)) return;
+        domain.low = std::max(domain.low / 3, least);
+        domain.high = std::min(domain.high * 3, limit);
+        return;
+    }
+    const bool time = is_time(domain.kind);
+    const double magnitude = std::max(std::fabs(domain.low), std::fabs(domain.high));
+    const double resolution = time ? std::max(1e-6, magnitude * 1e-15) : std::max(1e-300, magnitude * 1e-11);
+    if (domain.high / 2 - domain.low / 2 > resolution) return;
+    const double by = time ? 43200 : magnitude < 1e-289 ? 1 : magnitude * 0.1;
+    domain.low -= by;
+    domain.high += by;
+}
+
+// Ends the range at round numbers.
+void round_ends(Domain& domain) {
+    const double step = number_step(domain.low, domain.high, 7);
+    domain.low = std::max(std::floor(domain.low / step + 1e-9) * step, -limit);
+    domain.high = std::min(std::ceil(domain.high / step - 1e-9) * step, limit);
+}
+
+// Makes room for labels at the ends of bars.
+void widen_for_labels(Domain& domain) {
+    static constexpr double share = 0.1;
+    const double by = share * (domain.high / 2 - domain.low / 2) * 2;
+    if (domain.high > 0) domain.high += by;
+    if (domain.low < 0) domain.low -= by;
+}
+
+bool any(std::span<const Layer> layers, bool Mark::*has) {
+    return std::any_of(layers.begin(), layers.end(), [=](const Layer& layer) { return layer.mark->*has; });
+}
+
+// Makes room for half a row at both ends. Of marks that have a width along y, a heatmap alone.
+bool widen_for_rows(Part part, Domain& domain, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
+    double share = -1;
+    for (const Layer& layer : layers) {
+        if (!layer.mark->has_width || (part == Part::y && layer.mark != &heatmap_mark)) continue;
+        share = std::max(share, smallest_gap(rows, layer.rows, part, domain, context).value_or(0) / 2);
+    }
+    if (share >= 0) widen(domain, share);
+    return share >= 0;
+}
+
+} // namespace
+
+Domain domain_of(Part part, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
+    const RowShape& shape = rows.shape();
+    Domain domain{part == Part::x ? shape.x : shape.y, part == Part::x ? shape.x_logarithmic : shape.y_logarithmic};
+    if (domain.kind == ValueKind::category) {
+        domain.low = -0.5;
+        domain.high = static_cast<double>(std::max<size_t>(rows.categories(part), 1)) - 0.5;
+        return domain;
+    }
+    const Extent extent = extent_of(part, domain.logarithmic, rows, layers, context);
+    if (extent.empty()) {
+        domain.low = domain.logarithmic ? 0.1 : 0;
+        return domain;
+    }
+    domain.low = domain.logarithmic ? std::max(extent.low, least) : extent.low;
+    domain.high = std::max(extent.high, domain.low);
+    const bool linear_y = part == Part::y && domain.kind == ValueKind::number && !domain.logarithmic;
+    const bool near_zero = domain.low > 0 && domain.low < 0.3 * domain.high && !any(layers, &Mark::coloured);
+    if (linear_y && (any(layers, &Mark::from_zero) || near_zero)) {
+        domain.low = std::min(domain.low, 0.0);
+        domain.high = std::max(domain.high, 0.0);
+    }
+    if (linear_y && rows.shape().has(Part::label) && any(layers, &Mark::horizontal)) widen_for_labels(domain);
+    give_length(domain);
+    if (widen_for_rows(part, domain, rows, layers, context)) return domain;
+    const bool room = any(layers, &Mark::padded) || domain.logarithmic || part == Part::y;
+    if (room && !(linear_y && (domain.low == 0 || domain.high == 0)))
+        widen(domain, any(layers, &Mark::padded) ? 0.03 : 0.01);
+    if (linear_y) round_ends(domain);
+    return domain;
+}
+
+std::optional<ValueRange> range_of(Part part, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
+    Extent extent;
+    for (const Layer& layer : layers) {
+        if (!layer.mark->coloured) continue;
+        for (const uint32_t row : layer.rows) {
+            if (rows.has(row, part)) extent.add(rows.number(row, part));
+            context.worked(1);
+        }
+    }
+    if (extent.empty()) return std::nullopt;
+    return ValueRange{extent.low, extent.high};
+}
+
+} // namespace btml::plot

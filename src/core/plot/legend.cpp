@@ -1,0 +1,115 @@
+#include "core/plot/legend.hpp"
+
+#include "core/plot/canvas/palette.hpp"
+#include "core/plot/marks/dots.hpp"
+
+namespace btml::plot {
+
+namespace {
+
+constexpr double font = 12, swatch_width = 20, line_height = 18, max_name = 220;
+constexpr size_t max_lines = 3;
+constexpr double bar_width = 12, bar_label_gap = 5, tick_font = 11;
+
+void draw_swatch(uint32_t series, Swatch swatch, Point at, Canvas& canvas) {
+    canvas.begin_group(series, "");
+    if (swatch == Swatch::line)
+        canvas.svg.put("<path class=\"curve\" d=\"").put_point('M', at).put("h16\"/>\n");
+    else if (swatch == Swatch::area)
+        canvas.svg.put("<path class=\"bar\" d=\"").put_point('M', {at.x + 2, at.y - 5}).put("h12v10h-12Z\"/>\n");
+    else {
+        const Point middle[] = {{at.x + 8, at.y}};
+        draw_dots(middle, 4, series, canvas);
+    }
+    canvas.svg.put("</g>\n");
+}
+
+} // namespace
+
+Legend::Legend(const Rows& rows, std::span<const Layer> layers, bool coloured, double width, RunContext& context) {
+    std::vector<const Mark*> shown(rows.series_count(), nullptr);
+    for (const Layer& layer : layers) {
+        if (coloured && layer.mark->coloured) continue;
+        for (const uint32_t row : layer.rows) {
+            context.worked(1);
+            const uint32_t series = rows.text(row, Part::series);
+            if (series != no_text) shown[series] = layer.mark;
+        }
+    }
+    for (uint32_t i = 0; i < shown.size(); i++) {
+        if (!shown[i]) continue;
+        const std::string name = clean_text(rows.category_text(Part::series, i));
+        entries_.push_back({i, shown[i]->swatch, cut_to_width(name, font, std::min(max_name, width - 40)), 0, 0});
+    }
+    place(width);
+}
+
+void Legend::place(double width) {
+    double x = 0;
+    size_t lines = 0;
+    for (size_t i = 0; i < entries_.size(); i++) {
+        const double own = swatch_width + text_width(entries_[i].name, font);
+        const bool is_last_line = lines + 1 == max_lines, more = i + 1 < entries_.size();
+        if (x > 0 && x + own + (is_last_line && more ? 70 : 0) > width) {
+            if (is_last_line) {
+                left_out_ = entries_.size() - i;
+                entries_.resize(i);
+                break;
+            }
+            lines++;
+            x = 0;
+        }
+        entries_[i].x = x;
+        entries_[i].line = static_cast<double>(lines);
+        end_ = x + own + 14;
+        x = end_;
+    }
+}
+
+double Legend::height() const {
+    return entries_.empty() ? 0 : (entries_.back().line + 1) * line_height + 6;
+}
+
+void Legend::draw(double left, double top, Canvas& canvas) const {
+    if (entries_.empty()) return;
+    for (const Entry& entry : entries_) {
+        const double y = top + entry.line * line_height + line_height / 2;
+        draw_swatch(entry.series, entry.swatch, {left + entry.x, y}, canvas);
+        canvas.svg.put("<g class=\"ink\"><text class=\"name\" x=\"", left + entry.x + swatch_width, "\" y=\"", y + 4,
+                       "\">", Text{entry.name}, "</text></g>\n");
+    }
+    if (left_out_ == 0) return;
+    const double y = top + entries_.back().line * line_height + line_height / 2;
+    canvas.svg.put("<g class=\"muted\"><text class=\"name\" x=\"", left + end_, "\" y=\"", y + 4, "\">",
+                   format("and %zu more", left_out_), "</text></g>\n");
+}
+
+ColourBar::ColourBar(const std::optional<ValueRange>& range, double height) : range_(range) {
+    if (!range_ || range_->low >= range_->high) return;
+    ticks_ = number_ticks(range_->low, range_->high, static_cast<size_t>(std::clamp(height / 40, 2.0, 7.0)));
+}
+
+double ColourBar::width() const {
+    if (ticks_.empty()) return 0;
+    double widest = 0;
+    for (const Tick& tick : ticks_) widest = std::max(widest, text_width(tick.label, tick_font));
+    return 14 + bar_width + bar_label_gap + widest;
+}
+
+void ColourBar::draw(double left, double top, double height, Svg& svg) const {
+    if (ticks_.empty()) return;
+    const double x = left + 14, part = height / shade_count;
+    for (size_t shade = 0; shade < shade_count; shade++) {
+        const double y = top + height - part * static_cast<double>(shade + 1);
+        svg.put("<path class=\"cell\" color=\"", shade_colour_of(shade), "\" d=\"").put_point('M', {x, y});
+        svg.put('h', bar_width, 'v', part + 0.4, 'h', -bar_width, "Z\"/>\n");
+    }
+    svg.put("<g class=\"muted\">\n");
+    for (const Tick& tick : ticks_) {
+        const double y = top + height * (1 - range_->share(tick.value));
+        svg.put("<text x=\"", x + bar_width + bar_label_gap, "\" y=\"", y + 4, "\">", Text{tick.label}, "</text>\n");
+    }
+    svg.put("</g>\n");
+}
+
+} // namespace btml::plot

@@ -1,0 +1,46 @@
+// What colours mean: lines of series above the data, a bar of values beside them.
+#pragma once
+
+#include "core/plot/canvas/ticks.hpp"
+#include "core/plot/domains.hpp"
+
+namespace btml::plot {
+
+class Legend {
+  public:
+    // Places the series in lines of that width.
+    Legend(const Rows& rows, std::span<const Layer> layers, bool coloured, double width, RunContext& context);
+
+    double height() const;
+    void draw(double left, double top, Canvas& canvas) const;
+
+  private:
+    struct Entry {
+        uint32_t series;
+        Swatch swatch;
+        std::string name;
+        double x, line;
+    };
+    void place(double width);
+
+    std::vector<Entry> entries_;
+    size_t left_out_ = 0;
+    double end_ = 0; // of the last entry
+};
+
+class ColourBar {
+  public:
+    ColourBar(const std::optional<ValueRange>& range, double height);
+
+    double width() const; // 0 where there is none
+    void draw(double left, double top, double height, Svg& svg) const;
+
+  private:
+    std::optional<ValueRange> range_;
+    std::vector<Tick> ticks_;
+};
+
+// Writes the labels that have room among the others, beside their points; counts the rest.
+void draw_text_labels(Canvas& canvas);
+
+} // namespace btml::plot

@@ -1,0 +1,258 @@
+#include "core/plot/picture.hpp"
+
+#include "core/plot/axis.hpp"
+#include "core/plot/canvas/palette.hpp"
+#include "core/plot/description.hpp"
+#include "core/plot/legend.hpp"
+
+#include <cstring>
+
+namespace btml::plot {
+
+namespace {
+
+constexpr double margin = 14, title_line = 20, name_line = 18, footnote_line = 15;
+constexpr double title_font = 15, name_font = 12;
+
+// Orders the rows of each mark, so that nothing depends on the order in which they came.
+class RowOrder {
+  public:
+    RowOrder(const Rows& rows, RunContext& context)
+        : rows_(rows), order_(context.memory(), "rows of a picture in order", rows.size()) {
+        context.progress("sorting rows", 0, 0);
+        context.for_each(order_.size(), 1, [&](uint64_t i) { order_[i] = static_cast<uint32_t>(i); });
+        std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
+            context.worked(3);
+            return before(a, b);
+        });
+        for (size_t begin = 0, end; begin < order_.size(); begin = end) {
+            const uint8_t mark = rows.mark(order_[begin]);
+            for (end = begin; end < order_.size() && rows.mark(order_[end]) == mark; end++) context.worked(1);
+            layers_.push_back({marks[mark].mark, order_.span().subspan(begin, end - begin)});
+        }
+    }
+
+    std::span<const Layer> layers() const { return layers_; }
+
+  private:
+    bool before(uint32_t a, uint32_t b) const {
+        if (rows_.mark(a) != rows_.mark(b)) return rows_.mark(a) < rows_.mark(b);
+        const uint32_t series_a = rows_.text(a, Part::series), series_b = rows_.text(b, Part::series);
+        if (series_a != series_b) return series_a + 1 < series_b + 1; // those without one first
+        for (size_t i = 0; i < number_parts; i++) {
+            const auto part = static_cast<Part>(i);
+            const double x = rows_.number(a, part), y = rows_.number(b, part);
+            if (sql_less(x, y)) return true;
+            if (sql_less(y, x)) return false;
+        }
+        const uint32_t label_a = rows_.text(a, Part::label), label_b = rows_.text(b, Part::label);
+        if (label_a == no_text || label_b == no_text) return label_b == no_text && label_a != no_text;
+        return rows_.category_text(Part::label, label_a) < rows_.category_text(Part::label, label_b);
+    }
+
+    const Rows& rows_;
+    Buffer<uint32_t> order_;
+    std::vector<Layer> layers_;
+};
+
+std::vector<std::string> category_names(Part part, const Rows& rows) {
+    std::vector<std::string> names;
+    if ((part == Part::x ? rows.shape().x : rows.shape().y) != ValueKind::category) return names;
+    for (uint32_t i = 0; i < rows.categories(part); i++) names.push_back(clean_text(rows.category_text(part, i)));
+    return names;
+}
+
+bool is_flipped(const Rows& rows, std::span<const Layer> layers) {
+    if (rows.shape().x != ValueKind::category) return false;
+    return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.mark->horizontal; });
+}
+
+std::string digest(std::string_view text) {
+    uint64_t hash = text.size();
+    while (!text.empty()) {
+        uint64_t word = 0;
+        const size_t length = std::min(text.size(), sizeof(word));
+        std::memcpy(&word, text.data(), length);
+        hash = mix64(hash ^ word);
+        text.remove_prefix(length);
+    }
+    return format("%08x", static_cast<unsigned>(hash >> 32));
+}
+
+class Picture {
+  public:
+    Picture(const Rows& rows, const Options& options, RunContext& context)
+        : rows_(rows),
+          options_(options),
+          context_(context),
+          order_(rows, context),
+          layers_(order_.layers()),
+          flipped_(is_flipped(rows, layers_)),
+          values_(range_of(Part::value, rows, layers_, context)),
+          x_(domain_of(Part::x, rows, layers_, context), flipped_, category_names(Part::x, rows)),
+          y_(domain_of(Part::y, rows, layers_, context), !flipped_, category_names(Part::y, rows)),
+          title_(wrapped(clean_text(options.title), title_font * 1.06, options.width - 2 * margin, 2)),
+          legend_(rows, layers_, values_.has_value(), options.width - 2 * margin, context),
+          omissions_(describe_omissions(rows)) {}
+
+    std::string draw() {
+        Frame frame = lay_out();
+        Canvas canvas{rows_, frame, values_, range_of(Part::size, rows_, layers_, context_), context_, Svg(context_),
+                      {},    {},    0};
+        context_.progress("drawing", 0, layers_.size());
+        draw_paper(canvas);
+        x_.draw_grid(frame, frame.x, canvas.svg);
+        y_.draw_grid(frame, frame.y, canvas.svg);
+        for (const Layer& layer : layers_)
+            if (layer.mark->draw_below) layer.mark->draw_below(layer.rows, canvas);
+        for (size_t i = 0; i < layers_.size(); i++) {
+            layers_[i].mark->draw(layers_[i].rows, canvas);
+            context_.progress("drawing", i + 1, layers_.size());
+        }
+        draw_axes(canvas);
+        draw_text_labels(canvas);
+        if (layers_.empty())
+            canvas.svg.put("<g class=\"muted\" text-anchor=\"middle\"><text class=\"name\" x=\"",
+                           (frame.left + frame.right) / 2, "\" y=\"", (frame.top + frame.bottom) / 2,
+                           "\">no rows</text></g>\n");
+        return assemble(canvas);
+    }
+
+  private:
+    Axis& horizontal() { return flipped_ ? y_ : x_; }
+    Axis& vertical() { return flipped_ ? x_ : y_; }
+    const std::string& horizontal_name() const { return flipped_ ? options_.y_label : name_of_x_; }
+    const std::string& vertical_name() const { return flipped_ ? name_of_x_ : options_.y_label; }
+
+    Frame lay_out();
+    Scale scale_of(const Axis& axis, bool is_vertical, const Frame& frame) const;
+    void draw_paper(Canvas& canvas) const;
+    void draw_axes(Canvas& canvas);
+    void draw_names(Canvas& canvas) const;
+    std::string assemble(const Canvas& canvas) const;
+
+    const Rows& rows_;
+    const Options& options_;
+    RunContext& context_;
+    const RowOrder order_;
+    const std::span<const Layer> layers_;
+    const bool flipped_;
+    const std::optional<ValueRange> values_;
+    Axis x_, y_;
+    const std::vector<std::string> title_;
+    const Legend legend_;
+    const std::string omissions_;
+    std::string name_of_x_;
+    double title_height_ = 0, bar_width_ = 0;
+};
+
+// The axes' labels take room from each other: the vertical axis is laid out for a height that may still shrink a
+// little.
+Frame Picture::lay_out() {
+    const double width = options_.width, height = options_.height;
+    title_height_ = title_[0].empty() ? 0 : title_line * static_cast<double>(title_.size()) + 4;
+    const double top = margin + title_height_ + legend_.height();
+    const double below = margin - 4 + (omissions_.empty() ? 0 : footnote_line);
+    name_of_x_ = options_.x_label;
+    double bottom = height - below - 24 - name_line, left = margin, right = width - margin;
+    for (int round = 0; round < 3; round++) {
+        vertical().fit(std::max(bottom - top, 20.0), 0.4 * width);
+        const double names = margin + (vertical_name().empty() ? 0 : name_line);
+        left = std::max(names + vertical().thickness(), margin + horizontal().overhang_before());
+        bar_width_ = ColourBar(values_, bottom - top).width();
+        right = width - margin - std::max(bar_width_, horizontal().overhang_after());
+        horizontal().fit(std::max(right - left, 20.0), 0.35 * height);
+        if (is_time(x_.domain().kind) && !layers_.empty() && x_.domain().kind == ValueKind::time) {
+            const std::string date = date_context(x_.domain().low, x_.domain().high, x_.ticks());
+            name_of_x_ = options_.x_label + (options_.x_label.empty() || date.empty() ? "" : ", ") + date;
+        }
+        bottom = height - below - horizontal().thickness() - (horizontal_name().empty() ? 0 : name_line);
+    }
+    const Domain none;
+    Frame frame{
+        left,    top, std::max(right, left + 20), std::max(bottom, top + 20), Scale(none, 0, 1), Scale(none, 0, 1),
+        flipped_};
+    frame.x = scale_of(x_, flipped_, frame);
+    frame.y = scale_of(y_, !flipped_, frame);
+    return frame;
+}
+
+// Numbers grow upwards, categories are read from the top.
+Scale Picture::scale_of(const Axis& axis, bool is_vertical, const Frame& frame) const {
+    if (!is_vertical) return {axis.domain(), frame.left, frame.right};
+    if (axis.domain().kind == ValueKind::category) return {axis.domain(), frame.top, frame.bottom};
+    return {axis.domain(), frame.bottom, frame.top};
+}
+
+void Picture::draw_paper(Canvas& canvas) const {
+    canvas.svg.put("<rect class=\"paper\" width=\"", options_.width, "\" height=\"", options_.height, "\"/>\n");
+    canvas.svg.put("<g class=\"ink\">\n");
+    for (size_t i = 0; i < title_.size() && title_height_ > 0; i++)
+        canvas.svg.put("<text class=\"title\" x=\"", margin, "\" y=\"",
+                       margin + 13 + title_line * static_cast<double>(i), "\">", Text{title_[i]}, "</text>\n");
+    canvas.svg.put("</g>\n");
+    legend_.draw(margin, margin + title_height_ - 2, canvas);
+}
+
+void Picture::draw_axes(Canvas& canvas) {
+    const Frame& frame = canvas.frame;
+    canvas.svg.put("<g class=\"muted\"><path d=\"");
+    const bool base_inside = !layers_.empty() && y_.domain().kind == ValueKind::number && !y_.domain().logarithmic &&
+                             y_.domain().low < 0 && y_.domain().high > 0;
+    const bool category_y = y_.domain().kind == ValueKind::category;
+    const double base = base_inside ? frame.y.base() : category_y ? frame.y.end() : frame.y.begin();
+    const double x_begin = frame.x.begin(), x_end = frame.x.end();
+    canvas.svg.put_point('M', frame.place(x_begin, base)).put_point('L', frame.place(x_end, base));
+    canvas.svg.put("\"/></g>\n");
+    if (!layers_.empty()) {
+        x_.draw_labels(frame, frame.x, canvas.svg);
+        y_.draw_labels(frame, frame.y, canvas.svg);
+    }
+    ColourBar(values_, frame.bottom - frame.top).draw(frame.right, frame.top, frame.bottom - frame.top, canvas.svg);
+    draw_names(canvas);
+}
+
+void Picture::draw_names(Canvas& canvas) const {
+    const Frame& frame = canvas.frame;
+    const double middle = (frame.left + frame.right) / 2, centre = (frame.top + frame.bottom) / 2;
+    const double footnote = omissions_.empty() ? 0 : footnote_line;
+    canvas.svg.put("<g class=\"ink\" text-anchor=\"middle\">\n");
+    if (!horizontal_name().empty()) {
+        const std::string name = cut_to_width(clean_text(horizontal_name()), name_font, frame.right - frame.left);
+        canvas.svg.put("<text class=\"name\" x=\"", middle, "\" y=\"", options_.height - footnote - margin + 2, "\">",
+                       Text{name}, "</text>\n");
+    }
+    if (!vertical_name().empty()) {
+        const std::string name = cut_to_width(clean_text(vertical_name()), name_font, frame.bottom - frame.top);
+        canvas.svg.put("<text class=\"name\" transform=\"translate(", margin + 10, ' ', centre, ") rotate(-90)\">",
+                       Text{name}, "</text>\n");
+    }
+    canvas.svg.put("</g>\n");
+    if (omissions_.empty()) return;
+    canvas.svg.put("<g class=\"muted\"><text x=\"", margin, "\" y=\"", options_.height - 9, "\">",
+                   Text{cut_to_width(omissions_, 11, options_.width - 2 * margin)}, "</text></g>\n");
+}
+
+std::string Picture::assemble(const Canvas& canvas) const {
+    const std::string title = escaped(options_.title.empty() ? "y by x" : clean_text(options_.title));
+    const std::string description = escaped(describe(canvas, layers_));
+    const std::string id =
+        digest(format("%s|%s|%d|%d|", title.c_str(), description.c_str(), options_.width, options_.height) +
+               digest(canvas.svg.text()));
+    const Reservation held(context_.memory(), "a picture", canvas.svg.text().size() + 8192);
+    std::string svg = format("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"btml-plot\" width=\"%d\" height=\"%d\" "
+                             "viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"title-%s desc-%s\">\n",
+                             options_.width, options_.height, options_.width, options_.height, id.c_str(), id.c_str());
+    svg += "<title id=\"title-" + id + "\">" + title + "</title>\n<desc id=\"desc-" + id + "\">" + description +
+           "</desc>\n<style>" + style_sheet() + "</style>\n";
+    svg += canvas.svg.text();
+    return svg + "</svg>";
+}
+
+} // namespace
+
+std::string draw_picture(const Rows& rows, const Options& options, RunContext& context) {
+    return Picture(rows, options, context).draw();
+}
+
+} // namespace btml::plot

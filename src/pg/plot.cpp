@@ -1,0 +1,267 @@
+// btml.plot: a picture of the rows of a source.
+#include "core/plot/picture.hpp"
+#include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/result.hpp"
+#include "pg/bridge/source.hpp"
+#include "pg/options.hpp"
+
+extern "C" {
+#include "mb/pg_wchar.h"
+#include "utils/timestamp.h"
+}
+
+namespace btml::pg {
+
+using plot::Part;
+using plot::RowShape;
+using plot::ValueKind;
+
+namespace {
+
+constexpr char mark_name[] = "mark";
+
+// Returns UTF-8, for which bytes of a database without an encoding are taken. May ereport.
+std::string_view utf8(std::string_view text) {
+    const int encoding = GetDatabaseEncoding();
+    if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII) return text;
+    const char* const converted = pg_server_to_any(text.data(), static_cast<int>(text.size()), PG_UTF8);
+    return converted == text.data() ? text : std::string_view(converted);
+}
+
+// A column of the source: its numbers, or its texts.
+struct PlotColumn {
+    int position = -1; // −1: there is none
+    Oid type = InvalidOid;
+    NumberKind number = NumberKind::none;
+    LabelRule label;
+
+    double value(Datum datum) const {
+        if (type == TIMESTAMPTZOID) {
+            const Datum local = pg_call([=] { return DirectFunctionCall1(timestamptz_timestamp, datum); });
+            return to_number(local, NumberKind::timestamp);
+        }
+        if (number == NumberKind::numeric) return pg_call([=, this] { return to_number(datum, number); });
+        return to_number(datum, number);
+    }
+    std::string_view text(Datum datum) const {
+        return pg_call([=, this] { return utf8(label_of(datum, label)); });
+    }
+};
+
+ValueKind value_kind(NumberKind kind) {
+    if (is_plain_number(kind)) return ValueKind::number;
+    if (kind == NumberKind::date || kind == NumberKind::timestamp) return ValueKind::time;
+    return kind == NumberKind::time ? ValueKind::time_of_day : ValueKind::category;
+}
+
+[[noreturn]] void refuse_type(const char* column, Oid type, const char* wanted, const std::string& hint) {
+    throw Error(ErrorCode::wrong_type,
+                format("column \"%s\" of the source has type %s, not %s", column, type_name(type), wanted), "", hint);
+}
+
+// The columns of a source by their names.
+class PlotSource {
+  public:
+    PlotSource(const std::string& text, const plot::Options& options) : source_(Source::of_rows(text)) {
+        find_columns();
+        shape_.x = axis_kind(Part::x);
+        shape_.y = axis_kind(Part::y);
+        check_bounds();
+        for (const Part part : {Part::value, Part::size}) require_number(part);
+        shape_.x_logarithmic = options.x_scale == plot::ScaleKind::log;
+        shape_.y_logarithmic = options.y_scale == plot::ScaleKind::log;
+        check_scale("x_scale", Part::x, shape_.x, shape_.x_logarithmic);
+        check_scale("y_scale", Part::y, shape_.y, shape_.y_logarithmic);
+        if (mark_.position < 0) require_columns(static_cast<uint8_t>(options.mark));
+    }
+
+    const Source& source() const { return source_; }
+    const RowShape& shape() const { return shape_; }
+    const PlotColumn& column(Part part) const { return columns_[static_cast<size_t>(part)]; }
+    const PlotColumn& mark() const { return mark_; }
+
+    // Errors undefined_column where the source lacks what the mark draws, wrong_type for an axis that it does not take.
+    void require_columns(uint8_t number) const;
+
+  private:
+    void find_columns();
+    ValueKind axis_kind(Part part) const;
+    void check_bounds();
+    void require_number(Part part) const;
+    void check_scale(const char* option, Part part, ValueKind kind, bool logarithmic) const;
+
+    Source source_;
+    RowShape shape_;
+    std::array<PlotColumn, plot::part_count> columns_;
+    PlotColumn mark_;
+};
+
+void PlotSource::find_columns() {
+    const std::vector<Source::Column>& given = source_.columns();
+    for (size_t i = 0; i < given.size(); i++) {
+        const Oid type = given[i].type;
+        PlotColumn found{source_.column(given[i].name), type, pg_call([=] { return number_kind(type); }),
+                         pg_call([=] { return label_rule(type, CurrentMemoryContext); })};
+        if (given[i].name == mark_name) {
+            mark_ = found;
+            continue;
+        }
+        const auto known = std::find(std::begin(plot::part_names), std::end(plot::part_names), given[i].name);
+        if (known == std::end(plot::part_names)) {
+            std::vector<std::string> names(std::begin(plot::part_names), std::end(plot::part_names));
+            names.emplace_back(mark_name);
+            const std::string nearest = nearest_name(given[i].name, names);
+            throw Error(ErrorCode::undefined_column,
+                        format("source has a column \"%s\", which no picture has", given[i].name.c_str()),
+                        "The columns of a picture are " + quoted_list(names) + ".",
+                        nearest.empty() ? "Leave it out, or give it one of these names, as in SELECT price AS x."
+                                        : format("Perhaps you meant \"%s\".", nearest.c_str()));
+        }
+        const auto part = static_cast<size_t>(known - std::begin(plot::part_names));
+        columns_[part] = found;
+        shape_.present |= plot::bit(static_cast<Part>(part));
+    }
+    source_.column("x");
+}
+
+ValueKind PlotSource::axis_kind(Part part) const {
+    const PlotColumn& found = column(part);
+    if (found.position < 0) return ValueKind::number;
+    if (found.number == NumberKind::interval)
+        refuse_type(plot::part_names[static_cast<size_t>(part)], found.type, "a number, time or category",
+                    cast_hint(plot::part_names[static_cast<size_t>(part)], found.type) + ".");
+    return value_kind(found.number);
+}
+
+// The bounds lie on the axis of y, whose kind they have, where there is no y.
+void PlotSource::check_bounds() {
+    for (const Part part : {Part::lower, Part::upper}) {
+        const PlotColumn& bound = column(part);
+        const char* const name = plot::part_names[static_cast<size_t>(part)];
+        if (bound.position < 0) continue;
+        const ValueKind kind = value_kind(bound.number);
+        const bool alone = column(Part::y).position < 0 && (part == Part::lower || column(Part::lower).position < 0);
+        if (kind == ValueKind::category || bound.number == NumberKind::interval)
+            refuse_type(name, bound.type, "a number or time", cast_hint(name, bound.type) + ".");
+        if (alone)
+            shape_.y = kind;
+        else if (kind != shape_.y)
+            refuse_type(name, bound.type, "of the kind of \"y\"", "Cast one to the type of the other.");
+    }
+}
+
+void PlotSource::require_number(Part part) const {
+    const PlotColumn& found = column(part);
+    const char* const name = plot::part_names[static_cast<size_t>(part)];
+    if (found.position >= 0 && !is_plain_number(found.number))
+        refuse_type(name, found.type, "a number", cast_hint(name, found.type) + ".");
+}
+
+void PlotSource::check_scale(const char* option, Part part, ValueKind kind, bool logarithmic) const {
+    if (!logarithmic || kind == ValueKind::number) return;
+    const PlotColumn& found = column(part);
+    throw Error(ErrorCode::invalid_argument,
+                format("%s 'log' is for numbers, and column \"%s\" has type %s", option,
+                       plot::part_names[static_cast<size_t>(part)],
+                       type_name(found.position < 0 ? column(Part::lower).type : found.type)));
+}
+
+void PlotSource::require_columns(uint8_t number) const {
+    const plot::NamedMark& mark = plot::marks[number];
+    for (size_t i = 0; i < plot::part_count; i++) {
+        const char* const name = plot::part_names[i];
+        const bool wanted = (mark.mark->columns & plot::bit(static_cast<Part>(i))) != 0;
+        if (!wanted || columns_[i].position >= 0) continue;
+        std::string columns;
+        for (size_t j = 0; j < plot::part_count; j++)
+            if (mark.mark->columns & plot::bit(static_cast<Part>(j)))
+                columns += (columns.empty() ? "" : ", ") + std::string(plot::part_names[j]);
+        throw Error(ErrorCode::undefined_column, format("source has no column \"%s\"", name), "",
+                    format("Mark '%s' is drawn from columns %s.", mark.name, columns.c_str()));
+    }
+    const bool category = shape_.y == ValueKind::category;
+    if ((category && !mark.mark->category_y) || (shape_.y != ValueKind::number && mark.mark->from_zero))
+        throw Error(ErrorCode::wrong_type,
+                    format("column \"y\" of the source has type %s, which mark '%s' cannot draw",
+                           type_name(column(Part::y).type), mark.name),
+                    "",
+                    mark.mark->horizontal ? "Bars of categories are horizontal: the categories are column \"x\"."
+                                          : cast_hint("y", column(Part::y).type) + ".");
+}
+
+class PlotSink : public RowSink {
+  public:
+    PlotSink(const PlotSource& source, plot::Options& options, plot::Rows& rows)
+        : source_(source), options_(options), rows_(rows), mark_(static_cast<uint8_t>(options.mark)) {}
+
+    void add(const Datum* values, const bool* nulls) override {
+        plot::Row row;
+        row.mark = mark_of(values, nulls);
+        for (size_t i = 0; i < plot::part_count; i++) {
+            const auto part = static_cast<Part>(i);
+            const PlotColumn& column = source_.column(part);
+            if (column.position < 0 || nulls[column.position]) continue;
+            const Datum value = values[column.position];
+            if (i >= plot::number_parts)
+                row.texts[i - plot::number_parts] = rows_.text_code(part, column.text(value));
+            else
+                row.numbers[i] = is_category(part) ? rows_.category(part, column.text(value)) : column.value(value);
+        }
+        const plot::Mark& mark = *plot::marks[row.mark].mark;
+        rows_.add(row, mark.needs, (mark.columns & plot::bit(Part::y)) != 0);
+    }
+
+  private:
+    bool is_category(Part part) const {
+        return (part == Part::x && source_.shape().x == ValueKind::category) ||
+               (part == Part::y && source_.shape().y == ValueKind::category);
+    }
+
+    uint8_t mark_of(const Datum* values, const bool* nulls) {
+        const PlotColumn& column = source_.mark();
+        if (column.position < 0) return mark_;
+        uint8_t mark = mark_;
+        if (!nulls[column.position]) {
+            const std::string_view name = column.text(values[column.position]);
+            mark = plot::mark_number(name);
+            if (mark == std::size(plot::marks))
+                plot::options_table.find(mark_name)->check(OptionValue(std::string(name)));
+        }
+        if (!std::exchange(checked_[mark], true)) source_.require_columns(mark);
+        return mark;
+    }
+
+    const PlotSource& source_;
+    plot::Options& options_;
+    plot::Rows& rows_;
+    const uint8_t mark_;
+    std::array<bool, std::size(plot::marks)> checked_ = {};
+};
+
+std::string text_option(const NamedArguments& arguments, const char* name) {
+    if (arguments.is_null(name)) return "";
+    const std::string text = arguments.string(name);
+    return std::string(pg_call([&] { return utf8(text); }));
+}
+
+} // namespace
+
+// btml.plot(source text, mark text, title text, x_label text, y_label text, x_scale text, y_scale text, width int,
+// height int) → text
+BTML_FUNCTION(btml_plot) {
+    const NamedArguments arguments(fcinfo);
+    const std::string text = arguments.string("source");
+    plot::Options options;
+    read_options(arguments, plot::options_table, options);
+    options.title = text_option(arguments, "title");
+    options.x_label = text_option(arguments, "x_label");
+    options.y_label = text_option(arguments, "y_label");
+    BackendContext context("plot");
+    const PlotSource source(text, options);
+    plot::Rows rows(source.shape(), context.memory());
+    PlotSink sink(source, options, rows);
+    source.source().read_rows(sink, "reading rows", context);
+    return text_datum(plot::draw_picture(rows, options, context));
+}
+
+} // namespace btml::pg
