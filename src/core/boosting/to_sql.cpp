@@ -49,6 +49,10 @@ class SqlText {
     SqlText& number(const Write& write) {
         return cast(write, is_ansi_ ? "DOUBLE PRECISION" : "float8");
     }
+    template <class Write>
+    SqlText& integer(const Write& write) {
+        return cast(write, "integer");
+    }
     // A term of a score.
     SqlText& term(double x) {
         if (!sums_floats_) return *this << x;
@@ -115,6 +119,10 @@ bool is_time(std::string_view type) {
 }
 
 void write_number(const Feature& feature, SqlText& sql) {
+    if (feature.type == "boolean") { // which has no cast to a double of its own
+        sql.number([&] { sql.integer([&] { sql.identifier(feature.name); }); });
+        return;
+    }
     if (!is_time(feature.type)) {
         sql.number([&] { sql.identifier(feature.name); });
         return;
@@ -156,21 +164,17 @@ void write_missing(const SplitRule& rule, const Feature& feature, Missing missin
     sql << " BETWEEN " << -max_zero << " AND " << max_zero << (rule.null_left ? "" : " AND ");
 }
 
-void write_condition(const SplitRule& rule, const Feature& feature, Missing missing, SqlText& sql) {
-    if (rule.null_left) sql.identifier(feature.name) << " IS NULL";
-    write_missing(rule, feature, missing, sql);
-    const bool only_null = rule.threshold == -std::numeric_limits<double>::infinity(); // nothing is less
-    if (!feature.categorical && !(only_null && sql.is_ansi())) {
-        if (rule.null_left) sql << " OR ";
-        write_number(feature, sql);
-        sql << " < " << rule.threshold;
+// Where there is no NaN, every number is less than it.
+void write_less(const SplitRule& rule, const Feature& feature, SqlText& sql) {
+    if (sql.is_ansi() && std::isnan(rule.threshold)) {
+        sql.identifier(feature.name) << " IS NOT NULL";
         return;
     }
-    if (!feature.categorical || rule.categories.empty()) {
-        if (!rule.null_left) sql << (sql.is_ansi() ? "1 = 0" : "false");
-        return;
-    }
-    if (rule.null_left) sql << " OR ";
+    write_number(feature, sql);
+    sql << " < " << rule.threshold;
+}
+
+void write_in_categories(const SplitRule& rule, const Feature& feature, SqlText& sql) {
     write_text(feature, rule, sql);
     sql << " IN (";
     const char* separator = "";
@@ -179,6 +183,21 @@ void write_condition(const SplitRule& rule, const Feature& feature, Missing miss
         separator = ", ";
     }
     sql << ")";
+}
+
+void write_condition(const SplitRule& rule, const Feature& feature, Missing missing, SqlText& sql) {
+    if (rule.null_left) sql.identifier(feature.name) << " IS NULL";
+    write_missing(rule, feature, missing, sql);
+    const bool only_null = rule.threshold == -std::numeric_limits<double>::infinity(); // nothing is less
+    if (feature.categorical ? rule.categories.empty() : only_null && sql.is_ansi()) {
+        if (!rule.null_left) sql << (sql.is_ansi() ? "1 = 0" : "false");
+        return;
+    }
+    if (rule.null_left) sql << " OR ";
+    if (feature.categorical)
+        write_in_categories(rule, feature, sql);
+    else
+        write_less(rule, feature, sql);
 }
 
 Missing missing_of(const Model& model, int32_t feature) {
@@ -231,14 +250,24 @@ void write_score(const Model& model, size_t score, SqlText& sql) {
     if (averages) sql << ") / " << std::to_string(model.iterations());
 }
 
-// PostgreSQL's exp is an error where a double overflows.
+constexpr char one_row[] = " FROM (SELECT 0 AS btml_zero) AS btml_row"; // for databases that need a FROM
+
+// PostgreSQL's exp is an error where a double overflows. Not every database has greatest and least: elsewhere a
+// subquery names the argument, so that it is written once.
 void write_exponential(const Model& model, size_t score, const char* sign, SqlText& sql) {
     const bool steep = model.import && model.import->steepness != 1;
-    sql << "exp(greatest(-700, least(700, " << sign;
+    sql << (sql.is_ansi()
+                ? "(SELECT exp(CASE WHEN s1 < -700 THEN -700 WHEN s1 > 700 THEN 700 ELSE s1 END) FROM (SELECT "
+                : "exp(greatest(-700, least(700, ")
+        << sign;
     if (steep) sql << model.import->steepness << " * ";
     if (steep || *sign) sql << "(";
     write_score(model, score, sql);
-    sql << (steep || *sign ? "))))" : ")))");
+    if (steep || *sign) sql << ")";
+    if (sql.is_ansi())
+        sql << " AS s1" << one_row << ") AS scores)";
+    else
+        sql << ")))";
 }
 
 void write_logistic(const Model& model, size_t score, const char* sign, SqlText& sql) {
@@ -271,7 +300,21 @@ void write_scores(const Model& model, SqlText& sql) {
         write_score(model, i, sql);
         sql << " AS s" << std::to_string(i + 1);
     }
-    sql << (sql.is_ansi() ? " FROM (SELECT 0 AS btml_zero) AS btml_row" : " OFFSET 0") << ") AS scores";
+    sql << (sql.is_ansi() ? one_row : " OFFSET 0") << ") AS scores";
+}
+
+// 1 over the sum of the exponentials of what the others have more.
+void write_probability(const Model& model, size_t label, SqlText& sql) {
+    const std::string own = "s" + std::to_string(label + 1);
+    sql << "(SELECT 1 / (";
+    for (size_t i = 1; i <= model.scores(); i++) {
+        const std::string more = "s" + std::to_string(i) + " - " + own;
+        sql << (i == 1 ? "exp(CASE WHEN " : " + exp(CASE WHEN ") << more << " < -700 THEN -700 WHEN " << more
+            << " > 700 THEN 700 ELSE " << more << " END)";
+    }
+    sql << ") FROM (SELECT ";
+    write_scores(model, sql);
+    sql << ")";
 }
 
 // SELECT exponentials over their sum FROM (exponentials FROM (scores and the largest FROM (scores))).
@@ -327,6 +370,7 @@ void write(const Model& model, const SqlForm& form, SqlText& sql) {
     case Link::logistic:
         return write_logistic(model, 0, form.label == size_t{0} ? "" : "-", sql);
     case Link::softmax:
+        if (sql.is_ansi() && form.label) return write_probability(model, *form.label, sql);
         return write_softmax(model, form.label, sql);
     case Link::one_vs_all:
         return write_one_vs_all(model, form.label, sql);

@@ -35,7 +35,7 @@ constexpr ObjectiveForm objectives[] = {
     {"reg:absoluteerror", ObjectiveNumber::absolute, Link::identity, BaseScale::score},
     {"reg:quantileerror", ObjectiveNumber::quantile, Link::identity, BaseScale::score},
     {"binary:logistic", ObjectiveNumber::binary, Link::logistic, BaseScale::logit, true},
-    {"binary:logitraw", ObjectiveNumber::squared, Link::identity, BaseScale::logit},
+    {"binary:logitraw", ObjectiveNumber::squared, Link::identity, BaseScale::score},
     {"count:poisson", ObjectiveNumber::poisson, Link::exponential, BaseScale::log},
     {"reg:gamma", ObjectiveNumber::gamma, Link::exponential, BaseScale::log},
     {"reg:tweedie", ObjectiveNumber::tweedie, Link::exponential, BaseScale::log},
