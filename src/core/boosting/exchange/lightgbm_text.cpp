@@ -10,6 +10,7 @@ namespace btml::boosting {
 namespace {
 
 constexpr char library[] = "LightGBM";
+constexpr double max_count = 1e18; // of rows in a leaf
 
 // A line's value, and where it is.
 struct Value {
@@ -154,6 +155,7 @@ class LightGbmReader {
         if (model_.trees.size() % model_.bases.size() != 0)
             refuse(format("It has %zu trees, which is no multiple of the %zu of an iteration.", model_.trees.size(),
                           model_.bases.size()));
+        if (!found_end_) refuse("It ends before the line \"end of trees\".");
         read_rest();
         name_categories(categories);
         finish_zeros();
@@ -188,6 +190,7 @@ class LightGbmReader {
     Reservation held_;
     Model model_;
     std::string_view tree_line_; // that begins the next tree; empty: there is none
+    bool found_end_ = false;     // of the trees
     Value feature_infos_, pandas_categorical_, categorical_feature_;
     std::optional<CategoryNumbering> numbering_;
     std::vector<ZeroUse> zeros_; // by feature
@@ -304,7 +307,8 @@ void LightGbmReader::read_fields(Fields& fields) {
     tree_line_ = {};
     while (!lines_.at_end()) {
         const std::string_view line = lines_.next();
-        if (line == "end of trees") return;
+        found_end_ = line == "end of trees";
+        if (found_end_) return;
         if (line.starts_with("Tree=")) {
             tree_line_ = line;
             return;
@@ -345,8 +349,8 @@ Node LightGbmReader::leaf(size_t i, size_t line) const {
     leaf.value = leaf_value_[i];
     leaf.rows = leaf_count_.empty() ? 0 : leaf_count_[i];
     if (!std::isfinite(leaf.value)) refuse(line, format("the value of leaf %zu of the tree is not finite", i));
-    if (!(leaf.rows >= 0 && std::isfinite(leaf.rows)))
-        refuse(line, format("the count of leaf %zu of the tree is negative or not finite", i));
+    if (!(leaf.rows >= 0 && leaf.rows <= max_count))
+        refuse(line, format("the count of leaf %zu of the tree is negative or too large", i));
     return leaf;
 }
 
@@ -465,7 +469,8 @@ void LightGbmReader::add_info_codes() {
     for_each_word(feature_infos_.text, [&](std::string_view word) {
         context_.worked(word.size());
         const size_t f = feature++;
-        if (f >= model_.features.size() || !model_.features[f].categorical || word == "none") return;
+        if (f >= model_.features.size() || !model_.features[f].categorical || word == "none" || word.starts_with("["))
+            return;
         for (size_t begin = 0; begin < word.size();) {
             const size_t end = std::min(word.find(':', begin), word.size());
             const auto code = number_of<int32_t>(word.substr(begin, end - begin), feature_infos_.line, "feature_infos");

@@ -151,12 +151,11 @@ Node XgboostTreeReader::node(size_t i, size_t tree) {
     Node node;
     if (left_[i] == -1) {
         node.value = static_cast<double>(condition_[i]);
-        node.rows = hessian_.empty() ? 0 : static_cast<double>(hessian_[i]);
+        // Sums of hessians that a loss makes negative are no cover.
+        if (!hessian_.empty() && std::isfinite(hessian_[i]))
+            node.rows = std::max(0.0, static_cast<double>(hessian_[i]));
         if (!std::isfinite(node.value))
             refuse_model(xgboost, format("The value of leaf %zu of tree %zu is not finite.", i, tree));
-        if (!(node.rows >= 0 && std::isfinite(node.rows)))
-            refuse_model(xgboost,
-                         format("The sum_hessian of leaf %zu of tree %zu is negative or not finite.", i, tree));
         return node;
     }
     node.left = left_[i];
