@@ -224,8 +224,8 @@ std::vector<uint32_t> CategoryNumbering::sorted_names(size_t feature) {
     for (uint32_t i = 0; i < order.size(); i++) {
         std::string& name = names[order[i]];
         if (i > 0 && of.categories.back() == name)
-            refuse_model(library_,
-                         format("Feature \"%s\" has the category \"%s\" twice.", of.name.c_str(), name.c_str()));
+            throw Error(ErrorCode::invalid_argument,
+                        format("feature \"%s\" has the category \"%s\" twice", of.name.c_str(), name.c_str()));
         of.categories.push_back(std::move(name));
         numbers[order[i]] = i;
     }

@@ -127,7 +127,8 @@ class LightGbmWriter {
     void write_names();
     void write_infos();
     void write_tree(const Tree& tree, size_t number, double base);
-    void write_inner_nodes(const Tree& tree, const std::vector<const Node*>& inner, const std::vector<int32_t>& number);
+    void write_inner_nodes(const Tree& tree, const std::vector<const Node*>& inner, const std::vector<int32_t>& number,
+                           double base);
     void write_counts(const Tree& tree);
     void write_category_sets(const std::vector<const Node*>& inner);
     void write_parameters();
@@ -234,7 +235,7 @@ void LightGbmWriter::write_tree(const Tree& tree, size_t number, double base) {
     size_t sets = 0;
     for (const Node* const node : inner) sets += model_.features[node->feature].categorical;
     text_ << "Tree=" << number << "\nnum_leaves=" << leaves.size() << "\nnum_cat=" << sets << "\n";
-    write_inner_nodes(tree, inner, number_of_node);
+    write_inner_nodes(tree, inner, number_of_node, base);
     text_.line("leaf_value", leaves, [&](const Node* leaf) { return base + leaf->value; });
     text_.line("leaf_weight", leaves, [](const Node* leaf) { return leaf->rows; });
     text_.line("internal_weight", inner, [](const Node* node) { return node->rows; });
@@ -244,7 +245,7 @@ void LightGbmWriter::write_tree(const Tree& tree, size_t number, double base) {
 }
 
 void LightGbmWriter::write_inner_nodes(const Tree& tree, const std::vector<const Node*>& inner,
-                                       const std::vector<int32_t>& number) {
+                                       const std::vector<int32_t>& number, double base) {
     const auto feature_of = [&](const Node* node) -> const Feature& { return model_.features[node->feature]; };
     text_.line("split_feature", inner, [](const Node* node) { return node->feature; });
     text_.line("split_gain", inner, [](const Node* node) { return node->gain; });
@@ -269,7 +270,7 @@ void LightGbmWriter::write_inner_nodes(const Tree& tree, const std::vector<const
     for (size_t i = tree.size(); i-- > 0;) {
         const Node& node = tree[i];
         if (node.is_leaf()) {
-            means[i] = node.value;
+            means[i] = base + node.value;
             continue;
         }
         const auto left = static_cast<size_t>(node.left), right = static_cast<size_t>(node.right);
