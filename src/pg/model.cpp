@@ -75,6 +75,9 @@ void check_labels(const gp::Model&) {}
 
 void check_labels(const boosting::Model& model) {
     for (const std::string& label : model.labels) require_valid_text(label);
+    if (!model.import) return;
+    require_valid_text(model.import->library);
+    require_valid_text(model.import->objective);
 }
 
 // Validates bytes from outside and makes a value of them.
@@ -133,6 +136,12 @@ Datum model_datum(const gp::FitResult& result, RunContext& context) {
 
 Datum model_datum(const gp::Model& model, RunContext& context) {
     return make_datum(ModelKind::gaussian_process, model, {}, context);
+}
+
+Datum imported_model_datum(const boosting::Model& model, RunContext& context) {
+    check_texts(model, context);
+    check_labels(model);
+    return make_datum(ModelKind::boosted_trees, model, {}, context);
 }
 
 StoredModel read_model(Datum value, RunContext& context) {

@@ -13,6 +13,8 @@ namespace btml::pg {
 Datum model_datum(const boosting::FitResult& result, RunContext& context);
 Datum model_datum(const gp::FitResult& result, RunContext& context);
 Datum model_datum(const gp::Model& model, RunContext& context);
+// Checks its texts, which are somebody else's.
+Datum imported_model_datum(const boosting::Model& model, RunContext& context);
 
 struct StoredModel {
     Reservation held; // of the memory that the model takes and does not count itself

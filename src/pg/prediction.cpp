@@ -17,7 +17,7 @@ boosting::Predictor& trees_of(CachedModel& cached, const char* function) {
 // Those of a model with one score.
 boosting::Predictor& single_score(CachedModel& cached, const char* function, const char* instead) {
     boosting::Predictor& trees = trees_of(cached, function);
-    if (trees.link() != boosting::Link::softmax) return trees;
+    if (!boosting::has_scores_by_label(trees.link())) return trees;
     refuse_several_scores(function, instead);
 }
 
@@ -47,7 +47,7 @@ Datum predict_first(FunctionCallInfo fcinfo, CachedModel& cached) {
         throw Error(ErrorCode::invalid_argument,
                     format("trees must be 0 to %zu, the trees of the model, not %d", trees.iterations(), first));
     const std::span<const double> scores = trees.scores(cached.values, static_cast<size_t>(first));
-    return Float8GetDatum(boosting::prediction_of(trees.link(), scores[0]));
+    return Float8GetDatum(trees.prediction(scores[0]));
 }
 
 Datum predict_score(FunctionCallInfo, CachedModel& cached) {

@@ -64,6 +64,27 @@ void add_metrics(JsonWriter& json, const boosting::Model& model) {
     json.end_object();
 }
 
+// Options that an imported model was not trained with are not shown.
+void add_params(JsonWriter& json, const boosting::Model& model) {
+    json.begin_object("params");
+    if (model.import)
+        json.add("objective", boosting::name_of(model.options.objective));
+    else
+        add_options(json, boosting::options_table, model.options);
+    json.end_object();
+    if (!model.import) return;
+    json.begin_object("import");
+    json.add("library", model.import->library);
+    json.add("objective", model.import->objective);
+    json.end_object();
+}
+
+void add_params(JsonWriter& json, const gp::Model& model) {
+    json.begin_object("params");
+    add_options(json, gp::options_table, model.options);
+    json.end_object();
+}
+
 void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.begin_object("metrics");
     const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
@@ -144,23 +165,13 @@ void begin(JsonWriter& json, const gp::Model& model) {
     json.add("scale", model.scale);
 }
 
-const OptionsTable<boosting::Options>& options_of(const boosting::Model&) {
-    return boosting::options_table;
-}
-
-const OptionsTable<gp::Options>& options_of(const gp::Model&) {
-    return gp::options_table;
-}
-
 template <class Model>
 Datum summary_json(const Model& model, const std::vector<Timing>& timings, RunContext& context) {
     JsonWriter json(context);
     json.begin_object();
     begin(json, model);
     add_features(json, model);
-    json.begin_object("params");
-    add_options(json, options_of(model), model.options);
-    json.end_object();
+    add_params(json, model);
     json.add("rows", model.rows);
     json.add("holdout_rows", model.holdout_rows);
     json.add("rows_skipped", model.rows_skipped);
@@ -193,10 +204,12 @@ std::string describe(const boosting::Model& model) {
     size_t leaves = 1;
     for (const boosting::Tree& tree : model.trees) leaves = std::max(leaves, (tree.size() + 1) / 2);
     const std::string labels = model.scores() > 1 ? format(" x %zu labels", model.scores()) : "";
-    return format("boosted trees: %zu%s x %zu leaves, %zu features -> %s (%s), %" PRIu64 " rows", model.iterations(),
-                  labels.c_str(), leaves, model.features.size() - (model.offset ? 1 : 0), model.target.c_str(),
-                  boosting::name_of(model.options.objective), model.rows) +
-           describe_loss(model);
+    const std::string objective = model.import ? model.import->objective : boosting::name_of(model.options.objective);
+    const std::string text =
+        format("boosted trees: %zu%s x %zu leaves, %zu features -> %s (%s), ", model.iterations(), labels.c_str(),
+               leaves, model.features.size() - (model.offset ? 1 : 0), model.target.c_str(), objective.c_str());
+    if (model.import) return text + "from " + model.import->library;
+    return text + format("%" PRIu64 " rows", model.rows) + describe_loss(model);
 }
 
 std::string describe(const gp::Model& model) {

@@ -14,9 +14,10 @@ double get_not_negative(Reader& reader) {
 }
 
 constexpr SectionKind trees_section{"trees", 2}, log_section{"log", 3}, sketch_section{"sketch", 1},
-    target_section{"target", 1}, sample_section{"sample", 1};
-constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section, trees_section,
-                                          log_section,        sketch_section,   target_section,  sample_section};
+    target_section{"target", 1}, sample_section{"sample", 1}, import_section{"import", 1};
+constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section,
+                                          trees_section,      log_section,      sketch_section,
+                                          target_section,     sample_section,   import_section};
 
 void encode(const SketchReport& sketch, Writer& writer) {
     writer.put(sketch.size);
@@ -45,6 +46,33 @@ SampleReport decode_sample(Reader& reader) {
     if (sample.sample_rows == 0 || sample.sample_rows >= sample.join_rows)
         corrupt_model("The rows of its sample are none, or no fewer than those of the join.");
     return sample;
+}
+
+void encode(const Import& import, Writer& writer) {
+    writer.put(std::string_view(import.library));
+    writer.put(std::string_view(import.objective));
+    writer.put(static_cast<uint8_t>(import.link));
+    writer.put(import.steepness);
+    writer.put(import.single_precision);
+    writer.put(import.averages);
+    writer.put_count(import.zero_is_missing.size());
+    for (const bool missing : import.zero_is_missing) writer.put(missing);
+}
+
+Import decode_import(Reader& reader, size_t features) {
+    Import import{reader.get_string(), reader.get_string()};
+    const auto link = reader.get<uint8_t>();
+    if (link >= link_count) corrupt_model(format("Its link has the number %d.", link));
+    import.link = static_cast<Link>(link);
+    import.steepness = reader.get_finite();
+    if (import.steepness <= 0) corrupt_model("The steepness of its link is not positive.");
+    import.single_precision = reader.get_bool();
+    import.averages = reader.get_bool();
+    const size_t zeros = reader.get_count(1);
+    if (zeros != 0 && zeros != features) corrupt_model("Not every feature says what its zeros are.");
+    reader.hold(zeros);
+    for (size_t i = 0; i < zeros; i++) import.zero_is_missing.push_back(reader.get_bool());
+    return import;
 }
 
 // A leaf: true, value, rows. An inner node: false, both children, feature, side of NULL, threshold or categories, rows,
@@ -179,12 +207,15 @@ void decode_target(Reader& reader, Model& model) {
 
 void check_consistent(const Model& model) {
     if (model.features.empty()) corrupt_model("It has no features.");
-    const Objective& objective = objective_of(model.options.objective);
-    const size_t scores = objective.has_scores_by_label() ? model.labels.size() : 1;
+    if (model.import && model.offset) corrupt_model("It was imported, and has an offset.");
+    const bool by_label = has_scores_by_label(model.link());
+    if (by_label != objective_of(model.options.objective).has_scores_by_label())
+        corrupt_model(format("Its link is not one of objective '%s'.", name_of(model.options.objective)));
+    const size_t scores = by_label ? model.labels.size() : 1;
     if (model.scores() != scores || model.trees.size() % scores != 0)
         corrupt_model(
             format("It has %zu trees and %zu bases for %zu scores.", model.trees.size(), model.scores(), scores));
-    const size_t most = objective.has_scores_by_label() ? max_labels : objective.link() == Link::logistic ? 2 : 0;
+    const size_t most = by_label ? max_labels : model.link() == Link::logistic ? 2 : 0;
     if (model.labels.size() > most || (most == 2 && model.labels.size() == 1))
         corrupt_model(
             format("It has %zu labels for objective '%s'.", model.labels.size(), name_of(model.options.objective)));
@@ -214,6 +245,7 @@ void encode(const Model& model, Writer& writer) {
         writer.section(target_section, [&] { encode_target(model, writer); });
     if (model.sketch) writer.section(sketch_section, [&] { encode(*model.sketch, writer); });
     if (model.sample) writer.section(sample_section, [&] { encode(*model.sample, writer); });
+    if (model.import) writer.section(import_section, [&] { encode(*model.import, writer); });
 }
 
 Model decode(Reader& reader) {
@@ -243,6 +275,7 @@ Model decode(Reader& reader) {
     });
     sections.read(sketch_section, [&](int) { model.sketch = decode_sketch(reader); });
     sections.read(sample_section, [&](int) { model.sample = decode_sample(reader); });
+    sections.read(import_section, [&](int) { model.import = decode_import(reader, model.features.size()); });
     check_consistent(model);
     return model;
 }

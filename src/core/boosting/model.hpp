@@ -70,6 +70,17 @@ struct SampleReport {
     uint64_t sample_rows;
 };
 
+// What is different about a model that another library has trained.
+struct Import {
+    std::string library;                       // with its version
+    std::string objective;                     // in the library's words; that of the options is the nearest
+    Link link = Link::identity;                // how predictions follow from scores
+    double steepness = 1;                      // what a score is multiplied by under a logistic link
+    bool single_precision = false;             // scores are sums of floats, rounded after each tree
+    bool averages = false;                     // scores are divided by the number of iterations
+    std::vector<uint8_t> zero_is_missing = {}; // by feature: 1 where a zero counts as NULL; empty: nowhere
+};
+
 struct Model : Provenance {
     // What the target's codes stand for, in the order of scores where there is one for each; empty: it is a number.
     std::vector<std::string> labels;
@@ -84,7 +95,9 @@ struct Model : Provenance {
     Options options;
     std::optional<SketchReport> sketch; // nothing where all sums were exact
     std::optional<SampleReport> sample; // nothing where it was the whole join
+    std::optional<Import> import;       // nothing where it was trained here
 
+    Link link() const { return import ? import->link : objective_of(options.objective).link(); }
     size_t scores() const { return bases.size(); } // of a row, and trees of an iteration
     size_t iterations() const { return trees.size() / scores(); }
 };

@@ -24,11 +24,23 @@ namespace {
 constexpr char what[] = "a model ready to predict";
 constexpr size_t mask_limit = size_t{8} << 20; // bytes of masks that still stay near the processor
 
+bool sums_floats(const Model& model) {
+    return model.import && model.import->single_precision;
+}
+
+// A sum of two floats, rounded to a double and then to a float, is what adding floats gives.
+double rounded(double sum, bool single) {
+    return single ? static_cast<double>(static_cast<float>(sum)) : sum;
+}
+
 // Nodes of all trees side by side, walked from root to leaf.
 class WalkScorer : public Predictor::Scorer {
   public:
     WalkScorer(const Model& model, RunContext& context)
-        : roots_(context.memory(), what), nodes_(context.memory(), what), codes_(context.memory(), what) {
+        : single_(sums_floats(model)),
+          roots_(context.memory(), what),
+          nodes_(context.memory(), what),
+          codes_(context.memory(), what) {
         size_t nodes = 0, codes = 0;
         for (const Tree& tree : model.trees) {
             nodes += tree.size();
@@ -50,7 +62,8 @@ class WalkScorer : public Predictor::Scorer {
     void add(std::span<const double> features, size_t trees, std::span<double> scores) override {
         size_t score = 0;
         for (size_t t = 0; t < trees; t++) {
-            scores[score] += nodes_[walk(roots_[t], features)].number;
+            double& sum = scores[score];
+            sum = rounded(sum + nodes_[walk(roots_[t], features)].number, single_);
             if (++score == scores.size()) score = 0;
         }
     }
@@ -95,6 +108,7 @@ class WalkScorer : public Predictor::Scorer {
         return {node.null_left, node.categorical, node.number, codes_.span().subspan(node.first_code, node.codes)};
     }
 
+    const bool single_;
     Buffer<uint32_t> roots_;
     Buffer<Compact> nodes_;
     Buffer<uint32_t> codes_;
@@ -187,7 +201,8 @@ class MaskScorer : public Predictor::Scorer {
     }
 
     MaskScorer(const Model& model, Lanes made, RunContext& context)
-        : trees_(model.trees.size()),
+        : single_(sums_floats(model)),
+          trees_(model.trees.size()),
           width_(padded(model.trees.size())),
           held_(std::move(made.held)),
           lanes_(std::move(made.lanes)),
@@ -207,21 +222,10 @@ class MaskScorer : public Predictor::Scorer {
     }
 
     void add(std::span<const double> features, size_t trees, std::span<double> scores) override {
-        double sum = scores[0];
-        size_t score = 0;
-        for_each_step(features, trees, [&](size_t tree, const std::array<Word, step>& alive) {
-            const size_t end = std::min(step, trees - tree);
-            const auto value = [&](size_t i) { return values_[(tree + i) * leaves + std::countr_zero(alive[i])]; };
-            if (scores.size() == 1) {
-                for (size_t i = 0; i < end; i++) sum += value(i);
-                return;
-            }
-            for (size_t i = 0; i < end; i++) {
-                scores[score] += value(i);
-                if (++score == scores.size()) score = 0;
-            }
-        });
-        if (scores.size() == 1) scores[0] = sum;
+        if (single_)
+            add_up<true>(features, trees, scores);
+        else
+            add_up<false>(features, trees, scores);
     }
 
     void find(std::span<const double> features, std::span<int32_t> nodes) override {
@@ -234,6 +238,25 @@ class MaskScorer : public Predictor::Scorer {
   private:
     static constexpr size_t step = 64 / sizeof(Word); // trees at once
     static constexpr size_t leaves = 8 * sizeof(Word);
+
+    template <bool single>
+    void add_up(std::span<const double> features, size_t trees, std::span<double> scores) {
+        double sum = scores[0];
+        size_t score = 0;
+        for_each_step(features, trees, [&](size_t tree, const std::array<Word, step>& alive) {
+            const size_t end = std::min(step, trees - tree);
+            const auto value = [&](size_t i) { return values_[(tree + i) * leaves + std::countr_zero(alive[i])]; };
+            if (scores.size() == 1) {
+                for (size_t i = 0; i < end; i++) sum = rounded(sum + value(i), single);
+                return;
+            }
+            for (size_t i = 0; i < end; i++) {
+                scores[score] = rounded(scores[score] + value(i), single);
+                if (++score == scores.size()) score = 0;
+            }
+        });
+        if (scores.size() == 1) scores[0] = sum;
+    }
 
     // body(tree, alive): some of the first trees, and the leaves of each that no node on the way denies.
     template <class Body>
@@ -289,6 +312,7 @@ class MaskScorer : public Predictor::Scorer {
         deny_in(next, null_line + !rule.null_left);
     }
 
+    const bool single_;
     const size_t trees_, width_;
     Reservation held_; // of lanes_
     std::vector<Lane> lanes_;
@@ -323,7 +347,10 @@ Predictor::Predictor(const Model& model, RunContext& context)
       bases_(model.bases),
       offset_(model.offset),
       offset_name_(model.offset ? "offset \"" + model.features[*model.offset].name + "\"" : ""),
-      link_(objective_of(model.options.objective).link()),
+      missing_(model),
+      link_(model.link()),
+      steepness_(model.import ? model.import->steepness : 1),
+      averages_(model.import && model.import->averages),
       trees_(model.trees.size()),
       scores_(model.scores()),
       probabilities_(model.labels.size()) {}
@@ -337,12 +364,14 @@ std::span<const double> Predictor::scores(std::span<const double> features, size
         check_given(features[*offset_], offset_name_.c_str());
         scores_[0] += features[*offset_];
     }
-    scorer_->add(features, iterations * scores_.size(), scores_);
+    scorer_->add(missing_(features), iterations * scores_.size(), scores_);
+    if (averages_ && iterations > 0)
+        for (double& score : scores_) score /= static_cast<double>(iterations);
     return scores_;
 }
 
 void Predictor::leaves(std::span<const double> features, std::span<int32_t> nodes) {
-    scorer_->find(features, nodes);
+    scorer_->find(missing_(features), nodes);
 }
 
 std::span<const double> Predictor::probabilities(std::span<const double> features) {
@@ -350,14 +379,18 @@ std::span<const double> Predictor::probabilities(std::span<const double> feature
     if (link_ == Link::softmax) {
         std::copy(found.begin(), found.end(), probabilities_.begin());
         softmax(probabilities_);
+    } else if (link_ == Link::one_vs_all) {
+        for (size_t s = 0; s < found.size(); s++) probabilities_[s] = prediction(found[s]);
     } else {
-        probabilities_[1] = prediction_of(link_, found[0]);
-        probabilities_[0] = prediction_of(link_, -found[0]);
+        probabilities_[1] = prediction(found[0]);
+        probabilities_[0] = prediction(-found[0]);
     }
     return probabilities_;
 }
 
-std::vector<double> scores_by_walking(const Model& model, std::span<const double> features) {
+std::vector<double> scores_by_walking(const Model& model, std::span<const double> row) {
+    MissingValues missing(model);
+    const std::span<const double> features = missing(row);
     std::vector<double> scores = model.bases;
     if (model.offset)
         for (double& score : scores) score += features[*model.offset];
@@ -368,13 +401,17 @@ std::vector<double> scores_by_walking(const Model& model, std::span<const double
             const bool left = node->rule(model.features).goes_left(features[node->feature]);
             node = &tree[left ? node->left : node->right];
         }
-        scores[t % scores.size()] += node->value;
+        double& score = scores[t % scores.size()];
+        score = rounded(score + node->value, sums_floats(model));
     }
+    if (model.import && model.import->averages && !model.trees.empty())
+        for (double& score : scores) score /= static_cast<double>(model.iterations());
     return scores;
 }
 
 double predict_by_walking(const Model& model, std::span<const double> features) {
-    return prediction_of(objective_of(model.options.objective).link(), scores_by_walking(model, features)[0]);
+    const double score = scores_by_walking(model, features)[0];
+    return prediction_of(model.link(), model.import ? model.import->steepness * score : score);
 }
 
 } // namespace btml::boosting

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/run_context.hpp"
-#include "core/boosting/model.hpp"
+#include "core/boosting/missing_values.hpp"
 #include "core/boosting/objectives/link.hpp"
 
 #include <memory>
@@ -26,7 +26,8 @@ class Predictor {
     std::span<const double> scores(std::span<const double> features, size_t iterations);
     // Returns, of one score, the prediction on the scale of the target; and the probabilities of all labels, of a
     // model that has labels.
-    double operator()(std::span<const double> features) { return prediction_of(link_, scores(features)[0]); }
+    double operator()(std::span<const double> features) { return prediction(scores(features)[0]); }
+    double prediction(double score) const { return prediction_of(link_, steepness_ * score); }
     std::span<const double> probabilities(std::span<const double> features);
 
     // Puts the number of the leaf node that each tree's walk ends in.
@@ -44,7 +45,10 @@ class Predictor {
     std::vector<double> bases_;
     std::optional<int32_t> offset_; // the feature
     std::string offset_name_;       // in errors
+    MissingValues missing_;
     Link link_;
+    double steepness_; // as of Import, and so it is below
+    bool averages_;
     size_t trees_;
     std::vector<double> scores_, probabilities_; // of the row at hand
 };

@@ -1,6 +1,6 @@
 #include "core/boosting/to_sql.hpp"
 
-#include "core/boosting/objectives/objective.hpp"
+#include "core/boosting/missing_values.hpp"
 
 #include <array>
 #include <charconv>
@@ -16,8 +16,11 @@ namespace {
 // Takes the text; without a place for it, its bytes are counted only.
 class SqlText {
   public:
-    SqlText(char* text, SqlDialect dialect, RunContext& context)
-        : is_ansi_(dialect == SqlDialect::ansi), text_(text), context_(context) {}
+    SqlText(char* text, const Model& model, SqlDialect dialect, RunContext& context)
+        : is_ansi_(dialect == SqlDialect::ansi),
+          sums_floats_(model.import && model.import->single_precision),
+          text_(text),
+          context_(context) {}
 
     bool is_ansi() const { return is_ansi_; }
 
@@ -44,9 +47,24 @@ class SqlText {
     // What write() writes, as a double.
     template <class Write>
     SqlText& number(const Write& write) {
-        if (is_ansi_) *this << "CAST(";
-        write();
-        return *this << (is_ansi_ ? " AS DOUBLE PRECISION)" : "::float8");
+        return cast(write, is_ansi_ ? "DOUBLE PRECISION" : "float8");
+    }
+    template <class Write>
+    SqlText& integer(const Write& write) {
+        return cast(write, "integer");
+    }
+    // A term of a score.
+    SqlText& term(double x) {
+        if (!sums_floats_) return *this << x;
+        std::array<char, 32> digits;
+        const auto end = std::to_chars(digits.begin(), digits.end(), static_cast<float>(x)).ptr;
+        return cast([&] { *this << "'" << std::string_view(digits.begin(), end) << "'"; },
+                    is_ansi_ ? "REAL" : "float4");
+    }
+    // A score of what write() writes.
+    template <class Write>
+    SqlText& sum(const Write& write) {
+        return sums_floats_ ? number([&] { *this << "(", write(), *this << ")"; }) : (write(), *this);
     }
     SqlText& identifier(std::string_view name) {
         *this << "\"";
@@ -66,6 +84,12 @@ class SqlText {
     }
 
   private:
+    template <class Write>
+    SqlText& cast(const Write& write, const char* type) {
+        if (is_ansi_) *this << "CAST(";
+        write();
+        return *this << (is_ansi_ ? " AS " : "::") << type << (is_ansi_ ? ")" : "");
+    }
     // Writes those characters twice.
     void doubling(std::string_view text, std::string_view characters) {
         for (size_t at = text.find_first_of(characters); at != std::string_view::npos;
@@ -76,7 +100,7 @@ class SqlText {
         *this << text;
     }
 
-    const bool is_ansi_;
+    const bool is_ansi_, sums_floats_;
     char* const text_;
     RunContext& context_;
     uint64_t length_ = 0;
@@ -95,6 +119,10 @@ bool is_time(std::string_view type) {
 }
 
 void write_number(const Feature& feature, SqlText& sql) {
+    if (feature.type == "boolean") { // which has no cast to a double of its own
+        sql.number([&] { sql.integer([&] { sql.identifier(feature.name); }); });
+        return;
+    }
     if (!is_time(feature.type)) {
         sql.number([&] { sql.identifier(feature.name); });
         return;
@@ -118,20 +146,35 @@ void write_text(const Feature& feature, const SplitRule& rule, SqlText& sql) {
     (sql << "CAST(").identifier(feature.name) << " AS VARCHAR(" << std::to_string(longest + 1) << "))";
 }
 
-void write_condition(const SplitRule& rule, const Feature& feature, SqlText& sql) {
-    if (rule.null_left) sql.identifier(feature.name) << " IS NULL";
-    const bool only_null = rule.threshold == -std::numeric_limits<double>::infinity(); // nothing is less
-    if (!feature.categorical && !(only_null && sql.is_ansi())) {
-        if (rule.null_left) sql << " OR ";
+// What is taken for missing beside NULL.
+struct Missing {
+    bool nan, zero;
+};
+
+// A comparison is false for NULL, and for NaN, which is no less than any number.
+void write_missing(const SplitRule& rule, const Feature& feature, Missing missing, SqlText& sql) {
+    if (rule.null_left && missing.nan && !feature.categorical && !sql.is_ansi()) {
+        sql << " OR ";
         write_number(feature, sql);
-        sql << " < " << rule.threshold;
+        sql << " = 'NaN'";
+    }
+    if (!missing.zero) return;
+    sql << (rule.null_left ? " OR " : "NOT ");
+    write_number(feature, sql);
+    sql << " BETWEEN " << -max_zero << " AND " << max_zero << (rule.null_left ? "" : " AND ");
+}
+
+// Where there is no NaN, every number is less than it.
+void write_less(const SplitRule& rule, const Feature& feature, SqlText& sql) {
+    if (sql.is_ansi() && std::isnan(rule.threshold)) {
+        sql.identifier(feature.name) << " IS NOT NULL";
         return;
     }
-    if (!feature.categorical || rule.categories.empty()) {
-        if (!rule.null_left) sql << (sql.is_ansi() ? "1 = 0" : "false");
-        return;
-    }
-    if (rule.null_left) sql << " OR ";
+    write_number(feature, sql);
+    sql << " < " << rule.threshold;
+}
+
+void write_in_categories(const SplitRule& rule, const Feature& feature, SqlText& sql) {
     write_text(feature, rule, sql);
     sql << " IN (";
     const char* separator = "";
@@ -142,8 +185,29 @@ void write_condition(const SplitRule& rule, const Feature& feature, SqlText& sql
     sql << ")";
 }
 
+void write_condition(const SplitRule& rule, const Feature& feature, Missing missing, SqlText& sql) {
+    if (rule.null_left) sql.identifier(feature.name) << " IS NULL";
+    write_missing(rule, feature, missing, sql);
+    const bool only_null = rule.threshold == -std::numeric_limits<double>::infinity(); // nothing is less
+    if (feature.categorical ? rule.categories.empty() : only_null && sql.is_ansi()) {
+        if (!rule.null_left) sql << (sql.is_ansi() ? "1 = 0" : "false");
+        return;
+    }
+    if (rule.null_left) sql << " OR ";
+    if (feature.categorical)
+        write_in_categories(rule, feature, sql);
+    else
+        write_less(rule, feature, sql);
+}
+
+Missing missing_of(const Model& model, int32_t feature) {
+    if (!model.import) return {false, false};
+    const std::vector<uint8_t>& zeros = model.import->zero_is_missing;
+    return {true, !zeros.empty() && zeros[static_cast<size_t>(feature)]};
+}
+
 // Depth first with a stack of our own: the depth of a tree is not bounded.
-void write(const Tree& tree, const std::vector<Feature>& features, SqlText& sql) {
+void write(const Tree& tree, const Model& model, SqlText& sql) {
     struct Step {
         int32_t node;     // −1: only the text
         const char* text; // to be written before the node
@@ -156,35 +220,71 @@ void write(const Tree& tree, const std::vector<Feature>& features, SqlText& sql)
         if (step.node < 0) continue;
         const Node& node = tree[step.node];
         if (node.is_leaf()) {
-            sql << node.value;
+            sql.term(node.value);
             continue;
         }
         sql << "CASE WHEN ";
-        write_condition(node.rule(features), features[node.feature], sql);
+        write_condition(node.rule(model.features), model.features[node.feature], missing_of(model, node.feature), sql);
         steps.push_back({-1, " END"});
         steps.push_back({node.right, " ELSE "});
         steps.push_back({node.left, " THEN "});
     }
 }
 
-void write_score(const Model& model, size_t score, SqlText& sql) {
-    sql << model.bases[score];
+void write_sum(const Model& model, size_t score, SqlText& sql) {
+    sql.term(model.bases[score]);
     if (model.offset) {
         sql << " + ";
         write_number(model.features[*model.offset], sql);
     }
     for (size_t t = score; t < model.trees.size(); t += model.scores()) {
         sql << "\n + ";
-        write(model.trees[t], model.features, sql);
+        write(model.trees[t], model, sql);
     }
 }
 
-// PostgreSQL's exp is an error where a double overflows.
-void write_exponential(const Model& model, const char* sign, SqlText& sql) {
-    sql << "exp(greatest(-700, least(700, " << sign;
-    if (*sign) sql << "(";
-    write_score(model, 0, sql);
-    sql << (*sign ? "))))" : ")))");
+void write_score(const Model& model, size_t score, SqlText& sql) {
+    const bool averages = model.import && model.import->averages && !model.trees.empty();
+    if (averages) sql << "(";
+    sql.sum([&] { write_sum(model, score, sql); });
+    if (averages) sql << ") / " << std::to_string(model.iterations());
+}
+
+constexpr char one_row[] = " FROM (SELECT 0 AS btml_zero) AS btml_row"; // for databases that need a FROM
+
+// PostgreSQL's exp is an error where a double overflows. Not every database has greatest and least: elsewhere a
+// subquery names the argument, so that it is written once.
+void write_exponential(const Model& model, size_t score, const char* sign, SqlText& sql) {
+    const bool steep = model.import && model.import->steepness != 1;
+    sql << (sql.is_ansi()
+                ? "(SELECT exp(CASE WHEN s1 < -700 THEN -700 WHEN s1 > 700 THEN 700 ELSE s1 END) FROM (SELECT "
+                : "exp(greatest(-700, least(700, ")
+        << sign;
+    if (steep) sql << model.import->steepness << " * ";
+    if (steep || *sign) sql << "(";
+    write_score(model, score, sql);
+    if (steep || *sign) sql << ")";
+    if (sql.is_ansi())
+        sql << " AS s1" << one_row << ") AS scores)";
+    else
+        sql << ")))";
+}
+
+void write_logistic(const Model& model, size_t score, const char* sign, SqlText& sql) {
+    sql << "1 / (1 + ";
+    write_exponential(model, score, sign, sql);
+    sql << ")";
+}
+
+// Every label's, or one's.
+void write_one_vs_all(const Model& model, std::optional<size_t> label, SqlText& sql) {
+    if (label) return write_logistic(model, *label, "-", sql);
+    sql << "ARRAY[";
+    for (size_t s = 0; s < model.scores(); s++) {
+        if (s > 0) sql << ",\n";
+        write_logistic(model, s, "-", sql);
+    }
+    sql << "]";
 }
 
 // Names of a subquery's columns: prefix1, prefix2, …
@@ -192,9 +292,32 @@ void write_names(const char* before, const std::string& prefix, const char* afte
     for (size_t i = 1; i <= count; i++) sql << (i == 1 ? "" : ", ") << before << prefix << std::to_string(i) << after;
 }
 
-// SELECT exponentials over their sum FROM (exponentials FROM (scores and the largest FROM (scores))). The innermost is
-// the only one that refers to features, and has no columns of its own that these could be taken for. OFFSET 0 keeps
-// PostgreSQL from writing a score wherever it is used.
+// The innermost subquery is the only one that refers to features, and has no columns of its own that these could be
+// taken for. OFFSET 0 keeps PostgreSQL from writing a score wherever it is used.
+void write_scores(const Model& model, SqlText& sql) {
+    for (size_t i = 0; i < model.scores(); i++) {
+        if (i > 0) sql << ",\n";
+        write_score(model, i, sql);
+        sql << " AS s" << std::to_string(i + 1);
+    }
+    sql << (sql.is_ansi() ? one_row : " OFFSET 0") << ") AS scores";
+}
+
+// 1 over the sum of the exponentials of what the others have more.
+void write_probability(const Model& model, size_t label, SqlText& sql) {
+    const std::string own = "s" + std::to_string(label + 1);
+    sql << "(SELECT 1 / (";
+    for (size_t i = 1; i <= model.scores(); i++) {
+        const std::string more = "s" + std::to_string(i) + " - " + own;
+        sql << (i == 1 ? "exp(CASE WHEN " : " + exp(CASE WHEN ") << more << " < -700 THEN -700 WHEN " << more
+            << " > 700 THEN 700 ELSE " << more << " END)";
+    }
+    sql << ") FROM (SELECT ";
+    write_scores(model, sql);
+    sql << ")";
+}
+
+// SELECT exponentials over their sum FROM (exponentials FROM (scores and the largest FROM (scores))).
 void write_softmax(const Model& model, std::optional<size_t> label, SqlText& sql) {
     const size_t count = model.scores();
     const char* const fence = sql.is_ansi() ? "" : " OFFSET 0";
@@ -223,41 +346,51 @@ void write_softmax(const Model& model, std::optional<size_t> label, SqlText& sql
         sql << ") AS largest";
     }
     sql << "\nFROM (SELECT ";
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0) sql << ",\n";
-        write_score(model, i, sql);
-        sql << " AS s" << std::to_string(i + 1);
-    }
-    if (sql.is_ansi()) sql << " FROM (VALUES (0)) AS btml_row(btml_zero)";
-    sql << fence << ") AS scores" << fence << ") AS scores" << fence << ") AS exponentials" << fence
-        << ") AS exponentials)";
+    write_scores(model, sql);
+    sql << fence << ") AS scores" << fence << ") AS exponentials" << fence << ") AS exponentials)";
 }
 
+// A function of the score s1.
+void write_function(const char* function, const Model& model, SqlText& sql) {
+    sql << "(SELECT " << function << " FROM (SELECT ";
+    write_scores(model, sql);
+    sql << ")";
+}
+
+// ln(1 + e) is 2·artanh(e / (2 + e)), without rounding e away.
+constexpr char softplus_of_score[] = "CASE WHEN s1 > 0 THEN s1 ELSE 0 END + "
+                                     "2 * atanh(exp(greatest(-700, -abs(s1))) / (2 + exp(greatest(-700, -abs(s1)))))";
+
 void write(const Model& model, const SqlForm& form, SqlText& sql) {
-    const Link link = objective_of(model.options.objective).link();
-    if (link == Link::softmax) {
-        write_softmax(model, form.label, sql);
-    } else if (link == Link::identity) {
-        write_score(model, 0, sql);
-    } else if (link == Link::exponential) {
-        write_exponential(model, "", sql);
-    } else {
-        sql << "1 / (1 + ";
-        write_exponential(model, form.label == size_t{0} ? "" : "-", sql);
-        sql << ")";
+    switch (model.link()) {
+    case Link::identity:
+        return write_score(model, 0, sql);
+    case Link::exponential:
+        return write_exponential(model, 0, "", sql);
+    case Link::logistic:
+        return write_logistic(model, 0, form.label == size_t{0} ? "" : "-", sql);
+    case Link::softmax:
+        if (sql.is_ansi() && form.label) return write_probability(model, *form.label, sql);
+        return write_softmax(model, form.label, sql);
+    case Link::one_vs_all:
+        return write_one_vs_all(model, form.label, sql);
+    case Link::softplus:
+        return write_function(softplus_of_score, model, sql);
+    case Link::signed_square:
+        return write_function("s1 * abs(s1)", model, sql);
     }
 }
 
 } // namespace
 
 uint64_t sql_length(const Model& model, RunContext& context, const SqlForm& form) {
-    SqlText sql(nullptr, form.dialect, context);
+    SqlText sql(nullptr, model, form.dialect, context);
     write(model, form, sql);
     return sql.length();
 }
 
 void write_sql(const Model& model, char* text, RunContext& context, const SqlForm& form) {
-    SqlText sql(text, form.dialect, context);
+    SqlText sql(text, model, form.dialect, context);
     write(model, form, sql);
 }
 

@@ -19,7 +19,8 @@ struct SqlForm {
 // offset + CASE … END + …, the scores bit for bit, within the link of the objective, whose exponential function is
 // SQL's. Columns are quoted identifiers that are cast to numbers (dates and times to seconds since 1970, categories to
 // text). The probabilities of multiclass are a subquery. Both take time in proportion to the text. Error not_supported
-// naming the feature that the dialect has no expression for.
+// naming the feature that the dialect has no expression for. An imported model's NaN is NULL, which ANSI SQL lacks;
+// where it sums floats, so does the SQL, as type real.
 uint64_t sql_length(const Model& model, RunContext& context, const SqlForm& form = {}); // in bytes
 void write_sql(const Model& model, char* text, RunContext& context, const SqlForm& form = {});
 

@@ -45,6 +45,10 @@ double mean_of(const Tree& tree) {
 
 Explainer::Explainer(const Model& model, RunContext& context)
     : context_(context),
+      missing_(model),
+      divisor_(model.import && model.import->averages && !model.trees.empty()
+                   ? static_cast<double>(model.iterations())
+                   : 1),
       features_(model.features.size()),
       bases_(model.bases),
       offset_(model.offset),
@@ -208,7 +212,8 @@ void Explainer::walk(const ExplainedTree& tree, std::span<const double> row) {
     multiply_down(path_tree(tree), side_.data(), scratch());
 }
 
-void Explainer::contributions(std::span<const double> row, size_t score, std::span<double> to) {
+void Explainer::contributions(std::span<const double> given, size_t score, std::span<double> to) {
+    const std::span<const double> row = missing_(given);
     std::fill(sums_.begin(), sums_.end(), 0.0);
     for (size_t t = score; t < trees_.size(); t += bases_.size()) {
         walk(trees_[t], row);
@@ -217,10 +222,10 @@ void Explainer::contributions(std::span<const double> row, size_t score, std::sp
     }
     for (size_t f = 0; f < features_; f++) {
         const double* const lanes = sums_.data() + path_lanes * f;
-        to[f] = std::accumulate(lanes, lanes + path_lanes, 0.0);
+        to[f] = std::accumulate(lanes, lanes + path_lanes, 0.0) / divisor_;
     }
     context_.worked(features_);
-    to[features_] = bases_[score];
+    to[features_] = bases_[score] / divisor_;
     if (!offset_) return;
     check_given(row[*offset_], offset_name_.c_str());
     to[*offset_] += row[*offset_];
@@ -230,14 +235,16 @@ void Explainer::contributions(std::span<const double> row, std::span<double> to)
     for (size_t s = 0; s < bases_.size(); s++) contributions(row, s, to.subspan(s * (features_ + 1), features_ + 1));
 }
 
-void Explainer::interactions(std::span<const double> row, size_t score, std::span<double> to) {
+void Explainer::interactions(std::span<const double> given, size_t score, std::span<double> to) {
     std::vector<double> own(features_ + 1);
-    contributions(row, score, own);
+    contributions(given, score, own);
+    const std::span<const double> row = missing_(given);
     std::fill(to.begin(), to.end(), 0.0);
     for (size_t t = score; t < trees_.size(); t += bases_.size()) {
         walk(trees_[t], row);
         add_interactions(trees_[t], to);
     }
+    for (double& pair : to) pair /= divisor_;
     for (size_t f = 0; f < features_; f++) {
         for (size_t g = 0; g < features_; g++) {
             if (g < f) to[f * features_ + g] = to[g * features_ + f];

@@ -16,7 +16,7 @@
 
 #include "core/base/buffer.hpp"
 #include "core/boosting/explanations/path_sums.hpp"
-#include "core/boosting/model.hpp"
+#include "core/boosting/missing_values.hpp"
 
 #include <map>
 
@@ -32,7 +32,7 @@ class Explainer {
     size_t score_count() const { return bases_.size(); }
 
     // Puts a contribution to one score for each feature, and then the base, which is the mean of the score by covers:
-    // features() + 1 numbers, which add up to the score. `row` is as of Predictor::scores; an offset contributes
+    // features() + 1 numbers, which add up to the score (of an imported model that sums floats, before it rounds). `row` is as of Predictor::scores; an offset contributes
     // itself. Not thread-safe (scratch space). Errors null_value or out_of_range for an offset that is NULL or not
     // finite.
     void contributions(std::span<const double> row, size_t score, std::span<double> to);
@@ -81,6 +81,8 @@ class Explainer {
     size_t find_path(const ExplainedTree& tree, size_t split, size_t side);
 
     RunContext& context_;
+    MissingValues missing_;
+    double divisor_; // of sums over trees
     const size_t features_;
     std::vector<double> bases_;
     const std::optional<int32_t> offset_;

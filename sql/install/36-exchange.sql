@@ -1,0 +1,16 @@
+-- Boosted trees that other libraries have trained, and ours for LightGBM.
+
+CREATE FUNCTION btml.to_lightgbm(model btml.model) RETURNS text
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_to_lightgbm';
+COMMENT ON FUNCTION btml.to_lightgbm(btml.model) IS
+'boosted trees as text of LightGBM (version 4), whose raw scores are those of btml.predict_scores to the last bit on rows without NaN; categories have the codes of btml.summary(model)->''features'' and their names in pandas_categorical, NULL one code more where it makes a difference; NULL for NULL; error 0A000 for a model with an offset and one imported from XGBoost, 42804 for a Gaussian process';
+
+CREATE FUNCTION btml.from_lightgbm(model text, categories jsonb DEFAULT NULL) RETURNS btml.model
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_from_lightgbm';
+COMMENT ON FUNCTION btml.from_lightgbm(text, jsonb) IS
+'a model that LightGBM has saved as text (model_to_string, save_model), with the same raw scores to the last bit; NaN is NULL; categories: {"feature": ["a", "b"]}, the names by LightGBM''s codes 0, 1, ... of each feature named, by default pandas_categorical, or else the codes; target is called "target", labels 0, 1, ...; NULL for a NULL model; error 22023 naming the line for what is no such text, 0A000 for linear trees and what else a model here cannot be';
+
+CREATE FUNCTION btml.from_xgboost(model text, categories jsonb DEFAULT NULL) RETURNS btml.model
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_from_xgboost';
+COMMENT ON FUNCTION btml.from_xgboost(text, jsonb) IS
+'a model that XGBoost has saved as JSON (save_model, save_raw), up to the best iteration of early stopping, with the same raw scores to the last bit: sums of 32-bit numbers; NaN is NULL; categories: as of btml.from_lightgbm, by default those in the file, or else the codes; NULL for a NULL model; error 22023 naming the byte or the tree for what is no such text, 0A000 for gblinear, several targets and objectives without a link here';

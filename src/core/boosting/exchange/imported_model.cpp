@@ -1,0 +1,272 @@
+#include "core/boosting/exchange/imported_model.hpp"
+
+#include "core/boosting/exchange/json_reader.hpp"
+
+namespace btml::boosting {
+
+void refuse_model(const char* library, std::string detail) {
+    throw Error(ErrorCode::invalid_argument, format("invalid %s model", library), std::move(detail));
+}
+
+void refuse_feature_of(const char* library, std::string what, std::string reason) {
+    throw Error(ErrorCode::not_supported, format("%s model has ", library) + what + ", which are not supported",
+                std::move(reason));
+}
+
+namespace {
+
+// Returns the source's numbers of the nodes that the root reaches, parents first.
+std::vector<int32_t> reached_nodes(const std::vector<Node>& nodes, const char* library, size_t tree) {
+    const auto count = static_cast<int32_t>(nodes.size());
+    std::vector<uint8_t> seen(nodes.size(), 0);
+    std::vector<int32_t> order, rest{0};
+    while (!rest.empty()) {
+        const int32_t i = rest.back();
+        rest.pop_back();
+        if (i < 0 || i >= count)
+            refuse_model(library, format("Tree %zu of %d nodes has a child with the number %d.", tree, count, i));
+        if (std::exchange(seen[static_cast<size_t>(i)], uint8_t{1}) != 0)
+            refuse_model(library, format("Node %d of tree %zu has two parents.", i, tree));
+        order.push_back(i);
+        const Node& node = nodes[static_cast<size_t>(i)];
+        if (node.is_leaf()) continue;
+        rest.push_back(node.right);
+        rest.push_back(node.left);
+    }
+    return order;
+}
+
+} // namespace
+
+Tree parents_first(std::vector<Node> nodes, const char* library, size_t tree, RunContext& context) {
+    const std::vector<int32_t> order = reached_nodes(nodes, library, tree);
+    std::vector<int32_t> number(nodes.size(), -1);
+    Tree ordered;
+    ordered.reserve(order.size());
+    for (const int32_t i : order) {
+        number[static_cast<size_t>(i)] = static_cast<int32_t>(ordered.size());
+        ordered.push_back(std::move(nodes[static_cast<size_t>(i)]));
+    }
+    for (size_t i = ordered.size(); i-- > 0;) {
+        Node& node = ordered[i];
+        if (node.is_leaf()) continue;
+        node.left = number[static_cast<size_t>(node.left)];
+        node.right = number[static_cast<size_t>(node.right)];
+        ordered[static_cast<size_t>(node.left)].parent = static_cast<int32_t>(i);
+        ordered[static_cast<size_t>(node.right)].parent = static_cast<int32_t>(i);
+        node.rows = ordered[static_cast<size_t>(node.left)].rows + ordered[static_cast<size_t>(node.right)].rows;
+    }
+    context.worked(20 * nodes.size());
+    return ordered;
+}
+
+namespace {
+
+[[noreturn]] void refuse_categories(std::string detail) {
+    throw Error(ErrorCode::invalid_argument, "invalid categories", std::move(detail),
+                R"(Categories are an object of arrays: {"feature": ["a", "b"]}.)");
+}
+
+bool is_integer(std::string_view number) {
+    if (number.starts_with('-')) number.remove_prefix(1);
+    return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Reads a category as SQL writes it, and says what type it has.
+const char* read_category(JsonReader& json, std::string& name) {
+    switch (json.peek()) {
+    case JsonReader::Kind::string:
+        name = json.string();
+        return "text";
+    case JsonReader::Kind::boolean:
+        name = json.boolean() ? "true" : "false";
+        return "boolean";
+    case JsonReader::Kind::number: {
+        JsonReader again = json;
+        const std::string_view digits = again.number_text();
+        const double value = json.number();
+        name = is_integer(digits) ? std::string(digits) : shortest(value);
+        return is_integer(digits) ? "bigint" : "double precision";
+    }
+    default:
+        json.fail("a category is neither a string, nor a number, nor a boolean");
+    }
+}
+
+} // namespace
+
+CategoryNames read_category_names(JsonReader& json, Reservation& held) {
+    CategoryNames names{"", {}};
+    json.array([&] {
+        held.grow(2 * sizeof(std::string)); // the list may have grown to twice its size
+        std::string& name = names.names.emplace_back();
+        const std::string type = read_category(json, name);
+        held.grow(name.size());
+        const bool numbers = (type == "bigint" || type == "double precision") &&
+                             (names.type == "bigint" || names.type == "double precision");
+        if (names.type.empty())
+            names.type = type;
+        else if (names.type != type)
+            names.type = numbers ? "double precision" : "text";
+    });
+    if (names.type.empty()) names.type = "text";
+    return names;
+}
+
+GivenCategories read_categories(std::string_view text, Reservation& held, RunContext& context) {
+    JsonReader json(text, refuse_categories, context);
+    GivenCategories given;
+    if (json.peek() != JsonReader::Kind::object) json.fail("an object is missing");
+    json.object([&](const std::string& feature) { given.emplace_back(feature, read_category_names(json, held)); });
+    json.finish();
+    return given;
+}
+
+CategoryNumbering::CategoryNumbering(Model& model, const char* library, Reservation& held, RunContext& context)
+    : model_(model),
+      library_(library),
+      held_(held),
+      context_(context),
+      is_split_(model.features.size()),
+      names_(model.features.size()),
+      codes_(model.features.size()),
+      numbers_(model.features.size()) {
+    held_.grow(model.features.size() * (sizeof(names_[0]) + sizeof(codes_[0]) + sizeof(numbers_[0])));
+}
+
+void CategoryNumbering::split(size_t feature, bool categorical) {
+    Feature& of = model_.features[feature];
+    if (std::exchange(is_split_[feature], uint8_t{1}) != 0 && of.categorical != categorical)
+        refuse_feature_of(library_,
+                          format("splits of feature \"%s\" both as a number and as a category", of.name.c_str()),
+                          "A column has one type.");
+    of.categorical = categorical;
+}
+
+void CategoryNumbering::add_code(size_t feature, uint32_t code) {
+    held_.grow(sizeof(code));
+    codes_[feature].push_back(code);
+}
+
+void CategoryNumbering::set_names(size_t feature, CategoryNames names) {
+    Feature& of = model_.features[feature];
+    if (is_split_[feature] && !of.categorical)
+        throw Error(ErrorCode::invalid_argument,
+                    format("feature \"%s\" has no categories: the model splits it as a number", of.name.c_str()));
+    of.categorical = true;
+    names_[feature] = std::move(names);
+}
+
+void CategoryNumbering::set_names(const GivenCategories& given) {
+    for (const auto& [name, names] : given) {
+        size_t f = 0;
+        while (f < model_.features.size() && model_.features[f].name != name) f++;
+        if (f == model_.features.size()) {
+            std::vector<std::string> known;
+            for (const Feature& feature : model_.features) known.push_back(feature.name);
+            const std::string nearest = nearest_name(name, known);
+            throw Error(ErrorCode::invalid_argument, format("model has no feature \"%s\"", name.c_str()),
+                        "Its features are " + quoted_list(known) + ".",
+                        nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+        }
+        set_names(f, names);
+    }
+}
+
+void CategoryNumbering::make_distinct(std::vector<uint32_t>& codes) {
+    std::sort(codes.begin(), codes.end(), [&](uint32_t a, uint32_t b) {
+        context_.worked(1);
+        return a < b;
+    });
+    codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+}
+
+// Finds the codes that nodes have.
+void CategoryNumbering::find_codes() {
+    for (const Tree& tree : model_.trees) {
+        for (const Node& node : tree) {
+            if (node.categories.empty()) continue;
+            std::vector<uint32_t>& codes = codes_[static_cast<size_t>(node.feature)];
+            // Sorting whenever they have doubled keeps few of those that occur again and again.
+            if (codes.size() + node.categories.size() > codes.capacity()) {
+                make_distinct(codes);
+                const size_t capacity = 2 * (codes.size() + node.categories.size());
+                if (capacity > codes.capacity()) {
+                    held_.grow(sizeof(uint32_t) * capacity);
+                    codes.reserve(capacity);
+                }
+            }
+            codes.insert(codes.end(), node.categories.begin(), node.categories.end());
+            context_.worked(node.categories.size());
+        }
+    }
+    for (std::vector<uint32_t>& codes : codes_) make_distinct(codes);
+}
+
+// Gives a feature its categories and returns, by code or by place among the codes, the number of each.
+std::vector<uint32_t> CategoryNumbering::sorted_names(size_t feature) {
+    Feature& of = model_.features[feature];
+    std::vector<std::string> names;
+    held_.grow(std::max(codes_[feature].size(), names_[feature] ? names_[feature]->names.size() : 0) *
+               (sizeof(std::string) + 2 * sizeof(uint32_t)));
+    if (names_[feature])
+        names = std::move(names_[feature]->names);
+    else
+        for (const uint32_t code : codes_[feature]) names.push_back(std::to_string(code));
+    std::vector<uint32_t> order(names.size()), numbers(names.size());
+    for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+        context_.worked(1);
+        return names[a] < names[b];
+    });
+    of.type = names_[feature] ? names_[feature]->type : "bigint";
+    of.categories.reserve(names.size());
+    for (uint32_t i = 0; i < order.size(); i++) {
+        std::string& name = names[order[i]];
+        if (i > 0 && of.categories.back() == name)
+            throw Error(ErrorCode::invalid_argument,
+                        format("feature \"%s\" has the category \"%s\" twice", of.name.c_str(), name.c_str()));
+        of.categories.push_back(std::move(name));
+        numbers[order[i]] = i;
+    }
+    return numbers;
+}
+
+void CategoryNumbering::number(size_t feature) {
+    const Feature& of = model_.features[feature];
+    const std::vector<uint32_t>& codes = codes_[feature];
+    const size_t named = names_[feature] ? names_[feature]->names.size() : 0;
+    if (names_[feature] && !codes.empty() && codes.back() >= named)
+        throw Error(ErrorCode::invalid_argument,
+                    format("feature \"%s\" has %zu categories, the model splits by one of the code %u", of.name.c_str(),
+                           named, codes.back()),
+                    "Codes count from 0.", "Give all its categories, in the order of their codes.");
+    std::vector<uint32_t> numbers = sorted_names(feature);
+    if (named > 0) {
+        std::vector<uint32_t> of_codes;
+        for (const uint32_t code : codes) of_codes.push_back(numbers[code]);
+        numbers = std::move(of_codes);
+    }
+    numbers_[feature] = std::move(numbers);
+}
+
+void CategoryNumbering::apply() {
+    find_codes();
+    for (size_t f = 0; f < model_.features.size(); f++)
+        if (model_.features[f].categorical) number(f);
+    for (Tree& tree : model_.trees) {
+        for (Node& node : tree) {
+            if (node.categories.empty()) continue;
+            const auto feature = static_cast<size_t>(node.feature);
+            const std::vector<uint32_t>& codes = codes_[feature];
+            for (uint32_t& code : node.categories) {
+                const auto place = std::lower_bound(codes.begin(), codes.end(), code) - codes.begin();
+                code = numbers_[feature][static_cast<size_t>(place)];
+            }
+            std::sort(node.categories.begin(), node.categories.end());
+            context_.worked(10 * node.categories.size());
+        }
+    }
+}
+
+} // namespace btml::boosting

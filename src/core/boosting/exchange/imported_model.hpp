@@ -1,0 +1,73 @@
+// What readers of other libraries' models have in common.
+#pragma once
+
+#include "core/boosting/exchange/json_reader.hpp"
+#include "core/boosting/model.hpp"
+
+namespace btml::boosting {
+
+// A model with what it takes of memory.
+struct ImportedModel {
+    Reservation held;
+    Model model;
+};
+
+// The texts of a categorical feature's categories by the library's codes, and their SQL type.
+struct CategoryNames {
+    std::string type;
+    std::vector<std::string> names;
+};
+
+// By feature's name, as a caller gives them.
+using GivenCategories = std::vector<std::pair<std::string, CategoryNames>>;
+
+// Reads a JSON object of arrays, {"feature": ["a", "b"], …}. Error invalid_argument.
+GivenCategories read_categories(std::string_view json, Reservation& held, RunContext& context);
+// Reads one of the arrays.
+CategoryNames read_category_names(JsonReader& json, Reservation& held);
+
+// Refuses a text that is no model of `library`: error invalid_argument.
+[[noreturn]] void refuse_model(const char* library, std::string detail);
+// Refuses a model that has what is not supported: error not_supported, with the reason in the detail.
+[[noreturn]] void refuse_feature_of(const char* library, std::string what, std::string reason);
+
+// Returns the nodes numbered parents first, from children that are numbered as the nodes are given, 0 the root: with
+// parents, and inner nodes' covers as sums of the leaves'. Nodes that the root does not reach are left out. Detail of
+// the error: that a child does not exist, or has two parents. Children of leaves are −1.
+Tree parents_first(std::vector<Node> nodes, const char* library, size_t tree, RunContext& context);
+
+// Knows which features are categorical, and numbers the categories of a model, whose nodes have the library's codes:
+// the names in bytewise order, as every model has them, or else the codes as decimals, of those that occur.
+class CategoryNumbering {
+  public:
+    CategoryNumbering(Model& model, const char* library, Reservation& held, RunContext& context);
+
+    // Says that a tree splits the feature as a number or as a category. Error not_supported where it did otherwise
+    // before.
+    void split(size_t feature, bool categorical);
+    // Says that codes occur, whether some node has them or not.
+    void add_code(size_t feature, uint32_t code);
+    // Makes a feature categorical. Error invalid_argument where it is split as a number.
+    void set_names(size_t feature, CategoryNames names);
+    // Error invalid_argument for a feature that there is not as well.
+    void set_names(const GivenCategories& given);
+    // Gives the features their categories and every node its codes. Error invalid_argument for a code without a name.
+    void apply();
+
+  private:
+    void make_distinct(std::vector<uint32_t>& codes);
+    void find_codes();
+    void number(size_t feature);
+    std::vector<uint32_t> sorted_names(size_t feature);
+
+    Model& model_;
+    const char* const library_;
+    Reservation& held_;
+    RunContext& context_;
+    std::vector<uint8_t> is_split_;                   // by feature
+    std::vector<std::optional<CategoryNames>> names_; // likewise
+    std::vector<std::vector<uint32_t>> codes_;        // by feature, ascending and distinct once all are known
+    std::vector<std::vector<uint32_t>> numbers_;      // by feature and place in codes_: the number of the category
+};
+
+} // namespace btml::boosting

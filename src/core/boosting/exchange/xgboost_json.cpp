@@ -1,0 +1,410 @@
+#include "core/boosting/exchange/xgboost_json.hpp"
+
+#include "core/boosting/exchange/xgboost_tree.hpp"
+
+#include <charconv>
+#include <cmath>
+
+namespace btml::boosting {
+
+namespace {
+
+constexpr char what[] = "an imported model";
+
+[[noreturn]] void refuse(std::string detail) {
+    refuse_model(xgboost, std::move(detail));
+}
+
+// Says how base_score, which is on the scale of the target, becomes a score.
+enum class BaseScale : uint8_t { score, logit, log };
+
+struct ObjectiveForm {
+    const char* name; // the library's
+    ObjectiveNumber number;
+    Link link;
+    BaseScale base;
+    bool has_labels = false;
+};
+
+constexpr ObjectiveForm objectives[] = {
+    {"reg:squarederror", ObjectiveNumber::squared, Link::identity, BaseScale::score},
+    {"reg:linear", ObjectiveNumber::squared, Link::identity, BaseScale::score},
+    {"reg:squaredlogerror", ObjectiveNumber::squared, Link::identity, BaseScale::score},
+    {"reg:logistic", ObjectiveNumber::binary, Link::logistic, BaseScale::logit},
+    {"reg:pseudohubererror", ObjectiveNumber::huber, Link::identity, BaseScale::score},
+    {"reg:absoluteerror", ObjectiveNumber::absolute, Link::identity, BaseScale::score},
+    {"reg:quantileerror", ObjectiveNumber::quantile, Link::identity, BaseScale::score},
+    {"binary:logistic", ObjectiveNumber::binary, Link::logistic, BaseScale::logit, true},
+    {"binary:logitraw", ObjectiveNumber::squared, Link::identity, BaseScale::score},
+    {"count:poisson", ObjectiveNumber::poisson, Link::exponential, BaseScale::log},
+    {"reg:gamma", ObjectiveNumber::gamma, Link::exponential, BaseScale::log},
+    {"reg:tweedie", ObjectiveNumber::tweedie, Link::exponential, BaseScale::log},
+    {"survival:cox", ObjectiveNumber::squared, Link::exponential, BaseScale::log},
+    {"survival:aft", ObjectiveNumber::squared, Link::exponential, BaseScale::log},
+    {"multi:softmax", ObjectiveNumber::multiclass, Link::softmax, BaseScale::score, true},
+    {"multi:softprob", ObjectiveNumber::multiclass, Link::softmax, BaseScale::score, true},
+    {"rank:pairwise", ObjectiveNumber::rank, Link::identity, BaseScale::score},
+    {"rank:ndcg", ObjectiveNumber::rank, Link::identity, BaseScale::score},
+    {"rank:map", ObjectiveNumber::rank, Link::identity, BaseScale::score},
+};
+
+// In floats, as XGBoost does it.
+float score_of_base(float base, BaseScale scale) {
+    if (scale == BaseScale::logit) return -std::log(1.0F / base - 1.0F);
+    return scale == BaseScale::log ? std::log(base) : base;
+}
+
+class XgboostReader {
+  public:
+    XgboostReader(std::string_view text, RunContext& context)
+        : json_(text, refuse, context),
+          context_(context),
+          held_(context.memory(), what),
+          trees_(held_, context),
+          groups_(context.memory(), what),
+          weights_(context.memory(), what),
+          base_scores_(context.memory(), what) {}
+
+    ImportedModel read(std::string_view categories);
+
+  private:
+    // The body of each member: void(const std::string& key).
+    template <class Body>
+    void read_members(const Body& body) {
+        json_.object(body);
+    }
+    void read_version();
+    void read_learner();
+    void read_booster(bool outer);
+    void read_trees();
+    void read_categories();
+    CategoryNames read_encoding();
+    std::string read_text();
+    size_t read_count(const char* key);
+    void read_base_scores(JsonReader& json);
+
+    const ObjectiveForm& make_objective();
+    void make_features(std::string_view categories);
+    void make_bases(const ObjectiveForm& objective);
+    void weigh_trees();
+    void arrange_trees();
+
+    JsonReader json_;
+    RunContext& context_;
+    Reservation held_;
+    Model model_;
+    XgboostTreeReader trees_;
+    std::string version_, booster_, objective_;
+    std::vector<std::string> names_, types_; // of features, where the file has them
+    std::vector<CategoryNames> categories_;  // by feature, likewise
+    size_t features_ = 0, classes_ = 0, targets_ = 1, parallel_trees_ = 1;
+    std::optional<size_t> best_iteration_;
+    Buffer<uint32_t> groups_; // by tree: the score that it is added to
+    Buffer<float> weights_;   // by tree, of DART
+    Buffer<float> base_scores_;
+};
+
+// Parameters are strings, which older versions and other writers may give as numbers.
+std::string XgboostReader::read_text() {
+    if (json_.peek() == JsonReader::Kind::string) return json_.string();
+    return std::string(json_.number_text());
+}
+
+size_t XgboostReader::read_count(const char* key) {
+    const std::string text = read_text();
+    uint32_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc() || end != text.data() + text.size() || text.empty())
+        json_.fail(format("%s is no whole number", key));
+    return count;
+}
+
+// Reads a number or an array, either of which may be within a string.
+void XgboostReader::read_base_scores(JsonReader& json) {
+    switch (json.peek()) {
+    case JsonReader::Kind::array:
+        return json.array([&] { base_scores_.push_back(json.number_of_32_bits()); });
+    case JsonReader::Kind::string: {
+        const std::string text = json.string();
+        JsonReader inner(
+            text, [](std::string detail) { refuse("base_score: " + detail); }, context_);
+        if (inner.peek() == JsonReader::Kind::string) json.fail("base_score is no number");
+        read_base_scores(inner);
+        return inner.finish();
+    }
+    default:
+        base_scores_.push_back(json.number_of_32_bits());
+    }
+}
+
+void XgboostReader::read_version() {
+    json_.array([&] {
+        version_ += (version_.empty() ? "" : ".") + std::to_string(json_.integer(0, INT32_MAX));
+        if (version_.size() > 100) json_.fail("version has too many numbers");
+    });
+}
+
+void XgboostReader::read_learner() {
+    const auto read_list = [&](std::vector<std::string>& list) {
+        list.clear();
+        json_.array([&] {
+            list.push_back(json_.string());
+            held_.grow(2 * sizeof(std::string) + list.back().size());
+        });
+    };
+    read_members([&](const std::string& key) {
+        if (key == "feature_names") return read_list(names_);
+        if (key == "feature_types") return read_list(types_);
+        if (key == "gradient_booster") return read_booster(true);
+        if (key == "attributes")
+            return read_members([&](const std::string& name) {
+                if (name != "best_iteration") return json_.skip();
+                best_iteration_ = read_count("best_iteration");
+            });
+        if (key == "objective")
+            return read_members([&](const std::string& name) {
+                if (name != "name") return json_.skip();
+                objective_ = json_.string();
+            });
+        if (key != "learner_model_param") return json_.skip();
+        read_members([&](const std::string& name) {
+            if (name == "num_feature") {
+                features_ = read_count("num_feature");
+            } else if (name == "num_class") {
+                classes_ = read_count("num_class");
+            } else if (name == "num_target") {
+                targets_ = read_count("num_target");
+            } else if (name == "base_score") {
+                base_scores_.resize(0);
+                read_base_scores(json_);
+            } else {
+                json_.skip();
+            }
+        });
+    });
+}
+
+// DART has trees with weights around another booster.
+void XgboostReader::read_booster(bool outer) {
+    read_members([&](const std::string& key) {
+        if (key == "name") {
+            const std::string name = json_.string();
+            if (outer) booster_ = name;
+        } else if (key == "gbtree" && outer) {
+            read_booster(false);
+        } else if (key == "model") {
+            read_trees();
+        } else if (key == "weight_drop") {
+            weights_.resize(0);
+            json_.array([&] { weights_.push_back(json_.number_of_32_bits()); });
+        } else {
+            json_.skip();
+        }
+    });
+}
+
+void XgboostReader::read_trees() {
+    read_members([&](const std::string& key) {
+        if (key == "trees") {
+            json_.array([&] { model_.trees.push_back(trees_.read(json_, model_.trees.size())); });
+        } else if (key == "tree_info") {
+            groups_.resize(0);
+            json_.array([&] { groups_.push_back(static_cast<uint32_t>(json_.integer(0, UINT32_MAX))); });
+        } else if (key == "gbtree_model_param") {
+            read_members([&](const std::string& name) {
+                if (name == "num_parallel_tree")
+                    parallel_trees_ = std::max<size_t>(1, read_count("num_parallel_tree"));
+                else
+                    json_.skip();
+            });
+        } else if (key == "cats") {
+            read_categories();
+        } else {
+            json_.skip();
+        }
+    });
+}
+
+void XgboostReader::read_categories() {
+    read_members([&](const std::string& key) {
+        if (key != "enc") return json_.skip();
+        categories_.clear();
+        json_.array([&] {
+            held_.grow(2 * sizeof(CategoryNames));
+            categories_.push_back(read_encoding());
+        });
+    });
+}
+
+// Numbers, or strings as bytes one after the other with the places where they begin and end.
+CategoryNames XgboostReader::read_encoding() {
+    Buffer<int64_t> offsets(context_.memory(), what), values(context_.memory(), what);
+    bool has_offsets = false;
+    read_members([&](const std::string& key) {
+        if (key == "offsets") {
+            has_offsets = true;
+            json_.array([&] { offsets.push_back(json_.integer(0, INT32_MAX)); });
+        } else if (key == "values") {
+            json_.array([&] { values.push_back(json_.integer(-(int64_t{1} << 53), int64_t{1} << 53)); });
+        } else {
+            json_.skip();
+        }
+    });
+    CategoryNames names{has_offsets ? "text" : "bigint", {}};
+    const size_t count = has_offsets ? std::max<size_t>(offsets.size(), 1) - 1 : values.size();
+    held_.grow(count * sizeof(std::string) + values.size());
+    for (size_t i = 0; i < count; i++) {
+        if (!has_offsets) {
+            names.names.push_back(std::to_string(values[i]));
+            continue;
+        }
+        if (offsets[i] > offsets[i + 1] || offsets[i + 1] > static_cast<int64_t>(values.size()))
+            json_.fail("the offsets of categories do not ascend to the number of their bytes");
+        std::string& name = names.names.emplace_back();
+        for (int64_t at = offsets[i]; at < offsets[i + 1]; at++)
+            name.push_back(static_cast<char>(values[static_cast<size_t>(at)]));
+        if (name.find('\0') != std::string::npos) json_.fail("a category has a zero byte");
+    }
+    context_.worked(10 * count + values.size());
+    return names;
+}
+
+const ObjectiveForm& XgboostReader::make_objective() {
+    const ObjectiveForm* form = nullptr;
+    for (const ObjectiveForm& known : objectives)
+        if (objective_ == known.name) form = &known;
+    if (objective_.empty()) refuse("It has no objective.");
+    if (!form)
+        refuse_feature_of(xgboost, "predictions of objective \"" + objective_ + "\"", "Their link is not known.");
+    const size_t scores = std::max<size_t>(1, classes_);
+    if (has_scores_by_label(form->link) != (classes_ > 0) && classes_ > 1)
+        refuse(format("It has %zu classes of objective ", classes_) + form->name + ".");
+    if (scores > max_labels) refuse(format("It has %zu classes.", scores));
+    model_.options.objective = form->number;
+    model_.import = Import{"XGBoost " + (version_.empty() ? "of no version" : version_), form->name, form->link};
+    model_.import->single_precision = true;
+    if (form->has_labels)
+        for (size_t label = 0; label < (form->link == Link::logistic ? 2 : scores); label++)
+            model_.labels.push_back(std::to_string(label));
+    model_.bases.resize(scores);
+    return *form;
+}
+
+void XgboostReader::make_bases(const ObjectiveForm& objective) {
+    if (base_scores_.empty()) base_scores_.push_back(0.5F);
+    const size_t scores = model_.scores();
+    if (base_scores_.size() != 1 && base_scores_.size() != scores)
+        refuse(format("It has %zu base scores for %zu scores.", base_scores_.size(), scores));
+    for (size_t s = 0; s < scores; s++) {
+        const float base = base_scores_[base_scores_.size() == 1 ? 0 : s];
+        const float score = score_of_base(base, objective.base);
+        if (!std::isfinite(score))
+            refuse(format("Its base_score is %s, which objective %s does not take.",
+                          shortest(static_cast<double>(base)).c_str(), objective.name));
+        model_.bases[s] = static_cast<double>(score);
+    }
+}
+
+// A product of two floats is exact as a double, so that this rounds as XGBoost does.
+void XgboostReader::weigh_trees() {
+    if (booster_ != "dart") return;
+    if (weights_.size() != model_.trees.size())
+        refuse(format("It has %zu weights of %zu trees.", weights_.size(), model_.trees.size()));
+    for (size_t t = 0; t < model_.trees.size(); t++) {
+        for (Node& node : model_.trees[t])
+            node.value = static_cast<double>(static_cast<float>(node.value * static_cast<double>(weights_[t])));
+        for (const Node& node : model_.trees[t])
+            if (!std::isfinite(node.value)) refuse(format("A leaf of tree %zu times its weight is not finite.", t));
+        context_.worked(2 * model_.trees[t].size());
+    }
+}
+
+// Puts the trees of an iteration side by side, one for each score, in the order that scores are summed in; XGBoost may
+// have several trees a score in an iteration.
+void XgboostReader::arrange_trees() {
+    const size_t scores = model_.scores();
+    if (groups_.size() != model_.trees.size())
+        refuse(format("It has %zu trees, and tree_info of %zu.", model_.trees.size(), groups_.size()));
+    std::vector<std::vector<size_t>> of_score(scores);
+    for (size_t t = 0; t < groups_.size(); t++) {
+        if (groups_[t] >= scores) refuse(format("Tree %zu is of class %u, of %zu.", t, groups_[t], scores));
+        of_score[groups_[t]].push_back(t);
+    }
+    size_t iterations = of_score[0].size();
+    for (const std::vector<size_t>& trees : of_score)
+        if (trees.size() != iterations) refuse("Its classes have different numbers of trees.");
+    if (best_iteration_) iterations = std::min(iterations, (*best_iteration_ + 1) * parallel_trees_);
+    std::vector<Tree> arranged;
+    arranged.reserve(iterations * scores);
+    for (size_t i = 0; i < iterations; i++)
+        for (size_t s = 0; s < scores; s++) arranged.push_back(std::move(model_.trees[of_score[s][i]]));
+    model_.trees = std::move(arranged);
+}
+
+void XgboostReader::make_features(std::string_view categories) {
+    if (features_ == 0) refuse("It has no num_feature, or 0.");
+    for (const auto& [list, name] : {std::pair(&names_, "feature_names"), {&types_, "feature_types"}})
+        if (!list->empty() && list->size() != features_)
+            refuse(format("It has %zu %s for %zu features.", list->size(), name, features_));
+    if (categories_.size() > features_) refuse("It has categories of more features than there are.");
+    held_.grow(features_ * (sizeof(Feature) + 2 * sizeof(std::string)));
+    for (size_t f = 0; f < features_; f++) {
+        const bool boolean = !types_.empty() && types_[f] == "i";
+        model_.features.push_back({names_.empty() ? "f" + std::to_string(f) : std::move(names_[f]),
+                                   boolean ? "boolean" : "double precision",
+                                   !types_.empty() && types_[f] == "c",
+                                   {}});
+    }
+    CategoryNumbering numbering(model_, xgboost, held_, context_);
+    for (const auto& [feature, kinds] : trees_.kinds()) {
+        if (static_cast<size_t>(feature) >= features_)
+            refuse(format("A tree splits feature %d of %zu.", feature, features_));
+        for (const SplitKinds kind : {SplitKinds::number, SplitKinds::category})
+            if (kinds & static_cast<uint8_t>(kind))
+                numbering.split(static_cast<size_t>(feature), kind == SplitKinds::category);
+    }
+    for (size_t f = 0; f < categories_.size(); f++)
+        if (!categories_[f].names.empty()) numbering.set_names(f, std::move(categories_[f]));
+    if (!categories.empty()) numbering.set_names(boosting::read_categories(categories, held_, context_));
+    numbering.apply();
+}
+
+ImportedModel XgboostReader::read(std::string_view categories) {
+    if (json_.peek() != JsonReader::Kind::object) json_.fail("an object is missing");
+    bool has_learner = false;
+    read_members([&](const std::string& key) {
+        if (key == "learner") {
+            has_learner = true;
+            read_learner();
+        } else if (key == "version") {
+            read_version();
+        } else {
+            json_.skip();
+        }
+    });
+    json_.finish();
+    if (!has_learner) refuse("It has no learner.");
+    if (booster_ == "gblinear")
+        throw Error(ErrorCode::not_supported, "XGBoost model is of the booster gblinear, which is not supported",
+                    "It has no trees.");
+    if (booster_ != "gbtree" && booster_ != "dart") refuse("Its booster is neither gbtree nor dart.");
+    if (targets_ > 1)
+        throw Error(ErrorCode::not_supported, format("XGBoost model has %zu targets, which is not supported", targets_),
+                    "A prediction is one number.", "Train a model for each target.");
+    make_bases(make_objective());
+    weigh_trees();
+    arrange_trees();
+    make_features(categories);
+    model_.target = "target";
+    model_.strategy = "import";
+    model_.strategy_reason = "the model was trained by XGBoost";
+    return {std::move(held_), std::move(model_)};
+}
+
+} // namespace
+
+ImportedModel read_xgboost(std::string_view text, std::string_view categories, RunContext& context) {
+    return XgboostReader(text, context).read(categories);
+}
+
+} // namespace btml::boosting

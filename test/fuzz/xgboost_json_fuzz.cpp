@@ -1,0 +1,8 @@
+// XGBoost's JSON from anywhere: it is read, or refused; what is read can be stored and used.
+#include "core/boosting/exchange/xgboost_json.hpp"
+#include "imported_model_use.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    btml::boosting::read_hostile({reinterpret_cast<const char*>(data), size}, btml::boosting::read_xgboost);
+    return 0;
+}
