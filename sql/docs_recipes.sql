@@ -1,0 +1,125 @@
+-- The examples of contrib_docs/recipes.md.
+
+SET client_min_messages = warning;
+-- A shop of five tables. u() is a number from 0 to 1 that is the same on every server.
+CREATE FUNCTION u(text) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$ SELECT ('x' || left(md5($1), 8))::bit(32)::bigint / 4294967296.0 $$;
+CREATE TABLE plan (plan text PRIMARY KEY, price numeric);
+INSERT INTO plan VALUES ('free', 0), ('plus', 9), ('pro', 29);
+CREATE TABLE customer (id int PRIMARY KEY, joined date, city text, plan text REFERENCES plan);
+INSERT INTO customer SELECT i, date '2024-01-01' + (u('j' || i) * 420)::int, (ARRAY['Bergen', 'Oslo', 'Tromsø', 'Molde'])[1 + (u('c' || i) * 4)::int % 4],
+    (ARRAY['free', 'plus', 'pro'])[1 + (u('p' || i) ^ 2 * 3)::int % 3] FROM generate_series(1, 1200) i;
+-- How content a customer is, which nobody sees, falls with tickets and with the price of the plan.
+CREATE TABLE ticket AS SELECT id AS customer, joined + (u('t' || id || '/' || k) * 400)::int AS day, (ARRAY['billing', 'delivery', 'quality'])[1 + (u('q' || id || k) * 3)::int % 3] AS topic
+    FROM customer, generate_series(1, 6) k WHERE u('h' || id || k) < 0.3;
+CREATE INDEX ON ticket (customer, day);
+CREATE TABLE visit AS SELECT id AS customer, joined + d AS day, 1 + (u('v' || id || '.' || d) * 9)::int AS pages FROM customer, generate_series(0, 490, 7) d
+    WHERE u('w' || id || '-' || d) < 0.85 - d / 900.0 * (CASE plan WHEN 'pro' THEN 0.2 ELSE 1 END)
+        - 0.3 * least(2, (SELECT count(*) FROM ticket t WHERE t.customer = id AND t.day BETWEEN joined + d - 60 AND joined + d));
+CREATE TABLE "order" AS SELECT customer, day, round((5 + 80 * u('a' || customer || day) ^ 3)::numeric, 2) AS amount FROM visit WHERE u('o' || customer || day) < 0.35;
+CREATE INDEX ON visit (customer, day);
+CREATE INDEX ON "order" (customer, day);
+ANALYZE;
+RESET client_min_messages;
+
+CREATE TABLE month AS SELECT d::date AS as_of FROM generate_series(date '2024-07-01', date '2025-02-01', interval '1 month') d;
+CREATE VIEW customer_month AS
+SELECT c.id, m.as_of, c.city, c.plan, p.price, m.as_of - c.joined AS age_days, o.orders_90, o.spent_90, o.days_since_order,
+       v.visits_30, v.visits_90, coalesce(t.tickets_60, 0) AS tickets_60, t.last_topic, m.as_of >= date '2025-01-01' AS recent,
+       NOT EXISTS (SELECT FROM "order" f WHERE f.customer = c.id AND f.day >= m.as_of AND f.day < m.as_of + 60) AS churned
+FROM customer c JOIN plan p USING (plan) JOIN month m ON c.joined < m.as_of - 60
+LEFT JOIN LATERAL (SELECT count(*) AS orders_90, sum(amount) AS spent_90, m.as_of - max(day) AS days_since_order
+                   FROM "order" WHERE customer = c.id AND day < m.as_of AND day >= m.as_of - 90) o ON true
+LEFT JOIN LATERAL (SELECT count(*) FILTER (WHERE day >= m.as_of - 30) AS visits_30, count(*) AS visits_90
+                   FROM visit WHERE customer = c.id AND day < m.as_of AND day >= m.as_of - 90) v ON true
+LEFT JOIN LATERAL (SELECT count(*) AS tickets_60, (array_agg(topic ORDER BY day DESC, topic))[1] AS last_topic
+                   FROM ticket WHERE customer = c.id AND day < m.as_of AND day >= m.as_of - 60) t ON true
+WHERE o.orders_90 > 0;
+
+CREATE TABLE training AS SELECT * FROM customer_month;
+SELECT recent, count(*), round(avg(churned::int), 3) AS churned FROM training GROUP BY 1 ORDER BY 1;
+
+CREATE TABLE models (name text, made timestamptz DEFAULT now(), role text, model btml.model);
+INSERT INTO models (name, role, model)
+SELECT 'churn', 'champion', btml.boost_fit('training', 'churned', exclude => '{id,as_of}', holdout => 'recent',
+    trees => 300, learning_rate => 0.05, early_stopping => 30, metric => 'auc');
+SELECT btml.describe(model) FROM models;
+
+CREATE VIEW scored AS
+SELECT t.*, btml.predict((SELECT model FROM models WHERE name = 'churn' AND role = 'champion'), t.*) AS p FROM training t;
+SELECT round(btml.auc(churned, p)::numeric, 3) AS auc, round(btml.log_loss(churned, p)::numeric, 3) AS log_loss,
+       round(avg(churned::int), 3) AS churned, round(avg(p)::numeric, 3) AS predicted FROM scored WHERE recent;
+
+SELECT i.feature, round(i.importance::numeric, 3) AS importance, round(i.std_error::numeric, 3) AS std_error
+FROM models, btml.permutation_importance(model, 'SELECT * FROM training WHERE recent', 'churned', 'auc') i ORDER BY 2 DESC LIMIT 4;
+
+SELECT e.feature, e.value, round(e.contribution::numeric, 2) AS contribution
+FROM models, (SELECT * FROM scored WHERE recent ORDER BY p DESC, id, as_of LIMIT 1) s, btml.explain(model, s.*) e LIMIT 4;
+
+SELECT btml.plot($$
+    SELECT avg(p) AS x, avg(churned::int) AS y, avg(churned::int) - 2 * sqrt(avg(churned::int) * (1 - avg(churned::int)) / count(*)) AS lower,
+           avg(churned::int) + 2 * sqrt(avg(churned::int) * (1 - avg(churned::int)) / count(*)) AS upper, 'point' AS mark
+    FROM (SELECT p, churned, ntile(10) OVER (ORDER BY p, id, as_of) AS tenth FROM scored WHERE recent) s GROUP BY tenth
+    UNION ALL SELECT x, x, NULL, NULL, 'line' FROM (VALUES (0.0), (0.5)) v(x)
+    $$, title => 'Churn by prediction', x_label => 'predicted', y_label => 'observed') LIKE '<svg%' AS drawn;
+
+SELECT threshold, count(*) AS called, round(avg(churned::int), 2) AS churned, sum(churned::int * 10 - 4) AS earned
+FROM scored, (VALUES (0.0), (0.1), (0.2), (0.3), (0.4)) t(threshold) WHERE recent AND p >= threshold GROUP BY 1 ORDER BY 1;
+
+CREATE TABLE tuned AS
+SELECT * FROM btml.tune('SELECT t.*, id % 5 AS part FROM training t WHERE NOT recent', 'churned',
+    '{"learning_rate": {"from": 0.02, "to": 0.2, "scale": "log"}, "max_leaves": [4, 8, 16, 31], "min_leaf_rows": [10, 20, 50]}',
+    trials => 10, fold => 'part', metric => 'auc', options => '{"exclude": ["as_of", "id", "recent"], "trees": 150}');
+SELECT trial, trees, folds, round(score::numeric, 3) AS score, options->>'max_leaves' AS leaves
+FROM tuned ORDER BY best DESC, folds DESC, score DESC LIMIT 3;
+
+INSERT INTO models (name, role, model)
+SELECT 'churn', 'challenger', btml.boost_fit('SELECT t.*, id % 5 AS part FROM training t WHERE NOT recent', 'churned', options => options)
+FROM tuned WHERE best;
+CREATE VIEW duel AS
+WITH loss AS (
+    SELECT t.id, m.role, avg(-ln(CASE WHEN t.churned THEN p ELSE 1 - p END)) AS loss
+    FROM models m, training t, LATERAL (SELECT btml.predict(m.model, t.*) AS p) q WHERE t.recent AND m.name = 'churn' GROUP BY 1, 2)
+SELECT avg(a.loss - b.loss) AS gain, stddev(a.loss - b.loss) / sqrt(count(*)) AS std_error
+FROM loss a JOIN loss b USING (id) WHERE a.role = 'champion' AND b.role = 'challenger';
+SELECT round(gain::numeric, 3) AS gain, round(std_error::numeric, 3) AS std_error, gain > 2 * std_error AS better FROM duel;
+
+CREATE PROCEDURE retrain_churn() LANGUAGE plpgsql AS $$
+BEGIN
+    TRUNCATE training;
+    INSERT INTO training SELECT * FROM customer_month;
+    DELETE FROM models WHERE name = 'churn' AND role = 'challenger';
+    INSERT INTO models (name, role, model)
+    SELECT 'churn', 'challenger', btml.boost_fit('SELECT t.*, id % 5 AS part FROM training t WHERE NOT recent', 'churned', options => options)
+    FROM tuned WHERE best;
+    IF (SELECT gain > 2 * std_error FROM duel) THEN
+        UPDATE models SET role = CASE role WHEN 'champion' THEN 'retired ' || now()::date ELSE 'champion' END
+        WHERE name = 'churn' AND role IN ('champion', 'challenger');
+    END IF;
+END $$;
+CALL retrain_churn();
+SELECT role, btml.summary(model)->'rows' AS rows FROM models ORDER BY role;
+
+CREATE TABLE at_risk (id int, as_of date, city text, plan text, price numeric, age_days int, orders_90 bigint, spent_90 numeric,
+    days_since_order int, visits_30 bigint, visits_90 bigint, tickets_60 bigint, last_topic text, p float8);
+CREATE FUNCTION score_churn() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.p := btml.predict((SELECT model FROM models WHERE name = 'churn' AND role = 'champion'), NEW);
+    RETURN NEW;
+END $$;
+CREATE TRIGGER score BEFORE INSERT OR UPDATE ON at_risk FOR EACH ROW EXECUTE FUNCTION score_churn();
+INSERT INTO at_risk SELECT id, as_of, city, plan, price, age_days, orders_90, spent_90, days_since_order, visits_30, visits_90,
+    tickets_60, last_topic FROM customer_month WHERE as_of = date '2025-02-01';
+SELECT count(*), count(*) FILTER (WHERE p >= 0.4) AS to_call FROM at_risk;
+
+WITH border AS (
+    SELECT percentile_disc(ARRAY[.1, .2, .3, .4, .5, .6, .7, .8, .9]) WITHIN GROUP (ORDER BY p) AS b FROM scored WHERE NOT recent
+), share AS (
+    SELECT recent, width_bucket(p, b) AS tenth, count(*) / sum(count(*)) OVER (PARTITION BY recent) AS share FROM scored, border GROUP BY 1, 2)
+SELECT round(sum((q.share - p.share) * ln(q.share / p.share)), 3) AS stability_index
+FROM share p JOIN share q USING (tenth) WHERE NOT p.recent AND q.recent;
+
+SET client_min_messages = warning;
+DROP VIEW scored, duel, customer_month;
+DROP TABLE at_risk, models, tuned, training, month, ticket, visit, "order", customer, plan;
+DROP FUNCTION score_churn(), u(text);
+DROP PROCEDURE retrain_churn();
