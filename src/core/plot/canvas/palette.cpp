@@ -51,7 +51,7 @@ constexpr char shape_rules[] =
 struct Colour {
     double red, green, blue;
 };
-constexpr Colour shades[] = {{64, 78, 194},   {112, 72, 198}, {164, 72, 184}, {208, 84, 150},
+constexpr Colour shades[] = {{78, 94, 212},   {120, 80, 206}, {164, 72, 184}, {208, 84, 150},
                              {236, 112, 110}, {247, 152, 72}, {250, 205, 72}};
 
 } // namespace
