@@ -198,8 +198,8 @@ void PlotSource::require_columns(uint8_t number) const {
 
 class PlotSink : public RowSink {
   public:
-    PlotSink(const PlotSource& source, plot::Options& options, plot::Rows& rows)
-        : source_(source), options_(options), rows_(rows), mark_(static_cast<uint8_t>(options.mark)) {}
+    PlotSink(const PlotSource& source, plot::MarkNumber mark, plot::Rows& rows)
+        : source_(source), rows_(rows), mark_(static_cast<uint8_t>(mark)) {}
 
     void add(const Datum* values, const bool* nulls) override {
         plot::Row row;
@@ -239,7 +239,6 @@ class PlotSink : public RowSink {
     }
 
     const PlotSource& source_;
-    plot::Options& options_;
     plot::Rows& rows_;
     const uint8_t mark_;
     std::array<bool, std::size(plot::marks)> checked_ = {};
@@ -266,7 +265,7 @@ BTML_FUNCTION(btml_plot) {
     BackendContext context("plot");
     const PlotSource source(text, options);
     plot::Rows rows(source.shape(), context.memory());
-    PlotSink sink(source, options, rows);
+    PlotSink sink(source, options.mark, rows);
     source.source().read_rows(sink, "reading rows", context);
     return text_datum(plot::draw_picture(rows, options, context));
 }

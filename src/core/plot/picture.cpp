@@ -12,7 +12,7 @@ namespace btml::plot {
 namespace {
 
 constexpr double margin = 14, title_line = 20, name_line = 18, footnote_line = 15;
-constexpr double title_font = 15, name_font = 12;
+constexpr double bold = 1.06; // is so much wider
 
 // Orders the rows of each mark, so that nothing depends on the order in which they came.
 class RowOrder {
@@ -91,7 +91,7 @@ class Picture {
           values_(range_of(Part::value, rows, layers_, context)),
           x_(domain_of(Part::x, rows, layers_, context), flipped_, category_names(Part::x, rows)),
           y_(domain_of(Part::y, rows, layers_, context), !flipped_, category_names(Part::y, rows)),
-          title_(wrapped(clean_text(options.title), title_font * 1.06, options.width - 2 * margin, 2)),
+          title_(wrapped(clean_text(options.title), title_font * bold, options.width - 2 * margin, 2)),
           legend_(rows, layers_, values_.has_value(), options.width - 2 * margin, context),
           omissions_(describe_omissions(rows)) {}
 
@@ -237,7 +237,7 @@ void Picture::draw_names(Canvas& canvas) const {
     canvas.svg.put("</g>\n");
     if (omissions_.empty()) return;
     canvas.svg.put("<g class=\"muted\"><text x=\"", margin, "\" y=\"", options_.height - 9, "\">",
-                   Text{cut_to_width(omissions_, 11, options_.width - 2 * margin)}, "</text></g>\n");
+                   Text{cut_to_width(omissions_, tick_font, options_.width - 2 * margin)}, "</text></g>\n");
 }
 
 std::string Picture::assemble(const Canvas& canvas) const {
