@@ -86,7 +86,7 @@ void Legend::draw(double left, double top, Canvas& canvas) const {
 
 ColourBar::ColourBar(const std::optional<ValueRange>& range, double height) : range_(range) {
     if (!range_ || range_->low >= range_->high) return;
-    ticks_ = number_ticks(range_->low, range_->high, static_cast<size_t>(std::clamp(height / 40, 2.0, 7.0)));
+    ticks_ = number_ticks(range_->low, range_->high, static_cast<size_t>(std::clamp(height / 40, 3.0, 7.0)));
 }
 
 double ColourBar::width() const {

@@ -76,7 +76,7 @@ enum class Notation { plain, commas, millions, powers };
 
 // largest: the magnitude of the largest label; exponent: of the last digit of all.
 Notation notation_for(double largest, int exponent) {
-    if (largest >= 1e10 || (exponent < -6 && largest < 1e-3)) return Notation::powers;
+    if (largest >= 1e10 || (exponent < -5 && largest < 1e-3)) return Notation::powers;
     if (largest >= 1e7) return Notation::millions;
     return largest >= 1e4 ? Notation::commas : Notation::plain; // years have no comma
 }
