@@ -54,6 +54,11 @@ ValueKind value_kind(NumberKind kind) {
     return kind == NumberKind::time ? ValueKind::time_of_day : ValueKind::category;
 }
 
+bool is_whole(const PlotColumn& column) {
+    const NumberKind kind = column.number;
+    return column.position >= 0 && (kind == NumberKind::int2 || kind == NumberKind::int4 || kind == NumberKind::int8);
+}
+
 [[noreturn]] void refuse_type(const char* column, Oid type, const char* wanted, const std::string& hint) {
     throw Error(ErrorCode::wrong_type,
                 format("column \"%s\" of the source has type %s, not %s", column, type_name(type), wanted), "", hint);
@@ -67,6 +72,8 @@ class PlotSource {
         shape_.x = axis_kind(Part::x);
         shape_.y = axis_kind(Part::y);
         check_bounds();
+        shape_.x_whole = is_whole(column(Part::x));
+        shape_.y_whole = is_whole(column(Part::y)) && !shape_.has(Part::lower) && !shape_.has(Part::upper);
         for (const Part part : {Part::value, Part::size}) require_number(part);
         shape_.x_logarithmic = options.x_scale == plot::ScaleKind::log;
         shape_.y_logarithmic = options.y_scale == plot::ScaleKind::log;
@@ -191,8 +198,8 @@ void PlotSource::require_columns(uint8_t number) const {
 
 class PlotSink : public RowSink {
   public:
-    PlotSink(const PlotSource& source, plot::Options& options, plot::Rows& rows)
-        : source_(source), options_(options), rows_(rows), mark_(static_cast<uint8_t>(options.mark)) {}
+    PlotSink(const PlotSource& source, plot::MarkNumber mark, plot::Rows& rows)
+        : source_(source), rows_(rows), mark_(static_cast<uint8_t>(mark)) {}
 
     void add(const Datum* values, const bool* nulls) override {
         plot::Row row;
@@ -232,7 +239,6 @@ class PlotSink : public RowSink {
     }
 
     const PlotSource& source_;
-    plot::Options& options_;
     plot::Rows& rows_;
     const uint8_t mark_;
     std::array<bool, std::size(plot::marks)> checked_ = {};
@@ -259,7 +265,7 @@ BTML_FUNCTION(btml_plot) {
     BackendContext context("plot");
     const PlotSource source(text, options);
     plot::Rows rows(source.shape(), context.memory());
-    PlotSink sink(source, options, rows);
+    PlotSink sink(source, options.mark, rows);
     source.source().read_rows(sink, "reading rows", context);
     return text_datum(plot::draw_picture(rows, options, context));
 }

@@ -30,7 +30,7 @@ double Axis::thickness() const {
 std::vector<Tick> Axis::ticks_for(size_t most) const {
     if (domain_.kind == ValueKind::number)
         return domain_.logarithmic ? log_ticks(domain_.low, domain_.high, most)
-                                   : number_ticks(domain_.low, domain_.high, most);
+                                   : number_ticks(domain_.low, domain_.high, most, domain_.whole);
     return time_ticks(domain_.low, domain_.high, most, domain_.kind == ValueKind::time_of_day);
 }
 

@@ -6,8 +6,6 @@
 
 namespace btml::plot {
 
-inline constexpr double tick_font = 11;
-
 class Axis {
   public:
     // categories: the texts of a domain of categories, in the order of their codes.

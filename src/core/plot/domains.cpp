@@ -73,7 +73,7 @@ void give_length(Domain& domain) {
 
 // Ends the range at round numbers.
 void round_ends(Domain& domain) {
-    const double step = number_step(domain.low, domain.high, 7);
+    const double step = number_step(domain.low, domain.high, 7, domain.whole);
     domain.low = std::max(std::floor(domain.low / step + 1e-9) * step, -limit);
     domain.high = std::min(std::ceil(domain.high / step - 1e-9) * step, limit);
 }
@@ -106,6 +106,7 @@ bool widen_for_rows(Part part, Domain& domain, const Rows& rows, std::span<const
 Domain domain_of(Part part, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
     const RowShape& shape = rows.shape();
     Domain domain{part == Part::x ? shape.x : shape.y, part == Part::x ? shape.x_logarithmic : shape.y_logarithmic};
+    domain.whole = part == Part::x ? shape.x_whole : shape.y_whole;
     if (domain.kind == ValueKind::category) {
         domain.low = -0.5;
         domain.high = static_cast<double>(std::max<size_t>(rows.categories(part), 1)) - 0.5;

@@ -5,7 +5,7 @@ namespace btml::plot {
 
 namespace {
 
-constexpr double font = 11, height = 13;
+constexpr double height = 13;
 
 struct Box {
     double left, top, right, bottom;
@@ -22,7 +22,7 @@ struct Box {
 
 // Returns where the label could be, best first.
 std::vector<Box> candidates(const TextLabel& label) {
-    const double width = text_width(label.text, font), gap = label.gap;
+    const double width = text_width(label.text, tick_font), gap = label.gap;
     const Point at = label.at;
     const auto box = [&](double left, double top) { return Box{left, top, left + width, top + height}; };
     const Box centre = box(at.x - width / 2, at.y - height / 2);

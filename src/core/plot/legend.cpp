@@ -7,9 +7,9 @@ namespace btml::plot {
 
 namespace {
 
-constexpr double font = 12, swatch_width = 20, line_height = 18, max_name = 220;
+constexpr double swatch_width = 20, line_height = 18, max_name = 220;
 constexpr size_t max_lines = 3;
-constexpr double bar_width = 12, bar_label_gap = 5, tick_font = 11;
+constexpr double bar_width = 12, bar_label_gap = 5;
 
 void draw_swatch(uint32_t series, Swatch swatch, Point at, Canvas& canvas) {
     canvas.begin_group(series, "");
@@ -39,7 +39,7 @@ Legend::Legend(const Rows& rows, std::span<const Layer> layers, bool coloured, d
     for (uint32_t i = 0; i < shown.size(); i++) {
         if (!shown[i]) continue;
         const std::string name = clean_text(rows.category_text(Part::series, i));
-        entries_.push_back({i, shown[i]->swatch, cut_to_width(name, font, std::min(max_name, width - 40)), 0, 0});
+        entries_.push_back({i, shown[i]->swatch, cut_to_width(name, name_font, std::min(max_name, width - 40)), 0, 0});
     }
     place(width);
 }
@@ -48,7 +48,7 @@ void Legend::place(double width) {
     double x = 0;
     size_t lines = 0;
     for (size_t i = 0; i < entries_.size(); i++) {
-        const double own = swatch_width + text_width(entries_[i].name, font);
+        const double own = swatch_width + text_width(entries_[i].name, name_font);
         const bool is_last_line = lines + 1 == max_lines, more = i + 1 < entries_.size();
         if (x > 0 && x + own + (is_last_line && more ? 70 : 0) > width) {
             if (is_last_line) {
@@ -86,7 +86,7 @@ void Legend::draw(double left, double top, Canvas& canvas) const {
 
 ColourBar::ColourBar(const std::optional<ValueRange>& range, double height) : range_(range) {
     if (!range_ || range_->low >= range_->high) return;
-    ticks_ = number_ticks(range_->low, range_->high, static_cast<size_t>(std::clamp(height / 40, 2.0, 7.0)));
+    ticks_ = number_ticks(range_->low, range_->high, static_cast<size_t>(std::clamp(height / 40, 3.0, 7.0)));
 }
 
 double ColourBar::width() const {

@@ -12,7 +12,7 @@ namespace btml::plot {
 namespace {
 
 constexpr double margin = 14, title_line = 20, name_line = 18, footnote_line = 15;
-constexpr double title_font = 15, name_font = 12;
+constexpr double bold = 1.06; // is so much wider
 
 // Orders the rows of each mark, so that nothing depends on the order in which they came.
 class RowOrder {
@@ -91,7 +91,7 @@ class Picture {
           values_(range_of(Part::value, rows, layers_, context)),
           x_(domain_of(Part::x, rows, layers_, context), flipped_, category_names(Part::x, rows)),
           y_(domain_of(Part::y, rows, layers_, context), !flipped_, category_names(Part::y, rows)),
-          title_(wrapped(clean_text(options.title), title_font * 1.06, options.width - 2 * margin, 2)),
+          title_(wrapped(clean_text(options.title), title_font * bold, options.width - 2 * margin, 2)),
           legend_(rows, layers_, values_.has_value(), options.width - 2 * margin, context),
           omissions_(describe_omissions(rows)) {}
 
@@ -121,10 +121,11 @@ class Picture {
   private:
     Axis& horizontal() { return flipped_ ? y_ : x_; }
     Axis& vertical() { return flipped_ ? x_ : y_; }
-    const std::string& horizontal_name() const { return flipped_ ? options_.y_label : name_of_x_; }
-    const std::string& vertical_name() const { return flipped_ ? name_of_x_ : options_.y_label; }
+    const std::string& horizontal_name() const { return flipped_ ? name_of_y_ : name_of_x_; }
+    const std::string& vertical_name() const { return flipped_ ? name_of_x_ : name_of_y_; }
 
     Frame lay_out();
+    std::string with_date(const std::string& label, const Axis& axis) const;
     Scale scale_of(const Axis& axis, bool is_vertical, const Frame& frame) const;
     void draw_paper(Canvas& canvas) const;
     void draw_axes(Canvas& canvas);
@@ -142,9 +143,16 @@ class Picture {
     const std::vector<std::string> title_;
     const Legend legend_;
     const std::string omissions_;
-    std::string name_of_x_;
-    double title_height_ = 0, bar_width_ = 0;
+    std::string name_of_x_, name_of_y_;
+    double title_height_ = 0;
 };
+
+// Returns an axis' label with the date that the labels of its ticks leave out.
+std::string Picture::with_date(const std::string& label, const Axis& axis) const {
+    if (axis.domain().kind != ValueKind::time || layers_.empty()) return label;
+    const std::string date = date_context(axis.domain().low, axis.domain().high, axis.ticks());
+    return label + (label.empty() || date.empty() ? "" : ", ") + date;
+}
 
 // The axes' labels take room from each other: the vertical axis is laid out for a height that may still shrink a
 // little.
@@ -154,18 +162,17 @@ Frame Picture::lay_out() {
     const double top = margin + title_height_ + legend_.height();
     const double below = margin - 4 + (omissions_.empty() ? 0 : footnote_line);
     name_of_x_ = options_.x_label;
+    name_of_y_ = options_.y_label;
     double bottom = height - below - 24 - name_line, left = margin, right = width - margin;
     for (int round = 0; round < 3; round++) {
         vertical().fit(std::max(bottom - top, 20.0), 0.4 * width);
         const double names = margin + (vertical_name().empty() ? 0 : name_line);
         left = std::max(names + vertical().thickness(), margin + horizontal().overhang_before());
-        bar_width_ = ColourBar(values_, bottom - top).width();
-        right = width - margin - std::max(bar_width_, horizontal().overhang_after());
+        const double beside = ColourBar(values_, bottom - top).width();
+        right = width - margin - std::max(beside, horizontal().overhang_after());
         horizontal().fit(std::max(right - left, 20.0), 0.35 * height);
-        if (is_time(x_.domain().kind) && !layers_.empty() && x_.domain().kind == ValueKind::time) {
-            const std::string date = date_context(x_.domain().low, x_.domain().high, x_.ticks());
-            name_of_x_ = options_.x_label + (options_.x_label.empty() || date.empty() ? "" : ", ") + date;
-        }
+        name_of_x_ = with_date(options_.x_label, x_);
+        name_of_y_ = with_date(options_.y_label, y_);
         bottom = height - below - horizontal().thickness() - (horizontal_name().empty() ? 0 : name_line);
     }
     const Domain none;
@@ -230,7 +237,7 @@ void Picture::draw_names(Canvas& canvas) const {
     canvas.svg.put("</g>\n");
     if (omissions_.empty()) return;
     canvas.svg.put("<g class=\"muted\"><text x=\"", margin, "\" y=\"", options_.height - 9, "\">",
-                   Text{cut_to_width(omissions_, 11, options_.width - 2 * margin)}, "</text></g>\n");
+                   Text{cut_to_width(omissions_, tick_font, options_.width - 2 * margin)}, "</text></g>\n");
 }
 
 std::string Picture::assemble(const Canvas& canvas) const {

@@ -23,6 +23,8 @@ TEST(PlotTicks, AreRoundNumbers) {
     EXPECT_EQ(labels(number_ticks(-10, 10, 5)), "\xE2\x88\x92"
                                                 "10 \xE2\x88\x92"
                                                 "5 0 5 10");
+    EXPECT_EQ(labels(number_ticks(0.5, 3.5, 9, true)), "1 2 3");
+    EXPECT_EQ(labels(number_ticks(6.3, 7.7, 9, true)), "7");
     EXPECT_EQ(labels(number_ticks(1985, 2016, 8)), "1985 1990 1995 2000 2005 2010 2015");
     EXPECT_EQ(labels(number_ticks(0, 25000, 3)), "0 10,000 20,000");
     EXPECT_EQ(labels(number_ticks(0, 33'000'000, 4)), "0 10M 20M 30M");

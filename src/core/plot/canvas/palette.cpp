@@ -9,11 +9,12 @@ namespace btml::plot {
 
 namespace {
 
-// Okabe and Ito's hues (Color Universal Design, 2008), of a lightness for each background.
-constexpr const char* light_colours[series_colours] = {"#0b6fb5", "#d2570c", "#0a8a68", "#b0559a",
-                                                       "#b98500", "#3a9ad0", "#8a4b2f", "#6b6f76"};
-constexpr const char* dark_colours[series_colours] = {"#58acee", "#f58a4b", "#3cc7a0", "#dc8fcb",
-                                                      "#e6b93f", "#94d3f8", "#c99378", "#a9afb8"};
+// Hues near those of Okabe and Ito (Color Universal Design, 2008), with a lightness for each background that keeps them
+// apart for protanopes, deuteranopes and tritanopes, too, as Machado, Oliveira and Fernandes simulate them (2009).
+constexpr const char* light_colours[series_colours] = {"#0853c3", "#b5391a", "#0a9c5a", "#9369ae",
+                                                       "#d07c00", "#5289ee", "#6e3249", "#737d78"};
+constexpr const char* dark_colours[series_colours] = {"#728eff", "#dc7240", "#3fdca6", "#c47ab4",
+                                                      "#e3d04a", "#94d2ff", "#b79d6e", "#aecbce"};
 
 std::string colour_rules(const char* const* colours) {
     std::string rules;
@@ -51,7 +52,7 @@ constexpr char shape_rules[] =
 struct Colour {
     double red, green, blue;
 };
-constexpr Colour shades[] = {{64, 78, 194},   {112, 72, 198}, {164, 72, 184}, {208, 84, 150},
+constexpr Colour shades[] = {{78, 94, 212},   {120, 80, 206}, {164, 72, 184}, {208, 84, 150},
                              {236, 112, 110}, {247, 152, 72}, {250, 205, 72}};
 
 } // namespace

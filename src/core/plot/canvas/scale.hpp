@@ -18,6 +18,7 @@ struct Domain {
     ValueKind kind = ValueKind::number;
     bool logarithmic = false;
     double low = 0, high = 1; // low < high, finite
+    bool whole = false;       // the numbers are integers
 };
 
 class Scale {

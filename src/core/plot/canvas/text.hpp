@@ -7,6 +7,9 @@
 
 namespace btml::plot {
 
+// Sizes of the fonts in the style sheet.
+inline constexpr double title_font = 15, name_font = 12, tick_font = 11;
+
 // Longer texts are cut: no picture has room for more.
 inline constexpr size_t max_characters = 200;
 

@@ -76,7 +76,7 @@ enum class Notation { plain, commas, millions, powers };
 
 // largest: the magnitude of the largest label; exponent: of the last digit of all.
 Notation notation_for(double largest, int exponent) {
-    if (largest >= 1e10 || (exponent < -6 && largest < 1e-3)) return Notation::powers;
+    if (largest >= 1e10 || (exponent < -5 && largest < 1e-3)) return Notation::powers;
     if (largest >= 1e7) return Notation::millions;
     return largest >= 1e4 ? Notation::commas : Notation::plain; // years have no comma
 }
@@ -100,9 +100,10 @@ struct Step {
 };
 
 // Returns the smallest round step that has no more than `most` multiples in the range.
-Step round_step(double low, double high, size_t most) {
+Step round_step(double low, double high, size_t most, bool whole) {
     const double width = high - low;
     int exponent = decimal_exponent(std::max(width / static_cast<double>(most), 1e-300)) - 1;
+    if (whole) exponent = std::max(exponent, 0);
     for (;; exponent++)
         for (const int mantissa : {1, 2, 5}) {
             const double step = mantissa * power_of_ten(exponent);
@@ -114,13 +115,13 @@ Step round_step(double low, double high, size_t most) {
 
 } // namespace
 
-double number_step(double low, double high, size_t most) {
-    const Step step = round_step(low, high, most);
+double number_step(double low, double high, size_t most, bool whole) {
+    const Step step = round_step(low, high, most, whole);
     return step.mantissa * power_of_ten(step.exponent);
 }
 
-std::vector<Tick> number_ticks(double low, double high, size_t most) {
-    const Step step = round_step(low, high, most);
+std::vector<Tick> number_ticks(double low, double high, size_t most, bool whole) {
+    const Step step = round_step(low, high, most, whole);
     const double largest = std::max(std::fabs(low), std::fabs(high));
     const Notation notation = notation_for(largest, step.exponent);
     std::vector<Tick> ticks;

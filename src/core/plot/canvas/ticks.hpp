@@ -15,9 +15,10 @@ struct Tick {
 // at least the value. low < high, both finite.
 
 // Multiples of 1, 2 or 5 times a power of ten. Their values are the doubles nearest to the decimals of the labels.
-std::vector<Tick> number_ticks(double low, double high, size_t most);
+// whole: of integers.
+std::vector<Tick> number_ticks(double low, double high, size_t most, bool whole = false);
 // Returns the distance between those ticks.
-double number_step(double low, double high, size_t most);
+double number_step(double low, double high, size_t most, bool whole = false);
 
 // Powers of ten, also 2 and 5 times them where there is room; of a short range, number_ticks. 0 < low.
 std::vector<Tick> log_ticks(double low, double high, size_t most);

@@ -3,14 +3,6 @@
 
 namespace btml::plot {
 
-static void draw_bands(LayerRows rows, Canvas& canvas) {
-    for_each_series(canvas.rows, rows, [&](uint32_t series, LayerRows own) {
-        canvas.begin_group(series, "");
-        draw_band(band_runs(own, canvas), false, canvas);
-        canvas.svg.put("</g>\n");
-    });
-}
-
 static void draw_areas(LayerRows rows, Canvas& canvas) {
     for_each_series(canvas.rows, rows, [&](uint32_t series, LayerRows own) {
         const std::vector<Run> curve = curve_runs(own, canvas);
@@ -29,7 +21,7 @@ const Mark band_mark = {.columns = parts(Part::x, Part::lower, Part::upper),
                         .needs = parts(Part::x),
                         .swatch = Swatch::area,
                         .padded = false,
-                        .draw = draw_bands};
+                        .draw = [](LayerRows rows, Canvas& canvas) { draw_bands(rows, false, canvas); }};
 
 const Mark area_mark = {.columns = parts(Part::x, Part::y),
                         .needs = parts(Part::x),

@@ -131,6 +131,15 @@ void draw_curve(const std::vector<Run>& runs, bool steps, Canvas& canvas) {
     canvas.svg.put("\"/>\n");
 }
 
+void draw_bands(LayerRows rows, bool steps, Canvas& canvas) {
+    if (!canvas.rows.shape().has(Part::lower) || !canvas.rows.shape().has(Part::upper)) return;
+    for_each_series(canvas.rows, rows, [&](uint32_t series, LayerRows own) {
+        canvas.begin_group(series, "");
+        draw_band(band_runs(own, canvas), steps, canvas);
+        canvas.svg.put("</g>\n");
+    });
+}
+
 void label_curve(LayerRows rows, Canvas& canvas) {
     if (!canvas.rows.shape().has(Part::label)) return;
     for (const uint32_t row : rows) {

@@ -23,6 +23,9 @@ std::vector<Run> band_runs(LayerRows rows, Canvas& canvas);
 void draw_band(const std::vector<Run>& runs, bool steps, Canvas& canvas);
 void draw_curve(const std::vector<Run>& runs, bool steps, Canvas& canvas);
 
+// Draws the bands of each series, from lower to upper.
+void draw_bands(LayerRows rows, bool steps, Canvas& canvas);
+
 // Notes the labels of rows of a curve.
 void label_curve(LayerRows rows, Canvas& canvas);
 

@@ -6,7 +6,6 @@ namespace btml::plot {
 
 namespace {
 
-constexpr double max_cells = 20'000;
 constexpr size_t levels = 8;
 
 class CellCounts {

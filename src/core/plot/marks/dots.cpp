@@ -54,7 +54,7 @@ void ColouredDots::draw(std::optional<double> radius) {
     // Those without a series lie below the others.
     const auto draw_group = [&](uint32_t group, const std::vector<Point>& places) {
         const size_t alike = by_value_ ? all : places.size();
-        const char* const faint = alike > 100 ? " opacity=\".8\"" : "";
+        const char* const faint = alike > 100 ? " opacity=\".85\"" : "";
         if (!by_value_)
             canvas_.begin_group(group, faint);
         else if (group == no_text)

@@ -6,8 +6,6 @@ namespace btml::plot {
 
 namespace {
 
-constexpr double max_cells = 20'000;
-
 // Cells along one axis: one for each distinct value, or pixels where those are too narrow.
 struct CellSide {
     double width; // in pixels

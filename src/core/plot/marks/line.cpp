@@ -12,15 +12,6 @@ static void draw_curves(LayerRows rows, bool steps, Canvas& canvas) {
     });
 }
 
-static void draw_bands(LayerRows rows, bool steps, Canvas& canvas) {
-    if (!canvas.rows.shape().has(Part::lower) || !canvas.rows.shape().has(Part::upper)) return;
-    for_each_series(canvas.rows, rows, [&](uint32_t series, LayerRows own) {
-        canvas.begin_group(series, "");
-        draw_band(band_runs(own, canvas), steps, canvas);
-        canvas.svg.put("</g>\n");
-    });
-}
-
 const Mark line_mark = {.columns = parts(Part::x, Part::y),
                         .needs = parts(Part::x),
                         .swatch = Swatch::line,

@@ -86,6 +86,9 @@ constexpr uint8_t mark_number(std::string_view name) {
     return std::size(marks);
 }
 
+// Cells of a grid over a picture's data: more are not drawn.
+inline constexpr double max_cells = 20'000;
+
 // Calls draw(series, rows) for each series of the rows.
 template <class Draw>
 void for_each_series(const Rows& rows, LayerRows layer, Draw&& draw) {

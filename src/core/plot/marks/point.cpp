@@ -8,7 +8,7 @@ namespace btml::plot {
 namespace {
 
 void draw_circles(LayerRows rows, Canvas& canvas) {
-    static constexpr double min_radius = 1.5, max_radius = 11;
+    static constexpr double min_radius = 1, max_radius = 12;
     for_each_series(canvas.rows, rows, [&](uint32_t series, LayerRows own) {
         canvas.begin_group(series, " fill=\"currentColor\" fill-opacity=\".55\" stroke=\"currentColor\"");
         for (const uint32_t row : own) {
@@ -16,7 +16,7 @@ void draw_circles(LayerRows rows, Canvas& canvas) {
             const bool has_size = canvas.rows.has(row, Part::size);
             const double share = has_size ? canvas.rows.number(row, Part::size) / largest : 0;
             const Point at = canvas.frame.place(canvas.x(row), canvas.y(row));
-            const double radius = min_radius + (max_radius - min_radius) * std::sqrt(share);
+            const double radius = std::max(min_radius, max_radius * std::sqrt(share)); // the area is in proportion
             canvas.svg.put("<circle cx=\"", at.x, "\" cy=\"", at.y, "\" r=\"", radius, '"');
             if (canvas.values && canvas.rows.has(row, Part::value)) {
                 const double value = canvas.rows.number(row, Part::value);

@@ -44,6 +44,7 @@ struct RowShape {
     Parts present = 0; // the columns of the source
     ValueKind x = ValueKind::number, y = ValueKind::number;
     bool x_logarithmic = false, y_logarithmic = false;
+    bool x_whole = false, y_whole = false; // numbers that are integers
 
     bool has(Part part) const { return (present & bit(part)) != 0; }
 };
