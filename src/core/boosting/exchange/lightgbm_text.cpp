@@ -107,9 +107,9 @@ void LightGbmReader::read_header() {
     if (scores < 1 || scores > max_labels)
         refuse_line(per_iteration.line, format("num_tree_per_iteration is not between 1 and %zu", max_labels));
     model_.bases.assign(scores, 0);
-    model_.import.emplace();
-    model_.import->library = "LightGBM " + std::string(version.text);
-    model_.import->averages = static_cast<bool>(header.find("average_output"));
+    model_.imported.emplace();
+    model_.imported->library = "LightGBM " + std::string(version.text);
+    model_.imported->averages = static_cast<bool>(header.find("average_output"));
     read_objective(header, scores);
     model_.target = "target";
     model_.strategy = "import";
@@ -166,8 +166,8 @@ constexpr ObjectiveForm objectives[] = {
 // A model of a loss that its trainer wrote has no objective: predictions are scores.
 void LightGbmReader::read_objective(const LineFields& header, size_t scores) {
     const LineValue& value = header.find("objective");
-    Import& import = *model_.import;
-    import.objective = value ? std::string(value.text) : "custom";
+    Import& imported = *model_.imported;
+    imported.objective = value ? std::string(value.text) : "custom";
     held_.grow(value.text.size());
     const ObjectiveForm* form = value ? nullptr : &objectives[0];
     std::string_view name;
@@ -177,17 +177,18 @@ void LightGbmReader::read_objective(const LineFields& header, size_t scores) {
             for (const ObjectiveForm& known : objectives)
                 if (word == known.name) form = &known;
         } else if (word == "sqrt") {
-            import.link = Link::signed_square;
+            imported.link = Link::signed_square;
         } else if (word.starts_with("sigmoid:")) {
-            import.steepness = number_of<double>(word.substr(strlen("sigmoid:")), value.line, "sigmoid");
+            imported.steepness = number_of<double>(word.substr(strlen("sigmoid:")), value.line, "sigmoid");
         }
     });
     if (!form) refuse_feature_of(lightgbm, "predictions of objective " + shown(name), "Its link is not known.");
-    if (!(import.steepness > 0 && std::isfinite(import.steepness))) refuse_line(value.line, "sigmoid is not positive");
+    if (!(imported.steepness > 0 && std::isfinite(imported.steepness)))
+        refuse_line(value.line, "sigmoid is not positive");
     model_.options.objective = form->number;
-    if (import.link == Link::identity) import.link = form->link;
-    if (has_scores_by_label(import.link) != (scores > 1))
-        refuse_feature_of(lightgbm, format("%zu scores of objective ", scores) + shown(import.objective),
+    if (imported.link == Link::identity) imported.link = form->link;
+    if (has_scores_by_label(imported.link) != (scores > 1))
+        refuse_feature_of(lightgbm, format("%zu scores of objective ", scores) + shown(imported.objective),
                           "How predictions follow from them is not known.");
     const bool binary = form->link == Link::logistic && name == "binary";
     for (size_t label = 0; label < (binary ? 2 : scores > 1 ? scores : 0); label++)
@@ -431,7 +432,7 @@ void LightGbmReader::finish_zeros() {
         if (zeros_[f].elsewhere)
             refuse_feature_of(lightgbm, format("zeros of feature \"%s\" that are missing in some splits only", name),
                               "Predictions take a zero for missing everywhere or nowhere.");
-        std::vector<uint8_t>& missing = model_.import->zero_is_missing;
+        std::vector<uint8_t>& missing = model_.imported->zero_is_missing;
         missing.resize(zeros_.size(), 0);
         missing[f] = 1;
     }

@@ -291,8 +291,8 @@ const ObjectiveForm& XgboostReader::make_objective() {
         refuse(format("It has %zu classes of objective ", classes_) + form->name + ".");
     if (scores > max_labels) refuse(format("It has %zu classes.", scores));
     model_.options.objective = form->number;
-    model_.import = Import{"XGBoost " + (version_.empty() ? "of no version" : version_), form->name, form->link};
-    model_.import->single_precision = true;
+    model_.imported = Import{"XGBoost " + (version_.empty() ? "of no version" : version_), form->name, form->link};
+    model_.imported->single_precision = true;
     if (form->has_labels)
         for (size_t label = 0; label < (form->link == Link::logistic ? 2 : scores); label++)
             model_.labels.push_back(std::to_string(label));
