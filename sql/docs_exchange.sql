@@ -52,3 +52,5 @@ SELECT count(*) AS different FROM trained, flat, LATERAL (SELECT btml.from_light
 WHERE btml.predict(model, flat) <> btml.predict(again, flat);
 
 SELECT btml.from_lightgbm(E'tree\nversion=v4\nfeature_names=a\nmax_feature_idx=0\nnum_tree_per_iteration=1\nTree=0\nnum_leaves=1000000000\nleaf_value=1\n');
+
+DROP TABLE imported, flat, trained;

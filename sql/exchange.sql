@@ -136,6 +136,13 @@ SELECT caught(format('SELECT btml.from_xgboost(%L)', left(body, 1000))) FROM sou
 -- XGBoost's older files have base_score as a number in a string.
 SELECT DISTINCT btml.summary(btml.from_xgboost(regexp_replace(body, '"base_score":"\[[^"]*\]"', '"base_score":' || b)))->'base' AS base FROM source, (VALUES ('"2.5E-1"'), ('0.25'), ('[0.25]'), ('"[2.5E-1]"')) v(b) WHERE name = 'xgboost_logistic';
 
+-- A feature of XGBoost's type i is boolean.
+CREATE TABLE flagged AS SELECT model, flag, btml.predict(model, f) AS predicted FROM btml.from_xgboost('{"learner": {"feature_names": ["flag"], "feature_types": ["i"],
+    "gradient_booster": {"name": "gbtree", "model": {"tree_info": [0], "trees": [{"left_children": [1, -1, -1], "right_children": [2, -1, -1], "split_indices": [0, 0, 0],
+    "split_conditions": [1, -1.5, 0.7], "default_left": [0, 0, 0]}]}}, "learner_model_param": {"base_score": 0, "num_feature": 1}, "objective": {"name": "rank:ndcg"}}}') model, (VALUES (true), (false), (NULL)) f(flag);
+SELECT DISTINCT btml.to_sql(model), btml.describe(model) FROM flagged;
+SELECT flag, predicted, ('0'::float4 + CASE WHEN "flag"::integer::float8 < 0.99999997019767761::float8 THEN '-1.5'::float4 ELSE '0.7'::float4 END)::float8 = predicted AS same FROM flagged ORDER BY flag;
+SELECT caught('SELECT btml.predict(model, r) FROM exchange.flagged, (VALUES (1)) r(flag)');
 -- There and back again: ours, and theirs.
 CREATE TABLE thing AS SELECT i AS id, CASE WHEN i % 10 <> 0 THEN i * 37 % 101 / 8.0 END AS "we""ird name", CASE WHEN i % 9 <> 0 THEN (ARRAY['plain', 'it''s', 'a "quote"'])[1 + i % 3] END AS label,
     i % 5 = 0 AS flag, date '2020-01-01' + i * 7 % 60 AS bought, i * 37 % 101 / 8.0 + i % 3 * (i % 2) + (i * 7 % 60) / 10.0 AS y FROM generate_series(1, 300) i;

@@ -23,3 +23,11 @@ INSERT INTO classes VALUES ('binary-4', :'binary'), ('multiclass-4', :'multiclas
 SELECT name, s->'params'->'objective' AS objective, s->'labels' AS labels, s->'class_weights' AS weights, round((s->'metrics'->>'baseline_loss')::numeric, 6) AS baseline, s->'features' AS features FROM classes, btml.summary(model) s ORDER BY name;
 SELECT name, x, CASE name WHEN 'multiclass-4' THEN btml.predict_class(model, p) ELSE round(btml.predict(model, p)::numeric, 4)::text END AS predicted, ARRAY(SELECT round(s::numeric, 4) FROM unnest(btml.predict_scores(model, p)) s) AS scores, btml.predict_leaf(model, p) AS leaves
 FROM classes, (VALUES (0.5, 'red', 2, 0.25), (3.25, 'green', 3, 1), (NULL, 'mauve', NULL, 0)) p(x, colour, visits, exposure) ORDER BY name, x;
+-- Imported ones.
+\set lightgbm `cat "${PG_ABS_SRCDIR:-.}/test/data/models/imported_lightgbm-4.txt"`
+\set xgboost `cat "${PG_ABS_SRCDIR:-.}/test/data/models/imported_xgboost-4.txt"`
+CREATE TEMP TABLE imported (name text, model btml.model);
+INSERT INTO imported VALUES ('lightgbm-4', :'lightgbm'), ('xgboost-4', :'xgboost');
+SELECT name, btml.describe(model), btml.summary(model)->'import' AS import FROM imported ORDER BY name;
+SELECT name, x, n, colour, round(btml.predict(model, p)::numeric, 4) AS predicted, round(btml.predict_score(model, p)::numeric, 4) AS score
+FROM imported, (VALUES (0.0, 1, 'red', 9), (-2, 4, 'blue', 300), (NULL, 5, 'mauve', NULL), (1.5, NULL, NULL, 10)) p(x, n, colour, code) ORDER BY name, x, n;

@@ -75,9 +75,9 @@ void check_labels(const gp::Model&) {}
 
 void check_labels(const boosting::Model& model) {
     for (const std::string& label : model.labels) require_valid_text(label);
-    if (!model.import) return;
-    require_valid_text(model.import->library);
-    require_valid_text(model.import->objective);
+    if (!model.imported) return;
+    require_valid_text(model.imported->library);
+    require_valid_text(model.imported->objective);
 }
 
 // Validates bytes from outside and makes a value of them.

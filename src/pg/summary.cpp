@@ -67,15 +67,15 @@ void add_metrics(JsonWriter& json, const boosting::Model& model) {
 // Options that an imported model was not trained with are not shown.
 void add_params(JsonWriter& json, const boosting::Model& model) {
     json.begin_object("params");
-    if (model.import)
+    if (model.imported)
         json.add("objective", boosting::name_of(model.options.objective));
     else
         add_options(json, boosting::options_table, model.options);
     json.end_object();
-    if (!model.import) return;
+    if (!model.imported) return;
     json.begin_object("import");
-    json.add("library", model.import->library);
-    json.add("objective", model.import->objective);
+    json.add("library", model.imported->library);
+    json.add("objective", model.imported->objective);
     json.end_object();
 }
 
@@ -204,11 +204,12 @@ std::string describe(const boosting::Model& model) {
     size_t leaves = 1;
     for (const boosting::Tree& tree : model.trees) leaves = std::max(leaves, (tree.size() + 1) / 2);
     const std::string labels = model.scores() > 1 ? format(" x %zu labels", model.scores()) : "";
-    const std::string objective = model.import ? model.import->objective : boosting::name_of(model.options.objective);
+    const std::string objective =
+        model.imported ? model.imported->objective : boosting::name_of(model.options.objective);
     const std::string text =
         format("boosted trees: %zu%s x %zu leaves, %zu features -> %s (%s), ", model.iterations(), labels.c_str(),
                leaves, model.features.size() - (model.offset ? 1 : 0), model.target.c_str(), objective.c_str());
-    if (model.import) return text + "from " + model.import->library;
+    if (model.imported) return text + "from " + model.imported->library;
     return text + format("%" PRIu64 " rows", model.rows) + describe_loss(model);
 }
 

@@ -29,7 +29,7 @@ inline void check_storable(const Model& model, const std::vector<double>& row, R
 
 // Written for LightGBM and read again, it predicts the same: NULL, whose category is lost then, aside.
 inline void check_written(const Model& model, const std::vector<double>& row, RunContext& context) {
-    if (model.import->single_precision) return;
+    if (model.imported->single_precision) return;
     const Buffer<char> text = write_lightgbm(model, context);
     const ImportedModel again = read_lightgbm({text.data(), text.size()}, "", context);
     const std::vector<double> scores = scores_by_walking(model, row), found = scores_by_walking(again.model, row);

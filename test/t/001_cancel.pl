@@ -30,6 +30,10 @@ ALTER TABLE large ALTER model SET STORAGE EXTERNAL, ALTER text SET STORAGE EXTER
 SET btml.memory_limit = '4GB';
 INSERT INTO large SELECT btml.boost_fit('SELECT hashint4(i) AS y, hashint4(-i) AS a, hashint4(2 * i) AS b FROM generate_series(1, 3000) AS i', 'y', trees => 2400, max_leaves => 0, min_leaf_rows => 1);
 UPDATE large SET text = model::text;
+CREATE TABLE written (text text);
+ALTER TABLE written ALTER text SET STORAGE EXTERNAL;
+INSERT INTO written SELECT btml.to_lightgbm(btml.boost_fit('SELECT hashint4(i) AS y, hashint4(-i) AS a FROM generate_series(1, 3000) AS i', 'y', trees => 250, max_leaves => 0, min_leaf_rows => 1));
+CREATE VIEW elsewhere AS SELECT written.* FROM written, generate_series(1, 5) OFFSET 0;
 -- A statement over it that does not end before it is cancelled, however fast the machine.
 CREATE VIEW repeated AS SELECT large.* FROM large, generate_series(1, 5) OFFSET 0;
 
@@ -122,6 +126,9 @@ my @places = (
 	[ 'partial dependence', 'predicting', 0.1, q{SELECT count(*) FROM large, btml.partial_dependence(model, 'SELECT a, y AS b FROM wide', 'b', sample_rows => 100000)} ],
 	[ 'permutation importance', 'predicting', 0.1, q{SELECT count(*) FROM large, btml.permutation_importance(model, 'SELECT a, b, y FROM wide', 'y', sample_rows => 100000)} ],
 	[ 'SQL of a model', undef, 0.5, 'SELECT btml.to_sql(model) IS NULL FROM repeated' ],
+	[ 'a model from LightGBM', undef, 0.2, q{SELECT btml.from_lightgbm(text) IS NULL FROM elsewhere} ],
+	[ 'a model for LightGBM', undef, 0.2, q{SELECT btml.to_lightgbm(model) IS NULL FROM repeated} ],
+	[ 'a model from XGBoost', undef, 0.2, q{SELECT btml.from_xgboost('{"a": [' || repeat('1,', 20000000) || '1]}') IS NULL} ],
 	[ 'a model to text', undef, 0.1, 'SELECT model::text IS NULL FROM repeated' ],
 	[ 'a model from text', undef, 0.2, 'SELECT text::btml.model IS NULL FROM repeated' ],
 	[ 'a model from bytes', undef, 0.1, 'SELECT model::bytea::btml.model IS NULL FROM repeated' ],

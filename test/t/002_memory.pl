@@ -135,6 +135,9 @@ ALTER TABLE models ALTER model SET STORAGE EXTERNAL;
 SET btml.memory_limit = '4GB';
 INSERT INTO models SELECT i, btml.boost_fit('SELECT hashint4(i) AS y, hashint4(-i) AS a, hashint4(2 * i) AS b FROM generate_series(1, 3000) AS i', 'y', trees => CASE i WHEN 1 THEN 250 ELSE 14 END, max_leaves => 0, min_leaf_rows => 1, seed => i)
     FROM generate_series(1, 11) AS i;
+CREATE TABLE written (id int, text text);
+ALTER TABLE written ALTER text SET STORAGE EXTERNAL;
+INSERT INTO written SELECT id, btml.to_lightgbm(model) FROM models WHERE id IN (1, 2);
 CREATE TABLE labelled AS SELECT btml.boost_fit('SELECT repeat(md5((i % 300)::text), 10000) AS label, i % 300 % 7 AS y FROM generate_series(1, 600) AS i', 'y', trees => 20, min_leaf_rows => 1) AS model;
 CREATE TABLE many_labels AS SELECT btml.boost_fit('SELECT i::text AS label, i % 7 AS y FROM generate_series(1, 400000) AS i', 'y', trees => 1, max_leaves => 2) AS model;
 CREATE TABLE exemplars AS SELECT jsonb_agg(jsonb_build_object('id', md5(i::text), 'x', ARRAY[sin(i), cos(i)])) AS list FROM generate_series(1, 200000) AS i;
@@ -146,6 +149,9 @@ my %held = (
 	'a large model to explain' => [ 'SELECT btml.shap(model, ARRAY[0.5, 0.5]) FROM models WHERE id = 1', $required ],
 	'a large model' => [ 'SELECT btml.predict(model, ARRAY[0.5, 0.5]) FROM models WHERE id = 1', $required ],
 	'SQL of a model' => [ 'SELECT btml.to_sql(model) IS NULL FROM models WHERE id = 1', $required ],
+	'a large model for LightGBM' => [ 'SELECT btml.to_lightgbm(model) IS NULL FROM models WHERE id = 1', $required ],
+	'a large model from LightGBM' => [ 'SELECT btml.from_lightgbm(text) IS NULL FROM written WHERE id = 1', $required ],
+	'a model from LightGBM' => [ 'SELECT btml.from_lightgbm(text) IS NULL FROM written WHERE id = 2', 'f' ],
 	'SQL of long labels' => [ 'SELECT btml.to_sql(model) IS NULL FROM labelled', $required ],
 	'a summary of long labels' => [ 'SELECT btml.summary(model) IS NULL FROM labelled', $required ],
 	'a summary of many labels' => [ 'SELECT btml.summary(model) IS NULL FROM many_labels', $required ],

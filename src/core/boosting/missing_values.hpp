@@ -13,8 +13,8 @@ inline constexpr double max_zero = 1e-35F;
 // Makes NULL of what a model takes for missing: of an imported one NaN, and zeros of the features where they are.
 class MissingValues {
   public:
-    explicit MissingValues(const Model& model) : is_imported_(model.import.has_value()) {
-        if (is_imported_) zeros_ = model.import->zero_is_missing;
+    explicit MissingValues(const Model& model) : is_imported_(model.imported.has_value()) {
+        if (is_imported_) zeros_ = model.imported->zero_is_missing;
     }
 
     // Returns the row itself, or a copy that lasts until the next call.

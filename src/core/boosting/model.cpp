@@ -48,31 +48,31 @@ SampleReport decode_sample(Reader& reader) {
     return sample;
 }
 
-void encode(const Import& import, Writer& writer) {
-    writer.put(std::string_view(import.library));
-    writer.put(std::string_view(import.objective));
-    writer.put(static_cast<uint8_t>(import.link));
-    writer.put(import.steepness);
-    writer.put(import.single_precision);
-    writer.put(import.averages);
-    writer.put_count(import.zero_is_missing.size());
-    for (const bool missing : import.zero_is_missing) writer.put(missing);
+void encode(const Import& imported, Writer& writer) {
+    writer.put(std::string_view(imported.library));
+    writer.put(std::string_view(imported.objective));
+    writer.put(static_cast<uint8_t>(imported.link));
+    writer.put(imported.steepness);
+    writer.put(imported.single_precision);
+    writer.put(imported.averages);
+    writer.put_count(imported.zero_is_missing.size());
+    for (const bool missing : imported.zero_is_missing) writer.put(missing);
 }
 
 Import decode_import(Reader& reader, size_t features) {
-    Import import{reader.get_string(), reader.get_string()};
+    Import imported{reader.get_string(), reader.get_string()};
     const auto link = reader.get<uint8_t>();
     if (link >= link_count) corrupt_model(format("Its link has the number %d.", link));
-    import.link = static_cast<Link>(link);
-    import.steepness = reader.get_finite();
-    if (import.steepness <= 0) corrupt_model("The steepness of its link is not positive.");
-    import.single_precision = reader.get_bool();
-    import.averages = reader.get_bool();
+    imported.link = static_cast<Link>(link);
+    imported.steepness = reader.get_finite();
+    if (imported.steepness <= 0) corrupt_model("The steepness of its link is not positive.");
+    imported.single_precision = reader.get_bool();
+    imported.averages = reader.get_bool();
     const size_t zeros = reader.get_count(1);
     if (zeros != 0 && zeros != features) corrupt_model("Not every feature says what its zeros are.");
     reader.hold(zeros);
-    for (size_t i = 0; i < zeros; i++) import.zero_is_missing.push_back(reader.get_bool());
-    return import;
+    for (size_t i = 0; i < zeros; i++) imported.zero_is_missing.push_back(reader.get_bool());
+    return imported;
 }
 
 // A leaf: true, value, rows. An inner node: false, both children, feature, side of NULL, threshold or categories, rows,
@@ -207,7 +207,7 @@ void decode_target(Reader& reader, Model& model) {
 
 void check_consistent(const Model& model) {
     if (model.features.empty()) corrupt_model("It has no features.");
-    if (model.import && model.offset) corrupt_model("It was imported, and has an offset.");
+    if (model.imported && model.offset) corrupt_model("It was imported, and has an offset.");
     const bool by_label = has_scores_by_label(model.link());
     if (by_label != objective_of(model.options.objective).has_scores_by_label())
         corrupt_model(format("Its link is not one of objective '%s'.", name_of(model.options.objective)));
@@ -245,7 +245,7 @@ void encode(const Model& model, Writer& writer) {
         writer.section(target_section, [&] { encode_target(model, writer); });
     if (model.sketch) writer.section(sketch_section, [&] { encode(*model.sketch, writer); });
     if (model.sample) writer.section(sample_section, [&] { encode(*model.sample, writer); });
-    if (model.import) writer.section(import_section, [&] { encode(*model.import, writer); });
+    if (model.imported) writer.section(import_section, [&] { encode(*model.imported, writer); });
 }
 
 Model decode(Reader& reader) {
@@ -275,7 +275,7 @@ Model decode(Reader& reader) {
     });
     sections.read(sketch_section, [&](int) { model.sketch = decode_sketch(reader); });
     sections.read(sample_section, [&](int) { model.sample = decode_sample(reader); });
-    sections.read(import_section, [&](int) { model.import = decode_import(reader, model.features.size()); });
+    sections.read(import_section, [&](int) { model.imported = decode_import(reader, model.features.size()); });
     check_consistent(model);
     return model;
 }

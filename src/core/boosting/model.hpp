@@ -95,9 +95,9 @@ struct Model : Provenance {
     Options options;
     std::optional<SketchReport> sketch; // nothing where all sums were exact
     std::optional<SampleReport> sample; // nothing where it was the whole join
-    std::optional<Import> import;       // nothing where it was trained here
+    std::optional<Import> imported;     // nothing where it was trained here
 
-    Link link() const { return import ? import->link : objective_of(options.objective).link(); }
+    Link link() const { return imported ? imported->link : objective_of(options.objective).link(); }
     size_t scores() const { return bases.size(); } // of a row, and trees of an iteration
     size_t iterations() const { return trees.size() / scores(); }
 };

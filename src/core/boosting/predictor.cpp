@@ -25,7 +25,7 @@ constexpr char what[] = "a model ready to predict";
 constexpr size_t mask_limit = size_t{8} << 20; // bytes of masks that still stay near the processor
 
 bool sums_floats(const Model& model) {
-    return model.import && model.import->single_precision;
+    return model.imported && model.imported->single_precision;
 }
 
 // A sum of two floats, rounded to a double and then to a float, is what adding floats gives.
@@ -349,8 +349,8 @@ Predictor::Predictor(const Model& model, RunContext& context)
       offset_name_(model.offset ? "offset \"" + model.features[*model.offset].name + "\"" : ""),
       missing_(model),
       link_(model.link()),
-      steepness_(model.import ? model.import->steepness : 1),
-      averages_(model.import && model.import->averages),
+      steepness_(model.imported ? model.imported->steepness : 1),
+      averages_(model.imported && model.imported->averages),
       trees_(model.trees.size()),
       scores_(model.scores()),
       probabilities_(model.labels.size()) {}
@@ -404,14 +404,14 @@ std::vector<double> scores_by_walking(const Model& model, std::span<const double
         double& score = scores[t % scores.size()];
         score = rounded(score + node->value, sums_floats(model));
     }
-    if (model.import && model.import->averages && !model.trees.empty())
+    if (model.imported && model.imported->averages && !model.trees.empty())
         for (double& score : scores) score /= static_cast<double>(model.iterations());
     return scores;
 }
 
 double predict_by_walking(const Model& model, std::span<const double> features) {
     const double score = scores_by_walking(model, features)[0];
-    return prediction_of(model.link(), model.import ? model.import->steepness * score : score);
+    return prediction_of(model.link(), model.imported ? model.imported->steepness * score : score);
 }
 
 } // namespace btml::boosting

@@ -18,7 +18,7 @@ class SqlText {
   public:
     SqlText(char* text, const Model& model, SqlDialect dialect, RunContext& context)
         : is_ansi_(dialect == SqlDialect::ansi),
-          sums_floats_(model.import && model.import->single_precision),
+          sums_floats_(model.imported && model.imported->single_precision),
           text_(text),
           context_(context) {}
 
@@ -201,8 +201,8 @@ void write_condition(const SplitRule& rule, const Feature& feature, Missing miss
 }
 
 Missing missing_of(const Model& model, int32_t feature) {
-    if (!model.import) return {false, false};
-    const std::vector<uint8_t>& zeros = model.import->zero_is_missing;
+    if (!model.imported) return {false, false};
+    const std::vector<uint8_t>& zeros = model.imported->zero_is_missing;
     return {true, !zeros.empty() && zeros[static_cast<size_t>(feature)]};
 }
 
@@ -244,7 +244,7 @@ void write_sum(const Model& model, size_t score, SqlText& sql) {
 }
 
 void write_score(const Model& model, size_t score, SqlText& sql) {
-    const bool averages = model.import && model.import->averages && !model.trees.empty();
+    const bool averages = model.imported && model.imported->averages && !model.trees.empty();
     if (averages) sql << "(";
     sql.sum([&] { write_sum(model, score, sql); });
     if (averages) sql << ") / " << std::to_string(model.iterations());
@@ -255,12 +255,12 @@ constexpr char one_row[] = " FROM (SELECT 0 AS btml_zero) AS btml_row"; // for d
 // PostgreSQL's exp is an error where a double overflows. Not every database has greatest and least: elsewhere a
 // subquery names the argument, so that it is written once.
 void write_exponential(const Model& model, size_t score, const char* sign, SqlText& sql) {
-    const bool steep = model.import && model.import->steepness != 1;
+    const bool steep = model.imported && model.imported->steepness != 1;
     sql << (sql.is_ansi()
                 ? "(SELECT exp(CASE WHEN s1 < -700 THEN -700 WHEN s1 > 700 THEN 700 ELSE s1 END) FROM (SELECT "
                 : "exp(greatest(-700, least(700, ")
         << sign;
-    if (steep) sql << model.import->steepness << " * ";
+    if (steep) sql << model.imported->steepness << " * ";
     if (steep || *sign) sql << "(";
     write_score(model, score, sql);
     if (steep || *sign) sql << ")";

@@ -193,7 +193,7 @@ TEST(LightGbmText, Objectives) {
     EXPECT_EQ(predict_by_walking(model, std::vector{5.0, 0.0}), 4);
     model = read(with("unknown=1"));
     EXPECT_EQ(model.link(), Link::identity);
-    EXPECT_EQ(model.import->objective, "custom");
+    EXPECT_EQ(model.imported->objective, "custom");
     EXPECT_EQ(refusal(with("objective=lottery")).code, ErrorCode::not_supported);
     EXPECT_EQ(refusal(with("objective=binary sigmoid:-1")).detail, "Line 5: sigmoid is not positive.");
     EXPECT_EQ(refusal(with("objective=regression", "2")).code, ErrorCode::not_supported);
@@ -373,9 +373,9 @@ TEST(LightGbmText, CountsAreWholeNumbers) {
 
 TEST(LightGbmText, WhatHasNoFormIsRefused) {
     Model model = read(model_text({}));
-    model.import->single_precision = true;
+    model.imported->single_precision = true;
     EXPECT_EQ(caught([&] { written(model); }).code, ErrorCode::not_supported);
-    model.import.reset();
+    model.imported.reset();
     model.offset = 1;
     EXPECT_EQ(caught([&] { written(model); }).code, ErrorCode::not_supported);
 }

@@ -1,125 +1,17 @@
 #include "core/boosting/exchange/lightgbm_text.hpp"
 
+#include "core/boosting/exchange/lightgbm_lines.hpp"
 #include "core/boosting/missing_values.hpp"
-
-#include <charconv>
-#include <map>
 
 namespace btml::boosting {
 
 namespace {
 
-constexpr char library[] = "LightGBM";
 constexpr double max_count = 1e18; // of rows in a leaf
 
-// A line's value, and where it is.
-struct Value {
-    std::string_view text;
-    size_t line = 0;
-
-    explicit operator bool() const { return line > 0; }
-};
-
-[[noreturn]] void refuse(size_t line, const std::string& what) {
-    refuse_model(library, format("Line %zu: ", line) + what + ".");
-}
-
 [[noreturn]] void refuse(std::string detail) {
-    refuse_model(library, std::move(detail));
+    refuse_model(lightgbm, std::move(detail));
 }
-
-// Goes through a text line by line.
-class Lines {
-  public:
-    Lines(std::string_view text, RunContext& context) : rest_(text), context_(context) {}
-
-    bool at_end() const { return rest_.empty(); }
-    size_t number() const { return number_; } // of the line that was read last
-    std::string_view next() {
-        const size_t end = std::min(rest_.find('\n'), rest_.size());
-        std::string_view line = rest_.substr(0, end);
-        rest_.remove_prefix(std::min(end + 1, rest_.size()));
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        number_++;
-        context_.worked(line.size() + 1);
-        return line;
-    }
-
-  private:
-    std::string_view rest_;
-    size_t number_ = 0;
-    RunContext& context_;
-};
-
-std::string shown(std::string_view text) {
-    size_t end = std::min<size_t>(text.size(), 40);
-    while (end < text.size() && (text[end] & 0xc0) == 0x80) end--; // A character is shown whole.
-    return "\"" + std::string(text.substr(0, end)) + (end < text.size() ? "...\"" : "\"");
-}
-
-template <class Number>
-Number number_of(std::string_view word, size_t line, const char* key) {
-    Number number{};
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size())
-        refuse(line, format("%s has ", key) + shown(word) + ", which is no such number or out of range");
-    return number;
-}
-
-// Calls body(word) for each of the words that spaces separate.
-template <class Body>
-void for_each_word(std::string_view text, const Body& body) {
-    while (true) {
-        const size_t begin = text.find_first_not_of(' ');
-        if (begin == std::string_view::npos) return;
-        text.remove_prefix(begin);
-        const size_t end = std::min(text.find(' '), text.size());
-        body(text.substr(0, end));
-        text.remove_prefix(end);
-    }
-}
-
-// Reads as many numbers as there must be; nothing is allocated for those that are not there.
-template <class Number>
-void read_numbers(const Value& value, const char* key, size_t count, Buffer<Number>& numbers, RunContext& context) {
-    numbers.resize(0);
-    for_each_word(value.text, [&](std::string_view word) {
-        if (numbers.size() == count) refuse(value.line, format("%s has more than %zu numbers", key, count));
-        numbers.push_back(number_of<Number>(word, value.line, key));
-        context.worked(word.size());
-    });
-    if (numbers.size() < count)
-        refuse(value.line, format("%s has %zu numbers, %zu are needed", key, numbers.size(), count));
-}
-
-// Keys that are read, with their values. The first of a name counts.
-class Fields {
-  public:
-    explicit Fields(std::initializer_list<const char*> keys) {
-        for (const char* const key : keys) values_[key] = {};
-    }
-
-    void clear() {
-        for (auto& [key, value] : values_) value = {};
-    }
-    // Takes a line key=value, or a key alone.
-    void add(std::string_view line, size_t number) {
-        const size_t end = std::min(line.find('='), line.size());
-        const auto found = values_.find(line.substr(0, end));
-        if (found != values_.end() && !found->second)
-            found->second = {line.substr(std::min(end + 1, line.size())), number};
-    }
-    const Value& find(const char* key) const { return values_.at(key); }
-    // Refuses a text that lacks the key; `where` is what lacks it.
-    const Value& require(const char* key, const std::string& where) const {
-        const Value& value = find(key);
-        if (!value) refuse(where + " has no " + key + ".");
-        return value;
-    }
-
-  private:
-    std::map<std::string_view, Value> values_;
-};
 
 // Bits of a node's decision_type.
 constexpr int categorical_bit = 1, default_left_bit = 2, missing_shift = 2;
@@ -150,7 +42,7 @@ class LightGbmReader {
 
     ImportedModel read(std::string_view categories) {
         read_header();
-        numbering_.emplace(model_, library, held_, context_);
+        numbering_.emplace(model_, lightgbm, held_, context_);
         while (!tree_line_.empty()) read_tree();
         if (model_.trees.size() % model_.bases.size() != 0)
             refuse(format("It has %zu trees, which is no multiple of the %zu of an iteration.", model_.trees.size(),
@@ -168,12 +60,12 @@ class LightGbmReader {
     static constexpr char what[] = "a tree of an imported model";
 
     void read_header();
-    void read_features(const Fields& header);
-    void read_objective(const Fields& header, size_t scores);
-    void read_fields(Fields& fields);
+    void read_features(const LineFields& header);
+    void read_objective(const LineFields& header, size_t scores);
+    void read_fields(LineFields& fields);
     void read_tree();
-    void read_arrays(const Fields& fields, size_t leaves, const std::string& where);
-    void read_category_sets(const Fields& fields, const std::string& where);
+    void read_arrays(const LineFields& fields, size_t leaves, const std::string& where);
+    void read_category_sets(const LineFields& fields, const std::string& where);
     Node inner_node(size_t i, size_t leaves, size_t line);
     Node leaf(size_t i, size_t line) const;
     void set_number_split(Node& node, size_t i, size_t line);
@@ -185,13 +77,13 @@ class LightGbmReader {
     void name_categories(std::string_view categories);
     void finish_zeros();
 
-    Lines lines_;
+    TextLines lines_;
     RunContext& context_;
     Reservation held_;
     Model model_;
     std::string_view tree_line_; // that begins the next tree; empty: there is none
     bool found_end_ = false;     // of the trees
-    Value feature_infos_, pandas_categorical_, categorical_feature_;
+    LineValue feature_infos_, pandas_categorical_, categorical_feature_;
     std::optional<CategoryNumbering> numbering_;
     std::vector<ZeroUse> zeros_; // by feature
 
@@ -202,43 +94,43 @@ class LightGbmReader {
 };
 
 void LightGbmReader::read_header() {
-    Fields header{"version",        "num_class",     "num_tree_per_iteration", "max_feature_idx",     "objective",
-                  "average_output", "feature_names", "feature_infos",          "monotone_constraints"};
+    LineFields header{"version",        "num_class",     "num_tree_per_iteration", "max_feature_idx",     "objective",
+                      "average_output", "feature_names", "feature_infos",          "monotone_constraints"};
     if (lines_.next() != "tree") refuse("The first line is not \"tree\".");
     read_fields(header);
-    const Value& version = header.require("version", "The header");
+    const LineValue& version = header.require("version", "The header");
     if (version.text != "v2" && version.text != "v3" && version.text != "v4")
-        refuse(version.line, "the version is " + shown(version.text) + ", not v2, v3 or v4");
+        refuse_line(version.line, "the version is " + shown(version.text) + ", not v2, v3 or v4");
     read_features(header);
-    const Value& per_iteration = header.require("num_tree_per_iteration", "The header");
+    const LineValue& per_iteration = header.require("num_tree_per_iteration", "The header");
     const auto scores = number_of<size_t>(per_iteration.text, per_iteration.line, "num_tree_per_iteration");
     if (scores < 1 || scores > max_labels)
-        refuse(per_iteration.line, format("num_tree_per_iteration is not between 1 and %zu", max_labels));
+        refuse_line(per_iteration.line, format("num_tree_per_iteration is not between 1 and %zu", max_labels));
     model_.bases.assign(scores, 0);
-    model_.import.emplace();
-    model_.import->library = "LightGBM " + std::string(version.text);
-    model_.import->averages = static_cast<bool>(header.find("average_output"));
+    model_.imported.emplace();
+    model_.imported->library = "LightGBM " + std::string(version.text);
+    model_.imported->averages = static_cast<bool>(header.find("average_output"));
     read_objective(header, scores);
     model_.target = "target";
     model_.strategy = "import";
     model_.strategy_reason = "the model was trained by LightGBM";
 }
 
-void LightGbmReader::read_features(const Fields& header) {
-    const Value& names = header.require("feature_names", "The header");
+void LightGbmReader::read_features(const LineFields& header) {
+    const LineValue& names = header.require("feature_names", "The header");
     for_each_word(names.text, [&](std::string_view name) {
         held_.grow(sizeof(Feature) + 2 * sizeof(ZeroUse) + name.size());
         model_.features.push_back({std::string(name), "double precision", false, {}});
         context_.worked(name.size() + 10);
     });
-    const Value& last = header.require("max_feature_idx", "The header");
+    const LineValue& last = header.require("max_feature_idx", "The header");
     const auto count = number_of<uint32_t>(last.text, last.line, "max_feature_idx") + uint64_t{1};
     if (count != model_.features.size())
-        refuse(names.line,
-               format("there are %zu feature_names, max_feature_idx says %" PRIu64, model_.features.size(), count));
+        refuse_line(names.line, format("there are %zu feature_names, max_feature_idx says %" PRIu64,
+                                       model_.features.size(), count));
     zeros_.resize(model_.features.size());
     feature_infos_ = header.find("feature_infos");
-    const Value& directions = header.find("monotone_constraints");
+    const LineValue& directions = header.find("monotone_constraints");
     if (!directions) return;
     Buffer<int32_t> found(context_.memory(), what);
     read_numbers(directions, "monotone_constraints", model_.features.size(), found, context_);
@@ -272,10 +164,10 @@ constexpr ObjectiveForm objectives[] = {
 };
 
 // A model of a loss that its trainer wrote has no objective: predictions are scores.
-void LightGbmReader::read_objective(const Fields& header, size_t scores) {
-    const Value& value = header.find("objective");
-    Import& import = *model_.import;
-    import.objective = value ? std::string(value.text) : "custom";
+void LightGbmReader::read_objective(const LineFields& header, size_t scores) {
+    const LineValue& value = header.find("objective");
+    Import& imported = *model_.imported;
+    imported.objective = value ? std::string(value.text) : "custom";
     held_.grow(value.text.size());
     const ObjectiveForm* form = value ? nullptr : &objectives[0];
     std::string_view name;
@@ -285,17 +177,18 @@ void LightGbmReader::read_objective(const Fields& header, size_t scores) {
             for (const ObjectiveForm& known : objectives)
                 if (word == known.name) form = &known;
         } else if (word == "sqrt") {
-            import.link = Link::signed_square;
+            imported.link = Link::signed_square;
         } else if (word.starts_with("sigmoid:")) {
-            import.steepness = number_of<double>(word.substr(strlen("sigmoid:")), value.line, "sigmoid");
+            imported.steepness = number_of<double>(word.substr(strlen("sigmoid:")), value.line, "sigmoid");
         }
     });
-    if (!form) refuse_feature_of(library, "predictions of objective " + shown(name), "Its link is not known.");
-    if (!(import.steepness > 0 && std::isfinite(import.steepness))) refuse(value.line, "sigmoid is not positive");
+    if (!form) refuse_feature_of(lightgbm, "predictions of objective " + shown(name), "Its link is not known.");
+    if (!(imported.steepness > 0 && std::isfinite(imported.steepness)))
+        refuse_line(value.line, "sigmoid is not positive");
     model_.options.objective = form->number;
-    if (import.link == Link::identity) import.link = form->link;
-    if (has_scores_by_label(import.link) != (scores > 1))
-        refuse_feature_of(library, format("%zu scores of objective ", scores) + shown(import.objective),
+    if (imported.link == Link::identity) imported.link = form->link;
+    if (has_scores_by_label(imported.link) != (scores > 1))
+        refuse_feature_of(lightgbm, format("%zu scores of objective ", scores) + shown(imported.objective),
                           "How predictions follow from them is not known.");
     const bool binary = form->link == Link::logistic && name == "binary";
     for (size_t label = 0; label < (binary ? 2 : scores > 1 ? scores : 0); label++)
@@ -303,7 +196,7 @@ void LightGbmReader::read_objective(const Fields& header, size_t scores) {
 }
 
 // Takes the lines up to the next tree or the end of trees, and tells which it is.
-void LightGbmReader::read_fields(Fields& fields) {
+void LightGbmReader::read_fields(LineFields& fields) {
     tree_line_ = {};
     while (!lines_.at_end()) {
         const std::string_view line = lines_.next();
@@ -318,18 +211,18 @@ void LightGbmReader::read_fields(Fields& fields) {
 }
 
 void LightGbmReader::read_tree() {
-    Fields fields{"num_leaves",     "num_cat",       "split_feature", "split_gain", "threshold",
-                  "decision_type",  "left_child",    "right_child",   "leaf_value", "leaf_count",
-                  "cat_boundaries", "cat_threshold", "is_linear"};
+    LineFields fields{"num_leaves",     "num_cat",       "split_feature", "split_gain", "threshold",
+                      "decision_type",  "left_child",    "right_child",   "leaf_value", "leaf_count",
+                      "cat_boundaries", "cat_threshold", "is_linear"};
     const size_t line = lines_.number();
     const std::string where = format("The tree of line %zu", line);
     read_fields(fields);
-    const Value& linear = fields.find("is_linear");
+    const LineValue& linear = fields.find("is_linear");
     if (linear && linear.text != "0")
-        refuse_feature_of(library, "linear trees", "A leaf of theirs is a function of features, not a number.");
-    const Value& claimed = fields.require("num_leaves", where);
+        refuse_feature_of(lightgbm, "linear trees", "A leaf of theirs is a function of features, not a number.");
+    const LineValue& claimed = fields.require("num_leaves", where);
     const auto leaves = number_of<size_t>(claimed.text, claimed.line, "num_leaves");
-    if (leaves < 1 || leaves > INT32_MAX / 2) refuse(claimed.line, "num_leaves is out of range");
+    if (leaves < 1 || leaves > INT32_MAX / 2) refuse_line(claimed.line, "num_leaves is out of range");
     read_arrays(fields, leaves, where);
     const Reservation nodes_held(context_.memory(), what, 2 * leaves * (sizeof(Node) + 3 * sizeof(int32_t)));
     held_.grow(2 * leaves * sizeof(Node) + 2 * sizeof(Tree));
@@ -338,9 +231,9 @@ void LightGbmReader::read_tree() {
     for (size_t i = 0; i + 1 < leaves; i++) nodes.push_back(inner_node(i, leaves, line));
     for (size_t i = 0; i < leaves; i++) nodes.push_back(leaf(i, line));
     const size_t count = nodes.size();
-    Tree tree = parents_first(std::move(nodes), library, model_.trees.size(), context_);
+    Tree tree = parents_first(std::move(nodes), lightgbm, model_.trees.size(), context_);
     if (tree.size() != count)
-        refuse(line, format("only %zu of the tree's %zu nodes are reached from its root", tree.size(), count));
+        refuse_line(line, format("only %zu of the tree's %zu nodes are reached from its root", tree.size(), count));
     model_.trees.push_back(std::move(tree));
 }
 
@@ -348,16 +241,16 @@ Node LightGbmReader::leaf(size_t i, size_t line) const {
     Node leaf;
     leaf.value = leaf_value_[i];
     leaf.rows = leaf_count_.empty() ? 0 : leaf_count_[i];
-    if (!std::isfinite(leaf.value)) refuse(line, format("the value of leaf %zu of the tree is not finite", i));
+    if (!std::isfinite(leaf.value)) refuse_line(line, format("the value of leaf %zu of the tree is not finite", i));
     if (!(leaf.rows >= 0 && leaf.rows <= max_count))
-        refuse(line, format("the count of leaf %zu of the tree is negative or too large", i));
+        refuse_line(line, format("the count of leaf %zu of the tree is negative or too large", i));
     return leaf;
 }
 
-void LightGbmReader::read_arrays(const Fields& fields, size_t leaves, const std::string& where) {
+void LightGbmReader::read_arrays(const LineFields& fields, size_t leaves, const std::string& where) {
     read_numbers(fields.require("leaf_value", where), "leaf_value", leaves, leaf_value_, context_);
     leaf_count_.resize(0);
-    if (const Value& counts = fields.find("leaf_count"); counts && !(leaves == 1 && counts.text.empty()))
+    if (const LineValue& counts = fields.find("leaf_count"); counts && !(leaves == 1 && counts.text.empty()))
         read_numbers(counts, "leaf_count", leaves, leaf_count_, context_);
     if (leaves == 1) return;
     const auto read = [&](const char* key, auto& numbers) {
@@ -369,23 +262,23 @@ void LightGbmReader::read_arrays(const Fields& fields, size_t leaves, const std:
     read("left_child", left_child_);
     read("right_child", right_child_);
     split_gain_.resize(0);
-    if (const Value& gains = fields.find("split_gain"))
+    if (const LineValue& gains = fields.find("split_gain"))
         read_numbers(gains, "split_gain", leaves - 1, split_gain_, context_);
     read_category_sets(fields, where);
 }
 
 // A set is a range of words of 32 bits.
-void LightGbmReader::read_category_sets(const Fields& fields, const std::string& where) {
+void LightGbmReader::read_category_sets(const LineFields& fields, const std::string& where) {
     cat_boundaries_.resize(0);
     cat_threshold_.resize(0);
-    const Value& sets = fields.find("num_cat");
+    const LineValue& sets = fields.find("num_cat");
     const auto count = sets ? number_of<uint32_t>(sets.text, sets.line, "num_cat") : 0;
     if (count == 0) return;
-    const Value& boundaries = fields.require("cat_boundaries", where);
+    const LineValue& boundaries = fields.require("cat_boundaries", where);
     read_numbers(boundaries, "cat_boundaries", count + size_t{1}, cat_boundaries_, context_);
     for (size_t i = 0; i < cat_boundaries_.size(); i++)
         if (cat_boundaries_[i] < (i == 0 ? 0 : cat_boundaries_[i - 1]) || (i == 0 && cat_boundaries_[i] != 0))
-            refuse(boundaries.line, "cat_boundaries do not ascend from 0");
+            refuse_line(boundaries.line, "cat_boundaries do not ascend from 0");
     read_numbers(fields.require("cat_threshold", where), "cat_threshold", cat_boundaries_[count], cat_threshold_,
                  context_);
 }
@@ -395,7 +288,7 @@ Node LightGbmReader::inner_node(size_t i, size_t leaves, size_t line) {
     const auto inner = static_cast<int32_t>(leaves - 1);
     const auto child = [&](int32_t number) {
         const bool valid = number >= 0 ? number < inner : ~number < inner + 1;
-        if (!valid) refuse(line, format("node %zu of the tree has a child with the number %d", i, number));
+        if (!valid) refuse_line(line, format("node %zu of the tree has a child with the number %d", i, number));
         return number >= 0 ? number : inner + ~number;
     };
     Node node;
@@ -403,7 +296,8 @@ Node LightGbmReader::inner_node(size_t i, size_t leaves, size_t line) {
     node.right = child(right_child_[i]);
     node.feature = split_feature_[i];
     if (node.feature < 0 || static_cast<size_t>(node.feature) >= model_.features.size())
-        refuse(line, format("node %zu of the tree splits feature %d of %zu", i, node.feature, model_.features.size()));
+        refuse_line(line,
+                    format("node %zu of the tree splits feature %d of %zu", i, node.feature, model_.features.size()));
     // Gains are told, not used; forced splits may have any.
     if (!split_gain_.empty() && std::isfinite(split_gain_[i])) node.gain = std::max(0.0, split_gain_[i]);
     const bool categorical = decision_type_[i] & categorical_bit;
@@ -422,7 +316,7 @@ void LightGbmReader::set_number_split(Node& node, size_t i, size_t line) {
     const bool zero_left = 0 <= threshold, default_left = decision_type_[i] & default_left_bit;
     const int missing = decision_type_[i] >> missing_shift & 3;
     if (missing > static_cast<int>(MissingType::nan))
-        refuse(line, format("decision_type %zu of the tree is %d", i, decision_type_[i]));
+        refuse_line(line, format("decision_type %zu of the tree is %d", i, decision_type_[i]));
     const auto type = static_cast<MissingType>(missing);
     node.null_left = type == MissingType::none ? zero_left : default_left;
     node.threshold = threshold == infinity   ? std::numeric_limits<double>::quiet_NaN() // whatever is not NULL
@@ -438,10 +332,10 @@ void LightGbmReader::set_number_split(Node& node, size_t i, size_t line) {
 void LightGbmReader::set_category_split(Node& node, size_t i, size_t line) {
     const double set = threshold_[i];
     if (!(set >= 0 && set + 1 < static_cast<double>(cat_boundaries_.size())) || set != std::floor(set))
-        refuse(line, format("node %zu of the tree has no set of categories", i));
+        refuse_line(line, format("node %zu of the tree has no set of categories", i));
     const uint32_t begin = cat_boundaries_[static_cast<size_t>(set)],
                    end = cat_boundaries_[static_cast<size_t>(set) + 1];
-    if (end - begin > INT32_MAX / 32) refuse(line, format("node %zu of the tree has too many categories", i));
+    if (end - begin > INT32_MAX / 32) refuse_line(line, format("node %zu of the tree has too many categories", i));
     size_t count = 0;
     for (uint32_t word = begin; word < end; word++) count += static_cast<size_t>(std::popcount(cat_threshold_[word]));
     held_.grow(count * sizeof(uint32_t));
@@ -454,8 +348,8 @@ void LightGbmReader::set_category_split(Node& node, size_t i, size_t line) {
 
 // Reads what follows the trees.
 void LightGbmReader::read_rest() {
-    const std::pair<std::string_view, Value*> keys[] = {{"pandas_categorical:", &pandas_categorical_},
-                                                        {"[categorical_feature:", &categorical_feature_}};
+    const std::pair<std::string_view, LineValue*> keys[] = {{"pandas_categorical:", &pandas_categorical_},
+                                                            {"[categorical_feature:", &categorical_feature_}};
     while (!lines_.at_end()) {
         const std::string_view line = lines_.next();
         for (const auto& [key, value] : keys)
@@ -505,7 +399,7 @@ std::vector<size_t> LightGbmReader::read_categorical_features() {
     for_each_word(text, [&](std::string_view word) {
         const auto feature = number_of<size_t>(word, categorical_feature_.line, "categorical_feature");
         if (feature >= model_.features.size())
-            refuse(categorical_feature_.line, format("there is no feature %zu", feature));
+            refuse_line(categorical_feature_.line, format("there is no feature %zu", feature));
         features.push_back(feature);
     });
     std::sort(features.begin(), features.end());
@@ -522,7 +416,7 @@ void LightGbmReader::name_categories(std::string_view categories) {
         const std::vector<size_t> features = read_categorical_features();
         if (features.size() != lists.size())
             throw Error(ErrorCode::invalid_argument,
-                        format("%s model has the categories of %zu columns, but %zu categorical features", library,
+                        format("%s model has the categories of %zu columns, but %zu categorical features", lightgbm,
                                lists.size(), features.size()),
                         "It does not say whose they are.", R"(Give them as categories => '{"feature": ["a", "b"]}'.)");
         for (size_t i = 0; i < features.size(); i++) numbering_->set_names(features[i], std::move(lists[i]));
@@ -536,9 +430,9 @@ void LightGbmReader::finish_zeros() {
         if (!zeros_[f].missing) continue;
         const char* const name = model_.features[f].name.c_str();
         if (zeros_[f].elsewhere)
-            refuse_feature_of(library, format("zeros of feature \"%s\" that are missing in some splits only", name),
+            refuse_feature_of(lightgbm, format("zeros of feature \"%s\" that are missing in some splits only", name),
                               "Predictions take a zero for missing everywhere or nowhere.");
-        std::vector<uint8_t>& missing = model_.import->zero_is_missing;
+        std::vector<uint8_t>& missing = model_.imported->zero_is_missing;
         missing.resize(zeros_.size(), 0);
         missing[f] = 1;
     }

@@ -156,7 +156,7 @@ void LightGbmWriter::note_use(const Node& node) {
 
 // In the words of LightGBM; a model from there has its own.
 std::string objective_text(const Model& model) {
-    if (model.import) return model.import->objective == "custom" ? "" : model.import->objective;
+    if (model.imported) return model.imported->objective == "custom" ? "" : model.imported->objective;
     switch (model.options.objective) {
     case ObjectiveNumber::absolute:
         return "regression_l1";
@@ -184,7 +184,7 @@ void LightGbmWriter::write_header() {
           << "\nlabel_index=0\nmax_feature_idx=" << model_.features.size() - 1 << "\n";
     if (const std::string objective = objective_text(model_); !objective.empty())
         text_ << "objective=" << objective << "\n";
-    if (model_.import && model_.import->averages) text_ << "average_output\n";
+    if (model_.imported && model_.imported->averages) text_ << "average_output\n";
     write_names();
     if (!model_.directions.empty())
         text_.line("monotone_constraints", model_.directions, [](int8_t direction) { return int{direction}; });
@@ -256,8 +256,8 @@ void LightGbmWriter::write_inner_nodes(const Tree& tree, const std::vector<const
     });
     text_.line("decision_type", inner, [&](const Node* node) {
         if (feature_of(node).categorical) return categorical_bit;
-        const bool zeros = model_.import && !model_.import->zero_is_missing.empty() &&
-                           model_.import->zero_is_missing[static_cast<size_t>(node->feature)];
+        const bool zeros = model_.imported && !model_.imported->zero_is_missing.empty() &&
+                           model_.imported->zero_is_missing[static_cast<size_t>(node->feature)];
         const bool default_left = node->null_left != is_turned(*node, feature_of(node));
         return (zeros ? missing_zero : missing_nan) | (default_left ? default_left_bit : 0);
     });
@@ -378,7 +378,7 @@ Buffer<char> write_lightgbm(const Model& model, RunContext& context) {
         throw Error(ErrorCode::not_supported, "a model with an offset has no LightGBM form",
                     "A row's offset is added to its score, which LightGBM's models do not do.",
                     "Train without offset, and add it to LightGBM's raw score.");
-    if (model.import && model.import->single_precision)
+    if (model.imported && model.imported->single_precision)
         throw Error(ErrorCode::not_supported, "a model that was imported from XGBoost has no LightGBM form",
                     "Its scores are sums of floats, LightGBM's of doubles.");
     return LightGbmWriter(model, context).write();

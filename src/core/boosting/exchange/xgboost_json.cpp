@@ -75,6 +75,8 @@ class XgboostReader {
     }
     void read_version();
     void read_learner();
+    void read_strings(std::vector<std::string>& list);
+    void read_parameters();
     void read_booster(bool outer);
     void read_trees();
     void read_categories();
@@ -144,43 +146,51 @@ void XgboostReader::read_version() {
     });
 }
 
+void XgboostReader::read_strings(std::vector<std::string>& list) {
+    list.clear();
+    json_.array([&] {
+        list.push_back(json_.string());
+        held_.grow(2 * sizeof(std::string) + list.back().size());
+    });
+}
+
+void XgboostReader::read_parameters() {
+    read_members([&](const std::string& name) {
+        if (name == "num_feature") {
+            features_ = read_count("num_feature");
+        } else if (name == "num_class") {
+            classes_ = read_count("num_class");
+        } else if (name == "num_target") {
+            targets_ = read_count("num_target");
+        } else if (name == "base_score") {
+            base_scores_.resize(0);
+            read_base_scores(json_);
+        } else {
+            json_.skip();
+        }
+    });
+}
+
 void XgboostReader::read_learner() {
-    const auto read_list = [&](std::vector<std::string>& list) {
-        list.clear();
-        json_.array([&] {
-            list.push_back(json_.string());
-            held_.grow(2 * sizeof(std::string) + list.back().size());
-        });
+    // Reads one member of an object, by `read`.
+    const auto read_only = [&](const char* wanted, const auto& read) {
+        read_members([&](const std::string& name) { name == wanted ? read() : json_.skip(); });
     };
     read_members([&](const std::string& key) {
-        if (key == "feature_names") return read_list(names_);
-        if (key == "feature_types") return read_list(types_);
-        if (key == "gradient_booster") return read_booster(true);
-        if (key == "attributes")
-            return read_members([&](const std::string& name) {
-                if (name != "best_iteration") return json_.skip();
-                best_iteration_ = read_count("best_iteration");
-            });
-        if (key == "objective")
-            return read_members([&](const std::string& name) {
-                if (name != "name") return json_.skip();
-                objective_ = json_.string();
-            });
-        if (key != "learner_model_param") return json_.skip();
-        read_members([&](const std::string& name) {
-            if (name == "num_feature") {
-                features_ = read_count("num_feature");
-            } else if (name == "num_class") {
-                classes_ = read_count("num_class");
-            } else if (name == "num_target") {
-                targets_ = read_count("num_target");
-            } else if (name == "base_score") {
-                base_scores_.resize(0);
-                read_base_scores(json_);
-            } else {
-                json_.skip();
-            }
-        });
+        if (key == "feature_names")
+            read_strings(names_);
+        else if (key == "feature_types")
+            read_strings(types_);
+        else if (key == "gradient_booster")
+            read_booster(true);
+        else if (key == "attributes")
+            read_only("best_iteration", [&] { best_iteration_ = read_count("best_iteration"); });
+        else if (key == "objective")
+            read_only("name", [&] { objective_ = json_.string(); });
+        else if (key == "learner_model_param")
+            read_parameters();
+        else
+            json_.skip();
     });
 }
 
@@ -281,8 +291,8 @@ const ObjectiveForm& XgboostReader::make_objective() {
         refuse(format("It has %zu classes of objective ", classes_) + form->name + ".");
     if (scores > max_labels) refuse(format("It has %zu classes.", scores));
     model_.options.objective = form->number;
-    model_.import = Import{"XGBoost " + (version_.empty() ? "of no version" : version_), form->name, form->link};
-    model_.import->single_precision = true;
+    model_.imported = Import{"XGBoost " + (version_.empty() ? "of no version" : version_), form->name, form->link};
+    model_.imported->single_precision = true;
     if (form->has_labels)
         for (size_t label = 0; label < (form->link == Link::logistic ? 2 : scores); label++)
             model_.labels.push_back(std::to_string(label));

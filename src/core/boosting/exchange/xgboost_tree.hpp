@@ -10,7 +10,7 @@ namespace btml::boosting {
 inline constexpr char xgboost[] = "XGBoost";
 
 // Says how trees split features: a feature that some split as numbers and others as categories is neither.
-enum class SplitKinds : uint8_t { number = 1, category = 2, both = 3 };
+enum class SplitKinds : uint8_t { number = 1, category = 2 };
 
 class XgboostTreeReader {
   public:

@@ -46,7 +46,7 @@ double mean_of(const Tree& tree) {
 Explainer::Explainer(const Model& model, RunContext& context)
     : context_(context),
       missing_(model),
-      divisor_(model.import && model.import->averages && !model.trees.empty()
+      divisor_(model.imported && model.imported->averages && !model.trees.empty()
                    ? static_cast<double>(model.iterations())
                    : 1),
       features_(model.features.size()),

@@ -32,9 +32,9 @@ class Explainer {
     size_t score_count() const { return bases_.size(); }
 
     // Puts a contribution to one score for each feature, and then the base, which is the mean of the score by covers:
-    // features() + 1 numbers, which add up to the score (of an imported model that sums floats, before it rounds). `row` is as of Predictor::scores; an offset contributes
-    // itself. Not thread-safe (scratch space). Errors null_value or out_of_range for an offset that is NULL or not
-    // finite.
+    // features() + 1 numbers, which add up to the score (of an imported model that sums floats, before it rounds).
+    // `row` is as of Predictor::scores; an offset contributes itself. Not thread-safe (scratch space). Errors
+    // null_value or out_of_range for an offset that is NULL or not finite.
     void contributions(std::span<const double> row, size_t score, std::span<double> to);
     // Puts those of all scores, one score after the other.
     void contributions(std::span<const double> row, std::span<double> to);
