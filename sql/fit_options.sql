@@ -80,4 +80,20 @@ SELECT btml.boost_fit('reading', 'y', exclude => '{id,NULL}');
 SELECT btml.boost_fit('reading', 'y', exclude => '{id,a}', features => '{a,b}');
 SELECT btml.boost_fit('reading', 'y', exclude => '{id,a}', categorical => '{a}');
 SELECT btml.boost_fit('reading', 'y', exclude => '{id,a,b,c,w,held}');
+
+-- What is odd is told once, with all columns that it is true of.
+SELECT setseed(0.25);
+CREATE TABLE odd AS SELECT i AS id, 'number ' || i AS "Label's", 7 AS seven, NULL::text AS nothing, i % 10 AS digit, i % 9 AS x, i % 9 * 2.5 AS twice, i % 9 > 3 AS leak, (i % 9)::text AS name,
+    (i % 9) + 0.01 * random() AS y, random() AS chance
+FROM generate_series(1, 300) i;
+SELECT btml.boost_fit('odd', 'y', 2) IS NOT NULL AS fit;
+SELECT btml.boost_fit('odd', 'leak', 2, features => '{chance,digit,x}') IS NOT NULL AS labels;
+SELECT btml.boost_fit('odd', 'name', 2, features => '{chance,digit,twice,y}') IS NOT NULL AS many_labels;
+SELECT btml.boost_fit('odd', 'seven', 2, features => '{chance,digit}') IS NOT NULL AS constant;
+SELECT btml.boost_fit('odd', 'chance', 2, exclude => '{id,"Label''s",seven,nothing}') IS NOT NULL AS quiet;
+SELECT btml.boost_fit('SELECT * FROM odd WHERE id < 100', 'y', 2) IS NOT NULL AS few_rows;
+SELECT count(*) FROM btml.cross_validate('odd', 'chance', 2, options => '{"trees": 2, "features": ["id", "x"]}');
+-- A key that rows of the join share is no number of them.
+SELECT btml.boost_fit('SELECT o.id, g, chance + g * id % 7 AS y FROM odd o, generate_series(1, 3) g', 'y', 2) IS NOT NULL AS shared_key;
+SET client_min_messages = warning;
 DROP SCHEMA fit_options CASCADE;

@@ -111,6 +111,47 @@ void sort_categories(relational::DataColumn& column, Oid type) {
         if (code != relational::DataColumn::null_code) code = rank[code];
 }
 
+// A column as an element of an array literal in SQL.
+static std::string array_element(const std::string& name) {
+    const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+    if (std::all_of(name.begin(), name.end(), is_plain)) return name;
+    std::string element = "\"";
+    for (const char c : name) {
+        if (c == '"' || c == '\\') element += '\\';
+        if (c == '\'') element += '\'';
+        element += c;
+    }
+    return element + '"';
+}
+
+static std::string exclude_them(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ",") + array_element(name);
+    return "exclude => '{" + list + "}'";
+}
+
+static std::string called(const std::vector<std::string>& names) {
+    return (names.size() == 1 ? "feature " : "features ") + quoted_list(names);
+}
+
+void notice_findings(const Findings& findings, const std::string& target) {
+    const auto one = [](const std::vector<std::string>& names) { return names.size() == 1; };
+    if (findings.constant_target)
+        notice("target \"" + target + "\" is " + shortest(*findings.constant_target) + " in all rows to train on", "",
+               "There is nothing to learn from them.");
+    if (const auto& names = findings.explaining; !names.empty())
+        notice(called(names) + (one(names) ? " alone explains" : " each explain") + " target \"" + target + "\"" +
+                   (one(names) ? "" : " alone"),
+               "",
+               std::string("If predictions are made before that is known, leave ") + (one(names) ? "it" : "them") +
+                   " out: " + exclude_them(names) + ".");
+    if (const auto& names = findings.identifying; !names.empty())
+        notice(called(names) + (one(names) ? " has" : " have") + " another value in every row", "",
+               "What only tells rows apart is better left out: " + exclude_them(names) + ".");
+    if (const auto& names = findings.constant; !names.empty())
+        notice(called(names) + (one(names) ? " has" : " have") + " one value in all rows to train on");
+}
+
 std::vector<LabelWeight> read_label_weights(const std::string& json) {
     std::vector<LabelWeight> weights;
     for (const JsonOption& member : json_options(json, "class_weights")) {

@@ -1,6 +1,7 @@
 // What fits of boosted trees over a source have in common: what they are asked for, and the rows that they hold.
 #pragma once
 
+#include "core/boosting/findings.hpp"
 #include "core/boosting/labels.hpp"
 #include "core/boosting/strategy.hpp"
 #include "core/boosting/training_sample.hpp"
@@ -19,6 +20,9 @@ BoostRequest read_boost_request(const FitArguments& arguments, const boosting::O
 
 // A JSON object from labels to weights. Error invalid_argument.
 std::vector<boosting::LabelWeight> read_label_weights(const std::string& json);
+
+// Tells once of each kind of finding, with the columns it is about.
+void notice_findings(const boosting::Findings& findings, const std::string& target);
 
 // Joins that may have to be sampled are read with the contents of their rows.
 RowContents contents_for(const boosting::Options& options, bool has_labels);

@@ -87,8 +87,10 @@ Contest boosted_contest(const Call& call, const Space& space, RunContext& contex
     Dataset dataset = make_dataset(std::move(training.join), std::move(held.rows), training.plan, context);
     Contest contest{request, make_folds(dataset, rows.contents, call, context), nullptr,
                     boosting::holdout_metric_names[static_cast<size_t>(*options.metric)]};
-    contest.scorer = std::make_unique<BoostedScorer>(std::move(dataset), *contest.folds,
-                                                     space.trials(boosting::options_table, options), context);
+    auto scorer = std::make_unique<BoostedScorer>(std::move(dataset), *contest.folds,
+                                                  space.trials(boosting::options_table, options), context);
+    notice_findings(scorer->findings(), request.target);
+    contest.scorer = std::move(scorer);
     return contest;
 }
 

@@ -147,6 +147,7 @@ void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& mul
                        FeatureBins& feature) {
     sort(numbers);
     const Totals all = add_up(multiplicity, [](int64_t) { return true; });
+    feature.distinct = all.distinct;
     if (max_bins > 0 && all.distinct > static_cast<size_t>(max_bins)) {
         cut_quantiles(multiplicity, all, max_bins, feature);
     } else {
@@ -319,7 +320,7 @@ BinnedData bin_features(Dataset& dataset, const Multiplicities& multiplicities, 
     data.rows = dataset.rows;
     for (const FeatureColumn& column : dataset.features)
         data.features.push_back({column.table, column.kind == FeatureKind::category,
-                                 static_cast<int8_t>(column.direction), 1,
+                                 static_cast<int8_t>(column.direction), 1, 0,
                                  Buffer<double>(context.memory(), "thresholds"), 0, 0});
     NumberBinner numbers(team, context, max_rows_to_sort(dataset));
     size_t done = 0;

@@ -12,8 +12,9 @@ namespace btml::boosting {
 struct FeatureBins {
     int table = 0;
     bool categorical = false;
-    int8_t direction = 0; // as in FeatureColumn
-    uint32_t values = 1;  // bins of values
+    int8_t direction = 0;  // as in FeatureColumn
+    uint32_t values = 1;   // bins of values
+    uint64_t distinct = 0; // numbers that training rows have
     Buffer<double> thresholds;
     size_t group = 0, slot = 0; // where the bins of its rows are
 

@@ -242,6 +242,8 @@ FitResult Booster::run() {
     check_holdout(options_, rows_->holdout_rows());
     std::optional<BinnedData> data;
     time("binning", [&] { data = bin_features(dataset_, *rows_, options_.max_bins, team_, context_); });
+    if (!may_be_constant_) // of many small fits, nobody reads them
+        time("findings", [&] { result_.findings = examine(*data, dataset_, *rows_, context_); });
     try {
         hold_rows(*data, 1);
     } catch (const DegenerateTarget& target) {

@@ -4,6 +4,7 @@
 #include "core/base/dataset.hpp"
 #include "core/base/timing.hpp"
 #include "core/boosting/binning.hpp"
+#include "core/boosting/findings.hpp"
 #include "core/boosting/model.hpp"
 #include "core/relational/grouped_join.hpp"
 
@@ -12,6 +13,7 @@ namespace btml::boosting {
 struct FitResult {
     Model model;
     std::vector<Timing> timings;
+    Findings findings = {};           // of fits over rows that are held
     std::string constant_reason = {}; // why the model has no trees; empty where it may have some
 };
 

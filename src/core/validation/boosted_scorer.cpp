@@ -79,6 +79,7 @@ void BoostedScorer::bin() {
         const bool is_last = most == *max_bins.rbegin();
         bins_.emplace(most, boosting::bin_features(dataset_, training, most, team_, context_, !is_last));
     }
+    findings_ = boosting::examine(bins_.begin()->second, roles, training, context_);
 }
 
 // The rows' targets and what goes with them; bins have the features.

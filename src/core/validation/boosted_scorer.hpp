@@ -26,6 +26,9 @@ class BoostedScorer : public Scorer {
         return boosting::is_better(*trials_.front().metric, value, than);
     }
 
+    // What is odd in the rows that some fold sees.
+    const boosting::Findings& findings() const { return findings_; }
+
   private:
     void require_memory();
     void bin();
@@ -42,6 +45,7 @@ class BoostedScorer : public Scorer {
     const Folds& folds_;
     const std::vector<boosting::Options> trials_;
     std::map<int, boosting::BinnedData> bins_; // by max_bins
+    boosting::Findings findings_;
 };
 
 // Runs what trains and scores a fold, which the DETAIL of errors then names.
