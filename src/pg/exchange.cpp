@@ -4,7 +4,6 @@
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/bytes.hpp"
-#include "pg/bridge/json.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/model.hpp"
 #include "pg/options.hpp"

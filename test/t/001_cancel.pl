@@ -33,7 +33,7 @@ UPDATE large SET text = model::text;
 CREATE TABLE written (text text);
 ALTER TABLE written ALTER text SET STORAGE EXTERNAL;
 INSERT INTO written SELECT btml.to_lightgbm(btml.boost_fit('SELECT hashint4(i) AS y, hashint4(-i) AS a FROM generate_series(1, 3000) AS i', 'y', trees => 250, max_leaves => 0, min_leaf_rows => 1));
-CREATE VIEW elsewhere AS SELECT written.* FROM written, generate_series(1, 5) OFFSET 0;
+CREATE VIEW elsewhere AS SELECT written.* FROM written, generate_series(1, 300) OFFSET 0;
 -- A statement over it that does not end before it is cancelled, however fast the machine.
 CREATE VIEW repeated AS SELECT large.* FROM large, generate_series(1, 5) OFFSET 0;
 

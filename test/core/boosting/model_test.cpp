@@ -33,6 +33,10 @@ Model some_model(uint64_t seed) {
     if (seed % 2) model.options.sketch_residuals = true;
     if (seed % 2) model.sketch = SketchReport{500, 3, seed % 4 == 1 ? std::optional(0.125) : std::nullopt};
     if (seed % 5 == 3) model.sample = SampleReport{(WideCount{5} << 64) + seed, 1'000};
+    if (seed > 2 && seed % 4 == 0) {
+        model.imported = Import{"LightGBM v4", "regression sqrt", Link::signed_square, 0.5, seed % 8 == 4, true};
+        if (seed % 3 == 0) model.imported->zero_is_missing.assign(model.features.size(), 1);
+    }
     return model;
 }
 
@@ -63,6 +67,15 @@ TEST(BoostedModel, RoundTrip) {
             EXPECT_EQ(copy.sketch->sketches, 3);
             EXPECT_EQ(copy.sketch->error, model.sketch->error);
         }
+        ASSERT_EQ(copy.imported.has_value(), seed > 2 && seed % 4 == 0);
+        if (copy.imported) {
+            EXPECT_EQ(copy.imported->objective, "regression sqrt");
+            EXPECT_EQ(copy.link(), Link::signed_square);
+            EXPECT_EQ(copy.imported->steepness, 0.5);
+            EXPECT_EQ(copy.imported->single_precision, seed % 8 == 4);
+            EXPECT_TRUE(copy.imported->averages);
+            EXPECT_EQ(copy.imported->zero_is_missing, model.imported->zero_is_missing);
+        }
         ASSERT_EQ(copy.sample.has_value(), seed % 5 == 3);
         if (copy.sample) {
             EXPECT_EQ(decimal(copy.sample->join_rows), decimal(model.sample->join_rows));
@@ -91,8 +104,10 @@ TEST(BoostedModel, OneWithoutFeaturesIsRefused) {
 }
 
 // Whatever decodes can be predicted with, shown and encoded.
-TEST(BoostedModel, DamagedBytesAreRefusedOrHarmless) {
-    const Model model = some_model(4);
+class DamagedBytes : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(DamagedBytes, AreRefusedOrHarmless) {
+    const Model model = some_model(GetParam());
     const std::string bytes = bytes_of(model);
     Random random(1);
     int accepted = 0;
@@ -119,6 +134,7 @@ TEST(BoostedModel, DamagedBytesAreRefusedOrHarmless) {
     }
     EXPECT_GT(accepted, 1000);
 }
+INSTANTIATE_TEST_SUITE_P(OursAndImported, DamagedBytes, testing::Values(4, 6, 12));
 
 // Numbers and categories; as many nodes and labels as it takes to poll several times.
 Model large_model() {
@@ -231,6 +247,28 @@ TEST(BoostedModel, ImpossibleTreesAreRefused) {
         {"sample of all rows",
          [](Model& m) {
              m.sample = SampleReport{5, 5};
+         }},
+        {"import with an offset",
+         [](Model& m) {
+             m.imported = Import{"", ""};
+             m.offset = 0;
+         }},
+        {"import of a link that is none",
+         [](Model& m) {
+             m.imported = Import{"", "", static_cast<Link>(link_count)};
+         }},
+        {"import of a flat link",
+         [](Model& m) {
+             m.imported = Import{"", "", Link::identity, 0};
+         }},
+        {"import of a link by label",
+         [](Model& m) {
+             m.imported = Import{"", "", Link::one_vs_all};
+         }},
+        {"zeros of one feature of two",
+         [](Model& m) {
+             m.imported = Import{"", ""};
+             m.imported->zero_is_missing = {1};
          }},
         {"label of a number", [](Model& m) { m.labels = {"a"}; }},
         {"one label of a probability",
