@@ -159,6 +159,9 @@ CREATE TABLE more AS SELECT i % 10 AS k, i % 11 AS b FROM generate_series(1, 200
 SET btml.memory_limit = '24MB';
 SELECT target, s->>'strategy' AS strategy, s->>'strategy_reason' AS reason, s->'join_rows' AS join_rows, s->'sample_rows' AS sample_rows FROM unnest('{flag,label}'::name[]) target,
     btml.boost_fit(format('SELECT %I, a, b FROM objectives.many JOIN objectives.more USING (k)', target), target, trees => 1) m, btml.summary(m) s ORDER BY target;
+-- So is one whose trees would not fit either without it, although the objective factorises.
+SET btml.memory_limit = '12MB';
+SELECT s->>'strategy' AS strategy, s->>'strategy_reason' AS reason, s->'sample_rows' AS sample_rows FROM btml.boost_fit('SELECT a, b FROM objectives.many JOIN objectives.more USING (k)', 'a') m, btml.summary(m) s;
 RESET btml.memory_limit;
 -- Leaves of every objective are bounded by max_step.
 SELECT objective, max(abs(value)) BETWEEN 0.0099 AND 0.010001 AS bounded FROM unnest('{squared,absolute,huber,quantile,poisson,binary}'::text[]) objective,

@@ -78,26 +78,48 @@ FitResult with_way_out(const StrategyChoice& choice, const Fit& fit) {
     }
 }
 
+struct ChosenJoin {
+    std::optional<TrainingJoin> training;
+    StrategyChoice choice;
+    std::chrono::steady_clock::time_point read_at; // the end of reading
+};
+
+// options: of the request; gets the objective that the target takes.
+ChosenJoin read_and_choose(const BoostRequest& request, Options& options, RunContext& context) {
+    ChosenJoin chosen{};
+    const auto read = [&](RowContents contents, RowContents contents_of_labels) {
+        chosen.training.reset();
+        chosen.training.emplace(read_training_join(request, context, contents, contents_of_labels));
+        chosen.read_at = std::chrono::steady_clock::now();
+        read_target(*chosen.training, request, options, context);
+    };
+    read(contents_for(options, false), contents_for(options, true));
+    const relational::Join& join = chosen.training->join;
+    chosen.choice = choose_strategy(join, options, context, chosen.training->plan.labels.size());
+    // A sample goes by the contents of rows, which are not read where hardly any join is sampled.
+    if (chosen.choice.strategy == Strategy::sample && !join.tables()[0].content)
+        read(RowContents::read, RowContents::read);
+    return chosen;
+}
+
 FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
-    TrainingJoin training =
-        read_training_join(request, context, contents_for(request.options, false), contents_for(request.options, true));
-    const auto join_start = std::chrono::steady_clock::now();
-    relational::Join& join = training.join;
     Options options = request.options;
-    read_target(training, request, options, context);
-    StrategyChoice choice = choose_strategy(join, options, context, training.plan.labels.size());
+    ChosenJoin chosen = read_and_choose(request, options, context);
+    TrainingJoin& training = *chosen.training;
+    StrategyChoice& choice = chosen.choice;
+    relational::Join& join = training.join;
     double joining = 0;
     const auto fit_join = [&] {
         if (choice.strategy == Strategy::factorize) {
             warn_of_long_sketches(join, options, context);
             relational::GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, training.plan, context);
-            joining = seconds_since(join_start);
+            joining = seconds_since(chosen.read_at);
             return fit_factorised(std::move(dataset), std::move(grouped), options, context);
         }
         HeldRows held = hold_rows(training, choice, options, context);
         Dataset dataset = make_dataset(std::move(join), std::move(held.rows), training.plan, context);
-        joining = seconds_since(join_start);
+        joining = seconds_since(chosen.read_at);
         FitResult result = fit(std::move(dataset), options, context);
         result.model.sample = held.sample;
         return result;

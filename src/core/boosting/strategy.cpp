@@ -188,19 +188,23 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     const auto is_fact = [&](const Table& table) { return table.rows == join_rows; };
     if (asked == Strategy::factorize) return {asked, "asked for"};
     const auto bags = join.tables().begin() + join.relations();
-    if (std::any_of(join.tables().begin(), bags, is_fact))
-        return {Strategy::enumerate, "the rows of one table are the rows of the join"};
+    const bool is_table = std::any_of(join.tables().begin(), bags, is_fact);
     const uint64_t row_ids = enumeration_bytes(join, context), bytes = held_bytes(row_ids, join_rows, labels, options);
     const std::string held = format("the join is held as row ids (%" PRIu64 " kB)", (row_ids + 1023) / 1024);
     const double enumerated = enumerated_nanoseconds(join_rows, join.tables().size(), options);
     const bool is_bag = std::any_of(bags, join.tables().end(), is_fact); // its rows are held already
     const bool fits = join_rows <= max_rows && bytes <= context.memory().left();
+    if (is_table && (fits || asked == Strategy::enumerate))
+        return {Strategy::enumerate, "the rows of one table are the rows of the join"};
     if (asked == Strategy::enumerate || is_bag || (fits && enumerated <= not_worth_a_choice))
         return {Strategy::enumerate, held};
     const double without = factorised_bytes(join, options);
     const bool fits_without = without <= context.memory().left();
-    // The error names the one that needs less where neither fits.
-    if (join_rows > max_rows || (!fits && (fits_without || without <= bytes)))
+    if (!fits && !fits_without)
+        return {Strategy::sample, format("join's %" PRIu64 " rows would take %" PRIu64
+                                         " MB to hold, and training without them %s, more than is left",
+                                         join_rows, bytes >> 20, megabytes(without).c_str())};
+    if (!fits)
         return {Strategy::factorize,
                 format("the join's %" PRIu64 " rows would take %" PRIu64 " MB to hold", join_rows, bytes >> 20)};
     if (!fits_without)

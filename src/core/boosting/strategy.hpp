@@ -12,8 +12,8 @@ struct StrategyChoice {
 };
 
 // Where the objective does not factorise, enumerates what fits into memory and samples what does not. Otherwise
-// enumerates where the rows of one table are the rows of the join, or where that takes under a second, takes what fits
-// into memory, of both what is estimated to be faster, and of neither what needs less. A strategy that is
+// enumerates what fits where the rows of one table are the rows of the join, or where that takes under a second, takes
+// what fits into memory, of both what is estimated to be faster, and samples where neither fits. A strategy that is
 // asked for is taken as it is.
 // labels: of the target, 0 for a number.
 StrategyChoice choose_strategy(const relational::Join& join, const Options& options, RunContext& context,
