@@ -161,7 +161,8 @@ TEST(Folds, ThatCannotBeAreRefused) {
     data.tables = {{3, {}}};
     data.target = {1, 2, 3};
     const auto contents = std::vector<uint64_t>{5, 6, 7};
-    EXPECT_EQ(caught([&] { folds_of(data, contents, 4, 0, context); }).message, "there are more folds (4) than rows (3)");
+    EXPECT_EQ(caught([&] { folds_of(data, contents, 4, 0, context); }).message,
+              "there are more folds (4) than rows (3)");
     Dataset dataset = to_dataset(data, context);
     const auto assigned = [&](const std::vector<uint32_t>& codes, std::vector<std::string> names) {
         dataset.fold = fold_column(codes, std::move(names), context);
