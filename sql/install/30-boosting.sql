@@ -20,9 +20,9 @@ COMMENT ON FUNCTION btml.boost_fit(text, name, integer, float8, integer, integer
 'gradient boosted trees over the rows of a source, whose join is not materialised (Cromp, Samadian, Pruhs: Relational Boosted
 Regression Trees, Algorithms 1 and 2, with shrinkage); source: a table, a view or a SELECT; target: numbers, or labels (boolean,
 text, enum); objective: auto (binary for two labels, multiclass for more, squared for numbers), squared, absolute, huber,
-quantile, poisson, gamma, tweedie, binary, multiclass or rank; features: every output column but target, holdout, weight, offset
-and query, unless named or in exclude; text, enum and boolean columns are categorical; same source, options and seed: same model; errors name
-the option and the valid values; options: contrib_docs/boosting.md';
+quantile, poisson, gamma, tweedie, binary, multiclass or rank; features: every output column without a role, unless named or in
+exclude; text, enum and boolean columns are categorical; same source, options and seed: same model; errors name the option and
+the valid values; options: contrib_docs/boosting.md';
 
 CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves integer DEFAULT 31, max_depth integer DEFAULT 0,
     min_leaf_rows float8 DEFAULT 20, l2 float8 DEFAULT 0, min_gain float8 DEFAULT 0, max_bins integer DEFAULT 0,
