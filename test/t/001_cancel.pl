@@ -94,6 +94,7 @@ my @places = (
 	[ 'cross-validating', 'fold 2 of 5', 0.1, q{SELECT count(*) FROM btml.cross_validate('wide', 'y', options => '{"trees": 100, "max_leaves": 255}')} ],
 	[ 'folds side by side', 'fold 2 of 5', 0.2, q{SELECT count(*) FROM btml.cross_validate('wide', 'y', options => '{"trees": 10000, "early_stopping": 10000}')} ],
 	[ 'tuning', 'trial 2 of 9, fold 1 of 5', 0.1, q{SELECT count(*) FROM btml.tune('wide', 'y', '{"max_leaves": {"from": 40, "to": 400}}', 9, options => '{"trees": 40}')} ],
+	[ 'cross-validating a Gaussian process', 'fold 1 of 5: searching bit orders and kernels', 0.2, q{SELECT count(*) FROM btml.cross_validate('wide', 'y', method => 'gp', options => '{"search": "none", "members": 3}')} ],
 	[ 'sorting rows of a Gaussian process', 'sorting rows', 0, q{SELECT btml.gp_fit('wide', 'y', search => 'none')} ],
 	[ 'searching kernels', 'searching bit orders and kernels', 0.2, q{SELECT btml.gp_fit('wide', 'y', search => 'none', members => 3)} ],
 	[ 'building tries', 'building tries', 0.1, q{SELECT btml.gp_fit('wide', 'y', search => 'none', members => 8, evaluations => 8)} ],

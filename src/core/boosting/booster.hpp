@@ -34,11 +34,6 @@ FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Op
 // Errors of fit that follow from the options and the dataset's columns alone.
 void check_options(const Dataset& dataset, const Options& options);
 
-// Estimate what trainings over a dataset hold at most, so many of them at once over the same bins; and the bins alone.
-uint64_t training_bytes(const Dataset& dataset, const Options& options, uint64_t parallel, int threads,
-                        RunContext& context);
-uint64_t binned_bytes(const Dataset& dataset, int max_bins);
-
 // A training that goes on tree by tree, over bins that several may share.
 class Training {
   public:

@@ -5,6 +5,7 @@
 #include "core/gp/fit.hpp"
 #include "core/gp/predictor.hpp"
 #include "core/validation/boosted_scorer.hpp"
+#include "core/validation/fold_context.hpp"
 
 namespace btml::validation {
 
@@ -121,9 +122,11 @@ GpScorer::GpScorer(Dataset dataset, const Folds& folds, std::vector<gp::Options>
     for (const gp::Options& options : trials_) options.validate();
 }
 
-double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial) {
+double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial, const std::string& phase) {
     Subset train = subset_of(dataset_, rows_of(dataset_, roles, Role::train, context_), context_);
-    gp::FitResult fitted = gp::fit(std::move(train.dataset), trials_[trial], context_);
+    FoldContext inner(context_, phase);
+    gp::FitResult fitted = gp::fit(std::move(train.dataset), trials_[trial], inner);
+    const Reservation model(context_.memory(), "a model of a fold", inner.memory().used());
     gp::Predictor predictor(fitted.model);
     const Buffer<uint32_t> rows = rows_of(dataset_, roles, Role::holdout, context_);
     const Reservation held(context_.memory(), "predictions of a fold", rows.size() * sizeof(HeldOutRow));
@@ -147,13 +150,12 @@ double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial) {
 std::vector<Curve> GpScorer::curves(size_t trial, size_t begin, size_t end, double, const std::string& phase) {
     std::vector<Curve> curves;
     for (size_t fold = begin; fold < end; fold++) {
-        context_.progress(format("%sfold %zu of %zu", phase.c_str(), fold + 1, folds_.size()).c_str(), fold,
-                          folds_.size());
+        const std::string shown = format("%sfold %zu of %zu", phase.c_str(), fold + 1, folds_.size());
         Curve curve;
         {
             const Stopwatch watch(curve.seconds);
             curve.values.push_back(
-                in_fold(folds_.names[fold], [&] { return score(folds_.roles(fold, context_), trial); }));
+                in_fold(folds_.names[fold], [&] { return score(folds_.roles(fold, context_), trial, shown); }));
         }
         curves.push_back(std::move(curve));
     }
@@ -161,7 +163,7 @@ std::vector<Curve> GpScorer::curves(size_t trial, size_t begin, size_t end, doub
 }
 
 double GpScorer::withheld_score(size_t trial, size_t) {
-    return score(folds_.final_roles(true, context_), trial);
+    return score(folds_.final_roles(true, context_), trial, "scoring the best");
 }
 
 } // namespace btml::validation

@@ -21,7 +21,7 @@ class GpScorer : public Scorer {
     bool is_better(double value, double than) const override { return value < than; }
 
   private:
-    double score(const Buffer<uint8_t>& roles, size_t trial);
+    double score(const Buffer<uint8_t>& roles, size_t trial, const std::string& phase);
 
     RunContext& context_;
     Dataset dataset_;
