@@ -68,6 +68,37 @@ TEST(Predictor, EqualsWalking) {
     }
 }
 
+// Floats are rounded after every tree, means taken last, and zeros may be missing.
+TEST(Predictor, ImportedModelsEqualWalking) {
+    size_t others = 0;
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        Options options;
+        options.trees = 1 + static_cast<int>(seed);
+        options.max_leaves = seed % 3 == 0 ? 32 : seed % 3 == 1 ? 64 : 90;
+        options.min_leaf_rows = 1;
+        Model model = fit_plain(random_data({}, seed), options);
+        const Model ours = model;
+        model.imported = Import{"", ""};
+        model.imported->single_precision = seed % 2;
+        model.imported->averages = seed % 4 > 1;
+        if (seed % 5 > 2) model.imported->zero_is_missing.assign(model.features.size(), 1);
+        QuietContext quiet;
+        Predictor predict(model, quiet);
+        Random random(seed);
+        for (int i = 0; i < 200; i++) {
+            std::vector<double> x;
+            for (const Feature& feature : model.features) x.push_back(odd_value(feature, random));
+            const double score = scores_by_walking(model, x)[0];
+            EXPECT_EQ(predict.scores(x)[0], score);
+            EXPECT_TRUE(!model.imported->single_precision || model.imported->averages ||
+                        score == static_cast<double>(static_cast<float>(score)));
+            others += score != scores_by_walking(ours, x)[0];
+        }
+    }
+    EXPECT_GT(others, 1000u);
+}
+
 TEST(Predictor, TheFirstTreesAreAModelOfTheirOwn) {
     for (uint64_t seed = 0; seed < 12; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));

@@ -116,6 +116,55 @@ TEST(ToSql, Links) {
     EXPECT_EQ(to_sql(model, {SqlDialect::postgresql, 0}), "1 / (1 + exp(greatest(-700, least(700, 2::float8))))");
 }
 
+TEST(ToSql, ImportedModels) {
+    Node node;
+    node.threshold = 2.5;
+    node.null_left = true;
+    Model model = model_of({"x", "double precision", false, {}}, node);
+    model.imported = Import{"LightGBM v4", "regression"};
+    const auto condition = [&] {
+        const std::string sql = to_sql(model);
+        const size_t begin = sql.find("WHEN ") + 5;
+        return sql.substr(begin, sql.find(" THEN") - begin);
+    };
+    EXPECT_EQ(condition(), R"("x" IS NULL OR "x"::float8 = 'NaN' OR "x"::float8 < 2.5::float8)");
+    EXPECT_EQ(to_sql(model, ansi).find("NaN"), std::string::npos);
+    model.trees[0][0].null_left = false;
+    EXPECT_EQ(condition(), R"("x"::float8 < 2.5::float8)");
+    model.imported->zero_is_missing = {1};
+    const std::string zero = "\"x\"::float8 BETWEEN -1.0000000180025095e-35::float8 AND 1.0000000180025095e-35::float8";
+    EXPECT_EQ(condition(), "NOT " + zero + R"( AND "x"::float8 < 2.5::float8)");
+    model.trees[0][0].null_left = true;
+    EXPECT_EQ(condition(), R"("x" IS NULL OR "x"::float8 = 'NaN' OR )" + zero + R"( OR "x"::float8 < 2.5::float8)");
+    model.features[0].type = "boolean";
+    EXPECT_NE(condition().find(R"("x"::integer::float8 < 2.5)"), std::string::npos);
+}
+
+TEST(ToSql, ScoresOfImportedModels) {
+    Model model;
+    Node leaf;
+    leaf.value = 0.5;
+    model.bases = {1};
+    model.trees = {{leaf}, {leaf}};
+    model.imported = Import{"", ""};
+    model.imported->averages = true;
+    EXPECT_EQ(to_sql(model), "(1::float8\n + 0.5::float8\n + 0.5::float8) / 2");
+    model.imported->averages = false;
+    model.imported->single_precision = true;
+    EXPECT_EQ(to_sql(model), "('1'::float4\n + '0.5'::float4\n + '0.5'::float4)::float8");
+    EXPECT_EQ(to_sql(model, ansi),
+              "CAST((CAST('1' AS REAL)\n + CAST('0.5' AS REAL)\n + CAST('0.5' AS REAL)) AS DOUBLE PRECISION)");
+    model.imported->single_precision = false;
+    model.imported->link = Link::logistic;
+    model.imported->steepness = 0.25;
+    model.trees.clear();
+    EXPECT_EQ(to_sql(model), "1 / (1 + exp(greatest(-700, least(700, -0.25::float8 * (1::float8)))))");
+    EXPECT_EQ(to_sql(model, ansi).substr(0, 80),
+              "1 / (1 + (SELECT exp(CASE WHEN s1 < -700 THEN -700 WHEN s1 > 700 THEN 700 ELSE s");
+    model.imported->link = Link::signed_square;
+    EXPECT_EQ(to_sql(model), "(SELECT s1 * abs(s1) FROM (SELECT 1::float8 AS s1 OFFSET 0) AS scores)");
+}
+
 TEST(ToSql, DeepTreesNeedNoDeepStack) {
     Model model;
     model.features = {{"x", "integer", false, {}}};
