@@ -1,5 +1,7 @@
 #include "core/explanation/partial_dependence.hpp"
 
+#include "core/base/sample_mean.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -72,23 +74,13 @@ std::vector<size_t> grid_rows(std::span<const double> values, bool categorical, 
 }
 
 Dependence summarise(std::span<double> predictions, double left_out, RunContext& context) {
-    const auto n = static_cast<double>(predictions.size());
-    double mean = 0, squares = 0;
-    context.for_each(predictions.size(), 1, [&](uint64_t i) { // Welford's recurrence
-        const double difference = predictions[i] - mean;
-        mean += difference / static_cast<double>(i + 1);
-        squares += difference * (predictions[i] - mean);
-    });
+    SampleMean mean;
+    context.for_each(predictions.size(), 1, [&](uint64_t i) { mean.add(predictions[i]); });
     std::sort(predictions.begin(), predictions.end(), [&](double a, double b) {
         context.worked(1);
         return sql_less(a, b);
     });
-    Dependence found{mean, 0, quantile(predictions, 0.1), quantile(predictions, 0.9)};
-    if (left_out > 0 && predictions.size() == 1)
-        found.std_error.reset();
-    else if (left_out > 0)
-        found.std_error = std::sqrt(squares / (n - 1) / n * left_out);
-    return found;
+    return {mean.mean(), mean.std_error(left_out), quantile(predictions, 0.1), quantile(predictions, 0.9)};
 }
 
 } // namespace btml::explanation

@@ -1,6 +1,7 @@
 #include "core/explanation/permutation.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/base/sample_mean.hpp"
 
 #include <cmath>
 
@@ -73,16 +74,13 @@ std::vector<PermutedImportance> permutation_importance(const PermutationTask& ta
     Permuting permuting(task, score, context);
     std::vector<PermutedImportance> found;
     for (size_t f = 0; f < task.features; f++) {
-        double mean = 0, squares = 0;
+        SampleMean mean;
         for (int repeat = 0; repeat < task.repeats; repeat++) {
             const auto done = f * static_cast<size_t>(task.repeats) + static_cast<size_t>(repeat);
             context.last_progress("predicting", done, task.features * static_cast<size_t>(task.repeats));
-            const double importance = permuting.importance(f, repeat), difference = importance - mean;
-            mean += difference / (repeat + 1);
-            squares += difference * (importance - mean);
+            mean.add(permuting.importance(f, repeat));
         }
-        found.push_back({mean, std::nullopt});
-        if (task.repeats > 1) found.back().std_error = std::sqrt(squares / (task.repeats - 1) / task.repeats);
+        found.push_back({mean.mean(), mean.std_error()});
     }
     return found;
 }

@@ -1,5 +1,7 @@
 #include "core/kernel/frame.hpp"
 
+#include "core/base/sample_mean.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,17 +13,16 @@ constexpr uint64_t units_of_visit = 4; // of work: a row of the keys in an order
 constexpr double widest = 1e12;        // bandwidths; beyond, pairs of float32 would be too coarse
 
 struct Moments {
-    double mean = 0, squares = 0, least = 0, greatest = 0;
+    SampleMean mean;
+    double least = 0, greatest = 0;
 };
 
 Moments moments_of(const Points& keys, const Buffer<uint32_t>& order, size_t k, RunContext& context) {
     Moments moments;
-    double count = 0;
     moments.least = moments.greatest = keys.row(order[0])[k];
-    for (const uint32_t row : order) { // Welford's recurrence
-        const double x = keys.row(row)[k], difference = x - moments.mean;
-        moments.mean += difference / ++count;
-        moments.squares += difference * (x - moments.mean);
+    for (const uint32_t row : order) {
+        const double x = keys.row(row)[k];
+        moments.mean.add(x);
         moments.least = std::min(moments.least, x);
         moments.greatest = std::max(moments.greatest, x);
         context.worked(units_of_visit);
@@ -37,16 +38,16 @@ Coordinates::Coordinates(const Points& keys, const Buffer<uint32_t>& order, doub
     for (size_t k = 0; k < keys.dimensions(); k++) {
         const Moments moments = moments_of(keys, order, k, context);
         double width = bandwidth;
-        if (scale == Scale::sd && moments.squares > 0) {
-            const double sd = std::sqrt(moments.squares / (order.size() - 1));
+        if (scale == Scale::sd && moments.mean.squares() > 0) {
+            const double sd = std::sqrt(moments.mean.squares() / (order.size() - 1));
             width *= sd;
             log_volume += std::log(sd);
         }
-        centre[k] = moments.mean;
+        centre[k] = moments.mean.mean();
         factor[k] = unit / width;
         const double spread = (moments.greatest - moments.least) / width;
-        if (!std::isfinite(moments.mean) || !std::isfinite(moments.squares) || !std::isfinite(factor[k]) ||
-            !(spread <= widest))
+        if (!std::isfinite(moments.mean.mean()) || !std::isfinite(moments.mean.squares()) ||
+            !std::isfinite(factor[k]) || !(spread <= widest))
             throw Error(
                 ErrorCode::out_of_range,
                 format("coordinate %zu of the keys spreads over more than 1e12 bandwidths", k + 1),

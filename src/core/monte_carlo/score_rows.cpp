@@ -1,6 +1,7 @@
 #include "core/monte_carlo/score_rows.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/base/sample_mean.hpp"
 
 #include <bit>
 #include <cmath>
@@ -61,13 +62,9 @@ std::vector<double> standard_deviations(const ScoreRows& rows, RunContext& conte
             context.worked(1);
             return a < b;
         });
-        double mean = 0, squares = 0;
-        context.for_each(count, 4, [&](size_t i) {
-            const double difference = column[i] - mean;
-            mean += difference / (i + 1);
-            squares += difference * (column[i] - mean);
-        });
-        deviations.push_back(std::sqrt(squares / std::max<size_t>(count, 1)));
+        SampleMean mean;
+        context.for_each(count, 4, [&](size_t i) { mean.add(column[i]); });
+        deviations.push_back(std::sqrt(mean.squares() / std::max<size_t>(count, 1)));
     }
     return deviations;
 }
