@@ -50,6 +50,8 @@ SELECT validated($$'SELECT a, y, NULL::text AS part FROM t', 'y', fold => 'part'
 SELECT validated($$'SELECT a, y, id AS part FROM t, generate_series(1, 6) g', 'y', fold => 'part', options => '{"trees": 1}'$$);
 SELECT validated($$'SELECT i % 7 AS a, i AS part, i AS y FROM generate_series(1, 2000) i', 'y', fold => 'part'$$);
 SELECT validated($$'SELECT a, y, part, part = 1 AS held FROM t WHERE part < 2', 'y', fold => 'part', options => '{"holdout": "held"}'$$);
+SELECT validated($$'SELECT a, y, g AS part FROM t, generate_series(1, 3) g', 'y', fold => 'part'$$);
+SELECT validated($$'SELECT a, y, nullif(g, 3) AS part FROM t, generate_series(2, 3) g', 'y', fold => 'part'$$);
 
 -- Sources.
 SELECT validated($$'SELECT a, y FROM t WHERE false', 'y'$$);

@@ -49,6 +49,25 @@ void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
     });
 }
 
+// A row of the target's table that were trained on and scored in one fold would tell its own target.
+void check_whole(const Dataset& dataset, const Folds& folds, RunContext& context) {
+    const uint32_t* const ids = dataset.tables[dataset.target_table].ids();
+    if (!ids) return;
+    static constexpr uint32_t unseen = UINT32_MAX;
+    Buffer<uint32_t> fold_of(context.memory(), what, dataset.target.size(), unseen);
+    context.for_each(dataset.rows, 1, [&](uint64_t row) {
+        if (folds.of_row[row] == Folds::withheld) return;
+        uint32_t& fold = fold_of[ids[row]];
+        if (fold != unseen && fold != folds.of_row[row])
+            throw Error(
+                ErrorCode::invalid_argument,
+                format("fold \"%s\" cuts a row of the target's table in two", dataset.fold->name.c_str()),
+                "The join has it in rows of different folds, so that its target would be trained on and scored.",
+                "Name a column that is the same wherever a row of that table is.");
+        fold = folds.of_row[row];
+    });
+}
+
 struct Unit {
     uint32_t stratum; // a label, where the target has any
     uint64_t hash;
@@ -163,9 +182,10 @@ Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int
                    RunContext& context) {
     Folds folds{{}, {}, 0, 0, Buffer<uint16_t>(context.memory(), what, dataset.rows)};
     withhold(dataset, folds.of_row, context);
-    if (dataset.fold)
+    if (dataset.fold) {
         read_column(dataset, folds, context);
-    else
+        check_whole(dataset, folds, context);
+    } else
         cut(dataset, contents, static_cast<size_t>(count), seed, folds, context);
     count_rows(dataset, folds, context);
     drop_empty(folds, context);

@@ -27,8 +27,8 @@ struct Folds {
 // Takes the folds from dataset.fold, whose categories are in the order of the folds; without it, makes `count` folds of
 // the rows of the target's table, by hashes of these contents and the seed: sizes differ by one row at most, and so do
 // those of every label; ranked rows stay with their query. Rows that dataset.holdout marks are withheld.
-// Errors: invalid_argument for fewer rows than folds, for a column without a fold, and for a fold that leaves nothing
-// to train on; limit_exceeded for more than max_folds.
+// Errors: invalid_argument for fewer rows than folds, for a column that has a row of the target's table in two folds,
+// for a column without a fold, and for a fold that leaves nothing to train on; limit_exceeded for more than max_folds.
 Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
                    RunContext& context);
 

@@ -154,6 +154,32 @@ TEST(Folds, AreTheValuesOfAColumn) {
     for (size_t row = 0; row < data.rows; row++) EXPECT_EQ(folds.of_row[row], row % 4 == 3 ? Folds::always : row % 4);
 }
 
+// A column of another table may not have a row of the target's table in two folds.
+TEST(Folds, CutNoRowOfTheTargetsTable) {
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        QuietContext context;
+        const PlainData data = some_data(seed, false, true);
+        Random random(seed);
+        Dataset dataset = to_dataset(data, context);
+        const int table = static_cast<int>(seed % 3);
+        std::vector<uint32_t> codes;
+        for (size_t i = 0; i < data.tables[static_cast<size_t>(table)].rows; i++)
+            codes.push_back(static_cast<uint32_t>(i % 2));
+        dataset.fold = fold_column(codes, {"x", "y"}, context);
+        dataset.fold->table = table;
+        std::map<uint32_t, uint32_t> fold_of;
+        bool is_cut = false;
+        for (size_t row = 0; row < data.rows; row++) {
+            const uint32_t fold = codes[data.row_of(table, row)];
+            is_cut = is_cut || fold_of.emplace(data.row_of(0, row), fold).first->second != fold;
+        }
+        const auto error = caught([&] { assign_folds(dataset, to_buffer<uint64_t>({}, context), 5, 0, context); });
+        if (data.tables[static_cast<size_t>(table)].rows < 2 || data.target.size() < 2) continue;
+        EXPECT_EQ(error.message == "fold \"part\" cuts a row of the target's table in two", is_cut) << seed;
+        EXPECT_EQ(error.thrown, is_cut);
+    }
+}
+
 TEST(Folds, ThatCannotBeAreRefused) {
     QuietContext context;
     PlainData data;
