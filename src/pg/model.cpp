@@ -188,7 +188,9 @@ const std::vector<Feature>& features_of(const StoredModel& stored) {
 // btml_internal.model_in(cstring): base64 of the portable form
 BTML_FUNCTION(btml_model_in) {
     BackendContext context;
-    const std::span<const std::byte> bytes = decode_base64(PG_GETARG_CSTRING(0), "btml.model", context);
+    const std::span<const std::byte> bytes = decode_base64(
+        PG_GETARG_CSTRING(0), "btml.model", context,
+        "A model is a value and has no name of its own: write (SELECT model FROM models WHERE name = 'x') for it.");
     const Reservation counted(context.memory(), "the bytes of a model", bytes.size());
     return model_from_outside(bytes, context);
 }

@@ -35,7 +35,7 @@ void free_copy(Datum value, std::span<const std::byte> bytes) {
 // Bytes that are coded between two polls: whole groups of three bytes, or four characters.
 static constexpr size_t coded_bytes = size_t{3} << 16, coded_characters = coded_bytes / 3 * 4;
 
-std::span<const std::byte> decode_base64(const char* text, const char* type, RunContext& context) {
+std::span<const std::byte> decode_base64(const char* text, const char* type, RunContext& context, const char* hint) {
     const size_t length = strlen(text), room = length / 4 * 3 + 3;
     const Reservation counted(context.memory(), "the bytes of a value", room);
     auto* const bytes = pg_call([=] { return static_cast<std::byte*>(palloc_extended(room, MCXT_ALLOC_HUGE)); });
@@ -49,7 +49,7 @@ std::span<const std::byte> decode_base64(const char* text, const char* type, Run
             pg_call([=] {
                 ereport(ERROR,
                         (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid input syntax for type %s", type),
-                         errdetail("The text form is base64.")));
+                         errdetail("The text form is base64."), hint ? errhint("%s", hint) : 0));
             });
         size += static_cast<size_t>(decoded);
         context.worked(some);

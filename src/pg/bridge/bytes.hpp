@@ -20,8 +20,9 @@ std::span<const std::byte> datum_bytes(Datum value);
 // Frees what datum_bytes gave where that is a copy of the value: one too large to be left to the memory context.
 void free_copy(Datum value, std::span<const std::byte> bytes);
 
-// Error INVALID_TEXT_REPRESENTATION, naming the type, for what is not base64.
-std::span<const std::byte> decode_base64(const char* text, const char* type, RunContext& context);
+// Error INVALID_TEXT_REPRESENTATION, naming the type, for what is not base64, with the hint unless that is null.
+std::span<const std::byte> decode_base64(const char* text, const char* type, RunContext& context,
+                                         const char* hint = nullptr);
 Datum encode_base64(std::span<const std::byte> bytes, RunContext& context); // a cstring
 
 // The bytes' SHA-256. Polls.
