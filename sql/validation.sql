@@ -133,7 +133,7 @@ SELECT count(*) FROM btml.tune('rare', 'y', '{"max_leaves": {"from": 2, "to": 5}
 CREATE TABLE held AS SELECT day, size, price, amount, season = 'winter' AS held FROM features;
 CREATE TABLE tuned_held AS SELECT * FROM btml.tune('held', 'amount', '{"learning_rate": [0.05, 0.1, 0.2], "max_leaves": [4, 8]}', options => '{"trees": 15}', holdout => 'held');
 SELECT holdout_score = (SELECT holdout_metric FROM btml.training_log(btml.boost_fit('held', 'amount', options => options, holdout => 'held', metric => 'rmse')) ORDER BY iteration DESC LIMIT 1) AS as_boost_fit,
-    options->'exclude' AS exclude FROM tuned_held WHERE best;
+    options->'holdout' AS holdout, options->'exclude' AS exclude FROM tuned_held WHERE best;
 UPDATE held SET amount = amount + 1000 WHERE held;
 SELECT count(*) FILTER (WHERE a.holdout_score IS NOT NULL) AS scored, bool_and((a.score, a.std_error, a.trees, a.best, a.options) = (b.score, b.std_error, b.trees, b.best, b.options)) AS untouched,
     max(b.holdout_score) > 900 AS scored_on_them

@@ -60,17 +60,19 @@ double BandwidthChooser::choose(const kernel::Options& options, RunContext& cont
     if (options.scale == kernel::Scale::sd) monte_carlo::standardise(rows_, context);
     ThreadTeam team(context);
     const BandwidthChoice choice = choose_or_ask(std::move(rows_), options, team, context);
-    report_ends_of_search(choice.curve, choice.kind);
+    const bool by_rule = choice.curve.empty();
+    if (!by_rule) report_ends_of_search(choice.curve, choice.kind);
     std::string how = choice.kind == ScoreKind::kr ? "It has the least squared error of keys that the others predict"
-                                                   : "It has the largest likelihood of keys by the others' density";
+                      : by_rule ? "Most keys equal another, so it is Silverman's rule, or the distance of neighbours"
+                                : "It has the largest likelihood of keys by the others' density";
     if (choice.scored != options.kernel)
         how += format(" with the kernel \"%s\", made as wide as this one must be to smooth alike",
                       facts_of(choice.scored).name);
     if (weighted_) how += "; weights do not count in it";
     const std::string rounded = format("%.6g", choice.bandwidth); // so that it can be typed
-    notice("bandwidth " + rounded + " was chosen", how + ".",
-           format("bandwidth => %s repeats it; btml.select_bandwidth with score \"%s\" shows the curve.",
-                  rounded.c_str(), name_of(choice.kind)));
+    std::string hint = "bandwidth => " + rounded + " repeats it";
+    if (!by_rule) hint += format("; btml.select_bandwidth with score \"%s\" shows the curve", name_of(choice.kind));
+    notice("bandwidth " + rounded + " was chosen", how + ".", hint + ".");
     return std::strtod(rounded.c_str(), nullptr);
 }
 

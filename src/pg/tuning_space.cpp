@@ -82,13 +82,12 @@ void add_value(JsonWriter& json, const std::string& name, const OptionValue& val
         add_option(json, name.c_str(), value);
 }
 
-// Columns that would be features otherwise: those of folds, and of rows held out.
-void add_exclude(JsonWriter& json, const TrainingRequest& request) {
+// The column of folds would be a feature otherwise. Rows held out stay so: whoever trains on them says it.
+void add_columns(JsonWriter& json, const TrainingRequest& request) {
+    if (request.holdout) json.add("holdout", *request.holdout);
     std::vector<std::string> columns = request.exclude;
-    if (!request.features)
-        for (const std::optional<std::string>& column : {request.fold, request.holdout})
-            if (column && std::find(columns.begin(), columns.end(), *column) == columns.end())
-                columns.push_back(*column);
+    if (!request.features && request.fold && std::find(columns.begin(), columns.end(), *request.fold) == columns.end())
+        columns.push_back(*request.fold);
     if (columns.empty()) return;
     json.begin_array("exclude");
     for (const std::string& column : columns) json.add_item(std::string_view(column));
@@ -132,7 +131,7 @@ Datum trial_options(const Space& space, size_t trial, const FitArguments& argume
     for (size_t d = 0; d < point.size(); d++)
         if (!trees || space.dimensions[d].name != "trees") add_value(json, space.dimensions[d].name, point[d]);
     if (trees) json.add("trees", *trees);
-    add_exclude(json, request);
+    add_columns(json, request);
     json.end_object();
     return json.datum();
 }

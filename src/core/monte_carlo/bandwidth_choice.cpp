@@ -1,5 +1,6 @@
 #include "core/monte_carlo/bandwidth_choice.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -16,6 +17,44 @@ double canonical_ratio(const pairwise::KernelFacts& kernel, double d) {
     return std::exp(log_ratio / (d + 4));
 }
 
+// Brings equal rows together.
+bool mostly_repeats(ScoreRows& rows, RunContext& context) {
+    canonicalise(rows, context);
+    const size_t width = rows.width();
+    size_t distinct = 0;
+    context.for_each(rows.size(), width, [&](uint64_t i) {
+        distinct += i == 0 || !std::equal(rows.row(i), rows.row(i) + width, rows.row(i - 1));
+    });
+    return 2 * distinct < rows.size();
+}
+
+// Returns the median distance of neighbouring values, 0 of a constant coordinate.
+double spacing(const ScoreRows& rows, size_t coordinate, RunContext& context) {
+    Buffer<double> column(context.memory(), "a column of points", rows.size());
+    context.for_each(rows.size(), 1, [&](uint64_t i) { column[i] = rows.row(i)[coordinate]; });
+    const auto sort = [&](double* begin, double* end) {
+        std::sort(begin, end, [&](double a, double b) {
+            context.worked(1);
+            return a < b;
+        });
+    };
+    sort(column.begin(), column.end());
+    size_t gaps = 0;
+    for (size_t i = 0; i + 1 < column.size(); i++)
+        if (column[i] < column[i + 1]) column[gaps++] = column[i + 1] - column[i];
+    sort(column.begin(), column.begin() + gaps);
+    return gaps == 0 ? 0 : column[gaps / 2];
+}
+
+double rule_of_thumb(const ScoreRows& rows, RunContext& context) {
+    const auto d = static_cast<double>(rows.dimensions);
+    double squares = 0, widest = 0;
+    for (const double deviation : standard_deviations(rows, context)) squares += deviation * deviation;
+    for (size_t k = 0; k < rows.dimensions; k++) widest = std::max(widest, spacing(rows, k, context));
+    const double usual = std::pow(4 / (d + 2) / static_cast<double>(rows.size()), 1 / (d + 4));
+    return std::max(std::sqrt(squares / d) * usual, widest);
+}
+
 } // namespace
 
 BandwidthChoice choose_bandwidth(ScoreRows rows, Kernel kernel, uint64_t seed, ThreadTeam& team, RunContext& context) {
@@ -26,10 +65,14 @@ BandwidthChoice choose_bandwidth(ScoreRows rows, Kernel kernel, uint64_t seed, T
     SelectionOptions options;
     options.score.kernel = by_gaussian ? Kernel{} : kernel;
     options.score.sampling.seed = seed;
+    const double ratio = by_gaussian ? canonical_ratio(facts, d) : 1;
+    if (kind == ScoreKind::likelihood && mostly_repeats(rows, context))
+        if (const double chosen = rule_of_thumb(rows, context); chosen > 0) // else all rows are the same
+            return {chosen * ratio, kind, options.score.kernel, {}};
     BandwidthChoice choice{0, kind, options.score.kernel,
                            select_bandwidth(std::move(rows), kind, options, team, context)};
     for (const ScoredBandwidth& row : choice.curve)
-        if (row.best) choice.bandwidth = row.bandwidths.x * (by_gaussian ? canonical_ratio(facts, d) : 1);
+        if (row.best) choice.bandwidth = row.bandwidths.x * ratio;
     return choice;
 }
 

@@ -70,8 +70,8 @@ TEST(Strategy, AutomaticChoiceFitsIntoMemory) {
     constexpr uint64_t mb = uint64_t{1} << 20;
     EXPECT_EQ(choice(2, 20 * mb), Strategy::factorize); // which alone fits
     EXPECT_EQ(choice(2000, 200 * mb), Strategy::enumerate);
-    EXPECT_EQ(choice(2000, 20 * mb), Strategy::enumerate); // neither does
-    EXPECT_EQ(choice(2, mb), Strategy::factorize);
+    EXPECT_EQ(choice(2000, 20 * mb), Strategy::sample); // neither fits
+    EXPECT_EQ(choice(2, mb), Strategy::sample);
 }
 
 // Also of more rows than any other strategy counts.

@@ -192,7 +192,9 @@ TEST(KernelExact, Errors) {
         made.evaluate(points_of({{1.0, 2.0}}, context));
     };
     EXPECT_EQ(message([&] { sums({{1.0}}, {{1.0}}, Quantity::sum, exact_options(0)); }),
-              "invalid value for option \"bandwidth\": 0|Valid values are finite numbers greater than 0.");
+              "bandwidth must be given|It is in the units of the columns. btml.density and btml.kernel_regression "
+              "choose one by "
+              "themselves, btml.select_bandwidth shows the scores of many.");
     Options options = exact_options(1);
     options.epsilon = -1;
     EXPECT_EQ(message([&] { sums({{1.0}}, {{1.0}}, Quantity::sum, options); }),

@@ -106,6 +106,18 @@ TEST(ChooseBandwidth, IsTheSameForEveryOrderAndNumberOfThreads) {
     }
 }
 
+TEST(ChooseBandwidth, OfRoundedRowsIsNoNarrowerThanTheirDistance) {
+    QuietContext context(2);
+    for (const double unit : {0.01, 1.0, 5.0}) {
+        ScoreRows rows = normal_rows(4'000, 1, 2, context.memory());
+        for (double& x : rows.values) x = std::round(x / unit) * unit;
+        const BandwidthChoice choice = choose(std::move(rows), Kernel{}, context);
+        EXPECT_TRUE(choice.curve.empty());
+        const double silverman = std::pow(4 / 3.0 / 4'000, 0.2);
+        EXPECT_NEAR(choice.bandwidth, std::max(unit, silverman), 0.02 * std::max(unit, silverman)) << unit;
+    }
+}
+
 TEST(ChooseBandwidth, RefusesRowsThatAreAllTheSame) {
     QuietContext context(1);
     ScoreRows rows(1, false, context.memory());

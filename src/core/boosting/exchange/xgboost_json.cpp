@@ -86,6 +86,7 @@ class XgboostReader {
     void read_base_scores(JsonReader& json);
 
     const ObjectiveForm& make_objective();
+    void check_names(size_t feature, const GivenCategories& given) const;
     void make_features(std::string_view categories);
     void make_bases(const ObjectiveForm& objective);
     void weigh_trees();
@@ -351,6 +352,22 @@ void XgboostReader::arrange_trees() {
     model_.trees = std::move(arranged);
 }
 
+// XGBoost stores names as so many bytes as they have characters, so that names beyond ASCII lose their ends and those
+// after them begin too early. Error not_supported, unless the caller gives the feature's names.
+void XgboostReader::check_names(size_t feature, const GivenCategories& given) const {
+    const std::string& name = model_.features[feature].name;
+    const auto is_cut = [](const std::string& category) {
+        return std::any_of(category.begin(), category.end(), [](char c) { return (c & 0x80) != 0; });
+    };
+    const std::vector<std::string>& names = categories_[feature].names;
+    if (std::none_of(names.begin(), names.end(), is_cut)) return;
+    if (std::any_of(given.begin(), given.end(), [&](const auto& of) { return of.first == name; })) return;
+    throw Error(
+        ErrorCode::not_supported,
+        format("categories of feature \"%s\" are not ASCII, and XGBoost cuts such names", name.c_str()), {},
+        format("Give all of them, in their order in training: categories => '{\"%s\": [\"…\", …]}'.", name.c_str()));
+}
+
 void XgboostReader::make_features(std::string_view categories) {
     if (features_ == 0) refuse("It has no num_feature, or 0.");
     for (const auto& [list, name] : {std::pair(&names_, "feature_names"), {&types_, "feature_types"}})
@@ -373,9 +390,14 @@ void XgboostReader::make_features(std::string_view categories) {
             if (kinds & static_cast<uint8_t>(kind))
                 numbering.split(static_cast<size_t>(feature), kind == SplitKinds::category);
     }
-    for (size_t f = 0; f < categories_.size(); f++)
-        if (!categories_[f].names.empty()) numbering.set_names(f, std::move(categories_[f]));
-    if (!categories.empty()) numbering.set_names(boosting::read_categories(categories, held_, context_));
+    GivenCategories given;
+    if (!categories.empty()) given = boosting::read_categories(categories, held_, context_);
+    for (size_t f = 0; f < categories_.size(); f++) {
+        if (categories_[f].names.empty()) continue;
+        check_names(f, given);
+        numbering.set_names(f, std::move(categories_[f]));
+    }
+    numbering.set_names(given);
     numbering.apply();
 }
 
