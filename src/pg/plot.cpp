@@ -128,7 +128,9 @@ void PlotSource::find_columns() {
         columns_[part] = found;
         shape_.present |= plot::bit(static_cast<Part>(part));
     }
-    source_.column("x");
+    if (column(Part::x).position < 0)
+        throw Error(ErrorCode::undefined_column, "source has no column \"x\"", "",
+                    "Name the column of the horizontal axis x, as in SELECT day AS x, sales AS y FROM shop.");
 }
 
 ValueKind PlotSource::axis_kind(Part part) const {

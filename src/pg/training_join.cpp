@@ -65,7 +65,8 @@ void check_feature_type(const Source::Column& column, bool categorical) {
     throw Error(ErrorCode::wrong_type, format("feature \"%s\" is of type %s", column.name.c_str(), type_name(type)),
                 "Features are numbers, dates, times and intervals, or categories: text, enum and boolean columns, and "
                 "those named in categorical.",
-                cast_hint(column.name, type) + ", name it in categorical, or leave it out of features.");
+                cast_hint(column.name, type) + ", name it in categorical, or leave it out: exclude => '{" +
+                    column.name + "}'.");
 }
 
 void check_not_reserved(const Source& source, const Roles& roles, int feature) {
