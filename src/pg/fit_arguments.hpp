@@ -33,7 +33,8 @@ class FitArguments {
             if (const JsonOption* const given = find(option.name)) {
                 const OptionValue meant = given->value(option);
                 option.check(meant);
-                if (value && *value != option.get(defaults, option) && *value != meant) refuse_two_values(option.name);
+                if (value && *value != option.get(defaults, option) && *value != meant)
+                    refuse_two_values(option.name, shown(*value), shown(meant));
                 value = meant;
             }
             if (value) table.assign(options, option, *value);
@@ -57,7 +58,9 @@ class FitArguments {
 
   private:
     const JsonOption* find(std::string_view name) const;
-    [[noreturn]] static void refuse_two_values(const char* name);
+    static std::string shown(const OptionValue& value);
+    [[noreturn]] static void refuse_two_values(const char* name, const std::string& argument,
+                                               const std::string& member);
     template <class T>
     static std::optional<T> one_of(const char* name, std::optional<T> argument, std::optional<T> member);
 
