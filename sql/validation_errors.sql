@@ -87,6 +87,9 @@ SELECT validated($$'SELECT i % 7 AS a, (i::bigint * 7919 % 300007)::numeric AS p
 
 -- Options of fits.
 SELECT validated($$'t', 'y', options => '{"n_estimators": 5}'$$);
+SELECT validated($$'t', 'y', options => '{"num_threads": 2}'$$);
+SELECT validated($$'t', 'y', method => 'gp', options => '{"n_jobs": -1}'$$);
+SELECT with_space('{"nthread": [1, 2]}');
 SELECT validated($$'t', 'y', options => '{"trees": 0}'$$);
 SELECT validated($$'t', 'y', options => '{"strategy": "factorize"}'$$);
 SELECT validated($$'t', 'y', options => '{"fold": "part"}'$$);

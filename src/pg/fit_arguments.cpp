@@ -41,6 +41,14 @@ std::string text_of(const std::vector<std::string>& columns) {
 
 } // namespace
 
+void refuse_threads(const std::string& name) {
+    static constexpr std::string_view names[] = {"num_threads", "num_thread", "n_threads", "nthreads",     "nthread",
+                                                 "n_jobs",      "threads",    "njobs",     "thread_count", "n_thread"};
+    if (std::find(std::begin(names), std::end(names), name) != std::end(names))
+        throw Error(ErrorCode::invalid_argument, format("unknown option \"%s\"", name.c_str()),
+                    "The number of threads is a setting, not an option.", "Use SET btml.threads.");
+}
+
 FitArguments::FitArguments(const NamedArguments& call, std::initializer_list<std::string_view> apart)
     : call_(call), apart_(apart) {
     if (call.has("options") && !call.is_null("options")) given_ = json_options(json_text(call.datum("options")));

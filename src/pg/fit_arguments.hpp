@@ -5,6 +5,9 @@
 
 namespace btml::pg {
 
+// Error invalid_argument with the setting that is meant, where other libraries call a number of threads so.
+void refuse_threads(const std::string& name);
+
 // An argument that is at its default, or that the function does not have, is the member of the options. Error
 // invalid_argument naming what both give with different values.
 class FitArguments {
@@ -50,8 +53,10 @@ class FitArguments {
             if ((every_option || call_.has(option.name)) && std::string_view(option.name) != "options")
                 names.emplace_back(option.name);
         for (const JsonOption& given : given_)
-            if (std::find(names.begin(), names.end(), given.name) == names.end())
+            if (std::find(names.begin(), names.end(), given.name) == names.end()) {
+                refuse_threads(given.name);
                 unknown_option(given.name, names, table.foreign_names);
+            }
     }
 
     const std::vector<JsonOption>& given() const { return given_; }
