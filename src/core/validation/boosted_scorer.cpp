@@ -76,9 +76,9 @@ void BoostedScorer::bin() {
     for (const Options& options : trials_) max_bins.insert(options.max_bins);
     Dataset roles = with_roles(folds_.final_roles(false, context_));
     const TrainingRows training(roles, team_, context_);
-    for (const int bins : max_bins) {
-        const bool is_last = bins == *max_bins.rbegin();
-        bins_.emplace(bins, boosting::bin_features(dataset_, training, bins, team_, context_, !is_last));
+    for (const int count : max_bins) {
+        const bool is_last = count == *max_bins.rbegin();
+        bins_.emplace(count, boosting::bin_features(dataset_, training, count, team_, context_, !is_last));
     }
     findings_ = boosting::examine(bins_.begin()->second, roles, training, context_);
 }
