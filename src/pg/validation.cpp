@@ -38,9 +38,10 @@ struct Contest {
 };
 
 std::unique_ptr<const Folds> make_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, const Call& call,
-                                        RunContext& context) {
-    return std::make_unique<Folds>(
-        assign_folds(dataset, contents, call.options.folds, static_cast<uint64_t>(call.options.seed), context));
+                                        const TrainingRequest& request, RunContext& context) {
+    return std::make_unique<Folds>(assign_folds(dataset, contents, call.options.folds,
+                                                static_cast<uint64_t>(call.options.seed), context,
+                                                request.holdout.value_or("")));
 }
 
 // The tables are read once, with the contents of the target's rows, which folds go by.
@@ -87,8 +88,8 @@ void check_comparable(const Space& space, HoldoutMetric metric) {
 void notice_lone_labels(const std::vector<LoneLabel>& lone) {
     if (lone.empty()) return;
     const std::string others = lone.size() == 1   ? ""
-                               : lone.size() == 2 ? ", and another label in one alone"
-                                                  : format(", and %zu other labels in one each", lone.size() - 1);
+                               : lone.size() == 2 ? ", and one more label in one fold alone"
+                                                  : format(", and %zu more labels in one fold each", lone.size() - 1);
     notice("label \"" + lone[0].label + "\" is in fold \"" + lone[0].fold + "\" alone" + others,
            "The model that scores it there has never seen it.", "Ask for fewer folds, or name another column as fold.");
 }
@@ -107,7 +108,7 @@ Contest boosted_contest(const Call& call, const Space& space, RunContext& contex
     HeldRows held = hold_rows(training, choice, options, context);
     take_contents(rows);
     Dataset dataset = make_dataset(std::move(training.join), std::move(held.rows), training.plan, context);
-    Contest contest{request, make_folds(dataset, rows.contents, call, context), nullptr,
+    Contest contest{request, make_folds(dataset, rows.contents, call, request, context), nullptr,
                     boosting::holdout_metric_names[static_cast<size_t>(*options.metric)]};
     notice_lone_labels(check_labels(dataset, *contest.folds, *options.metric, context));
     auto scorer = std::make_unique<BoostedScorer>(std::move(dataset), *contest.folds,
@@ -133,7 +134,7 @@ Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     relational::JoinRows held = relational::enumerate(join, context);
     take_contents(rows);
     Dataset dataset = make_dataset(std::move(join), std::move(held), rows.training.plan, context);
-    Contest contest{request, make_folds(dataset, rows.contents, call, context), nullptr,
+    Contest contest{request, make_folds(dataset, rows.contents, call, request, context), nullptr,
                     gp_metric_names[static_cast<size_t>(metric)]};
     contest.scorer = std::make_unique<GpScorer>(std::move(dataset), *contest.folds,
                                                 space.trials(gp::options_table, options), metric, context);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* what = "folds of rows";
 
-void withhold(const Dataset& dataset, Buffer<uint16_t>& of_row, RunContext& context) {
+void withhold(const Dataset& dataset, const std::string& holdout, Buffer<uint16_t>& of_row, RunContext& context) {
     const uint32_t* const ids = dataset.holdout_table < 0 ? nullptr : dataset.tables[dataset.holdout_table].ids();
     uint64_t withheld = 0;
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
@@ -22,7 +22,7 @@ void withhold(const Dataset& dataset, Buffer<uint16_t>& of_row, RunContext& cont
         withheld += held_out;
     });
     if (dataset.rows > 0 && withheld == dataset.rows)
-        throw Error(ErrorCode::invalid_argument, "holdout leaves no rows for the folds",
+        throw Error(ErrorCode::invalid_argument, holdout + " leaves no rows for the folds",
                     format("It is true in all %" PRIu64 " rows.", withheld),
                     "Name a column that is true only where rows are to be held out.");
 }
@@ -47,7 +47,7 @@ void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
 
 // A row of the target's table that were trained on and scored in one fold, or withheld in some rows of the join and not
 // in others, would tell its own target.
-void check_whole(const Dataset& dataset, const Folds& folds, RunContext& context) {
+void check_whole(const Dataset& dataset, const std::string& holdout, const Folds& folds, RunContext& context) {
     const uint32_t* const ids = dataset.tables[dataset.target_table].ids();
     if (!ids) return;
     static constexpr uint32_t unseen = UINT32_MAX;
@@ -56,7 +56,7 @@ void check_whole(const Dataset& dataset, const Folds& folds, RunContext& context
         uint32_t& fold = fold_of[ids[row]];
         if (fold != unseen && fold != folds.of_row[row]) {
             if (fold == Folds::withheld || folds.of_row[row] == Folds::withheld)
-                refuse_cut("holdout", "rows that are held out and in others");
+                refuse_cut(holdout, "rows that are held out and in others");
             refuse_cut("fold \"" + dataset.fold->name + "\"", "rows of different folds");
         }
         fold = folds.of_row[row];
@@ -182,11 +182,12 @@ void check_fold_count(const std::string& column, size_t values) {
 }
 
 Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
-                   RunContext& context) {
+                   RunContext& context, const std::string& holdout) {
     Folds folds{{}, {}, 0, 0, Buffer<uint16_t>(context.memory(), what, dataset.rows)};
-    withhold(dataset, folds.of_row, context);
+    const std::string held = holdout.empty() ? "holdout" : "holdout \"" + holdout + '"';
+    withhold(dataset, held, folds.of_row, context);
     if (dataset.fold) read_column(dataset, folds, context);
-    check_whole(dataset, folds, context);
+    check_whole(dataset, held, folds, context);
     if (!dataset.fold) cut(dataset, contents, static_cast<size_t>(count), seed, folds, context);
     count_rows(dataset, folds, context);
     drop_empty(folds, context);

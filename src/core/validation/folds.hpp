@@ -45,10 +45,11 @@ void check_fold_count(const std::string& column, size_t values);
 // Takes the folds from dataset.fold, whose categories are in the order of the folds; without it, makes `count` folds of
 // the rows of the target's table, by hashes of these contents and the seed: sizes differ by one row at most, and so do
 // those of every label; ranked rows stay with their query. Rows that dataset.holdout marks are withheld.
-// Errors: invalid_argument for fewer rows than folds, for a column that has a row of the target's table in two folds
-// or withholds it in some rows of the join only, for a column without a fold, for rows that are all withheld, and for a
-// fold that leaves nothing to train on; limit_exceeded for more than max_folds.
+// holdout: what errors call that column. Errors: invalid_argument for fewer rows than folds, for a column that has a
+// row of the target's table in two folds or withholds it in some rows of the join only, for a column without a fold,
+// for rows that are all withheld, and for a fold that leaves nothing to train on; limit_exceeded for more than
+// max_folds.
 Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
-                   RunContext& context);
+                   RunContext& context, const std::string& holdout = "");
 
 } // namespace btml::validation
