@@ -52,6 +52,16 @@ SELECT validated($$'SELECT i % 7 AS a, i AS part, i AS y FROM generate_series(1,
 SELECT validated($$'SELECT a, y, part, part = 1 AS held FROM t WHERE part < 2', 'y', fold => 'part', options => '{"holdout": "held"}'$$);
 SELECT validated($$'SELECT a, y, g AS part FROM t, generate_series(1, 3) g', 'y', fold => 'part'$$);
 SELECT validated($$'SELECT a, y, nullif(g, 3) AS part FROM t, generate_series(2, 3) g', 'y', fold => 'part'$$);
+SELECT validated($$'SELECT a, y, id % 3 AS part, g = 2 AS held FROM t, generate_series(1, 2) g', 'y', fold => 'part', options => '{"holdout": "held"}'$$);
+CREATE TABLE orders AS SELECT i AS o, i * 37 % 101 AS y, i % 3 AS part FROM generate_series(1, 50) i;
+CREATE TABLE lines AS SELECT o, g AS line, (o * 7 + g * 2) % 5 = 0 AS held, o % 5 = 0 AS order_held FROM orders, generate_series(1, 2) g;
+SELECT validated($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)', 'y', options => '{"holdout": "held"}'$$);
+SELECT validated($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)', 'y', fold => 'part', options => '{"holdout": "held"}'$$);
+SELECT validated($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)', 'y', method => 'gp', options => '{"holdout": "held"}'$$);
+SELECT tuned($$'SELECT part, line, held, y FROM orders JOIN lines USING (o)', 'y', '{"l2": [0, 1]}', holdout => 'held'$$);
+SELECT validated($$'SELECT line, order_held, y FROM orders JOIN lines USING (o)', 'y', options => '{"holdout": "order_held", "trees": 1}'$$);
+SELECT validated($$'SELECT a, y, true AS held FROM t', 'y', options => '{"holdout": "held"}'$$);
+SELECT validated($$'SELECT a, y, part, true AS held FROM t', 'y', fold => 'part', options => '{"holdout": "held"}'$$);
 
 -- Sources.
 SELECT validated($$'SELECT a, y FROM t WHERE false', 'y'$$);
@@ -66,9 +76,20 @@ SELECT validated($$'t', 'c', method => 'gp'$$);
 SELECT validated($$'SELECT a, 1 AS y FROM t', 'y', options => '{"objective": "binary"}'$$);
 SELECT validated($$'SELECT a, id <= 3 AS y, id <= 3 AS part FROM t', 'y', fold => 'part'$$);
 SELECT validated($$'SELECT a, id % 2 = 0 AND id < 100 AS y, id < 100 AS part FROM t', 'y', fold => 'part', metric => 'auc'$$);
+SELECT validated($$'SELECT a, id <= 3 AS y FROM t', 'y', metric => 'auc', options => '{"trees": 1}'$$);
+SELECT validated($$'SELECT a, id <= 3 AS y FROM t', 'y', metric => 'average_precision', options => '{"trees": 1}'$$);
+SELECT validated($$'SELECT a, id <= 1 AS y FROM t', 'y', options => '{"trees": 1}'$$);
+SELECT validated($$'SELECT a, id > 3 AS y FROM t', 'y', 2, metric => 'auc', options => '{"trees": 1}'$$);
+SELECT validated($$'SELECT a, CASE id WHEN 1 THEN ''rare'' ELSE c END AS y FROM t', 'y', options => '{"trees": 1}'$$);
+SELECT validated($$'SELECT a, part, c || part AS y FROM t', 'y', fold => 'part', options => '{"trees": 1}'$$);
+-- A fold of very many values is refused before they are sorted.
+SELECT validated($$'SELECT i % 7 AS a, (i::bigint * 7919 % 300007)::numeric AS part, i AS y FROM generate_series(1, 300000) i', 'y', fold => 'part'$$);
 
 -- Options of fits.
 SELECT validated($$'t', 'y', options => '{"n_estimators": 5}'$$);
+SELECT validated($$'t', 'y', options => '{"num_threads": 2}'$$);
+SELECT validated($$'t', 'y', method => 'gp', options => '{"n_jobs": -1}'$$);
+SELECT with_space('{"nthread": [1, 2]}');
 SELECT validated($$'t', 'y', options => '{"trees": 0}'$$);
 SELECT validated($$'t', 'y', options => '{"strategy": "factorize"}'$$);
 SELECT validated($$'t', 'y', options => '{"fold": "part"}'$$);
@@ -129,5 +150,10 @@ SELECT tuned($$'t', 'y', '{"trees": [1]}', method => 'gp'$$);
 SELECT tuned($$'t', 'y', '{"members": [1, 0]}', method => 'gp'$$);
 SELECT tuned($$'t', 'y', '{"alpha": [0.5]}', 3, options => '{"trees": 2}'$$);
 SELECT tuned($$'t', 'y', '{"criterion": ["mse_sum"]}', 3, options => '{"trees": 2, "objective": "absolute"}'$$);
+SELECT tuned($$'t', 'y', '{"alpha": [0.1, 0.5, 0.9]}', 3, options => '{"trees": 2, "objective": "quantile"}'$$);
+SELECT tuned($$'t', 'y', '{"alpha": [0.1, 0.5, 0.9]}', 3, options => '{"trees": 2, "objective": "quantile", "exclude": ["id"]}', metric => 'mae'$$);
+SELECT tuned($$'t', 'y', '{"alpha": [0.1, 0.5, 0.9]}', 3, options => '{"trees": 2, "objective": "huber", "exclude": ["id"]}'$$);
+SELECT tuned($$'t', 'y', '{"seed": [1, 2]}'$$);
+SELECT tuned($$'t', 'y', '{"seed": [1, 2]}', method => 'gp'$$);
 SET client_min_messages = warning;
 DROP SCHEMA validation_errors CASCADE;

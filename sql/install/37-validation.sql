@@ -10,7 +10,8 @@ COMMENT ON FUNCTION btml.cross_validate(text, name, integer, name, text, jsonb, 
 source is read, joined and binned once; folds: of the rows of the target''s table, by hashes of their contents, alike in labels;
 or the values of column fold, where NULL is trained on and never scored; options: those of the fit; metric: by the objective
 unless named; rows: of the join that were scored; value: after as many trees as make the mean over the folds best, seconds:
-of training and scoring; errors name the fold, the option or the column; contrib_docs/validation.md';
+of training and scoring; errors name the fold, the option or the column: 22023 for what is not valid, 22004 for NULL, 42804 for a type, 42703 for a
+column that is not there, 54000 for more than 1,000 folds, 53200 for memory; contrib_docs/validation.md';
 
 CREATE FUNCTION btml.tune(source text, target name, space jsonb, trials integer DEFAULT 50, folds integer DEFAULT 5,
     fold name DEFAULT NULL, method text DEFAULT 'boost', options jsonb DEFAULT '{}', metric text DEFAULT NULL,
@@ -23,4 +24,5 @@ COMMENT ON FUNCTION btml.tune(text, name, jsonb, integer, integer, name, text, j
 options, each a list or {"from":, "to":, "scale": "log"}; options: a trial''s, as btml.boost_fit and btml.gp_fit take them;
 score: mean over the folds that a trial was scored on; std_error: of its difference from the best on those folds, of the best of
 its score; holdout_score: of the best alone, on rows that no trial saw; the same seed gives the same rows but for seconds;
-errors name the option; contrib_docs/validation.md';
+errors name the option: 22023 for a space or a value that is not valid, otherwise those of btml.cross_validate;
+contrib_docs/validation.md';

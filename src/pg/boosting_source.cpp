@@ -30,9 +30,10 @@ LabelRequest read_label_request(const FitArguments& arguments) {
 }
 
 // Positions of an enum's labels in its order.
-std::vector<double> enum_order(Oid type, const std::vector<std::string>& labels) {
+std::vector<double> enum_order(Oid type, const std::vector<std::string>& labels, RunContext& context) {
     std::vector<double> order;
     for (const std::string& label : labels) {
+        context.worked(100);
         const char* const name = label.c_str();
         order.push_back(pg_call([=] {
             const HeapTuple row = SearchSysCache2(ENUMTYPOIDNAME, ObjectIdGetDatum(type), CStringGetDatum(name));
@@ -46,21 +47,26 @@ std::vector<double> enum_order(Oid type, const std::vector<std::string>& labels)
 }
 
 // Positions of numbers, dates and times, as text, in the order of their type.
-std::vector<double> order_of_values(Oid type, const std::vector<std::string>& texts) {
-    std::vector<Datum> values;
-    for (const std::string& label : texts) {
-        const char* const text = label.c_str();
-        values.push_back(pg_call([=] {
-            Oid input, parameter;
-            getTypeInputInfo(type, &input, &parameter);
-            return OidInputFunctionCall(input, const_cast<char*>(text), parameter, -1);
-        }));
-    }
+std::vector<double> order_of_values(Oid type, const std::vector<std::string>& texts, RunContext& context) {
+    std::vector<Datum> values(texts.size());
+    context.in_blocks(texts.size(), 100, [&](uint64_t begin, uint64_t end) {
+        const std::string* const text = texts.data();
+        Datum* const value = values.data();
+        pg_call([=] {
+            Oid function, parameter;
+            getTypeInputInfo(type, &function, &parameter);
+            FmgrInfo input;
+            fmgr_info(function, &input);
+            for (uint64_t i = begin; i < end; i++)
+                value[i] = InputFunctionCall(&input, const_cast<char*>(text[i].c_str()), parameter, -1);
+        });
+    });
     FmgrInfo* const compare =
         pg_call([=] { return &lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO)->cmp_proc_finfo; });
     std::vector<size_t> order(values.size());
     for (size_t i = 0; i < order.size(); i++) order[i] = i;
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        context.worked(20);
         const Datum x = values[a], y = values[b];
         return pg_call([=] { return DatumGetInt32(FunctionCall2(compare, x, y)); }) < 0;
     });
@@ -87,32 +93,8 @@ void notice_sample(const TrainingSample& sample, const StrategyChoice& choice, c
            "strategy => 'sample', sample_rows => " + rows + " repeats it with any limit.");
 }
 
-} // namespace
-
-// A JSON object from labels to weights. Error invalid_argument.
-void sort_categories(relational::DataColumn& column, Oid type) {
-    std::vector<double> position;
-    if (pg_call([=] { return type_is_enum(type); }))
-        position = enum_order(type, column.categories);
-    else if (pg_call([=] { return number_kind(type); }) != NumberKind::none)
-        position = order_of_values(type, column.categories);
-    else
-        return;
-    std::vector<uint32_t> order(position.size()), rank(position.size());
-    for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return position[a] < position[b]; });
-    std::vector<std::string> sorted;
-    for (uint32_t i = 0; i < order.size(); i++) {
-        rank[order[i]] = i;
-        sorted.push_back(column.categories[order[i]]);
-    }
-    column.categories = std::move(sorted);
-    for (uint32_t& code : column.codes)
-        if (code != relational::DataColumn::null_code) code = rank[code];
-}
-
 // A column as an element of an array literal in SQL.
-static std::string array_element(const std::string& name) {
+std::string array_element(const std::string& name) {
     const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
     if (std::all_of(name.begin(), name.end(), is_plain)) return name;
     std::string element = "\"";
@@ -124,14 +106,43 @@ static std::string array_element(const std::string& name) {
     return element + '"';
 }
 
-static std::string exclude_them(const std::vector<std::string>& names) {
+std::string exclude_them(const std::vector<std::string>& names) {
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ",") + array_element(name);
     return "exclude => '{" + list + "}'";
 }
 
-static std::string called(const std::vector<std::string>& names) {
+std::string called(const std::vector<std::string>& names) {
     return (names.size() == 1 ? "feature " : "features ") + quoted_list(names);
+}
+
+} // namespace
+
+void sort_categories(relational::DataColumn& column, Oid type, RunContext& context) {
+    std::vector<double> position;
+    if (pg_call([=] { return type_is_enum(type); }))
+        position = enum_order(type, column.categories, context);
+    else if (pg_call([=] { return number_kind(type); }) != NumberKind::none)
+        position = order_of_values(type, column.categories, context);
+    else
+        return;
+    std::vector<uint32_t> order(position.size()), rank(position.size());
+    for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+        context.worked(1);
+        return position[a] < position[b];
+    });
+    std::vector<std::string> sorted;
+    for (uint32_t i = 0; i < order.size(); i++) {
+        rank[order[i]] = i;
+        sorted.push_back(std::move(column.categories[order[i]]));
+        context.worked(5);
+    }
+    column.categories = std::move(sorted);
+    context.for_each(column.codes.size(), 1, [&](uint64_t row) {
+        uint32_t& code = column.codes[row];
+        if (code != relational::DataColumn::null_code) code = rank[code];
+    });
 }
 
 void notice_findings(const Findings& findings, const std::string& target) {
@@ -190,7 +201,7 @@ void read_target(TrainingJoin& training, const BoostRequest& request, Options& o
     if (column.kind == relational::DataColumn::Kind::category) {
         kind = TargetKind::label;
         relational::drop_unused_categories(column, context);
-        sort_categories(column, type);
+        sort_categories(column, type, context);
         make_numbers(column, context);
     }
     Labels labels = find_labels({request.target.c_str(), kind, column.numbers, std::move(column.categories)},

@@ -32,7 +32,7 @@ void read_target(TrainingJoin& training, const BoostRequest& request, boosting::
 
 // Brings the categories of a column, each of which a row has, into the order of their type where that is an enum, a
 // number, a date or a time, and leaves them in that of their bytes otherwise.
-void sort_categories(relational::DataColumn& column, Oid type);
+void sort_categories(relational::DataColumn& column, Oid type, RunContext& context);
 
 // The rows to hold: all of them, or a sample, which the choice then says.
 struct HeldRows {

@@ -31,7 +31,23 @@ std::vector<std::string> columns_of(const JsonOption& given) {
     return columns;
 }
 
+const std::string& text_of(const std::string& value) {
+    return value;
+}
+
+std::string text_of(const std::vector<std::string>& columns) {
+    return quoted_list(columns);
+}
+
 } // namespace
+
+void refuse_threads(const std::string& name) {
+    static constexpr std::string_view names[] = {"num_threads", "num_thread", "n_threads", "nthreads",     "nthread",
+                                                 "n_jobs",      "threads",    "njobs",     "thread_count", "n_thread"};
+    if (std::find(std::begin(names), std::end(names), name) != std::end(names))
+        throw Error(ErrorCode::invalid_argument, format("unknown option \"%s\"", name.c_str()),
+                    "The number of threads is a setting, not an option.", "Use SET btml.threads.");
+}
 
 FitArguments::FitArguments(const NamedArguments& call, std::initializer_list<std::string_view> apart)
     : call_(call), apart_(apart) {
@@ -44,14 +60,23 @@ const JsonOption* FitArguments::find(std::string_view name) const {
     return nullptr;
 }
 
-void FitArguments::refuse_two_values(const char* name) {
+std::string FitArguments::shown(const OptionValue& value) {
+    if (const auto* const boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
+    if (const auto* const integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
+    if (const auto* const number = std::get_if<double>(&value)) return shortest(*number);
+    if (const auto* const text = std::get_if<std::string>(&value)) return *text;
+    return "NULL";
+}
+
+void FitArguments::refuse_two_values(const char* name, const std::string& argument, const std::string& member) {
     throw Error(ErrorCode::invalid_argument, format("%s has two values", name),
-                "One is its argument's, another its option's.", format("Give %s once.", name));
+                format("Its argument's is %s, its option's is %s.", argument.c_str(), member.c_str()),
+                format("Give %s once.", name));
 }
 
 template <class T>
 std::optional<T> FitArguments::one_of(const char* name, std::optional<T> argument, std::optional<T> member) {
-    if (argument && member && *argument != *member) refuse_two_values(name);
+    if (argument && member && *argument != *member) refuse_two_values(name, text_of(*argument), text_of(*member));
     return argument ? argument : member;
 }
 
@@ -81,13 +106,12 @@ std::optional<std::string> FitArguments::json(const char* name) const {
     return one_of(name, std::move(argument), std::move(member));
 }
 
-// NULL is false, which is what every such argument is by default.
 bool FitArguments::boolean(const char* name) const {
     const bool argument = call_.has(name) && call_.boolean(name);
     const JsonOption* const given = find(name);
     if (!given) return argument;
     if (!given->boolean) refuse(*given, "Valid values are true and false.");
-    if (argument && !*given->boolean) refuse_two_values(name);
+    if (argument && !*given->boolean) refuse_two_values(name, "true", "false");
     return *given->boolean;
 }
 

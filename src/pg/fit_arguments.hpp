@@ -5,6 +5,9 @@
 
 namespace btml::pg {
 
+// Error invalid_argument with the setting that is meant, where other libraries call a number of threads so.
+void refuse_threads(const std::string& name);
+
 // An argument that is at its default, or that the function does not have, is the member of the options. Error
 // invalid_argument naming what both give with different values.
 class FitArguments {
@@ -33,7 +36,8 @@ class FitArguments {
             if (const JsonOption* const given = find(option.name)) {
                 const OptionValue meant = given->value(option);
                 option.check(meant);
-                if (value && *value != option.get(defaults, option) && *value != meant) refuse_two_values(option.name);
+                if (value && *value != option.get(defaults, option) && *value != meant)
+                    refuse_two_values(option.name, shown(*value), shown(meant));
                 value = meant;
             }
             if (value) table.assign(options, option, *value);
@@ -49,15 +53,19 @@ class FitArguments {
             if ((every_option || call_.has(option.name)) && std::string_view(option.name) != "options")
                 names.emplace_back(option.name);
         for (const JsonOption& given : given_)
-            if (std::find(names.begin(), names.end(), given.name) == names.end())
+            if (std::find(names.begin(), names.end(), given.name) == names.end()) {
+                refuse_threads(given.name);
                 unknown_option(given.name, names, table.foreign_names);
+            }
     }
 
     const std::vector<JsonOption>& given() const { return given_; }
 
   private:
     const JsonOption* find(std::string_view name) const;
-    [[noreturn]] static void refuse_two_values(const char* name);
+    static std::string shown(const OptionValue& value);
+    [[noreturn]] static void refuse_two_values(const char* name, const std::string& argument,
+                                               const std::string& member);
     template <class T>
     static std::optional<T> one_of(const char* name, std::optional<T> argument, std::optional<T> member);
 

@@ -48,6 +48,7 @@ Space read_space(const FitArguments& arguments, const OptionsTable<Options>& tab
         const auto has_name = [&](const auto& other) { return given.name == other.name; };
         if (std::find(names.begin(), names.end(), given.name) == names.end()) {
             if (std::any_of(table.begin(), table.end(), has_name)) refuse_to_tune(given.name);
+            refuse_threads(given.name);
             unknown_option(given.name, names, table.foreign_names);
         }
         const std::vector<JsonOption>& others = arguments.given();

@@ -1,6 +1,7 @@
 // SQL functions that validate and tune fits: btml.cross_validate and btml.tune.
 #include "core/relational/join_rows.hpp"
 #include "core/validation/boosted_scorer.hpp"
+#include "core/validation/fold_labels.hpp"
 #include "core/validation/gp_scorer.hpp"
 #include "core/validation/race.hpp"
 #include "pg/boosting_source.hpp"
@@ -37,9 +38,10 @@ struct Contest {
 };
 
 std::unique_ptr<const Folds> make_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, const Call& call,
-                                        RunContext& context) {
-    return std::make_unique<Folds>(
-        assign_folds(dataset, contents, call.options.folds, static_cast<uint64_t>(call.options.seed), context));
+                                        const TrainingRequest& request, RunContext& context) {
+    return std::make_unique<Folds>(assign_folds(dataset, contents, call.options.folds,
+                                                static_cast<uint64_t>(call.options.seed), context,
+                                                request.holdout.value_or("")));
 }
 
 // The tables are read once, with the contents of the target's rows, which folds go by.
@@ -55,7 +57,8 @@ ReadRows read_rows(const TrainingRequest& request, RunContext& context) {
         relational::DataColumn& column =
             training.join.tables()[plan.fold->place.table].columns[plan.fold->place.column];
         relational::drop_unused_categories(column, context);
-        sort_categories(column, training.fold_type);
+        check_fold_count(*request.fold, column.categories.size());
+        sort_categories(column, training.fold_type, context);
     }
     return {std::move(training), Buffer<uint64_t>(context.memory(), "the contents of a source's rows")};
 }
@@ -72,6 +75,25 @@ HoldoutMetric metric_of(const boosting::Options& options) {
     return metric;
 }
 
+// Scores by a loss that the trials change themselves would say nothing.
+void check_comparable(const Space& space, HoldoutMetric metric) {
+    if (metric != HoldoutMetric::pinball) return;
+    for (const Dimension& dimension : space.dimensions)
+        if (dimension.name == "alpha")
+            throw Error(ErrorCode::invalid_argument, "option \"alpha\" cannot be tuned by metric 'pinball'",
+                        "That loss is one of alpha: it is least for the most extreme.",
+                        "Give alpha in options, or metric => 'mae'.");
+}
+
+void notice_lone_labels(const std::vector<LoneLabel>& lone) {
+    if (lone.empty()) return;
+    const std::string others = lone.size() == 1   ? ""
+                               : lone.size() == 2 ? ", and one more label in one fold alone"
+                                                  : format(", and %zu more labels in one fold each", lone.size() - 1);
+    notice("label \"" + lone[0].label + "\" is in fold \"" + lone[0].fold + "\" alone" + others,
+           "The model that scores it there has never seen it.", "Ask for fewer folds, or name another column as fold.");
+}
+
 Contest boosted_contest(const Call& call, const Space& space, RunContext& context) {
     BoostRequest request = read_boost_request(call.arguments, boosting::boost_fit_defaults());
     ReadRows rows = read_rows(request, context);
@@ -79,14 +101,16 @@ Contest boosted_contest(const Call& call, const Space& space, RunContext& contex
     boosting::Options options = request.options;
     read_target(training, request, options, context);
     options.metric = metric_of(options);
+    check_comparable(space, *options.metric);
     const size_t labels = training.plan.labels.size();
     boosting::StrategyChoice choice =
         choose_held_rows(training.join, options, "folds need the rows of the join", context, labels);
     HeldRows held = hold_rows(training, choice, options, context);
     take_contents(rows);
     Dataset dataset = make_dataset(std::move(training.join), std::move(held.rows), training.plan, context);
-    Contest contest{request, make_folds(dataset, rows.contents, call, context), nullptr,
+    Contest contest{request, make_folds(dataset, rows.contents, call, request, context), nullptr,
                     boosting::holdout_metric_names[static_cast<size_t>(*options.metric)]};
+    notice_lone_labels(check_labels(dataset, *contest.folds, *options.metric, context));
     auto scorer = std::make_unique<BoostedScorer>(std::move(dataset), *contest.folds,
                                                   space.trials(boosting::options_table, options), context);
     notice_findings(scorer->findings(), request.target);
@@ -110,7 +134,7 @@ Contest gp_contest(const Call& call, const Space& space, RunContext& context) {
     relational::JoinRows held = relational::enumerate(join, context);
     take_contents(rows);
     Dataset dataset = make_dataset(std::move(join), std::move(held), rows.training.plan, context);
-    Contest contest{request, make_folds(dataset, rows.contents, call, context), nullptr,
+    Contest contest{request, make_folds(dataset, rows.contents, call, request, context), nullptr,
                     gp_metric_names[static_cast<size_t>(metric)]};
     contest.scorer = std::make_unique<GpScorer>(std::move(dataset), *contest.folds,
                                                 space.trials(gp::options_table, options), metric, context);
@@ -146,6 +170,9 @@ BTML_FUNCTION(btml_cross_validate) {
     BackendContext context("cross_validate", call.arguments.boolean("verbose"));
     const Contest contest = make_contest(call, Space(), context);
     const Folds& folds = *contest.folds;
+    if (folds.withheld_rows > 0)
+        notice(format("%" PRIu64 " rows are in no fold: holdout \"%s\" is true", folds.withheld_rows,
+                      contest.request.holdout->c_str()));
     const std::vector<Curve> curves = contest.scorer->curves(0, 0, folds.size(), 1, "");
     const Best best = best_of_mean(curves, *contest.scorer);
     for (size_t fold = 0; fold < folds.size(); fold++)
@@ -160,10 +187,10 @@ BTML_FUNCTION(btml_cross_validate) {
 BTML_FUNCTION(btml_tune) {
     const Call call(fcinfo, tune_options_table);
     check_names(call);
-    Space space = is_gp(call) ? read_space(call.arguments, gp::options_table, {})
+    Space space = is_gp(call) ? read_space(call.arguments, gp::options_table, {"seed"})
                               : read_space(call.arguments, boosting::options_table,
                                            {"strategy", "sample_rows", "metric", "early_stopping", "residuals",
-                                            "sketch_size", "epsilon", "delta", "verify", "objective"});
+                                            "sketch_size", "epsilon", "delta", "verify", "objective", "seed"});
     space.draw(static_cast<size_t>(call.options.trials), static_cast<uint64_t>(call.options.seed));
     ResultRows result(fcinfo);
     BackendContext context("tune", call.arguments.boolean("verbose"));

@@ -1,5 +1,7 @@
 #include "core/boosting/findings.hpp"
 
+#include "core/base/rng.hpp"
+
 #include <numeric>
 
 namespace btml::boosting {
@@ -53,11 +55,13 @@ class Examination {
     std::vector<double> targets_;  // of the sample
 };
 
+// Takes a random row of each few, since every n-th might be of one kind.
 void Examination::sample_targets() {
     const uint64_t step = 1 + training_.rows() / FindingRules::max_sample;
-    for (uint64_t row = 0; row < training_.rows(); row += step) {
+    for (uint64_t begin = 0; begin < training_.rows(); begin += step) {
         context_.worked(2);
-        if (!is_trained(row)) continue;
+        const uint64_t row = begin + random_bits(0, 0, begin) % step;
+        if (row >= training_.rows() || !is_trained(row)) continue;
         sample_.push_back(static_cast<uint32_t>(row));
         targets_.push_back(target(static_cast<uint32_t>(row)));
     }
@@ -115,8 +119,8 @@ bool Examination::identifies(size_t f) const {
 // The ranges of the sample's rows; none where there would be too many.
 std::vector<uint32_t> Examination::ranges_of(const FeatureBins& feature) const {
     if (feature.categorical && feature.values > max_ranges) return {};
-    const uint64_t values = feature.values, most = feature.categorical ? values : sample_.size() / 3;
-    const uint64_t ranges = std::min({values, uint64_t{max_ranges}, std::max<uint64_t>(most, 1)});
+    const uint64_t values = feature.values, max = feature.categorical ? values : sample_.size() / 3;
+    const uint64_t ranges = std::min({values, uint64_t{max_ranges}, std::max<uint64_t>(max, 1)});
     const uint32_t* const ids = data_.tables[feature.table].ids();
     std::vector<uint32_t> of_rows;
     of_rows.reserve(sample_.size());

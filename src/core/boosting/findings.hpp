@@ -16,8 +16,8 @@ struct Findings {
 // A feature explains the target where, by means of up to 256 ranges of its values (one for three rows of a number), R²
 // is above 0.999, adjusted for the number of ranges; of two labels, of which each has 10 rows at least, where AUC is,
 // each row's forecast being that of the others of its range; of more, where their Gini impurity falls by that part. It
-// is estimated from max_sample rows at most. Features of more categories are not looked at. A feature identifies rows
-// where it is an integer or a text, not NULL, and no two rows have the same.
+// is estimated from max_sample random rows at most. Features of more categories are not looked at. A feature identifies
+// rows where it is an integer or a text, not NULL, and no two rows have the same.
 struct FindingRules {
     static constexpr uint64_t min_rows = 100, max_sample = 200'000;
     static constexpr double min_explained = 0.999;

@@ -76,9 +76,9 @@ void BoostedScorer::bin() {
     for (const Options& options : trials_) max_bins.insert(options.max_bins);
     Dataset roles = with_roles(folds_.final_roles(false, context_));
     const TrainingRows training(roles, team_, context_);
-    for (const int most : max_bins) {
-        const bool is_last = most == *max_bins.rbegin();
-        bins_.emplace(most, boosting::bin_features(dataset_, training, most, team_, context_, !is_last));
+    for (const int count : max_bins) {
+        const bool is_last = count == *max_bins.rbegin();
+        bins_.emplace(count, boosting::bin_features(dataset_, training, count, team_, context_, !is_last));
     }
     findings_ = boosting::examine(bins_.begin()->second, roles, training, context_);
 }
@@ -116,14 +116,14 @@ std::unique_ptr<Training> BoostedScorer::start(const Options& options, Buffer<ui
 
 Curve BoostedScorer::curve(size_t fold, const Options& options, const std::string& phase) {
     const std::string shown = fold_phase(phase, fold, folds_.size());
-    return in_fold(folds_.names[fold], [&] {
-        Curve curve;
+    Curve curve;
+    in_fold(folds_.names[fold], [&] {
         const Stopwatch watch(curve.seconds);
         const auto training = start(options, folds_.roles(fold, context_), shown.c_str(), 1);
         training->grow(static_cast<size_t>(options.trees));
         for (const LogEntry& entry : training->log()) curve.values.push_back(value_of(entry));
-        return curve;
     });
+    return curve;
 }
 
 std::vector<Curve> BoostedScorer::side_by_side(size_t begin, size_t end, int patience, const Options& options,

@@ -13,33 +13,23 @@ namespace {
 
 constexpr const char* what = "folds of rows";
 
-size_t row_of(const uint32_t* ids, uint64_t row) {
-    return ids ? ids[row] : row;
-}
-
-// Calls body(row of the join, row of the target's table) for the rows that are not withheld and weigh something.
-template <class Body>
-void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunContext& context, const Body& body) {
-    const uint32_t* const target_ids = dataset.tables[dataset.target_table].ids();
-    context.for_each(dataset.rows, 1, [&](uint64_t row) {
-        const size_t at = row_of(target_ids, row);
-        if (of_row[row] != Folds::withheld && (dataset.weight.empty() || dataset.weight[at] > 0)) body(row, at);
-    });
-}
-
-void withhold(const Dataset& dataset, Buffer<uint16_t>& of_row, RunContext& context) {
+void withhold(const Dataset& dataset, const std::string& holdout, Buffer<uint16_t>& of_row, RunContext& context) {
     const uint32_t* const ids = dataset.holdout_table < 0 ? nullptr : dataset.tables[dataset.holdout_table].ids();
+    uint64_t withheld = 0;
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
         const bool held_out = dataset.holdout_table >= 0 && dataset.holdout[row_of(ids, row)];
         of_row[row] = held_out ? Folds::withheld : Folds::always;
+        withheld += held_out;
     });
+    if (dataset.rows > 0 && withheld == dataset.rows)
+        throw Error(ErrorCode::invalid_argument, holdout + " leaves no rows for the folds",
+                    format("It is true in all %" PRIu64 " rows.", withheld),
+                    "Name a column that is true only where rows are to be held out.");
 }
 
 void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
     const FeatureColumn& column = *dataset.fold;
-    if (column.categories.size() > max_folds)
-        throw Error(ErrorCode::limit_exceeded, format("fold \"%s\" has %zu values, at most %d can be folds",
-                                                      column.name.c_str(), column.categories.size(), max_folds));
+    check_fold_count(column.name, column.categories.size());
     folds.names = column.categories;
     const uint32_t* const ids = dataset.tables[column.table].ids();
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
@@ -49,21 +39,26 @@ void read_column(const Dataset& dataset, Folds& folds, RunContext& context) {
     });
 }
 
-// A row of the target's table that were trained on and scored in one fold would tell its own target.
-void check_whole(const Dataset& dataset, const Folds& folds, RunContext& context) {
+[[noreturn]] void refuse_cut(const std::string& column, const char* parts) {
+    throw Error(ErrorCode::invalid_argument, column + " cuts a row of the target's table in two",
+                format("The join has it in %s, so that its target would be trained on and scored.", parts),
+                "Name a column that is the same wherever a row of that table is.");
+}
+
+// A row of the target's table that were trained on and scored in one fold, or withheld in some rows of the join and not
+// in others, would tell its own target.
+void check_whole(const Dataset& dataset, const std::string& holdout, const Folds& folds, RunContext& context) {
     const uint32_t* const ids = dataset.tables[dataset.target_table].ids();
     if (!ids) return;
     static constexpr uint32_t unseen = UINT32_MAX;
     Buffer<uint32_t> fold_of(context.memory(), what, dataset.target.size(), unseen);
     context.for_each(dataset.rows, 1, [&](uint64_t row) {
-        if (folds.of_row[row] == Folds::withheld) return;
         uint32_t& fold = fold_of[ids[row]];
-        if (fold != unseen && fold != folds.of_row[row])
-            throw Error(
-                ErrorCode::invalid_argument,
-                format("fold \"%s\" cuts a row of the target's table in two", dataset.fold->name.c_str()),
-                "The join has it in rows of different folds, so that its target would be trained on and scored.",
-                "Name a column that is the same wherever a row of that table is.");
+        if (fold != unseen && fold != folds.of_row[row]) {
+            if (fold == Folds::withheld || folds.of_row[row] == Folds::withheld)
+                refuse_cut(holdout, "rows that are held out and in others");
+            refuse_cut("fold \"" + dataset.fold->name + "\"", "rows of different folds");
+        }
         fold = folds.of_row[row];
     });
 }
@@ -83,6 +78,7 @@ std::vector<Unit> units_of(const Dataset& dataset, const Buffer<uint64_t>& conte
     const auto number_of = [&](size_t row) { return dataset.query ? (*dataset.query)[row] : row; };
     for_each_used(dataset, of_row, context, [&](uint64_t, size_t at) { used[number_of(at)] = 1; });
     std::vector<Unit> units;
+    units.reserve(rows); // at most: a vector that grows would hold twice as much
     context.for_each(rows, 1, [&](uint64_t number) {
         if (!used[number]) return;
         const auto label = dataset.labels.empty() ? 0 : static_cast<uint32_t>(dataset.target[number]);
@@ -97,7 +93,7 @@ std::vector<Unit> units_of(const Dataset& dataset, const Buffer<uint64_t>& conte
 void cut(const Dataset& dataset, const Buffer<uint64_t>& contents, size_t count, uint64_t seed, Folds& folds,
          RunContext& context) {
     const size_t rows = dataset.target.size();
-    const Reservation held(context.memory(), what, rows * sizeof(Unit) * 2); // a vector that doubles
+    const Reservation held(context.memory(), what, rows * sizeof(Unit));
     std::vector<Unit> units = units_of(dataset, contents, seed, folds.of_row, context);
     if (units.size() < count)
         throw Error(
@@ -109,7 +105,7 @@ void cut(const Dataset& dataset, const Buffer<uint64_t>& contents, size_t count,
         return std::tuple(a.stratum, a.hash, a.number) < std::tuple(b.stratum, b.hash, b.number);
     });
     Buffer<uint16_t> of_unit(context.memory(), what, rows, Folds::always);
-    for (size_t i = 0; i < units.size(); i++) of_unit[units[i].number] = static_cast<uint16_t>(i % count);
+    context.for_each(units.size(), 1, [&](uint64_t i) { of_unit[units[i].number] = static_cast<uint16_t>(i % count); });
     for_each_used(dataset, folds.of_row, context, [&](uint64_t row, size_t at) {
         folds.of_row[row] = of_unit[dataset.query ? (*dataset.query)[at] : at];
     });
@@ -178,15 +174,21 @@ Buffer<uint8_t> Folds::final_roles(bool scored, RunContext& context) const {
     return roles;
 }
 
+void check_fold_count(const std::string& column, size_t values) {
+    if (values > max_folds)
+        throw Error(ErrorCode::limit_exceeded,
+                    format("fold \"%s\" has %zu values, at most %d can be folds", column.c_str(), values, max_folds),
+                    "", "Make a column with fewer values of it in the source, as in SELECT *, customer % 5 AS part.");
+}
+
 Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
-                   RunContext& context) {
+                   RunContext& context, const std::string& holdout) {
     Folds folds{{}, {}, 0, 0, Buffer<uint16_t>(context.memory(), what, dataset.rows)};
-    withhold(dataset, folds.of_row, context);
-    if (dataset.fold) {
-        read_column(dataset, folds, context);
-        check_whole(dataset, folds, context);
-    } else
-        cut(dataset, contents, static_cast<size_t>(count), seed, folds, context);
+    const std::string held = holdout.empty() ? "holdout" : "holdout \"" + holdout + '"';
+    withhold(dataset, held, folds.of_row, context);
+    if (dataset.fold) read_column(dataset, folds, context);
+    check_whole(dataset, held, folds, context);
+    if (!dataset.fold) cut(dataset, contents, static_cast<size_t>(count), seed, folds, context);
     count_rows(dataset, folds, context);
     drop_empty(folds, context);
     check(folds);

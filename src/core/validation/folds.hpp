@@ -24,12 +24,32 @@ struct Folds {
     Buffer<uint8_t> final_roles(bool scored, RunContext& context) const;
 };
 
+// Returns the row of a table in a row of the join; ids: of the table, null where both are the same.
+inline size_t row_of(const uint32_t* ids, uint64_t row) {
+    return ids ? ids[row] : row;
+}
+
+// Calls body(row of the join, row of the target's table) for the rows that are not withheld and weigh something.
+template <class Body>
+void for_each_used(const Dataset& dataset, const Buffer<uint16_t>& of_row, RunContext& context, const Body& body) {
+    const uint32_t* const target_ids = dataset.tables[dataset.target_table].ids();
+    context.for_each(dataset.rows, 1, [&](uint64_t row) {
+        const size_t at = row_of(target_ids, row);
+        if (of_row[row] != Folds::withheld && (dataset.weight.empty() || dataset.weight[at] > 0)) body(row, at);
+    });
+}
+
+// Error limit_exceeded where a column has more values than max_folds.
+void check_fold_count(const std::string& column, size_t values);
+
 // Takes the folds from dataset.fold, whose categories are in the order of the folds; without it, makes `count` folds of
 // the rows of the target's table, by hashes of these contents and the seed: sizes differ by one row at most, and so do
 // those of every label; ranked rows stay with their query. Rows that dataset.holdout marks are withheld.
-// Errors: invalid_argument for fewer rows than folds, for a column that has a row of the target's table in two folds,
-// for a column without a fold, and for a fold that leaves nothing to train on; limit_exceeded for more than max_folds.
+// holdout: what errors call that column. Errors: invalid_argument for fewer rows than folds, for a column that has a
+// row of the target's table in two folds or withholds it in some rows of the join only, for a column without a fold,
+// for rows that are all withheld, and for a fold that leaves nothing to train on; limit_exceeded for more than
+// max_folds.
 Folds assign_folds(const Dataset& dataset, const Buffer<uint64_t>& contents, int count, uint64_t seed,
-                   RunContext& context);
+                   RunContext& context, const std::string& holdout = "");
 
 } // namespace btml::validation

@@ -15,10 +15,6 @@ using boosting::Role;
 
 namespace {
 
-size_t row_of(const uint32_t* ids, size_t row) {
-    return ids ? ids[row] : row;
-}
-
 // Some rows of the join, each with its own columns, and the codes that their categories have among themselves.
 struct Subset {
     Dataset dataset;

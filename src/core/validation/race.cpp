@@ -1,10 +1,10 @@
 #include "core/validation/race.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/sample_mean.hpp"
 #include "core/base/timing.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace btml::validation {
 
@@ -93,14 +93,10 @@ class Race {
     std::optional<double> std_error(size_t trial, size_t best) const {
         const std::vector<double>& own = trials_[trial].best.values;
         const std::vector<double>& other = trials_[best].best.values;
-        const size_t count = own.size();
-        if (count < 2) return {};
-        const auto difference = [&](size_t fold) { return trial == best ? own[fold] : own[fold] - other[fold]; };
-        double sum = 0, squares = 0;
-        for (size_t fold = 0; fold < count; fold++) sum += difference(fold);
-        const double mean = sum / static_cast<double>(count);
-        for (size_t fold = 0; fold < count; fold++) squares += std::pow(difference(fold) - mean, 2);
-        return std::sqrt(squares / static_cast<double>(count - 1) / static_cast<double>(count));
+        SampleMean difference;
+        for (size_t fold = 0; fold < own.size(); fold++)
+            difference.add(trial == best ? own[fold] : own[fold] - other[fold]);
+        return difference.std_error();
     }
 
     Scorer& scorer_;

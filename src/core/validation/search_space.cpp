@@ -1,5 +1,6 @@
 #include "core/validation/search_space.hpp"
 
+#include "core/base/elementary.hpp"
 #include "core/base/rng.hpp"
 
 #include <cmath>
@@ -16,6 +17,13 @@ namespace {
 
 double four_digits(double x) {
     return std::strtod(format("%.4g", x).c_str(), nullptr);
+}
+
+// Returns from^(1 − unit) · to^unit, the same on every processor. Both are positive.
+double logarithmic_mean(double from, double to, double unit) {
+    constexpr double min_normal = std::numeric_limits<double>::min(); // below, logarithm() is not defined
+    const double log_from = logarithm(std::max(from, min_normal)), log_to = logarithm(std::max(to, min_normal));
+    return exponential(std::min(log_from + unit * (log_to - log_from), -min_exponent));
 }
 
 // The number of points, or nothing where it is above the limit.
@@ -67,9 +75,8 @@ OptionValue Dimension::at(uint64_t i) const {
 OptionValue Dimension::draw(double unit) const {
     if (!values.empty()) return values[std::min(values.size() - 1, static_cast<size_t>(unit * values.size()))];
     // Each integer is as wide as any other.
-    const double least = is_integer ? from - 0.5 : from, most = is_integer ? to + 0.5 : to;
-    const double x =
-        is_log ? std::exp(std::log(from) + unit * (std::log(to) - std::log(from))) : least + unit * (most - least);
+    const double min = is_integer ? from - 0.5 : from, max = is_integer ? to + 0.5 : to;
+    const double x = is_log ? logarithmic_mean(from, to, unit) : min + unit * (max - min);
     if (is_integer) return static_cast<int64_t>(std::clamp(std::nearbyint(x), from, to));
     return std::clamp(four_digits(x), from, to);
 }

@@ -83,6 +83,18 @@ TEST(Findings, ExplainWhereLittleIsLeft) {
     }
 }
 
+// Every second row, or every fourth, is no sample of a table that repeats itself.
+TEST(Findings, ASampleIsNotTakenInWithARowsPlace) {
+    for (const size_t period : {2, 4}) {
+        const size_t rows = (period - 1) * FindingRules::max_sample + 10;
+        Random random(period);
+        PlainData data = table_of(rows, period);
+        data.columns.push_back(
+            numbers("periodic", rows, [&](size_t i) { return i % period == 0 ? data.target[i] : random.unit(); }));
+        EXPECT_TRUE(findings_of(data).explaining.empty()) << period;
+    }
+}
+
 TEST(Findings, IdentifyingAndConstantColumns) {
     const size_t rows = 400;
     PlainData data = table_of(rows, 3);

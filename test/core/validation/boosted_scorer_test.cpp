@@ -2,6 +2,7 @@
 #include "boosting/boosting_data.hpp"
 #include "caught.hpp"
 
+#include "core/boosting/training_memory.hpp"
 #include "core/validation/boosted_scorer.hpp"
 
 #include <set>
@@ -285,18 +286,37 @@ TEST(BoostedScorer, ErrorsNameTheFold) {
     EXPECT_EQ(degenerate.detail, "It was fold \"fold 0\".");
 }
 
+// A host that counts how often progress was shown.
+class WatchingContext : public QuietContext {
+  public:
+    using QuietContext::QuietContext;
+    void progress(const char*, uint64_t, uint64_t) override { shown++; }
+    uint64_t shown = 0;
+};
+
+// The memory holds the bins, and twice one training, but not twenty side by side.
 TEST(BoostedScorer, TooLittleMemoryIsSaidBeforeTheWork) {
-    const PlainData data = boosting::test::random_data(DataShape{}, 1);
+    constexpr size_t folds = 20;
+    DataShape shape;
+    shape.rows = 5000;
+    const PlainData data = boosting::test::random_data(shape, 1);
     QuietContext plenty;
     Options options = options_for(cases[0], 1);
-    options.early_stopping = 3;
-    const auto of_target = random_folds(data, 3, 1);
-    QuietContext context(1, 5000);
-    const auto error = caught([&] {
-        const Folds folds = make_folds(data, of_target, 3, plenty);
-        BoostedScorer scorer(to_dataset(data, plenty), folds, {options}, context);
-    });
-    EXPECT_EQ(error.code, ErrorCode::memory_limit);
+    const uint64_t limit = 2 * boosting::training_bytes(to_dataset(data, plenty), options, 1, 1, plenty);
+    const auto of_target = random_folds(data, folds, 1);
+    for (const int early_stopping : {0, 3}) {
+        options.early_stopping = early_stopping;
+        WatchingContext context(1, limit);
+        const auto error = caught([&] {
+            const Folds made = make_folds(data, of_target, folds, plenty);
+            BoostedScorer scorer(to_dataset(data, plenty), made, {options}, context);
+        });
+        EXPECT_EQ(error.thrown, early_stopping > 0) << error.message;
+        EXPECT_EQ(context.shown == 0, early_stopping > 0);
+        if (early_stopping > 0) {
+            EXPECT_EQ(error.code, ErrorCode::memory_limit);
+        }
+    }
 }
 
 } // namespace

@@ -180,6 +180,39 @@ TEST(Folds, CutNoRowOfTheTargetsTable) {
     }
 }
 
+// Nor may rows held out, whether the folds are of a column or made.
+TEST(Folds, RowsHeldOutCutNoRowOfTheTargetsTable) {
+    size_t cut = 0, whole = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        QuietContext context;
+        PlainData data = some_data(seed, false, true);
+        Random random(seed);
+        const int table = static_cast<int>(seed % 3);
+        if (data.tables[static_cast<size_t>(table)].rows < 2 || data.target.size() < 20) continue;
+        data.holdout_table = table;
+        for (size_t i = 0; i < data.tables[static_cast<size_t>(table)].rows; i++)
+            data.holdout.push_back(i > 0 && random.chance(seed % 2 ? 0.02 : 0.3));
+        data.holdout[data.row_of(table, 0)] = 0;
+        std::map<uint32_t, bool> held;
+        bool is_cut = false;
+        for (size_t row = 0; row < data.rows; row++)
+            is_cut =
+                is_cut || held.emplace(data.row_of(0, row), data.held_out(row)).first->second != data.held_out(row);
+        (is_cut ? cut : whole)++;
+        Dataset dataset = to_dataset(data, context);
+        const auto contents = to_buffer(random_contents(data.target.size(), seed, 1000), context);
+        if (seed % 4 < 2) { // folds that cut nothing
+            std::vector<uint32_t> codes;
+            for (size_t i = 0; i < data.target.size(); i++) codes.push_back(static_cast<uint32_t>(i % 3));
+            dataset.fold = fold_column(codes, {"x", "y", "z"}, context);
+        }
+        const auto error = caught([&] { assign_folds(dataset, contents, 3, 0, context); });
+        EXPECT_EQ(error.message, is_cut ? "holdout cuts a row of the target's table in two" : "") << seed;
+    }
+    EXPECT_GT(cut, 5u);
+    EXPECT_GT(whole, 5u);
+}
+
 TEST(Folds, ThatCannotBeAreRefused) {
     QuietContext context;
     PlainData data;
@@ -200,6 +233,9 @@ TEST(Folds, ThatCannotBeAreRefused) {
     EXPECT_EQ(assigned({0, 0, none}, {"all"}), "");
     EXPECT_EQ(assigned({0, 1, 2}, std::vector<std::string>(1001, "x")),
               "fold \"part\" has 1001 values, at most 1000 can be folds");
+    data.holdout_table = 0;
+    data.holdout = {1, 1, 1};
+    EXPECT_EQ(caught([&] { folds_of(data, contents, 2, 0, context); }).message, "holdout leaves no rows for the folds");
 }
 
 } // namespace

@@ -20,6 +20,21 @@ Dimension list(std::vector<OptionValue> values) {
     return {"x", std::move(values)};
 }
 
+TEST(SearchSpace, LogarithmicRangesGoFromEndToEnd) {
+    for (const auto& [from, to] : {std::pair(1e-4, 1e4), std::pair(0.01, 0.3), std::pair(5e-324, 1e-300)}) {
+        EXPECT_NEAR(std::get<double>(range(from, to, true).draw(0)), from, 1e-3 * from + 3e-308);
+        EXPECT_NEAR(std::get<double>(range(from, to, true).draw(1)), to, 1e-3 * to);
+        for (double unit = 0; unit < 1; unit += 1e-3) {
+            const double x = std::get<double>(range(from, to, true).draw(unit));
+            EXPECT_LE(from, x);
+            EXPECT_LE(x, to);
+            if (from > 1e-300) {
+                EXPECT_NEAR(x, from * std::pow(to / from, unit), 1e-3 * x);
+            }
+        }
+    }
+}
+
 TEST(SearchSpace, RangesAreDrawnEvenlyOnTheirScales) {
     constexpr size_t count = 20000;
     const auto share_below = [](const Dimension& dimension, double limit) {

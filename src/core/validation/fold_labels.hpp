@@ -1,0 +1,20 @@
+// Checks that folds have the labels that it takes to train without them, and to score them.
+#pragma once
+
+#include "core/boosting/holdout_metric.hpp"
+#include "core/validation/folds.hpp"
+
+namespace btml::validation {
+
+// A label that only one fold has: the model that scores it there has never seen it.
+struct LoneLabel {
+    std::string label, fold;
+};
+
+// Returns the labels that only one fold has, in the order of their codes; nothing where the target is a number. Errors
+// invalid_argument naming the fold: of two labels, one that leaves rows of one label to train on; one whose rows auc or
+// average_precision is not defined for.
+std::vector<LoneLabel> check_labels(const Dataset& dataset, const Folds& folds, boosting::HoldoutMetric metric,
+                                    RunContext& context);
+
+} // namespace btml::validation
