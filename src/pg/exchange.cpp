@@ -10,6 +10,7 @@
 
 extern "C" {
 #include "access/detoast.h"
+#include "mb/pg_wchar.h"
 }
 
 namespace btml::pg {
@@ -21,6 +22,26 @@ namespace {
 // Reads a text and the categories that are given with it.
 using ReadModel = ImportedModel (*)(std::string_view text, std::string_view categories, RunContext& context);
 
+// Refuses names that are no text of this database, as JSON can have any character: error invalid_argument.
+void check_names(const std::vector<Feature>& features, RunContext& context) {
+    const auto is_valid = [](std::string_view text) {
+        return pg_verify_mbstr(GetDatabaseEncoding(), text.data(), static_cast<int>(text.size()), true);
+    };
+    const auto refuse = [](const std::string& whose) {
+        const char* const encoding = pg_call([] { return GetDatabaseEncodingName(); });
+        throw Error(ErrorCode::invalid_argument,
+                    whose + format(" is not valid in the encoding of the database, %s", encoding));
+    };
+    for (size_t f = 0; f < features.size(); f++) {
+        const Feature& feature = features[f];
+        if (!pg_call([&] { return is_valid(feature.name); })) refuse(format("the name of feature %zu", f));
+        for (const std::string& category : feature.categories) {
+            if (!pg_call([&] { return is_valid(category); })) refuse("a category of feature \"" + feature.name + "\"");
+            context.worked(category.size() + 10);
+        }
+    }
+}
+
 Datum import_model(FunctionCallInfo fcinfo, const char* function, ReadModel read) {
     const Arguments arguments(fcinfo);
     if (arguments.is_null(0)) PG_RETURN_NULL();
@@ -31,6 +52,7 @@ Datum import_model(FunctionCallInfo fcinfo, const char* function, ReadModel read
     const std::string_view text = pg_call([=] { return bytes_of(value, TEXTOID); });
     const std::string categories = arguments.is_null(1) ? std::string() : json_text(arguments.datum(1, "categories"));
     ImportedModel imported = read(text, categories, context);
+    check_names(imported.model.features, context);
     return imported_model_datum(imported.model, context);
 }
 

@@ -360,8 +360,9 @@ void XgboostReader::check_names(size_t feature, const GivenCategories& given) co
         return std::any_of(category.begin(), category.end(), [](char c) { return (c & 0x80) != 0; });
     };
     const std::vector<std::string>& names = categories_[feature].names;
+    context_.worked(names.size());
     if (std::none_of(names.begin(), names.end(), is_cut)) return;
-    if (std::any_of(given.begin(), given.end(), [&](const auto& of) { return of.first == name; })) return;
+    if (given.contains(name)) return;
     throw Error(
         ErrorCode::not_supported,
         format("categories of feature \"%s\" are not ASCII, and XGBoost cuts such names", name.c_str()), {},
@@ -382,6 +383,8 @@ void XgboostReader::make_features(std::string_view categories) {
                                    !types_.empty() && types_[f] == "c",
                                    {}});
     }
+    if (const std::string* const name = FeatureNames(model_.features, context_).repeated())
+        refuse("feature_names has " + shown(*name) + " twice.");
     CategoryNumbering numbering(model_, xgboost, held_, context_);
     for (const auto& [feature, kinds] : trees_.kinds()) {
         if (static_cast<size_t>(feature) >= features_)
@@ -397,7 +400,7 @@ void XgboostReader::make_features(std::string_view categories) {
         check_names(f, given);
         numbering.set_names(f, std::move(categories_[f]));
     }
-    numbering.set_names(given);
+    numbering.set_names(std::move(given));
     numbering.apply();
 }
 
