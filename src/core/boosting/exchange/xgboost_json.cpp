@@ -48,7 +48,7 @@ constexpr ObjectiveForm objectives[] = {
     {"rank:map", ObjectiveNumber::rank, Link::identity, BaseScale::score},
 };
 
-// In floats, as XGBoost does it.
+// In floats, by the C library's function, as XGBoost does it: the last bit is that of the library and the processor.
 float score_of_base(float base, BaseScale scale) {
     if (scale == BaseScale::logit) return -std::log(1.0F / base - 1.0F);
     return scale == BaseScale::log ? std::log(base) : base;
