@@ -1,6 +1,7 @@
 #include "core/boosting/exchange/lightgbm_text.hpp"
 
 #include "core/boosting/exchange/lightgbm_lines.hpp"
+#include "core/boosting/exchange/lightgbm_objectives.hpp"
 #include "core/boosting/missing_values.hpp"
 
 namespace btml::boosting {
@@ -136,43 +137,18 @@ void LightGbmReader::read_features(const LineFields& header) {
         model_.directions.push_back(static_cast<int8_t>(std::clamp(direction, -1, 1)));
 }
 
-struct ObjectiveForm {
-    const char* name; // the library's
-    ObjectiveNumber number;
-    Link link;
-};
-
-constexpr ObjectiveForm objectives[] = {
-    {"regression", ObjectiveNumber::squared, Link::identity},
-    {"regression_l1", ObjectiveNumber::absolute, Link::identity},
-    {"huber", ObjectiveNumber::huber, Link::identity},
-    {"fair", ObjectiveNumber::huber, Link::identity},
-    {"mape", ObjectiveNumber::absolute, Link::identity},
-    {"quantile", ObjectiveNumber::quantile, Link::identity},
-    {"poisson", ObjectiveNumber::poisson, Link::exponential},
-    {"gamma", ObjectiveNumber::gamma, Link::exponential},
-    {"tweedie", ObjectiveNumber::tweedie, Link::exponential},
-    {"binary", ObjectiveNumber::binary, Link::logistic},
-    {"cross_entropy", ObjectiveNumber::binary, Link::logistic},
-    {"cross_entropy_lambda", ObjectiveNumber::squared, Link::softplus},
-    {"multiclass", ObjectiveNumber::multiclass, Link::softmax},
-    {"multiclassova", ObjectiveNumber::multiclass, Link::one_vs_all},
-    {"lambdarank", ObjectiveNumber::rank, Link::identity},
-    {"rank_xendcg", ObjectiveNumber::rank, Link::identity},
-};
-
 // A model of a loss that its trainer wrote has no objective: predictions are scores.
 void LightGbmReader::read_objective(const LineFields& header, size_t scores) {
     const LineValue& value = header.find("objective");
     Import& imported = *model_.imported;
     held_.grow(value.text.size());
     imported.objective = value ? std::string(value.text) : "custom";
-    const ObjectiveForm* form = value ? nullptr : &objectives[0];
+    const LightGbmObjective* form = value ? nullptr : &lightgbm_objectives[0];
     std::string_view name;
     for_each_word(value.text, context_, [&](std::string_view word) {
         if (name.empty()) {
             name = word;
-            for (const ObjectiveForm& known : objectives)
+            for (const LightGbmObjective& known : lightgbm_objectives)
                 if (word == known.name) form = &known;
         } else if (word == "sqrt") {
             imported.link = Link::signed_square;
