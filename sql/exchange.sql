@@ -133,6 +133,14 @@ SELECT text || E'\n' || caught(format('SELECT btml.from_xgboost(%L)', text)) || 
 SELECT caught(format('SELECT btml.from_lightgbm(%L)', replace(body, E'\nnum_leaves=4', E'\nnum_leaves=5'))) FROM source WHERE name = 'lightgbm_regression';
 SELECT caught(format('SELECT btml.from_lightgbm(%L)', left(body, strpos(body, 'end of trees') - 1))) FROM source WHERE name = 'lightgbm_regression';
 SELECT caught(format('SELECT btml.from_xgboost(%L)', left(body, 1000))) FROM source WHERE name = 'xgboost_regression';
+-- Names of features are distinct.
+SELECT caught($$SELECT btml.from_lightgbm(E'tree\nversion=v4\nmax_feature_idx=1\nnum_tree_per_iteration=1\nfeature_names=a a\n')$$);
+SELECT caught(format('SELECT btml.from_xgboost(%L)', replace(body, '"feature_names":["x","n"', '"feature_names":["x","x"'))) FROM source WHERE name = 'xgboost_regression';
+-- XGBoost cuts names beyond ASCII, so that such categories must be given.
+CREATE TABLE cut AS SELECT regexp_replace(body, '("offsets":\[[0-9,]*\],"values":\[)[0-9]+', '\1195') AS body FROM source WHERE name = 'xgboost_regression';
+SELECT caught('SELECT btml.from_xgboost(body) FROM exchange.cut');
+SELECT caught($$SELECT btml.from_xgboost(body, '{"code": [1, 2, 3]}') FROM exchange.cut$$);
+SELECT btml.summary(btml.from_xgboost(body, '{"colour": ["rot", "weiß", "blau", "grün"]}'))->'features'->2 AS feature FROM cut;
 -- XGBoost's older files have base_score as a number in a string.
 SELECT DISTINCT btml.summary(btml.from_xgboost(regexp_replace(body, '"base_score":"\[[^"]*\]"', '"base_score":' || b)))->'base' AS base FROM source, (VALUES ('"2.5E-1"'), ('0.25'), ('[0.25]'), ('"[2.5E-1]"')) v(b) WHERE name = 'xgboost_logistic';
 
@@ -162,5 +170,7 @@ SET btml.memory_limit = '1MB';
 SELECT regexp_replace(caught($$SELECT btml.from_lightgbm(E'tree\nversion=v4\nmax_feature_idx=0\nnum_tree_per_iteration=1\nfeature_names=' || repeat('a ', 20000))$$), '[0-9.]+ [kM]B', 'n', 'g');
 SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"feature_names": [' || repeat('"a", ', 100000) || '"b"]}}')$$), '[0-9.]+ [kM]B', 'n', 'g');
 SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"learner_model_param": {"num_feature": "4000000000"}, "objective": {"name": "reg:linear"}, "gradient_booster": {"name": "gbtree"}}}')$$), '[0-9.]+ [kMGT]B', 'n', 'g');
+SELECT regexp_replace(caught($$SELECT btml.from_xgboost('{"learner": {"objective": {"name": "' || repeat('x', 900000) || '"}}}')$$), '[0-9.]+ [kMGT]B', 'n', 'g');
+SELECT caught($$SELECT btml.from_xgboost('{"skipped": "' || repeat('x', 900000) || '"}')$$);
 RESET btml.memory_limit;
 DROP SCHEMA exchange CASCADE;

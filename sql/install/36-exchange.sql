@@ -8,9 +8,17 @@ COMMENT ON FUNCTION btml.to_lightgbm(btml.model) IS
 CREATE FUNCTION btml.from_lightgbm(model text, categories jsonb DEFAULT NULL) RETURNS btml.model
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_from_lightgbm';
 COMMENT ON FUNCTION btml.from_lightgbm(text, jsonb) IS
-'a model that LightGBM has saved as text (model_to_string, save_model), with the same raw scores to the last bit; NaN is NULL; categories: {"feature": ["a", "b"]}, the names by LightGBM''s codes 0, 1, ... of each feature named, by default pandas_categorical, or else the codes; target is called "target", labels 0, 1, ...; NULL for a NULL model; error 22023 naming the line for what is no such text, 0A000 for linear trees and what else a model here cannot be';
+'a model that LightGBM has saved as text (model_to_string, save_model). Its raw scores are the same to the last bit; NaN is NULL.
+categories: {"feature": ["a", "b"]}, the names of each feature''s categories by LightGBM''s codes 0, 1, ...; by default those of
+pandas_categorical, or else the codes. The target is called "target", labels are 0, 1, ...
+NULL for a NULL model. Error 22023 naming the line for what is no such text, 0A000 for linear trees and what else a model here
+cannot be.';
 
 CREATE FUNCTION btml.from_xgboost(model text, categories jsonb DEFAULT NULL) RETURNS btml.model
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_from_xgboost';
 COMMENT ON FUNCTION btml.from_xgboost(text, jsonb) IS
-'a model that XGBoost has saved as JSON (save_model, save_raw), up to the best iteration of early stopping, with the same raw scores to the last bit: sums of 32-bit numbers; NaN is NULL; categories: as of btml.from_lightgbm, by default those in the file, or else the codes; NULL for a NULL model; error 22023 naming the byte or the tree for what is no such text, 0A000 for gblinear, several targets and objectives without a link here';
+'a model that XGBoost has saved as JSON (save_model, save_raw), up to the best iteration of early stopping. Its raw scores are the
+same to the last bit: sums of 32-bit numbers; NaN is NULL.
+categories: as of btml.from_lightgbm; by default those in the file, or else the codes. Names beyond ASCII must be given.
+NULL for a NULL model. Error 22023 naming the byte or the tree for what is no such text, 0A000 for gblinear, several targets,
+names beyond ASCII that are not given, and objectives without a link here.';

@@ -1,4 +1,5 @@
 // Boosted trees of other libraries: btml.to_lightgbm, btml.from_lightgbm, btml.from_xgboost.
+#include "core/base/utf8.hpp"
 #include "core/boosting/exchange/lightgbm_text.hpp"
 #include "core/boosting/exchange/xgboost_json.hpp"
 #include "pg/bridge/arguments.hpp"
@@ -8,8 +9,11 @@
 #include "pg/model.hpp"
 #include "pg/options.hpp"
 
+#include <charconv>
+
 extern "C" {
 #include "access/detoast.h"
+#include "mb/pg_wchar.h"
 }
 
 namespace btml::pg {
@@ -21,6 +25,59 @@ namespace {
 // Reads a text and the categories that are given with it.
 using ReadModel = ImportedModel (*)(std::string_view text, std::string_view categories, RunContext& context);
 
+// Returns the four digits of an escape \uXXXX that begins there; −1 where there is none.
+int32_t unicode_escape(std::string_view text, size_t at) {
+    constexpr size_t length = 6;
+    if (at + length > text.size() || text[at] != '\\' || text[at + 1] != 'u') return -1;
+    int32_t code = 0;
+    const char *const begin = text.data() + at + 2, *const end = text.data() + at + length;
+    return std::from_chars(begin, end, code, 16).ptr == end ? code : -1;
+}
+
+// Returns a character in the database's encoding, of PostgreSQL's memory. May ereport, and says then where it stands.
+const char* own_character(const std::string& utf8, size_t at) {
+    ErrorContextCallback callback{error_context_stack,
+                                  [](void* place) {
+                                      errcontext("an escape of JSON in byte %zu of the model's text",
+                                                 *static_cast<size_t*>(place) + 1);
+                                  },
+                                  &at};
+    error_context_stack = &callback;
+    const char* const converted = pg_any_to_server(utf8.data(), static_cast<int>(utf8.size()), PG_UTF8);
+    error_context_stack = callback.previous;
+    return converted;
+}
+
+// Escapes of JSON are Unicode, while names are in the database's encoding: returns the text with the characters beyond
+// ASCII in the place of their escapes. What is no escape of a character is left to the reader.
+Buffer<char> without_escapes(std::string_view text, RunContext& context) {
+    Buffer<char> result(context.memory(), "the text of a model", text.size());
+    size_t size = 0;
+    for (size_t at = 0; at < text.size();) {
+        const size_t begin = at;
+        const int32_t code = unicode_escape(text, at), low = code < 0 ? -1 : unicode_escape(text, at + 6);
+        const bool has_low = code >= 0xd800 && code < 0xdc00 && low >= 0xdc00 && low < 0xe000,
+                   is_character = has_low || (code >= 0x80 && (code < 0xd800 || code >= 0xe000));
+        if (is_character) {
+            std::string utf8;
+            append_utf8(utf8,
+                        static_cast<char32_t>(has_low ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : code));
+            const std::string_view own = pg_call([&] { return std::string_view(own_character(utf8, begin)); });
+            size = static_cast<size_t>(std::copy(own.begin(), own.end(), result.begin() + size) - result.begin());
+            pg_call([=] { pfree(const_cast<char*>(own.data())); });
+            at += has_low ? 12 : 6;
+            context.worked(100);
+        } else {
+            // A backslash and what it escapes stay together.
+            const size_t taken = text[at] == '\\' && at + 1 < text.size() ? 2 : 1;
+            for (size_t i = 0; i < taken; i++) result[size++] = text[at++];
+        }
+        context.worked(1);
+    }
+    result.resize(size);
+    return result;
+}
+
 Datum import_model(FunctionCallInfo fcinfo, const char* function, ReadModel read) {
     const Arguments arguments(fcinfo);
     if (arguments.is_null(0)) PG_RETURN_NULL();
@@ -28,8 +85,15 @@ Datum import_model(FunctionCallInfo fcinfo, const char* function, ReadModel read
     const Datum value = arguments.datum(0, "model");
     const Reservation counted(context.memory(), "the text of a model",
                               pg_call([=] { return toast_raw_datum_size(value); }));
-    const std::string_view text = pg_call([=] { return bytes_of(value, TEXTOID); });
+    std::string_view text = pg_call([=] { return bytes_of(value, TEXTOID); });
     const std::string categories = arguments.is_null(1) ? std::string() : json_text(arguments.datum(1, "categories"));
+    Buffer<char> converted(context.memory(), "the text of a model");
+    const int encoding = GetDatabaseEncoding();
+    const bool has_own_characters = encoding != PG_UTF8 && encoding != PG_SQL_ASCII;
+    if (has_own_characters && text.find("\\u") != std::string_view::npos) {
+        converted = without_escapes(text, context);
+        text = {converted.data(), converted.size()};
+    }
     ImportedModel imported = read(text, categories, context);
     return imported_model_datum(imported.model, context);
 }

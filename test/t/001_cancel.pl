@@ -34,6 +34,8 @@ CREATE TABLE written (text text);
 ALTER TABLE written ALTER text SET STORAGE EXTERNAL;
 INSERT INTO written SELECT btml.to_lightgbm(btml.boost_fit('SELECT hashint4(i) AS y, hashint4(-i) AS a FROM generate_series(1, 3000) AS i', 'y', trees => 250, max_leaves => 0, min_leaf_rows => 1));
 CREATE VIEW elsewhere AS SELECT written.* FROM written, generate_series(1, 300) OFFSET 0;
+CREATE TABLE categorized AS SELECT '{"learner": {"learner_model_param": {"num_feature": "60000"}, "objective": {"name": "reg:squarederror"}, "gradient_booster": {"name": "gbtree", "model": {"trees": [], "tree_info": []}}}}' AS text,
+    jsonb_object_agg('f' || i, '[]'::jsonb) AS given FROM generate_series(0, 59999) AS i;
 -- A statement over it that does not end before it is cancelled, however fast the machine.
 CREATE VIEW repeated AS SELECT large.* FROM large, generate_series(1, 5) OFFSET 0;
 
@@ -74,6 +76,13 @@ my $before = $session->query($digest);
 
 my $join = 'SELECT x.y, x.a, many.z FROM wide AS x JOIN many USING (k) WHERE x.y < 2';
 my $pairs = 'SELECT x.y, x.a FROM wide AS x, few OFFSET 0';
+my $any_model = q~"learner_model_param": {"num_feature": "1"}, "objective": {"name": "reg:squarederror"}, "gradient_booster": {"name": "gbtree", "model": {"trees": [], "tree_info": []}}~;
+# Models' texts that have one character many times. PostgreSQL soon makes them of long pieces.
+sub long_text
+{
+	my ($function, $begin, $character, $end) = @_;
+	return "SELECT count(btml.$function($begin || repeat(repeat('$character', 1000000), 300 + i % 2) || $end)) FROM generate_series(1, 40) AS i";
+}
 # [name, phase to wait for (NULL: none), seconds into it, statement]
 my @places = (
 	[ 'reading', 'reading tables', 0.1, "SELECT btml.boost_fit('$pairs', 'y')" ],
@@ -130,6 +139,10 @@ my @places = (
 	[ 'a model from LightGBM', undef, 0.2, q{SELECT btml.from_lightgbm(text) IS NULL FROM elsewhere} ],
 	[ 'a model for LightGBM', undef, 0.2, q{SELECT btml.to_lightgbm(model) IS NULL FROM repeated} ],
 	[ 'a model from XGBoost', undef, 0.2, q{SELECT btml.from_xgboost('{"a": [' || repeat('1,', 20000000) || '1]}') IS NULL} ],
+	[ 'a long string for XGBoost', undef, 0.5, long_text('from_xgboost', q~'{"learner": {"gradient_booster": {"name": "'~, 'x', qq~'"}, $any_model}}'~) ],
+	[ 'spaces for XGBoost', undef, 0.5, long_text('from_xgboost', q~'{"learner": {'~, ' ', qq~'$any_model}}'~) ],
+	[ 'spaces for LightGBM', undef, 0.5, long_text('from_lightgbm', q~E'tree\nversion=v4\nmax_feature_idx=0\nnum_tree_per_iteration=1\nfeature_names='~, ' ', q~E'a\n\nTree=0\nnum_leaves=1\nleaf_value=1\n\nend of trees\n'~) ],
+	[ 'categories of many features', undef, 0.3, q{SELECT btml.from_xgboost(text, given) IS NULL FROM categorized, generate_series(1, 100) OFFSET 0} ],
 	[ 'a model to text', undef, 0.1, 'SELECT model::text IS NULL FROM repeated' ],
 	[ 'a model from text', undef, 0.2, 'SELECT text::btml.model IS NULL FROM repeated' ],
 	[ 'a model from bytes', undef, 0.1, 'SELECT model::bytea::btml.model IS NULL FROM repeated' ],

@@ -1,3 +1,4 @@
+#include "caught.hpp"
 #include "core/boosting/exchange/json_reader.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +58,7 @@ TEST(JsonReader, SaysWhereTheTextIsWrong) {
     };
     for (const auto& [text, said] : texts) EXPECT_EQ(refusal(text), said) << text;
     EXPECT_EQ(refusal(std::string(1000, '[')), "Byte 65: values are nested more than 64 deep.");
-    EXPECT_EQ(refusal(std::string_view("\"a\0b\"", 5)), "Byte 6: a string has a zero byte.");
+    EXPECT_EQ(refusal(std::string_view("\"a\0b\"", 5)), "Byte 3: a string has a zero byte.");
     EXPECT_EQ(refusal(std::string_view("\0", 1)), "Byte 1: a zero byte.");
 }
 
@@ -80,11 +81,54 @@ TEST(JsonReader, TakesNoMemoryForDepthOrSize) {
     QuietContext context(1, 0);
     std::string text = "[";
     for (int i = 0; i < 100000; i++) text += "[[1,2],{\"a\":3}],";
-    text += "4]";
+    const std::string large(300000, 'x');
+    text += "\"" + large + "\",{\"" + large + "\":\"\\n" + large + "\"}," + std::string(300000, ' ') + "4]";
     JsonReader json(text, refuse, context);
     size_t count = 0;
     json.array([&] { json.skip(), count++; });
-    EXPECT_EQ(count, 100001u);
+    EXPECT_EQ(count, 100003u);
+}
+
+TEST(JsonReader, CountsStringsThatItBuilds) {
+    const std::string inner(100000, 'x'), text = "[\"" + inner + "\", \"" + inner + "\"]";
+    QuietContext small(1, inner.size() - 1), enough(1, inner.size());
+    const auto read = [&](RunContext& context) {
+        JsonReader json(text, refuse, context);
+        json.array([&] { EXPECT_EQ(json.string(), inner); });
+        EXPECT_EQ(context.memory().used(), inner.size());
+    };
+    read(enough);
+    EXPECT_EQ(btml::test::caught([&] { read(small); }).code, ErrorCode::memory_limit);
+    for (QuietContext* const context : {&small, &enough}) EXPECT_EQ(context->memory().used(), 0u);
+}
+
+// A text that is one value and large is polled within, not after: as many polls as of many small values.
+TEST(JsonReader, PollsWithinOneValue) {
+    constexpr size_t size = 40000000;
+    std::string escapes;
+    while (escapes.size() < size) escapes += "\\u00e9";
+    const auto polls = [](const std::string& text, bool builds, uint64_t patience) {
+        btml::test::ImpatientContext context(patience);
+        try {
+            JsonReader json(text, refuse, context);
+            builds ? json.string().clear() : json.skip();
+        } catch (const Cancelled&) {
+        }
+        return context.polls;
+    };
+    for (const std::string& text : {"\"" + std::string(size, 'a') + "\"", "\"" + escapes + "\"",
+                                    "[" + std::string(size, ' ') + "1]", "[\"\"" + std::string(size, '\n') + "]"}) {
+        EXPECT_GT(polls(text, false, UINT64_MAX), 100u);
+        EXPECT_EQ(polls(text, false, 50), 51u);
+        if (text[0] != '"') continue;
+        EXPECT_GT(polls(text, true, UINT64_MAX), 200u); // It is measured, then built.
+        EXPECT_EQ(polls(text, true, 150), 151u);
+    }
+}
+
+TEST(JsonReader, NumbersHaveAnEnd) {
+    EXPECT_EQ(refusal("0." + std::string(1998, '1')), "");
+    EXPECT_EQ(refusal("0." + std::string(1999, '1')), "Byte 2002: a number has more than 2000 characters.");
 }
 
 } // namespace

@@ -283,6 +283,12 @@ TEST(LightGbmText, RefusesHeaders) {
     EXPECT_EQ(with("max_feature_idx=1", "max_feature_idx=4294967295"),
               "Line 6: there are 2 feature_names, max_feature_idx says 4294967296.");
     EXPECT_EQ(with("feature_names=x y", "feature_named=x y"), "The header has no feature_names.");
+    EXPECT_EQ(with("feature_names=x y", "feature_names=x x"), "Line 6: feature_names has \"x\" twice.");
+    const std::string digits(2001, '1');
+    EXPECT_EQ(with("max_feature_idx=1", "max_feature_idx=" + digits),
+              "Line 4: max_feature_idx has a number of more than 2000 characters.");
+    EXPECT_EQ(refusal(model_text({.rest = "[categorical_feature: 0,1,0]\npandas_categorical:[[\"a\"]]\n"})).detail,
+              "Line 25: more features are categorical than there are.");
 }
 
 // Up to the trees' end every beginning is refused; none takes more memory than there is.
@@ -378,6 +384,20 @@ TEST(LightGbmText, WhatHasNoFormIsRefused) {
     model.imported.reset();
     model.offset = 1;
     EXPECT_EQ(caught([&] { written(model); }).code, ErrorCode::not_supported);
+}
+
+// One line of nothing but spaces, and one word, are polled within.
+TEST(LightGbmText, LongLinesCanBeCancelled) {
+    constexpr size_t size = 40000000;
+    for (const char c : {' ', 'x'}) {
+        const std::string text = model_text({.head = "objective=" + std::string(size, c) + "\n"});
+        ImpatientContext context(20);
+        EXPECT_THROW(read_lightgbm(text, "", context), Cancelled);
+    }
+    const std::string text = model_text({.threshold = std::string(size, ' ') + "1"});
+    ImpatientContext patient;
+    EXPECT_EQ(read_lightgbm(text, "", patient).model.trees.size(), 1u);
+    EXPECT_GT(patient.polls, 150u); // once to find the line's end, once to find the number
 }
 
 TEST(LightGbmText, ReadingCanBeCancelled) {

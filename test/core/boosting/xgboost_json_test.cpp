@@ -1,3 +1,4 @@
+#include "caught.hpp"
 #include "core/boosting/exchange/xgboost_json.hpp"
 #include "core/boosting/predictor.hpp"
 
@@ -133,6 +134,54 @@ TEST(XgboostJson, SetsOfCategoriesGoRight) {
     form.trees += "," + stump();
     form.tree_info = "[0,0]";
     EXPECT_EQ(refusal(model_text(form)), "A column has one type.");
+}
+
+// The model's file has "é" and "z" as the bytes 195 and 169: so many as there are characters.
+TEST(XgboostJson, CategoriesThatAreCutAreRefused) {
+    const auto with_names = [](const std::string& offsets, const std::string& bytes) {
+        Form form;
+        form.trees = stump(R"(,"split_type":[1,0,0],"categories":[1],"categories_nodes":[0],)"
+                           R"("categories_segments":[0],"categories_sizes":[1])");
+        form.more_of_model = R"(,"cats":{"enc":[{"offsets":)" + offsets + R"(,"values":)" + bytes + "}]}";
+        return model_text(form);
+    };
+    const std::string ascii = with_names("[0,1,2]", "[122,97]"), cut = with_names("[0,1,2]", "[195,169]"),
+                      negative = with_names("[0,1,2]", "[-61,122]");
+    EXPECT_EQ(read(ascii).features[0].categories, (std::vector<std::string>{"a", "z"}));
+    for (const std::string& text : {cut, negative}) {
+        const btml::test::Caught error = btml::test::caught([&] { read(text); });
+        EXPECT_EQ(error.code, ErrorCode::not_supported);
+        EXPECT_EQ(error.message, "categories of feature \"f0\" are not ASCII, and XGBoost cuts such names");
+        EXPECT_EQ(btml::test::caught([&] { read(text, R"({"f1": ["a"]})"); }).message, error.message);
+        const Model given = read(text, R"({"f0": ["é", "z"]})");
+        EXPECT_EQ(given.features[0].categories, (std::vector<std::string>{"z", "é"}));
+        EXPECT_EQ(given.trees[0][0].categories, (std::vector<uint32_t>{0})); // "z", whose code is 1
+    }
+}
+
+TEST(XgboostJson, NamesOfFeaturesAreDistinct) {
+    const auto with_names = [](const std::string& names) {
+        std::string text = model_text({.features = R"("3")"});
+        return text.replace(text.find(R"("feature_names":[])"), strlen(R"("feature_names":[])"),
+                            R"("feature_names":)" + names);
+    };
+    EXPECT_EQ(refusal(with_names(R"(["c","a","b"])")), "");
+    EXPECT_EQ(refusal(with_names(R"(["a","b","a"])")), "feature_names has \"a\" twice.");
+}
+
+// With many features, finding those with given categories is no matter of both numbers' product.
+TEST(XgboostJson, CategoriesOfManyFeatures) {
+    constexpr size_t count = 30000;
+    std::string given;
+    for (size_t f = count; f-- > 0;) given += (given.empty() ? "{" : ",") + format("\"f%zu\":[\"x%zu\"]", f, f);
+    const std::string text = model_text(
+        {.trees = stump(R"(,"split_indices":[0,0,0],"left_children":[-1,-1,-1])"), .features = std::to_string(count)});
+    btml::test::ImpatientContext context;
+    const ImportedModel imported = read_xgboost(text, given + "}", context);
+    for (size_t f = 0; f < count; f++)
+        EXPECT_EQ(imported.model.features[f].categories, std::vector<std::string>{format("x%zu", f)});
+    EXPECT_GT(context.polls, 10u);
+    EXPECT_EQ(refusal(text, R"({"g": ["a"]})"), format("\"g\" is none of its %zu features.", count));
 }
 
 TEST(XgboostJson, TreesStandInTheOrderOfSums) {

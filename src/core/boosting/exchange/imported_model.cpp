@@ -16,7 +16,8 @@ void refuse_feature_of(const char* library, std::string what, std::string reason
 namespace {
 
 // Returns the source's numbers of the nodes that the root reaches, parents first.
-std::vector<int32_t> reached_nodes(const std::vector<Node>& nodes, const char* library, size_t tree) {
+std::vector<int32_t> reached_nodes(const std::vector<Node>& nodes, const char* library, size_t tree,
+                                   RunContext& context) {
     const auto count = static_cast<int32_t>(nodes.size());
     std::vector<uint8_t> seen(nodes.size(), 0);
     std::vector<int32_t> order, rest{0};
@@ -28,6 +29,7 @@ std::vector<int32_t> reached_nodes(const std::vector<Node>& nodes, const char* l
         if (std::exchange(seen[static_cast<size_t>(i)], uint8_t{1}) != 0)
             refuse_model(library, format("Node %d of tree %zu has two parents.", i, tree));
         order.push_back(i);
+        context.worked(10);
         const Node& node = nodes[static_cast<size_t>(i)];
         if (node.is_leaf()) continue;
         rest.push_back(node.right);
@@ -39,16 +41,18 @@ std::vector<int32_t> reached_nodes(const std::vector<Node>& nodes, const char* l
 } // namespace
 
 Tree parents_first(std::vector<Node> nodes, const char* library, size_t tree, RunContext& context) {
-    const std::vector<int32_t> order = reached_nodes(nodes, library, tree);
+    const std::vector<int32_t> order = reached_nodes(nodes, library, tree, context);
     std::vector<int32_t> number(nodes.size(), -1);
     Tree ordered;
     ordered.reserve(order.size());
     for (const int32_t i : order) {
         number[static_cast<size_t>(i)] = static_cast<int32_t>(ordered.size());
         ordered.push_back(std::move(nodes[static_cast<size_t>(i)]));
+        context.worked(5);
     }
     for (size_t i = ordered.size(); i-- > 0;) {
         Node& node = ordered[i];
+        context.worked(5);
         if (node.is_leaf()) continue;
         node.left = number[static_cast<size_t>(node.left)];
         node.right = number[static_cast<size_t>(node.right)];
@@ -56,8 +60,29 @@ Tree parents_first(std::vector<Node> nodes, const char* library, size_t tree, Ru
         ordered[static_cast<size_t>(node.right)].parent = static_cast<int32_t>(i);
         node.rows = ordered[static_cast<size_t>(node.left)].rows + ordered[static_cast<size_t>(node.right)].rows;
     }
-    context.worked(20 * nodes.size());
     return ordered;
+}
+
+FeatureNames::FeatureNames(const std::vector<Feature>& features, RunContext& context)
+    : features_(features), order_(context.memory(), "names of features", features.size()) {
+    context.for_each(features.size(), 1, [&](uint64_t f) { order_[f] = static_cast<uint32_t>(f); });
+    std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
+        context.worked(1 + std::min(features[a].name.size(), features[b].name.size()) / 16);
+        return features[a].name < features[b].name;
+    });
+}
+
+int64_t FeatureNames::find(std::string_view name) const {
+    const auto found = std::lower_bound(order_.begin(), order_.end(), name, [&](uint32_t f, std::string_view wanted) {
+        return features_[f].name < wanted;
+    });
+    return found != order_.end() && features_[*found].name == name ? int64_t{*found} : -1;
+}
+
+const std::string* FeatureNames::repeated() const {
+    for (size_t i = 1; i < order_.size(); i++)
+        if (features_[order_[i - 1]].name == features_[order_[i]].name) return &features_[order_[i]].name;
+    return nullptr;
 }
 
 namespace {
@@ -82,8 +107,7 @@ const char* read_category(JsonReader& json, std::string& name) {
         name = json.boolean() ? "true" : "false";
         return "boolean";
     case JsonReader::Kind::number: {
-        JsonReader again = json;
-        const std::string_view digits = again.number_text();
+        const std::string_view digits = json.next_number_text();
         const double value = json.number();
         name = is_integer(digits) ? std::string(digits) : shortest(value);
         return is_integer(digits) ? "bigint" : "double precision";
@@ -117,7 +141,10 @@ GivenCategories read_categories(std::string_view text, Reservation& held, RunCon
     JsonReader json(text, refuse_categories, context);
     GivenCategories given;
     if (json.peek() != JsonReader::Kind::object) json.fail("an object is missing");
-    json.object([&](const std::string& feature) { given.emplace_back(feature, read_category_names(json, held)); });
+    json.object([&](const std::string& feature) {
+        held.grow(sizeof(GivenCategories::value_type) + 4 * sizeof(void*) + feature.size());
+        given.insert_or_assign(feature, read_category_names(json, held));
+    });
     json.finish();
     return given;
 }
@@ -157,19 +184,36 @@ void CategoryNumbering::set_names(size_t feature, CategoryNames names) {
     names_[feature] = std::move(names);
 }
 
-void CategoryNumbering::set_names(const GivenCategories& given) {
-    for (const auto& [name, names] : given) {
-        size_t f = 0;
-        while (f < model_.features.size() && model_.features[f].name != name) f++;
-        if (f == model_.features.size()) {
-            std::vector<std::string> known;
-            for (const Feature& feature : model_.features) known.push_back(feature.name);
-            const std::string nearest = nearest_name(name, known);
-            throw Error(ErrorCode::invalid_argument, format("model has no feature \"%s\"", name.c_str()),
-                        "Its features are " + quoted_list(known) + ".",
-                        nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
-        }
-        set_names(f, names);
+namespace {
+
+// Lists the model's features where a reader would take the list in.
+[[noreturn]] void refuse_unknown(const std::string& name, const std::vector<Feature>& features) {
+    constexpr size_t max_listed = 100, max_bytes = 10000;
+    std::vector<std::string> known;
+    size_t bytes = name.size();
+    for (size_t f = 0; f < features.size() && known.size() <= max_listed && bytes <= max_bytes; f++) {
+        known.push_back(features[f].name);
+        bytes += known.back().size();
+    }
+    if (known.size() > max_listed || bytes > max_bytes)
+        throw Error(ErrorCode::invalid_argument, "categories are given of a feature that the model does not have",
+                    shown(name) + format(" is none of its %zu features.", features.size()));
+    const std::string nearest = nearest_name(name, known);
+    throw Error(ErrorCode::invalid_argument, format("model has no feature \"%s\"", name.c_str()),
+                "Its features are " + quoted_list(known) + ".",
+                nearest.empty() ? "" : format("Perhaps you meant \"%s\".", nearest.c_str()));
+}
+
+} // namespace
+
+void CategoryNumbering::set_names(GivenCategories given) {
+    if (given.empty()) return;
+    const FeatureNames features(model_.features, context_);
+    for (auto& [name, names] : given) {
+        const int64_t f = features.find(name);
+        if (f < 0) refuse_unknown(name, model_.features);
+        context_.worked(name.size() + 100);
+        set_names(static_cast<size_t>(f), std::move(names));
     }
 }
 

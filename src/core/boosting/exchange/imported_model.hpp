@@ -4,6 +4,8 @@
 #include "core/boosting/exchange/json_reader.hpp"
 #include "core/boosting/model.hpp"
 
+#include <map>
+
 namespace btml::boosting {
 
 // A model with what it takes of memory.
@@ -19,17 +21,39 @@ struct CategoryNames {
 };
 
 // By feature's name, as a caller gives them.
-using GivenCategories = std::vector<std::pair<std::string, CategoryNames>>;
+using GivenCategories = std::map<std::string, CategoryNames, std::less<>>;
 
 // Reads a JSON object of arrays, {"feature": ["a", "b"], …}. Error invalid_argument.
 GivenCategories read_categories(std::string_view json, Reservation& held, RunContext& context);
 // Reads one of the arrays.
 CategoryNames read_category_names(JsonReader& json, Reservation& held);
 
+// Quotes the beginning of a text for a message.
+inline std::string shown(std::string_view text) {
+    size_t end = std::min<size_t>(text.size(), 40);
+    while (end < text.size() && (text[end] & 0xc0) == 0x80) end--; // A character is shown whole.
+    return "\"" + std::string(text.substr(0, end)) + (end < text.size() ? "...\"" : "\"");
+}
+
 // Refuses a text that is no model of `library`: error invalid_argument.
 [[noreturn]] void refuse_model(const char* library, std::string detail);
 // Refuses a model that has what is not supported: error not_supported, with the reason in the detail.
 [[noreturn]] void refuse_feature_of(const char* library, std::string what, std::string reason);
+
+// Finds features by name. They must outlive it, and keep their names.
+class FeatureNames {
+  public:
+    FeatureNames(const std::vector<Feature>& features, RunContext& context);
+
+    // Returns the feature's number, or −1.
+    int64_t find(std::string_view name) const;
+    // Returns a name that two features have; a null pointer where there is none.
+    const std::string* repeated() const;
+
+  private:
+    const std::vector<Feature>& features_;
+    Buffer<uint32_t> order_; // features in the order of their names
+};
 
 // Returns the nodes numbered parents first, from children that are numbered as the nodes are given, 0 the root: with
 // parents, and inner nodes' covers as sums of the leaves'. Nodes that the root does not reach are left out. Detail of
@@ -50,7 +74,7 @@ class CategoryNumbering {
     // Makes a feature categorical. Error invalid_argument where it is split as a number.
     void set_names(size_t feature, CategoryNames names);
     // Error invalid_argument for a feature that there is not as well.
-    void set_names(const GivenCategories& given);
+    void set_names(GivenCategories given);
     // Gives the features their categories and every node its codes. Error invalid_argument for a code without a name.
     void apply();
 

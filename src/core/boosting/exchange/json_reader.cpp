@@ -1,5 +1,7 @@
 #include "core/boosting/exchange/json_reader.hpp"
 
+#include "core/base/utf8.hpp"
+
 #include <charconv>
 #include <cmath>
 
@@ -12,8 +14,13 @@ void JsonReader::fail(const std::string& what) const {
 
 // Returns the next character that is no space, without taking it; 0 at the end.
 char JsonReader::next_character() {
-    const size_t begin = at_;
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) at_++;
+    const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+    size_t begin = at_;
+    for (; at_ < text_.size() && is_space(text_[at_]); at_++) {
+        if (at_ - begin < block_bytes) continue;
+        context_.worked(at_ - begin);
+        begin = at_;
+    }
     context_.worked(at_ - begin + 1);
     return at_ < text_.size() ? text_[at_] : '\0';
 }
@@ -72,26 +79,6 @@ bool JsonReader::next(bool first, char end) {
     return true;
 }
 
-void append_utf8(uint32_t character, std::string& to) {
-    const auto put = [&](uint32_t byte) { to.push_back(static_cast<char>(byte)); };
-    const auto rest = [&](int shift) { put(0x80 | (character >> shift & 0x3f)); };
-    if (character < 0x80) {
-        put(character);
-    } else if (character < 0x800) {
-        put(0xc0 | character >> 6);
-        rest(0);
-    } else if (character < 0x10000) {
-        put(0xe0 | character >> 12);
-        rest(6);
-        rest(0);
-    } else {
-        put(0xf0 | character >> 18);
-        rest(12);
-        rest(6);
-        rest(0);
-    }
-}
-
 uint32_t JsonReader::hexadecimals() {
     uint32_t code = 0;
     const std::string_view digits = text_.substr(at_, 4);
@@ -102,15 +89,14 @@ uint32_t JsonReader::hexadecimals() {
 }
 
 // Reads what comes after a backslash.
-void JsonReader::escape(std::string& to) {
+std::string JsonReader::escape() {
     static constexpr std::string_view letters = "\"\\/bfnrt", characters = "\"\\/\b\f\n\r\t";
     if (at_ == text_.size()) fail("the text ends within a string");
     const char letter = text_[at_++];
     if (letter != 'u') {
         const size_t found = letters.find(letter);
         if (found == std::string_view::npos) fail("a backslash is followed by what is no escape");
-        to.push_back(characters[found]);
-        return;
+        return {characters[found]};
     }
     uint32_t code = hexadecimals();
     if (code >= 0xd800 && code < 0xe000) {
@@ -120,35 +106,67 @@ void JsonReader::escape(std::string& to) {
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
     if (code == 0) fail("a string has the character \\u0000, which no text has");
-    append_utf8(code, to);
+    std::string character;
+    append_utf8(character, code);
+    return character;
 }
 
-std::string JsonReader::string() {
+// Calls piece(bytes) for the pieces of a string, one after the other. None is long, so that a cancel is seen soon.
+template <class Piece>
+void JsonReader::read_string(const Piece& piece) {
     if (next_character() != '"') fail("a string is missing");
     at_++;
-    std::string result;
     while (true) {
-        const size_t end = std::min(text_.find_first_of("\"\\", at_), text_.size());
-        context_.worked(end - at_ + 1);
-        result.append(text_.substr(at_, end - at_));
-        at_ = end;
+        const size_t begin = at_, end = begin + std::min(block_bytes, text_.size() - begin);
+        while (at_ < end && text_[at_] != '"' && text_[at_] != '\\' && text_[at_] != '\0') at_++;
+        piece(text_.substr(begin, at_ - begin));
+        context_.worked(at_ - begin + 1);
         if (at_ == text_.size()) fail("the text ends within a string");
-        if (text_[at_++] == '"') break;
-        escape(result);
+        if (at_ == end) continue;
+        const char last = text_[at_];
+        if (last == '\0') fail("a string has a zero byte");
+        at_++;
+        if (last == '"') return;
+        const size_t escaped = at_;
+        piece(std::string_view(escape()));
+        context_.worked(at_ - escaped);
     }
-    if (result.find('\0') != std::string::npos) fail("a string has a zero byte");
+}
+
+// Measures the string before it is built.
+std::string JsonReader::string() {
+    const size_t begin = at_;
+    size_t bytes = 0;
+    read_string([&](std::string_view piece) { bytes += piece.size(); });
+    std::string result;
+    if (bytes > std::max(result.capacity(), held_bytes_)) { // A short string is within its object.
+        held_.grow(bytes - held_bytes_);
+        held_bytes_ = bytes;
+    }
+    result.reserve(bytes);
+    at_ = begin;
+    read_string([&](std::string_view piece) { result.append(piece); });
     return result;
 }
 
 std::string_view JsonReader::number_text() {
     next_character();
     const size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '-' ||
-                                  text_[at_] == '+' || text_[at_] == '.'))
-        at_++;
+    const auto is_of_number = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '+' || c == '.';
+    };
+    while (at_ < text_.size() && is_of_number(text_[at_]))
+        if (++at_ - begin > max_number_characters)
+            fail(format("a number has more than %zu characters", max_number_characters));
     context_.worked(at_ - begin);
     if (at_ == begin) fail("a number is missing");
     return text_.substr(begin, at_ - begin);
+}
+
+std::string_view JsonReader::next_number_text() {
+    const std::string_view text = number_text();
+    at_ -= text.size();
+    return text;
 }
 
 template <class Number>
@@ -192,12 +210,16 @@ bool JsonReader::boolean() {
 void JsonReader::skip() {
     switch (peek()) {
     case Kind::object:
-        return object([&](const std::string&) { skip(); });
+        for (bool first = enter('{', "an object"); next(first, '}'); first = false) {
+            read_string([](std::string_view) {});
+            expect(':');
+            skip();
+        }
+        return;
     case Kind::array:
         return array([&] { skip(); });
     case Kind::string:
-        string();
-        return;
+        return read_string([](std::string_view) {});
     case Kind::boolean:
         boolean();
         return;

@@ -10,6 +10,10 @@ namespace btml::boosting {
 
 inline constexpr char lightgbm[] = "LightGBM";
 
+// Bits of a node's decision_type: above default_left_bit stands a MissingType.
+inline constexpr int categorical_bit = 1, default_left_bit = 2, missing_shift = 2;
+enum class MissingType : uint8_t { none, zero, nan };
+
 // A line's value, and where it is.
 struct LineValue {
     std::string_view text;
@@ -30,29 +34,34 @@ class TextLines {
     bool at_end() const { return rest_.empty(); }
     size_t number() const { return number_; } // of the line that was read last
     std::string_view next() {
-        const size_t end = std::min(rest_.find('\n'), rest_.size());
+        size_t end = std::string_view::npos;
+        for (size_t begin = 0; begin < rest_.size() && end == std::string_view::npos; begin += block_bytes) {
+            const std::string_view block = rest_.substr(begin, block_bytes);
+            const size_t found = block.find('\n');
+            if (found != std::string_view::npos) end = begin + found;
+            context_.worked(std::min(found, block.size()));
+        }
+        end = std::min(end, rest_.size());
         std::string_view line = rest_.substr(0, end);
         rest_.remove_prefix(std::min(end + 1, rest_.size()));
         if (line.ends_with('\r')) line.remove_suffix(1);
         number_++;
-        context_.worked(line.size() + 1);
+        context_.worked(1);
         return line;
     }
 
   private:
+    static constexpr size_t block_bytes = size_t{1} << 16;
+
     std::string_view rest_;
     size_t number_ = 0;
     RunContext& context_;
 };
 
-inline std::string shown(std::string_view text) {
-    size_t end = std::min<size_t>(text.size(), 40);
-    while (end < text.size() && (text[end] & 0xc0) == 0x80) end--; // A character is shown whole.
-    return "\"" + std::string(text.substr(0, end)) + (end < text.size() ? "...\"" : "\"");
-}
-
 template <class Number>
 Number number_of(std::string_view word, size_t line, const char* key) {
+    if (word.size() > max_number_characters)
+        refuse_line(line, format("%s has a number of more than %zu characters", key, max_number_characters));
     Number number{};
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (error != std::errc() || end != word.data() + word.size())
@@ -60,14 +69,18 @@ Number number_of(std::string_view word, size_t line, const char* key) {
     return number;
 }
 
-// Calls body(word) for each of the words that spaces separate.
+// Calls body(word) for each of the words that a character separates.
 template <class Body>
-void for_each_word(std::string_view text, const Body& body) {
-    while (true) {
-        const size_t begin = text.find_first_not_of(' ');
-        if (begin == std::string_view::npos) return;
-        text.remove_prefix(begin);
-        const size_t end = std::min(text.find(' '), text.size());
+void for_each_word(std::string_view text, RunContext& context, const Body& body, char separator = ' ') {
+    constexpr size_t block_bytes = size_t{1} << 16;
+    while (!text.empty()) {
+        const std::string_view block = text.substr(0, block_bytes);
+        const size_t spaces = std::min(block.find_first_not_of(separator), block.size());
+        context.worked(spaces);
+        text.remove_prefix(spaces);
+        if (spaces == block.size()) continue;
+        const size_t end = std::min(text.find(separator), text.size());
+        context.worked(end);
         body(text.substr(0, end));
         text.remove_prefix(end);
     }
@@ -77,10 +90,9 @@ void for_each_word(std::string_view text, const Body& body) {
 template <class Number>
 void read_numbers(const LineValue& value, const char* key, size_t count, Buffer<Number>& numbers, RunContext& context) {
     numbers.resize(0);
-    for_each_word(value.text, [&](std::string_view word) {
+    for_each_word(value.text, context, [&](std::string_view word) {
         if (numbers.size() == count) refuse_line(value.line, format("%s has more than %zu numbers", key, count));
         numbers.push_back(number_of<Number>(word, value.line, key));
-        context.worked(word.size());
     });
     if (numbers.size() < count)
         refuse_line(value.line, format("%s has %zu numbers, %zu are needed", key, numbers.size(), count));

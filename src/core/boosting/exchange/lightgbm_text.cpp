@@ -1,6 +1,7 @@
 #include "core/boosting/exchange/lightgbm_text.hpp"
 
 #include "core/boosting/exchange/lightgbm_lines.hpp"
+#include "core/boosting/exchange/lightgbm_objectives.hpp"
 #include "core/boosting/missing_values.hpp"
 
 namespace btml::boosting {
@@ -12,10 +13,6 @@ constexpr double max_count = 1e18; // of rows in a leaf
 [[noreturn]] void refuse(std::string detail) {
     refuse_model(lightgbm, std::move(detail));
 }
-
-// Bits of a node's decision_type.
-constexpr int categorical_bit = 1, default_left_bit = 2, missing_shift = 2;
-enum class MissingType : uint8_t { none, zero, nan };
 
 // Says of a feature's splits on which side zeros and NaN go.
 struct ZeroUse {
@@ -118,11 +115,13 @@ void LightGbmReader::read_header() {
 
 void LightGbmReader::read_features(const LineFields& header) {
     const LineValue& names = header.require("feature_names", "The header");
-    for_each_word(names.text, [&](std::string_view name) {
+    for_each_word(names.text, context_, [&](std::string_view name) {
         held_.grow(sizeof(Feature) + 2 * sizeof(ZeroUse) + name.size());
         model_.features.push_back({std::string(name), "double precision", false, {}});
-        context_.worked(name.size() + 10);
+        context_.worked(10);
     });
+    if (const std::string* const name = FeatureNames(model_.features, context_).repeated())
+        refuse_line(names.line, "feature_names has " + shown(*name) + " twice");
     const LineValue& last = header.require("max_feature_idx", "The header");
     const auto count = number_of<uint32_t>(last.text, last.line, "max_feature_idx") + uint64_t{1};
     if (count != model_.features.size())
@@ -138,43 +137,18 @@ void LightGbmReader::read_features(const LineFields& header) {
         model_.directions.push_back(static_cast<int8_t>(std::clamp(direction, -1, 1)));
 }
 
-struct ObjectiveForm {
-    const char* name; // the library's
-    ObjectiveNumber number;
-    Link link;
-};
-
-constexpr ObjectiveForm objectives[] = {
-    {"regression", ObjectiveNumber::squared, Link::identity},
-    {"regression_l1", ObjectiveNumber::absolute, Link::identity},
-    {"huber", ObjectiveNumber::huber, Link::identity},
-    {"fair", ObjectiveNumber::huber, Link::identity},
-    {"mape", ObjectiveNumber::absolute, Link::identity},
-    {"quantile", ObjectiveNumber::quantile, Link::identity},
-    {"poisson", ObjectiveNumber::poisson, Link::exponential},
-    {"gamma", ObjectiveNumber::gamma, Link::exponential},
-    {"tweedie", ObjectiveNumber::tweedie, Link::exponential},
-    {"binary", ObjectiveNumber::binary, Link::logistic},
-    {"cross_entropy", ObjectiveNumber::binary, Link::logistic},
-    {"cross_entropy_lambda", ObjectiveNumber::squared, Link::softplus},
-    {"multiclass", ObjectiveNumber::multiclass, Link::softmax},
-    {"multiclassova", ObjectiveNumber::multiclass, Link::one_vs_all},
-    {"lambdarank", ObjectiveNumber::rank, Link::identity},
-    {"rank_xendcg", ObjectiveNumber::rank, Link::identity},
-};
-
 // A model of a loss that its trainer wrote has no objective: predictions are scores.
 void LightGbmReader::read_objective(const LineFields& header, size_t scores) {
     const LineValue& value = header.find("objective");
     Import& imported = *model_.imported;
-    imported.objective = value ? std::string(value.text) : "custom";
     held_.grow(value.text.size());
-    const ObjectiveForm* form = value ? nullptr : &objectives[0];
+    imported.objective = value ? std::string(value.text) : "custom";
+    const LightGbmObjective* form = value ? nullptr : &lightgbm_objectives[0];
     std::string_view name;
-    for_each_word(value.text, [&](std::string_view word) {
+    for_each_word(value.text, context_, [&](std::string_view word) {
         if (name.empty()) {
             name = word;
-            for (const ObjectiveForm& known : objectives)
+            for (const LightGbmObjective& known : lightgbm_objectives)
                 if (word == known.name) form = &known;
         } else if (word == "sqrt") {
             imported.link = Link::signed_square;
@@ -360,8 +334,7 @@ void LightGbmReader::read_rest() {
 // Takes the codes that training saw: "-1:3:0", where −1 is a missing value; of numeric features "[0:1]".
 void LightGbmReader::add_info_codes() {
     size_t feature = 0;
-    for_each_word(feature_infos_.text, [&](std::string_view word) {
-        context_.worked(word.size());
+    for_each_word(feature_infos_.text, context_, [&](std::string_view word) {
         const size_t f = feature++;
         if (f >= model_.features.size() || !model_.features[f].categorical || word == "none" || word.starts_with("["))
             return;
@@ -394,14 +367,17 @@ std::vector<CategoryNames> LightGbmReader::read_pandas_categories() {
 // Reads the numbers of the features that were trained on as categorical: "[categorical_feature: 1,3]".
 std::vector<size_t> LightGbmReader::read_categorical_features() {
     std::vector<size_t> features;
-    std::string text(categorical_feature_.text.substr(0, categorical_feature_.text.find(']')));
-    std::replace(text.begin(), text.end(), ',', ' ');
-    for_each_word(text, [&](std::string_view word) {
+    const std::string_view text = categorical_feature_.text.substr(0, categorical_feature_.text.find(']'));
+    const auto add = [&](std::string_view word) {
         const auto feature = number_of<size_t>(word, categorical_feature_.line, "categorical_feature");
         if (feature >= model_.features.size())
             refuse_line(categorical_feature_.line, format("there is no feature %zu", feature));
+        if (features.size() == model_.features.size())
+            refuse_line(categorical_feature_.line, "more features are categorical than there are");
         features.push_back(feature);
-    });
+    };
+    for_each_word(
+        text, context_, [&](std::string_view words) { for_each_word(words, context_, add); }, ',');
     std::sort(features.begin(), features.end());
     return features;
 }

@@ -1,5 +1,7 @@
 #include "core/boosting/exchange/lightgbm_text.hpp"
 
+#include "core/boosting/exchange/lightgbm_lines.hpp"
+
 #include <array>
 #include <charconv>
 #include <set>
@@ -9,9 +11,6 @@ namespace btml::boosting {
 namespace {
 
 constexpr char what[] = "the text of a model";
-
-// Bits of a node's decision_type: both NaN and, of MissingType::zero, zeros go to the default side.
-constexpr int categorical_bit = 1, default_left_bit = 2, missing_zero = 1 << 2, missing_nan = 2 << 2;
 
 class Text {
   public:
@@ -259,7 +258,9 @@ void LightGbmWriter::write_inner_nodes(const Tree& tree, const std::vector<const
         const bool zeros = model_.imported && !model_.imported->zero_is_missing.empty() &&
                            model_.imported->zero_is_missing[static_cast<size_t>(node->feature)];
         const bool default_left = node->null_left != is_turned(*node, feature_of(node));
-        return (zeros ? missing_zero : missing_nan) | (default_left ? default_left_bit : 0);
+        // NaN goes to the default side either way, and zeros do with the one.
+        const MissingType missing = zeros ? MissingType::zero : MissingType::nan;
+        return static_cast<int>(missing) << missing_shift | (default_left ? default_left_bit : 0);
     });
     const auto child = [&](const Node* node, bool left) {
         return number[static_cast<size_t>(left != is_turned(*node, feature_of(node)) ? node->left : node->right)];

@@ -1,5 +1,6 @@
 #include "core/boosting/exchange/xgboost_json.hpp"
 
+#include "core/boosting/exchange/xgboost_objectives.hpp"
 #include "core/boosting/exchange/xgboost_tree.hpp"
 
 #include <charconv>
@@ -13,45 +14,6 @@ constexpr char what[] = "an imported model";
 
 [[noreturn]] void refuse(std::string detail) {
     refuse_model(xgboost, std::move(detail));
-}
-
-// Says how base_score, which is on the scale of the target, becomes a score.
-enum class BaseScale : uint8_t { score, logit, log };
-
-struct ObjectiveForm {
-    const char* name; // the library's
-    ObjectiveNumber number;
-    Link link;
-    BaseScale base;
-    bool has_labels = false;
-};
-
-constexpr ObjectiveForm objectives[] = {
-    {"reg:squarederror", ObjectiveNumber::squared, Link::identity, BaseScale::score},
-    {"reg:linear", ObjectiveNumber::squared, Link::identity, BaseScale::score},
-    {"reg:squaredlogerror", ObjectiveNumber::squared, Link::identity, BaseScale::score},
-    {"reg:logistic", ObjectiveNumber::binary, Link::logistic, BaseScale::logit},
-    {"reg:pseudohubererror", ObjectiveNumber::huber, Link::identity, BaseScale::score},
-    {"reg:absoluteerror", ObjectiveNumber::absolute, Link::identity, BaseScale::score},
-    {"reg:quantileerror", ObjectiveNumber::quantile, Link::identity, BaseScale::score},
-    {"binary:logistic", ObjectiveNumber::binary, Link::logistic, BaseScale::logit, true},
-    {"binary:logitraw", ObjectiveNumber::squared, Link::identity, BaseScale::score},
-    {"count:poisson", ObjectiveNumber::poisson, Link::exponential, BaseScale::log},
-    {"reg:gamma", ObjectiveNumber::gamma, Link::exponential, BaseScale::log},
-    {"reg:tweedie", ObjectiveNumber::tweedie, Link::exponential, BaseScale::log},
-    {"survival:cox", ObjectiveNumber::squared, Link::exponential, BaseScale::log},
-    {"survival:aft", ObjectiveNumber::squared, Link::exponential, BaseScale::log},
-    {"multi:softmax", ObjectiveNumber::multiclass, Link::softmax, BaseScale::score, true},
-    {"multi:softprob", ObjectiveNumber::multiclass, Link::softmax, BaseScale::score, true},
-    {"rank:pairwise", ObjectiveNumber::rank, Link::identity, BaseScale::score},
-    {"rank:ndcg", ObjectiveNumber::rank, Link::identity, BaseScale::score},
-    {"rank:map", ObjectiveNumber::rank, Link::identity, BaseScale::score},
-};
-
-// In floats, as XGBoost does it.
-float score_of_base(float base, BaseScale scale) {
-    if (scale == BaseScale::logit) return -std::log(1.0F / base - 1.0F);
-    return scale == BaseScale::log ? std::log(base) : base;
 }
 
 class XgboostReader {
@@ -85,10 +47,10 @@ class XgboostReader {
     size_t read_count(const char* key);
     void read_base_scores(JsonReader& json);
 
-    const ObjectiveForm& make_objective();
+    const XgboostObjective& make_objective();
     void check_names(size_t feature, const GivenCategories& given) const;
     void make_features(std::string_view categories);
-    void make_bases(const ObjectiveForm& objective);
+    void make_bases(const XgboostObjective& objective);
     void weigh_trees();
     void arrange_trees();
 
@@ -280,9 +242,9 @@ CategoryNames XgboostReader::read_encoding() {
     return names;
 }
 
-const ObjectiveForm& XgboostReader::make_objective() {
-    const ObjectiveForm* form = nullptr;
-    for (const ObjectiveForm& known : objectives)
+const XgboostObjective& XgboostReader::make_objective() {
+    const XgboostObjective* form = nullptr;
+    for (const XgboostObjective& known : xgboost_objectives)
         if (objective_ == known.name) form = &known;
     if (objective_.empty()) refuse("It has no objective.");
     if (!form)
@@ -301,7 +263,7 @@ const ObjectiveForm& XgboostReader::make_objective() {
     return *form;
 }
 
-void XgboostReader::make_bases(const ObjectiveForm& objective) {
+void XgboostReader::make_bases(const XgboostObjective& objective) {
     if (base_scores_.empty()) base_scores_.push_back(0.5F);
     const size_t scores = model_.scores();
     if (base_scores_.size() != 1 && base_scores_.size() != scores)
@@ -360,8 +322,9 @@ void XgboostReader::check_names(size_t feature, const GivenCategories& given) co
         return std::any_of(category.begin(), category.end(), [](char c) { return (c & 0x80) != 0; });
     };
     const std::vector<std::string>& names = categories_[feature].names;
+    context_.worked(names.size());
     if (std::none_of(names.begin(), names.end(), is_cut)) return;
-    if (std::any_of(given.begin(), given.end(), [&](const auto& of) { return of.first == name; })) return;
+    if (given.contains(name)) return;
     throw Error(
         ErrorCode::not_supported,
         format("categories of feature \"%s\" are not ASCII, and XGBoost cuts such names", name.c_str()), {},
@@ -382,6 +345,8 @@ void XgboostReader::make_features(std::string_view categories) {
                                    !types_.empty() && types_[f] == "c",
                                    {}});
     }
+    if (const std::string* const name = FeatureNames(model_.features, context_).repeated())
+        refuse("feature_names has " + shown(*name) + " twice.");
     CategoryNumbering numbering(model_, xgboost, held_, context_);
     for (const auto& [feature, kinds] : trees_.kinds()) {
         if (static_cast<size_t>(feature) >= features_)
@@ -397,7 +362,7 @@ void XgboostReader::make_features(std::string_view categories) {
         check_names(f, given);
         numbering.set_names(f, std::move(categories_[f]));
     }
-    numbering.set_names(given);
+    numbering.set_names(std::move(given));
     numbering.apply();
 }
 

@@ -1,6 +1,7 @@
 #include "core/plot/canvas/text.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/utf8.hpp"
 
 namespace btml::plot {
 
@@ -26,16 +27,6 @@ char32_t take_character(std::string_view& rest) {
     const bool valid = length > 0 && c >= least[length] && c <= 0x10FFFF && !(c >= 0xD800 && c < 0xE000);
     rest.remove_prefix(valid ? length : 1);
     return valid ? c : replacement;
-}
-
-void append_utf8(std::string& text, char32_t c) {
-    if (c < 0x80) {
-        text += static_cast<char>(c);
-        return;
-    }
-    const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    text += static_cast<char>((0xFF00U >> (more + 1) & 0xFFU) | (c >> 6 * more));
-    for (int i = more - 1; i >= 0; i--) text += static_cast<char>(0x80U | (c >> 6 * i & 0x3FU));
 }
 
 char32_t allowed(char32_t c) {
