@@ -153,6 +153,8 @@ SELECT tuned($$'t', 'y', '{"criterion": ["mse_sum"]}', 3, options => '{"trees": 
 SELECT tuned($$'t', 'y', '{"alpha": [0.1, 0.5, 0.9]}', 3, options => '{"trees": 2, "objective": "quantile"}'$$);
 SELECT tuned($$'t', 'y', '{"alpha": [0.1, 0.5, 0.9]}', 3, options => '{"trees": 2, "objective": "quantile", "exclude": ["id"]}', metric => 'mae'$$);
 SELECT tuned($$'t', 'y', '{"alpha": [0.1, 0.5, 0.9]}', 3, options => '{"trees": 2, "objective": "huber", "exclude": ["id"]}'$$);
+SELECT tuned($$'t', 'y', '{"balanced": [true, false]}'$$);
+SELECT tuned($$'t', 'c', '{"balanced": [true]}', 3, options => '{"trees": 2, "class_weights": {"1": 2}}'$$);
 SELECT tuned($$'t', 'y', '{"seed": [1, 2]}'$$);
 SELECT tuned($$'t', 'y', '{"seed": [1, 2]}', method => 'gp'$$);
 SET client_min_messages = warning;

@@ -10,7 +10,7 @@ LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sumprod';
 COMMENT ON FUNCTION btml.sumprod(text, text) IS
 'the sum over the rows of the source''s join of the product over its output columns, without the join, in time near-linear in
 the tables, or in the largest bag of a cyclic join (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, section 2);
-SELECT FROM … counts rows; semiring: sum_product, max_product, min_plus, max_plus, or_and; a NULL factor skips the row; error
+SELECT FROM ... counts rows; semiring: sum_product, max_product, min_plus, max_plus, or_and; a NULL factor skips the row; error
 22003 where finite factors overflow or a count passes 2^53, 22023 for a negative factor of max_product';
 
 CREATE FUNCTION btml.sumprod_by(source text, group_by name[], semiring text DEFAULT 'sum_product')
@@ -73,8 +73,8 @@ CREATE FUNCTION btml.sketch_norm(source text, value name, sketch_size integer DE
 LANGUAGE C VOLATILE CALLED ON NULL INPUT AS 'MODULE_PATHNAME', 'btml_sketch_norm';
 COMMENT ON FUNCTION btml.sketch_norm(text, name, integer, float8, float8, bigint, boolean) IS
 'the sum of value squared over the rows of the source''s join, by a tensor sketch of k numbers (Cromp, Samadian, Pruhs:
-Relational Boosted Regression Trees, section 3): within a factor 1 ± epsilon with probability 1 - delta for
-k = (2 + 3^tables)/(epsilon² delta), unless sketch_size gives k; std_error is sqrt((2 + 3^tables)/k) times value, evaluations
+Relational Boosted Regression Trees, section 3): within a factor 1 +- epsilon with probability 1 - delta for
+k = (2 + 3^tables)/(epsilon^2 delta), unless sketch_size gives k; std_error is sqrt((2 + 3^tables)/k) times value, evaluations
 the k used; a NULL value skips the row, NaN and infinity are error 22003; options: contrib_docs/relational.md';
 
 CREATE FUNCTION btml_internal.tensor_sketch_accumulate(float8[], float8, text[], integer, bigint) RETURNS float8[]

@@ -166,7 +166,7 @@ CREATE AGGREGATE btml.boost_fit_agg(y text, x float8[], options text) (
     FINALFUNC = btml_internal.boost_fit_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[]) IS
-'boosted trees for each group of any query: y is the target, a number; x the features x1 … xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
+'boosted trees for each group of any query: y is the target, a number; x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
 COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[], float8) IS
 'the same for a target that is a number, and with what a row counts, not negative';
 COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[], jsonb) IS
@@ -176,7 +176,7 @@ COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[], jsonb, float8) IS
 COMMENT ON AGGREGATE btml.boost_fit_agg(float8, float8[], text) IS
 'the same for a target that is a number, with options as text';
 COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[]) IS
-'boosted trees for each group of any query: y is the target, the probability of true is predicted; x the features x1 … xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows; a group with one label has a constant model, with a NOTICE';
+'boosted trees for each group of any query: y is the target, the probability of true is predicted; x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows; a group with one label has a constant model, with a NOTICE';
 COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[], float8) IS
 'the same for a target that is boolean, and with what a row counts, not negative';
 COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[], jsonb) IS
@@ -186,7 +186,7 @@ COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[], jsonb, float8) IS
 COMMENT ON AGGREGATE btml.boost_fit_agg(boolean, float8[], text) IS
 'the same for a target that is boolean, with options as text';
 COMMENT ON AGGREGATE btml.boost_fit_agg(text, float8[]) IS
-'boosted trees for each group of any query: y is the target, a label; x the features x1 … xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows; a group with one label has a constant model, with a NOTICE';
+'boosted trees for each group of any query: y is the target, a label; x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows; a group with one label has a constant model, with a NOTICE';
 COMMENT ON AGGREGATE btml.boost_fit_agg(text, float8[], float8) IS
 'the same for a target that is a label, and with what a row counts, not negative';
 COMMENT ON AGGREGATE btml.boost_fit_agg(text, float8[], jsonb) IS

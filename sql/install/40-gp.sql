@@ -99,7 +99,7 @@ CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[], options jsonb) (
     FINALFUNC = btml_internal.gp_fit_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[]) IS
-'a Gaussian process for each group of any query: y is the target, x the features x1 … xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
+'a Gaussian process for each group of any query: y is the target, x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[], jsonb) IS
 'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside and seed, the same in every row';
 

@@ -76,7 +76,7 @@ CREATE AGGREGATE btml.rmse(y float8, prediction float8, weight float8) (
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.rmse(float8, float8) IS
-'root mean squared error, sqrt(avg((y - prediction)²)); lower is better; fits boosting''s squared loss, estimates the mean;
+'root mean squared error, sqrt(avg((y - prediction)^2)); lower is better; fits boosting''s squared loss, estimates the mean;
 error 22003 for an argument that is NaN or infinite and where it overflows; a row with a NULL is skipped; NULL for no rows;
 the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.rmse(float8, float8, float8) IS
@@ -120,7 +120,7 @@ CREATE AGGREGATE btml.r2(y float8, prediction float8, weight float8) (
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.r2(float8, float8) IS
-'coefficient of determination, 1 - sum((y - prediction)²)/sum((y - avg(y))²): the share of the variance that is explained;
+'coefficient of determination, 1 - sum((y - prediction)^2)/sum((y - avg(y))^2): the share of the variance that is explained;
 higher is better, 1 the best, 0 what predicting the mean has; NULL where all y are equal; error 22003 for an argument that is
 NaN or infinite and where it overflows; a row with a NULL is skipped; NULL for no rows; the same bits for every order of the
 rows and every plan';
@@ -246,7 +246,7 @@ CREATE AGGREGATE btml.brier(y boolean, p float8, weight float8) (
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.brier(boolean, float8) IS
-'Brier score, avg((y - p)²) with y as 1 or 0 and p the probability of true (Brier: Verification of forecasts expressed in terms
+'Brier score, avg((y - p)^2) with y as 1 or 0 and p the probability of true (Brier: Verification of forecasts expressed in terms
 of probability, 1950); lower is better; error 22003 for a p that is not from 0 to 1; a row with a NULL is skipped; NULL for no
 rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.brier(boolean, float8, float8) IS
@@ -268,7 +268,7 @@ CREATE AGGREGATE btml.brier(y float8, p float8, weight float8) (
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.brier(float8, float8) IS
-'Brier score of a share y from 0 to 1, avg((y - p)²); lower is better; error 22003 for an argument that is not from 0 to 1; a
+'Brier score of a share y from 0 to 1, avg((y - p)^2); lower is better; error 22003 for an argument that is not from 0 to 1; a
 row with a NULL is skipped; NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.brier(float8, float8, float8) IS
 'the same, where a row counts as often as its weight says: finite and not negative, else error 22003; NULL where all weights
@@ -386,7 +386,7 @@ CREATE AGGREGATE btml.ndcg(relevance float8, score float8, k integer) (
 );
 COMMENT ON AGGREGATE btml.ndcg(float8, float8, integer) IS
 'normalised discounted cumulative gain of one query: the sum over the k highest scores of (2^relevance - 1)/log2(1 + rank),
-beside the most that it could be (Järvelin, Kekäläinen 2002); rows of equal scores share their ranks (McSherry, Najork 2008);
+beside the most that it could be (Jarvelin, Kekalainen 2002); rows of equal scores share their ranks (McSherry, Najork 2008);
 higher is better; NULL where every relevance is 0; relevance is from 0 to 31, else error 22003, k at least 1 and the same in
 every row, else 22023; 16 bytes a row are held, error 53200 beyond btml.memory_limit; error 22003 for a score that is NaN; a
 row with a NULL is skipped; NULL for no rows';
@@ -430,7 +430,7 @@ CREATE AGGREGATE btml.nll_normal(y float8, mean float8, sd float8, weight float8
     FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE btml.nll_normal(float8, float8, float8) IS
-'mean negative log-likelihood of normal distributions, avg(ln(sd sqrt(2 pi)) + ((y - mean)/sd)²/2); lower is better; error
+'mean negative log-likelihood of normal distributions, avg(ln(sd sqrt(2 pi)) + ((y - mean)/sd)^2/2); lower is better; error
 22003 for an argument that is NaN or infinite, an sd that is not greater than 0, and overflow; a row with a NULL is skipped;
 NULL for no rows; the same bits for every order of the rows and every plan';
 COMMENT ON AGGREGATE btml.nll_normal(float8, float8, float8, float8) IS

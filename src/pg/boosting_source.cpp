@@ -71,7 +71,13 @@ std::vector<double> order_of_values(Oid type, const std::vector<std::string>& te
         return pg_call([=] { return DatumGetInt32(FunctionCall2(compare, x, y)); }) < 0;
     });
     std::vector<double> position(values.size());
-    for (size_t i = 0; i < order.size(); i++) position[order[i]] = static_cast<double>(i);
+    context.for_each(order.size(), 20, [&](uint64_t i) {
+        const auto is_equal = [&] {
+            const Datum x = values[order[i - 1]], y = values[order[i]];
+            return pg_call([=] { return DatumGetInt32(FunctionCall2(compare, x, y)); }) == 0;
+        };
+        position[order[i]] = i > 0 && is_equal() ? position[order[i - 1]] : static_cast<double>(i);
+    });
     return position;
 }
 
@@ -130,12 +136,13 @@ void sort_categories(relational::DataColumn& column, Oid type, RunContext& conte
     for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
         context.worked(1);
-        return position[a] < position[b];
+        return position[a] != position[b] ? position[a] < position[b] : column.categories[a] < column.categories[b];
     });
+    // Equal values of a type may be written differently, as 1.0 and 1.00 of numeric are: they are one category.
     std::vector<std::string> sorted;
     for (uint32_t i = 0; i < order.size(); i++) {
-        rank[order[i]] = i;
-        sorted.push_back(std::move(column.categories[order[i]]));
+        if (i == 0 || position[order[i]] != position[order[i - 1]]) sorted.push_back(column.categories[order[i]]);
+        rank[order[i]] = static_cast<uint32_t>(sorted.size() - 1);
         context.worked(5);
     }
     column.categories = std::move(sorted);

@@ -1,5 +1,7 @@
 #include "pg/tuning_space.hpp"
 
+#include <set>
+
 namespace btml::pg {
 
 using validation::Dimension;
@@ -54,10 +56,11 @@ Dimension read_list(const JsonOption& given, const OptionFacts& option, const st
     if (elements.empty()) refuse(given, "is an empty list", two_forms);
     Dimension list;
     list.name = given.name;
+    std::set<OptionValue> seen;
     for (const JsonOption& element : elements) {
         const OptionValue value = element.value(option);
         option.check(value);
-        if (std::find(list.values.begin(), list.values.end(), value) == list.values.end()) list.values.push_back(value);
+        if (seen.insert(value).second) list.values.push_back(value);
     }
     return list;
 }

@@ -85,6 +85,21 @@ void check_comparable(const Space& space, HoldoutMetric metric) {
                         "Give alpha in options, or metric => 'mae'.");
 }
 
+// What a fit with the options of a trial would refuse. The base options are checked with the target.
+void check_labels_of(const Space& space, const BoostRequest& request, bool has_labels) {
+    const auto is_balanced = [](const Dimension& dimension) {
+        return dimension.name == "balanced" &&
+               std::find(dimension.values.begin(), dimension.values.end(), OptionValue(true)) != dimension.values.end();
+    };
+    if (std::none_of(space.dimensions.begin(), space.dimensions.end(), is_balanced)) return;
+    if (!has_labels)
+        throw Error(ErrorCode::invalid_argument,
+                    "balanced is not valid for target \"" + request.target + "\", which has no labels");
+    if (request.labels.weights)
+        throw Error(ErrorCode::invalid_argument, "class_weights and balanced are not valid together", "",
+                    "Give one of them.");
+}
+
 void notice_lone_labels(const std::vector<LoneLabel>& lone) {
     if (lone.empty()) return;
     const std::string others = lone.size() == 1   ? ""
@@ -103,6 +118,7 @@ Contest boosted_contest(const Call& call, const Space& space, RunContext& contex
     options.metric = metric_of(options);
     check_comparable(space, *options.metric);
     const size_t labels = training.plan.labels.size();
+    check_labels_of(space, request, labels > 0);
     boosting::StrategyChoice choice =
         choose_held_rows(training.join, options, "folds need the rows of the join", context, labels);
     HeldRows held = hold_rows(training, choice, options, context);

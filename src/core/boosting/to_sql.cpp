@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -174,12 +175,26 @@ void write_less(const SplitRule& rule, const Feature& feature, SqlText& sql) {
     sql << " < " << rule.threshold;
 }
 
+// Servers write numbers with a fraction in ways of their own, so such categories are compared as numbers.
+bool has_fractions(const Feature& feature) {
+    return is_type(feature.type, "double precision") || is_type(feature.type, "real") ||
+           is_type(feature.type, "numeric");
+}
+
 void write_in_categories(const SplitRule& rule, const Feature& feature, SqlText& sql) {
-    write_text(feature, rule, sql);
+    const bool as_numbers = sql.is_ansi() && has_fractions(feature);
+    if (as_numbers)
+        write_number(feature, sql);
+    else
+        write_text(feature, rule, sql);
     sql << " IN (";
     const char* separator = "";
     for (const uint32_t code : rule.categories) {
-        (sql << separator).literal(feature.categories[code]);
+        sql << separator;
+        if (as_numbers)
+            sql << std::strtod(feature.categories[code].c_str(), nullptr);
+        else
+            sql.literal(feature.categories[code]);
         separator = ", ";
     }
     sql << ")";

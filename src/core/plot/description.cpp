@@ -30,7 +30,7 @@ std::string value_text(double x, ValueKind kind) {
 
 // Describes the values of an axis as "x from 1 to 100".
 std::string range_text(Part part, const Rows& rows, std::span<const Layer> layers, RunContext& context) {
-    const ValueKind kind = part == Part::x ? rows.shape().x : rows.shape().y;
+    const ValueKind kind = part == Part::value ? ValueKind::number : part == Part::x ? rows.shape().x : rows.shape().y;
     const char* const name = part_names[static_cast<size_t>(part)];
     if (kind == ValueKind::category)
         return format("%s: %s", name, counted(rows.categories(part), "category", "categories").c_str());

@@ -251,6 +251,7 @@ TEST(XgboostJson, RefusesTreesThatAreNone) {
         {R"("left_children":[])", "Tree 0 has 0 left_children."},
         {R"("right_children":[2,-1])", "Tree 0 has 2 right_children for 3 nodes."},
         {R"("left_children":[0,-1,-1])", "Node 0 of tree 0 has two parents."},
+        {R"("left_children":[-2,-1,-1])", "Tree 0 of 3 nodes has a child with the number -2."},
         {R"("left_children":[2,-1,-1])", "Node 2 of tree 0 has two parents."},
         {R"("left_children":[3,-1,-1])", "Tree 0 of 3 nodes has a child with the number 3."},
         {R"("right_children":[-7,-1,-1])", "Tree 0 of 3 nodes has a child with the number -7."},

@@ -234,8 +234,11 @@ CategoryNames XgboostReader::read_encoding() {
         if (offsets[i] > offsets[i + 1] || offsets[i + 1] > static_cast<int64_t>(values.size()))
             json_.fail("the offsets of categories do not ascend to the number of their bytes");
         std::string& name = names.names.emplace_back();
-        for (int64_t at = offsets[i]; at < offsets[i + 1]; at++)
-            name.push_back(static_cast<char>(values[static_cast<size_t>(at)]));
+        for (int64_t at = offsets[i]; at < offsets[i + 1]; at++) {
+            const int64_t byte = values[static_cast<size_t>(at)];
+            if (byte < -128 || byte > 255) json_.fail("a category has a byte that is none");
+            name.push_back(static_cast<char>(byte));
+        }
         if (name.find('\0') != std::string::npos) json_.fail("a category has a zero byte");
     }
     context_.worked(10 * count + values.size());

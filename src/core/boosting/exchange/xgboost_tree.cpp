@@ -158,6 +158,9 @@ Node XgboostTreeReader::node(size_t i, size_t tree) {
             refuse_model(xgboost, format("The value of leaf %zu of tree %zu is not finite.", i, tree));
         return node;
     }
+    if (left_[i] < 0) // it would be taken for a leaf
+        refuse_model(xgboost, format("Tree %zu of %zu nodes has a child with the number %d.", tree, left_.size(),
+                                     static_cast<int>(left_[i])));
     node.left = left_[i];
     node.right = right_[i];
     node.feature = feature_[i];
