@@ -9,9 +9,9 @@ COMMENT ON FUNCTION btml.cross_validate(text, name, integer, name, text, jsonb, 
 'scores of models of btml.boost_fit (method boost) or btml.gp_fit (gp), each on the rows of a fold, trained on the others; the
 source is read, joined and binned once; folds: of the rows of the target''s table, by hashes of their contents, alike in labels;
 or the values of column fold, where NULL is trained on and never scored; options: those of the fit; metric: by the objective
-unless named; rows: of the join that were scored; value: after as many trees as make the mean over the folds best, seconds:
-of training and scoring; errors name the fold, the option or the column: 22023 for what is not valid, 22004 for NULL, 42804 for a type, 42703 for a
-column that is not there, 54000 for more than 1,000 folds, 53200 for memory; contrib_docs/validation.md';
+unless named; rows: of the join that were scored; value: after as many trees as make the mean best; errors name the fold, the
+option or the column: 22023, 22004 for NULL, 42804 for a type, 42703, 54000 for more than 1,000 folds, 53200;
+contrib_docs/validation.md';
 
 CREATE FUNCTION btml.tune(source text, target name, space jsonb, trials integer DEFAULT 50, folds integer DEFAULT 5,
     fold name DEFAULT NULL, method text DEFAULT 'boost', options jsonb DEFAULT '{}', metric text DEFAULT NULL,
