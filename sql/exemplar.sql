@@ -132,7 +132,12 @@ FROM (SELECT btml.exemplars_agg(id, x, 4) AS e FROM point) s;
 SELECT agg('SELECT btml.exemplars_agg(id, x, 4) FROM (SELECT * FROM exemplar.point ORDER BY id DESC) s') = agg('SELECT btml.exemplars_agg(id, x, 4) FROM exemplar.point') AS any_order;
 SELECT g, jsonb_array_length(btml.exemplars_agg(id, x, 2)), jsonb_typeof(btml.exemplars_agg(id, x, 2)->0->'id') AS id, jsonb_typeof(btml.exemplars_agg('row ' || id, x, 2)->0->'id') AS of_text FROM point GROUP BY g ORDER BY g;
 SELECT btml.exemplars_agg(id, x, 2) FROM (VALUES (1, '{0,0}'::float8[]), (1, '{0,0}'), (1, '{0,0}'), (NULL, '{1,2.5}')) v(id, x);
-SELECT btml.exemplars_agg(id, x, 2) FROM (VALUES ('NaN'::float8, '{1}'::float8[])) v(id, x);
+-- Ids are bigint, text or uuid, so that an engine that ships partial aggregates need not tell the type of a polymorphic argument.
+SELECT btml.exemplars_agg(id, x, 2) FROM (VALUES ('00000000-0000-4000-8000-00000000000a'::uuid, '{1}'::float8[]), (NULL, '{5}')) v(id, x);
+SELECT btml.exemplars_agg(id, x, 2) FROM (VALUES ('-9223372036854775808'::bigint, '{1}'::float8[]), (9223372036854775807, '{5}')) v(id, x);
+SELECT btml.exemplars_agg(id, x, 1) AS text, btml.exemplars_agg(id::varchar, x, 1) AS varchar, btml.exemplars_agg(7::smallint, x, 1) AS smallint FROM (VALUES ('12'::text, '{1}'::float8[])) v(id, x);
+SELECT caught($$SELECT btml.exemplars_agg(1.5::float8, '{1}', 1)$$);
+SELECT count(*) AS polymorphic FROM pg_proc WHERE oid IN (SELECT aggtransfn FROM pg_aggregate WHERE aggfnoid::text LIKE 'btml.%') AND proargtypes::oid[] && ARRAY['anyelement'::regtype::oid, 'anyarray'::regtype::oid];
 SELECT btml.exemplars_agg(id, x, 2) FROM point WHERE false;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -157,7 +162,7 @@ RESET parallel_setup_cost;
 -- The state's type.
 SELECT caught($$SELECT 'AAAA'::btml.exemplar_sample$$);
 SELECT caught($$SELECT '?'::btml.exemplar_sample$$);
-SELECT caught($$SELECT btml_internal.exemplars_accumulate(NULL, 1, '{1}', 1)$$);
+SELECT caught($$SELECT btml_internal.exemplars_accumulate(NULL, 1::bigint, '{1}', 1)$$);
 SELECT caught($$SELECT btml_internal.exemplars_combine(NULL, 'AAAA')$$);
 
 -- The nearest exemplar: members by it are those that btml.exemplars counts.

@@ -202,34 +202,14 @@ namespace {
 
 using State = ExpandedState<RowSample>;
 
-// How the ids of a call site become texts.
-struct IdRule {
-    LabelRule label;
-    bool is_number;
-};
-
-const IdRule& id_rule(FunctionCallInfo fcinfo) {
-    return kept_at_call_site<IdRule>(fcinfo, [=] {
-        return std::make_unique<IdRule>(pg_call([=] {
-            const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
-            if (!OidIsValid(type))
-                ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("the type of id is not known")));
-            return IdRule{label_rule(getBaseType(type), fcinfo->flinfo->fn_mcxt), is_plain_number(number_kind(type))};
-        }));
-    });
-}
-
 Datum json_of(const Selection& selection, bool ids_are_numbers, RunContext& context) {
     JsonWriter json(context);
     json.begin_array();
     for (const Exemplar& exemplar : selection.exemplars) {
         json.begin_object();
-        // NaN and Infinity are numbers, but not of JSON.
-        const bool plain =
-            ids_are_numbers && exemplar.has_id && isdigit(static_cast<unsigned char>(exemplar.id.back()));
         if (!exemplar.has_id)
             json.add_json("id", "null");
-        else if (plain)
+        else if (ids_are_numbers)
             json.add_json("id", exemplar.id);
         else
             json.add("id", exemplar.id);
@@ -243,23 +223,39 @@ Datum json_of(const Selection& selection, bool ids_are_numbers, RunContext& cont
     return json.datum();
 }
 
-} // namespace
-
-// btml_internal.exemplars_accumulate(state, id anyelement, x float8[], k int) → state
-BTML_FUNCTION(btml_exemplars_accumulate) {
+// The body of a transition function, where read_id(arguments) is the id as text.
+template <class ReadId>
+Datum accumulate(FunctionCallInfo fcinfo, bool ids_are_numbers, const ReadId& read_id) {
     const Arguments arguments(fcinfo);
     State* const state = State::writable(fcinfo);
-    const IdRule& rule = id_rule(fcinfo);
     const std::vector<double> x = arguments.numbers(2, "x");
     const int k = arguments.integer(3, "k");
-    exemplar::SampledRow row{{}, !arguments.is_null(1), x};
-    if (row.has_id) {
-        const Datum id = arguments.datum(1, "id");
-        row.id = pg_call([&] { return label_of(id, rule.label); });
-    }
+    const bool has_id = !arguments.is_null(1);
+    const std::string id = has_id ? read_id(arguments) : std::string();
     BackendContext context;
-    state->content().add(row, k, rule.is_number, context);
+    state->content().add({id, has_id, x}, k, ids_are_numbers, context);
     return state->datum();
+}
+
+} // namespace
+
+// btml_internal.exemplars_accumulate(state, id bigint | text | uuid, x float8[], k int) → state, a function for each
+// type of ids, since engines that ship partial aggregates call it without telling a polymorphic argument's type
+BTML_FUNCTION(btml_exemplars_accumulate_bigint) {
+    return accumulate(fcinfo, true, [](const Arguments& arguments) {
+        return std::to_string(DatumGetInt64(arguments.datum(1, "id")));
+    });
+}
+
+BTML_FUNCTION(btml_exemplars_accumulate_text) {
+    return accumulate(fcinfo, false, [](const Arguments& arguments) { return arguments.string(1, "id"); });
+}
+
+BTML_FUNCTION(btml_exemplars_accumulate_uuid) {
+    return accumulate(fcinfo, false, [](const Arguments& arguments) {
+        const Datum id = arguments.datum(1, "id");
+        return std::string(pg_call([=] { return DatumGetCString(DirectFunctionCall1(uuid_out, id)); }));
+    });
 }
 
 // btml_internal.exemplars_combine(state, state) → state
