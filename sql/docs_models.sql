@@ -13,6 +13,8 @@ FROM flat f, models m WHERE m.name = 'rent' ORDER BY f.size_m2, f.rooms LIMIT 3;
 SELECT round(btml.predict(model, x)::numeric, 1) AS predicted
 FROM models, (SELECT 85::float8 AS size_m2, 3 AS rooms, 'loft' AS kind) x;
 
+CREATE TYPE home AS (size_m2 float8, rooms int, kind text);
+SELECT round(btml.predict(model, ROW(85, 3, 'loft')::home)::numeric, 1) AS predicted FROM models;
 CREATE VIEW scored AS
 SELECT f.*, btml.predict((SELECT model FROM models WHERE name = 'rent'), f.*) AS predicted FROM flat f;
 SELECT kind, count(*) AS flats, round(btml.mae(rent, predicted)::numeric, 1) AS mae FROM scored GROUP BY kind ORDER BY kind;

@@ -14,9 +14,10 @@ CREATE TABLE models AS SELECT btml.boost_fit($$
 SELECT iteration, round(sqrt(train_loss)::numeric, 3) AS train_rmse, round(sqrt(holdout_loss)::numeric, 3) AS holdout_rmse
 FROM models, btml.training_log(model) WHERE iteration IN (1, 10, 100);
 
-SELECT p.namefirst || ' ' || p.namelast AS player, s.salary, round(exp(btml.predict(m.model, x.*))::numeric, -3) AS predicted
-FROM models m, baseball.salaries s JOIN baseball.people p USING (playerid),
-     LATERAL (SELECT s.yearid, p.debut, p.birthyear, p.birthcountry, p.weight, p.bats, s.teamid) x
+CREATE TYPE season AS (yearid int, debut date, birthyear int, birthcountry text, weight int, bats text, teamid text);
+SELECT p.namefirst || ' ' || p.namelast AS player, s.salary, round(exp(btml.predict(m.model,
+       ROW(s.yearid, p.debut, p.birthyear, p.birthcountry, p.weight, p.bats, s.teamid)::season))::numeric, -3) AS predicted
+FROM models m, baseball.salaries s JOIN baseball.people p USING (playerid)
 WHERE s.yearid = 2016 AND p.birthyear % 5 = 0 ORDER BY md5(s.playerid) LIMIT 5;
 
 CREATE TABLE hands AS SELECT btml.boost_fit($$

@@ -123,6 +123,25 @@ SELECT bool_and(id::int <= 5) AS first, count(*) FROM btml.exemplars('exemplar.s
 SELECT bool_and(id::int <= 5) AS first, count(DISTINCT id), sum(members) FROM btml.exemplars('exemplar.stored', 5, batch => 5, eta => 1e9, scan_order => 'random_blocks', passes => 3);
 SELECT count(DISTINCT id), sum(members), min(id::int) > 4000 AS filtered FROM btml.exemplars('SELECT id, a FROM exemplar.stored WHERE id > 4000', 3, scan_order => 'random_blocks');
 SELECT (SELECT array_agg(id ORDER BY slot) FROM btml.exemplars('exemplar.stored', 5, scan_order => 'random_blocks', seed => 1)) = (SELECT array_agg(id ORDER BY slot) FROM btml.exemplars('exemplar.stored', 5, scan_order => 'random_blocks', seed => 1)) AS repeatable;
+-- Rows that are not in blocks of the named table.
+CREATE TABLE parted (LIKE stored) PARTITION BY RANGE (id);
+CREATE TABLE parted_low PARTITION OF parted FOR VALUES FROM (MINVALUE) TO (3000);
+CREATE TABLE parted_high PARTITION OF parted FOR VALUES FROM (3000) TO (MAXVALUE);
+INSERT INTO parted SELECT * FROM stored;
+CREATE TABLE parent (LIKE stored);
+CREATE TABLE child () INHERITS (parent);
+CREATE FOREIGN DATA WRAPPER nothing;
+CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing;
+CREATE FOREIGN TABLE elsewhere (id int, a float8) SERVER nowhere;
+SELECT caught(format('SELECT * FROM btml.exemplars(%L, 5, scan_order => ''random_blocks'')', s))
+FROM unnest('{exemplar.parted,exemplar.parent,exemplar.elsewhere,SELECT id\, a FROM exemplar.stored LIMIT 3}'::text[]) s;
+SELECT count(*) AS one_partition, (SELECT count(*) FROM btml.exemplars('exemplar.parted', 5)) AS physical,
+    (SELECT count(*) FROM btml.exemplars('SELECT id, a FROM ONLY exemplar.parent', 5, scan_order => 'random_blocks')) AS only_parent
+FROM btml.exemplars('exemplar.parted_high', 5, scan_order => 'random_blocks');
+DROP FOREIGN TABLE elsewhere;
+DROP SERVER nowhere;
+DROP FOREIGN DATA WRAPPER nothing;
+
 
 -- The aggregate: as btml.exemplars, whatever the order and the workers.
 CREATE FUNCTION agg(query text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE result text; BEGIN EXECUTE query INTO result; RETURN result; END $$;

@@ -7,7 +7,9 @@ extern "C" {
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
 }
 
 namespace btml::pg {
@@ -17,14 +19,36 @@ namespace {
 constexpr uint64_t stream = 0x626c6f636b73;         // "blocks"
 constexpr Oid less = 2799, greater_or_equal = 2802; // operators of tid; not all versions have names for them
 
-bool is_stored_table(const Query* query) {
+// Returns why a table's blocks are not where its rows are, or null.
+const char* stored_elsewhere(const RangeTblEntry* table) {
+    switch (table->relkind) {
+    case RELKIND_RELATION:
+        return table->inh && has_subclass(table->relid) ? "has children" : nullptr;
+    case RELKIND_MATVIEW:
+        return nullptr;
+    case RELKIND_PARTITIONED_TABLE:
+        return "is partitioned";
+    default:
+        return "is a foreign table";
+    }
+}
+
+// The one table that the query reads, or null.
+const RangeTblEntry* only_table(const Query* query) {
     if (list_length(query->rtable) != 1 || query->setOperations || query->hasAggs || query->hasWindowFuncs ||
         query->hasTargetSRFs || query->groupClause || query->groupingSets || query->distinctClause ||
         query->sortClause || query->limitCount || query->limitOffset || query->rowMarks || query->cteList)
-        return false;
+        return nullptr;
     const auto* const table = static_cast<const RangeTblEntry*>(linitial(query->rtable));
-    return table->rtekind == RTE_RELATION && !table->tablesample &&
-           (table->relkind == RELKIND_RELATION || table->relkind == RELKIND_MATVIEW);
+    return table->rtekind == RTE_RELATION && !table->tablesample ? table : nullptr;
+}
+
+// `table` may be null.
+[[noreturn]] void refuse(const RangeTblEntry* table, const char* why) {
+    throw Error(
+        ErrorCode::not_supported, "scan_order \"random_blocks\" needs a source that reads one table of blocks",
+        table ? format("\"%s\" %s.", pg_call([=] { return get_rel_name(table->relid); }), why) : "",
+        "Name a plain table, or sort the rows in SELECT ... ORDER BY md5(id::text), or give passes => 2 instead.");
 }
 
 BlockNumber blocks_of(const Query* query) {
@@ -55,10 +79,15 @@ const Query* with_blocks(const Query* query, BlockNumber first, BlockNumber last
 
 } // namespace
 
+void require_blocks(const Query* query) {
+    const RangeTblEntry* const table = only_table(query);
+    if (pg_call([=] { return blocks_of(query); }) == 0) refuse(table, "has rows, but no blocks on this server");
+}
+
 std::vector<const Query*> block_queries(const Query* query, uint64_t seed) {
-    if (!pg_call([=] { return is_stored_table(query); }))
-        throw Error(ErrorCode::not_supported, "scan_order \"random_blocks\" needs a source that reads one table", "",
-                    "Name a table, or SELECT from one without joins, grouping, sorting or LIMIT.");
+    const RangeTblEntry* const table = only_table(query);
+    if (!table) refuse(nullptr, "");
+    if (const char* const why = pg_call([=] { return stored_elsewhere(table); })) refuse(table, why);
     const uint64_t blocks = pg_call([=] { return blocks_of(query); });
     const uint64_t ranges = std::clamp<uint64_t>(blocks, 1, btml_compat_max_block_ranges);
     std::vector<const Query*> queries(ranges);

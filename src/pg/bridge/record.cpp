@@ -24,13 +24,25 @@ int find_attribute(TupleDesc columns, const Feature& feature) {
     return found;
 }
 
+// Tells whether the columns are called f1, f2, ..., as those of ROW(...) are.
+bool has_no_names(TupleDesc columns) {
+    for (int i = 0; i < columns->natts; i++)
+        if (format("f%d", i + 1) != NameStr(TupleDescAttr(columns, i)->attname)) return false;
+    return columns->natts > 0;
+}
+
 [[noreturn]] void lacks(TupleDesc columns, const Feature& feature) {
     std::vector<std::string> names;
     for (int i = 0; i < columns->natts; i++)
         if (!TupleDescAttr(columns, i)->attisdropped) names.emplace_back(NameStr(TupleDescAttr(columns, i)->attname));
+    const std::string error = format("the record has no column \"%s\", which the model needs", feature.name.c_str());
+    if (has_no_names(columns))
+        throw Error(ErrorCode::undefined_column, error,
+                    "Its columns have no names: a distributed query loses those of x.* of a view or subquery.",
+                    "Cast the row to a type with names, as in ROW(x.a, x.b)::my_type, or pass an array in the order of "
+                    "btml.feature_names(model).");
     const std::string nearest = nearest_name(feature.name, names);
-    throw Error(ErrorCode::undefined_column,
-                format("the record has no column \"%s\", which the model needs", feature.name.c_str()),
+    throw Error(ErrorCode::undefined_column, error,
                 names.empty() ? "The record has no columns." : "The record's columns are " + quoted_list(names) + ".",
                 (nearest.empty() ? "" : format("Perhaps it is \"%s\" there. ", nearest.c_str())) +
                     "Pass a row with all features: t.* of a table, or x.* of LATERAL (SELECT a, b, ...) x.");

@@ -463,6 +463,7 @@ uint64_t Source::read_blocks(RowSink& sink, const char* phase, uint64_t seed, Ru
     uint64_t rows = 0;
     for (const Query* query : block_queries(relation->query, seed))
         if (!sink.has_enough()) rows += run_query(query, analysis_->text, sink, phase, context);
+    if (rows > 0) require_blocks(relation->query);
     return rows;
 }
 
