@@ -77,6 +77,14 @@ SELECT count(DISTINCT model::text) AS models FROM generate_series(1, 3) threads,
     LATERAL (SELECT btml.boost_fit('SELECT area, price, tag, y FROM sale JOIN shop USING (shop) JOIN tag USING (item) WHERE id > ' || threads * 0, 'y', trees => 2, max_leaves => 4, criterion => 'mse_sum', strategy => 'factorize', residuals => 'sketch', sketch_size => 50) AS model) m;
 SELECT count(DISTINCT btml.summary(btml.boost_fit('SELECT area, price, tag, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)', 'y', trees => 1, max_leaves => 2, criterion => 'mse_sum', strategy => 'factorize', residuals => 'sketch', sketch_size => 50, verify => true, seed => seed))#>>'{metrics,sketch_error}') AS errors
 FROM generate_series(1, 3) seed;
+-- The sketches of a seed are the same wherever the rows lie.
+CREATE TABLE shuffled_sale AS SELECT * FROM sale ORDER BY random();
+CREATE TABLE shuffled_shop AS SELECT * FROM shop ORDER BY random();
+CREATE TABLE shuffled_tag AS SELECT * FROM tag ORDER BY random();
+CREATE FUNCTION sketched_trees(prefix text) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT (tree, node, feature, threshold, categories, round(gain::numeric, 3))::text FROM btml.trees(btml.boost_fit(format('SELECT area, size, price, tag, y FROM %1$ssale s JOIN %1$sshop USING (shop) JOIN %1$stag USING (item)', prefix),
+        'y', trees => 3, max_leaves => 4, criterion => 'mse_sum', strategy => 'factorize', residuals => 'sketch', sketch_size => 20)) $$;
+SELECT count(*) AS nodes, count(*) FILTER (WHERE s IS NULL OR t IS NULL) AS different FROM sketched_trees('') s FULL JOIN sketched_trees('shuffled_') t ON s = t;
 -- No sketch where no squares are needed, or where the residuals are held; verify says so.
 SELECT s->'strategy' AS strategy, criterion, s->'params'->'residuals' AS residuals, s->'metrics' ? 'sketch_size' AS sketched FROM (VALUES ('factorize', 'variance'), ('enumerate', 'mse_sum'), ('auto', 'mse_sum')) v(strategy, criterion),
     btml.summary(btml.boost_fit('SELECT area, price, tag, y FROM sale JOIN shop USING (shop) JOIN tag USING (item)', 'y', trees => 2, strategy => v.strategy, criterion => criterion, residuals => 'sketch', verify => true)) s;

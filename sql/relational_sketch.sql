@@ -29,6 +29,26 @@ SELECT n.* IS NULL AS is_null, value > 0 AS positive, upper, evaluations FROM bt
 SELECT btml.sketch_norm('sales', 'price', 1000, 0.1, 0.1, 3) = btml.sketch_norm('SELECT price FROM sales', 'price', sketch_size => 1000, seed => 3) AS same,
     btml.sketch_norm('sales', 'price', 1000, seed => 3) = btml.sketch_norm('sales', 'price', 1000, seed => 4) AS other_seed;
 
+-- A row is hashed by its content, so a seed gives the same sketch wherever rows lie; rows that are equal are rows of their own all the same.
+CREATE TABLE shuffled AS SELECT * FROM sales ORDER BY md5(sales::text || random());
+CREATE TABLE shuffled_items AS SELECT * FROM items ORDER BY random();
+SELECT seed, abs(a.value / b.value - 1) < 1e-9 AS same FROM generate_series(1, 3) seed, btml.sketch_norm('SELECT price FROM sales JOIN items USING (item)', 'price', 3000, seed => seed) a,
+    btml.sketch_norm('SELECT price FROM shuffled JOIN shuffled_items USING (item)', 'price', 3000, seed => seed) b;
+SELECT seed, abs(a.value / b.value - 1) < 1e-9 AS same FROM generate_series(1, 3) seed, btml.sketch_norm('SELECT pieces FROM sales LEFT JOIN items ON sales.item = items.item + 20', 'pieces', 3000, seed => seed) a,
+    btml.sketch_norm('SELECT pieces FROM shuffled sales LEFT JOIN shuffled_items items ON sales.item = items.item + 20', 'pieces', 3000, seed => seed) b;
+CREATE TABLE alike AS SELECT 1 AS item, 2::float8 AS price FROM generate_series(1, 1000);
+CREATE TABLE alike_items AS SELECT 1 AS item FROM generate_series(1, 30);
+-- The share of seeds within epsilon of the exact sums, 4,000 and 120,000; promised is 0.9.
+SELECT source, avg((abs(n.value / exact - 1) <= 0.2)::int) >= 0.9 AS kept, avg(n.value / exact) BETWEEN 0.98 AND 1.02 AS unbiased
+FROM (VALUES ('SELECT price FROM alike', 4000), ('SELECT price FROM alike JOIN alike_items USING (item)', 120000)) s(source, exact), generate_series(1, 200) seed,
+    btml.sketch_norm(source, 'price', CASE WHEN source ~ 'JOIN' THEN 2750 ELSE 1250 END, seed => seed) n GROUP BY source ORDER BY source;
+-- Values and keys that are equal are hashed alike: zeros of either sign, and NaN however it was made.
+SELECT bool_and(a.value = b.value) AS zeros, bool_and(c.value = d.value) AS nans FROM generate_series(1, 20) seed,
+    btml.sketch_norm('SELECT n::float8 AS x FROM (SELECT n, 0::float8 AS k FROM generate_series(1, 9) n) s JOIN (VALUES (0::float8), (1)) v(k) USING (k)', 'x', 7, seed => seed) a,
+    btml.sketch_norm('SELECT n::float8 AS x FROM (SELECT n, ''-0''::float8 AS k FROM generate_series(1, 9) n) s JOIN (VALUES (''-0''::float8), (1)) v(k) USING (k)', 'x', 7, seed => seed) b,
+    btml.sketch_norm('SELECT n::float8 AS x FROM (SELECT n, ''NaN''::float8 AS k FROM generate_series(1, 9) n) s JOIN (VALUES (''NaN''::float8), (1)) v(k) USING (k)', 'x', 7, seed => seed) c,
+    btml.sketch_norm('SELECT n::float8 AS x FROM (SELECT n, -''NaN''::float8 AS k FROM generate_series(1, 9) n) s JOIN (VALUES (''NaN''::float8), (1)) v(k) USING (k)', 'x', 7, seed => seed) d;
+
 -- verify.
 SET client_min_messages = info;
 SELECT evaluations FROM btml.sketch_norm('SELECT pieces FROM sales JOIN items USING (item)', 'pieces', 4000, seed => 1, verify => true);

@@ -1,5 +1,6 @@
 #include "pg/boosting_source.hpp"
 
+#include "core/boosting/sketched_squares.hpp"
 #include "core/relational/join_rows.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/values.hpp"
@@ -222,7 +223,8 @@ void read_target(TrainingJoin& training, const BoostRequest& request, Options& o
 RowContents contents_for(const Options& options, bool has_labels) {
     const bool may_sample = options.strategy == Strategy::sample ||
                             (options.strategy == Strategy::automatic && (has_labels || needs_rows(options)));
-    return may_sample ? RowContents::read : RowContents::unread;
+    const bool may_sketch = sketches_squares(options) && options.strategy != Strategy::enumerate;
+    return may_sketch ? RowContents::distinct : may_sample ? RowContents::read : RowContents::unread;
 }
 
 HeldRows hold_rows(TrainingJoin& training, StrategyChoice& choice, const Options& options, RunContext& context) {

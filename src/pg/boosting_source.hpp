@@ -24,7 +24,7 @@ std::vector<boosting::LabelWeight> read_label_weights(const std::string& json);
 // Tells once of each kind of finding, with the columns it is about.
 void notice_findings(const boosting::Findings& findings, const std::string& target);
 
-// Joins that may have to be sampled are read with the contents of their rows.
+// Joins that may be sampled or sketched are read with the contents of their rows.
 RowContents contents_for(const boosting::Options& options, bool has_labels);
 
 // Makes of the target what the objective takes, which is not automatic any more then.

@@ -48,7 +48,7 @@ ValueJoin load_values(const NormRequest& request, RunContext& context) {
         throw Error(ErrorCode::wrong_type,
                     format("value column \"%s\" is of type %s", request.value.c_str(), type_name(type)),
                     "Values are numbers, booleans, dates or times.");
-    LoadedSource loaded = source.read({{output, ReadAs::number}}, context);
+    LoadedSource loaded = source.read({{output, ReadAs::number}}, context, RowContents::distinct);
     const auto [table, column] = loaded.places.front();
     ValueJoin values{Join(std::move(loaded.tables), std::move(loaded.left_joins), context), {}, table};
     const auto numbers = [&, table = table, column = column]() -> const Buffer<double>& {

@@ -23,6 +23,10 @@ EqualRows find_equal_rows(const BinnedData& data, size_t table, const GroupedTab
         }
         return !values || (*values)[a] == (*values)[b] ? 0 : (*values)[a] < (*values)[b] ? -1 : 1;
     };
+    // Of equal rows the first one stays, by its content where there is one: the same wherever the rows lie.
+    const auto place = [&](RowId row) {
+        return std::pair(grouped.content.empty() ? uint64_t{0} : grouped.content[row], row);
+    };
     Buffer<RowId> first(context.memory(), "rows that are equal", grouped.rows);
     for_ranges(team, grouped.groups(), steps_of_row * grouped.rows, [&](uint64_t begin, uint64_t end, int) {
         std::vector<RowId> rows;
@@ -31,7 +35,7 @@ EqualRows find_equal_rows(const BinnedData& data, size_t table, const GroupedTab
             std::iota(rows.begin(), rows.end(), grouped.first[g]);
             std::sort(rows.begin(), rows.end(), [&](RowId a, RowId b) {
                 const int c = compare(a, b);
-                return c != 0 ? c < 0 : a < b;
+                return c != 0 ? c < 0 : place(a) < place(b);
             });
             for (size_t i = 0; i < rows.size(); i++)
                 first[rows[i]] = i > 0 && compare(rows[i - 1], rows[i]) == 0 ? first[rows[i - 1]] : rows[i];

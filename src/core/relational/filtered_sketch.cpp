@@ -94,7 +94,8 @@ FilteredSketch::Sketch FilteredSketch::hash_rows(const Selection& selection, con
         if (t >= filtered_.join.relations()) continue; // a bag's row follows from those of the tables in it
         filtered_.for_each_alive(alive, t, 20 * grouped.rows, [&](uint64_t g, int) {
             for_each_row(filtered_.selected(selection, t, g), [&](RowId row) {
-                buckets[row] = hash.bucket(row, k) | (hash.is_negative(row) ? RowSpectra::negative : 0);
+                const uint64_t name = grouped.content.empty() ? row : grouped.content[row];
+                buckets[row] = hash.bucket(name, k) | (hash.is_negative(name) ? RowSpectra::negative : 0);
             });
         });
     }

@@ -17,9 +17,18 @@ class Grouper {
 
     GroupedTable group(size_t table) {
         const std::vector<int> neighbours = join_.tree().neighbours(table);
-        GroupedTable grouped{join_.tables()[table].rows, sort(table, neighbours), Buffer<RowId>(memory_, what), {}};
+        GroupedTable grouped{join_.tables()[table].rows,
+                             sort(table, neighbours),
+                             Buffer<RowId>(memory_, what),
+                             {},
+                             Buffer<uint64_t>(memory_, "the contents of a join's rows")};
         find_groups(table, neighbours, grouped);
         for (const int neighbour : neighbours) grouped.edges.push_back(edge(table, neighbour, grouped));
+        if (const auto& content = join_.tables()[table].content) {
+            grouped.content.resize(grouped.rows);
+            blocks_.for_each(grouped.rows,
+                             [&](uint64_t i) { grouped.content[i] = (*content)[row_at(grouped.order, i)]; });
+        }
         return grouped;
     }
 
@@ -87,7 +96,9 @@ void GroupedJoin::keep_rows(size_t table, const Buffer<RowId>& kept, RunContext&
     RowBlocks(context, "leaving out rows", kept.size()).for_each(kept.size(), [&](uint64_t i) {
         while (grouped.first[group] <= kept[i]) grouped.first[group++] = static_cast<RowId>(i);
         order[i] = grouped.order.empty() ? kept[i] : grouped.order[kept[i]];
+        if (!grouped.content.empty()) grouped.content[i] = grouped.content[kept[i]];
     });
+    if (!grouped.content.empty()) grouped.content.resize(kept.size());
     grouped.first[grouped.groups()] = static_cast<RowId>(kept.size());
     grouped.order = std::move(order);
     grouped.rows = kept.size();

@@ -29,6 +29,7 @@ struct GroupedTable {
     Buffer<RowId> order; // the join's row for each row here; empty: the same
     Buffer<RowId> first; // by group, and one more: where its rows begin
     std::vector<Edge> edges;
+    Buffer<uint64_t> content; // of each row; empty where the join's table has none
 
     uint64_t groups() const { return first.size() - 1; }
 };

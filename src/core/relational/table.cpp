@@ -1,5 +1,7 @@
 #include "core/relational/table.hpp"
 
+#include "core/base/dictionary.hpp"
+
 #include <numeric>
 
 namespace btml::relational {
@@ -38,6 +40,24 @@ const Buffer<Key>& key_column(const Table& table, int attribute) {
     for (const KeyColumn& key : table.keys)
         if (key.attribute == attribute) return key.values;
     throw Error(ErrorCode::internal, format("table \"%s\" lacks a join attribute", table.name.c_str()));
+}
+
+void tell_equal_rows_apart(Buffer<uint64_t>& content, RowBlocks& blocks) {
+    constexpr const char* what = "the numbers of equal rows";
+    HashIndex numbers(content.budget(), what);
+    Buffer<uint64_t> distinct(content.budget(), what);
+    Buffer<RowId> rows(content.budget(), what); // by distinct content
+    blocks.for_each(content.size(), [&](uint64_t row) {
+        const auto next = static_cast<uint32_t>(distinct.size());
+        const uint32_t number = numbers.find_or_add(HashIndex::hash(content[row]), next,
+                                                    [&](uint32_t other) { return distinct[other] == content[row]; });
+        if (number == next) {
+            distinct.push_back(content[row]);
+            rows.push_back(1);
+        } else {
+            content[row] = mix64(content[row] ^ mix64(rows[number]++));
+        }
+    });
 }
 
 void append_null_row(Table& table) {

@@ -46,8 +46,8 @@ struct Table {
     uint64_t rows = 0;
     std::vector<KeyColumn> keys;
     std::vector<DataColumn> columns;
-    // A hash of each row's values, those of its keys included: what puts rows in an order that does not depend on where
-    // they lie. Only joins that are sampled have it.
+    // A hash of each row's values, those of its keys included: what names rows, and puts them in an order, that does not
+    // depend on where they lie. Only joins that are sampled or sketched have it.
     std::optional<Buffer<uint64_t>> content;
 };
 
@@ -63,6 +63,10 @@ void check_shape(const Table& table);
 
 // Error internal when the table lacks the attribute.
 const Buffer<Key>& key_column(const Table& table, int attribute);
+
+// Gives every row but the first of several with one content another: a hash of that content and of the row's number
+// among those. Equal rows can be exchanged, so the contents of a table are the same wherever its rows lie.
+void tell_equal_rows_apart(Buffer<uint64_t>& content, RowBlocks& blocks);
 
 // One more row: null_key in every key column, the null row's value in every data column, a hash of its own. Error
 // limit_exceeded where max_rows leaves no room for it.

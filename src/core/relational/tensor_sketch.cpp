@@ -114,14 +114,16 @@ HashedRows::HashedRows(const Join& join, int table, uint32_t size, uint64_t seed
     : groups_(group_rows(join, table, context)),
       buckets_(context.memory(), "the hashed rows of a sketch", groups_.rows.size()) {
     const SketchHash hash(seed, table);
+    const std::optional<Buffer<uint64_t>>& content = join.tables()[table].content;
     RowBlocks blocks(context, "hashing rows", buckets_.size());
     blocks.for_each(buckets_.size(), [&](uint64_t i) {
         // A bag's row follows from those of the tables in it.
         const RowId row = groups_.rows[i];
+        const uint64_t name = content ? (*content)[row] : row;
         if (table >= join.relations())
             buckets_[i] = 0;
         else
-            buckets_[i] = hash.bucket(row, size) | (hash.is_negative(row) ? sign_bit : 0);
+            buckets_[i] = hash.bucket(name, size) | (hash.is_negative(name) ? sign_bit : 0);
     });
 }
 

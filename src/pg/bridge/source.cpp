@@ -120,7 +120,7 @@ class Reading {
     void read_null_row(int table);
     void keep_null_row(int table, const TableQuery& query);
     void number_rows(int table);
-    void read_contents(int table);
+    void read_contents(int table, bool distinct);
     void finish_categories();
     void hold_labels(uint64_t bytes);
     std::string label(const CategoryColumn& column, uint32_t number);
@@ -361,7 +361,7 @@ void Reading::number_rows(int table) {
 }
 
 // Numbers and categories' codes are contents by themselves, keys are numbered as they appear.
-void Reading::read_contents(int table) {
+void Reading::read_contents(int table, bool distinct) {
     relational::Table& loaded = loaded_.tables[table];
     KeptRows* const kept = loaded_.kept[table].get();
     Buffer<uint64_t> content =
@@ -381,9 +381,17 @@ void Reading::read_contents(int table) {
     for (size_t i = 0; i < columns_[table].size(); i++) {
         const DataColumn& column = loaded.columns[i];
         if (column.kind == DataColumn::Kind::number)
-            mix([&](uint64_t row) { return std::bit_cast<uint64_t>(column.numbers[row]); });
+            // A negative zero equals the other.
+            mix([&](uint64_t row) {
+                const double x = column.numbers[row];
+                return x == 0 ? 0 : std::bit_cast<uint64_t>(x);
+            });
         else
             mix([&](uint64_t row) { return uint64_t{column.codes[row]}; });
+    }
+    if (distinct) {
+        relational::RowBlocks blocks(context_, "telling equal rows apart", loaded.rows);
+        relational::tell_equal_rows_apart(content, blocks);
     }
     loaded.content = std::move(content);
 }
@@ -441,7 +449,8 @@ LoadedSource Reading::run(RowContents contents) {
     const int tables = list_length(analysis_.relations);
     for (int table = 0; table < tables; table++) read_table(table);
     finish_categories();
-    for (int table = 0; table < tables && contents == RowContents::read; table++) read_contents(table);
+    for (int table = 0; table < tables && contents != RowContents::unread; table++)
+        read_contents(table, contents == RowContents::distinct);
     return std::move(loaded_);
 }
 

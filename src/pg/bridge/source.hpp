@@ -18,8 +18,8 @@ enum class ReadAs {
 };
 
 // Whether tables have the contents of their rows, which are hashes of the keys and of all columns asked for; not with
-// groups.
-enum class RowContents { unread, read };
+// groups; with distinct ones equal rows are told apart.
+enum class RowContents { unread, read, distinct };
 
 struct ColumnRequest {
     int output; // index into Source::columns()

@@ -385,5 +385,29 @@ TEST(Join, MemoryIsBounded) {
     }
 }
 
+TEST(Table, TellsEqualRowsApartWhereverTheyLie) {
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        Random random(seed);
+        QuietContext context;
+        RowBlocks blocks(context, "testing", 0);
+        std::vector<uint64_t> rows(static_cast<size_t>(random.below(3000)));
+        for (uint64_t& row : rows) row = static_cast<uint64_t>(random.below(40) * random.below(40));
+        const auto told_apart = [&] {
+            Buffer<uint64_t> content(context.memory(), "a test's contents", rows.size());
+            std::copy(rows.begin(), rows.end(), content.begin());
+            tell_equal_rows_apart(content, blocks);
+            return std::vector<uint64_t>(content.begin(), content.end());
+        };
+        std::vector<uint64_t> first = told_apart();
+        for (size_t i = rows.size(); i > 1; i--)
+            std::swap(rows[i - 1], rows[static_cast<size_t>(random.below(static_cast<int>(i)))]);
+        std::vector<uint64_t> second = told_apart();
+        std::sort(first.begin(), first.end());
+        std::sort(second.begin(), second.end());
+        EXPECT_EQ(first, second);
+        EXPECT_EQ(std::adjacent_find(first.begin(), first.end()), first.end());
+    }
+}
+
 } // namespace
 } // namespace btml::relational
