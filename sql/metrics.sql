@@ -154,6 +154,16 @@ SELECT btml.exact_sum(x) = 100000 AS tenths FROM (SELECT 0.1::float8 AS x FROM g
 SELECT btml.exact_sum(x) AS infinity, btml.exact_sum(-x) AS minus_infinity, btml.exact_sum(x) FILTER (WHERE x < 5) AS finite FROM (VALUES (1::float8), ('Infinity'), (2)) v(x);
 SELECT btml.exact_sum(x) AS infinities, btml.exact_sum('NaN') AS nan, btml.exact_sum(5e-324 * sign(abs(x))) AS denormal FROM (VALUES ('-Infinity'::float8), ('Infinity')) v(x);
 SELECT caught('SELECT btml.exact_sum(x) FROM (VALUES (1e308), (1e308)) v(x)'), caught('SELECT sum(x) FROM (VALUES (1e308::float8), (1e308)) v(x)');
+-- Zeros have the sign that sum gives them.
+SELECT v::text, sum(x), btml.exact_sum(x), sum(x)::text = btml.exact_sum(x)::text AS same FROM (VALUES ('{-0}'::float8[]), ('{-0,-0,-0}'), ('{0}'), ('{-0,0}'), ('{0,-0}'), ('{1,-0,-1}'), ('{-1,1}'), ('{-0,NULL}'), ('{-0,5e-324,-5e-324}')) s(v), unnest(v) x GROUP BY v::text ORDER BY v::text;
+-- Over moving frames rows are taken back, but for numbers that are not finite, which have the sum begun anew: bit for bit the sums of the frames.
+CREATE TABLE moved AS SELECT i, CASE WHEN i % 97 = 0 THEN 'Infinity' WHEN i % 101 = 0 THEN '-Infinity' WHEN i % 89 = 0 THEN 'NaN' WHEN i % 13 = 0 THEN NULL WHEN i / 50 % 5 = 1 THEN '-0'
+    ELSE (hashint4(i) % 1000)::float8 * 10::float8 ^ (hashint4(i + 7) % 290) END AS x FROM generate_series(1, 1000) i;
+SELECT width, count(*) AS frames, count(*) FILTER (WHERE moving IS DISTINCT FROM alone OR moving::text IS DISTINCT FROM alone::text) AS different, count(*) FILTER (WHERE alone::text = '-0') AS negative_zeros, count(*) FILTER (WHERE alone IS NULL) AS nulls
+FROM (SELECT 3 AS width, i, btml.exact_sum(x) OVER (ORDER BY i ROWS 2 PRECEDING) AS moving FROM moved UNION ALL SELECT 20, i, btml.exact_sum(x) OVER (ORDER BY i ROWS 19 PRECEDING) FROM moved
+    UNION ALL SELECT 1, i, btml.exact_sum(x) OVER (ORDER BY i ROWS CURRENT ROW) FROM moved) w, LATERAL (SELECT btml.exact_sum(x) AS alone FROM moved f WHERE f.i BETWEEN w.i - w.width + 1 AND w.i) a GROUP BY width ORDER BY width;
+-- A moving sum takes the time of its rows and not of its frames, which are 2 * 10^9 here.
+SELECT count(DISTINCT s) FROM (SELECT btml.exact_sum(0.5) OVER (ROWS 50000 PRECEDING) AS s FROM generate_series(1, 100000)) w;
 
 -- The transition types: their functions are for the aggregates, their text is no way round any check.
 SELECT caught(call) FROM unnest(ARRAY['SELECT btml_internal.rmse_accumulate(NULL, 1, 2)', 'SELECT btml_internal.ranking_accumulate(NULL, true, 2)', 'SELECT btml_internal.ndcg_accumulate(NULL, 1, 2, 3)']) call;

@@ -147,6 +147,16 @@ SELECT btml.sumprod_agg(ARRAY[price - 5], 'max_product') FROM sales;
 \echo :SQLSTATE
 
 -- In parallel workers: whole numbers add up alike in any order.
+-- The order of rows changes no bit of a total over one table, or over a fact table and dimensions with unique keys, wherever they stand.
+CREATE TABLE fact AS SELECT i % 50 AS a, i * 7 % 30 AS b, (hashint4(i) % 1000 + 0.1::float8) * 10::float8 ^ (i % 20) AS x FROM generate_series(1, 3000) i;
+CREATE TABLE first_dimension AS SELECT a, sin(a) AS u FROM generate_series(0, 49) a;
+CREATE TABLE second_dimension AS SELECT b, cos(b) AS v FROM generate_series(0, 29) b;
+CREATE TABLE shuffled_fact AS SELECT * FROM fact ORDER BY random();
+CREATE TABLE upward_fact AS SELECT * FROM fact ORDER BY abs(x);
+SELECT source, count(DISTINCT total) AS totals, bool_and(total = exact) AS exact FROM (VALUES ('SELECT x FROM sumprod.%1$sfact', (SELECT btml.exact_sum(x) FROM fact)), ('SELECT x, u, v FROM sumprod.%1$sfact JOIN sumprod.first_dimension USING (a) JOIN sumprod.second_dimension USING (b)', NULL),
+    ('SELECT x, u, v FROM sumprod.second_dimension CROSS JOIN sumprod.first_dimension JOIN sumprod.%1$sfact USING (a, b)', NULL)) s(source, exact),
+    unnest('{"",shuffled_,upward_}'::text[]) fact, btml.sumprod(format(source, fact)) total GROUP BY source ORDER BY source;
+SELECT btml.sumprod('SELECT * FROM (VALUES (1e308::float8), (1e308), (-1e308), (-1e308), (1)) v(x)') AS past_the_largest_and_back;
 CREATE TABLE many AS SELECT i % 7 AS g, i % 10 AS x, i % 3 AS y FROM generate_series(1, 20000) i;
 ANALYZE many;
 SET parallel_setup_cost = 0;

@@ -485,12 +485,17 @@ are 0';
 
 CREATE FUNCTION btml_internal.exact_sum_accumulate(btml.metric_sums, float8) RETURNS btml.metric_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exact_sum_accumulate';
+CREATE FUNCTION btml_internal.exact_sum_remove(btml.metric_sums, float8) RETURNS btml.metric_sums
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_exact_sum_remove';
 COMMENT ON FUNCTION btml_internal.exact_sum_accumulate(btml.metric_sums, float8) IS 'transition function of btml.exact_sum';
+COMMENT ON FUNCTION btml_internal.exact_sum_remove(btml.metric_sums, float8) IS 'inverse transition function of btml.exact_sum';
 CREATE AGGREGATE btml.exact_sum(x float8) (
-    SFUNC = btml_internal.exact_sum_accumulate, STYPE = btml.metric_sums, SSPACE = 768, COMBINEFUNC = btml_internal.metric_sums_combine,
-    FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE
+    SFUNC = btml_internal.exact_sum_accumulate, STYPE = btml.metric_sums, SSPACE = 1280, COMBINEFUNC = btml_internal.metric_sums_combine,
+    FINALFUNC = btml_internal.metric_sums_final, PARALLEL = SAFE, MSFUNC = btml_internal.exact_sum_accumulate,
+    MINVFUNC = btml_internal.exact_sum_remove, MSTYPE = btml.metric_sums, MSSPACE = 1280,
+    MFINALFUNC = btml_internal.metric_sums_final
 );
 COMMENT ON AGGREGATE btml.exact_sum(float8) IS
 'the sum of x, rounded once: the same bits for every order of the rows and every plan; NaN and infinities as sum(float8) has
-them; error 22003 where the sum itself, not a part of it, overflows; NULL for no rows; a fixed-point accumulator (Kulisch) of
+them; error 22003 where the sum itself, not a part of it, overflows; NULL for no rows; over a moving window rows are also taken back; a fixed-point accumulator (Kulisch) of
 2176 bits';

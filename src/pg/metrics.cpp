@@ -137,8 +137,19 @@ Datum ranked_value(FunctionCallInfo fcinfo, const char* function, RankedValue va
 } // namespace
 
 // Transition functions (state, x [, weight]) → state, of which each serves both forms.
+// (Over a moving window a transition returns no NULL.)
 BTML_FUNCTION(btml_exact_sum_accumulate) {
+    if (AggregateRow(fcinfo).has_null()) return SumsState::writable(fcinfo)->datum();
     return add_numbers(fcinfo, metrics::exact_sum);
+}
+// btml_internal.exact_sum_remove(state, x) → state; NULL has the window's sum begun anew
+BTML_FUNCTION(btml_exact_sum_remove) {
+    const AggregateRow row(fcinfo);
+    if (row.has_null() || PG_ARGISNULL(0)) return row.skip();
+    SumsState* const state = SumsState::writable(fcinfo);
+    if (state->content().remove(row.number(1))) return state->datum();
+    fcinfo->isnull = true;
+    return static_cast<Datum>(0);
 }
 BTML_FUNCTION(btml_rmse_accumulate) {
     return add_numbers(fcinfo, metrics::rmse);

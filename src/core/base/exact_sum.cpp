@@ -63,6 +63,12 @@ struct Magnitude {
 } // namespace
 
 double ExactSum::value() const {
+    const double result = nearest();
+    if (std::isinf(result) && specials_ == 0) overflow();
+    return result;
+}
+
+double ExactSum::nearest() const noexcept {
     if (specials_ != 0) {
         if (specials_ & nan || specials_ == (plus_infinity | minus_infinity))
             return std::numeric_limits<double>::quiet_NaN();
@@ -86,7 +92,6 @@ double ExactSum::value() const {
     const bool half = magnitude.bit(place - 1);
     if (half && (mantissa & 1 || magnitude.has_bits_below(place - 1))) mantissa++;
     const double result = std::ldexp(static_cast<double>(mantissa), place + lowest_bit);
-    if (std::isinf(result)) overflow();
     return negative ? -result : result;
 }
 

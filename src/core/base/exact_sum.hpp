@@ -34,6 +34,8 @@ class ExactSum {
 
     // The nearest double, of two equally near ones the even one; 0 for no terms. Error out_of_range beyond the largest.
     double value() const;
+    // The same as IEEE 754 has it: infinite beyond the largest.
+    double nearest() const noexcept;
     // Subtracts value() from itself and returns it, until nothing is left: doubles that add up to the sum, the largest
     // first. Errors: out_of_range, also for a sum that is not finite.
     double take_value();

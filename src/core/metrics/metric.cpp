@@ -1,18 +1,27 @@
 #include "core/metrics/metric.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace btml::metrics {
 
-static void add_plain(const double* row, double, ExactSum* sums) {
-    sums->add(*row);
-}
-static std::optional<double> plain(const ExactSum* sums, const ExactSum&) {
-    return sums->value();
+static bool is_negative_zero(double x) {
+    return x == 0 && std::signbit(x);
 }
 
-constinit const Metric exact_sum{"exact_sum", 1, Better::neither, 1, add_plain, plain};
+// The second sum counts negative zeros, which add up to one where there is nothing else.
+static void add_plain(const double* row, double weight, ExactSum* sums) {
+    sums[0].add(*row);
+    if (is_negative_zero(*row)) [[unlikely]]
+        sums[1].add(weight);
+}
+static std::optional<double> plain(const ExactSum* sums, const ExactSum& weight) {
+    const double sum = sums[0].value();
+    return sum == 0 && sums[1] == weight ? -0.0 : sum;
+}
+
+constinit const Metric exact_sum{"exact_sum", 1, Better::neither, 2, add_plain, plain};
 
 // States hold the places of metrics in this table.
 static constexpr const Metric* all_metrics[] = {

@@ -3,6 +3,8 @@
 #include "core/base/serial.hpp"
 #include "core/metrics/terms.hpp"
 
+#include <cmath>
+
 namespace btml::metrics {
 
 void MetricSums::start(const Metric& metric, bool weighted) {
@@ -39,6 +41,14 @@ void MetricSums::append(const MetricSums& other) {
     if (metric_->parameter >= 0) require_parameter(other.parameter_);
     for (size_t i = 0; i < sums_.size(); i++) sums_[i].add(other.sums_[i]);
     rows_ += other.rows_;
+}
+
+bool MetricSums::remove(double x) {
+    if (!std::isfinite(x) || metric_ != &exact_sum || rows_ == 0) return false;
+    sums_[0].add(-x);
+    if (x == 0 && std::signbit(x)) sums_[1].add(-1);
+    rows_--;
+    return true;
 }
 
 std::optional<double> MetricSums::result() const {

@@ -16,6 +16,9 @@ class MetricSums {
     void add(const Metric& metric, const double* row) { add_row(metric, row, nullptr); }
     void add(const Metric& metric, const double* row, double weight) { add_row(metric, row, &weight); }
     void append(const MetricSums& other);
+    // Takes a row of `exact_sum` back. Returns false, and does nothing, where the sum would not be that of the others:
+    // a number that is not finite leaves nothing to take it from.
+    bool remove(double x);
 
     // Nothing without rows, or where all of them weigh 0 or the metric is not defined. Error out_of_range: overflow.
     std::optional<double> result() const;

@@ -3,6 +3,7 @@
 // φ_c(ρ) ⊗ the messages of c's children on ρ's keys. (FAQ: Abo Khamis, Ngo, Rudra 2016.)
 #pragma once
 
+#include "core/base/exact_sum.hpp"
 #include "core/relational/join.hpp"
 #include "core/relational/row_blocks.hpp"
 #include "core/relational/semiring.hpp"
@@ -20,6 +21,28 @@ struct NoFactors {
     void visit(int, Body&& body) const {
         body([](RowId) { return S::one(); });
     }
+};
+
+// Adds up the rows of the root.
+template <Semiring S>
+class Total {
+  public:
+    void add(typename S::Value x) { sum_ = S::add(sum_, x); }
+    typename S::Value value() const { return sum_; }
+
+  private:
+    typename S::Value sum_ = S::zero();
+};
+
+// Sums of numbers are exact, whatever the order of the rows.
+template <>
+class Total<SumProduct> {
+  public:
+    void add(double x) { sum_.add(x); }
+    double value() const { return sum_.nearest(); }
+
+  private:
+    ExactSum sum_;
 };
 
 template <Semiring S, class FactorsOf>
@@ -44,11 +67,11 @@ class InsideOut {
 
     // ⊕ over the join's rows of ⊗ over the tables of φ_t; the identity of ⊕ for the empty join.
     Value total() {
-        Value sum = S::zero();
+        Total<S> total;
         for_each_block(tree_.root(), [&](uint64_t, uint64_t n, const Value* values) {
-            for (uint64_t i = 0; i < n; i++) sum = S::add(sum, values[i]);
+            for (uint64_t i = 0; i < n; i++) total.add(values[i]);
         });
-        return sum;
+        return total.value();
     }
 
     // Returns the same for each row of a table, over the join's rows that it takes part in. Tables other than the root

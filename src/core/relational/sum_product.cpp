@@ -110,10 +110,18 @@ InsideOut<S, ColumnFactors<S>> query(const Join& join, int root, const Factors& 
     return {join, root, {factors}, context};
 }
 
+// The largest table: a fact table whose dimensions have unique keys gets one term for each of its rows and dimensions,
+// and the order of rows changes no bit of the total.
+int root_of_total(const Join& join) {
+    const auto fewer_rows = [](const Table& a, const Table& b) { return a.rows < b.rows; };
+    return static_cast<int>(std::max_element(join.tables().begin(), join.tables().end(), fewer_rows) -
+                            join.tables().begin());
+}
+
 // A finite result is right: infinite factors below it were absorbed by ⊕, as they are in the rows, or there are none.
 template <Semiring S>
 double total(const Join& join, const Factors& factors, RunContext& context) {
-    const int root = join.tree().root();
+    const int root = root_of_total(join);
     const double result = query<S>(join, root, factors, context).total();
     if (std::isfinite(result)) return result;
     return ByKind<S>::result(query<ByKind<S>>(join, root, factors, context).total());
