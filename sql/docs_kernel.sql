@@ -53,4 +53,8 @@ FROM btml.kernel_sum('vector', 'vector', bandwidth => 1.5) s JOIN vector v ON v.
 SELECT prefix, round(tail_ratio::numeric, 2) AS tail_ratio, round(nth_to_next::numeric, 3) AS nth_to_next
 FROM btml.kernel_tail_profile('SELECT embedding AS x FROM token', 'SELECT embedding AS x FROM token', bandwidth => 2);
 
+SELECT place, near::numeric(9, 3)
+FROM (SELECT btml.kernel_sum_agg(ARRAY[east, north], 1, '{0,0, 10,0, 40,40}', 1.5, 'gaussian') AS sums FROM tree) s,
+     unnest('{middle,ring,far}'::text[], sums) u(place, near);
+
 DROP TABLE tree, place, token, vector;

@@ -81,3 +81,46 @@ CREATE FUNCTION btml.attention(id_type anyelement, keys text, queries text, valu
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 100000 AS 'MODULE_PATHNAME', 'btml_attention';
 COMMENT ON FUNCTION btml.attention(anyelement, text, text, name, float8, float8, text, bigint, text, boolean) IS
 'btml.attention with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
+
+-- Kernel sums over keys wherever they lie. The state is a type of ours, so that engines which ship partial aggregates can
+-- ship it.
+
+CREATE TYPE btml.kernel_sums;
+CREATE FUNCTION btml_internal.kernel_sums_in(cstring) RETURNS btml.kernel_sums
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_kernel_sums_in';
+CREATE FUNCTION btml_internal.kernel_sums_out(btml.kernel_sums) RETURNS cstring
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_kernel_sums_out';
+CREATE FUNCTION btml_internal.kernel_sums_recv(internal) RETURNS btml.kernel_sums
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_kernel_sums_recv';
+CREATE FUNCTION btml_internal.kernel_sums_send(btml.kernel_sums) RETURNS bytea
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_kernel_sums_send';
+CREATE TYPE btml.kernel_sums (
+    INPUT = btml_internal.kernel_sums_in, OUTPUT = btml_internal.kernel_sums_out, RECEIVE = btml_internal.kernel_sums_recv,
+    SEND = btml_internal.kernel_sums_send, INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = extended
+);
+COMMENT ON TYPE btml.kernel_sums IS 'transition state of btml.kernel_sum_agg: the queries and their sums';
+COMMENT ON FUNCTION btml_internal.kernel_sums_in(cstring) IS 'input of btml.kernel_sums';
+COMMENT ON FUNCTION btml_internal.kernel_sums_out(btml.kernel_sums) IS 'output of btml.kernel_sums';
+COMMENT ON FUNCTION btml_internal.kernel_sums_recv(internal) IS 'binary input of btml.kernel_sums';
+COMMENT ON FUNCTION btml_internal.kernel_sums_send(btml.kernel_sums) IS 'binary output of btml.kernel_sums';
+
+CREATE FUNCTION btml_internal.kernel_sums_accumulate(btml.kernel_sums, float8[], float8, float8[], float8, text) RETURNS btml.kernel_sums
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'btml_kernel_sums_accumulate';
+CREATE FUNCTION btml_internal.kernel_sums_combine(btml.kernel_sums, btml.kernel_sums) RETURNS btml.kernel_sums
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_kernel_sums_combine';
+CREATE FUNCTION btml_internal.kernel_sums_final(btml.kernel_sums) RETURNS float8[]
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_kernel_sums_final';
+COMMENT ON FUNCTION btml_internal.kernel_sums_accumulate(btml.kernel_sums, float8[], float8, float8[], float8, text) IS 'transition function of btml.kernel_sum_agg';
+COMMENT ON FUNCTION btml_internal.kernel_sums_combine(btml.kernel_sums, btml.kernel_sums) IS 'combine function of btml.kernel_sum_agg';
+COMMENT ON FUNCTION btml_internal.kernel_sums_final(btml.kernel_sums) IS 'final function of btml.kernel_sum_agg';
+
+CREATE AGGREGATE btml.kernel_sum_agg(x float8[], weight float8, queries float8[], bandwidth float8, kernel text) (
+    SFUNC = btml_internal.kernel_sums_accumulate, STYPE = btml.kernel_sums, SSPACE = 32768, COMBINEFUNC = btml_internal.kernel_sums_combine,
+    FINALFUNC = btml_internal.kernel_sums_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE btml.kernel_sum_agg(float8[], float8, float8[], float8, text) IS
+'for each query the sum over the rows'' keys x of weight times kernel(query, x), in the order of the queries, whose
+coordinates stand one after another in an array; exact, and the same bits for every order of the rows and every plan; queries,
+bandwidth (1e-150 to 1e150, in the units of x) and kernel (gaussian, laplacian, epanechnikov, matern32, matern52) are the same
+in every row; error 22004 for a NULL argument, 22003 for a NaN or infinite number and for a sum past the largest double, 22023
+for arrays whose lengths do not fit; NULL for no rows; time: rows times queries times coordinates';

@@ -1,0 +1,94 @@
+// The SQL aggregate btml.kernel_sum_agg and its state, the type btml.kernel_sums.
+#include "core/kernel/query_sums.hpp"
+#include "pg/bridge/arguments.hpp"
+#include "pg/bridge/expanded_state.hpp"
+#include "pg/bridge/number_array.hpp"
+
+namespace btml::pg {
+
+using kernel::QuerySet;
+using kernel::QuerySums;
+
+namespace {
+
+struct KernelSums : QuerySums {
+    static constexpr const char* type_name = "btml.kernel_sums";
+    static constexpr const char* what = "the sums";
+    static constexpr const char* too_large_hint = "Ask for fewer queries at a time.";
+
+    explicit KernelSums(MemoryBudget& budget) : QuerySums(budget) {}
+    explicit KernelSums(QuerySums sums) : QuerySums(std::move(sums)) {}
+
+    void append(const KernelSums& other, RunContext&) { QuerySums::append(other); }
+    static KernelSums parse(std::span<const std::byte> bytes, MemoryBudget& budget, RunContext& context) {
+        return KernelSums(QuerySums::parse(bytes, budget, context));
+    }
+};
+
+using State = ExpandedState<KernelSums>;
+
+pairwise::Kernel kernel_named(const std::string& name) {
+    const auto* const found = std::find(pairwise::kernel_names.begin(), pairwise::kernel_names.end(), name);
+    if (found == pairwise::kernel_names.end())
+        throw Error(
+            ErrorCode::invalid_argument, format("invalid value for option \"kernel\": \"%s\"", name.c_str()), "",
+            "Valid values are " + quoted_list({pairwise::kernel_names.begin(), pairwise::kernel_names.end()}) + ".");
+    return pairwise::Kernel{static_cast<uint8_t>(found - pairwise::kernel_names.begin())};
+}
+
+// Numbers of an array where they lie: queries come with every row, and are many.
+std::span<const double> numbers_of(const Arguments& arguments, int i, const char* name) {
+    const Datum value = arguments.datum(i, name);
+    ArrayType* const array = pg_call([=] { return DatumGetArrayTypeP(value); });
+    require_one_dimension(array, name);
+    if (pg_call([=] { return ARR_HASNULL(array) && array_contains_nulls(array); }))
+        throw Error(ErrorCode::null_value, format("argument \"%s\" must not contain NULL", name));
+    return {reinterpret_cast<const double*>(ARR_DATA_PTR(array)),
+            static_cast<size_t>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)))};
+}
+
+} // namespace
+
+// btml_internal.kernel_sums_accumulate(state, x float8[], weight float8, queries float8[], bandwidth float8,
+//     kernel text) → state
+BTML_FUNCTION(btml_kernel_sums_accumulate) {
+    const Arguments arguments(fcinfo);
+    State* const state = State::writable(fcinfo);
+    const QuerySet set{numbers_of(arguments, 3, "queries"), arguments.number(4, "bandwidth"),
+                       kernel_named(arguments.string(5, "kernel"))};
+    state->content().add(numbers_of(arguments, 1, "x"), arguments.number(2, "weight"), set);
+    return state->datum();
+}
+
+// btml_internal.kernel_sums_combine(state, state) → state
+BTML_FUNCTION(btml_kernel_sums_combine) {
+    return State::combine(fcinfo);
+}
+
+// btml_internal.kernel_sums_final(state) → float8[]; NULL when there was no row
+BTML_FUNCTION(btml_kernel_sums_final) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+    MemoryBudget budget(memory_limit_bytes());
+    std::optional<KernelSums> parsed;
+    const KernelSums& sums = State::read(fcinfo, parsed, budget);
+    if (sums.empty()) PG_RETURN_NULL();
+    return number_array(sums.values());
+}
+
+BTML_FUNCTION(btml_kernel_sums_in) {
+    return State::input(PG_GETARG_CSTRING(0));
+}
+
+BTML_FUNCTION(btml_kernel_sums_out) {
+    return State::output(PG_GETARG_DATUM(0));
+}
+
+BTML_FUNCTION(btml_kernel_sums_recv) {
+    return State::receive(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)));
+}
+
+BTML_FUNCTION(btml_kernel_sums_send) {
+    return State::send(PG_GETARG_DATUM(0));
+}
+
+} // namespace btml::pg
