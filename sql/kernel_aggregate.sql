@@ -34,6 +34,8 @@ SELECT bool_and(abs(value - sums[id::int]) < 1e-5) AS same, count(*) FROM btml.k
     'SELECT n AS id, q.x[(n - 1) * dimensions + 1:n * dimensions] AS x FROM kernel_aggregate.query q, generate_series(1, count) n WHERE seed = 7', 0.4, method => 'exact') s
     JOIN summed t ON t.seed = 7 AND kernel = 'gaussian';
 
+SELECT bool_and(s.sums = g.sums) AS gaussian FROM summed s JOIN (SELECT seed, btml.kernel_sum_agg(k.x, weight, q.x, bandwidth) AS sums FROM key k JOIN query q USING (seed) GROUP BY seed) g USING (seed) WHERE kernel = 'gaussian';
+
 -- The same bits in any order, split in any way, through any form of the state.
 CREATE AGGREGATE state(float8[], float8, float8[], float8, text) (SFUNC = btml_internal.kernel_sums_accumulate, STYPE = btml.kernel_sums);
 CREATE AGGREGATE combined(btml.kernel_sums) (SFUNC = btml_internal.kernel_sums_combine, STYPE = btml.kernel_sums, FINALFUNC = btml_internal.kernel_sums_final);

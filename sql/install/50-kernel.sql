@@ -106,6 +106,9 @@ COMMENT ON FUNCTION btml_internal.kernel_sums_send(btml.kernel_sums) IS 'binary 
 
 CREATE FUNCTION btml_internal.kernel_sums_accumulate(btml.kernel_sums, float8[], float8, float8[], float8, text) RETURNS btml.kernel_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'btml_kernel_sums_accumulate';
+CREATE FUNCTION btml_internal.kernel_sums_accumulate(btml.kernel_sums, float8[], float8, float8[], float8) RETURNS btml.kernel_sums
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'btml_kernel_sums_accumulate';
+COMMENT ON FUNCTION btml_internal.kernel_sums_accumulate(btml.kernel_sums, float8[], float8, float8[], float8) IS 'transition function of btml.kernel_sum_agg';
 CREATE FUNCTION btml_internal.kernel_sums_combine(btml.kernel_sums, btml.kernel_sums) RETURNS btml.kernel_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_kernel_sums_combine';
 CREATE FUNCTION btml_internal.kernel_sums_final(btml.kernel_sums) RETURNS float8[]
@@ -114,6 +117,12 @@ COMMENT ON FUNCTION btml_internal.kernel_sums_accumulate(btml.kernel_sums, float
 COMMENT ON FUNCTION btml_internal.kernel_sums_combine(btml.kernel_sums, btml.kernel_sums) IS 'combine function of btml.kernel_sum_agg';
 COMMENT ON FUNCTION btml_internal.kernel_sums_final(btml.kernel_sums) IS 'final function of btml.kernel_sum_agg';
 
+CREATE AGGREGATE btml.kernel_sum_agg(x float8[], weight float8, queries float8[], bandwidth float8) (
+    SFUNC = btml_internal.kernel_sums_accumulate, STYPE = btml.kernel_sums, SSPACE = 32768, COMBINEFUNC = btml_internal.kernel_sums_combine,
+    FINALFUNC = btml_internal.kernel_sums_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE btml.kernel_sum_agg(float8[], float8, float8[], float8) IS
+'the same with a Gaussian kernel; postgres_fdw ships it, which it does not where a constant is text';
 CREATE AGGREGATE btml.kernel_sum_agg(x float8[], weight float8, queries float8[], bandwidth float8, kernel text) (
     SFUNC = btml_internal.kernel_sums_accumulate, STYPE = btml.kernel_sums, SSPACE = 32768, COMBINEFUNC = btml_internal.kernel_sums_combine,
     FINALFUNC = btml_internal.kernel_sums_final, PARALLEL = SAFE

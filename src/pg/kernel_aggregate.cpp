@@ -50,12 +50,13 @@ std::span<const double> numbers_of(const Arguments& arguments, int i, const char
 } // namespace
 
 // btml_internal.kernel_sums_accumulate(state, x float8[], weight float8, queries float8[], bandwidth float8,
-//     kernel text) → state
+//     kernel text) → state, where a call without the last argument means a Gaussian kernel
 BTML_FUNCTION(btml_kernel_sums_accumulate) {
     const Arguments arguments(fcinfo);
     State* const state = State::writable(fcinfo);
     const QuerySet set{numbers_of(arguments, 3, "queries"), arguments.number(4, "bandwidth"),
-                       kernel_named(arguments.string(5, "kernel"))};
+                       arguments.count() > 5 ? kernel_named(arguments.string(5, "kernel"))
+                                             : pairwise::kernel_of<pairwise::Gaussian>};
     state->content().add(numbers_of(arguments, 1, "x"), arguments.number(2, "weight"), set);
     return state->datum();
 }

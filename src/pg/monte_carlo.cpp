@@ -1,5 +1,6 @@
 // SQL functions of Monte Carlo sums: btml.kde_score, btml.likelihood_score, btml.kr_score and btml.kcde_score,
 // btml.select_bandwidth and btml.approx_sum.
+#include "core/base/exact_sum.hpp"
 #include "core/monte_carlo/approx_sum.hpp"
 #include "core/monte_carlo/score_options.hpp"
 #include "pg/bandwidth_choice.hpp"
@@ -147,21 +148,17 @@ NumberKind check_column(const Source& source) {
     return kind;
 }
 
-// Kahan's sum of all rows.
-class ExactSum : public RowSink {
+// The exact sum of all rows, whatever their order.
+class WholeSum : public RowSink {
   public:
-    explicit ExactSum(NumberKind kind) : kind_(kind) {}
+    explicit WholeSum(NumberKind kind) : kind_(kind) {}
 
-    void add(const Datum* values, const bool* nulls) override {
-        const double x = summand(values[0], nulls[0], kind_) - lost_, sum = sum_ + x;
-        lost_ = (sum - sum_) - x;
-        sum_ = sum;
-    }
-    double sum() const { return sum_; }
+    void add(const Datum* values, const bool* nulls) override { sum_.add(summand(values[0], nulls[0], kind_)); }
+    double sum() const { return sum_.nearest(); }
 
   private:
     const NumberKind kind_;
-    double sum_ = 0, lost_ = 0;
+    ExactSum sum_;
 };
 
 // Returns nothing where all rows must be read.
@@ -197,7 +194,7 @@ BTML_FUNCTION(btml_approx_sum) {
     const NumberKind kind = check_column(source);
     uint64_t rows = 0;
     if (const auto estimate = by_sampling(source, options, rows, context)) return estimate_datum(fcinfo, *estimate);
-    ExactSum exact(kind);
+    WholeSum exact(kind);
     rows += source.read_rows(exact, "summing all rows", context);
     if (!std::isfinite(exact.sum())) throw Error(ErrorCode::out_of_range, "the sum is out of the range of numbers");
     return estimate_datum(fcinfo, {exact.sum(), 0, exact.sum(), exact.sum(), static_cast<int64>(rows)});
