@@ -105,9 +105,9 @@ COMMENT ON FUNCTION btml_internal.kernel_sums_recv(internal) IS 'binary input of
 COMMENT ON FUNCTION btml_internal.kernel_sums_send(btml.kernel_sums) IS 'binary output of btml.kernel_sums';
 
 CREATE FUNCTION btml_internal.kernel_sums_accumulate(btml.kernel_sums, float8[], float8, float8[], float8, text) RETURNS btml.kernel_sums
-LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'btml_kernel_sums_accumulate';
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_kernel_sums_accumulate';
 CREATE FUNCTION btml_internal.kernel_sums_accumulate(btml.kernel_sums, float8[], float8, float8[], float8) RETURNS btml.kernel_sums
-LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'btml_kernel_sums_accumulate';
+LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'btml_kernel_sums_accumulate';
 COMMENT ON FUNCTION btml_internal.kernel_sums_accumulate(btml.kernel_sums, float8[], float8, float8[], float8) IS 'transition function of btml.kernel_sum_agg';
 CREATE FUNCTION btml_internal.kernel_sums_combine(btml.kernel_sums, btml.kernel_sums) RETURNS btml.kernel_sums
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_kernel_sums_combine';

@@ -19,6 +19,7 @@ SQL
 my %aggregates = (
 	exemplars_agg => 'btml.exemplars_agg(id, ARRAY[a, b], 2)::text',
 	boost_fit_agg => q{md5(btml.boost_fit_agg(a, ARRAY[b], '{"trees": 1}')::text)},
+	kernel_sum_agg => q{btml.kernel_sum_agg(ARRAY[a, b], 1, '{0,0,1,1}', 1)::text},
 	metrics => '(btml.r2(a, b), btml.auc(a > 0, b, abs(b)))::text',
 	tensor_sketch_agg => 'btml.tensor_sketch_agg(id, ARRAY[(id % 7)::text], 16, 0)::text');
 my @settings = (
@@ -48,10 +49,11 @@ for my $aggregate (sort keys %aggregates)
 # For each new group PostgreSQL walks the contexts below that of the groups, so those must not become more with them.
 SKIP:
 {
-	skip 'pg_backend_memory_contexts came with PostgreSQL 14', 5 if $node->pg_version < 14;
+	skip 'pg_backend_memory_contexts came with PostgreSQL 14', 6 if $node->pg_version < 14;
 	my %states = (
 		auc => 'btml.auc(a > 0, b)',
 		rmse => 'btml.rmse(a, b)',
+		kernel_sum_agg => q{btml.kernel_sum_agg(ARRAY[a, b], 1, '{0,0,1,1}', 1)},
 		exemplars_agg => 'btml.exemplars_agg(id, ARRAY[a, b], 2)',
 		boost_fit_agg => q{btml.boost_fit_agg(a, ARRAY[b], '{"trees": 1}')},
 		gp_fit_agg => q{btml.gp_fit_agg(a, ARRAY[b], '{"search": "none"}')});
