@@ -2,13 +2,15 @@
 
 #include "core/base/dictionary.hpp"
 
+#include <bit>
 #include <numeric>
 
 namespace btml::relational {
 
 namespace {
 
-constexpr uint64_t null_row_content = 0; // as likely as any other hash
+constexpr uint64_t null_row_content = 0;                // as likely as any other hash
+constexpr uint64_t stream_of_equal_rows = 0x657175616c; // "equal"
 
 void check_length(const Table& table, size_t length) {
     if (length != table.rows)
@@ -22,6 +24,30 @@ void append(Buffer<T>& values, T value) {
     values.resize(values.size() + 1); // push_back would reserve half as much again
     values[values.size() - 1] = value;
 }
+
+// Remembers which of some hashes come twice, and a few more, in 4 bytes a hash at most.
+class Repeated {
+  public:
+    Repeated(const Buffer<uint64_t>& hashes, RowBlocks& blocks)
+        : mask_(std::bit_ceil(slots_per_hash * hashes.size() + 64) - 1),
+          once_(hashes.budget(), what, (mask_ + 1) / 64, uint64_t{0}),
+          twice_(hashes.budget(), what, (mask_ + 1) / 64, uint64_t{0}) {
+        blocks.for_each(hashes.size(), [&](uint64_t i) {
+            const uint64_t slot = hashes[i] & mask_, bit = uint64_t{1} << slot % 64;
+            twice_[slot / 64] |= once_[slot / 64] & bit;
+            once_[slot / 64] |= bit;
+        });
+    }
+
+    bool maybe(uint64_t hash) const { return (twice_[(hash & mask_) / 64] >> hash % 64 & 1) != 0; }
+
+  private:
+    static constexpr const char* what = "the numbers of equal rows";
+    static constexpr uint64_t slots_per_hash = 8;
+
+    const uint64_t mask_;
+    Buffer<uint64_t> once_, twice_;
+};
 
 } // namespace
 
@@ -44,10 +70,12 @@ const Buffer<Key>& key_column(const Table& table, int attribute) {
 
 void tell_equal_rows_apart(Buffer<uint64_t>& content, RowBlocks& blocks) {
     constexpr const char* what = "the numbers of equal rows";
+    const Repeated repeated(content, blocks); // most tables have few equal rows
     HashIndex numbers(content.budget(), what);
     Buffer<uint64_t> distinct(content.budget(), what);
     Buffer<RowId> rows(content.budget(), what); // by distinct content
     blocks.for_each(content.size(), [&](uint64_t row) {
+        if (!repeated.maybe(content[row])) return;
         const auto next = static_cast<uint32_t>(distinct.size());
         const uint32_t number = numbers.find_or_add(HashIndex::hash(content[row]), next,
                                                     [&](uint32_t other) { return distinct[other] == content[row]; });
@@ -55,7 +83,7 @@ void tell_equal_rows_apart(Buffer<uint64_t>& content, RowBlocks& blocks) {
             distinct.push_back(content[row]);
             rows.push_back(1);
         } else {
-            content[row] = mix64(content[row] ^ mix64(rows[number]++));
+            content[row] = random_bits(content[row], stream_of_equal_rows, rows[number]++);
         }
     });
 }

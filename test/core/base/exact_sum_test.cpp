@@ -178,6 +178,7 @@ TEST(ExactSum, OverflowIsThatOfTheResult) {
     const Caught error = caught([&] { (void)sum.value(); });
     EXPECT_EQ(error.code, ErrorCode::out_of_range);
     EXPECT_EQ(error.message, "value out of range: overflow");
+    EXPECT_EQ(sum.nearest(), infinity);
     for (int i = 0; i < 999; i++) sum.add(-largest);
     EXPECT_EQ(sum.value(), largest);
     sum.add(std::ldexp(1.0, 969)); // beneath half of a unit

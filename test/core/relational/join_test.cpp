@@ -391,7 +391,7 @@ TEST(Table, TellsEqualRowsApartWhereverTheyLie) {
         QuietContext context;
         RowBlocks blocks(context, "testing", 0);
         std::vector<uint64_t> rows(static_cast<size_t>(random.below(3000)));
-        for (uint64_t& row : rows) row = static_cast<uint64_t>(random.below(40) * random.below(40));
+        for (uint64_t& row : rows) row = mix64(static_cast<uint64_t>(random.below(40) * random.below(40)));
         const auto told_apart = [&] {
             Buffer<uint64_t> content(context.memory(), "a test's contents", rows.size());
             std::copy(rows.begin(), rows.end(), content.begin());
