@@ -53,4 +53,5 @@ SELECT '\xdeadbeef'::bytea::btml.model;
 
 DROP VIEW scored, scored_without_btml;
 DROP TABLE flat, models, advert;
+DROP TYPE home;
 DROP FUNCTION add_fair_rent();

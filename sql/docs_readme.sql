@@ -33,4 +33,5 @@ FROM (SELECT btml.gp_fit('SELECT weight, height FROM baseball.people WHERE heigh
      (VALUES (66), (72), (78)) inches(height), LATERAL btml.predict_normal(fit.model, inches) p;
 
 DROP TABLE models, hands, guess;
+DROP TYPE season;
 DROP SCHEMA baseball CASCADE;
