@@ -49,8 +49,9 @@ class NumberBinner {
           items_(context.memory(), "values to sort", max_rows),
           spare_(context.memory(), "values to sort", max_rows) {}
 
-    // Fills in `values` and `thresholds`.
-    void cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
+    // Fills in `values` and `thresholds`, which are those wanted and as many more as max_bins asks for.
+    void cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins,
+             const std::vector<double>& wanted, FeatureBins& feature);
     // Writes the bin of every row of the column last cut.
     template <class Bin>
     void write(const FeatureBins& feature, Bin* bins);
@@ -143,8 +144,24 @@ NumberBinner::Totals NumberBinner::add_up(const Buffer<int64_t>& multiplicity, c
     return sums.total();
 }
 
+// Adds thresholds that are not there yet.
+void add_thresholds(const std::vector<double>& wanted, Buffer<double>& thresholds) {
+    const size_t cuts = thresholds.size();
+    const auto is_less = [](double a, double b) { return to_key(a) < to_key(b); };
+    std::vector<double> added;
+    for (const double threshold : wanted)
+        if (!std::binary_search(thresholds.begin(), thresholds.end(), threshold, is_less)) added.push_back(threshold);
+    std::sort(added.begin(), added.end(), is_less);
+    const auto is_equal = [](double a, double b) { return to_key(a) == to_key(b); };
+    added.erase(std::unique(added.begin(), added.end(), is_equal), added.end());
+    thresholds.resize(cuts + added.size());
+    std::copy(added.begin(), added.end(), thresholds.begin() + static_cast<std::ptrdiff_t>(cuts));
+    std::inplace_merge(thresholds.begin(), thresholds.begin() + static_cast<std::ptrdiff_t>(cuts), thresholds.end(),
+                       is_less);
+}
+
 void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins,
-                       FeatureBins& feature) {
+                       const std::vector<double>& wanted, FeatureBins& feature) {
     sort(numbers);
     const Totals all = add_up(multiplicity, [](int64_t) { return true; });
     feature.distinct = all.distinct;
@@ -161,6 +178,7 @@ void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& mul
             seen++;
         });
     }
+    add_thresholds(wanted, feature.thresholds);
     feature.values = static_cast<uint32_t>(feature.thresholds.size() + 1);
 }
 
@@ -300,7 +318,7 @@ Buffer<uint8_t> bin_column(FeatureColumn& column, FeatureBins& feature, const Bu
         if (!keep) column.codes.clear();
         return bins;
     }
-    numbers.cut(column.numbers, multiplicity, max_bins, feature);
+    numbers.cut(column.numbers, multiplicity, max_bins, column.thresholds, feature);
     const size_t rows = column.numbers.size();
     if (!keep) column.numbers.clear();
     return make_column(rows, bin_bytes(feature.size()), context, [&](auto* target) { numbers.write(feature, target); });

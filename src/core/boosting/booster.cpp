@@ -7,6 +7,7 @@
 #include "core/boosting/holdout_metric.hpp"
 #include "core/boosting/rows/row_hash.hpp"
 #include "core/boosting/training_memory.hpp"
+#include "core/boosting/warm_start.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -80,13 +81,14 @@ std::vector<int> sample_features(size_t count, double fraction, uint64_t seed, u
 class Booster {
   public:
     Booster(Dataset dataset, const Options& options, ThreadTeam& team, RunContext& context,
-            bool may_be_constant = false)
+            bool may_be_constant = false, std::optional<Model> start = {})
         : options_(completed(options, dataset.labels.size())),
           may_be_constant_(may_be_constant),
           context_(context),
           team_(team),
           dataset_(std::move(dataset)) {
         check_what_objective_takes(dataset_, options_);
+        if (start) start_.emplace(std::move(*start), dataset_, options_, context_);
     }
 
     FitResult run();
@@ -106,7 +108,9 @@ class Booster {
     std::unique_ptr<RowScores> start_scores(const TrainingRows& training);
     FitResult constant(const DegenerateTarget& target);
     void hold_rows(const BinnedData& data, int parallel);
+    std::vector<double> given_bases() const { return start_ ? start_->bases() : std::vector<double>{}; }
     void start_trees(TrainingSet& training);
+    void grow_again();
     void grow_trees(TrainingSet& training);
     LogEntry measure(const Scores& scores);
     bool finish_iteration(const TrainingSet& training);
@@ -118,6 +122,7 @@ class Booster {
     RunContext& context_;
     ThreadTeam& team_;
     Dataset dataset_;
+    std::optional<WarmStart> start_; // what training continues from
     FitResult result_;
     const char* phase_ = nullptr; // of a call with more to do than to grow these trees
     std::optional<TrainingRows> rows_;
@@ -158,7 +163,8 @@ void Booster::subtract_offset() {
 // Errors name the label that is a binary target's only one.
 std::unique_ptr<RowScores> Booster::start_scores(const TrainingRows& training) {
     try {
-        const LossOptions options{options_.objective, options_.alpha.value_or(0), options_.power, options_.balanced};
+        const LossOptions options{options_.objective, options_.alpha.value_or(0), options_.power, options_.balanced,
+                                  given_bases()};
         auto scores = objective_of(options_.objective).start(training, dataset_, options, team_, context_);
         result_.model.label_weights = dataset_.label_weights; // balanced labels have them now
         return scores;
@@ -243,7 +249,7 @@ FitResult Booster::run_factorised(relational::GroupedJoin join) {
     describe();
     subtract_offset();
     std::optional<FactorisedSet> set;
-    time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_); });
+    time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_, given_bases()); });
     check_holdout(options_, set->holdout_rows());
     context_.memory().require(TreeGrower::histogram_bytes(set->layout().max_bins(), set->rows(0), options_),
                               "histograms");
@@ -260,6 +266,24 @@ void Booster::start_trees(TrainingSet& training) {
     model.holdout_rows = training.holdout_rows();
     model.baseline = measure(training.scores());
     grower_.emplace(training, options_, team_, context_);
+    if (start_) grow_again();
+}
+
+// The trees that training continues from change what the others would see, early stopping included.
+void Booster::grow_again() {
+    Model& model = result_.model;
+    while (model.iterations() < start_->iterations()) {
+        const size_t t = model.iterations();
+        context_.progress("growing trees of start again", t, start_->iterations());
+        for (size_t score = 0; score < model.scores(); score++) {
+            context_.poll();
+            training_->start(t, static_cast<int>(score), {});
+            training_->add(start_->grow_again(model.trees.size(), *training_));
+            model.trees.push_back(start_->tree(model.trees.size()));
+        }
+        finish_iteration(*training_);
+    }
+    start_.reset();
 }
 
 void Booster::grow_iteration() {
@@ -360,16 +384,18 @@ void check_options(const Dataset& dataset, const Options& options) {
     if (all.metric) check_metric(*all.metric, all.objective);
 }
 
-FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant) {
+FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant,
+              std::optional<Model> start) {
     check(dataset, options, false);
     ThreadTeam team(context);
-    return Booster(std::move(dataset), options, team, context, may_be_constant).run();
+    return Booster(std::move(dataset), options, team, context, may_be_constant, std::move(start)).run();
 }
 
-FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context) {
+FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context,
+                         std::optional<Model> start) {
     check(dataset, options, true);
     ThreadTeam team(context);
-    return Booster(std::move(dataset), options, team, context).run_factorised(std::move(join));
+    return Booster(std::move(dataset), options, team, context, false, std::move(start)).run_factorised(std::move(join));
 }
 
 class Training::State : public Booster {

@@ -24,12 +24,16 @@ struct FitResult {
 // Errors: invalid_argument (options; no training rows; no features), out_of_range (a target of 1e150 or more in
 // magnitude, or that the objective does not take), memory_limit before the work starts, DegenerateTarget;
 // may_be_constant: the model is a constant instead.
-FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant = false);
+// start: a model that training continues from; its trees count among options.trees. Over the rows it was trained on,
+// with its options, n trees and m that continue from them are the bytes of n + m at once. Errors as of WarmStart.
+FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant = false,
+              std::optional<Model> start = {});
 
 // Fits the same model without listing the rows of the join: the dataset's columns are in the order of the grouped
 // join's tables, and its tables have no row ids. Time and memory do not grow with the number of join rows, but with the
 // square of that of leaves.
-FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context);
+FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context,
+                         std::optional<Model> start = {});
 
 // Errors of fit that follow from the options and the dataset's columns alone.
 void check_options(const Dataset& dataset, const Options& options);

@@ -62,7 +62,7 @@ class TrainingSet {
     // A leaf of the tree just grown, and what it adds to the scores of its rows, in units of the grid.
     struct Leaf {
         int node;
-        NodeSums sums; // of the rows the tree learned from
+        std::optional<NodeSums> sums; // of the rows the tree learned from; nothing where it learned from others
         int64_t value;
     };
 

@@ -177,6 +177,10 @@ int64_t DerivedScores::leaf_value(Stats total, const LeafRule& rule) const {
     return std::llrint(std::ldexp(std::clamp(value, -max_leaf_value, max_leaf_value), score_bits));
 }
 
+int64_t DerivedScores::to_value(double number) const {
+    return units_of(number, std::ldexp(1, -score_bits), std::ldexp(max_leaf_value, score_bits));
+}
+
 void DerivedScores::gather(const RowList& rows, Stats* out) const {
     const Derivative* from = derivatives_.data() + rows.first;
     Derivative found[RowIndex::list_rows];

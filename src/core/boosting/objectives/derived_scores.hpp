@@ -22,6 +22,7 @@ class DerivedScores : public RowScores {
     SumUnits units() const override;
     int64_t leaf_value(Stats total, const LeafRule& rule) const override;
     double to_number(int64_t value) const override { return std::ldexp(value, -score_bits); }
+    int64_t to_value(double number) const override;
     double train_loss() const override { return train_loss_; }
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
     const TrainingRows& training() const override { return training_; }

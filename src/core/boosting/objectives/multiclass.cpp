@@ -16,7 +16,8 @@ class LabelScores final : public DerivedScores {
           labels_(dataset.labels.size()),
           scores_(context.memory(), "scores", labels_ * training.rows()),
           log_sums_(context.memory(), "sums of exponentials", training.rows()) {
-        find_bases(dataset.labels);
+        bases_ = options.bases;
+        if (bases_.empty()) find_bases(dataset.labels);
         for (size_t label = 0; label < labels_; label++) {
             const auto base = static_cast<int64_t>(std::ldexp(bases_[label], score_bits));
             for_pieces(team, training.rows(), [&](size_t begin, size_t end, int) {

@@ -25,11 +25,12 @@ class SingleScores final : public DerivedScores {
           objective_(objective),
           scores_(context.memory(), "scores", training.rows()) {
         check_targets([&](double y) { return objective.holds(y); }, objective.valid_targets());
-        bases_ = {rounded(find_base())};
         const Buffer<double>* const offset = dataset.offset ? &dataset.offset->numbers : nullptr;
-        if (offset) {
-            check_offset(*offset);
-            fit_base(*offset);
+        if (offset) check_offset(*offset);
+        bases_ = options.bases;
+        if (bases_.empty()) {
+            bases_ = {rounded(find_base())};
+            if (offset) fit_base(*offset);
         }
         set_scores(offset);
     }

@@ -19,9 +19,9 @@ class Squared final : public Objective {
     bool hessian_is_count() const override { return true; }
     bool factorises() const override { return true; }
     uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions&,
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
-        return std::make_unique<Residuals>(training, std::move(dataset.target), team, context);
+        return std::make_unique<Residuals>(training, std::move(dataset.target), options, team, context);
     }
 };
 
@@ -50,7 +50,8 @@ struct Residuals::Passed {
     }
 };
 
-Residuals::Residuals(const TrainingRows& training, Buffer<double> target, ThreadTeam& team, RunContext& context)
+Residuals::Residuals(const TrainingRows& training, Buffer<double> target, const LossOptions& options, ThreadTeam& team,
+                     RunContext& context)
     : SquaredLoss({.shift = training.shift(),
                    .scale = training.scale(),
                    .weight = training.train_count() * training.count_unit(),
@@ -59,7 +60,7 @@ Residuals::Residuals(const TrainingRows& training, Buffer<double> target, Thread
       training_(training),
       team_(team),
       residuals_(context.memory(), "residuals", training.rows()) {
-    find_base(team.size(), [&](const auto& body) {
+    find_base(options.bases, team.size(), [&](const auto& body) {
         for_each_row(team, training.rows(), [&](size_t row, int worker) {
             const Role role = training.role(row);
             if (role != Role::ignored)
