@@ -1,11 +1,12 @@
 #include "core/boosting/booster.hpp"
 
 #include "core/base/rng.hpp"
-#include "core/boosting/enumerated_set.hpp"
+#include "core/boosting/distributed_set.hpp"
 #include "core/boosting/factorised_set.hpp"
 #include "core/boosting/grower.hpp"
 #include "core/boosting/holdout_metric.hpp"
 #include "core/boosting/rows/row_hash.hpp"
+#include "core/boosting/shared_categories.hpp"
 #include "core/boosting/training_memory.hpp"
 #include "core/boosting/warm_start.hpp"
 
@@ -26,7 +27,7 @@ void check_holdout(const Options& options, uint64_t rows) {
 
 void check(const Dataset& dataset, const Options& options, bool factorised) {
     check_options(dataset, options);
-    check_holdout(options, dataset.holdout_table < 0 ? 0 : dataset.rows);
+    check_holdout(options, dataset.holdout_table < 0 ? 0 : std::max<uint64_t>(1, dataset.rows));
     if (!factorised && dataset.rows > UINT32_MAX - 1)
         throw Error(ErrorCode::limit_exceeded, format("the join has %" PRIu64 " rows, at most %u can be enumerated",
                                                       dataset.rows, UINT32_MAX - 1));
@@ -88,10 +89,13 @@ class Booster {
           team_(team),
           dataset_(std::move(dataset)) {
         check_what_objective_takes(dataset_, options_);
+        if (team.peers()) share_categories(dataset_, *team.peers(), context_);
         if (start) start_.emplace(std::move(*start), dataset_, options_, context_);
     }
 
     FitResult run();
+    FitResult run_distributed(Coordinator& peers);
+    void serve(Holder& peers);
     FitResult run_factorised(relational::GroupedJoin join);
 
     // The same over bins that are there already, iteration by iteration.
@@ -107,6 +111,7 @@ class Booster {
     void subtract_offset();
     std::unique_ptr<RowScores> start_scores(const TrainingRows& training);
     FitResult constant(const DegenerateTarget& target);
+    void hold_all_rows();
     void hold_rows(const BinnedData& data, int parallel);
     std::vector<double> given_bases() const { return start_ ? start_->bases() : std::vector<double>{}; }
     void start_trees(TrainingSet& training);
@@ -126,6 +131,7 @@ class Booster {
     FitResult result_;
     const char* phase_ = nullptr; // of a call with more to do than to grow these trees
     std::optional<TrainingRows> rows_;
+    std::optional<BinnedData> data_; // of one training alone
     std::optional<EnumeratedSet> set_;
     TrainingSet* training_ = nullptr; // set_, or one that is not enumerated
     std::optional<TreeGrower> grower_;
@@ -193,7 +199,8 @@ void Booster::time(const char* phase, const Body& body) {
     result_.timings.push_back(std::move(timing));
 }
 
-FitResult Booster::run() {
+// Bins the dataset's features, and makes the scores of all rows.
+void Booster::hold_all_rows() {
     const uint64_t score_bytes = objective_of(options_.objective).bytes(dataset_, team_.size(), context_);
     context_.memory().require(peak_bytes(dataset_, options_, score_bytes), "rows and binned features");
     describe();
@@ -202,12 +209,15 @@ FitResult Booster::run() {
         dataset_.row_hashes = hash_rows(dataset_, options_.seed, team_, context_);
     rows_.emplace(dataset_, team_, context_);
     check_holdout(options_, rows_->holdout_rows());
-    std::optional<BinnedData> data;
-    time("binning", [&] { data = bin_features(dataset_, *rows_, options_.max_bins, team_, context_); });
-    if (!may_be_constant_) // of many small fits, nobody reads them
-        time("findings", [&] { result_.findings = examine(*data, dataset_, *rows_, context_); });
+    time("binning", [&] { data_ = bin_features(dataset_, *rows_, options_.max_bins, team_, context_); });
+    if (!may_be_constant_ && !team_.peers()) // of many small fits, nobody reads them
+        time("findings", [&] { result_.findings = examine(*data_, dataset_, *rows_, context_); });
+    hold_rows(*data_, 1);
+}
+
+FitResult Booster::run() {
     try {
-        hold_rows(*data, 1);
+        hold_all_rows();
     } catch (const DegenerateTarget& target) {
         if (!may_be_constant_) throw;
         return constant(target);
@@ -215,6 +225,19 @@ FitResult Booster::run() {
     grow_trees(*set_);
     set_.reset();
     return std::move(result_);
+}
+
+FitResult Booster::run_distributed(Coordinator& peers) {
+    hold_all_rows();
+    DistributedSet all(*set_, peers);
+    grow_trees(all);
+    all.finish();
+    return std::move(result_);
+}
+
+void Booster::serve(Holder& peers) {
+    hold_all_rows();
+    boosting::serve(*set_, peers, context_);
 }
 
 // Makes the scores of all rows before the first tree, and what trees are grown over.
@@ -396,6 +419,32 @@ FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Op
     check(dataset, options, true);
     ThreadTeam team(context);
     return Booster(std::move(dataset), options, team, context, false, std::move(start)).run_factorised(std::move(join));
+}
+
+// What sums over the rows of several processes do not tell.
+static void check_distributed(const Dataset& dataset, const Options& options) {
+    const auto refuse = [](const std::string& what) {
+        throw Error(ErrorCode::not_supported, what + " is not supported where several machines hold the rows", {},
+                    "Train on one machine: strategy => 'enumerate'.");
+    };
+    if (completed(options, dataset.labels.size()).objective == ObjectiveNumber::rank) refuse("objective => 'rank'");
+    if (options.row_fraction < 1) refuse("row_fraction");
+    if (options.metric) refuse("metric");
+}
+
+FitResult fit_distributed(Dataset dataset, const Options& options, Coordinator& peers, RunContext& context,
+                          std::optional<Model> start) {
+    check(dataset, options, false);
+    check_distributed(dataset, options);
+    ThreadTeam team(context, 1, &peers);
+    return Booster(std::move(dataset), options, team, context, false, std::move(start)).run_distributed(peers);
+}
+
+void serve_fit(Dataset dataset, const Options& options, Holder& peers, RunContext& context,
+               std::optional<Model> start) {
+    check(dataset, options, false);
+    ThreadTeam team(context, std::numeric_limits<int>::max(), &peers);
+    Booster(std::move(dataset), options, team, context, false, std::move(start)).serve(peers);
 }
 
 class Training::State : public Booster {

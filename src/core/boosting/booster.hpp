@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/dataset.hpp"
+#include "core/base/peers.hpp"
 #include "core/base/timing.hpp"
 #include "core/boosting/binning.hpp"
 #include "core/boosting/findings.hpp"
@@ -34,6 +35,14 @@ FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool
 // square of that of leaves.
 FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context,
                          std::optional<Model> start = {});
+
+// Fits the model that fit() gives over the rows of all others, which run serve_fit at the same time. The dataset is as
+// theirs, without rows; labels are the same everywhere. Errors as of fit; not_supported naming the option.
+FitResult fit_distributed(Dataset dataset, const Options& options, Coordinator& peers, RunContext& context,
+                          std::optional<Model> start = {});
+// Trains on these rows what the coordinator fits.
+void serve_fit(Dataset dataset, const Options& options, Holder& peers, RunContext& context,
+               std::optional<Model> start = {});
 
 // Errors of fit that follow from the options and the dataset's columns alone.
 void check_options(const Dataset& dataset, const Options& options);

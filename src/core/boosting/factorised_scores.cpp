@@ -42,7 +42,7 @@ FactorisedScores::FactorisedScores(const Buffer<double>& target, const Buffer<do
       train_weight_(sum_of(train)),
       holdout_weight_(sum_of(held_out)) {
     const Rows rows{target, train, held_out};
-    find_base(bases, 1, [&](const auto& body) {
+    find_base(bases, 1, nullptr, [&](const auto& body) {
         context.for_each(target.size(), 2, [&](uint64_t i) {
             if (train[i] > 0) body(target[i], weights.to_count(train[i]), true, 0);
             if (!held_out.empty() && held_out[i] > 0) body(target[i], 0, false, 0);

@@ -1,5 +1,7 @@
 #include "core/boosting/warm_start.hpp"
 
+#include "core/boosting/shared_categories.hpp"
+
 #include <algorithm>
 
 namespace btml::boosting {
@@ -22,30 +24,6 @@ std::string shown(const std::string& type, bool categorical) {
 
 const char* shown(int direction) {
     return direction > 0 ? "increasing" : direction < 0 ? "decreasing" : "without a direction";
-}
-
-// Adds categories, and returns the code that each of them has then.
-std::vector<uint32_t> merge_categories(const std::vector<std::string>& added, FeatureColumn& column,
-                                       RunContext& context) {
-    std::vector<std::string> all;
-    std::set_union(column.categories.begin(), column.categories.end(), added.begin(), added.end(),
-                   std::back_inserter(all));
-    const auto codes_of = [&](const std::vector<std::string>& categories) {
-        std::vector<uint32_t> codes;
-        for (const std::string& category : categories)
-            codes.push_back(static_cast<uint32_t>(std::lower_bound(all.begin(), all.end(), category) - all.begin()));
-        return codes;
-    };
-    if (all.size() > column.categories.size()) {
-        const std::vector<uint32_t> codes = codes_of(column.categories);
-        context.for_each(column.codes.size(), 1, [&](uint64_t row) {
-            uint32_t& code = column.codes[row];
-            if (code != FeatureColumn::null_code) code = codes[code];
-        });
-    }
-    std::vector<uint32_t> codes = codes_of(added);
-    column.categories = std::move(all);
-    return codes;
 }
 
 // The split of a node, by the bins of its feature.

@@ -115,7 +115,7 @@ RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buf
 }
 
 void RenewedScores::check_target(const Buffer<double>& target) const {
-    WorkerSums<Largest> largest(team_.size());
+    TeamSums<Largest> largest(team_);
     for_each_row(team_, training_.rows(), [&](size_t i, int worker) {
         const auto row = static_cast<uint32_t>(i);
         if (training_.role(row) != Role::ignored) largest[worker] += {std::fabs(target[training_.target_row(row)])};
@@ -124,7 +124,7 @@ void RenewedScores::check_target(const Buffer<double>& target) const {
 }
 
 double RenewedScores::best_base(const Buffer<double>& target) const {
-    return from_ordered_bits(weighted_quantile(form_.quantile, 63, team_.size(), [&](const auto& visit) {
+    return from_ordered_bits(weighted_quantile(form_.quantile, 63, team_, [&](const auto& visit) {
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             visit(ordered_bits(target[training_.target_row(row)]), training_.weight(row), worker);
         });
@@ -133,7 +133,7 @@ double RenewedScores::best_base(const Buffer<double>& target) const {
 
 void RenewedScores::set_residuals(const Buffer<double>& target) {
     const auto residual = [&](uint32_t row) { return target[training_.target_row(row)] - base_; };
-    WorkerSums<Largest> largest(team_.size());
+    TeamSums<Largest> largest(team_);
     for_each_training_row(team_, training_,
                           [&](uint32_t row, int worker) { largest[worker] += {std::fabs(residual(row))}; });
     if (const double most = largest.total().number; most > 0) grid_ = residual_bits - 1 - std::ilogb(most);
@@ -182,7 +182,7 @@ void RenewedScores::gather_tallies(const RowList& rows, Tally* out) const {
 
 int64_t RenewedScores::renewed_value(const std::vector<const RowSet*>& rows, const RowIndex& index,
                                      const LeafRule& rule) const {
-    const int64_t middle = weighted_quantile(form_.quantile, key_bits_, team_.size(), [&](const auto& visit) {
+    const int64_t middle = weighted_quantile(form_.quantile, key_bits_, team_, [&](const auto& visit) {
         for (const RowSet* set : rows)
             index.for_each_list(*set, [&](const RowList& list, int worker) {
                 for (size_t i = 0; i < list.count; i++) visit(residuals_[list[i]], training_.weight(list[i]), worker);
@@ -204,7 +204,7 @@ double RenewedScores::huber_step(const std::vector<const RowSet*>& rows, const R
             return *this;
         }
     };
-    WorkerSums<Mean> sums(team_.size());
+    TeamSums<Mean> sums(team_);
     for (const RowSet* set : rows)
         index.for_each_list(*set, [&](const RowList& list, int worker) {
             for (size_t i = 0; i < list.count; i++) {
@@ -225,7 +225,7 @@ double RenewedScores::loss(double residual) const {
 }
 
 RenewedScores::Passed RenewedScores::pass_rows() const {
-    WorkerSums<Passed> passed(team_.size());
+    TeamSums<Passed> passed(team_);
     for_pieces(team_, training_.rows(), [&](size_t begin, size_t end, int worker) {
         Passed own;
         for (size_t i = begin; i < end; i++) {
@@ -274,7 +274,7 @@ void RenewedScores::coarsen(int bits) {
 }
 
 void RenewedScores::choose_delta() {
-    delta_ = weighted_quantile(form_.alpha, key_bits_, team_.size(), [&](const auto& visit) {
+    delta_ = weighted_quantile(form_.alpha, key_bits_, team_, [&](const auto& visit) {
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             visit(static_cast<int64_t>(magnitude(residuals_[row])), training_.weight(row), worker);
         });

@@ -63,7 +63,8 @@ class SquaredLoss : public Base {
     // out, with the weight in units of 2^-scale. Error out_of_range for a target that is too large.
     // Where a base is given, it is that.
     template <class ForEachTarget>
-    void find_base(const std::vector<double>& given, int workers, const ForEachTarget& for_each_target);
+    void find_base(const std::vector<double>& given, size_t workers, Peers* peers,
+                   const ForEachTarget& for_each_target);
     int square_shift() const { return std::max(0, bit_width(loss_) - 61); }
 
     const TotalWeight total_;
@@ -76,7 +77,8 @@ class SquaredLoss : public Base {
 
 template <class Base>
 template <class ForEachTarget>
-void SquaredLoss<Base>::find_base(const std::vector<double>& given, int workers, const ForEachTarget& for_each_target) {
+void SquaredLoss<Base>::find_base(const std::vector<double>& given, size_t workers, Peers* peers,
+                                  const ForEachTarget& for_each_target) {
     struct Magnitudes {
         double trained = 0, any = 0;
         Magnitudes& operator+=(const Magnitudes& other) {
@@ -85,7 +87,7 @@ void SquaredLoss<Base>::find_base(const std::vector<double>& given, int workers,
             return *this;
         }
     };
-    WorkerSums<Magnitudes> found(workers);
+    TeamSums<Magnitudes> found(workers, peers);
     for_each_target([&](double y, int64_t, bool is_trained, int worker) {
         found[worker] += {is_trained ? std::fabs(y) : 0, std::fabs(y)};
     });
@@ -94,7 +96,7 @@ void SquaredLoss<Base>::find_base(const std::vector<double>& given, int workers,
     if (!given.empty()) base_ = given[0];
     if (!given.empty() || largest.trained == 0) return;
     const int scale = scale_for_mean(largest.trained);
-    WorkerSums<int128> sums(workers), counts(workers);
+    TeamSums<int128> sums(workers, peers), counts(workers, peers);
     for_each_target([&](double y, int64_t weight, bool is_trained, int worker) {
         if (!is_trained) return;
         sums[worker] += static_cast<int128>(std::llrint(std::ldexp(y, scale))) * weight;
@@ -127,7 +129,7 @@ class Residuals : public SquaredLoss<RowScores> {
 
     void choose_grid(const Buffer<double>& target);
     void coarsen_if_needed();
-    void set_loss(const WorkerSums<Passed>& passed);
+    void set_loss(const TeamSums<Passed>& passed);
     double held_out_square(uint32_t row) const;
     void subtract_training(const RowList& rows, int64_t value, Passed& passed);
     void start_holdout_loss();
