@@ -59,12 +59,13 @@ class KnownPoints {
     void refine(const std::vector<size_t>& gaps);
 
   private:
-    static constexpr size_t points_per_gap = 16;
+    static constexpr size_t points_per_gap = 16, neighbours = 8;
 
     // Some of the values [begin, end), the last one included.
     KeySet spread(size_t begin, size_t end, size_t most) const;
     // Values that are frequent among all processes are among the frequent ones of one of them.
     KeySet frequent_here() const;
+    std::vector<size_t> with_neighbours(const std::vector<size_t>& gaps) const;
     void learn(KeySet keys);
     PointWeight weigh(uint64_t key) const;
     // The weight between a point and the one before.
@@ -141,9 +142,18 @@ std::vector<Cut> KnownPoints::cut(std::vector<size_t>& gaps) const {
     return cuts;
 }
 
+// A cut that moves within a gap moves those that follow: the gaps beside are refined with it.
+std::vector<size_t> KnownPoints::with_neighbours(const std::vector<size_t>& gaps) const {
+    std::vector<size_t> wider;
+    for (const size_t gap : gaps)
+        for (size_t i = std::max(gap, neighbours) - neighbours; i < std::min(points_.size(), gap + neighbours + 1); i++)
+            if (inside(i) > 0 && (wider.empty() || wider.back() < i)) wider.push_back(i);
+    return wider;
+}
+
 void KnownPoints::refine(const std::vector<size_t>& gaps) {
     KeySet keys;
-    for (const size_t gap : gaps) {
+    for (const size_t gap : with_neighbours(gaps)) {
         const auto begin =
             gap == 0 ? own_.keys.begin() : std::upper_bound(own_.keys.begin(), own_.keys.end(), points_[gap - 1].key);
         const auto end = std::lower_bound(begin, own_.keys.end(), points_[gap].key);
