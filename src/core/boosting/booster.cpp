@@ -229,7 +229,7 @@ FitResult Booster::run() {
 
 FitResult Booster::run_distributed(Coordinator& peers) {
     hold_all_rows();
-    DistributedSet all(*set_, peers);
+    DistributedSet all(*set_, peers, options_, context_);
     grow_trees(all);
     all.finish();
     return std::move(result_);

@@ -47,18 +47,15 @@ class Arguments {
     std::span<const int64_t> rest_;
 };
 
-void add_bytes(const Bytes& bytes, Stats* sums, Tally* tallies, size_t bins) {
-    if (bytes.size() != bins * (sizeof(Stats) + (tallies ? sizeof(Tally) : 0))) refuse_message();
-    const std::byte* from = bytes.data();
-    const auto add = [&](auto* to) {
-        for (size_t b = 0; b < bins; b++, from += sizeof(*to)) {
-            auto sum = to[b];
-            std::memcpy(&sum, from, sizeof(sum));
-            to[b] += sum;
-        }
-    };
-    add(sums);
-    if (tallies) add(tallies);
+template <class Sum>
+const std::byte* add_from(const std::byte* bytes, Buffer<Sum>& sums) {
+    for (Sum& sum : sums) {
+        Sum part;
+        std::memcpy(&part, bytes, sizeof(part));
+        sum += part;
+        bytes += sizeof(part);
+    }
+    return bytes;
 }
 
 Bytes histogram(EnumeratedSet& set, int node, bool has_tallies, RunContext& context) {
@@ -78,47 +75,108 @@ int DistributedSet::start(uint64_t iteration, int score, const std::vector<int>&
     Words words = words_of(Command::start, {static_cast<int64_t>(iteration), score});
     words.insert(words.end(), features.begin(), features.end());
     peers_.tell(to_bytes(words));
-    rows_ = {train_rows()};
+    nodes_.clear();
+    nodes_.push_back({train_rows()});
+    expected_.clear();
     return own_.start(iteration, score, features);
 }
 
-std::pair<int, int> DistributedSet::split(int node, const Split& split) {
+void DistributedSet::split_everywhere(int node, const Split& split) {
     Words words = words_of(Command::split, {node, split.feature, split.null_left, split.last_bin});
     words.insert(words.end(), split.categories.begin(), split.categories.end());
     peers_.tell(to_bytes(words));
     const TrainingRows& training = scores().rows()->training();
-    const uint64_t parent = rows_[node];
-    uint64_t left = static_cast<uint64_t>(split.left.count());
+    const uint64_t parent = nodes_[node].rows;
+    auto left = static_cast<uint64_t>(split.left.count());
+    uint64_t right = parent - left;
     if (training.weighted()) {
         const double part = static_cast<double>(split.left.count()) / static_cast<double>(training.train_count());
-        left = static_cast<uint64_t>(std::llround(part * static_cast<double>(train_rows())));
+        // A node of one row is not looked at, which an estimate must not bring about.
+        left = std::max<uint64_t>(2, static_cast<uint64_t>(part * static_cast<double>(train_rows())));
+        right = std::max<uint64_t>(2, parent - std::min(parent, left));
     }
-    // A node of one row is not looked at, which an estimate must not bring about.
-    rows_.push_back(training.weighted() ? std::max<uint64_t>(2, left) : left);
-    rows_.push_back(training.weighted() ? std::max<uint64_t>(2, parent - std::min(parent, left)) : parent - left);
-    return own_.split(node, split);
+    std::tie(nodes_[node].left, nodes_[node].right) = own_.split(node, split);
+    nodes_.push_back({left});
+    nodes_.push_back({right});
+}
+
+std::pair<int, int> DistributedSet::split(int node, const Split& split) {
+    if (nodes_[node].left < 0) split_everywhere(node, split);
+    return {nodes_[node].left, nodes_[node].right};
+}
+
+// Returns the nodes whose histograms will be wanted.
+std::vector<int> DistributedSet::split_as_expected() {
+    std::vector<int> wanted;
+    for (const auto& [node, split] : std::exchange(expected_, {})) {
+        if (nodes_[node].left >= 0) continue;
+        split_everywhere(node, split);
+        const int left = nodes_[node].left, right = nodes_[node].right;
+        wanted.push_back(rows(left) <= rows(right) ? left : right);
+    }
+    return wanted;
+}
+
+void DistributedSet::ask_for_histogram(int node) {
+    peers_.tell(to_bytes(words_of(Command::fill, {node, has_tallies_})));
+}
+
+DistributedSet::Histogram DistributedSet::hear_histogram() {
+    const size_t bins = layout().bins();
+    Histogram histogram{Buffer<Stats>(context_.memory(), "histograms of all rows", bins, Stats{}),
+                        Buffer<Tally>(context_.memory(), "histograms of all rows", has_tallies_ ? bins : 0, Tally{})};
+    for (size_t other = 0; other < peers_.others(); other++) {
+        const Bytes bytes = peers_.answer_of(other);
+        if (bytes.size() != bins * (sizeof(Stats) + (has_tallies_ ? sizeof(Tally) : 0))) refuse_message();
+        add_from(add_from(bytes.data(), histogram.sums), histogram.tallies);
+    }
+    return histogram;
 }
 
 void DistributedSet::fill(int node, Stats* sums, Tally* tallies) {
-    peers_.tell(to_bytes(words_of(Command::fill, {node, tallies != nullptr})));
-    own_.fill(node, sums, tallies);
-    for (size_t other = 0; other < peers_.others(); other++)
-        add_bytes(peers_.answer_of(other), sums, tallies, layout().bins());
+    if (!nodes_[node].histogram) {
+        ask_for_histogram(node);
+        const std::vector<int> wanted = split_as_expected();
+        for (const int other : wanted) ask_for_histogram(other);
+        nodes_[node].histogram = hear_histogram();
+        for (const int other : wanted) nodes_[other].histogram = hear_histogram();
+    }
+    const Histogram& histogram = *nodes_[node].histogram;
+    std::copy(histogram.sums.begin(), histogram.sums.end(), sums);
+    if (tallies) std::copy(histogram.tallies.begin(), histogram.tallies.end(), tallies);
+    nodes_[node].histogram.reset();
+}
+
+// The nodes that a leaf's rows are in: itself, unless it was split for nothing.
+std::vector<int> DistributedSet::parts_of(int node) const {
+    if (nodes_[node].left < 0) return {node};
+    std::vector<int> parts = parts_of(nodes_[node].left);
+    const std::vector<int> right = parts_of(nodes_[node].right);
+    parts.insert(parts.end(), right.begin(), right.end());
+    return parts;
 }
 
 int64_t DistributedSet::renewed_value(std::span<const int> nodes, const LeafRule& rule) {
+    std::vector<int> parts;
+    for (const int node : nodes)
+        for (const int part : parts_of(node)) parts.push_back(part);
     Words words = words_of(Command::renew, {bits_of(rule.learning_rate), bits_of(rule.l1), bits_of(rule.l2),
                                             bits_of(rule.lower), bits_of(rule.upper)});
-    words.insert(words.end(), nodes.begin(), nodes.end());
+    words.insert(words.end(), parts.begin(), parts.end());
     peers_.tell(to_bytes(words));
-    return own_.renewed_value(nodes, rule);
+    return own_.renewed_value(parts, rule);
 }
 
 void DistributedSet::add(const std::vector<Leaf>& leaves) {
+    std::vector<Leaf> parts;
     Words words = words_of(Command::add);
-    for (const Leaf& leaf : leaves) words.insert(words.end(), {leaf.node, leaf.value});
+    for (const Leaf& leaf : leaves)
+        for (const int part : parts_of(leaf.node)) {
+            parts.push_back({part, {}, leaf.value});
+            words.insert(words.end(), {part, leaf.value});
+        }
     peers_.tell(to_bytes(words));
-    own_.add(leaves);
+    own_.add(parts);
 }
 
 void DistributedSet::finish() {

@@ -14,7 +14,8 @@ namespace btml::boosting {
 class DistributedSet : public TrainingSet {
   public:
     // `own` has no rows; both must outlive it.
-    DistributedSet(EnumeratedSet& own, Coordinator& peers) : own_(own), peers_(peers) {}
+    DistributedSet(EnumeratedSet& own, Coordinator& peers, const Options& options, RunContext& context)
+        : own_(own), peers_(peers), context_(context), has_tallies_(needs_tallies(options)) {}
 
     // Tells the others that no tree follows.
     void finish();
@@ -26,8 +27,9 @@ class DistributedSet : public TrainingSet {
 
     int start(uint64_t iteration, int score, const std::vector<int>& features) override;
     // An estimate by weight, of rows that have one; exact where they have none.
-    uint64_t rows(int node) const override { return rows_[node]; }
+    uint64_t rows(int node) const override { return nodes_[node].rows; }
     std::pair<int, int> split(int node, const Split& split) override;
+    void expect(int node, const Split& split) override { expected_.emplace_back(node, split); }
     const HistogramLayout& layout() const override { return own_.layout(); }
     void fill(int node, Stats* sums, Tally* tallies) override;
     bool renews() const override { return own_.renews(); }
@@ -35,9 +37,28 @@ class DistributedSet : public TrainingSet {
     void add(const std::vector<Leaf>& leaves) override;
 
   private:
+    struct Histogram {
+        Buffer<Stats> sums;
+        Buffer<Tally> tallies;
+    };
+    struct Node {
+        uint64_t rows;
+        int left = -1, right = -1;               // −1: it is not split
+        std::optional<Histogram> histogram = {}; // that nobody has asked for yet
+    };
+
+    void split_everywhere(int node, const Split& split);
+    std::vector<int> split_as_expected();
+    void ask_for_histogram(int node);
+    Histogram hear_histogram();
+    std::vector<int> parts_of(int node) const;
+
     EnumeratedSet& own_;
     Coordinator& peers_;
-    std::vector<uint64_t> rows_; // by node
+    RunContext& context_;
+    const bool has_tallies_;
+    std::vector<Node> nodes_;                     // of the tree under construction; a leaf may be split, as expected
+    std::vector<std::pair<int, Split>> expected_; // splits that may come
 };
 
 // Does to a set what the coordinator asks for, until no tree follows.

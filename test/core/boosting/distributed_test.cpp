@@ -179,6 +179,22 @@ TEST(Distributed, IsTheModelOfOneProcessUnderEveryOption) {
     }
 }
 
+// Open leaves are split ahead: a tree of 31 leaves takes far fewer rounds than splits.
+TEST(Distributed, TreesTakeFewRounds) {
+    DataShape shape;
+    shape.rows = 4000;
+    shape.features = 10;
+    shape.distinct = 0;
+    const PlainData data = random_data(shape, 5);
+    Options options;
+    const auto rounds = [&](int trees) {
+        options.trees = trees;
+        return fit_scattered(data, options, 3, 1).rounds;
+    };
+    EXPECT_LE(rounds(30) - rounds(10), 20u * 25);
+    EXPECT_TRUE(bytes_of(fit_plain(data, options)) == bytes_of(fit_scattered(data, options, 3, 1).model));
+}
+
 // Cuts of values that one process has, by filling bins one value after the other.
 std::vector<std::pair<uint64_t, uint64_t>> plain_cuts(const std::map<uint64_t, uint64_t>& values, size_t max_bins) {
     uint128 all = 0, shared = 0;
