@@ -2,118 +2,41 @@
 #include "caught.hpp"
 #include "random_fit.hpp"
 
+#include "core/base/resident_holder.hpp"
 #include "core/boosting/quantile_cuts.hpp"
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
-#include <thread>
 
 namespace btml::boosting::test {
 namespace {
 
 using btml::test::caught;
 
-struct Abandoned {};
-
-// Processes that are threads of this one.
-class Exchange {
+// Leads processes that are threads of this one, one after the other.
+class TestCoordinator : public Coordinator {
   public:
-    explicit Exchange(size_t others) : messages_(others), answers_(others) {}
+    using Follow = std::function<void(Holder& peers, size_t number, RunContext& context)>;
 
-    std::vector<Bytes> send(const Bytes& message) {
-        std::unique_lock lock(mutex_);
-        rounds_++;
-        for (auto& to : messages_) to = message;
-        changed_.notify_all();
-        std::vector<Bytes> answers;
-        for (auto& from : answers_) {
-            changed_.wait(lock, [&] { return from || abandoned_; });
-            if (!from) throw Abandoned();
-            answers.push_back(std::move(*from));
-            from.reset();
-        }
-        return answers;
-    }
-    void answer(size_t other, const Bytes& answer) {
-        std::lock_guard lock(mutex_);
-        answers_[other] = answer;
-        changed_.notify_all();
-    }
-    Bytes next(size_t other) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return messages_[other] || abandoned_; });
-        if (!messages_[other]) throw Abandoned();
-        return *std::exchange(messages_[other], {});
-    }
-    void abandon() {
-        std::lock_guard lock(mutex_);
-        abandoned_ = true;
-        changed_.notify_all();
+    TestCoordinator(size_t others, const Follow& follow) : Coordinator(others) {
+        for (size_t number = 0; number < others; number++)
+            residents_.push_back(std::make_unique<ResidentHolder>(
+                [=](Holder& peers, RunContext& context) { follow(peers, number, context); }, uint64_t{1} << 40,
+                1 + static_cast<int>(number % 2)));
     }
     size_t rounds() const { return rounds_; }
 
   private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::vector<std::optional<Bytes>> messages_, answers_;
-    bool abandoned_ = false;
+    std::vector<Bytes> exchange(const Bytes& message) override {
+        rounds_++;
+        std::vector<Bytes> answers;
+        for (auto& resident : residents_) answers.push_back(resident->exchange(message, context_));
+        return answers;
+    }
+
+    QuietContext context_;
+    std::vector<std::unique_ptr<ResidentHolder>> residents_;
     size_t rounds_ = 0;
 };
-
-class TestCoordinator : public Coordinator {
-  public:
-    TestCoordinator(size_t others, Exchange& exchange) : Coordinator(others), exchange_(exchange) {}
-
-  private:
-    std::vector<Bytes> exchange(const Bytes& message) override { return exchange_.send(message); }
-    Exchange& exchange_;
-};
-
-class TestHolder : public Holder {
-  public:
-    TestHolder(size_t number, Exchange& exchange)
-        : Holder(exchange.next(number)), number_(number), exchange_(exchange) {}
-
-  private:
-    Bytes exchange(const Bytes& answer) override {
-        exchange_.answer(number_, answer);
-        return exchange_.next(number_);
-    }
-    const size_t number_;
-    Exchange& exchange_;
-};
-
-// Runs lead(coordinator), and follow(holder, number) for each of the others; returns the number of rounds.
-template <class Lead, class Follow>
-size_t run_processes(size_t others, const Lead& lead, const Follow& follow) {
-    Exchange exchange(others);
-    std::vector<std::thread> threads;
-    for (size_t number = 0; number < others; number++)
-        threads.emplace_back([&, number] {
-            try {
-                TestHolder holder(number, exchange);
-                follow(holder, number);
-                exchange.answer(number, holder.last_answer());
-            } catch (const Abandoned&) {
-            } catch (const Error&) { // which the coordinator meets as well, or hears of by the transport
-                exchange.abandon();
-            }
-        });
-    const auto join = [&] {
-        exchange.abandon();
-        for (std::thread& thread : threads) thread.join();
-    };
-    try {
-        TestCoordinator coordinator(others, exchange);
-        lead(coordinator);
-    } catch (...) {
-        join();
-        throw;
-    }
-    join();
-    return exchange.rounds();
-}
 
 // Rows in no order, each on one of some processes; some may have none.
 std::vector<PlainData> scatter(const PlainData& data, size_t others, uint64_t seed) {
@@ -134,18 +57,12 @@ Distributed fit_scattered(const PlainData& data, const Options& options, size_t 
                           const std::optional<Model>& start = {}) {
     const std::vector<PlainData> parts = scatter(data, others, seed);
     const PlainData none = reorder(data, {});
-    Distributed result{};
-    result.rounds = run_processes(
-        others,
-        [&](Coordinator& peers) {
-            QuietContext context;
-            result.model = fit_distributed(to_dataset(none, context), options, peers, context, start).model;
-        },
-        [&](Holder& peers, size_t number) {
-            QuietContext context(1 + static_cast<int>(number % 2));
-            serve_fit(to_dataset(parts[number], context), options, peers, context, start);
-        });
-    return result;
+    TestCoordinator peers(others, [&](Holder& holder, size_t number, RunContext& context) {
+        serve_fit(to_dataset(parts[number], context), options, holder, context, start);
+    });
+    QuietContext context;
+    Model model = fit_distributed(to_dataset(none, context), options, peers, context, start).model;
+    return {std::move(model), peers.rounds()};
 }
 
 class EveryObjective : public testing::TestWithParam<ObjectiveNumber> {};
@@ -249,18 +166,29 @@ TEST(Distributed, CutsAreThoseOfOneProcess) {
             counted = count;
             for (const Cut& at : cuts) found.emplace_back(at.last, at.next);
         };
-        const size_t rounds = run_processes(
-            others,
-            [&](Coordinator& peers) {
-                cut(peers, {}, true);
-                peers.flush();
-            },
-            [&](Holder& peers, size_t number) { cut(peers, parts[number], false); });
-        most_rounds = std::max(most_rounds, rounds);
+        TestCoordinator peers(others,
+                              [&](Holder& holder, size_t number, RunContext&) { cut(holder, parts[number], false); });
+        cut(peers, {}, true);
+        peers.flush();
+        most_rounds = std::max(most_rounds, peers.rounds());
         EXPECT_EQ(found, plain_cuts(all, max_bins));
         EXPECT_EQ(counted, std::min(all.size(), max_bins + 1));
     }
     EXPECT_LE(most_rounds, 16u);
+}
+
+TEST(Distributed, ErrorsOfRowsAreThoseOfTheFit) {
+    Fit fit(0, ObjectiveNumber::poisson);
+    fit.data.target[7] = -1;
+    const auto alone = caught([&] { fit_plain(fit.data, fit.options); });
+    const auto together = caught([&] { fit_scattered(fit.data, fit.options, 3, 1); });
+    EXPECT_EQ(alone.message, together.message);
+    EXPECT_NE(alone.message.find("-1"), std::string::npos);
+    for (double& y : fit.data.target) y = 0;
+    EXPECT_EQ(caught([&] { fit_plain(fit.data, fit.options); }).message,
+              caught([&] { fit_scattered(fit.data, fit.options, 2, 1); }).message);
+    fit.options.row_fraction = 0.5;
+    EXPECT_EQ(caught([&] { fit_scattered(fit.data, fit.options, 2, 1); }).code, ErrorCode::not_supported);
 }
 
 } // namespace
