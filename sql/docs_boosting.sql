@@ -182,6 +182,14 @@ SELECT t.region, round((btml.summary(btml.boost_fit_agg(s.quantity, ARRAY[t.area
                         #>> '{metrics,train_loss}')::numeric, 1) AS train_loss
 FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id) GROUP BY t.region ORDER BY t.region;
 
+INSERT INTO models SELECT 'quantity, 80 trees', btml.boost_fit('
+    SELECT s.quantity, s.day, t.region, t.area, i.kind, i.price, s.day >= ''2025-06-01'' AS is_test
+    FROM sale s JOIN store t USING (store_id) JOIN item i USING (item_id)',
+    target => 'quantity', holdout => 'is_test', trees => 30, start => model) FROM models WHERE name = 'quantity';
+
+SELECT m.name, count(*) AS iterations, round(sqrt(min(l.holdout_loss))::numeric, 2) AS holdout_rmse
+FROM models m, btml.training_log(m.model) l WHERE m.name IN ('quantity', 'quantity, 80 trees') GROUP BY m.name ORDER BY m.name;
+
 SELECT btml.boost_fit('sale', 'quantty');
 
 SELECT btml.boost_fit('sale', 'quantity', criterion => 'gini');

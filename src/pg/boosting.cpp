@@ -102,8 +102,26 @@ ChosenJoin read_and_choose(const BoostRequest& request, Options& options, RunCon
     return chosen;
 }
 
+// A model to continue from. Its trees are among those to have in the end.
+struct Start {
+    Start(const BoostRequest& request, Options& options, RunContext& context) {
+        if (!request.start) return;
+        stored = read_model(*request.start, context);
+        model = std::move(boosted_trees(*stored, "boost_fit", "start takes a model of btml.boost_fit."));
+        const auto iterations = static_cast<int>(model->iterations());
+        if (options.trees > max_trees - iterations)
+            throw Error(ErrorCode::invalid_argument, format("start has %d trees: with %d more they are over %d",
+                                                            iterations, options.trees, max_trees));
+        options.trees += iterations;
+    }
+
+    std::optional<StoredModel> stored; // counts the model's memory
+    std::optional<Model> model;
+};
+
 FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
     Options options = request.options;
+    Start start(request, options, context);
     ChosenJoin chosen = read_and_choose(request, options, context);
     TrainingJoin& training = *chosen.training;
     StrategyChoice& choice = chosen.choice;
@@ -115,12 +133,12 @@ FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
             relational::GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, training.plan, context);
             joining = seconds_since(chosen.read_at);
-            return fit_factorised(std::move(dataset), std::move(grouped), options, context);
+            return fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start.model));
         }
         HeldRows held = hold_rows(training, choice, options, context);
         Dataset dataset = make_dataset(std::move(join), std::move(held.rows), training.plan, context);
         joining = seconds_since(chosen.read_at);
-        FitResult result = fit(std::move(dataset), options, context);
+        FitResult result = fit(std::move(dataset), options, context, false, std::move(start.model));
         result.model.sample = held.sample;
         return result;
     };

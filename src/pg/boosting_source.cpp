@@ -184,8 +184,10 @@ std::vector<LabelWeight> read_label_weights(const std::string& json) {
 }
 
 BoostRequest read_boost_request(const FitArguments& arguments, const Options& defaults) {
-    BoostRequest request{read_training_request(arguments), defaults, read_label_request(arguments)};
+    BoostRequest request{read_training_request(arguments), defaults, read_label_request(arguments), {}};
     request.takes_labels = true;
+    const NamedArguments& call = arguments.call();
+    if (call.has("start") && !call.is_null("start")) request.start = call.datum("start");
     arguments.read(options_table, request.options);
     const Options& options = request.options;
     const bool ranks = options.objective == ObjectiveNumber::rank;

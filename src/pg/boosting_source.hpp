@@ -13,6 +13,7 @@ namespace btml::pg {
 struct BoostRequest : TrainingRequest {
     boosting::Options options; // validated, but for what depends on the target
     boosting::LabelRequest labels;
+    std::optional<Datum> start; // a model
 };
 
 // `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.

@@ -50,7 +50,7 @@ class FitArguments {
     void check_names(const OptionsTable<Options>& table, bool every_option = false) const {
         std::vector<std::string> names;
         for (const Option<Options>& option : table)
-            if ((every_option || call_.has(option.name)) && std::string_view(option.name) != "options")
+            if ((every_option || call_.has(option.name)) && may_be_member(option.name))
                 names.emplace_back(option.name);
         for (const JsonOption& given : given_)
             if (std::find(names.begin(), names.end(), given.name) == names.end()) {
@@ -62,6 +62,8 @@ class FitArguments {
     const std::vector<JsonOption>& given() const { return given_; }
 
   private:
+    // Options have no options, and a model is no JSON.
+    static bool may_be_member(std::string_view name) { return name != "options" && name != "start"; }
     const JsonOption* find(std::string_view name) const;
     static std::string shown(const OptionValue& value);
     [[noreturn]] static void refuse_two_values(const char* name, const std::string& argument,

@@ -113,7 +113,7 @@ Texts all_texts() {
     Texts texts;
     add<boosting::Options>(texts, "boosting", boosting::options_table,
                            {{"boost_fit", boosting::boost_fit_defaults()},
-                            {"tree_fit", boosting::tree_fit_defaults(), {"trees", "learning_rate"}}});
+                            {"tree_fit", boosting::tree_fit_defaults(), {"trees", "learning_rate", "start"}}});
     add<explanation::SampleOptions>(texts, "shap_importance", explanation::sample_options_table, {{"shap_importance"}});
     add<explanation::DependenceOptions>(texts, "partial_dependence", explanation::dependence_options_table,
                                         {{"partial_dependence"}});

@@ -29,6 +29,7 @@ struct FeatureColumn {
     Buffer<uint32_t> codes;              // kind category: one per table row, null_code for NULL
     std::vector<std::string> categories; // kind category: labels in bytewise order, distinct; a code is an index here
     int direction = 0;                   // 1: predictions must never fall as it grows; −1: never grow
+    std::vector<double> thresholds = {}; // kind number: bins must tell apart what lies on both sides of these
 };
 
 struct DataTable {

@@ -7,7 +7,7 @@
 
 namespace btml {
 
-ThreadTeam::ThreadTeam(RunContext& context, int most) : context_(context) {
+ThreadTeam::ThreadTeam(RunContext& context, int most, Peers* peers) : context_(context), peers_(peers) {
     const int threads = std::min(context.threads(), most);
     sigset_t all, before;
     sigfillset(&all);

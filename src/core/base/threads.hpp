@@ -1,6 +1,7 @@
 // A fixed team of threads for one computation. The calling (main) thread works too and alone talks to the RunContext.
 #pragma once
 
+#include "core/base/peers.hpp"
 #include "core/base/run_context.hpp"
 
 #include <atomic>
@@ -17,14 +18,16 @@ namespace btml {
 class ThreadTeam {
   public:
     // Starts context.threads() − 1 workers, or `most` − 1, with every signal blocked: signals belong to the host's main
-    // thread. Where the system gives fewer threads than asked for, the team is smaller.
-    explicit ThreadTeam(RunContext& context, int most = std::numeric_limits<int>::max());
+    // thread. Where the system gives fewer threads than asked for, the team is smaller. peers: processes that this one
+    // works with, or null.
+    explicit ThreadTeam(RunContext& context, int most = std::numeric_limits<int>::max(), Peers* peers = nullptr);
     ~ThreadTeam();
     ThreadTeam(const ThreadTeam&) = delete;
     ThreadTeam& operator=(const ThreadTeam&) = delete;
 
     // Threads that take part, the main one included: worker numbers are 0 (main) to size() − 1.
     int size() const noexcept { return static_cast<int>(workers_.size()) + 1; }
+    Peers* peers() const noexcept { return peers_; }
 
     // body(item, worker) once for each 0 ≤ item < count, in any order and on any thread; returns when all are done.
     // An item should take well under 50 ms: the main thread polls between its items. The first exception, or Cancelled,
@@ -40,6 +43,7 @@ class ThreadTeam {
     void stop(std::exception_ptr failure);
 
     RunContext& context_;
+    Peers* const peers_;
     std::vector<std::thread> workers_;
     std::mutex mutex_;
     std::condition_variable start_, done_;
@@ -70,6 +74,23 @@ class WorkerSums {
         Sum sum{};
     };
     std::vector<Apart> sums_;
+};
+
+// The same, whose total is that of the team and of its peers: every process must ask for it.
+template <class Sum>
+class TeamSums : public WorkerSums<Sum> {
+  public:
+    explicit TeamSums(const ThreadTeam& team) : TeamSums(static_cast<size_t>(team.size()), team.peers()) {}
+    TeamSums(size_t workers, Peers* peers) : WorkerSums<Sum>(workers), peers_(peers) {}
+
+    Sum total() const {
+        Sum total = WorkerSums<Sum>::total();
+        if (peers_) peers_->add_up(total);
+        return total;
+    }
+
+  private:
+    Peers* const peers_;
 };
 
 } // namespace btml

@@ -1,6 +1,8 @@
 #include "core/boosting/binning.hpp"
 
+#include "core/boosting/quantile_cuts.hpp"
 #include "core/boosting/radix_sort.hpp"
+#include "core/boosting/value_keys.hpp"
 
 #include <bit>
 #include <cmath>
@@ -26,20 +28,6 @@ struct KeyedRow {
     uint32_t row;
 };
 
-constexpr uint64_t sign_bit = uint64_t{1} << 63;
-
-// Unsigned order of keys is PostgreSQL's order of numbers; -0 and 0 have one key, and so have all NaN.
-uint64_t to_key(double x) {
-    if (std::isnan(x)) return ~uint64_t{0};
-    const auto bits = std::bit_cast<uint64_t>(x == 0 ? 0.0 : x);
-    return bits & sign_bit ? ~bits : bits | sign_bit;
-}
-
-double from_key(uint64_t key) {
-    if (key == ~uint64_t{0}) return std::numeric_limits<double>::quiet_NaN();
-    return std::bit_cast<double>(key & sign_bit ? key & ~sign_bit : ~key);
-}
-
 // One numeric column: sorted once, then cut, then every row's bin written.
 class NumberBinner {
   public:
@@ -49,8 +37,9 @@ class NumberBinner {
           items_(context.memory(), "values to sort", max_rows),
           spare_(context.memory(), "values to sort", max_rows) {}
 
-    // Fills in `values` and `thresholds`.
-    void cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
+    // Fills in `values` and `thresholds`, which are those wanted and as many more as max_bins asks for.
+    void cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins,
+             const std::vector<double>& wanted, FeatureBins& feature);
     // Writes the bin of every row of the column last cut.
     template <class Bin>
     void write(const FeatureBins& feature, Bin* bins);
@@ -73,6 +62,8 @@ class NumberBinner {
     void for_each_distinct(const Buffer<int64_t>& multiplicity, const Body& body);
     template <class Accept>
     Totals add_up(const Buffer<int64_t>& multiplicity, const Accept& accept);
+    void cut_alone(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
+    void cut_among_peers(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature);
     void cut_quantiles(const Buffer<int64_t>& multiplicity, const Totals& all, size_t max_bins, FeatureBins& feature);
 
     ThreadTeam& team_;
@@ -143,9 +134,34 @@ NumberBinner::Totals NumberBinner::add_up(const Buffer<int64_t>& multiplicity, c
     return sums.total();
 }
 
+// Adds thresholds that are not there yet.
+void add_thresholds(const std::vector<double>& wanted, Buffer<double>& thresholds) {
+    const size_t cuts = thresholds.size();
+    const auto is_less = [](double a, double b) { return to_key(a) < to_key(b); };
+    std::vector<double> added;
+    for (const double threshold : wanted)
+        if (!std::binary_search(thresholds.begin(), thresholds.end(), threshold, is_less)) added.push_back(threshold);
+    std::sort(added.begin(), added.end(), is_less);
+    const auto is_equal = [](double a, double b) { return to_key(a) == to_key(b); };
+    added.erase(std::unique(added.begin(), added.end(), is_equal), added.end());
+    thresholds.resize(cuts + added.size());
+    std::copy(added.begin(), added.end(), thresholds.begin() + static_cast<std::ptrdiff_t>(cuts));
+    std::inplace_merge(thresholds.begin(), thresholds.begin() + static_cast<std::ptrdiff_t>(cuts), thresholds.end(),
+                       is_less);
+}
+
 void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& multiplicity, int max_bins,
-                       FeatureBins& feature) {
+                       const std::vector<double>& wanted, FeatureBins& feature) {
     sort(numbers);
+    if (team_.peers())
+        cut_among_peers(multiplicity, max_bins, feature);
+    else
+        cut_alone(multiplicity, max_bins, feature);
+    add_thresholds(wanted, feature.thresholds);
+    feature.values = static_cast<uint32_t>(feature.thresholds.size() + 1);
+}
+
+void NumberBinner::cut_alone(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature) {
     const Totals all = add_up(multiplicity, [](int64_t) { return true; });
     feature.distinct = all.distinct;
     if (max_bins > 0 && all.distinct > static_cast<size_t>(max_bins)) {
@@ -161,37 +177,36 @@ void NumberBinner::cut(const Buffer<double>& numbers, const Buffer<int64_t>& mul
             seen++;
         });
     }
-    feature.values = static_cast<uint32_t>(feature.thresholds.size() + 1);
 }
 
-// Values at least as frequent as an average bin get bins of their own as far as bins suffice; the others share the
-// bins that are left evenly.
 void NumberBinner::cut_quantiles(const Buffer<int64_t>& multiplicity, const Totals& all, size_t max_bins,
                                  FeatureBins& feature) {
-    const auto is_frequent = [&](int64_t weight) { return static_cast<uint128>(weight) * max_bins >= all.weight; };
-    const Totals alone_in_bins = add_up(multiplicity, is_frequent);
-    size_t frequent = alone_in_bins.distinct;           // values from here on
-    uint128 shared = all.weight - alone_in_bins.weight; // weight of the other values from here on
-    size_t bins_left = max_bins;                        // the current one included
-    uint128 filled = 0;                                 // weight in the current bin
-    bool close = false;
+    const auto may_be_alone = [&](int64_t weight) {
+        return is_frequent(static_cast<uint64_t>(weight), all.weight, max_bins);
+    };
+    const Totals frequent = add_up(multiplicity, may_be_alone);
+    BinFiller bins(max_bins, frequent.distinct, all.weight - frequent.weight);
     double last = 0;
     for_each_distinct(multiplicity, [&](uint64_t key, int64_t weight) {
         const double value = from_key(key);
-        const bool alone = is_frequent(weight);
-        if ((close || (alone && filled > 0)) && bins_left > 1) {
+        if (bins.add(static_cast<uint64_t>(weight), may_be_alone(weight)))
             feature.thresholds.push_back(midpoint(last, value));
-            bins_left--;
-            filled = 0;
-        }
         last = value;
-        filled += static_cast<uint64_t>(weight);
-        frequent -= alone;
-        // Bins that the others may still use: one is kept for each frequent value to come.
-        const size_t bins_shared = bins_left > frequent ? bins_left - frequent : 1;
-        close = alone || (filled * bins_shared >= shared && bins_left > frequent + 1);
-        if (!alone && close) shared -= std::min(shared, filled);
     });
+}
+
+// The coordinator of several processes has no rows, and cuts as the others do.
+void NumberBinner::cut_among_peers(const Buffer<int64_t>& multiplicity, int max_bins, FeatureBins& feature) {
+    WeightedValues own{Buffer<uint64_t>(context_.memory(), "distinct values"),
+                       Buffer<uint64_t>(context_.memory(), "weights of values")};
+    uint64_t up_to = 0;
+    for_each_distinct(multiplicity, [&](uint64_t key, int64_t weight) {
+        own.keys.push_back(key);
+        own.up_to.push_back(up_to += static_cast<uint64_t>(weight));
+    });
+    for (const Cut& cut :
+         cuts_among(*team_.peers(), own, static_cast<size_t>(max_bins), max_histogram_bins - 1, feature.distinct))
+        feature.thresholds.push_back(midpoint(from_key(cut.last), from_key(cut.next)));
 }
 
 template <class Bin>
@@ -300,7 +315,7 @@ Buffer<uint8_t> bin_column(FeatureColumn& column, FeatureBins& feature, const Bu
         if (!keep) column.codes.clear();
         return bins;
     }
-    numbers.cut(column.numbers, multiplicity, max_bins, feature);
+    numbers.cut(column.numbers, multiplicity, max_bins, column.thresholds, feature);
     const size_t rows = column.numbers.size();
     if (!keep) column.numbers.clear();
     return make_column(rows, bin_bytes(feature.size()), context, [&](auto* target) { numbers.write(feature, target); });

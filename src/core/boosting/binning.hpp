@@ -7,6 +7,9 @@
 
 namespace btml::boosting {
 
+// Features with more bins than this (with NULL's) are not for every thread to search, or to hold a histogram of.
+inline constexpr size_t max_histogram_bins = 1024;
+
 // A feature's bins: of a number, bin b holds thresholds[b−1] ≤ x < thresholds[b] in PostgreSQL's order; of a category,
 // the code is the bin. One more bin, the last, is NULL's.
 struct FeatureBins {

@@ -1,12 +1,14 @@
 #include "core/boosting/booster.hpp"
 
 #include "core/base/rng.hpp"
-#include "core/boosting/enumerated_set.hpp"
+#include "core/boosting/distributed_set.hpp"
 #include "core/boosting/factorised_set.hpp"
 #include "core/boosting/grower.hpp"
 #include "core/boosting/holdout_metric.hpp"
 #include "core/boosting/rows/row_hash.hpp"
+#include "core/boosting/shared_categories.hpp"
 #include "core/boosting/training_memory.hpp"
+#include "core/boosting/warm_start.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -25,7 +27,7 @@ void check_holdout(const Options& options, uint64_t rows) {
 
 void check(const Dataset& dataset, const Options& options, bool factorised) {
     check_options(dataset, options);
-    check_holdout(options, dataset.holdout_table < 0 ? 0 : dataset.rows);
+    check_holdout(options, dataset.holdout_table < 0 ? 0 : std::max<uint64_t>(1, dataset.rows));
     if (!factorised && dataset.rows > UINT32_MAX - 1)
         throw Error(ErrorCode::limit_exceeded, format("the join has %" PRIu64 " rows, at most %u can be enumerated",
                                                       dataset.rows, UINT32_MAX - 1));
@@ -80,16 +82,20 @@ std::vector<int> sample_features(size_t count, double fraction, uint64_t seed, u
 class Booster {
   public:
     Booster(Dataset dataset, const Options& options, ThreadTeam& team, RunContext& context,
-            bool may_be_constant = false)
+            bool may_be_constant = false, std::optional<Model> start = {})
         : options_(completed(options, dataset.labels.size())),
           may_be_constant_(may_be_constant),
           context_(context),
           team_(team),
           dataset_(std::move(dataset)) {
         check_what_objective_takes(dataset_, options_);
+        if (team.peers()) share_categories(dataset_, *team.peers(), context_);
+        if (start) start_.emplace(std::move(*start), dataset_, options_, context_);
     }
 
     FitResult run();
+    FitResult run_distributed(Coordinator& peers);
+    void serve(Holder& peers);
     FitResult run_factorised(relational::GroupedJoin join);
 
     // The same over bins that are there already, iteration by iteration.
@@ -105,8 +111,11 @@ class Booster {
     void subtract_offset();
     std::unique_ptr<RowScores> start_scores(const TrainingRows& training);
     FitResult constant(const DegenerateTarget& target);
+    void hold_all_rows();
     void hold_rows(const BinnedData& data, int parallel);
+    std::vector<double> given_bases() const { return start_ ? start_->bases() : std::vector<double>{}; }
     void start_trees(TrainingSet& training);
+    void grow_again();
     void grow_trees(TrainingSet& training);
     LogEntry measure(const Scores& scores);
     bool finish_iteration(const TrainingSet& training);
@@ -118,9 +127,11 @@ class Booster {
     RunContext& context_;
     ThreadTeam& team_;
     Dataset dataset_;
+    std::optional<WarmStart> start_; // what training continues from
     FitResult result_;
     const char* phase_ = nullptr; // of a call with more to do than to grow these trees
     std::optional<TrainingRows> rows_;
+    std::optional<BinnedData> data_; // of one training alone
     std::optional<EnumeratedSet> set_;
     TrainingSet* training_ = nullptr; // set_, or one that is not enumerated
     std::optional<TreeGrower> grower_;
@@ -158,7 +169,8 @@ void Booster::subtract_offset() {
 // Errors name the label that is a binary target's only one.
 std::unique_ptr<RowScores> Booster::start_scores(const TrainingRows& training) {
     try {
-        const LossOptions options{options_.objective, options_.alpha.value_or(0), options_.power, options_.balanced};
+        const LossOptions options{options_.objective, options_.alpha.value_or(0), options_.power, options_.balanced,
+                                  given_bases()};
         auto scores = objective_of(options_.objective).start(training, dataset_, options, team_, context_);
         result_.model.label_weights = dataset_.label_weights; // balanced labels have them now
         return scores;
@@ -187,7 +199,8 @@ void Booster::time(const char* phase, const Body& body) {
     result_.timings.push_back(std::move(timing));
 }
 
-FitResult Booster::run() {
+// Bins the dataset's features, and makes the scores of all rows.
+void Booster::hold_all_rows() {
     const uint64_t score_bytes = objective_of(options_.objective).bytes(dataset_, team_.size(), context_);
     context_.memory().require(peak_bytes(dataset_, options_, score_bytes), "rows and binned features");
     describe();
@@ -196,12 +209,15 @@ FitResult Booster::run() {
         dataset_.row_hashes = hash_rows(dataset_, options_.seed, team_, context_);
     rows_.emplace(dataset_, team_, context_);
     check_holdout(options_, rows_->holdout_rows());
-    std::optional<BinnedData> data;
-    time("binning", [&] { data = bin_features(dataset_, *rows_, options_.max_bins, team_, context_); });
-    if (!may_be_constant_) // of many small fits, nobody reads them
-        time("findings", [&] { result_.findings = examine(*data, dataset_, *rows_, context_); });
+    time("binning", [&] { data_ = bin_features(dataset_, *rows_, options_.max_bins, team_, context_); });
+    if (!may_be_constant_ && !team_.peers()) // of many small fits, nobody reads them
+        time("findings", [&] { result_.findings = examine(*data_, dataset_, *rows_, context_); });
+    hold_rows(*data_, 1);
+}
+
+FitResult Booster::run() {
     try {
-        hold_rows(*data, 1);
+        hold_all_rows();
     } catch (const DegenerateTarget& target) {
         if (!may_be_constant_) throw;
         return constant(target);
@@ -209,6 +225,19 @@ FitResult Booster::run() {
     grow_trees(*set_);
     set_.reset();
     return std::move(result_);
+}
+
+FitResult Booster::run_distributed(Coordinator& peers) {
+    hold_all_rows();
+    DistributedSet all(*set_, peers, options_, context_);
+    grow_trees(all);
+    all.finish();
+    return std::move(result_);
+}
+
+void Booster::serve(Holder& peers) {
+    hold_all_rows();
+    boosting::serve(*set_, peers, context_);
 }
 
 // Makes the scores of all rows before the first tree, and what trees are grown over.
@@ -243,7 +272,7 @@ FitResult Booster::run_factorised(relational::GroupedJoin join) {
     describe();
     subtract_offset();
     std::optional<FactorisedSet> set;
-    time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_); });
+    time("binning", [&] { set.emplace(dataset_, join, options_, team_, context_, given_bases()); });
     check_holdout(options_, set->holdout_rows());
     context_.memory().require(TreeGrower::histogram_bytes(set->layout().max_bins(), set->rows(0), options_),
                               "histograms");
@@ -260,6 +289,24 @@ void Booster::start_trees(TrainingSet& training) {
     model.holdout_rows = training.holdout_rows();
     model.baseline = measure(training.scores());
     grower_.emplace(training, options_, team_, context_);
+    if (start_) grow_again();
+}
+
+// The trees that training continues from change what the others would see, early stopping included.
+void Booster::grow_again() {
+    Model& model = result_.model;
+    while (model.iterations() < start_->iterations()) {
+        const size_t t = model.iterations();
+        context_.progress("growing trees of start again", t, start_->iterations());
+        for (size_t score = 0; score < model.scores(); score++) {
+            context_.poll();
+            training_->start(t, static_cast<int>(score), {});
+            training_->add(start_->grow_again(model.trees.size(), *training_));
+            model.trees.push_back(start_->tree(model.trees.size()));
+        }
+        finish_iteration(*training_);
+    }
+    start_.reset();
 }
 
 void Booster::grow_iteration() {
@@ -360,16 +407,44 @@ void check_options(const Dataset& dataset, const Options& options) {
     if (all.metric) check_metric(*all.metric, all.objective);
 }
 
-FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant) {
+FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant,
+              std::optional<Model> start) {
     check(dataset, options, false);
     ThreadTeam team(context);
-    return Booster(std::move(dataset), options, team, context, may_be_constant).run();
+    return Booster(std::move(dataset), options, team, context, may_be_constant, std::move(start)).run();
 }
 
-FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context) {
+FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context,
+                         std::optional<Model> start) {
     check(dataset, options, true);
     ThreadTeam team(context);
-    return Booster(std::move(dataset), options, team, context).run_factorised(std::move(join));
+    return Booster(std::move(dataset), options, team, context, false, std::move(start)).run_factorised(std::move(join));
+}
+
+// What sums over the rows of several processes do not tell.
+static void check_distributed(const Dataset& dataset, const Options& options) {
+    const auto refuse = [](const std::string& what) {
+        throw Error(ErrorCode::not_supported, what + " is not supported where several machines hold the rows", {},
+                    "Train on one machine: strategy => 'enumerate'.");
+    };
+    if (completed(options, dataset.labels.size()).objective == ObjectiveNumber::rank) refuse("objective => 'rank'");
+    if (options.row_fraction < 1) refuse("row_fraction");
+    if (options.metric) refuse("metric");
+}
+
+FitResult fit_distributed(Dataset dataset, const Options& options, Coordinator& peers, RunContext& context,
+                          std::optional<Model> start) {
+    check(dataset, options, false);
+    check_distributed(dataset, options);
+    ThreadTeam team(context, 1, &peers);
+    return Booster(std::move(dataset), options, team, context, false, std::move(start)).run_distributed(peers);
+}
+
+void serve_fit(Dataset dataset, const Options& options, Holder& peers, RunContext& context,
+               std::optional<Model> start) {
+    check(dataset, options, false);
+    ThreadTeam team(context, std::numeric_limits<int>::max(), &peers);
+    Booster(std::move(dataset), options, team, context, false, std::move(start)).serve(peers);
 }
 
 class Training::State : public Booster {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/dataset.hpp"
+#include "core/base/peers.hpp"
 #include "core/base/timing.hpp"
 #include "core/boosting/binning.hpp"
 #include "core/boosting/findings.hpp"
@@ -24,12 +25,24 @@ struct FitResult {
 // Errors: invalid_argument (options; no training rows; no features), out_of_range (a target of 1e150 or more in
 // magnitude, or that the objective does not take), memory_limit before the work starts, DegenerateTarget;
 // may_be_constant: the model is a constant instead.
-FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant = false);
+// start: a model that training continues from; its trees count among options.trees. Over the rows it was trained on,
+// with its options, n trees and m that continue from them are the bytes of n + m at once. Errors as of WarmStart.
+FitResult fit(Dataset dataset, const Options& options, RunContext& context, bool may_be_constant = false,
+              std::optional<Model> start = {});
 
 // Fits the same model without listing the rows of the join: the dataset's columns are in the order of the grouped
 // join's tables, and its tables have no row ids. Time and memory do not grow with the number of join rows, but with the
 // square of that of leaves.
-FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context);
+FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Options& options, RunContext& context,
+                         std::optional<Model> start = {});
+
+// Fits the model that fit() gives over the rows of all others, which run serve_fit at the same time. The dataset is as
+// theirs, without rows; labels are the same everywhere. Errors as of fit; not_supported naming the option.
+FitResult fit_distributed(Dataset dataset, const Options& options, Coordinator& peers, RunContext& context,
+                          std::optional<Model> start = {});
+// Trains on these rows what the coordinator fits.
+void serve_fit(Dataset dataset, const Options& options, Holder& peers, RunContext& context,
+               std::optional<Model> start = {});
 
 // Errors of fit that follow from the options and the dataset's columns alone.
 void check_options(const Dataset& dataset, const Options& options);

@@ -1,5 +1,7 @@
 #include "core/boosting/factorised_scores.hpp"
 
+#include "core/base/exact_sum.hpp"
+
 #include <numeric>
 
 namespace btml::boosting::factorised {
@@ -29,8 +31,8 @@ static double sum_of(const Buffer<double>& weights) {
 }
 
 FactorisedScores::FactorisedScores(const Buffer<double>& target, const Buffer<double>& train,
-                                   const Buffer<double>& held_out, const WeightUnits& weights, Buffer<double>& values,
-                                   RunContext& context)
+                                   const Buffer<double>& held_out, const WeightUnits& weights,
+                                   const std::vector<double>& bases, Buffer<double>& values, RunContext& context)
     : SquaredLoss({.shift = weights.shift,
                    .scale = weights.scale,
                    .weight = weights.shifted(sum_of(train)),
@@ -40,7 +42,7 @@ FactorisedScores::FactorisedScores(const Buffer<double>& target, const Buffer<do
       train_weight_(sum_of(train)),
       holdout_weight_(sum_of(held_out)) {
     const Rows rows{target, train, held_out};
-    find_base(1, [&](const auto& body) {
+    find_base(bases, 1, nullptr, [&](const auto& body) {
         context.for_each(target.size(), 2, [&](uint64_t i) {
             if (train[i] > 0) body(target[i], weights.to_count(train[i]), true, 0);
             if (!held_out.empty() && held_out[i] > 0) body(target[i], 0, false, 0);
@@ -110,15 +112,19 @@ void FactorisedScores::add(const std::vector<TrainingSet::Leaf>& leaves, const T
                            const Totals& held_out) {
     const double hessian_unit = units().hessian_unit;
     double train_weight = 0, holdout_weight = 0;
+    ExactSum change; // of holdout_squares_, whatever the order of leaves
     auto loss = static_cast<int128>(loss_);
     for (const TrainingSet::Leaf& leaf : leaves) {
         const int128 value = leaf.value;
-        int128 sum = static_cast<int128>(leaf.sums.total.sum) << sum_shift_;
-        double weight = leaf.sums.total.hessian * hessian_unit;
+        int128 sum;
+        double weight;
         if (trained) {
             const FilteredSums::Total total = trained(leaf);
             sum = static_cast<int128>(weights_.shifted(total.sum));
             weight = weights_.shifted(total.count);
+        } else {
+            sum = static_cast<int128>(leaf.sums->total.sum) << sum_shift_;
+            weight = leaf.sums->total.hessian * hessian_unit;
         }
         train_weight += weight;
         const double v = leaf.value;
@@ -128,12 +134,13 @@ void FactorisedScores::add(const std::vector<TrainingSet::Leaf>& leaves, const T
             const FilteredSums::Total total = held_out(leaf);
             const double number = to_number(leaf.value);
             holdout_weight += total.count;
-            holdout_squares_ += number * (number * total.count - 2 * std::ldexp(total.sum, -grid_));
+            change.add(number * (number * total.count - 2 * std::ldexp(total.sum, -grid_)));
         }
     }
     check_partition(train_weight, total_.weight);
     check_partition(holdout_weight, holdout_weight_);
     loss_ = static_cast<uint128>(std::max<int128>(loss, 0));
+    holdout_squares_ += change.value();
     if (holdout_loss_) holdout_loss_ = std::max(0.0, holdout_squares_) / holdout_weight_;
     if (trained) refine_sums();
 }

@@ -13,10 +13,11 @@ namespace btml::boosting::factorised {
 class FactorisedScores : public SquaredLoss<Scores> {
   public:
     // Takes the targets of the target table's rows, and the weight of the join rows that each has in the training set
-    // and in the holdout (empty: none). Writes the first residuals to `values`, as integers on a grid. Error
-    // out_of_range for a target that is too large.
+    // and in the holdout (empty: none). Writes the first residuals to `values`, as integers on a grid. bases: as in
+    // LossOptions. Error out_of_range for a target that is too large.
     FactorisedScores(const Buffer<double>& target, const Buffer<double>& train, const Buffer<double>& held_out,
-                     const WeightUnits& weights, Buffer<double>& values, RunContext& context);
+                     const WeightUnits& weights, const std::vector<double>& bases, Buffer<double>& values,
+                     RunContext& context);
 
     // Σ weight · residual of values times this is a histogram's sum.
     double sum_scale() const { return std::ldexp(weights_.shifted(1), -sum_shift_); }
@@ -26,7 +27,7 @@ class FactorisedScores : public SquaredLoss<Scores> {
     double squares() const { return static_cast<double>(loss_) / weights_.shifted(1); }
 
     // Updates the losses, by sums over a leaf's rows of Σ weight · residual of values before. Those of the training
-    // rows are in the leaf itself where `trained` is empty: where every training row is in the bag.
+    // rows are in the leaves themselves where `trained` is empty: where the tree learned from every training row.
     using Totals = std::function<relational::FilteredSums::Total(const TrainingSet::Leaf&)>;
     void add(const std::vector<TrainingSet::Leaf>& leaves, const Totals& trained, const Totals& held_out);
 

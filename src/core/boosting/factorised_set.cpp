@@ -11,7 +11,7 @@ using namespace factorised;
 using namespace relational;
 
 FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options& options, ThreadTeam& team,
-                             RunContext& context)
+                             RunContext& context, const std::vector<double>& bases)
     : options_(options),
       team_(team),
       context_(context),
@@ -23,7 +23,7 @@ FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options&
           dataset, join, options,
           [&](const RowWeights& population) { return queries_.count(nodes_.selection(0, population)); }, context),
       layout_(data_.features, SIZE_MAX) {
-    bin(dataset, start_scores(dataset));
+    bin(dataset, start_scores(dataset, bases));
     for (size_t t = 0; t < join_.tables().size(); t++) leave_out_equal_rows(t);
     queries_.start();
     if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(queries_.filtered(), data_, options);
@@ -66,7 +66,7 @@ uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, c
 }
 
 // The weights of the rows that each row joins to, of those that are trained on.
-RowWeights FactorisedSet::start_scores(Dataset& dataset) {
+RowWeights FactorisedSet::start_scores(Dataset& dataset, const std::vector<double>& bases) {
     RowWeights train = queries_.counts(nodes_.selection(0, populations_.train()), all_tables());
     Buffer<double> held_out(context_.memory(), "join multiplicities");
     if (populations_.holdout_rows() > 0)
@@ -74,7 +74,8 @@ RowWeights FactorisedSet::start_scores(Dataset& dataset) {
             std::move(queries_.counts(nodes_.selection(0, populations_.held_out()), only_target())[target_table_]);
     const auto sum = [](const Buffer<double>& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); };
     populations_.set_total(sum(train[target_table_]) + sum(held_out));
-    scores_.emplace(dataset.target, train[target_table_], held_out, populations_.units(), queries_.values(), context_);
+    scores_.emplace(dataset.target, train[target_table_], held_out, populations_.units(), bases, queries_.values(),
+                    context_);
     dataset.target.clear();
     return train;
 }
@@ -204,8 +205,8 @@ void FactorisedSet::add(const std::vector<Leaf>& leaves) {
     const auto total_of = [&](const RowWeights& population) -> FactorisedScores::Totals {
         return [&](const Leaf& leaf) { return queries_.total(nodes_.selection(leaf.node, population)); };
     };
-    scores_->add(leaves, populations_.is_sampled() ? total_of(populations_.train()) : nullptr,
-                 total_of(populations_.held_out()));
+    const bool know_sums = !populations_.is_sampled() && leaves[0].sums;
+    scores_->add(leaves, know_sums ? nullptr : total_of(populations_.train()), total_of(populations_.held_out()));
     pending_ = leaves;
 }
 

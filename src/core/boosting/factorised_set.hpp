@@ -21,8 +21,9 @@ class FactorisedSet : public TrainingSet {
     // The dataset's columns are in the order of the grouped join's tables, and its tables have no row ids. Takes the
     // dataset's columns, and leaves out the join's rows that equal others once the features are binned. Errors:
     // invalid_argument when no row is left to train on; out_of_range for a weight or a target out of its range.
+    // bases: as in LossOptions.
     FactorisedSet(Dataset& dataset, relational::GroupedJoin& join, const Options& options, ThreadTeam& team,
-                  RunContext& context);
+                  RunContext& context, const std::vector<double>& bases = {});
 
     // An estimate of the bytes beside the dataset's columns: how many rows of nodes are held depends on the trees.
     static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options);
@@ -47,7 +48,7 @@ class FactorisedSet : public TrainingSet {
     std::vector<bool> all_tables() const { return std::vector<bool>(join_.tables().size(), true); }
     std::vector<bool> only_target() const;
     std::vector<bool> tables_of_features() const;
-    factorised::RowWeights start_scores(Dataset& dataset);
+    factorised::RowWeights start_scores(Dataset& dataset, const std::vector<double>& bases);
     void bin(Dataset& dataset, const factorised::RowWeights& train);
     void leave_out_equal_rows(size_t table);
     void add_to_bins(int node, const factorised::RowSums& sums, const factorised::RowWeights& squares, Stats* out,

@@ -223,6 +223,13 @@ void TreeGrower::find_split(Leaf& leaf, int histogram) {
         release_histogram(histogram);
     by_gain_.emplace(-best.gain, leaf.node);
     open_.emplace(leaf.node, leaf);
+    if (children_may_split(leaf)) training_.expect(leaf.rows, leaf.split);
+}
+
+bool TreeGrower::children_may_split(const Leaf& leaf) const {
+    const bool at_depth = options_.max_depth > 0 && leaf.depth + 1 >= options_.max_depth;
+    return !at_depth && (rules_->may_split(leaf.split.left.count()) ||
+                         rules_->may_split(leaf.sums.count() - leaf.split.left.count()));
 }
 
 // The open leaf with the largest gain, the lowest node of those within a tie; without a limit on leaves, where the

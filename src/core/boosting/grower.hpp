@@ -52,6 +52,7 @@ class TreeGrower {
     NodeSums sum_up(int node, int histogram);
     const HistogramLayout& layout() const { return training_.layout(); }
     bool may_split(const Leaf& leaf) const;
+    bool children_may_split(const Leaf& leaf) const;
     bool may_share(int feature) const;
     Leaf take_next_leaf();
     void expand(Leaf leaf);

@@ -87,7 +87,7 @@ bool has_hessian(const Options& options) {
 }
 
 constexpr Option<Options> rows[] = {
-    option<&Options::trees>("trees", between(1, 1'000'000), "number of trees"),
+    option<&Options::trees>("trees", between(1, max_trees), "number of trees"),
     option<&Options::learning_rate>("learning_rate", above_to(0, 1), "what a tree's values are multiplied by"),
     option<&Options::max_leaves>("max_leaves", zero_or("no limit", from(2)), "leaves of a tree, grown best first"),
     option<&Options::max_depth>("max_depth", zero_or("no limit", from(1)), "depth of a tree"),
@@ -184,6 +184,8 @@ constexpr Option<Options> rows[] = {
     verbose_argument<Options>,
     options_argument<Options>,
     exclude_argument<Options>,
+    argument<Options>("start", "a model of `boost_fit`", "[what training continues from](#more-trees-for-a-model)")
+        .null_means(""),
 };
 
 // What LightGBM, XGBoost, CatBoost, scikit-learn and others call them.

@@ -6,6 +6,8 @@
 
 namespace btml::boosting {
 
+inline constexpr int max_trees = 1'000'000; // or iterations, where each has several
+
 enum class Criterion { variance, mse_sum };
 
 enum class Strategy { automatic, enumerate, factorize, sample };

@@ -153,9 +153,6 @@ struct SparseBins {
     bool occupied(size_t) const { return true; }
 };
 
-// Features with more bins than this (with NULL's) are not for every thread to search, or to hold a histogram of.
-inline constexpr size_t max_histogram_bins = 1024;
-
 // One node's search over its features, to be offered in ascending order.
 class SplitSearch {
   public:

@@ -62,7 +62,7 @@ class TrainingSet {
     // A leaf of the tree just grown, and what it adds to the scores of its rows, in units of the grid.
     struct Leaf {
         int node;
-        NodeSums sums; // of the rows the tree learned from
+        std::optional<NodeSums> sums; // of the rows the tree learned from; nothing where it learned from others
         int64_t value;
     };
 
@@ -79,6 +79,9 @@ class TrainingSet {
     virtual uint64_t rows(int node) const = 0;
     // Left and right child. A node can be split once.
     virtual std::pair<int, int> split(int node, const Split& split) = 0;
+    // Says that the node may be split so, and the histogram of its smaller child be wanted then: sets that must ask
+    // others for histograms ask for several at once.
+    virtual void expect(int /*node*/, const Split& /*split*/) {}
 
     // A histogram holds the sums of a node's rows by bin.
     virtual const HistogramLayout& layout() const = 0;

@@ -242,9 +242,10 @@ inline std::vector<size_t> random_order(size_t rows, uint64_t seed) {
     return order;
 }
 
-inline Model fit_plain(const PlainData& data, const Options& options, int threads = 1) {
+inline Model fit_plain(const PlainData& data, const Options& options, int threads = 1,
+                       std::optional<Model> start = {}) {
     QuietContext context(threads);
-    Model model = fit(to_dataset(data, context), options, context).model;
+    Model model = fit(to_dataset(data, context), options, context, false, std::move(start)).model;
     EXPECT_EQ(context.memory().used(), 0u);
     return model;
 }

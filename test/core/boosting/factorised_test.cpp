@@ -24,12 +24,12 @@ class RandomTraining {
   public:
     explicit RandomTraining(uint64_t seed, int max_tables = 5) : seed_(seed), max_tables_(max_tables) {}
 
-    Model fit_either(bool factorised, const Options& options, int threads) {
+    Model fit_either(bool factorised, const Options& options, int threads, std::optional<Model> start = {}) {
         QuietContext context(threads);
-        return fit_either(factorised, options, context);
+        return fit_either(factorised, options, context, std::move(start));
     }
 
-    Model fit_either(bool factorised, const Options& options, RunContext& context) {
+    Model fit_either(bool factorised, const Options& options, RunContext& context, std::optional<Model> start = {}) {
         DatasetPlan plan;
         Join join = make_join(context, plan);
         if (join.count(context) < 2) return {};
@@ -37,10 +37,11 @@ class RandomTraining {
         if (factorised) {
             GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, plan, context);
-            result = fit_factorised(std::move(dataset), std::move(grouped), options, context);
+            result = fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start));
         } else {
             relational::JoinRows rows = enumerate(join, context);
-            result = fit(make_dataset(std::move(join), std::move(rows), plan, context), options, context);
+            result = fit(make_dataset(std::move(join), std::move(rows), plan, context), options, context, false,
+                         std::move(start));
         }
         return std::move(result.model);
     }
@@ -174,6 +175,29 @@ TEST(Factorised, EqualsEnumerated) {
 }
 
 // Leaves whose errors are next to nothing beside those of the first tree.
+TEST(Factorised, ContinuesAsIfItHadNotStopped) {
+    int fitted = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        RandomTraining training(seed + 970'000);
+        Options options = options_of(seed);
+        options.early_stopping = 0;
+        options.trees = 5;
+        Options first = options;
+        first.trees = 1 + static_cast<int>(seed % 4);
+        try {
+            const Model model = training.fit_either(true, options, 1);
+            const Model start = training.fit_either(true, first, 1);
+            if (start.trees.empty()) continue;
+            EXPECT_TRUE(bytes_of(model) == bytes_of(training.fit_either(true, options, 2, start)));
+            fitted += model.trees[0].size() > 1;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
+        }
+    }
+    EXPECT_GT(fitted, 60);
+}
+
 TEST(Factorised, EqualsEnumeratedDownToRounding) {
     int fitted = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {

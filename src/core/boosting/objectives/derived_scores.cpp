@@ -59,7 +59,7 @@ DerivedScores::DerivedScores(const TrainingRows& training, Dataset& dataset, con
 }
 
 void DerivedScores::check_targets(const std::function<bool(double)>& holds, const char* valid) const {
-    WorkerSums<LeastInvalid> least(team_.size());
+    TeamSums<LeastInvalid> least(team_);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) != Role::ignored && !holds(target(rows[i]))) least[worker] += {target(rows[i])};
@@ -74,17 +74,17 @@ void DerivedScores::check_targets(const std::function<bool(double)>& holds, cons
 
 // Labels weigh rows / (labels · rows of the label).
 void DerivedScores::weigh_labels(size_t labels) {
-    using Counts = std::vector<int64_t>;
-    std::vector<Counts> by_worker(team_.size(), Counts(labels));
+    TeamSums<ByLabel<int64_t>> by_worker(team_);
+    for (int worker = 0; worker < team_.size(); worker++) by_worker[worker].resize(labels);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) == Role::train)
                 by_worker[worker][static_cast<size_t>(target(rows[i]))] += training_.weight(rows[i]);
     });
+    const ByLabel<int64_t> counts = by_worker.total();
     label_weights_.assign(labels, 1);
     for (size_t label = 0; label < labels; label++) {
-        int64_t count = 0;
-        for (const Counts& counts : by_worker) count += counts[label];
+        const int64_t count = counts[label];
         if (count > 0)
             label_weights_[label] = static_cast<double>(training_.train_count()) /
                                     (static_cast<double>(labels) * static_cast<double>(count));
@@ -92,7 +92,7 @@ void DerivedScores::weigh_labels(size_t labels) {
 }
 
 void DerivedScores::sum_weights() {
-    WorkerSums<ExactSums> sums(team_.size());
+    TeamSums<ExactSums> sums(team_);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++) {
             const Role role = training_.role(rows[i]);
@@ -175,6 +175,10 @@ int64_t DerivedScores::leaf_value(Stats total, const LeafRule& rule) const {
     const double value =
         shrunken_value(std::ldexp(total.sum, -residual_grid_), std::ldexp(total.hessian, -hessian_grid_), weighted);
     return std::llrint(std::ldexp(std::clamp(value, -max_leaf_value, max_leaf_value), score_bits));
+}
+
+int64_t DerivedScores::to_value(double number) const {
+    return units_of(number, std::ldexp(1, -score_bits), std::ldexp(max_leaf_value, score_bits));
 }
 
 void DerivedScores::gather(const RowList& rows, Stats* out) const {

@@ -22,6 +22,7 @@ class DerivedScores : public RowScores {
     SumUnits units() const override;
     int64_t leaf_value(Stats total, const LeafRule& rule) const override;
     double to_number(int64_t value) const override { return std::ldexp(value, -score_bits); }
+    int64_t to_value(double number) const override;
     double train_loss() const override { return train_loss_; }
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
     const TrainingRows& training() const override { return training_; }
@@ -60,6 +61,20 @@ class DerivedScores : public RowScores {
             held_out.add(other.held_out);
             return *this;
         }
+    };
+
+    // Holds a sum for each label.
+    template <class Sum>
+    struct ByLabel : std::vector<Sum> {
+        ByLabel& operator+=(const ByLabel& other) {
+            this->resize(std::max(this->size(), other.size()));
+            for (size_t label = 0; label < other.size(); label++) add((*this)[label], other[label]);
+            return *this;
+        }
+
+      private:
+        static void add(int64_t& sum, int64_t other) { sum += other; }
+        static void add(ExactSum& sum, const ExactSum& other) { sum.add(other); }
     };
 
     // Takes targets, labels and their weights.

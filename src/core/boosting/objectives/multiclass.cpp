@@ -16,7 +16,8 @@ class LabelScores final : public DerivedScores {
           labels_(dataset.labels.size()),
           scores_(context.memory(), "scores", labels_ * training.rows()),
           log_sums_(context.memory(), "sums of exponentials", training.rows()) {
-        find_bases(dataset.labels);
+        bases_ = options.bases;
+        if (bases_.empty()) find_bases(dataset.labels);
         for (size_t label = 0; label < labels_; label++) {
             const auto base = static_cast<int64_t>(std::ldexp(bases_[label], score_bits));
             for_pieces(team, training.rows(), [&](size_t begin, size_t end, int) {
@@ -31,7 +32,7 @@ class LabelScores final : public DerivedScores {
     void select(int score) override {
         selected_ = static_cast<size_t>(score);
         const double factor = static_cast<double>(labels_) / static_cast<double>(labels_ - 1);
-        WorkerSums<Found> found(team_.size());
+        TeamSums<Found> found(team_);
         for_each_list([&](const RowList& rows, int worker) {
             double room[derivative_block];
             const LabelRows of{.rows = rows.count,
@@ -81,17 +82,17 @@ class LabelScores final : public DerivedScores {
 
 // The logarithm of each label's share, which is at least that of half a row.
 void LabelScores::find_bases(const std::vector<std::string>& names) {
-    std::vector<std::vector<ExactSum>> by_worker(team_.size(), std::vector<ExactSum>(labels_));
+    TeamSums<ByLabel<ExactSum>> by_worker(team_);
+    for (int worker = 0; worker < team_.size(); worker++) by_worker[worker].resize(labels_);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) == Role::train) by_worker[worker][label_of(rows[i])].add(loss_weight(rows[i]));
     });
+    const ByLabel<ExactSum> sums = by_worker.total();
     size_t present = 0;
     const double least = 0.5 / static_cast<double>(training_.train_rows());
     for (size_t label = 0; label < labels_; label++) {
-        ExactSum sum;
-        for (const std::vector<ExactSum>& sums : by_worker) sum.add(sums[label]);
-        const double share = sum.value() / train_weight_;
+        const double share = sums[label].value() / train_weight_;
         if (share > 0) present++;
         bases_.push_back(rounded(logarithm(std::max(share, least))));
     }
@@ -119,7 +120,7 @@ void LabelScores::add_up(const RowList& rows) {
 
 // Finds what derivatives of the next iteration go by, too.
 DerivedScores::Found LabelScores::sum_losses() {
-    WorkerSums<Found> found(team_.size());
+    TeamSums<Found> found(team_);
     for_each_list([&](const RowList& rows, int worker) {
         Found own;
         add_up(rows);

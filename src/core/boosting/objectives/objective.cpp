@@ -25,6 +25,13 @@ double shrunken_value(double sum, double hessian, const LeafRule& rule) {
                       rule.learning_rate * rule.upper);
 }
 
+int64_t units_of(double number, double unit, double most) {
+    const double units = number / unit;
+    if (std::fabs(units) <= most) return std::llrint(units);
+    throw Error(ErrorCode::out_of_range,
+                format("a leaf adds %s to scores, which is too large for this target", shortest(number).c_str()));
+}
+
 int64_t rounded_leaf_value(double sum, double hessian, const LeafRule& rule) {
     static constexpr double most = 1LL << sum_bits;
     return std::llrint(std::clamp(shrunken_value(sum, hessian, rule), -most, most));

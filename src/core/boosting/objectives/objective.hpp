@@ -52,6 +52,9 @@ struct HeldOutRow {
 
 class RowScores;
 
+// Returns `number` / `unit`, rounded. Error out_of_range where that is more than `most` in magnitude.
+int64_t units_of(double number, double unit, double most);
+
 // Knows where training stands: what the trees so far leave of the loss, however the rows are held.
 class Scores {
   public:
@@ -64,6 +67,8 @@ class Scores {
     // grid that a double holds exactly; and that as a number.
     virtual int64_t leaf_value(Stats total, const LeafRule& rule) const = 0;
     virtual double to_number(int64_t value) const = 0;
+    // Returns the value that is nearest to a number. Error out_of_range for one so large that sums would overflow.
+    virtual int64_t to_value(double number) const = 0;
     // Returns what the log reports: the mean loss; of squared loss, without the half.
     virtual double train_loss() const = 0;
     virtual std::optional<double> holdout_loss() const = 0;
@@ -151,6 +156,8 @@ struct LossOptions {
     ObjectiveNumber objective;
     double alpha, power;
     bool balanced; // labels weigh rows / (labels · rows of the label)
+    // Scores before the first tree that training is to start from; empty: the best for all rows.
+    std::vector<double> bases = {};
 };
 
 class Objective {

@@ -231,8 +231,8 @@ void RankScores::derive(const Query& query, Ranking& ranking, RunContext& contex
 
 // The loss is 1 − the mean NDCG of the first rows.
 void RankScores::derive_all() {
-    WorkerSums<Found> found(team_.size());
-    WorkerSums<ExactSums> ndcgs(team_.size());
+    TeamSums<Found> found(team_);
+    TeamSums<ExactSums> ndcgs(team_);
     const Reservation scratch(context_.memory(), "rows of a query",
                               team_.size() * max_query_rows_ * Ranking::row_bytes);
     std::vector<Ranking> rankings(team_.size());

@@ -28,13 +28,14 @@ struct Form {
 
 class RenewedScores final : public RowScores {
   public:
-    RenewedScores(const Form& form, const TrainingRows& training, Buffer<double> target, ThreadTeam& team,
-                  RunContext& context);
+    RenewedScores(const Form& form, const TrainingRows& training, Buffer<double> target,
+                  const std::vector<double>& bases, ThreadTeam& team, RunContext& context);
 
     std::vector<double> bases() const override { return {base_}; }
     SumUnits units() const override;
     int64_t leaf_value(Stats, const LeafRule&) const override { return 0; } // it is renewed
     double to_number(int64_t value) const override { return static_cast<double>(value) * unit_; }
+    int64_t to_value(double number) const override { return units_of(number, unit_, 0x1p61); }
     double train_loss() const override { return train_loss_; }
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
     bool renews() const override { return true; }
@@ -68,7 +69,8 @@ class RenewedScores final : public RowScores {
     double huber_step(const std::vector<const RowSet*>& rows, const RowIndex& index, int64_t middle) const;
     double loss(double residual) const;
     Passed pass_rows() const;
-    void find_base(const Buffer<double>& target);
+    void check_target(const Buffer<double>& target) const;
+    double best_base(const Buffer<double>& target) const;
     void set_residuals(const Buffer<double>& target);
     void choose_delta();
     void finish(const Passed& passed);
@@ -91,8 +93,8 @@ class RenewedScores final : public RowScores {
     std::optional<double> holdout_loss_;
 };
 
-RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buffer<double> target, ThreadTeam& team,
-                             RunContext& context)
+RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buffer<double> target,
+                             const std::vector<double>& bases, ThreadTeam& team, RunContext& context)
     : form_(form),
       training_(training),
       team_(team),
@@ -101,7 +103,8 @@ RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buf
           gradient_bits, max_sum_bits - 1 - std::ilogb(std::max(1.0, training.train_count() * training.count_unit())))),
       up_(std::llrint(std::ldexp(form.quantile, gradient_bits_))),
       down_(std::llrint(std::ldexp(1 - form.quantile, gradient_bits_))) {
-    find_base(target);
+    check_target(target);
+    base_ = bases.empty() ? best_base(target) : bases[0];
     set_residuals(target);
     if (form_.huber) {
         choose_delta();
@@ -111,14 +114,17 @@ RenewedScores::RenewedScores(const Form& form, const TrainingRows& training, Buf
     finish(pass_rows());
 }
 
-void RenewedScores::find_base(const Buffer<double>& target) {
-    WorkerSums<Largest> largest(team_.size());
+void RenewedScores::check_target(const Buffer<double>& target) const {
+    TeamSums<Largest> largest(team_);
     for_each_row(team_, training_.rows(), [&](size_t i, int worker) {
         const auto row = static_cast<uint32_t>(i);
         if (training_.role(row) != Role::ignored) largest[worker] += {std::fabs(target[training_.target_row(row)])};
     });
     check_targets(largest.total().number);
-    base_ = from_ordered_bits(weighted_quantile(form_.quantile, 63, team_.size(), [&](const auto& visit) {
+}
+
+double RenewedScores::best_base(const Buffer<double>& target) const {
+    return from_ordered_bits(weighted_quantile(form_.quantile, 63, team_, [&](const auto& visit) {
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             visit(ordered_bits(target[training_.target_row(row)]), training_.weight(row), worker);
         });
@@ -127,7 +133,7 @@ void RenewedScores::find_base(const Buffer<double>& target) {
 
 void RenewedScores::set_residuals(const Buffer<double>& target) {
     const auto residual = [&](uint32_t row) { return target[training_.target_row(row)] - base_; };
-    WorkerSums<Largest> largest(team_.size());
+    TeamSums<Largest> largest(team_);
     for_each_training_row(team_, training_,
                           [&](uint32_t row, int worker) { largest[worker] += {std::fabs(residual(row))}; });
     if (const double most = largest.total().number; most > 0) grid_ = residual_bits - 1 - std::ilogb(most);
@@ -176,7 +182,7 @@ void RenewedScores::gather_tallies(const RowList& rows, Tally* out) const {
 
 int64_t RenewedScores::renewed_value(const std::vector<const RowSet*>& rows, const RowIndex& index,
                                      const LeafRule& rule) const {
-    const int64_t middle = weighted_quantile(form_.quantile, key_bits_, team_.size(), [&](const auto& visit) {
+    const int64_t middle = weighted_quantile(form_.quantile, key_bits_, team_, [&](const auto& visit) {
         for (const RowSet* set : rows)
             index.for_each_list(*set, [&](const RowList& list, int worker) {
                 for (size_t i = 0; i < list.count; i++) visit(residuals_[list[i]], training_.weight(list[i]), worker);
@@ -198,7 +204,7 @@ double RenewedScores::huber_step(const std::vector<const RowSet*>& rows, const R
             return *this;
         }
     };
-    WorkerSums<Mean> sums(team_.size());
+    TeamSums<Mean> sums(team_);
     for (const RowSet* set : rows)
         index.for_each_list(*set, [&](const RowList& list, int worker) {
             for (size_t i = 0; i < list.count; i++) {
@@ -219,7 +225,7 @@ double RenewedScores::loss(double residual) const {
 }
 
 RenewedScores::Passed RenewedScores::pass_rows() const {
-    WorkerSums<Passed> passed(team_.size());
+    TeamSums<Passed> passed(team_);
     for_pieces(team_, training_.rows(), [&](size_t begin, size_t end, int worker) {
         Passed own;
         for (size_t i = begin; i < end; i++) {
@@ -268,7 +274,7 @@ void RenewedScores::coarsen(int bits) {
 }
 
 void RenewedScores::choose_delta() {
-    delta_ = weighted_quantile(form_.alpha, key_bits_, team_.size(), [&](const auto& visit) {
+    delta_ = weighted_quantile(form_.alpha, key_bits_, team_, [&](const auto& visit) {
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             visit(static_cast<int64_t>(magnitude(residuals_[row])), training_.weight(row), worker);
         });
@@ -283,7 +289,8 @@ class Renewed : public Objective {
     uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
     std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
-        return std::make_unique<RenewedScores>(form(options), training, std::move(dataset.target), team, context);
+        return std::make_unique<RenewedScores>(form(options), training, std::move(dataset.target), options.bases, team,
+                                               context);
     }
 
   protected:

@@ -25,11 +25,12 @@ class SingleScores final : public DerivedScores {
           objective_(objective),
           scores_(context.memory(), "scores", training.rows()) {
         check_targets([&](double y) { return objective.holds(y); }, objective.valid_targets());
-        bases_ = {rounded(find_base())};
         const Buffer<double>* const offset = dataset.offset ? &dataset.offset->numbers : nullptr;
-        if (offset) {
-            check_offset(*offset);
-            fit_base(*offset);
+        if (offset) check_offset(*offset);
+        bases_ = options.bases;
+        if (bases_.empty()) {
+            bases_ = {rounded(find_base())};
+            if (offset) fit_base(*offset);
         }
         set_scores(offset);
     }
@@ -76,14 +77,14 @@ DerivedScores::Found SingleScores::derive(const RowList& rows) {
 }
 
 DerivedScores::Found SingleScores::derive_rows() {
-    WorkerSums<Found> found(team_.size());
+    TeamSums<Found> found(team_);
     for_each_list([&](const RowList& rows, int worker) { found[worker] += derive(rows); });
     return found.total();
 }
 
 // Offsets beyond those that exp takes would not fit the grid of scores either.
 void SingleScores::check_offset(const Buffer<double>& offset) const {
-    WorkerSums<Largest> largest(team_.size());
+    TeamSums<Largest> largest(team_);
     for_each_row(team_, training_.rows(), [&](size_t i, int worker) {
         const auto row = static_cast<uint32_t>(i);
         if (training_.role(row) != Role::ignored) largest[worker] += {std::fabs(offset[training_.target_row(row)])};
@@ -98,7 +99,7 @@ void SingleScores::check_offset(const Buffer<double>& offset) const {
 
 // The score of all rows that is best without offsets.
 double SingleScores::find_base() const {
-    WorkerSums<ExactSums> sums(team_.size());
+    TeamSums<ExactSums> sums(team_);
     for_each_list([&](const RowList& rows, int worker) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) == Role::train)
@@ -111,7 +112,7 @@ double SingleScores::find_base() const {
 void SingleScores::fit_base(const Buffer<double>& offset) {
     constexpr int max_steps = 2000; // of at most 1, between scores of ±700
     for (int step = 0; step < max_steps; step++) {
-        WorkerSums<Slope> sums(team_.size());
+        TeamSums<Slope> sums(team_);
         for_each_list([&](const RowList& rows, int worker) {
             DerivativeBlock block;
             block.rows = rows.count;

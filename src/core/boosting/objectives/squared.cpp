@@ -19,9 +19,9 @@ class Squared final : public Objective {
     bool hessian_is_count() const override { return true; }
     bool factorises() const override { return true; }
     uint64_t row_bytes(size_t) const override { return sizeof(int64_t); }
-    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions&,
+    std::unique_ptr<RowScores> start(const TrainingRows& training, Dataset& dataset, const LossOptions& options,
                                      ThreadTeam& team, RunContext& context) const override {
-        return std::make_unique<Residuals>(training, std::move(dataset.target), team, context);
+        return std::make_unique<Residuals>(training, std::move(dataset.target), options, team, context);
     }
 };
 
@@ -50,7 +50,8 @@ struct Residuals::Passed {
     }
 };
 
-Residuals::Residuals(const TrainingRows& training, Buffer<double> target, ThreadTeam& team, RunContext& context)
+Residuals::Residuals(const TrainingRows& training, Buffer<double> target, const LossOptions& options, ThreadTeam& team,
+                     RunContext& context)
     : SquaredLoss({.shift = training.shift(),
                    .scale = training.scale(),
                    .weight = training.train_count() * training.count_unit(),
@@ -59,7 +60,7 @@ Residuals::Residuals(const TrainingRows& training, Buffer<double> target, Thread
       training_(training),
       team_(team),
       residuals_(context.memory(), "residuals", training.rows()) {
-    find_base(team.size(), [&](const auto& body) {
+    find_base(options.bases, static_cast<size_t>(team.size()), team.peers(), [&](const auto& body) {
         for_each_row(team, training.rows(), [&](size_t row, int worker) {
             const Role role = training.role(row);
             if (role != Role::ignored)
@@ -78,7 +79,7 @@ void Residuals::add_up_holdout(const ForEach& for_each_held_out, double largest)
     holdout_loss_ = 0;
     if (largest == 0) return;
     const int scale = max_sum_bits - 1 - std::ilogb(largest);
-    WorkerSums<int128> sums(team_.size());
+    TeamSums<int128> sums(team_);
     for_each_held_out([&](uint32_t row, int worker) {
         sums[worker] +=
             static_cast<int128>(std::llrint(std::ldexp(held_out_square(row), scale))) * training_.weight(row);
@@ -95,13 +96,13 @@ void Residuals::start_holdout_loss() {
             if (training_.role(i) == Role::holdout) body(i, worker);
         });
     };
-    WorkerSums<Passed> passed(team_.size());
+    TeamSums<Passed> passed(team_);
     for_each_held_out(
         [&](uint32_t row, int worker) { passed[worker].most = larger(passed[worker].most, held_out_square(row)); });
     add_up_holdout(for_each_held_out, passed.total().most);
 }
 
-void Residuals::set_loss(const WorkerSums<Passed>& passed) {
+void Residuals::set_loss(const TeamSums<Passed>& passed) {
     const Passed total = passed.total();
     loss_ = total.loss;
     largest_ = total.largest;
@@ -114,21 +115,21 @@ double Residuals::held_out_square(uint32_t row) const {
 
 void Residuals::choose_grid(const Buffer<double>& target) {
     const auto residual = [&](uint32_t row) { return target[training_.target_row(row)] - base_; };
-    WorkerSums<Passed> magnitudes(team_.size());
+    TeamSums<Passed> magnitudes(team_);
     for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
         double& most = magnitudes[worker].most;
         most = std::max(most, std::fabs(residual(row)));
     });
     if (const double most = magnitudes.total().most; most > 0) {
         const int trial = 39 - std::ilogb(most); // residuals of 40 bits, whose squares' sum fits 128
-        WorkerSums<uint128> squares(team_.size());
+        TeamSums<uint128> squares(team_);
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             const int64_t r = std::llrint(std::ldexp(residual(row), trial));
             squares[worker] += product(training_.weigh(row, r), r);
         });
         grid_ = grid_for_sums(trial, total_.weight, static_cast<double>(squares.total()), most);
     }
-    WorkerSums<Passed> passed(team_.size());
+    TeamSums<Passed> passed(team_);
     for_each_row(team_, training_.rows(), [&](size_t row, int worker) {
         const Role role = training_.role(row);
         residuals_[row] = 0;
@@ -183,7 +184,7 @@ void Residuals::subtract_training(const RowList& rows, int64_t value, Passed& pa
 }
 
 void Residuals::add(const std::vector<Leaf>& leaves, const RowIndex& index) {
-    WorkerSums<Passed> passed(team_.size());
+    TeamSums<Passed> passed(team_);
     for_leaf_rows(leaves, index, team_, [&](const Leaf& leaf, Part part, const RowList& rows, int worker) {
         Passed& own = passed[worker];
         if (part != held_out) {
@@ -213,7 +214,7 @@ void Residuals::coarsen_if_needed() {
     if (bound < std::ldexp(1, max_sum_bits) && bit_width(uint128{largest_}) <= max_residual_bits) return;
     const int bits = std::max(bound > 0 ? std::ilogb(bound) : 0, bit_width(uint128{largest_}) - 1) - sum_bits + 1;
     grid_ -= bits;
-    WorkerSums<Passed> passed(team_.size());
+    TeamSums<Passed> passed(team_);
     for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
         const int64_t r = (residuals_[row] + (int64_t{1} << (bits - 1))) >> bits;
         residuals_[row] = r;

@@ -49,6 +49,10 @@ class SquaredLoss : public Base {
                                    .upper = std::ldexp(rule.upper, grid_)});
     }
     double to_number(int64_t value) const override { return std::ldexp(value, -grid_); }
+    // Squares of residuals and values within √(2^126 / weight) have sums below 2^128.
+    int64_t to_value(double number) const override {
+        return units_of(number, std::ldexp(1, -grid_), std::min(0x1p61, 0x1p63 / std::sqrt(total_.weight)));
+    }
     double train_loss() const override { return std::ldexp(static_cast<double>(loss_) / total_.weight, -2 * grid_); }
     std::optional<double> holdout_loss() const override { return holdout_loss_; }
 
@@ -57,8 +61,10 @@ class SquaredLoss : public Base {
 
     // for_each_target(body) calls body(target, weight, is_trained, worker) for the rows that are trained on or held
     // out, with the weight in units of 2^-scale. Error out_of_range for a target that is too large.
+    // Where a base is given, it is that.
     template <class ForEachTarget>
-    void find_base(int workers, const ForEachTarget& for_each_target);
+    void find_base(const std::vector<double>& given, size_t workers, Peers* peers,
+                   const ForEachTarget& for_each_target);
     int square_shift() const { return std::max(0, bit_width(loss_) - 61); }
 
     const TotalWeight total_;
@@ -71,7 +77,8 @@ class SquaredLoss : public Base {
 
 template <class Base>
 template <class ForEachTarget>
-void SquaredLoss<Base>::find_base(int workers, const ForEachTarget& for_each_target) {
+void SquaredLoss<Base>::find_base(const std::vector<double>& given, size_t workers, Peers* peers,
+                                  const ForEachTarget& for_each_target) {
     struct Magnitudes {
         double trained = 0, any = 0;
         Magnitudes& operator+=(const Magnitudes& other) {
@@ -80,15 +87,16 @@ void SquaredLoss<Base>::find_base(int workers, const ForEachTarget& for_each_tar
             return *this;
         }
     };
-    WorkerSums<Magnitudes> found(workers);
+    TeamSums<Magnitudes> found(workers, peers);
     for_each_target([&](double y, int64_t, bool is_trained, int worker) {
         found[worker] += {is_trained ? std::fabs(y) : 0, std::fabs(y)};
     });
     const Magnitudes largest = found.total();
     check_targets(largest.any);
-    if (largest.trained == 0) return;
+    if (!given.empty()) base_ = given[0];
+    if (!given.empty() || largest.trained == 0) return;
     const int scale = scale_for_mean(largest.trained);
-    WorkerSums<int128> sums(workers), counts(workers);
+    TeamSums<int128> sums(workers, peers), counts(workers, peers);
     for_each_target([&](double y, int64_t weight, bool is_trained, int worker) {
         if (!is_trained) return;
         sums[worker] += static_cast<int128>(std::llrint(std::ldexp(y, scale))) * weight;
@@ -100,7 +108,8 @@ void SquaredLoss<Base>::find_base(int workers, const ForEachTarget& for_each_tar
 class Residuals : public SquaredLoss<RowScores> {
   public:
     // Error out_of_range for a target of 1e150 or more in magnitude. Consumes `target`, one value per target row.
-    Residuals(const TrainingRows& training, Buffer<double> target, ThreadTeam& team, RunContext& context);
+    Residuals(const TrainingRows& training, Buffer<double> target, const LossOptions& options, ThreadTeam& team,
+              RunContext& context);
 
     // out[i] = {weight · residual, weight} of rows[i].
     void gather(const RowList& rows, Stats* out) const override;
@@ -120,7 +129,7 @@ class Residuals : public SquaredLoss<RowScores> {
 
     void choose_grid(const Buffer<double>& target);
     void coarsen_if_needed();
-    void set_loss(const WorkerSums<Passed>& passed);
+    void set_loss(const TeamSums<Passed>& passed);
     double held_out_square(uint32_t row) const;
     void subtract_training(const RowList& rows, int64_t value, Passed& passed);
     void start_holdout_loss();

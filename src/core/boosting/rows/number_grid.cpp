@@ -2,14 +2,16 @@
 
 namespace btml::boosting {
 
-WeightScale scale_of_weights(const Buffer<double>& weight) {
-    double largest = 0;
+WeightScale scale_of_weights(const Buffer<double>& weight, Peers* peers) {
+    Largest most;
     for (const double w : weight) {
         if (!(w >= 0) || std::isinf(w))
             throw Error(ErrorCode::out_of_range, format("weight %g is out of range", w), {},
                         "Weights must be finite and not negative.");
-        largest = std::max(largest, w);
+        most += {w};
     }
+    if (peers) peers->add_up(most);
+    const double largest = most.number;
     const int exponent = largest > 0 ? std::ilogb(largest) : 0;
     return {exponent, exponent >= 0 && exponent <= 10 ? 0 : -exponent};
 }

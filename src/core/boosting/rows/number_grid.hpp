@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
+#include "core/base/peers.hpp"
 #include "core/boosting/rows/stats.hpp"
 
 #include <cmath>
@@ -18,7 +19,7 @@ inline constexpr int max_sum_bits = 62; // … and their grid gets coarser befor
 struct WeightScale {
     int exponent, shift;
 };
-WeightScale scale_of_weights(const Buffer<double>& weight);
+WeightScale scale_of_weights(const Buffer<double>& weight, Peers* peers = nullptr);
 
 // The scale of targets for which their sum is formed: target · 2^scale is below 2^62.
 int scale_for_mean(double largest_target);

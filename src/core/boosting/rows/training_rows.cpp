@@ -13,6 +13,17 @@ static const uint32_t* row_ids_of(const Dataset& dataset, int table) {
     return table < 0 ? nullptr : dataset.tables.at(table).ids();
 }
 
+// What processes that train together have in all: rows, and how many of them have weights (one without rows has none).
+struct Extent {
+    uint64_t rows, weighted;
+
+    Extent& operator+=(const Extent& other) {
+        rows += other.rows;
+        weighted += other.weighted;
+        return *this;
+    }
+};
+
 TrainingRows::TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& context)
     : rows_(dataset.rows),
       target_ids_(row_ids_of(dataset, dataset.target_table)),
@@ -20,17 +31,19 @@ TrainingRows::TrainingRows(Dataset& dataset, ThreadTeam& team, RunContext& conte
       weights_(context.memory(), "weights"),
       holdout_flags_(std::move(dataset.holdout)) {
     if (dataset.holdout_table < 0) holdout_flags_.clear();
-    fix_weights(dataset.weight, team);
+    Extent all{rows_, !dataset.weight.empty()};
+    if (team.peers()) team.peers()->add_up(all);
+    weighted_ = all.weighted > 0;
+    if (weighted_) fix_weights(dataset.weight, all.rows, team);
     dataset.weight.clear();
     count(team);
-    if (train_.rows == 0) refuse_no_training_rows(rows_, holdout_.rows);
+    if (train_.rows == 0) refuse_no_training_rows(all.rows, holdout_.rows);
 }
 
-void TrainingRows::fix_weights(const Buffer<double>& weight, ThreadTeam& team) {
-    if (weight.empty()) return;
-    const auto [exponent, shift] = scale_of_weights(weight);
+void TrainingRows::fix_weights(const Buffer<double>& weight, uint64_t all_rows, ThreadTeam& team) {
+    const auto [exponent, shift] = scale_of_weights(weight, team.peers());
     weights_.resize(weight.size());
-    scale_ = 61 - static_cast<int>(std::bit_width(rows_)) - exponent;
+    scale_ = 61 - static_cast<int>(std::bit_width(all_rows)) - exponent;
     shift_ = shift;
     for_each_row(team, weight.size(), [&](size_t i, int) { weights_[i] = std::llrint(std::ldexp(weight[i], scale_)); });
 }
@@ -40,7 +53,7 @@ double TrainingRows::count_unit() const {
 }
 
 void TrainingRows::count(ThreadTeam& team) {
-    WorkerSums<Count> train(team.size()), holdout(team.size());
+    TeamSums<Count> train(team), holdout(team);
     for_each_row(team, rows_, [&](size_t row, int worker) {
         const Role which = role(row);
         if (which != Role::ignored) (which == Role::train ? train : holdout)[worker] += {1, weight(row)};

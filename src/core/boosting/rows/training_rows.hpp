@@ -35,14 +35,15 @@ class TrainingRows {
     uint32_t target_row(uint32_t row) const { return look_up(target_ids_, row); }
     const uint32_t* target_ids() const { return target_ids_; } // null: rows of the join are the target's rows
 
-    bool weighted() const { return !weights_.empty(); }
-    // Every row of the join is trained on, with weight 1.
+    bool weighted() const { return weighted_; }
+    // Every row of the join that is held here is trained on, with weight 1.
     bool uniform() const { return !weighted() && holdout_flags_.empty(); }
     int scale() const { return scale_; }
     int shift() const { return shift_; }
     double count_unit() const; // weight · 2^shift per unit of a count
 
-    uint64_t rows() const { return rows_; }
+    uint64_t rows() const { return rows_; } // of the join that are held here
+    // Of all rows of the join, those that peers hold included.
     uint64_t train_rows() const { return train_.rows; }
     uint64_t holdout_rows() const { return holdout_.rows; }
     int64_t train_count() const { return train_.weight; }
@@ -60,13 +61,14 @@ class TrainingRows {
     };
 
     static uint32_t look_up(const uint32_t* ids, uint32_t row) { return ids ? ids[row] : row; }
-    void fix_weights(const Buffer<double>& weight, ThreadTeam& team);
+    void fix_weights(const Buffer<double>& weight, uint64_t all_rows, ThreadTeam& team);
     void count(ThreadTeam& team);
 
     uint64_t rows_;
     const uint32_t *target_ids_, *holdout_ids_;
     Buffer<int64_t> weights_;
     Buffer<uint8_t> holdout_flags_;
+    bool weighted_ = false;
     int scale_ = 0, shift_ = 0;
     Count train_, holdout_;
 };

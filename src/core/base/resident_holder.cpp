@@ -1,0 +1,111 @@
+#include "core/base/resident_holder.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <system_error>
+
+namespace btml {
+
+// The work's own, since a caller's is for the caller's thread.
+class ResidentHolder::Context : public RunContext {
+  public:
+    using RunContext::RunContext;
+    bool keep_going() override { return !stopped; }
+    void progress(const char*, uint64_t, uint64_t) override {}
+    void note(std::string_view) override {}
+
+    std::atomic<bool> stopped{false};
+};
+
+class ResidentHolder::Waiting : public Holder {
+  public:
+    Waiting(ResidentHolder& resident, const Bytes& first) : Holder(first), resident_(resident) {}
+
+  private:
+    Bytes exchange(const Bytes& answer) override {
+        std::unique_lock lock(resident_.mutex_);
+        resident_.answer_ = answer;
+        resident_.changed_.notify_all();
+        resident_.changed_.wait(lock, [&] { return resident_.message_ || resident_.stopped_; });
+        if (resident_.stopped_) throw Cancelled{};
+        return *std::exchange(resident_.message_, {});
+    }
+
+    ResidentHolder& resident_;
+};
+
+ResidentHolder::ResidentHolder(Body body, uint64_t memory_limit, int threads)
+    : context_(std::make_unique<Context>(memory_limit, threads)), body_(std::move(body)) {}
+
+ResidentHolder::~ResidentHolder() {
+    stop();
+}
+
+void ResidentHolder::stop() noexcept {
+    {
+        std::lock_guard lock(mutex_);
+        stopped_ = true;
+        context_->stopped = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+}
+
+bool ResidentHolder::has_ended() const {
+    std::lock_guard lock(mutex_);
+    return ended_ || stopped_;
+}
+
+void ResidentHolder::run(const Body& body) {
+    std::exception_ptr failure;
+    Bytes last;
+    try {
+        Waiting peers(*this, *std::exchange(message_, {}));
+        body(peers, *context_);
+        last = peers.last_answer();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    std::lock_guard lock(mutex_);
+    failure_ = failure;
+    if (!failure) answer_ = std::move(last);
+    ended_ = true;
+    changed_.notify_all();
+}
+
+Bytes ResidentHolder::exchange(const Bytes& message, RunContext& caller) {
+    using namespace std::chrono_literals;
+    std::unique_lock lock(mutex_);
+    if (ended_ || stopped_) throw Error(ErrorCode::internal, "the rows that were held for a fit are not held any more");
+    message_ = message;
+    if (!thread_.joinable()) {
+        sigset_t all, before; // signals are the caller's
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        try {
+            thread_ = std::thread([this] { run(body_); });
+        } catch (const std::system_error&) {
+            pthread_sigmask(SIG_SETMASK, &before, nullptr);
+            throw Error(ErrorCode::limit_exceeded, "no thread is to be had for the rows of a fit");
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+    changed_.notify_all();
+    while (!changed_.wait_for(lock, 10ms, [&] { return answer_ || ended_; })) {
+        lock.unlock();
+        if (!caller.keep_going()) {
+            stop();
+            throw Cancelled{};
+        }
+        lock.lock();
+    }
+    if (failure_) {
+        lock.unlock();
+        stop();
+        std::rethrow_exception(failure_);
+    }
+    return *std::exchange(answer_, {});
+}
+
+} // namespace btml

@@ -1,0 +1,51 @@
+// A process's part of a common computation that outlives the calls that bring its messages: between two of them it
+// waits on a thread of its own, in the middle of its work, with all that it holds.
+#pragma once
+
+#include "core/base/peers.hpp"
+#include "core/base/run_context.hpp"
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace btml {
+
+class ResidentHolder {
+  public:
+    using Body = std::function<void(Holder& peers, RunContext& context)>;
+
+    // body runs from the first message on; its memory is counted against a limit of its own.
+    ResidentHolder(Body body, uint64_t memory_limit, int threads);
+    // Ends the work where it is.
+    ~ResidentHolder();
+    ResidentHolder(const ResidentHolder&) = delete;
+    ResidentHolder& operator=(const ResidentHolder&) = delete;
+
+    // Gives the work a message, and returns what it answers when it can do no more without another one, or is done. The
+    // caller polls meanwhile. Errors: those of the work, which has ended then; Cancelled where the caller gave up,
+    // which ends the work; internal when it had ended before.
+    Bytes exchange(const Bytes& message, RunContext& caller);
+    bool has_ended() const;
+
+  private:
+    class Context;
+    class Waiting;
+
+    void run(const Body& body);
+    void stop() noexcept;
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::optional<Bytes> message_, answer_; // on their way
+    bool stopped_ = false, ended_ = false;
+    std::exception_ptr failure_;
+    std::unique_ptr<Context> context_;
+    const Body body_;
+    std::thread thread_; // starts with the first message
+};
+
+} // namespace btml

@@ -1,0 +1,68 @@
+#include "core/boosting/shared_categories.hpp"
+
+#include <algorithm>
+
+namespace btml::boosting {
+
+namespace {
+
+// Texts in bytewise order, each ended by a zero byte, which none of them has.
+struct TextSet : std::vector<char> {
+    TextSet() = default;
+    explicit TextSet(const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) insert(end(), text.c_str(), text.c_str() + text.size() + 1);
+    }
+
+    std::vector<std::string> texts() const {
+        std::vector<std::string> texts;
+        for (auto begin = this->begin(); begin != end();) {
+            const auto zero = std::find(begin, end(), 0);
+            if (zero == end()) refuse_message();
+            texts.emplace_back(begin, zero);
+            begin = zero + 1;
+        }
+        return texts;
+    }
+    TextSet& operator+=(const TextSet& other) {
+        const std::vector<std::string> a = texts(), b = other.texts();
+        std::vector<std::string> all;
+        std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
+        return *this = TextSet(all);
+    }
+};
+
+} // namespace
+
+std::vector<uint32_t> merge_categories(const std::vector<std::string>& added, FeatureColumn& column,
+                                       RunContext& context) {
+    std::vector<std::string> all;
+    std::set_union(column.categories.begin(), column.categories.end(), added.begin(), added.end(),
+                   std::back_inserter(all));
+    const auto codes_of = [&](const std::vector<std::string>& categories) {
+        std::vector<uint32_t> codes;
+        for (const std::string& category : categories)
+            codes.push_back(static_cast<uint32_t>(std::lower_bound(all.begin(), all.end(), category) - all.begin()));
+        return codes;
+    };
+    if (all.size() > column.categories.size()) {
+        const std::vector<uint32_t> codes = codes_of(column.categories);
+        context.for_each(column.codes.size(), 1, [&](uint64_t row) {
+            uint32_t& code = column.codes[row];
+            if (code != FeatureColumn::null_code) code = codes[code];
+        });
+    }
+    std::vector<uint32_t> codes = codes_of(added);
+    column.categories = std::move(all);
+    return codes;
+}
+
+void share_categories(Dataset& dataset, Peers& peers, RunContext& context) {
+    for (FeatureColumn& column : dataset.features) {
+        if (column.kind != FeatureKind::category) continue;
+        TextSet all(column.categories);
+        peers.add_up(all);
+        merge_categories(all.texts(), column, context);
+    }
+}
+
+} // namespace btml::boosting

@@ -1,0 +1,17 @@
+// Categories that a feature has beside those of the rows at hand.
+#pragma once
+
+#include "core/base/dataset.hpp"
+#include "core/base/peers.hpp"
+#include "core/base/run_context.hpp"
+
+namespace btml::boosting {
+
+// Adds categories, in bytewise order, and returns the code that each of them has then.
+std::vector<uint32_t> merge_categories(const std::vector<std::string>& added, FeatureColumn& column,
+                                       RunContext& context);
+
+// Gives every feature the categories of all peers' rows.
+void share_categories(Dataset& dataset, Peers& peers, RunContext& context);
+
+} // namespace btml::boosting
