@@ -109,19 +109,22 @@ std::vector<KeyTuple> by_brute_force(const std::vector<int>& attributes,
 
 // The tuples with a first value below a bound, then the others; each is found in the rows of the relations, too.
 std::vector<KeyTuple> in_two_parts(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations,
-                                   Key bound, RowBlocks& blocks) {
+                                   Key bound, RowBlocks& blocks, MemoryBudget& memory) {
     std::vector<KeyTuple> tuples;
     for (const auto& [begin, end] : {std::pair(Key{0}, bound), std::pair(bound, null_key)}) {
-        GenericJoin join(attributes, relations, blocks);
+        GenericJoin join(attributes, relations, memory, blocks);
         join.restrict_first(begin, end);
-        join.for_each([&](const std::vector<Key>& values, const std::vector<RowId>& rows) {
-            tuples.push_back(values);
-            for (size_t r = 0; r < relations.size(); r++)
-                for (size_t level = 0; level < relations[r].attributes.size(); level++) {
-                    const auto at = std::find(attributes.begin(), attributes.end(), relations[r].attributes[level]);
-                    EXPECT_EQ(relations[r].columns[level][rows[r]],
-                              values[static_cast<size_t>(at - attributes.begin())]);
-                }
+        join.for_each([&](const JoinedTuples& found) {
+            for (uint32_t i = 0; i < found.count; i++) {
+                KeyTuple& tuple = tuples.emplace_back();
+                for (const JoinedTuples::Column& value : found.values) tuple.push_back(value[i]);
+                for (size_t r = 0; r < relations.size(); r++)
+                    for (size_t level = 0; level < relations[r].attributes.size(); level++) {
+                        const auto at = std::find(attributes.begin(), attributes.end(), relations[r].attributes[level]);
+                        EXPECT_EQ(relations[r].columns[level][found.rows[r][i]],
+                                  tuple[static_cast<size_t>(at - attributes.begin())]);
+                    }
+            }
         });
     }
     return tuples;
@@ -185,10 +188,11 @@ TEST(GenericJoin, EqualsTestingEveryTuple) {
             relations.push_back(
                 project(table_of(parts[r], rows[r], context.memory()), mask, parts[r], context.memory(), blocks));
         }
-        GenericJoin join(order, relations, blocks);
+        GenericJoin join(order, relations, context.memory(), blocks);
         const std::vector<KeyTuple> expected = by_brute_force(order, parts, rows, values);
         expect_written(join, order, relations, expected, context.memory());
-        EXPECT_EQ(in_two_parts(order, relations, static_cast<Key>(random.below(static_cast<int>(values) + 1)), blocks),
+        EXPECT_EQ(in_two_parts(order, relations, static_cast<Key>(random.below(static_cast<int>(values) + 1)), blocks,
+                               context.memory()),
                   expected);
         not_empty += !expected.empty();
         if (HasFailure()) return;
@@ -209,7 +213,8 @@ TEST(GenericJoin, SkewedTriangle) {
     for (std::vector<int> part : {std::vector<int>{0, 1}, {1, 2}, {0, 2}})
         relations.push_back(project(table_of(part, star, context.memory()), mask, part, context.memory(), blocks));
     EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
-    EXPECT_EQ(GenericJoin(order, relations, blocks).write(0, n * 3, {}, {}), uint64_t{3} * (n / 2) - 2);
+    EXPECT_EQ(GenericJoin(order, relations, context.memory(), blocks).write(0, n * 3, {}, {}),
+              uint64_t{3} * (n / 2) - 2);
 }
 
 } // namespace

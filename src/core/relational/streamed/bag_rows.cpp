@@ -21,9 +21,11 @@ struct Partners {
 // Puts tuples into batches.
 class BatchFiller {
   public:
-    BatchFiller(const std::vector<const Buffer<int64_t>*>& words, std::vector<Partners> partners, size_t children,
-                MemoryBudget& memory, const BagJoin::Body& body)
+    // places[i]: the place in the tuple of column i.
+    BatchFiller(const std::vector<const Buffer<int64_t>*>& words, const std::vector<size_t>& places,
+                std::vector<Partners> partners, size_t children, MemoryBudget& memory, const BagJoin::Body& body)
         : words_(words),
+          places_(places),
           partners_(std::move(partners)),
           known_(children, nullptr),
           batch_(std::vector<StreamedType>(words.size(), StreamedType::integer), memory),
@@ -32,12 +34,22 @@ class BatchFiller {
             known_[partners_of_child.child] = partners_of_child.met.data();
     }
 
-    // places[i]: the place in the tuple of column i.
-    void put(const std::vector<Key>& values, const std::vector<size_t>& places, const std::vector<RowId>& rows) {
-        for (size_t c = 0; c < places.size(); c++)
-            batch_.columns()[c].words[batch_.rows] = (*words_[c])[values[places[c]]];
-        for (Partners& partners : partners_) partners.met[batch_.rows] = partners.entries[rows[partners.relation]];
-        if (++batch_.rows == RowBatch::max_rows) flush();
+    void put(const JoinedTuples& tuples) {
+        for (uint32_t begin = 0, end = 0; begin < tuples.count; begin = end) {
+            end = begin + std::min(tuples.count - begin, RowBatch::max_rows - batch_.rows);
+            for (size_t c = 0; c < places_.size(); c++) {
+                const JoinedTuples::Column& keys = tuples.values[places_[c]];
+                int64_t* to = batch_.columns()[c].words + batch_.rows;
+                for (uint32_t i = begin; i < end; i++) *to++ = (*words_[c])[keys[i]];
+            }
+            for (Partners& partners : partners_) {
+                const JoinedTuples::Column& rows = tuples.rows[partners.relation];
+                uint32_t* to = partners.met.data() + batch_.rows;
+                for (uint32_t i = begin; i < end; i++) *to++ = partners.entries[rows[i]];
+            }
+            batch_.rows += end - begin;
+            if (batch_.rows == RowBatch::max_rows) flush();
+        }
     }
     void flush() {
         if (batch_.rows > 0) body_(batch_, known_);
@@ -46,6 +58,7 @@ class BatchFiller {
 
   private:
     const std::vector<const Buffer<int64_t>*>& words_; // by column: of each key
+    const std::vector<size_t>& places_;
     std::vector<Partners> partners_;
     std::vector<const uint32_t*> known_; // by child
     RowBatch batch_;
@@ -195,11 +208,10 @@ void BagJoin::join(size_t chunk, RunContext& context, MemoryBudget& memory, cons
     RowBlocks blocks(context, "joining a cycle", 0);
     std::vector<Partners> partners;
     for (const Known& known : known_) partners.push_back({known.child, known.relation, known.entries.data(), {}});
-    BatchFiller filler(words_, std::move(partners), plan_.tables[bag_.table].children.size(), memory, body);
-    GenericJoin tuples(order_, relations_, blocks);
+    BatchFiller filler(words_, places_, std::move(partners), plan_.tables[bag_.table].children.size(), memory, body);
+    GenericJoin tuples(order_, relations_, memory, blocks);
     tuples.restrict_first(bounds_[chunk], bounds_[chunk + 1]);
-    tuples.for_each(
-        [&](const std::vector<Key>& values, const std::vector<RowId>& rows) { filler.put(values, places_, rows); });
+    tuples.for_each([&](const JoinedTuples& found) { filler.put(found); });
     filler.flush();
 }
 
