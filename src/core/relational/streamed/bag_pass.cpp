@@ -25,7 +25,7 @@ bool BagPass::sums_numbers() const {
 
 // Chunks have messages of their own, which are merged in their order. That is the sum over all rows in their order but
 // for sums of numbers, whose last bits would differ unless each key is in one chunk. A message without a key is always
-// made so, whatever the number of threads.
+// made so, whatever the number of threads. What is added to by number is in one chunk only.
 void BagPass::add(BagJoin rows) {
     rows.look_up(children_, context_);
     const StreamedTable& table = plan_.tables[table_];
@@ -34,7 +34,9 @@ void BagPass::add(BagJoin rows) {
     };
     const bool one_key = own_.layout().full_key_words() == 0;
     const bool exact = !sums_numbers() || has_first(table.key) || has_first(table.groups);
-    if (one_key && !exact)
+    if (own_.is_numbered())
+        add_by_number(rows);
+    else if (one_key && !exact)
         add_by_chunks(rows);
     else if (exact && context_.threads() > 1)
         add_by_chunks(rows);
@@ -49,15 +51,32 @@ void BagPass::count(const TablePass& pass) {
 }
 
 void BagPass::add_chunk(const BagJoin& rows, size_t chunk, TablePass& pass, RunContext& context) {
-    rows.join(chunk, context, context_.memory(), [&](RowBatch& batch, const std::vector<const uint32_t*>& known) {
-        pass.add(batch.columns(), batch.rows, known);
-    });
+    rows.join(chunk, context, context_.memory(),
+              [&](RowBatch& batch, const std::vector<const uint32_t*>& known, const uint32_t* numbers) {
+                  pass.add(batch.columns(), batch.rows, known, numbers);
+              });
 }
 
 void BagPass::add_in_order(const BagJoin& rows) {
     TablePass pass(plan_, table_, children_, own_, context_, context_.memory());
     for (size_t chunk = 0; chunk < rows.chunks(); chunk++) add_chunk(rows, chunk, pass, context_);
     count(pass);
+}
+
+void BagPass::add_by_number(const BagJoin& rows) {
+    ThreadTeam team(context_, static_cast<int>(rows.chunks()));
+    WorkerContexts contexts(context_, team.size(), 0, "the messages of a join");
+    std::vector<std::unique_ptr<TablePass>> passes(team.size()); // by worker
+    const auto add = [&](size_t chunk, int worker) {
+        contexts.run(worker, [&](RunContext& context) {
+            std::unique_ptr<TablePass>& pass = passes[worker];
+            if (!pass) pass = std::make_unique<TablePass>(plan_, table_, children_, own_, context, context_.memory());
+            add_chunk(rows, chunk, *pass, context);
+        });
+    };
+    team.for_each(rows.chunks(), add, [&] { contexts.poll(); });
+    for (const std::unique_ptr<TablePass>& pass : passes)
+        if (pass) count(*pass);
 }
 
 void BagPass::add_by_chunks(const BagJoin& rows) {

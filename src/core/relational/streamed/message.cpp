@@ -19,8 +19,8 @@ uint32_t hash_of(const uint64_t* key, size_t words) {
 
 } // namespace
 
-MessageLayout::MessageLayout(const StreamedPlan& plan, int table)
-    : key_words(plan.tables[table].key.size()),
+MessageLayout::MessageLayout(const StreamedPlan& plan, int table, bool numbered)
+    : key_words(numbered ? 0 : plan.tables[table].key.size()),
       groups(plan.message_groups(table)),
       null_words((groups + 63) / 64),
       words(key_words + groups + null_words) {
@@ -143,6 +143,14 @@ void Message::find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& conte
     }
 }
 
+void Message::number(uint64_t entries, RunContext& context) {
+    numbered_ = true;
+    entries_.resize(entries * layout_.words);
+    context.for_each(entries, layout_.words, [&](uint64_t number) {
+        std::copy_n(layout_.new_entry.data(), layout_.words, entries_.data() + number * layout_.words);
+    });
+}
+
 void Message::merge(const Message& other, RunContext& context) {
     std::array<uint32_t, prefetch_rows> hashes, from, to;
     for (uint32_t begin = 0; begin < other.count_; begin += prefetch_rows) {
@@ -202,6 +210,9 @@ void Message::find(const KeyBatch& keys, uint32_t* numbers) const {
 
 void Message::finish(RunContext& context) {
     if (layout_.groups > 0 && count_ > 0) chain_entries(context);
+    if (numbered_)
+        context.for_each(entries_.size() / layout_.words, 1,
+                         [&](uint64_t number) { count_ += has_rows(static_cast<uint32_t>(number)); });
 }
 
 // Fills the slots anew: with the first entry of each key of the separator, which leads to the others in their order.
