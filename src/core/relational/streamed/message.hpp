@@ -72,6 +72,9 @@ class Message {
     // Adds the cells of another message of the same table, as if its rows came after those of this one.
     void merge(const Message& other, RunContext& context);
 
+    // Does the same for a message whose keys this one lacks, all at once. Entries are not found until finish().
+    void append(const Message& other, RunContext& context);
+
     // To be called after the last row was added: finds entries by the separator's key from now on, and counts those
     // that rows were added to.
     void finish(RunContext& context);
@@ -98,6 +101,8 @@ class Message {
     }
     void prefetch(const uint32_t* hashes, uint32_t count) const;
     void reserve(uint64_t entries, RunContext& context);
+    void reserve_entries(uint64_t entries);
+    void reserve_slots(uint64_t entries, RunContext& context);
     void set_slots(uint64_t slots, RunContext& context);
     void add_only_entry(RunContext& context);
     uint32_t append(const uint64_t* of_other);
@@ -109,7 +114,7 @@ class Message {
     MessageLayout layout_;
     Buffer<uint64_t> entries_; // in the order in which their keys were met
     uint32_t count_ = 0;
-    bool numbered_ = false;
+    bool numbered_ = false, appended_ = false;
     Buffer<uint64_t> slots_; // open addressing: the hash above the number of an entry plus 1; 0 is free
     uint64_t mask_ = 0;
     Buffer<uint32_t> next_;
