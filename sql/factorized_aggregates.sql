@@ -169,6 +169,7 @@ SELECT why('SELECT count(*) FROM a LEFT JOIN b ON a.k = b.k AND a.x > 5');
 SELECT why('SELECT count(*) FROM a LEFT JOIN (b JOIN c USING (m)) ON a.k = b.k');
 SELECT why('SELECT count(*) FROM a, LATERAL (SELECT b.z FROM b WHERE b.k = a.k OFFSET 0) s');
 SELECT why('SELECT count(*) FROM a JOIN b USING (k) WHERE a.k = 3 AND b.z < 0');
+SELECT why('SELECT count(*) FROM a JOIN b USING (k) JOIN c ON c.m = b.m AND c.m < a.k WHERE a.k = 3 AND b.z < 0');
 -- Each sub-query stands in the plan twice.
 SET btml.force_factorize_aggregates = on;
 SELECT why('SELECT sum(o) FROM a JOIN (SELECT b.k, sum(o) AS o FROM b JOIN (SELECT a.k, sum(o) AS o FROM a JOIN
