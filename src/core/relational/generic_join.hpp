@@ -1,6 +1,7 @@
 // A worst-case-optimal join of sets: attribute after attribute, the values of all relations that have it are
 // intersected (Ngo, Ré, Rudra 2013; leapfrogging as in Veldhuizen 2014). Its time is bounded, up to a logarithm, by the
-// AGM bound, which no plan of joins of two is.
+// AGM bound, which no plan of joins of two is. The values of the last attribute, where most of the time goes, are
+// intersected for all tuples at once.
 #pragma once
 
 #include "core/relational/table.hpp"
