@@ -386,5 +386,17 @@ EXPLAIN (COSTS off) SELECT count(*), sum(a.x * b.z) FROM a JOIN b USING (k);
 SELECT count(*), sum(a.x * b.z) FROM a JOIN b USING (k);
 RESET ROLE;
 
+-- The first call of a session may be in parallel mode, in the middle of a command that writes.
+\c -
+SET search_path = factorized;
+SET client_min_messages = warning;
+SELECT btml.version() IS NOT NULL AS loaded;
+SET btml.factorize_aggregates = exact;
+SET btml.force_factorize_aggregates = on;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+CREATE MATERIALIZED VIEW pairs AS SELECT a.k, count(*) FROM a JOIN b USING (k) GROUP BY a.k;
+SELECT sum(count) FROM pairs;
 DROP SCHEMA factorized CASCADE;
 DROP ROLE regress_factorized;
