@@ -4,6 +4,7 @@
 #include "pg/bridge/result.hpp"
 
 extern "C" {
+#include "access/xact.h"
 #include "port/atomics.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
@@ -57,9 +58,10 @@ void release_slots(int, Datum) {
         if (pg_atomic_read_u32(&slot.pid) == static_cast<uint32>(MyProcPid)) release(slot);
 }
 
-// Null when shared memory has no room left. Inside pg_call.
+// Null when shared memory has no room left, and until the next call in parallel mode, where the subtransaction that
+// attaches could not end. Inside pg_call.
 ProgressSlots* attach() {
-    if (!attached && !unavailable) {
+    if (!attached && !unavailable && !IsInParallelMode()) {
         attached =
             static_cast<ProgressSlots*>(btml_compat_shared_memory("btml progress", sizeof(ProgressSlots), initialise));
         unavailable = attached == nullptr;
