@@ -35,6 +35,7 @@ void report_ends_of_search(const std::vector<ScoredBandwidth>& curve, ScoreKind 
 // Whoever left the bandwidth out can give one.
 static BandwidthChoice choose_or_ask(monte_carlo::ScoreRows rows, const kernel::Options& options, ThreadTeam& team,
                                      RunContext& context) {
+    const Share unknown(context, 0, 0);
     try {
         return monte_carlo::choose_bandwidth(std::move(rows), options.kernel, options.seed, team, context);
     } catch (const Error& error) {

@@ -142,7 +142,7 @@ class Stream {
             },
             context_);
         if (all <= at_once_) {
-            answer_part(all);
+            answer_part(all, all);
             return;
         }
         clear();
@@ -171,14 +171,17 @@ class Stream {
         queries_.read(
             [&](const PointRow& row) {
                 add(row);
-                if (ids_.size() == at_once_) answer_part(all);
+                if (ids_.size() == at_once_) answer_part(all, all);
                 return true;
             },
             context_);
-        answer_part(all);
+        answer_part(all, answered_ + ids_.size());
     }
-    void answer_part(uint64_t all) {
+    // known: how many queries there are, or 0; all: for how many the sample is, or 0.
+    void answer_part(uint64_t all, uint64_t known) {
         if (ids_.size() == 0) return;
+        const Share share(context_, part_of(known, answered_), part_of(known, answered_ + ids_.size()));
+        answered_ += ids_.size();
         if (sums_) {
             const Estimates estimates = sums_->evaluate(points_, all);
             for (size_t i = 0; i < ids_.size(); i++) {
@@ -198,6 +201,9 @@ class Stream {
         }
         clear();
     }
+    static double part_of(uint64_t all, uint64_t some) {
+        return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
+    }
     void clear() {
         points_.clear();
         ids_.clear();
@@ -212,7 +218,7 @@ class Stream {
     Points points_;
     RunContext& context_;
     const bool exact_;
-    uint64_t at_once_;
+    uint64_t at_once_, answered_ = 0;
     bool reported_ = false;
 };
 

@@ -119,7 +119,7 @@ class Booster {
     ThreadTeam& team_;
     Dataset dataset_;
     FitResult result_;
-    const char* phase_ = nullptr; // of a call with more to do than to grow these trees
+    const char* phase_ = "growing trees";
     std::optional<TrainingRows> rows_;
     std::optional<EnumeratedSet> set_;
     TrainingSet* training_ = nullptr; // set_, or one that is not enumerated
@@ -265,10 +265,7 @@ void Booster::start_trees(TrainingSet& training) {
 void Booster::grow_iteration() {
     Model& model = result_.model;
     const size_t t = model.iterations();
-    if (phase_)
-        context_.progress(phase_, t, options_.trees);
-    else
-        context_.last_progress("growing trees", t, options_.trees);
+    context_.share_progress(phase_, t, options_.trees);
     bool at_rest = options_.row_fraction >= 1 && options_.feature_fraction >= 1;
     for (size_t score = 0; score < model.scores(); score++) {
         context_.poll();

@@ -144,9 +144,12 @@ std::vector<Curve> BoostedScorer::side_by_side(size_t begin, size_t end, int pat
     });
     size_t best = 0;
     double best_mean = 0;
-    for (size_t trees = 1; trees <= static_cast<size_t>(options.trees); trees++) {
+    const auto most = static_cast<size_t>(options.trees);
+    for (size_t trees = 1; trees <= most; trees++) {
+        const auto share = Share::of(context_, trees - 1, most);
         double sum = 0;
         for_each_fold([&](size_t fold) {
+            const auto share_of_fold = Share::of(context_, fold - begin, curves.size());
             Training& training = *trainings[fold - begin];
             training.grow(trees);
             curves[fold - begin].values.push_back(value_of(training.log()[trees - 1]));
@@ -169,7 +172,10 @@ std::vector<Curve> BoostedScorer::curves(size_t trial, size_t begin, size_t end,
     const int patience = std::exchange(options.early_stopping, 0);
     if (patience > 0) return side_by_side(begin, end, patience, options, phase);
     std::vector<Curve> curves;
-    for (size_t fold = begin; fold < end; fold++) curves.push_back(curve(fold, options, phase));
+    for (size_t fold = begin; fold < end; fold++) {
+        const auto share_of_fold = Share::of(context_, fold - begin, end - begin);
+        curves.push_back(curve(fold, options, phase));
+    }
     return curves;
 }
 

@@ -21,6 +21,7 @@ class BoostedScorer : public Scorer {
     std::vector<Curve> curves(size_t trial, size_t begin, size_t end, double share, const std::string& phase) override;
     bool folds_are_apart(size_t trial) const override { return trials_[trial].early_stopping == 0; }
     bool has_trees() const override { return true; }
+    double work(size_t trial) const override { return trials_[trial].trees; }
     double withheld_score(size_t trial, size_t trees) override;
     bool is_better(double value, double than) const override {
         return boosting::is_better(*trials_.front().metric, value, than);

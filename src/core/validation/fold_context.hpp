@@ -15,6 +15,7 @@ class FoldContext : public RunContext {
 
     bool keep_going() override { return outer_.keep_going(); }
     void progress(const char* phase, uint64_t done, uint64_t total) override {
+        if (fraction() >= 0) outer_.reached(fraction());
         outer_.progress((fold_ + ": " + phase).c_str(), done, total);
     }
     void note(std::string_view text) override { outer_.note(fold_ + ": " + std::string(text)); }

@@ -147,6 +147,7 @@ std::vector<Curve> GpScorer::curves(size_t trial, size_t begin, size_t end, doub
     std::vector<Curve> curves;
     for (size_t fold = begin; fold < end; fold++) {
         const std::string shown = format("%sfold %zu of %zu", phase.c_str(), fold + 1, folds_.size());
+        const auto share_of_fold = Share::of(context_, fold - begin, end - begin);
         Curve curve;
         {
             const Stopwatch watch(curve.seconds);
