@@ -67,6 +67,11 @@ class SqlText {
     SqlText& sum(const Write& write) {
         return sums_floats_ ? number([&] { *this << "(", write(), *this << ")"; }) : (write(), *this);
     }
+    // A difference of two scores, as softmax takes it.
+    template <class Write>
+    SqlText& difference(const Write& write) {
+        return sums_floats_ ? cast(write, is_ansi_ ? "REAL" : "float4") : (write(), *this);
+    }
     SqlText& identifier(std::string_view name) {
         *this << "\"";
         doubling(name, "\"");
@@ -351,7 +356,9 @@ void write_softmax(const Model& model, std::optional<size_t> label, SqlText& sql
     sql << " AS total FROM (SELECT ";
     for (size_t i = 1; i <= count; i++) {
         const std::string number = std::to_string(i);
-        sql << (i == 1 ? "" : ", ") << "exp(greatest(-700, s" << number << " - largest)) AS e" << number;
+        sql << (i == 1 ? "" : ", ") << "exp(";
+        sql.difference([&] { sql << "greatest(-700, s" << number << " - largest)"; });
+        sql << ") AS e" << number;
     }
     sql << " FROM (SELECT ";
     write_names("", "s", "", count, sql);
