@@ -67,10 +67,10 @@ class SqlText {
     SqlText& sum(const Write& write) {
         return sums_floats_ ? number([&] { *this << "(", write(), *this << ")"; }) : (write(), *this);
     }
-    // A difference of two scores, as softmax takes it.
+    // A difference of two scores, as softmax takes it; of PostgreSQL's dialect.
     template <class Write>
     SqlText& difference(const Write& write) {
-        return sums_floats_ ? cast(write, is_ansi_ ? "REAL" : "float4") : (write(), *this);
+        return sums_floats_ ? cast(write, "float4") : (write(), *this);
     }
     SqlText& identifier(std::string_view name) {
         *this << "\"";
@@ -323,7 +323,8 @@ void write_scores(const Model& model, SqlText& sql) {
     sql << (sql.is_ansi() ? one_row : " OFFSET 0") << ") AS scores";
 }
 
-// 1 over the sum of the exponentials of what the others have more.
+// 1 over the sum of the exponentials of what the others have more, in doubles: whether there are floats, and rounding
+// to them, is the database's matter.
 void write_probability(const Model& model, size_t label, SqlText& sql) {
     const std::string own = "s" + std::to_string(label + 1);
     sql << "(SELECT 1 / (";

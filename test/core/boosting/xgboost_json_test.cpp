@@ -162,6 +162,23 @@ TEST(XgboostJson, CategoriesThatAreCutAreRefused) {
     }
 }
 
+// Beyond 2^53 a double stands for several whole numbers.
+TEST(XgboostJson, CategoriesThatAreLargeNumbersAreRefused) {
+    const auto with_values = [](const std::string& values) {
+        Form form;
+        form.trees = stump(R"(,"split_type":[1,0,0],"categories":[1],"categories_nodes":[0],)"
+                           R"("categories_segments":[0],"categories_sizes":[1])");
+        form.more_of_model = R"(,"cats":{"enc":[{"values":)" + values + "}]}";
+        return model_text(form);
+    };
+    EXPECT_EQ(read(with_values("[-9007199254740991,9007199254740991]")).features[0].categories,
+              (std::vector<std::string>{"-9007199254740991", "9007199254740991"}));
+    for (const char* const value : {"9007199254740992", "9007199254740993", "-9007199254740993", "1e300"})
+        EXPECT_NE(refusal(with_values(std::string("[1,") + value + "]")).find("9007199254740991 is missing"),
+                  std::string::npos)
+            << value;
+}
+
 TEST(XgboostJson, NamesOfFeaturesAreDistinct) {
     const auto with_names = [](const std::string& names) {
         std::string text = model_text({.features = R"("3")"});
