@@ -7,6 +7,7 @@
 #include "core/validation/scorer.hpp"
 
 #include <map>
+#include <set>
 
 namespace btml::validation {
 
@@ -32,6 +33,7 @@ class BoostedScorer : public Scorer {
 
   private:
     void require_memory();
+    std::set<int> distinct_max_bins() const;
     void bin();
     Dataset with_roles(Buffer<uint8_t> roles);
     std::unique_ptr<boosting::Training> start(const boosting::Options& options, Buffer<uint8_t> roles,
