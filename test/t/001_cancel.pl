@@ -81,7 +81,7 @@ my $any_model = q~"learner_model_param": {"num_feature": "1"}, "objective": {"na
 sub long_text
 {
 	my ($function, $begin, $character, $end) = @_;
-	return "SELECT count(btml.$function($begin || repeat(repeat('$character', 1000000), 300 + i % 2) || $end)) FROM generate_series(1, 40) AS i";
+	return "SELECT count(btml.$function($begin || repeat(repeat('$character', 1000000), 100 + i % 2) || $end)) FROM generate_series(1, 120) AS i";
 }
 # [name, phase to wait for (NULL: none), seconds into it, statement]
 my @places = (
