@@ -90,8 +90,8 @@ class RunContext {
     void reached(double part) {
         if (length_ > 0) fraction_ = std::max(fraction_, begin_ + length_ * std::clamp(part, 0.0, 1.0));
     }
-    // Returns the part that is done of what is measured, which begins with the first Share and ends with the call;
-    // a negative number before that. It never falls.
+    // Returns the part that is done of what is measured, which begins with the first that was reached and ends with the
+    // call; a negative number before that. It never falls.
     double fraction() const noexcept { return fraction_; }
     // Main thread only. For people who asked for a verbose run.
     virtual void note(std::string_view text) = 0;
@@ -146,7 +146,7 @@ class Share {
         : context_(context), outer_begin_(context.begin_), outer_length_(context.length_) {
         context.begin_ += outer_length_ * begin;
         context.length_ *= end - begin;
-        context.reached(0);
+        if (context.fraction_ >= 0) context.reached(0);
     }
     // The share number i of so many equal ones.
     static Share of(RunContext& context, size_t i, size_t count) {

@@ -33,6 +33,9 @@ TEST(RunContext, AShareOfUnknownLengthMovesNothing) {
         EXPECT_LT(context.fraction(), 0);
     }
     const Share all(context, 0, 1);
+    context.progress("a pilot", 1, 2);
+    EXPECT_LT(context.fraction(), 0);
+    context.share_progress("sums", 0, 2);
     EXPECT_EQ(context.fraction(), 0);
     context.share_progress("sums", 1, 2);
     EXPECT_DOUBLE_EQ(context.fraction(), 0.5);
@@ -40,6 +43,7 @@ TEST(RunContext, AShareOfUnknownLengthMovesNothing) {
 
 TEST(RunContext, SharesEndWithAnException) {
     QuietContext context;
+    context.reached(0);
     try {
         const Share first(context, 0.25, 0.5);
         const Share inner(context, 0.5, 1);
@@ -91,6 +95,7 @@ TEST(RunContext, NestedSharesAddUp) {
         RandomStream random(seed, 1);
         double last = 0;
         const Share all(context, 0, 1);
+        context.reached(0);
         work(context, random, 4, 0, 1, last);
         EXPECT_NEAR(context.fraction(), 1, 1e-12) << seed;
     }
@@ -98,6 +103,7 @@ TEST(RunContext, NestedSharesAddUp) {
 
 TEST(RunContext, EqualSharesFollowEachOther) {
     QuietContext context;
+    context.reached(0);
     for (size_t i = 0; i < 7; i++) {
         const auto share = Share::of(context, i, 7);
         EXPECT_DOUBLE_EQ(context.fraction(), static_cast<double>(i) / 7);
