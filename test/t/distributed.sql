@@ -90,6 +90,8 @@ INSERT INTO here.statement VALUES
 ('metrics by key', '{citus,postgres_fdw}', $$ SELECT shop, btml.rmse(rating, price), btml.mae(rating, price), btml.r2(rating, price), btml.pinball(rating, price, 0.5), btml.auc(good, price),
     btml.average_precision(good, price), btml.ndcg(item, price, 5), btml.accuracy(good, held_out), btml.coverage(rating, price, price + 1), btml.nll_normal(rating, price, 1),
     btml.crps_normal(rating, price, 1), btml.nll_student_t(rating, price, 1, 5), btml.brier(good, 0.3), btml.log_loss(good, 0.3), btml.poisson_deviance(item, 2) FROM sale GROUP BY shop $$),
+('kernel_sum_agg by key with a kernel', '{citus}', $$ SELECT shop, btml.kernel_sum_agg(ARRAY[price, rating], 1, '{0,0,1,3}', 0.5, 'laplacian') FROM sale GROUP BY shop $$),
+('a constant beside a column of its type', '{citus,postgres_fdw}', $$ SELECT shop, btml.accuracy(kind, 'kind 1') FROM sale GROUP BY shop $$),
 ('aggregates with HAVING and FILTER', '{citus,postgres_fdw}', $$ SELECT shop, btml.exact_sum(price) FILTER (WHERE item > 3) FROM sale GROUP BY shop HAVING btml.exact_sum(rating) > 0 $$),
 ('a factorized aggregate', '{citus}', $$ SELECT channel, sum(s.item * v.id) FROM sale s JOIN visit v USING (shop) WHERE set_config('btml.factorize_aggregates', 'exact', true) <> '' GROUP BY channel $$),
 ('a co-located join', '{citus}', $$ SELECT s.shop, btml.exact_sum(s.price * v.spend) FROM sale s JOIN visit v USING (shop) GROUP BY s.shop $$),
@@ -116,7 +118,7 @@ INSERT INTO here.statement VALUES
 ('predict, a row of a subquery', '{citus}', $$ SELECT s.id, btml.predict(model, s.*) FROM model, (SELECT id, price, item FROM sale) s WHERE name = 'boost' $$),
 ('predict, a row of a view', '{citus}', $$ SELECT s.id, btml.predict(model, s.*) FROM model, sale_of_shop s WHERE name = 'boost' $$),
 ('predict, a row of some columns', '{citus}', $$ SELECT s.id, btml.predict(model, x.*) FROM model, sale s, LATERAL (SELECT s.price, s.item) x WHERE name = 'boost' $$),
-('predict, a subquery in WHERE', NULL, $$ SELECT id FROM sale WHERE btml.predict((SELECT model FROM model WHERE name = 'boost'), ARRAY[price, item]) > 3 $$),
+('predict in WHERE', '{citus,postgres_fdw}', $$ SELECT id FROM sale WHERE btml.predict((SELECT model FROM model WHERE name = 'boost'), ARRAY[price, item]) > 3 $$),
 ('predict_normal and predict_latent', '{citus}', $$ SELECT s.id, btml.predict_normal(model, ARRAY[price, item]), btml.predict_latent(model, s.*) FROM model, sale s WHERE name = 'gp' $$),
 ('predict_class and the like', '{citus}', $$ SELECT s.id, btml.predict_class(model, s.*), btml.predict_probabilities(model, ARRAY[price, item]), btml.predict_probability(model, s.*, 'kind 2'),
     btml.predict_scores(model, s.*), btml.predict_leaf(model, s.*) FROM model, sale s WHERE name = 'classes' $$),
@@ -125,7 +127,9 @@ INSERT INTO here.statement VALUES
 ('nearest_exemplar', '{citus}', $$ SELECT s.id, btml.nearest_exemplar(ARRAY[price, rating], '[{"id": 1, "x": [0, 2]}, {"id": 2, "x": [1, 4]}]') FROM sale s $$),
 ('an error of a prediction', NULL, $$ SELECT btml.predict(model, ARRAY[price]) FROM model, sale WHERE name = 'boost' $$),
 ('rmse of predictions', '{citus}', $$ SELECT btml.rmse(rating, btml.predict(model, s.*)) FROM model, sale s WHERE name = 'boost' $$),
-('predict in UPDATE', '{citus}', $$ UPDATE sale SET rating = btml.predict(model, ARRAY[price, item]) FROM model WHERE name = 'boost' AND id < 100 RETURNING id, rating $$),
+('rmse of predictions by key', '{citus,postgres_fdw}', $$ SELECT shop, btml.rmse(rating, btml.predict((SELECT model FROM model WHERE name = 'boost'), ARRAY[price, item])) FROM sale GROUP BY shop $$),
+('predict in UPDATE', '{citus,postgres_fdw}', $$ UPDATE sale SET rating = btml.predict((SELECT model FROM model WHERE name = 'boost'), ARRAY[price, item]) WHERE id BETWEEN 100 AND 200 RETURNING id, rating $$),
+('predict in UPDATE, joined', '{citus}', $$ UPDATE sale SET rating = btml.predict(model, ARRAY[price, item]) FROM model WHERE name = 'boost' AND id < 100 RETURNING id, rating $$),
 -- Errors where the rows are.
 ('an error of a row', NULL, $$ SELECT btml.tree_fit('SELECT price, rating FROM sale WHERE 1 / (id - 7) < 5', 'rating') $$),
 ('an error of an aggregate', NULL, $$ SELECT shop, btml.boost_fit_agg(rating, ARRAY[price, item], '{"tree": 3}'::jsonb) FROM sale GROUP BY shop $$),
@@ -157,8 +161,8 @@ BEGIN
     RETURN found;
 END $$;
 
--- The line of TAP for a statement, and what was wrong. Each wants a transaction of its own: Citus takes no query of a
--- reference table after some EXPLAINs.
+-- The line of TAP for a statement, and what was wrong. Each wants a transaction of its own, since in one Citus refuses to
+-- mix EXPLAIN (VERBOSE) with queries of a reference table.
 CREATE FUNCTION here.compared(statement here.statement, engine text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     expected text := here.answer(statement.statement, 'here');
