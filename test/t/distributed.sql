@@ -40,6 +40,7 @@ INSERT INTO here.statement VALUES
 ('boost_fit, rank', '{}', $$ SELECT md5(btml.boost_fit('SELECT price, item, kind, shop, id % 3 AS relevance FROM sale', 'relevance', trees => 5, objective => 'rank', query => 'shop')::text) $$),
 ('boost_fit, left join', '{}', $$ SELECT md5(btml.boost_fit('SELECT s.price, v.spend, v.channel, s.rating FROM sale s LEFT JOIN visit v ON v.shop = s.shop AND v.id < 20', 'rating', trees => 5)::text) $$),
 ('boost_fit, join off the distribution column', '{}', $$ SELECT md5(btml.boost_fit('SELECT s.price, v.spend, s.rating FROM sale s JOIN visit v ON v.id = s.item', 'rating', trees => 5)::text) $$),
+('boost_fit, left join off the distribution column', '{}', $$ SELECT md5(btml.boost_fit('SELECT s.price, v.spend, s.rating FROM sale s LEFT JOIN visit v ON v.id = s.item', 'rating', trees => 5)::text) $$),
 ('boost_fit, a filter', '{}', $$ SELECT md5(btml.boost_fit('SELECT price, item, rating FROM sale WHERE shop = 7 AND price > 0', 'rating', trees => 5)::text) $$),
 ('boost_fit, a view', '{}', $$ SELECT md5(btml.boost_fit('sale_of_shop', 'rating', trees => 5, exclude => '{code}')::text) $$),
 ('boost_fit, a local table', '{}', $$ SELECT md5(btml.boost_fit('SELECT s.price, h.spend, s.rating FROM sale s JOIN here.visit h USING (shop)', 'rating', trees => 5)::text) $$),
