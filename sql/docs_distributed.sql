@@ -34,7 +34,6 @@ SELECT differs(call), call FROM unnest(ARRAY[
     $c$ btml.tree_fit('SELECT price, item, rating FROM SALE', 'rating') $c$,
     $c$ btml.gp_fit('SELECT price, item, rating FROM SALE', 'rating', evaluations => 20) $c$,
     $c$ btml.sumprod('SELECT price, area, rating FROM SALE JOIN shop USING (shop)') $c$,
-    $c$ btml.sketch_norm('SELECT price FROM SALE JOIN shop USING (shop)', 'price', 500) $c$,
     $c$ (SELECT array_agg(k ORDER BY id) FROM btml.kernel_sum('SELECT price, rating FROM SALE', 'SELECT 1 AS price, 3 AS rating', 0.5) k) $c$]) call;
 
 SET enable_partitionwise_aggregate = on;

@@ -133,12 +133,16 @@ CREATE TABLE child () INHERITS (parent);
 CREATE FOREIGN DATA WRAPPER nothing;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing;
 CREATE FOREIGN TABLE elsewhere (id int, a float8) SERVER nowhere;
+CREATE ACCESS METHOD unlike TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE otherwise USING unlike AS SELECT * FROM stored;
 SELECT caught(format('SELECT * FROM btml.exemplars(%L, 5, scan_order => ''random_blocks'')', s))
-FROM unnest('{exemplar.parted,exemplar.parent,exemplar.elsewhere,SELECT id\, a FROM exemplar.stored LIMIT 3}'::text[]) s;
+FROM unnest('{exemplar.parted,exemplar.parent,exemplar.elsewhere,exemplar.otherwise,SELECT id\, a FROM exemplar.stored LIMIT 3}'::text[]) s;
 SELECT count(*) AS one_partition, (SELECT count(*) FROM btml.exemplars('exemplar.parted', 5)) AS physical,
     (SELECT count(*) FROM btml.exemplars('SELECT id, a FROM ONLY exemplar.parent', 5, scan_order => 'random_blocks')) AS only_parent
 FROM btml.exemplars('exemplar.parted_high', 5, scan_order => 'random_blocks');
 DROP FOREIGN TABLE elsewhere;
+DROP TABLE otherwise;
+DROP ACCESS METHOD unlike;
 DROP SERVER nowhere;
 DROP FOREIGN DATA WRAPPER nothing;
 

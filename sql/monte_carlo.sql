@@ -117,6 +117,12 @@ SELECT (btml.approx_sum('SELECT w FROM score.pages')).std_error > 0 AS unseen;
 ALTER TABLE pages ALTER w SET STATISTICS 1000;
 ANALYZE pages (v, w);
 SELECT (btml.approx_sum('SELECT w FROM score.pages')).value = (SELECT sum(w) FROM pages) AS exact, (btml.approx_sum('SELECT v FROM score.pages', 0.05)).std_error > 0 AS sampled;
+-- An access method other than heap may not know how to give some of its pages.
+CREATE ACCESS METHOD unlike TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE otherwise USING unlike WITH (fillfactor = 20) AS SELECT v, filler FROM pages;
+SELECT (e).value = (SELECT sum(v) FROM pages) AS exact, (e).std_error FROM btml.approx_sum('SELECT v FROM score.otherwise', 0.05) e;
+DROP TABLE otherwise;
+DROP ACCESS METHOD unlike;
 CREATE TABLE parted (k int, v numeric) PARTITION BY RANGE (k);
 CREATE TABLE parted_low PARTITION OF parted FOR VALUES FROM (0) TO (50);
 CREATE TABLE parted_high PARTITION OF parted FOR VALUES FROM (50) TO (200);

@@ -146,32 +146,44 @@ as_server() (
     fi
 )
 
-start_cluster() {
-    local bin
+# start_server <folder under $work> <port> <line of configuration …>: a new cluster, reached through a socket in a folder of
+# the server's user alone, so trust is enough.
+start_server() {
+    local folder=$work/$1 port=$2 bin
+    shift 2
     bin=$("$pg_config" --bindir)
-    # Not $TMPDIR, which the server's user may not be able to enter. The socket's path must be short, too.
-    work=$(mktemp -d /tmp/btml.XXXXXX)
-    if [ "$(id -u)" = 0 ]; then chown "$(server_user)" "$work"; fi
-    as_server "$bin/initdb" -D "$work/data" -U postgres -A trust -E UTF8 --no-locale --no-sync >"$work/initdb.log" 2>&1 || {
-        cat "$work/initdb.log" >&2
+    as_server "$bin/initdb" -D "$folder" -U postgres -A trust -E UTF8 --no-locale --no-sync >"$folder.initdb.log" 2>&1 || {
+        cat "$folder.initdb.log" >&2
         die "initdb failed"
     }
-    # Reached through a socket in a folder of the server's user alone, so trust is enough.
-    cat >>"$work/data/postgresql.conf" <<CONF
+    cat >>"$folder/postgresql.conf" <<CONF
 listen_addresses = ''
 unix_socket_directories = '$work'
+port = $port
 fsync = off
 synchronous_commit = off
 full_page_writes = off
 max_wal_size = 4GB
 shared_buffers = 256MB
 CONF
-    as_server "$bin/pg_ctl" -D "$work/data" -w -l "$work/server.log" start >/dev/null || {
-        cat "$work/server.log" >&2
+    printf '%s\n' "$@" >>"$folder/postgresql.conf"
+    as_server "$bin/pg_ctl" -D "$folder" -w -l "$folder.log" start >/dev/null || {
+        cat "$folder.log" >&2
         die "the private cluster did not start"
     }
+}
+
+make_work_folder() {
+    # Not $TMPDIR, which the server's user may not be able to enter. The socket's path must be short, too.
+    work=$(mktemp -d /tmp/btml.XXXXXX)
+    if [ "$(id -u)" = 0 ]; then chown "$(server_user)" "$work"; fi
+}
+
+start_cluster() {
+    make_work_folder
+    start_server data 5432
     export PGHOST=$work PGPORT=5432 PGUSER=postgres
-    PATH="$bin:$PATH"
+    PATH="$("$pg_config" --bindir):$PATH"
 }
 
 # Stops every server under $work (TAP tests start some of their own) and removes the folder.

@@ -1,6 +1,7 @@
 #include "pg/monte_carlo_pages.hpp"
 
 #include "pg/bridge/nodes.hpp"
+#include "pg/bridge/random_blocks.hpp"
 
 extern "C" {
 #include "access/sysattr.h"
@@ -33,7 +34,7 @@ RangeTblEntry* plain_table(const Query* query) {
     RangeTblEntry* const table = rt_fetch(reinterpret_cast<RangeTblRef*>(from)->rtindex, query->rtable);
     const bool plain = table->rtekind == RTE_RELATION && !table->tablesample &&
                        (table->relkind == RELKIND_RELATION || table->relkind == RELKIND_MATVIEW) &&
-                       !(table->inh && has_subclass(table->relid));
+                       !(table->inh && has_subclass(table->relid)) && is_heap(table->relid);
     return plain ? table : nullptr;
 }
 

@@ -6,10 +6,12 @@
 extern "C" {
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 }
 
 namespace btml::pg {
@@ -23,9 +25,9 @@ constexpr Oid less = 2799, greater_or_equal = 2802; // operators of tid; not all
 const char* stored_elsewhere(const RangeTblEntry* table) {
     switch (table->relkind) {
     case RELKIND_RELATION:
-        return table->inh && has_subclass(table->relid) ? "has children" : nullptr;
     case RELKIND_MATVIEW:
-        return nullptr;
+        if (table->inh && has_subclass(table->relid)) return "has children";
+        return is_heap(table->relid) ? nullptr : "is no heap, by its access method";
     case RELKIND_PARTITIONED_TABLE:
         return "is partitioned";
     default:
@@ -78,6 +80,13 @@ const Query* with_blocks(const Query* query, BlockNumber first, BlockNumber last
 }
 
 } // namespace
+
+bool is_heap(Oid table) {
+    const Relation relation = table_open(table, AccessShareLock);
+    const bool heap = relation->rd_rel->relam == HEAP_TABLE_AM_OID;
+    table_close(relation, NoLock);
+    return heap;
+}
 
 void require_blocks(const Query* query) {
     const RangeTblEntry* const table = only_table(query);

@@ -56,9 +56,11 @@ bool is_volatile(PlannerInfo* root, Relids relids) {
     for (int relid = -1; (relid = bms_next_member(relids, relid)) >= 0;) {
         const RangeTblEntry* const source = root->simple_rte_array[relid];
         const RelOptInfo* const relation = root->simple_rel_array[relid];
+        // Citus keeps numbers of its own in that field of tables.
+        List* const values = source->rtekind == RTE_VALUES ? source->values_lists : NIL;
         for (Node* const expression :
-             {as_node(source->subquery), as_node(source->functions), as_node(source->values_lists),
-              as_node(source->tablefunc), as_node(source->tablesample), as_node(relation->reltarget->exprs)})
+             {as_node(source->subquery), as_node(source->functions), as_node(values), as_node(source->tablefunc),
+              as_node(source->tablesample), as_node(relation->reltarget->exprs)})
             if (is_volatile(root, expression)) return true;
         for (const List* const conditions : {relation->baserestrictinfo, relation->joininfo})
             for (const RestrictInfo* const condition : items<const RestrictInfo>(conditions))
