@@ -5,6 +5,7 @@ SET datestyle = 'ISO';
 SET timezone = 'UTC';
 \set QUIET on
 \i test/data/baseball/load.sql
+\i test/data/openflights/load.sql
 \set ON_ERROR_STOP off
 \pset format unaligned
 \pset tuples_only on
@@ -111,6 +112,30 @@ SELECT btml.plot($$
     FROM grid JOIN btml.density('SELECT height AS inches, weight AS pounds FROM baseball.people WHERE height * weight > 0',
                                 'grid', bandwidth => 0.3, scale => 'sd') d USING (id) $$, 'heatmap',
     title => 'The density of 19,000 players', x_label => 'height, inches', y_label => 'weight, pounds');
+\o
+
+CREATE TABLE sky AS
+SELECT lon || '/' || lat AS id, lon, lat, lon * 0.6 AS east, lat AS north
+FROM generate_series(-12, 42) lon, generate_series(34, 72, 0.5) lat;
+
+\o | cmp - contrib_docs/plots/airports.svg
+SELECT btml.plot($$
+    SELECT lon AS x, lat AS y, value, 'heatmap' AS mark
+    FROM sky JOIN btml.density('SELECT lon * 0.6 AS east, lat AS north FROM openflights.airports',
+                               'SELECT id, east, north FROM sky', bandwidth => 0.8) d USING (id)
+    WHERE value > 0.0001
+    UNION ALL
+    SELECT lon, lat, NULL, 'point' FROM openflights.airports $$,
+    title => 'The density of 1,632 airports', x_label => 'degrees east', y_label => 'degrees north',
+    width => 480, height => 560);
+\o
+
+\o | cmp - contrib_docs/plots/destinations.svg
+SELECT btml.plot($$
+    SELECT lon AS x, lat AS y, destinations AS size, CASE WHEN destinations > 200 THEN destinations || ' destinations' END AS label
+    FROM openflights.airports WHERE destinations > 0 AND lat < 60 $$, 'point',
+    title => 'Destinations without a stop', x_label => 'degrees east', y_label => 'degrees north',
+    width => 480, height => 480);
 \o
 
 \o | cmp - contrib_docs/plots/bandwidth.svg

@@ -169,6 +169,7 @@ SELECT why('SELECT count(*) FROM a LEFT JOIN b ON a.k = b.k AND a.x > 5');
 SELECT why('SELECT count(*) FROM a LEFT JOIN (b JOIN c USING (m)) ON a.k = b.k');
 SELECT why('SELECT count(*) FROM a, LATERAL (SELECT b.z FROM b WHERE b.k = a.k OFFSET 0) s');
 SELECT why('SELECT count(*) FROM a JOIN b USING (k) WHERE a.k = 3 AND b.z < 0');
+SELECT why('SELECT count(*) FROM a JOIN b USING (k) JOIN c ON c.m = b.m AND c.m < a.k WHERE a.k = 3 AND b.z < 0');
 -- Each sub-query stands in the plan twice.
 SET btml.force_factorize_aggregates = on;
 SELECT why('SELECT sum(o) FROM a JOIN (SELECT b.k, sum(o) AS o FROM b JOIN (SELECT a.k, sum(o) AS o FROM a JOIN
@@ -385,5 +386,17 @@ EXPLAIN (COSTS off) SELECT count(*), sum(a.x * b.z) FROM a JOIN b USING (k);
 SELECT count(*), sum(a.x * b.z) FROM a JOIN b USING (k);
 RESET ROLE;
 
+-- The first call of a session may be in parallel mode, in the middle of a command that writes.
+\c -
+SET search_path = factorized;
+SET client_min_messages = warning;
+SELECT btml.version() IS NOT NULL AS loaded;
+SET btml.factorize_aggregates = exact;
+SET btml.force_factorize_aggregates = on;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+CREATE MATERIALIZED VIEW pairs AS SELECT a.k, count(*) FROM a JOIN b USING (k) GROUP BY a.k;
+SELECT sum(count) FROM pairs;
 DROP SCHEMA factorized CASCADE;
 DROP ROLE regress_factorized;

@@ -142,6 +142,8 @@ SELECT caught('SELECT btml.kcde_score(''score.small'', ''y'', 1, 0)'), caught('S
 SET btml.memory_limit = '200kB';
 SELECT regexp_replace(caught('SELECT btml.kr_score(''score.large'', ''y'', 1)'), '\d+', '#', 'g');
 RESET btml.memory_limit;
+-- A column that is neither a coordinate nor a weight here.
+SELECT btml.kde_score('SELECT a, b AS weight FROM score.small', 1) = btml.kde_score('SELECT a FROM score.small', 1) AS same;
 SET statement_timeout = '100ms';
 SELECT btml.kcde_score('SELECT i * 7919 % 10007 AS x, i AS y FROM generate_series(1, 20000) i', 'y', 1000, 1000, method => 'exact');
 RESET statement_timeout;

@@ -148,6 +148,7 @@ SELECT t.options - 'noise' AS others, t.trees, t.holdout_score > 0 AS scored, ab
 FROM (SELECT 1) one, LATERAL (SELECT * FROM btml.tune('small', 'amount', '{"noise": {"from": 0.001, "to": 1, "scale": "log"}, "search": ["none", "local"]}', trials => 6, fold => 'part', method => 'gp',
     options => '{"members": 1, "evaluations": 20, "combine": "mixture"}', holdout => 'held') WHERE best) t;
 -- Values that the type takes for equal are one fold, however they are written.
+SELECT fold, rows FROM btml.cross_validate('SELECT day, size, amount, CASE day % 3 WHEN 0 THEN interval ''1 day'' WHEN 1 THEN ''24:00'' ELSE ''3 hours'' END AS f FROM features', 'amount', fold => 'f', options => '{"trees": 2}') ORDER BY fold;
 SELECT fold, rows FROM btml.cross_validate('SELECT day, size, amount, CASE day % 3 WHEN 0 THEN 1.0 WHEN 1 THEN 1.00 ELSE 2 END AS f FROM features', 'amount', fold => 'f', options => '{"trees": 2}') ORDER BY fold;
 SET client_min_messages = warning;
 DROP SCHEMA validation CASCADE;

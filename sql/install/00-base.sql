@@ -59,7 +59,7 @@ COMMENT ON FUNCTION btml_internal.progress_lines() IS 'rows of the view btml.pro
 
 CREATE VIEW btml.progress AS SELECT pid, function, phase, done, total, started_at, eta FROM btml_internal.progress_lines();
 COMMENT ON VIEW btml.progress IS
-'one row per running btml call: what it is doing, how much of the phase is done (in units of the phase), when the call began, and the time left of the whole call (NULL before its last phase); empty if shared memory had no room for it';
+'one row per running btml call: what it is doing, how much of the phase is done (in units of the phase), when the call began, and the time left of the whole call at the rate so far (NULL while a hundredth of what is measured is not done, or nobody knows how much is to come; early stopping may end it sooner); empty if shared memory had no room for it';
 GRANT SELECT ON btml.progress TO PUBLIC;
 
 CREATE TYPE btml.estimate AS (value float8, std_error float8, lower float8, upper float8, evaluations bigint);

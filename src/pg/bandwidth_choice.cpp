@@ -21,11 +21,13 @@ void report_ends_of_search(const std::vector<ScoredBandwidth>& curve, ScoreKind 
     const auto [least, most] = std::minmax_element(curve.begin(), curve.end(), by_target);
     if (best->bandwidths.x == curve.front().bandwidths.x)
         report("bandwidth", "lower",
-               kind == ScoreKind::kde ? "Where points or coordinates repeat, least squares prefer ever smaller "
-                                        "bandwidths: score \"likelihood\" does only where all points do."
-                                      : "A smaller \"lower\" shows whether the score falls further.");
+               kind == ScoreKind::kde
+                   ? "Where points or coordinates repeat, least squares prefer ever smaller "
+                     "bandwidths: score \"likelihood\" does only where all points do."
+                   : "btml.select_bandwidth with a smaller \"lower\" shows whether the score falls further.");
     if (best->bandwidths.x == curve.back().bandwidths.x)
-        report("bandwidth", "upper", "A larger \"upper\" shows whether the score falls further.");
+        report("bandwidth", "upper",
+               "btml.select_bandwidth with a larger \"upper\" shows whether the score falls further.");
     if (least->bandwidths.target == most->bandwidths.target) return;
     const char* const hint = "btml.kcde_score at others shows whether the score falls further.";
     if (best->bandwidths.target == least->bandwidths.target) report("target bandwidth", "lower", hint);
@@ -35,6 +37,7 @@ void report_ends_of_search(const std::vector<ScoredBandwidth>& curve, ScoreKind 
 // Whoever left the bandwidth out can give one.
 static BandwidthChoice choose_or_ask(monte_carlo::ScoreRows rows, const kernel::Options& options, ThreadTeam& team,
                                      RunContext& context) {
+    const Share unknown(context, 0, 0);
     try {
         return monte_carlo::choose_bandwidth(std::move(rows), options.kernel, options.seed, team, context);
     } catch (const Error& error) {

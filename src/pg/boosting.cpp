@@ -304,7 +304,7 @@ AggregateRequest parse_request(const std::string& json) {
         if (given.name == "positive" && !given.is_null)
             request.labels.positive = given.text;
         else if (given.name == "class_weights" && !given.is_null)
-            request.labels.weights = read_label_weights(given.text);
+            request.labels.weights = read_label_weights(given.json(valid_class_weights));
         else
             return given.name == "positive" || given.name == "class_weights";
         return true;

@@ -25,7 +25,7 @@ namespace {
 LabelRequest read_label_request(const FitArguments& arguments) {
     LabelRequest request;
     request.positive = arguments.text("positive");
-    if (const std::optional<std::string> weights = arguments.json("class_weights"))
+    if (const std::optional<std::string> weights = arguments.json("class_weights", valid_class_weights))
         request.weights = read_label_weights(*weights);
     return request;
 }
@@ -47,7 +47,14 @@ std::vector<double> enum_order(Oid type, const std::vector<std::string>& labels,
     return order;
 }
 
-// Positions of numbers, dates and times, as text, in the order of their type.
+// Says whether the order of the type is another than that of texts, as is the equality of some types: numeric's 1.0 is
+// 1.00, citext's a is A.
+bool has_own_order(Oid type) {
+    const TypeCacheEntry* const entry = lookup_type_cache(type, TYPECACHE_CMP_PROC);
+    return OidIsValid(entry->cmp_proc) && type != TEXTOID && type != VARCHAROID && type != BPCHAROID && type != NAMEOID;
+}
+
+// Positions of values, as text, in the order of their type.
 std::vector<double> order_of_values(Oid type, const std::vector<std::string>& texts, RunContext& context) {
     std::vector<Datum> values(texts.size());
     context.in_blocks(texts.size(), 100, [&](uint64_t begin, uint64_t end) {
@@ -62,22 +69,22 @@ std::vector<double> order_of_values(Oid type, const std::vector<std::string>& te
                 value[i] = InputFunctionCall(&input, const_cast<char*>(text[i].c_str()), parameter, -1);
         });
     });
-    FmgrInfo* const compare =
-        pg_call([=] { return &lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO)->cmp_proc_finfo; });
+    TypeCacheEntry* const entry = pg_call([=] { return lookup_type_cache(type, TYPECACHE_CMP_PROC_FINFO); });
+    const auto compare = [&](size_t a, size_t b) {
+        const Datum x = values[a], y = values[b];
+        return pg_call(
+            [=] { return DatumGetInt32(FunctionCall2Coll(&entry->cmp_proc_finfo, entry->typcollation, x, y)); });
+    };
     std::vector<size_t> order(values.size());
     for (size_t i = 0; i < order.size(); i++) order[i] = i;
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
         context.worked(20);
-        const Datum x = values[a], y = values[b];
-        return pg_call([=] { return DatumGetInt32(FunctionCall2(compare, x, y)); }) < 0;
+        return compare(a, b) < 0;
     });
     std::vector<double> position(values.size());
     context.for_each(order.size(), 20, [&](uint64_t i) {
-        const auto is_equal = [&] {
-            const Datum x = values[order[i - 1]], y = values[order[i]];
-            return pg_call([=] { return DatumGetInt32(FunctionCall2(compare, x, y)); }) == 0;
-        };
-        position[order[i]] = i > 0 && is_equal() ? position[order[i - 1]] : static_cast<double>(i);
+        const bool is_equal = i > 0 && compare(order[i - 1], order[i]) == 0;
+        position[order[i]] = is_equal ? position[order[i - 1]] : static_cast<double>(i);
     });
     return position;
 }
@@ -129,7 +136,7 @@ void sort_categories(relational::DataColumn& column, Oid type, RunContext& conte
     std::vector<double> position;
     if (pg_call([=] { return type_is_enum(type); }))
         position = enum_order(type, column.categories, context);
-    else if (pg_call([=] { return number_kind(type); }) != NumberKind::none)
+    else if (pg_call([=] { return has_own_order(type); }))
         position = order_of_values(type, column.categories, context);
     else
         return;
@@ -139,7 +146,7 @@ void sort_categories(relational::DataColumn& column, Oid type, RunContext& conte
         context.worked(1);
         return position[a] != position[b] ? position[a] < position[b] : column.categories[a] < column.categories[b];
     });
-    // Equal values of a type may be written differently, as 1.0 and 1.00 of numeric are: they are one category.
+    // Equal values that are written differently are one category.
     std::vector<std::string> sorted;
     for (uint32_t i = 0; i < order.size(); i++) {
         if (i == 0 || position[order[i]] != position[order[i - 1]]) sorted.push_back(column.categories[order[i]]);
@@ -173,7 +180,7 @@ void notice_findings(const Findings& findings, const std::string& target) {
 
 std::vector<LabelWeight> read_label_weights(const std::string& json) {
     std::vector<LabelWeight> weights;
-    for (const JsonOption& member : json_options(json, "class_weights")) {
+    for (const JsonOption& member : json_options(json, "class_weights", valid_class_weights)) {
         if (!member.number)
             throw Error(ErrorCode::invalid_argument,
                         format("class_weights has no number for the label \"%s\"", member.name.c_str()), "",

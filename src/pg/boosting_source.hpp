@@ -19,6 +19,9 @@ struct BoostRequest : TrainingRequest {
 // `defaults` are those of the function. Errors: null_value, invalid_argument naming the option and its valid values.
 BoostRequest read_boost_request(const FitArguments& arguments, const boosting::Options& defaults);
 
+inline constexpr char valid_class_weights[] =
+    "Valid values are labels with their weights, as {\"yes\": 5}; with balanced => true all labels count the same.";
+
 // A JSON object from labels to weights. Error invalid_argument.
 std::vector<boosting::LabelWeight> read_label_weights(const std::string& json);
 
@@ -31,8 +34,8 @@ RowContents contents_for(const boosting::Options& options, bool has_labels);
 // Makes of the target what the objective takes, which is not automatic any more then.
 void read_target(TrainingJoin& training, const BoostRequest& request, boosting::Options& options, RunContext& context);
 
-// Brings the categories of a column, each of which a row has, into the order of their type where that is an enum, a
-// number, a date or a time, and leaves them in that of their bytes otherwise.
+// Brings the categories of a column, each of which a row has, into the order of their type, in which those that it
+// takes for equal are one; texts stay in that of their bytes.
 void sort_categories(relational::DataColumn& column, Oid type, RunContext& context);
 
 // The rows to hold: all of them, or a sample, which the choice then says.

@@ -208,7 +208,7 @@ BTML_FUNCTION(btml_partial_dependence) {
         rows = first_group(rest, by, context);
         for (size_t i = 0; i < grid.size(); i++) {
             const size_t at = grid[i];
-            context.last_progress("predicting", done, order.size() * grid.size());
+            context.share_progress("predicting", done, order.size() * grid.size());
             done += rows.size();
             const auto [mean, std_error, p10, p90] = dependence_on(feature, at, rows, points, predict, context);
             result.add_row(texts[i], null_if(categorical || is_null(values[at]), values[at]),

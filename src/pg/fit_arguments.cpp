@@ -60,18 +60,14 @@ const JsonOption* FitArguments::find(std::string_view name) const {
     return nullptr;
 }
 
-std::string FitArguments::shown(const OptionValue& value) {
-    if (const auto* const boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
-    if (const auto* const integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
-    if (const auto* const number = std::get_if<double>(&value)) return shortest(*number);
-    if (const auto* const text = std::get_if<std::string>(&value)) return *text;
-    return "NULL";
-}
-
 void FitArguments::refuse_two_values(const char* name, const std::string& argument, const std::string& member) {
     throw Error(ErrorCode::invalid_argument, format("%s has two values", name),
                 format("Its argument's is %s, its option's is %s.", argument.c_str(), member.c_str()),
                 format("Give %s once.", name));
+}
+
+bool FitArguments::is_given(const char* name) const {
+    return call_.has(name) && !call_.is_null(name);
 }
 
 template <class T>
@@ -93,17 +89,15 @@ std::optional<std::vector<std::string>> FitArguments::columns(const char* name) 
 }
 
 std::optional<std::string> FitArguments::text(const char* name) const {
-    std::optional<std::string> argument, member;
-    if (call_.has(name) && !call_.is_null(name)) argument = call_.string(name);
-    if (const JsonOption* const given = find(name); given && !given->is_null) member = given->text;
-    return one_of(name, std::move(argument), std::move(member));
+    const JsonOption* const given = find(name);
+    return one_of(name, is_given(name) ? std::optional(call_.string(name)) : std::nullopt,
+                  given && !given->is_null ? std::optional(given->text) : std::nullopt);
 }
 
-std::optional<std::string> FitArguments::json(const char* name) const {
-    std::optional<std::string> argument, member;
-    if (call_.has(name) && !call_.is_null(name)) argument = json_text(call_.datum(name));
-    if (const JsonOption* const given = find(name); given && !given->is_null) member = given->text;
-    return one_of(name, std::move(argument), std::move(member));
+std::optional<std::string> FitArguments::json(const char* name, const char* valid) const {
+    const JsonOption* const given = find(name);
+    return one_of(name, is_given(name) ? std::optional(json_text(call_.datum(name))) : std::nullopt,
+                  given && !given->is_null ? std::optional(given->json(valid)) : std::nullopt);
 }
 
 bool FitArguments::boolean(const char* name) const {

@@ -21,7 +21,8 @@ class FitArguments {
     std::optional<std::string> column(const char* name) const;
     std::optional<std::vector<std::string>> columns(const char* name) const;
     std::optional<std::string> text(const char* name) const;
-    std::optional<std::string> json(const char* name) const; // a jsonb as text
+    // Returns a jsonb as text. valid: what an error says of an option that is neither an object nor an array.
+    std::optional<std::string> json(const char* name, const char* valid) const;
     bool boolean(const char* name) const;
 
     // Sets the options that the function has arguments for, or that are given; `options` are the defaults.
@@ -37,7 +38,7 @@ class FitArguments {
                 const OptionValue meant = given->value(option);
                 option.check(meant);
                 if (value && *value != option.get(defaults, option) && *value != meant)
-                    refuse_two_values(option.name, shown(*value), shown(meant));
+                    refuse_two_values(option.name, value_text(*value), value_text(meant));
                 value = meant;
             }
             if (value) table.assign(options, option, *value);
@@ -64,7 +65,7 @@ class FitArguments {
     // Options have no options, and a model is no JSON.
     static bool may_be_member(std::string_view name) { return name != "options" && name != "start"; }
     const JsonOption* find(std::string_view name) const;
-    static std::string shown(const OptionValue& value);
+    bool is_given(const char* name) const; // in the call
     [[noreturn]] static void refuse_two_values(const char* name, const std::string& argument,
                                                const std::string& member);
     template <class T>

@@ -196,7 +196,7 @@ BTML_FUNCTION(btml_gp_sample) {
     gp::Sampler sampler(model, points.values(), context);
     Buffer<double> values(context.memory(), "a draw", points.rows());
     for (int draw = 0; draw < options.draws; draw++) {
-        context.last_progress("drawing", static_cast<uint64_t>(draw), static_cast<uint64_t>(options.draws));
+        context.share_progress("drawing", static_cast<uint64_t>(draw), static_cast<uint64_t>(options.draws));
         sampler.draw(options.seed, static_cast<uint64_t>(draw), {values.data(), values.size()});
         for (uint64_t row = 0; row < points.rows(); row++)
             rows.add_row(draw + 1, static_cast<int64>(row) + 1, points.id(row), values[row]);

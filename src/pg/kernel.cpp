@@ -51,6 +51,7 @@ struct Request {
     Quantity quantity = Quantity::sum;
     Options options;
     bool verbose = false;
+    bool weighted = false; // by a column of the keys
 };
 
 void read_rest(const NamedArguments& arguments, Request& request) {
@@ -98,7 +99,7 @@ std::optional<Keys> read_keys(const PointSource& source, const Request& request,
 }
 
 // first: how many queries it is of, where there are more; or 0.
-void report(const kernel::Report& report, uint64_t first, RunContext& context) {
+void report(const kernel::Report& report, uint64_t first, bool weighted, RunContext& context) {
     if (!report.device_failure.empty()) notice("kernel sums run on the CPU: " + report.device_failure);
     std::string text = first > 0 ? format("the first %" PRIu64 " queries: ", first) : "";
     text += format("%s sums over %" PRIu64 " distinct keys: %s; %.3g %% of the pairs were evaluated",
@@ -106,6 +107,7 @@ void report(const kernel::Report& report, uint64_t first, RunContext& context) {
                    100 * report.evaluated);
     if (report.method == Method::sampled)
         text += format("; the estimated relative error is %.2g", report.relative_error);
+    if (weighted) text += "; column \"weight\" of the keys is how much each counts";
     context.note(text);
 }
 
@@ -142,7 +144,7 @@ class Stream {
             },
             context_);
         if (all <= at_once_) {
-            answer_part(all);
+            answer_part(all, all);
             return;
         }
         clear();
@@ -171,14 +173,17 @@ class Stream {
         queries_.read(
             [&](const PointRow& row) {
                 add(row);
-                if (ids_.size() == at_once_) answer_part(all);
+                if (ids_.size() == at_once_) answer_part(all, all);
                 return true;
             },
             context_);
-        answer_part(all);
+        answer_part(all, answered_ + ids_.size());
     }
-    void answer_part(uint64_t all) {
+    // known: how many queries there are, or 0; all: for how many the sample is, or 0.
+    void answer_part(uint64_t all, uint64_t known) {
         if (ids_.size() == 0) return;
+        const Share share(context_, part_of(known, answered_), part_of(known, answered_ + ids_.size()));
+        answered_ += ids_.size();
         if (sums_) {
             const Estimates estimates = sums_->evaluate(points_, all);
             for (size_t i = 0; i < ids_.size(); i++) {
@@ -190,13 +195,16 @@ class Stream {
                     rows_.add_row(ids_[i], values[0], estimates.std_errors[i]);
             }
             if (!std::exchange(reported_, true))
-                report(estimates.report, all > ids_.size() ? ids_.size() : 0, context_);
+                report(estimates.report, all > ids_.size() ? ids_.size() : 0, request_.weighted, context_);
         } else {
             // Without keys a sum is 0, and there is no mean and no density.
             const std::optional<double> value = null_if(request_.quantity != Quantity::sum || request_.arrays, 0.0);
             for (size_t i = 0; i < ids_.size(); i++) rows_.add_row(ids_[i], value, value);
         }
         clear();
+    }
+    static double part_of(uint64_t all, uint64_t some) {
+        return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
     }
     void clear() {
         points_.clear();
@@ -212,7 +220,7 @@ class Stream {
     Points points_;
     RunContext& context_;
     const bool exact_;
-    uint64_t at_once_;
+    uint64_t at_once_, answered_ = 0;
     bool reported_ = false;
 };
 
@@ -233,7 +241,8 @@ Datum kernel_sums(FunctionCallInfo fcinfo, const char* function, Request request
     if (request.quantity == Quantity::sum) request.options.check(); // nothing chooses a bandwidth
     ResultRows rows(fcinfo);
     BackendContext context(function, request.verbose);
-    const PointSource key_source(request.keys, "keys", {false, true, request.values, request.arrays});
+    const PointSource key_source(request.keys, "keys", {false, !request.arrays, request.values, request.arrays});
+    request.weighted = key_source.has_weights();
     const PointSource query_source(request.queries, "queries", {true, false, {}, false}, key_source);
     std::optional<BandwidthChooser> chooser;
     if (request.options.bandwidth == 0) chooser.emplace(request.values.has_value(), context.memory());

@@ -86,11 +86,11 @@ static JsonbIteratorToken next(JsonCursor& cursor) {
     return pg_call([&] { return JsonbIteratorNext(&cursor.iterator, &cursor.value, true); });
 }
 
-std::vector<JsonOption> json_options(const std::string& json, const char* what) {
+std::vector<JsonOption> json_options(const std::string& json, const char* what, const char* hint) {
     std::vector<JsonOption> options;
     JsonCursor cursor;
     if (enter(json, cursor) != WJB_BEGIN_OBJECT)
-        throw Error(ErrorCode::invalid_argument, format("%s must be a JSON object", what), "It is " + json + ".");
+        throw Error(ErrorCode::invalid_argument, format("%s must be a JSON object", what), "It is " + json + ".", hint);
     while (next(cursor) == WJB_KEY) {
         std::string name(cursor.value.val.string.val, static_cast<size_t>(cursor.value.val.string.len));
         next(cursor);
@@ -105,6 +105,11 @@ std::optional<std::vector<JsonOption>> json_elements(const std::string& json, co
     std::vector<JsonOption> elements;
     while (next(cursor) == WJB_ELEM) elements.push_back(option_of(name, cursor.value));
     return elements;
+}
+
+const std::string& JsonOption::json(const char* valid) const {
+    if (!is_nested) invalid_option(*this, valid);
+    return text;
 }
 
 OptionValue JsonOption::value(const OptionFacts& option) const {

@@ -28,13 +28,16 @@ struct JsonOption {
 
     // Returns NULL for null where the option may be it. Error invalid_argument for a value of another type.
     OptionValue value(const OptionFacts& option) const;
+    // Returns the text of an object or an array. Error invalid_argument with what is valid as its HINT for others.
+    const std::string& json(const char* valid) const;
 };
 
 // A jsonb as text.
 std::string json_text(Datum json);
 
-// The members of a JSON object, given as text; `what` is what the error invalid_argument for any other JSON calls it.
-std::vector<JsonOption> json_options(const std::string& json, const char* what = "options");
+// The members of a JSON object, given as text; `what` is what the error invalid_argument for any other JSON calls it,
+// and `hint` is its HINT.
+std::vector<JsonOption> json_options(const std::string& json, const char* what = "options", const char* hint = "");
 
 // The elements of a JSON array, given as text, as options of this name; nothing for any other JSON.
 std::optional<std::vector<JsonOption>> json_elements(const std::string& json, const std::string& name);

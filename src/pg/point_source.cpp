@@ -112,6 +112,9 @@ void PointSource::find_coordinates() {
                     array.empty() ? "" : format("Column \"%s\" is an array, but not called x.", array.c_str()),
                     "Coordinates are the elements of an array column \"x\", or else the columns of numbers other than "
                     "\"id\", \"weight\" and a target.");
+    if (!parts_.weights && find(source_, "weight") >= 0)
+        notice(format("column \"weight\" of the %s is left out: it is no coordinate, and all rows count alike", what_),
+               "", "Call it something else where it is a coordinate.");
     if (array.empty()) return;
     const char* const quoted = pg_call([name = array.c_str()] { return quote_identifier(name); });
     notice(

@@ -37,6 +37,7 @@ class PointSource {
 
     // Names of columns; of an array, "x" alone.
     const std::vector<std::string>& coordinates() const { return names_; }
+    bool has_weights() const { return weight_.position >= 0; }
     // Number of coordinates; nothing for arrays, whose first row says it, and for plain_x.
     std::optional<size_t> dimensions() const;
 

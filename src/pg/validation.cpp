@@ -213,7 +213,7 @@ BTML_FUNCTION(btml_tune) {
     const Contest contest = make_contest(call, space, context);
     const bool is_scored = contest.folds->withheld_rows > 0;
     const std::vector<TrialResult> trials =
-        race(*contest.scorer, space.points.size(), contest.folds->size(), is_scored);
+        race(*contest.scorer, space.points.size(), contest.folds->size(), is_scored, context);
     for (size_t i = 0; i < trials.size(); i++) {
         const TrialResult& trial = trials[i];
         const std::optional<int> trees = null_if(trial.trees == 0, static_cast<int>(trial.trees));

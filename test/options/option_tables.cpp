@@ -41,14 +41,6 @@ struct Texts {
     std::vector<std::string> functions;
 };
 
-std::string plain_text(const OptionValue& value) {
-    if (const auto* const boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
-    if (const auto* const integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
-    if (const auto* const number = std::get_if<double>(&value)) return shortest(*number);
-    if (const auto* const text = std::get_if<std::string>(&value)) return *text;
-    return "NULL";
-}
-
 template <class Options>
 OptionValue default_of(const Option<Options>& option, const Options& defaults) {
     if (option.get) return option.get(defaults, option);
@@ -59,7 +51,7 @@ OptionValue default_of(const Option<Options>& option, const Options& defaults) {
 std::string shown(const OptionFacts& option, const OptionValue& value) {
     if (option.required) return "none, it must be given";
     if (value.index() == 0) return option.null_meaning;
-    const std::string text = plain_text(value);
+    const std::string text = value_text(value);
     return std::holds_alternative<std::string>(value) && text != "true" && text != "false" ? '`' + text + '`' : text;
 }
 
@@ -105,7 +97,7 @@ void add(Texts& texts, const std::string& name, const OptionsTable<Options>& tab
             if (function.has(option))
                 texts.functions.push_back(
                     function.name + '|' + option.name + '|' +
-                    (option.required ? "required" : plain_text(default_of(option, function.defaults))));
+                    (option.required ? "required" : value_text(default_of(option, function.defaults))));
     }
 }
 

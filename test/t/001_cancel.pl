@@ -81,12 +81,12 @@ my $any_model = q~"learner_model_param": {"num_feature": "1"}, "objective": {"na
 sub long_text
 {
 	my ($function, $begin, $character, $end) = @_;
-	return "SELECT count(btml.$function($begin || repeat(repeat('$character', 1000000), 300 + i % 2) || $end)) FROM generate_series(1, 40) AS i";
+	return "SELECT count(btml.$function($begin || repeat(repeat('$character', 1000000), 100 + i % 2) || $end)) FROM generate_series(1, 120) AS i";
 }
 # [name, phase to wait for (NULL: none), seconds into it, statement]
 my @places = (
 	[ 'reading', 'reading tables', 0.1, "SELECT btml.boost_fit('$pairs', 'y')" ],
-	[ 'a sort below a source', 'reading tables', 0.02, q{SELECT btml.sumprod('SELECT a FROM wide ORDER BY md5(b::text) OFFSET 0')} ],
+	[ 'a sort below a source', 'reading tables', 0.02, q{SELECT btml.sumprod('SELECT a FROM wide, generate_series(1, 5) AS s ORDER BY md5((b + s)::text) OFFSET 0')} ],
 	[ 'sorting categories', 'reading tables', 0.15, q{SELECT btml.boost_fit('labels', 'y')} ],
 	[ 'joining', 'enumerating the join', 0, "SELECT btml.boost_fit('$join', 'y', strategy => 'enumerate')" ],
 	[ 'sampling', 'sampling the join', 0, "SELECT btml.boost_fit('SELECT x.y, x.a, many.z FROM wide AS x JOIN many USING (k)', 'y', strategy => 'sample', sample_rows => 20000000)" ],
@@ -129,8 +129,8 @@ my @places = (
 	[ 'drawing a sample', 'sampling the join', 0.05, "SELECT count(*) FROM btml.sample_join('SELECT x.y, few.a FROM wide AS x, few, many', 20000000) AS t(y numeric, a float8)" ],
 	[ 'giving back a sample', undef, 2, "SELECT count(*) FROM btml.sample_join('SELECT x.y, few.a FROM wide AS x, few', 5000000) AS t(y numeric, a float8)" ],
 	[ 'predicting', undef, 0.1, 'SELECT sum(btml.predict(model, few.*)) FROM kept, few, many' ],
-	[ 'decoding a model', undef, 0.02, 'SELECT ' . join(', ', ('btml.predict(model, ARRAY[0.5, 0.5])') x 5) . ' FROM large' ],
-	[ 'explaining a row', undef, 0.02, 'SELECT ' . join(', ', ('btml.shap(model, ARRAY[0.5, 0.5])') x 5) . ' FROM large' ],
+	[ 'decoding a model', undef, 0.02, 'SELECT ' . join(', ', ('btml.predict(model, ARRAY[0.5, 0.5])') x 5) . ' FROM repeated' ],
+	[ 'explaining a row', undef, 0.02, 'SELECT ' . join(', ', ('btml.shap(model, ARRAY[0.5, 0.5])') x 5) . ' FROM repeated' ],
 	[ 'interactions', undef, 0.1, 'SELECT count(*) FROM repeated, btml.shap_interactions(model, ARRAY[0.5, 0.5])' ],
 	[ 'explaining rows', 'explaining rows', 0.1, q{SELECT count(*) FROM large, btml.shap_importance(model, 'SELECT a, y AS b FROM wide', 100000)} ],
 	[ 'partial dependence', 'predicting', 0.1, q{SELECT count(*) FROM large, btml.partial_dependence(model, 'SELECT a, y AS b FROM wide', 'b', sample_rows => 100000)} ],

@@ -64,8 +64,8 @@ flat('failures', $failing, qr/division by zero/);
 $session->query('SET statement_timeout = 5');
 flat('cancelled in a scan', q{SELECT btml.boost_fit('long', 'y')}, qr/statement timeout/);
 $session->query('SET statement_timeout = 30');
-flat('cancelled in training', q{SELECT btml.boost_fit('SELECT y, a, k FROM good', 'y', trees => 1000)}, qr/statement timeout/);
-flat('cancelled in training over a factorised join', q{SELECT btml.boost_fit('SELECT x.y, x.a, z.i FROM good x JOIN good z USING (k)', 'y', trees => 100, strategy => 'factorize')}, qr/statement timeout/);
+flat('cancelled in training', q{SELECT btml.boost_fit('SELECT y, a, k FROM good', 'y', trees => 100000)}, qr/statement timeout/);
+flat('cancelled in training over a factorised join', q{SELECT btml.boost_fit('SELECT x.y, x.a, z.i FROM good x JOIN good z USING (k)', 'y', trees => 300, strategy => 'factorize')}, qr/statement timeout/);
 $session->query('RESET statement_timeout');
 is($session->query(q{SELECT btml.predict(btml.boost_fit('SELECT y, a FROM good', 'y', trees => 1), ARRAY[0.5]) IS NOT NULL}), 't', 'the session goes on');
 

@@ -15,15 +15,15 @@ std::string plain(double x) {
     return text;
 }
 
-std::string text_of(const OptionValue& value) {
+} // namespace
+
+std::string value_text(const OptionValue& value) {
     if (const auto* const boolean = std::get_if<bool>(&value)) return *boolean ? "true" : "false";
     if (const auto* const integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
     if (const auto* const number = std::get_if<double>(&value)) return shortest(*number);
-    if (const auto* const text = std::get_if<std::string>(&value)) return '"' + *text + '"';
+    if (const auto* const text = std::get_if<std::string>(&value)) return *text;
     return "NULL";
 }
-
-} // namespace
 
 bool Range::holds(double x) const {
     if (!std::isfinite(x)) return false;
@@ -103,7 +103,9 @@ void OptionFacts::check(const OptionValue& value) const {
     const auto* const choice = std::get_if<std::string>(&value);
     const std::string meant = type == OptionType::choice && choice ? meant_by(*choice) : "";
     throw Error(ErrorCode::invalid_argument,
-                format("invalid value for option \"%s\": %s", name, text_of(value).c_str()), "",
+                format(choice ? "invalid value for option \"%s\": \"%s\"" : "invalid value for option \"%s\": %s", name,
+                       value_text(value).c_str()),
+                "",
                 (meant.empty() ? "" : "Perhaps you meant \"" + meant + "\". ") +
                     (valid.empty() ? "" : "Valid values are " + valid + "."));
 }

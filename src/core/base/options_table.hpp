@@ -23,6 +23,9 @@ namespace btml {
 // NULL, or a value as SQL, JSON and stored models have it; of a choice, its name.
 using OptionValue = std::variant<std::monostate, bool, int64_t, double, std::string>;
 
+// Returns the value as it is written, a text without quotes.
+std::string value_text(const OptionValue& value);
+
 // Which numbers are valid. Those that are not finite never are.
 struct Range {
     double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();

@@ -81,12 +81,18 @@ class RunContext {
     virtual bool keep_going() = 0;
     // Main thread only. `phase` need not outlive the call. total 0: unknown.
     virtual void progress(const char* phase, uint64_t done, uint64_t total) = 0;
-    // The same of a phase after which next to nothing is left to do: its time left is that of the call.
-    void last_progress(const char* phase, uint64_t done, uint64_t total) {
-        in_last_phase_ = true;
+    // The same of a phase that makes up the innermost Share or, outside of any, all that is left of the call.
+    void share_progress(const char* phase, uint64_t done, uint64_t total) {
+        reached(total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0);
         progress(phase, done, total);
-        in_last_phase_ = false;
     }
+    // Main thread only. Says that this part of the innermost Share is done, from 0 to 1; progress then shows it.
+    void reached(double part) {
+        if (length_ > 0) fraction_ = std::max(fraction_, begin_ + length_ * std::clamp(part, 0.0, 1.0));
+    }
+    // Returns the part that is done of what is measured, which begins with the first that was reached and ends with the
+    // call; a negative number before that. It never falls.
+    double fraction() const noexcept { return fraction_; }
     // Main thread only. For people who asked for a verbose run.
     virtual void note(std::string_view text) = 0;
 
@@ -121,16 +127,42 @@ class RunContext {
     MemoryBudget& memory() noexcept { return memory_; }
     int threads() const noexcept { return threads_; }
 
-  protected:
-    bool in_last_phase() const { return in_last_phase_; }
-
   private:
+    friend class Share;
+
     static constexpr uint64_t units_between_polls = uint64_t{1} << 18;
 
     MemoryBudget memory_;
     const int threads_;
     uint64_t since_poll_ = 0;
-    bool in_last_phase_ = false;
+    double fraction_ = -1, begin_ = 0, length_ = 1; // the last two: of the innermost Share
+};
+
+// While it lives, what is done is the part from `begin` to `end` of the share around it, 0 ≤ begin ≤ end ≤ 1; of the
+// call where there is none. Where nobody knows which part that will be, it is Share(context, 0, 0), and nothing moves.
+class Share {
+  public:
+    Share(RunContext& context, double begin, double end)
+        : context_(context), outer_begin_(context.begin_), outer_length_(context.length_) {
+        context.begin_ += outer_length_ * begin;
+        context.length_ *= end - begin;
+        if (context.fraction_ >= 0) context.reached(0);
+    }
+    // The share number i of so many equal ones.
+    static Share of(RunContext& context, size_t i, size_t count) {
+        const auto all = static_cast<double>(count);
+        return {context, static_cast<double>(i) / all, static_cast<double>(i + 1) / all};
+    }
+    ~Share() {
+        context_.begin_ = outer_begin_;
+        context_.length_ = outer_length_;
+    }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+  private:
+    RunContext& context_;
+    const double outer_begin_, outer_length_;
 };
 
 // The host of tests and benchmarks: never cancels, shows nothing.

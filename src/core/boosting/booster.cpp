@@ -129,7 +129,7 @@ class Booster {
     Dataset dataset_;
     std::optional<WarmStart> start_; // what training continues from
     FitResult result_;
-    const char* phase_ = nullptr; // of a call with more to do than to grow these trees
+    const char* phase_ = "growing trees";
     std::optional<TrainingRows> rows_;
     std::optional<BinnedData> data_; // of one training alone
     std::optional<EnumeratedSet> set_;
@@ -312,10 +312,7 @@ void Booster::grow_again() {
 void Booster::grow_iteration() {
     Model& model = result_.model;
     const size_t t = model.iterations();
-    if (phase_)
-        context_.progress(phase_, t, options_.trees);
-    else
-        context_.last_progress("growing trees", t, options_.trees);
+    context_.share_progress(phase_, t, options_.trees);
     bool at_rest = options_.row_fraction >= 1 && options_.feature_fraction >= 1;
     for (size_t score = 0; score < model.scores(); score++) {
         context_.poll();

@@ -351,6 +351,7 @@ Predictor::Predictor(const Model& model, RunContext& context)
       link_(model.link()),
       steepness_(model.imported ? model.imported->steepness : 1),
       averages_(model.imported && model.imported->averages),
+      sums_floats_(sums_floats(model)),
       trees_(model.trees.size()),
       scores_(model.scores()),
       probabilities_(model.labels.size()) {}
@@ -378,7 +379,7 @@ std::span<const double> Predictor::probabilities(std::span<const double> feature
     const std::span<const double> found = scores(features);
     if (link_ == Link::softmax) {
         std::copy(found.begin(), found.end(), probabilities_.begin());
-        softmax(probabilities_);
+        softmax(probabilities_, sums_floats_);
     } else if (link_ == Link::one_vs_all) {
         for (size_t s = 0; s < found.size(); s++) probabilities_[s] = prediction(found[s]);
     } else {

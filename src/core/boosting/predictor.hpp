@@ -48,7 +48,7 @@ class Predictor {
     MissingValues missing_;
     Link link_;
     double steepness_; // as of Import, and so it is below
-    bool averages_;
+    bool averages_, sums_floats_;
     size_t trees_;
     std::vector<double> scores_, probabilities_; // of the row at hand
 };

@@ -67,6 +67,11 @@ class SqlText {
     SqlText& sum(const Write& write) {
         return sums_floats_ ? number([&] { *this << "(", write(), *this << ")"; }) : (write(), *this);
     }
+    // A difference of two scores, as softmax takes it; of PostgreSQL's dialect.
+    template <class Write>
+    SqlText& difference(const Write& write) {
+        return sums_floats_ ? cast(write, "float4") : (write(), *this);
+    }
     SqlText& identifier(std::string_view name) {
         *this << "\"";
         doubling(name, "\"");
@@ -318,7 +323,8 @@ void write_scores(const Model& model, SqlText& sql) {
     sql << (sql.is_ansi() ? one_row : " OFFSET 0") << ") AS scores";
 }
 
-// 1 over the sum of the exponentials of what the others have more.
+// 1 over the sum of the exponentials of what the others have more, in doubles: whether there are floats, and rounding
+// to them, is the database's matter.
 void write_probability(const Model& model, size_t label, SqlText& sql) {
     const std::string own = "s" + std::to_string(label + 1);
     sql << "(SELECT 1 / (";
@@ -351,7 +357,9 @@ void write_softmax(const Model& model, std::optional<size_t> label, SqlText& sql
     sql << " AS total FROM (SELECT ";
     for (size_t i = 1; i <= count; i++) {
         const std::string number = std::to_string(i);
-        sql << (i == 1 ? "" : ", ") << "exp(greatest(-700, s" << number << " - largest)) AS e" << number;
+        sql << (i == 1 ? "" : ", ") << "exp(";
+        sql.difference([&] { sql << "greatest(-700, s" << number << " - largest)"; });
+        sql << ") AS e" << number;
     }
     sql << " FROM (SELECT ";
     write_names("", "s", "", count, sql);

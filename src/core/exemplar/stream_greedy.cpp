@@ -164,7 +164,7 @@ bool StreamGreedy::may_change() const {
 
 void StreamGreedy::take_batch() {
     if (batch_.size() == 0) return;
-    context_.last_progress("choosing exemplars", offered_, rows_ * static_cast<uint64_t>(options_.passes));
+    context_.share_progress("choosing exemplars", offered_, rows_ * static_cast<uint64_t>(options_.passes));
     objective_->load(batch_, team_);
     taken_.assign(batch_.size(), false);
     const size_t before = objective_->size(), most = options_.exemplars;

@@ -77,7 +77,7 @@ std::vector<PermutedImportance> permutation_importance(const PermutationTask& ta
         SampleMean mean;
         for (int repeat = 0; repeat < task.repeats; repeat++) {
             const auto done = f * static_cast<size_t>(task.repeats) + static_cast<size_t>(repeat);
-            context.last_progress("predicting", done, task.features * static_cast<size_t>(task.repeats));
+            context.share_progress("predicting", done, task.features * static_cast<size_t>(task.repeats));
             mean.add(permuting.importance(f, repeat));
         }
         found.push_back({mean.mean(), mean.std_error()});

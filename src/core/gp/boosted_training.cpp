@@ -138,7 +138,8 @@ TrainedBoosted train_boosted(const MemberTraining& member_training, const Traini
     double best = std::numeric_limits<double>::infinity();
     size_t kept = 0;
     for (size_t m = 0; m < most && m < kept + BoostedTraining::patience; m++) {
-        context.last_progress("members", m, most);
+        const auto share = Share::of(context, m, most);
+        context.progress("members", m, most);
         const uint64_t evaluations = std::max<uint64_t>(1, training.evaluations / most);
         Candidate candidate = member_training.find(chain.residuals(), m, evaluations, context);
         result.evaluations += candidate.found.evaluations;

@@ -191,7 +191,7 @@ void Trainer::find_candidates(size_t count, int evaluations) {
     const MemberTraining training = member_training();
     const std::span<const double> target = data_.training.target.span();
     candidates_.resize(count);
-    context_.last_progress("searching bit orders and kernels", 0, count);
+    context_.share_progress("searching bit orders and kernels", 0, count);
     if (count == 1) {
         candidates_[0] = training.find(target, 0, each, context_);
     } else {
@@ -202,7 +202,7 @@ void Trainer::find_candidates(size_t count, int evaluations) {
             [&](size_t member, int worker) {
                 contexts.run(worker,
                              [&](RunContext& own) { candidates_[member] = training.find(target, member, each, own); });
-                if (worker == 0) context_.last_progress("searching bit orders and kernels", member, count);
+                if (worker == 0) context_.share_progress("searching bit orders and kernels", member, count);
             },
             [&] { contexts.poll(); });
     }
@@ -383,8 +383,13 @@ FitResult Trainer::fit_sum_or_member(int members, uint64_t evaluations, bool com
         time("searching", [&] { find_candidates(1, alone); });
         return candidates_[0]->found.evaluations;
     };
-    uint64_t spent = compare ? find_member() : 0;
-    const double nll_alone = compare ? nll_of_member() : 0;
+    uint64_t spent = 0;
+    double nll_alone = 0;
+    if (compare) {
+        const Share unknown(context_, 0, 0); // next to the sum's
+        spent = find_member();
+        nll_alone = nll_of_member();
+    }
     {
         FitResult sum = fit_sum(members, evaluations - alone);
         spent = sum.model.evaluations += spent;

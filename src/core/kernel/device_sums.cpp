@@ -77,7 +77,7 @@ Buffer<double> DeviceSums::sums(const Points& queries) const {
     Buffer<double> framed(context_.memory(), "queries", std::min(at_once, rows) * dimensions);
     for (size_t begin = 0; begin < rows; begin += at_once) {
         context_.poll();
-        context_.progress("sums of a kernel", begin, rows);
+        context_.share_progress("sums of a kernel", begin, rows);
         const size_t count = std::min(at_once, rows - begin);
         for (size_t i = 0; i < count; i++)
             keys_.distinct.frame.apply(queries.row(begin + i), framed.data() + i * dimensions);

@@ -16,6 +16,9 @@ Buffer<double> exact_sums(const KeySet& keys, const Points& queries, ThreadTeam&
     for (size_t first = 0; first < keys.blocks.blocks(); first += blocks) {
         const size_t last = std::min(keys.blocks.blocks(), first + blocks);
         team.for_each(groups, [&](size_t item, int thread) {
+            if (thread == 0)
+                context.share_progress("sums of a kernel", first * groups + item * (last - first),
+                                       keys.blocks.blocks() * groups);
             QueryGroup& group = workers[thread];
             uint32_t of_group[QueryGroup::max_queries];
             const size_t begin = item * QueryGroup::max_queries,
@@ -27,7 +30,6 @@ Buffer<double> exact_sums(const KeySet& keys, const Points& queries, ThreadTeam&
                 for (size_t c = 0; c < columns; c++)
                     sums[(begin + i) * columns + c] += group.sum(i, c) * keys.values.scale(c);
         });
-        context.progress("sums of a kernel", last, keys.blocks.blocks());
     }
     return sums;
 }

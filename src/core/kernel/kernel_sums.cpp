@@ -159,7 +159,10 @@ Estimates KernelSums::State::evaluate(const Points& queries, uint64_t all) {
     const double norm = set->distinct.norm / set->values.scale(0), share = norm * norm / all;
     const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : share), relative, options.confidence};
     const SampleTask task{*set, estimand, strata, groups, queries, options.seed, team, context};
-    const Plan plan = plan_sample(task, demand);
+    const Plan plan = [&] {
+        const Share unknown(context, 0, 0); // which the plan says
+        return plan_sample(task, demand);
+    }();
     if (options.method == Method::automatic && plan.cost > min_gain)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
     return sampled(queries, sampled_sums(task, plan), estimand, plan,

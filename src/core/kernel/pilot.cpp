@@ -244,6 +244,7 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
                      cost = padding * (near + sampling_cost(of_pair) * sampled);
         if (cost < best.cost) {
             best.cost = cost;
+            best.near_cost = padding * near;
             best.near = entries[i].distance;
             best.fraction = fraction;
         }
@@ -295,6 +296,7 @@ Plan plan_sample(const SampleTask& task, const Demand& demand) {
     pilot.remove_pairs(*trees);
     Plan with_trees = pilot.settled_plan(demand, trees.get());
     with_trees.cost += cost;
+    with_trees.near_cost += cost;
     if (with_trees.cost >= plan.cost) return plan;
     with_trees.trees = std::move(trees);
     return with_trees;

@@ -33,6 +33,7 @@ struct Plan {
     double fraction = 1;  // of the keys in the sample that is then needed
     double least = 1;     // no sample is smaller than this fraction
     double cost = 0;      // of all work, the exact sum's being 1
+    double near_cost = 0; // the part of it that is not the sample's
     double magnitude = 0; // mean of Estimand::magnitude over the queries
     double allowed = 0;   // Σ over the queries of expected squared errors (Estimand::error) that keeps the budget
 };

@@ -76,6 +76,10 @@ class Sampler {
     void size_samples();
     void give_up(double share);
     void sum_exactly(const std::vector<size_t>& groups);
+    void sum_near();
+    void show(int thread, size_t group, size_t groups) const {
+        if (thread == 0) task_.context.share_progress("sums of a kernel", group, groups);
+    }
 
     const SampleTask& task_;
     const Plan& plan_;
@@ -211,6 +215,7 @@ void Sampler::draw(double share, uint64_t seed) {
                          task_.context);
     const double of_old = weight_ / (weight_ + share), of_new = share / (weight_ + share);
     task_.team.for_each(task_.groups.groups(), [&](size_t group, int thread) {
+        show(thread, group, task_.groups.groups());
         if (fractions_[group] >= 1) return;
         Worker& worker = workers_[thread];
         sample(group, keys, fractions_[group] * share, worker, thread);
@@ -311,6 +316,7 @@ void Sampler::size_samples() {
 
 void Sampler::sum_exactly(const std::vector<size_t>& groups) {
     task_.team.for_each(groups.size(), [&](size_t item, int thread) {
+        show(thread, item, groups.size());
         add_leaves(groups[item], workers_[thread], true);
         for (const uint32_t row : task_.groups.rows(groups[item])) {
             std::fill_n(&sums_[row * columns_], columns_, 0.0);
@@ -330,14 +336,28 @@ void Sampler::give_up(double share) {
     sum_exactly(exactly);
 }
 
-SampledSums Sampler::run() {
+void Sampler::sum_near() {
     const size_t groups = task_.groups.groups();
     choose_near();
-    task_.team.for_each(groups, [&](size_t group, int thread) { add_leaves(group, workers_[thread], false); });
+    task_.team.for_each(groups, [&](size_t group, int thread) {
+        show(thread, group, groups);
+        add_leaves(group, workers_[thread], false);
+    });
     if (trees_ > 0) add_pairs_of_trees();
+}
 
+SampledSums Sampler::run() {
+    const size_t groups = task_.groups.groups();
+    const bool samples = plan_.fraction < max_fraction;
+    const double near = std::clamp(plan_.near_cost / plan_.cost, 0.0, 1.0),
+                 first = samples ? near + (1 - near) * first_share / (1 + first_share) : near;
+    {
+        const Share share(task_.context, 0, near);
+        sum_near();
+    }
     std::fill(fractions_.begin(), fractions_.end(), std::max(first_share * plan_.fraction, plan_.least));
-    if (plan_.fraction < max_fraction) {
+    if (samples) {
+        const Share share(task_.context, near, first);
         draw(1, random_bits(task_.seed, stream_of_samples, 0));
         size_samples();
     } else {
@@ -345,12 +365,24 @@ SampledSums Sampler::run() {
     }
     weight_ = 0; // the first sample's part is done: sizes that follow from its errors would bias its sums
     std::vector<size_t> exactly;
+    double sampled = 0; // work, that of an exact group being 1
     for (size_t group = 0; group < groups; group++)
-        if (fractions_[group] >= 1) exactly.push_back(group);
-    sum_exactly(exactly);
+        if (fractions_[group] >= 1)
+            exactly.push_back(group);
+        else
+            sampled += fractions_[group];
+    const auto exact = static_cast<double>(exactly.size());
+    const double begin = first + (1 - first) * exact / (exact + sampled);
+    {
+        const Share share(task_.context, first, begin);
+        sum_exactly(exactly);
+    }
+    const Share share_of_samples(task_.context, begin, 1);
     double error = 0;
     if (exactly.size() < groups)
         for (int i = 1; i < max_samples; i++) {
+            // The first is nearly always enough.
+            const Share share_of_sample(task_.context, 1 - std::pow(0.1, i - 1), 1 - std::pow(0.1, i));
             const double share = i == 1 ? 1 : std::max(min_growth, size_margin * (error / plan_.allowed - 1)) * weight_;
             if (i > 1) give_up(share);
             draw(share, random_bits(task_.seed, stream_of_samples, i));

@@ -128,7 +128,9 @@ std::unique_ptr<TermEvaluator> evaluator(const Scores& scores, int workers) {
 // Gets scores from all pairs, or from a race.
 class Curve {
   public:
-    Curve(Scores& scores, BandwidthRace* race, ThreadTeam& team) : scores_(scores), race_(race), team_(team) {}
+    // most: bandwidths that will be scored.
+    Curve(Scores& scores, BandwidthRace* race, ThreadTeam& team, size_t most)
+        : scores_(scores), race_(race), team_(team), most_(most) {}
 
     void add(const std::vector<Bandwidths>& bandwidths) {
         if (race_) {
@@ -136,6 +138,7 @@ class Curve {
             return;
         }
         for (const Bandwidths& bandwidth : bandwidths) {
+            const auto share = Share::of(scores_.context(), exact_.size(), most_);
             const ScoreEstimate estimate = scores_.estimate(bandwidth, team_);
             exact_.push_back({bandwidth, estimate.value, estimate.std_error, false});
         }
@@ -167,6 +170,7 @@ class Curve {
     Scores& scores_;
     BandwidthRace* const race_;
     ThreadTeam& team_;
+    const size_t most_;
     std::vector<ScoredBandwidth> exact_;
 };
 
@@ -207,7 +211,8 @@ std::vector<ScoredBandwidth> select_bandwidth(ScoreRows rows, ScoreKind kind, co
         terms = evaluator(scores, team.size());
         race = std::make_unique<BandwidthRace>(scores.strata(), scores.sampling(), *terms, team);
     }
-    Curve curve(scores, race.get(), team);
+    const auto steps = static_cast<size_t>(options.steps);
+    Curve curve(scores, race.get(), team, kind == ScoreKind::kcde ? 2 * steps - 1 : steps);
     search(curve, kind, range, targets, options.steps);
     std::vector<ScoredBandwidth> result = curve.finish();
     for (const ScoredBandwidth& row : result)

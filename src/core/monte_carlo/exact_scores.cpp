@@ -34,7 +34,7 @@ void for_groups(const ExactRows& rows, ThreadTeam& team, RunContext& context, co
     const size_t group = std::clamp(work_per_item / work, 1.0, double{rows_at_once});
     const size_t items = (rows.size() + group - 1) / group;
     team.for_each(items, [&](size_t item, int worker) {
-        if (worker == 0) context.progress("summing all pairs", item, items);
+        if (worker == 0) context.share_progress("summing all pairs", item, items);
         body(item * group, std::min(rows.size(), (item + 1) * group), worker);
     });
 }

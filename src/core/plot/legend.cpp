@@ -84,6 +84,51 @@ void Legend::draw(double left, double top, Canvas& canvas) const {
                    format("and %zu more", left_out_), "</text></g>\n");
 }
 
+// Returns the largest of 1, 2 and 5 times a power of ten that is not above x.
+static double round_below(double x) {
+    const double power = std::pow(10, std::floor(std::log10(x)));
+    for (const double digit : {5.0, 2.0})
+        if (digit * power <= x) return digit * power;
+    return power <= x ? power : power / 2; // logarithms are rounded
+}
+
+SizeLegend::SizeLegend(const Rows& rows, std::span<const Layer> layers, const std::optional<ValueRange>& sizes,
+                       double width) {
+    constexpr double gap = 4, between = 14;
+    constexpr size_t most = 3;
+    if (!sizes || sizes->low >= sizes->high) return;
+    const auto has_circles = [&](const Layer& layer) { return draws_circles(rows, layer.mark, layer.rows.size()); };
+    if (std::none_of(layers.begin(), layers.end(), has_circles)) return;
+    double size = sizes->high, room = width;
+    for (size_t i = 0; i < most && std::isnormal(size); i++, size /= 4) { // half as wide
+        size = round_below(size);
+        if (size < sizes->low) break;
+        const double radius = circle_radius(size, sizes);
+        const std::string name = described_number(size);
+        const double own = 2 * radius + gap + text_width(name, name_font) + between;
+        if (own > room) break;
+        room -= own;
+        entries_.push_back({radius, own, name});
+    }
+}
+
+double SizeLegend::height() const {
+    return entries_.empty() ? 0 : std::max(line_height, 2 * entries_[0].radius + 4) + 4;
+}
+
+void SizeLegend::draw(double left, double top, Canvas& canvas) const {
+    if (entries_.empty()) return;
+    const double y = top + (height() - 4) / 2;
+    double x = left;
+    for (const Entry& entry : entries_) {
+        canvas.svg.put("<g class=\"other\" fill=\"none\" stroke=\"currentColor\"><circle cx=\"", x + entry.radius,
+                       "\" cy=\"", y, "\" r=\"", entry.radius, "\"/></g>\n");
+        canvas.svg.put("<g class=\"ink\"><text class=\"name\" x=\"", x + 2 * entry.radius + 4, "\" y=\"", y + 4, "\">",
+                       Text{entry.name}, "</text></g>\n");
+        x += entry.width;
+    }
+}
+
 ColourBar::ColourBar(const std::optional<ValueRange>& range, double height) : range_(range) {
     if (!range_ || range_->low >= range_->high) return;
     ticks_ = number_ticks(range_->low, range_->high, static_cast<size_t>(std::clamp(height / 40, 3.0, 7.0)));

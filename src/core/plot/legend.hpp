@@ -1,4 +1,4 @@
-// What colours mean: lines of series above the data, a bar of values beside them.
+// What colours and sizes mean: lines of series and circles above the data, a bar of values beside them.
 #pragma once
 
 #include "core/plot/canvas/ticks.hpp"
@@ -26,6 +26,22 @@ class Legend {
     std::vector<Entry> entries_;
     size_t left_out_ = 0;
     double end_ = 0; // of the last entry
+};
+
+// Circles of a few round sizes.
+class SizeLegend {
+  public:
+    SizeLegend(const Rows& rows, std::span<const Layer> layers, const std::optional<ValueRange>& sizes, double width);
+
+    double height() const; // 0 where no circle differs from another
+    void draw(double left, double top, Canvas& canvas) const;
+
+  private:
+    struct Entry {
+        double radius, width;
+        std::string name;
+    };
+    std::vector<Entry> entries_; // the largest first
 };
 
 class ColourBar {

@@ -93,12 +93,13 @@ class Picture {
           y_(domain_of(Part::y, rows, layers_, context), !flipped_, category_names(Part::y, rows)),
           title_(wrapped(clean_text(options.title), title_font * bold, options.width - 2 * margin, 2)),
           legend_(rows, layers_, values_.has_value(), options.width - 2 * margin, context),
+          sizes_(range_of(Part::size, rows, layers_, context)),
+          size_legend_(rows, layers_, sizes_, options.width - 2 * margin),
           omissions_(describe_omissions(rows)) {}
 
     std::string draw() {
         Frame frame = lay_out();
-        Canvas canvas{rows_, frame, values_, range_of(Part::size, rows_, layers_, context_), context_, Svg(context_),
-                      {},    {},    0};
+        Canvas canvas{rows_, frame, values_, sizes_, context_, Svg(context_), {}, {}, 0};
         context_.progress("drawing", 0, layers_.size());
         draw_paper(canvas);
         x_.draw_grid(frame, frame.x, canvas.svg);
@@ -142,6 +143,8 @@ class Picture {
     Axis x_, y_;
     const std::vector<std::string> title_;
     const Legend legend_;
+    const std::optional<ValueRange> sizes_;
+    const SizeLegend size_legend_;
     const std::string omissions_;
     std::string name_of_x_, name_of_y_;
     double title_height_ = 0;
@@ -159,7 +162,7 @@ std::string Picture::with_date(const std::string& label, const Axis& axis) const
 Frame Picture::lay_out() {
     const double width = options_.width, height = options_.height;
     title_height_ = title_[0].empty() ? 0 : title_line * static_cast<double>(title_.size()) + 4;
-    const double top = margin + title_height_ + legend_.height();
+    const double top = margin + title_height_ + legend_.height() + size_legend_.height();
     const double below = margin - 4 + (omissions_.empty() ? 0 : footnote_line);
     name_of_x_ = options_.x_label;
     name_of_y_ = options_.y_label;
@@ -199,6 +202,7 @@ void Picture::draw_paper(Canvas& canvas) const {
                        margin + 13 + title_line * static_cast<double>(i), "\">", Text{title_[i]}, "</text>\n");
     canvas.svg.put("</g>\n");
     legend_.draw(margin, margin + title_height_ - 2, canvas);
+    size_legend_.draw(margin, margin + title_height_ - 2 + legend_.height(), canvas);
 }
 
 void Picture::draw_axes(Canvas& canvas) {

@@ -182,12 +182,13 @@ class BagBuilder {
         std::vector<Buffer<RowId>*> row_columns;
         for (size_t r = 0; r < rows.size(); r++) row_columns.push_back(numbered[r] ? &rows[r] : nullptr);
         // Per row: what is written, the keys of a separator to another bag, and whether it stays.
+        GenericJoin join(order, relations, memory_, blocks_);
         const auto unwritten = std::count(columns.begin(), columns.end(), nullptr) +
                                std::count(row_columns.begin(), row_columns.end(), nullptr);
         const uint64_t row_bytes = sizeof(Key) * (columns.size() + rows.size() - unwritten + 1) + 1;
         const uint64_t fit = std::min(max_rows, memory_.left() / row_bytes);
         const uint64_t most = std::min(max_rows, 2 * fit + 1'000); // further there is no point in counting
-        made.rows = GenericJoin(order, relations, blocks_).write(fit, most, columns, row_columns);
+        made.rows = join.write(fit, most, columns, row_columns);
         if (made.rows > fit) {
             rows.clear();
             made.keys.clear();

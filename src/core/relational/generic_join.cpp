@@ -2,6 +2,7 @@
 
 #include "core/relational/row_groups.hpp"
 
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -57,11 +58,13 @@ SortedRelation project(const Table& table, const RowMask& mask, std::vector<int>
     if (tuples)
         blocks.for_each(table.rows,
                         [&](uint64_t row) { (*tuples)[row] = std::min((*tuples)[row], static_cast<RowId>(distinct)); });
-    SortedRelation sorted{std::move(attributes), {}, distinct};
+    SortedRelation sorted{std::move(attributes), {}, distinct, 0};
     for (const Buffer<Key>* column : columns) {
         Buffer<Key>& values = sorted.columns.emplace_back(memory, what, distinct);
         blocks.for_each(distinct, [&](uint64_t i) { values[i] = (*column)[rows[i]]; });
     }
+    const Key* const last = sorted.columns.back().data();
+    blocks.for_each(distinct, [&](uint64_t i) { sorted.last_end = std::max(sorted.last_end, uint64_t{last[i]} + 1); });
     return sorted;
 }
 
@@ -91,14 +94,34 @@ std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations)
 }
 
 GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations,
-                         RowBlocks& blocks)
-    : depths_(attributes.size()), values_(attributes.size()), rows_(relations.size()), blocks_(blocks) {
+                         MemoryBudget& memory, RowBlocks& blocks)
+    : depths_(attributes.size()),
+      values_(attributes.size()),
+      rows_(relations.size()),
+      last_values_(max_found),
+      picked_(max_found),
+      blocks_(blocks) {
+    for (const Key& value : values_) tuples_.values.push_back({&value, 0});
+    for (const RowId& row : rows_) tuples_.rows.push_back({&row, 0});
+    tuples_.values.back() = {last_values_.data(), 1};
+    uint64_t last_end = 0; // of the last attribute's values
     for (size_t r = 0; r < relations.size(); r++) {
         ranges_.push_back({0, static_cast<RowId>(relations[r].rows)});
+        last_.push_back({Buffer<RowId>(memory, what), {}});
         for (size_t level = 0; level < relations[r].attributes.size(); level++) {
             const auto at = std::find(attributes.begin(), attributes.end(), relations[r].attributes[level]);
             depths_[at - attributes.begin()].push_back({r, relations[r].columns[level].data(), {}, 0, 0});
         }
+        if (relations[r].attributes.back() == attributes.back()) last_end = std::max(last_end, relations[r].last_end);
+    }
+    for (const Participant& participant : depths_.back()) {
+        constexpr uint64_t max_keys_per_row = 4, min_keys = 1024; // so that all takes little beside the relation
+        LastRows& last = last_[participant.relation];
+        last.found.resize(max_found);
+        tuples_.rows[participant.relation] = {last.found.data(), 1};
+        const uint64_t max_keys = std::max(min_keys, max_keys_per_row * relations[participant.relation].rows);
+        if (depths_.back().size() > 1 && last_end <= max_keys && last_end * sizeof(RowId) <= memory.left())
+            last.by_key = Buffer<RowId>(memory, what, last_end, RowId{0});
     }
 }
 
@@ -124,7 +147,6 @@ bool GenericJoin::align(Participants& participants) {
 // Calls emit() for every tuple that extends the values before `depth`, until it says false.
 template <class Emit>
 bool GenericJoin::extend(size_t depth, Emit& emit) {
-    if (depth == depths_.size()) return emit();
     Participants& participants = depths_[depth];
     for (Participant& participant : participants) {
         participant.whole = ranges_[participant.relation];
@@ -150,15 +172,85 @@ bool GenericJoin::extend(size_t depth, Emit& emit) {
     return more;
 }
 
-// Calls emit() for each value of the last attribute, until it says false. Tuples are distinct, so that each value is in
-// one row of every participant.
+// Notes that rows of the participant are sought by the last attribute, at this cost.
+void GenericJoin::ask_for(const Participant& participant, uint64_t cost) {
+    LastRows& last = last_[participant.relation];
+    const auto set = [&](bool known) {
+        for (RowId row = last.rows.begin; row < last.rows.end; row++)
+            last.by_key[participant.column[row]] = known ? row + 1 : 0;
+        last.known = known;
+    };
+    if (last.by_key.empty()) return;
+    if (last.rows != participant.whole) {
+        if (last.known) set(false);
+        last.rows = participant.whole;
+        last.spent = 0;
+    } else if (!last.known && last.spent >= last.rows.size()) {
+        set(true);
+    }
+    last.spent += cost;
+}
+
+// The participant whose rows are gone through is the one with the fewest, or, if not many more, with the fewest that
+// are not known by key.
+void GenericJoin::put_lead_first(Participants& participants) const {
+    constexpr uint64_t search_cost = 8; // of a row that is not known by key
+    const auto is_known = [&](const Participant& participant) { return last_[participant.relation].known; };
+    if (!is_known(participants.front())) return;
+    auto lead = participants.end();
+    for (auto other = participants.begin(); other != participants.end(); ++other)
+        if (!is_known(*other) && (lead == participants.end() || other->whole.size() < lead->whole.size())) lead = other;
+    if (lead != participants.end() && lead->whole.size() / search_cost <= participants.front().whole.size())
+        std::iter_swap(participants.begin(), lead);
+}
+
+// Leaves those of the tuples found so far whose last value is in this participant, too.
+void GenericJoin::keep_partners(Participants& participants, size_t number) {
+    Participant& other = participants[number];
+    const LastRows& last = last_[other.relation];
+    RowId* const found = last_[other.relation].found.data();
+    uint32_t kept = 0;
+    if (last.known) {
+        for (uint32_t i = 0; i < tuples_.count; i++) {
+            const RowId row = last.by_key[last_values_[i]];
+            picked_[kept] = i;
+            found[kept] = row - 1;
+            kept += row != 0;
+        }
+    } else {
+        for (uint32_t i = 0; i < tuples_.count; i++) {
+            other.at = gallop(other.column, other.at, other.whole.end, last_values_[i]);
+            if (other.at == other.whole.end) break;
+            picked_[kept] = i;
+            found[kept] = other.at;
+            kept += other.column[other.at] == last_values_[i];
+        }
+    }
+    const auto keep = [&](std::vector<uint32_t>& column) {
+        for (uint32_t i = 0; i < kept; i++) column[i] = column[picked_[i]];
+    };
+    keep(last_values_);
+    for (size_t p = 0; p < number; p++) keep(last_[participants[p].relation].found);
+    tuples_.count = kept;
+}
+
+// Calls emit() for the tuples with the values so far, until it says false. Tuples are distinct, so that each value of
+// the last attribute is in one row of every participant.
 template <class Emit>
 bool GenericJoin::finish_tuples(Participants& participants, Emit& emit) {
-    Participant& lead = participants.front();
-    for (; align(participants); lead.at++) {
-        values_.back() = lead.column[lead.at];
-        for (const Participant& participant : participants) rows_[participant.relation] = participant.at;
-        if (!emit()) return false;
+    if (participants.size() > 1) {
+        const uint64_t cost = participants.front().whole.size();
+        for (const Participant& participant : participants) ask_for(participant, cost);
+        put_lead_first(participants);
+    }
+    const Participant& lead = participants.front();
+    for (RowId at = lead.at; at < lead.whole.end; at += max_found) {
+        tuples_.count = std::min(max_found, lead.whole.end - at);
+        std::copy_n(lead.column + at, tuples_.count, last_values_.data());
+        std::iota(last_[lead.relation].found.begin(), last_[lead.relation].found.begin() + tuples_.count, at);
+        blocks_.advance(tuples_.count);
+        for (size_t p = 1; p < participants.size(); p++) keep_partners(participants, p);
+        if (tuples_.count > 0 && !emit()) return false;
     }
     return true;
 }
@@ -178,33 +270,42 @@ void GenericJoin::restrict_first(Key begin, Key end) {
 uint64_t GenericJoin::write(uint64_t fit, uint64_t most, const std::vector<Buffer<Key>*>& keys,
                             const std::vector<Buffer<RowId>*>& rows) {
     static_assert(std::is_same_v<Key, RowId>);
-    std::vector<std::pair<const Key*, Buffer<Key>*>> columns;
-    for (size_t i = 0; i < keys.size(); i++)
-        if (keys[i]) columns.emplace_back(&values_[i], keys[i]);
-    for (size_t r = 0; r < rows.size(); r++)
-        if (rows[r]) columns.emplace_back(&rows_[r], rows[r]);
     uint64_t tuples = 0, room = 0;
-    const auto make_room = [&] {
-        room = std::min(fit, std::max<uint64_t>(1024, 2 * room));
-        for (const auto& [from, column] : columns) {
-            column->resize(room);
-            column->resize(tuples);
-        }
+    const auto for_each_column = [&](const auto& body) {
+        for (Buffer<Key>* column : keys)
+            if (column) body(*column);
+        for (Buffer<RowId>* column : rows)
+            if (column) body(*column);
+    };
+    const auto make_room = [&](uint64_t written, uint64_t needed) {
+        room = std::min(fit, std::max<uint64_t>({1024, 2 * room, needed}));
+        for_each_column([&](Buffer<uint32_t>& column) {
+            column.resize(room);
+            column.resize(written);
+        });
     };
     const auto emit = [&] {
-        if (tuples == room && room < fit) make_room();
-        if (tuples < room)
-            for (const auto& [from, column] : columns) column->append_reserved(*from);
-        return ++tuples <= most;
+        const uint64_t before = std::min(fit, tuples), written = std::min<uint64_t>(tuples_.count, fit - before);
+        if (before + written > room) make_room(before, before + written);
+        const auto append = [&](const std::vector<Buffer<uint32_t>*>& to,
+                                const std::vector<JoinedTuples::Column>& from) {
+            for (size_t c = 0; c < to.size(); c++)
+                if (to[c])
+                    for (uint32_t i = 0; i < written; i++) to[c]->append_reserved(from[c][i]);
+        };
+        append(keys, tuples_.values);
+        append(rows, tuples_.rows);
+        tuples += tuples_.count;
+        return tuples <= most;
     };
     extend(0, emit);
-    for (const auto& [from, column] : columns) column->shrink_to_fit();
-    return tuples;
+    for_each_column([](Buffer<uint32_t>& column) { column.shrink_to_fit(); });
+    return std::min(tuples, most + 1);
 }
 
 void GenericJoin::for_each(const Body& body) {
     const auto emit = [&] {
-        body(values_, rows_);
+        body(tuples_);
         return true;
     };
     extend(0, emit);

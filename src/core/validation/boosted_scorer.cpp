@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <deque>
-#include <set>
 
 namespace btml::validation {
 
@@ -60,20 +59,24 @@ BoostedScorer::BoostedScorer(Dataset dataset, const Folds& folds, std::vector<Op
 // Counts bins for each max_bins, and the trainings that go on side by side.
 void BoostedScorer::require_memory() {
     uint64_t bytes = 0;
-    std::set<int> max_bins;
     for (const Options& options : trials_) {
         const auto parallel = static_cast<uint64_t>(options.early_stopping > 0 ? folds_.size() : 1);
         bytes = std::max(bytes, boosting::training_bytes(dataset_, options, parallel, team_.size(), context_));
-        max_bins.insert(options.max_bins);
     }
+    const std::set<int> max_bins = distinct_max_bins();
     for (auto other = max_bins.begin(); other != max_bins.end() && std::next(other) != max_bins.end(); ++other)
         bytes += boosting::binned_bytes(dataset_, *other);
     context_.memory().require(bytes, "binned features, and the scores of folds");
 }
 
-void BoostedScorer::bin() {
+std::set<int> BoostedScorer::distinct_max_bins() const {
     std::set<int> max_bins;
     for (const Options& options : trials_) max_bins.insert(options.max_bins);
+    return max_bins;
+}
+
+void BoostedScorer::bin() {
+    const std::set<int> max_bins = distinct_max_bins();
     Dataset roles = with_roles(folds_.final_roles(false, context_));
     const TrainingRows training(roles, team_, context_);
     for (const int count : max_bins) {
@@ -144,9 +147,12 @@ std::vector<Curve> BoostedScorer::side_by_side(size_t begin, size_t end, int pat
     });
     size_t best = 0;
     double best_mean = 0;
-    for (size_t trees = 1; trees <= static_cast<size_t>(options.trees); trees++) {
+    const auto most = static_cast<size_t>(options.trees);
+    for (size_t trees = 1; trees <= most; trees++) {
+        const auto share = Share::of(context_, trees - 1, most);
         double sum = 0;
         for_each_fold([&](size_t fold) {
+            const auto share_of_fold = Share::of(context_, fold - begin, curves.size());
             Training& training = *trainings[fold - begin];
             training.grow(trees);
             curves[fold - begin].values.push_back(value_of(training.log()[trees - 1]));
@@ -169,7 +175,10 @@ std::vector<Curve> BoostedScorer::curves(size_t trial, size_t begin, size_t end,
     const int patience = std::exchange(options.early_stopping, 0);
     if (patience > 0) return side_by_side(begin, end, patience, options, phase);
     std::vector<Curve> curves;
-    for (size_t fold = begin; fold < end; fold++) curves.push_back(curve(fold, options, phase));
+    for (size_t fold = begin; fold < end; fold++) {
+        const auto share_of_fold = Share::of(context_, fold - begin, end - begin);
+        curves.push_back(curve(fold, options, phase));
+    }
     return curves;
 }
 

@@ -7,6 +7,7 @@
 #include "core/validation/scorer.hpp"
 
 #include <map>
+#include <set>
 
 namespace btml::validation {
 
@@ -21,6 +22,7 @@ class BoostedScorer : public Scorer {
     std::vector<Curve> curves(size_t trial, size_t begin, size_t end, double share, const std::string& phase) override;
     bool folds_are_apart(size_t trial) const override { return trials_[trial].early_stopping == 0; }
     bool has_trees() const override { return true; }
+    double work(size_t trial) const override { return trials_[trial].trees; }
     double withheld_score(size_t trial, size_t trees) override;
     bool is_better(double value, double than) const override {
         return boosting::is_better(*trials_.front().metric, value, than);
@@ -31,6 +33,7 @@ class BoostedScorer : public Scorer {
 
   private:
     void require_memory();
+    std::set<int> distinct_max_bins() const;
     void bin();
     Dataset with_roles(Buffer<uint8_t> roles);
     std::unique_ptr<boosting::Training> start(const boosting::Options& options, Buffer<uint8_t> roles,

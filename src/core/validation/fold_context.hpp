@@ -7,20 +7,31 @@
 
 namespace btml::validation {
 
-// Serves the outer context's host, whose memory it shares: nothing else may take of that while it lives.
+// Serves the outer context's host, whose memory it shares: nothing else may take of that while it lives. What the outer
+// context holds is held here, so that errors name the limit that the user knows.
 class FoldContext : public RunContext {
   public:
     FoldContext(RunContext& outer, std::string fold)
-        : RunContext(outer.memory().left(), outer.threads()), outer_(outer), fold_(std::move(fold)) {}
+        : RunContext(outer.memory().limit(), outer.threads()),
+          outer_(outer),
+          held_outside_(outer.memory().used()),
+          outside_(memory(), "all folds", held_outside_),
+          fold_(std::move(fold)) {}
+
+    // Returns the bytes that are held for the fold alone.
+    uint64_t held() { return memory().used() - held_outside_; }
 
     bool keep_going() override { return outer_.keep_going(); }
     void progress(const char* phase, uint64_t done, uint64_t total) override {
+        if (fraction() >= 0) outer_.reached(fraction());
         outer_.progress((fold_ + ": " + phase).c_str(), done, total);
     }
     void note(std::string_view text) override { outer_.note(fold_ + ": " + std::string(text)); }
 
   private:
     RunContext& outer_;
+    const uint64_t held_outside_;
+    const Reservation outside_;
     const std::string fold_;
 };
 

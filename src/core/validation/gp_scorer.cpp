@@ -122,7 +122,7 @@ double GpScorer::score(const Buffer<uint8_t>& roles, size_t trial, const std::st
     Subset train = subset_of(dataset_, rows_of(dataset_, roles, Role::train, context_), context_);
     FoldContext inner(context_, phase);
     gp::FitResult fitted = gp::fit(std::move(train.dataset), trials_[trial], inner);
-    const Reservation model(context_.memory(), "a model of a fold", inner.memory().used());
+    const Reservation model(context_.memory(), "a model of a fold", inner.held());
     gp::Predictor predictor(fitted.model);
     const Buffer<uint32_t> rows = rows_of(dataset_, roles, Role::holdout, context_);
     const Reservation held(context_.memory(), "predictions of a fold", rows.size() * sizeof(HeldOutRow));
@@ -147,6 +147,7 @@ std::vector<Curve> GpScorer::curves(size_t trial, size_t begin, size_t end, doub
     std::vector<Curve> curves;
     for (size_t fold = begin; fold < end; fold++) {
         const std::string shown = format("%sfold %zu of %zu", phase.c_str(), fold + 1, folds_.size());
+        const auto share_of_fold = Share::of(context_, fold - begin, end - begin);
         Curve curve;
         {
             const Stopwatch watch(curve.seconds);

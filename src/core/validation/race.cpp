@@ -32,22 +32,69 @@ std::vector<Stage> stages_of(size_t trials, size_t folds, bool has_trees) {
 
 class Race {
   public:
-    Race(Scorer& scorer, size_t trials, size_t folds) : scorer_(scorer), folds_(folds), trials_(trials) {
+    Race(Scorer& scorer, size_t trials, size_t folds, bool scores_withheld, RunContext& context)
+        : scorer_(scorer), context_(context), scores_withheld_(scores_withheld), trials_(trials) {
         for (size_t trial = 0; trial < trials; trial++) left_.push_back(trial);
+        stages_ = stages_of(trials, folds, scorer.has_trees());
     }
 
-    void run() {
-        const std::vector<Stage> stages = stages_of(trials_.size(), folds_, scorer_.has_trees());
-        for (size_t stage = 0; stage < stages.size(); stage++) {
-            for (size_t i = 0; i < left_.size(); i++)
-                train(left_[i], stages[stage], format("trial %zu of %zu, ", i + 1, left_.size()));
-            sort();
-            const size_t kept = (left_.size() + stages[stage].kept - 1) / stages[stage].kept;
-            left_.resize(std::min(left_.size(), std::max(min_kept, kept)));
+    std::vector<TrialResult> run() {
+        const std::vector<double> ends = expected_ends();
+        for (size_t stage = 0; stage < stages_.size(); stage++) {
+            const Share share(context_, stage == 0 ? 0 : ends[stage - 1], ends[stage]);
+            run(stages_[stage]);
         }
+        std::vector<TrialResult> results = scores();
+        if (!scores_withheld_) return results;
+        const Share share(context_, ends.back(), 1);
+        score_withheld(results[left_.front()]);
+        return results;
     }
 
-    std::vector<TrialResult> results(bool score_withheld) {
+  private:
+    struct Trial {
+        std::vector<Curve> curves; // of the first folds
+        Best best;
+        double share = 0, seconds = 0;
+    };
+
+    void run(const Stage& stage) {
+        double all = 0, before = 0;
+        for (const size_t trial : left_) all += scorer_.work(trial);
+        for (size_t i = 0; i < left_.size(); i++) {
+            const double after = before + scorer_.work(left_[i]);
+            const Share share(context_, before / all, after / all);
+            train(left_[i], stage, format("trial %zu of %zu, ", i + 1, left_.size()));
+            before = after;
+        }
+        sort();
+        left_.resize(kept(left_.size(), stage));
+    }
+
+    static size_t kept(size_t trials, const Stage& stage) {
+        return std::min(trials, std::max(min_kept, (trials + stage.kept - 1) / stage.kept));
+    }
+
+    // Returns the part of all work that is done at the end of each stage, as if all trials took the same.
+    std::vector<double> expected_ends() const {
+        std::vector<double> ends;
+        double all = 0, known = 0; // folds times shares of trees, of all trials and of one
+        size_t trials = trials_.size();
+        for (size_t i = 0; i < stages_.size(); i++) {
+            const Stage& stage = stages_[i];
+            const bool goes_on = i > 0 && stages_[i - 1].share == stage.share && scorer_.folds_are_apart(0);
+            const double work = static_cast<double>(stage.folds) * stage.share;
+            all += static_cast<double>(trials) * (work - (goes_on ? known : 0));
+            known = work;
+            ends.push_back(all);
+            trials = kept(trials, stage);
+        }
+        if (scores_withheld_) all += 1;
+        for (double& end : ends) end /= all;
+        return ends;
+    }
+
+    std::vector<TrialResult> scores() const {
         const size_t best = left_.front();
         std::vector<TrialResult> results;
         for (size_t trial = 0; trial < trials_.size(); trial++) {
@@ -60,18 +107,14 @@ class Race {
                                of.seconds,
                                trial == best});
         }
-        if (!score_withheld) return results;
-        const Stopwatch watch(results[best].seconds);
-        results[best].withheld = scorer_.withheld_score(best, trials_[best].best.trees);
         return results;
     }
 
-  private:
-    struct Trial {
-        std::vector<Curve> curves; // of the first folds
-        Best best;
-        double share = 0, seconds = 0;
-    };
+    void score_withheld(TrialResult& result) {
+        const size_t best = left_.front();
+        const Stopwatch watch(result.seconds);
+        result.withheld = scorer_.withheld_score(best, trials_[best].best.trees);
+    }
 
     void train(size_t number, const Stage& stage, const std::string& phase) {
         Trial& trial = trials_[number];
@@ -100,17 +143,17 @@ class Race {
     }
 
     Scorer& scorer_;
-    const size_t folds_;
+    RunContext& context_;
+    const bool scores_withheld_;
+    std::vector<Stage> stages_;
     std::vector<Trial> trials_;
     std::vector<size_t> left_; // in the race; sorted, the best first
 };
 
 } // namespace
 
-std::vector<TrialResult> race(Scorer& scorer, size_t trials, size_t folds, bool score_withheld) {
-    Race race(scorer, trials, folds);
-    race.run();
-    return race.results(score_withheld);
+std::vector<TrialResult> race(Scorer& scorer, size_t trials, size_t folds, bool score_withheld, RunContext& context) {
+    return Race(scorer, trials, folds, score_withheld, context).run();
 }
 
 } // namespace btml::validation

@@ -26,6 +26,6 @@ struct TrialResult {
 // Where there are no trees, the first is none; nor is the second of a single fold. The best is the one with the best
 // mean over all folds, the first of equals. std_error: of the score less the best's over the folds that both have; of
 // the best, of its score. Nothing for one fold. score_withheld: scores the best on the rows that no fold saw.
-std::vector<TrialResult> race(Scorer& scorer, size_t trials, size_t folds, bool score_withheld);
+std::vector<TrialResult> race(Scorer& scorer, size_t trials, size_t folds, bool score_withheld, RunContext& context);
 
 } // namespace btml::validation

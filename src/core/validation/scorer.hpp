@@ -28,6 +28,8 @@ class Scorer {
     virtual bool folds_are_apart(size_t /*trial*/) const { return true; }
     // Says whether curves are longer than one number.
     virtual bool has_trees() const = 0;
+    // Returns how much work a fold of the trial is, next to one of the other trials.
+    virtual double work(size_t /*trial*/) const { return 1; }
     // Returns what the rows that no fold saw score, by a model of all others with so many trees.
     virtual double withheld_score(size_t trial, size_t trees) = 0;
     virtual bool is_better(double value, double than) const = 0;

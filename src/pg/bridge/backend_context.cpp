@@ -28,7 +28,7 @@ bool BackendContext::keep_going() {
 }
 
 void BackendContext::progress(const char* phase, uint64_t done, uint64_t total) {
-    if (line_) line_->update(phase, done, total, in_last_phase());
+    if (line_) line_->update(phase, done, total, fraction());
 }
 
 void BackendContext::note(std::string_view text) {

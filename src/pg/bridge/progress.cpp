@@ -4,6 +4,7 @@
 #include "pg/bridge/result.hpp"
 
 extern "C" {
+#include "access/xact.h"
 #include "port/atomics.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
@@ -19,9 +20,10 @@ struct ProgressSlot {
     pg_atomic_uint32 changes;
     char function[48], phase[48]; // function is empty until the owner has filled the slot
     int64 done, total;
-    TimestampTz started, phase_started;
-    int64 phase_done; // before phase_started
-    bool in_last_phase;
+    TimestampTz started;
+    // Of what is measured of the call: the part that was done when it was seen first, and now; negative: nothing is.
+    double first_fraction, fraction;
+    TimestampTz first_seen, last_moved;
 };
 
 namespace {
@@ -57,9 +59,10 @@ void release_slots(int, Datum) {
         if (pg_atomic_read_u32(&slot.pid) == static_cast<uint32>(MyProcPid)) release(slot);
 }
 
-// Null when shared memory has no room left. Inside pg_call.
+// Null when shared memory has no room left, and until the next call in parallel mode, where the subtransaction that
+// attaches could not end. Inside pg_call.
 ProgressSlots* attach() {
-    if (!attached && !unavailable) {
+    if (!attached && !unavailable && !IsInParallelMode()) {
         attached =
             static_cast<ProgressSlots*>(btml_compat_shared_memory("btml progress", sizeof(ProgressSlots), initialise));
         unavailable = attached == nullptr;
@@ -87,7 +90,7 @@ ProgressLine::ProgressLine(const char* function) : slot_(pg_call([] { return cla
     strlcpy(slot_->phase, "starting", sizeof(slot_->phase));
     slot_->done = slot_->total = 0;
     slot_->started = GetCurrentTimestamp();
-    slot_->in_last_phase = false;
+    slot_->first_fraction = slot_->fraction = -1;
     pg_atomic_fetch_add_u32(&slot_->changes, 1);
 }
 
@@ -95,15 +98,19 @@ ProgressLine::~ProgressLine() {
     if (slot_) release(*slot_);
 }
 
-void ProgressLine::update(const char* phase, uint64_t done, uint64_t total, bool is_last) {
+void ProgressLine::update(const char* phase, uint64_t done, uint64_t total, double fraction) {
     if (!slot_) return;
-    const bool is_new = strncmp(slot_->phase, phase, sizeof(slot_->phase) - 1) != 0;
+    const bool is_first = slot_->fraction<0, moves = fraction> slot_->fraction;
+    const TimestampTz now = moves ? GetCurrentTimestamp() : 0;
     pg_atomic_fetch_add_u32(&slot_->changes, 1);
-    if (is_new || !slot_->in_last_phase) {
-        slot_->phase_started = GetCurrentTimestamp();
-        slot_->phase_done = static_cast<int64>(done);
+    if (moves) {
+        slot_->fraction = fraction;
+        slot_->last_moved = now;
+        if (is_first) {
+            slot_->first_fraction = fraction;
+            slot_->first_seen = now;
+        }
     }
-    slot_->in_last_phase = is_last;
     strlcpy(slot_->phase, phase, sizeof(slot_->phase));
     slot_->done = static_cast<int64>(done);
     slot_->total = static_cast<int64>(total);
@@ -123,12 +130,17 @@ static bool read_slot(ProgressSlot& slot, ProgressSlot& copy) {
     return false;
 }
 
-// Seconds until the call ends at the rate of its last phase, or a negative number when nothing can be said.
+// Returns the seconds until the call ends at the rate so far, or a negative number where nothing can be said: too
+// little is done, or the call should have moved or ended by now.
 static double remaining_seconds(const ProgressSlot& slot) {
-    const int64 done = slot.done - slot.phase_done;
-    if (!slot.in_last_phase || slot.total <= 0 || done <= 0 || slot.done > slot.total) return -1;
-    const double elapsed = static_cast<double>(GetCurrentTimestamp() - slot.phase_started) / USECS_PER_SEC;
-    return elapsed * static_cast<double>(slot.total - slot.done) / static_cast<double>(done);
+    constexpr double min_done = 0.01;
+    const double done = slot.fraction - slot.first_fraction;
+    if (slot.fraction < 0 || done < min_done) return -1;
+    const auto seconds = [](TimestampTz from, TimestampTz to) {
+        return static_cast<double>(to - from) / USECS_PER_SEC;
+    };
+    const double left = seconds(slot.first_seen, slot.last_moved) / done * (1 - slot.fraction);
+    return left - seconds(slot.last_moved, GetCurrentTimestamp());
 }
 
 // btml_internal.progress_lines() → (pid, function, phase, done, total, started_at, eta interval)
@@ -140,7 +152,7 @@ BTML_FUNCTION(btml_progress_lines) {
         if (!read_slot(all->slots[i], slot)) continue;
         const double seconds = remaining_seconds(slot);
         Interval* const eta = pg_call([] { return allocate<Interval>(); });
-        eta->time = static_cast<TimeOffset>(seconds) * USECS_PER_SEC;
+        eta->time = static_cast<TimeOffset>(std::round(seconds)) * USECS_PER_SEC;
         rows.add_row(static_cast<int>(pg_atomic_read_u32(&slot.pid)), slot.function, slot.phase, slot.done,
                      null_if(slot.total <= 0, slot.total), SqlValue{TimestampTzGetDatum(slot.started)},
                      null_if(seconds < 0, SqlValue{IntervalPGetDatum(eta)}));

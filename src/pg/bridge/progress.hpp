@@ -13,8 +13,8 @@ class ProgressLine {
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
 
-    // is_last: the call ends with this phase.
-    void update(const char* phase, uint64_t done, uint64_t total, bool is_last);
+    // fraction: as of RunContext.
+    void update(const char* phase, uint64_t done, uint64_t total, double fraction);
 
   private:
     struct ProgressSlot* slot_;

@@ -193,23 +193,26 @@ const char* relation_names(PlannerInfo* root, const RelOptInfo* input) {
     return names.data;
 }
 
-// Says for a factorized query what is joined before it, and why.
+// Says what is joined before the rest is factorized, and why; nothing where nothing is.
 const char* tell_merged(const JoinShape& join) {
     StringInfoData text;
     initStringInfo(&text);
     for (int t = 0; t < join.table_count; t++)
         if (bms_membership(join.tables[t].relids) == BMS_MULTIPLE)
-            appendStringInfo(&text, ", %s joined first", join.tables[t].name);
+            appendStringInfo(&text, "%s%s joined first", text.len > 0 ? ", " : "", join.tables[t].name);
     if (text.len > 0) appendStringInfo(&text, " since %s", static_cast<Refusal>(linitial(join.merging->reasons)));
     return text.data;
 }
 
-void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape& join, Refusal refusal) {
+// join: null where the query was refused before it was known what is joined first.
+void tell(PlannerInfo* root, const RelOptInfo* input, const JoinShape* join, Refusal refusal) {
     if (!verdicts) return;
     const MemoryContext before = MemoryContextSwitchTo(verdicts->memory);
     const char* const names = relation_names(root, input);
-    char* const line = refusal ? psprintf("%s: not factorized, since %s", names, refusal)
-                               : psprintf("%s: factorized%s", names, tell_merged(join));
+    const char* const merged = join ? tell_merged(*join) : "";
+    char* const line =
+        refusal ? psprintf("%s: not factorized, since %s%s%s", names, refusal, *merged ? ", with " : "", merged)
+                : psprintf("%s: factorized%s%s", names, *merged ? ", " : "", merged);
     verdicts->lines = lappend(verdicts->lines, line);
     MemoryContextSwitchTo(before);
 }
@@ -220,8 +223,9 @@ void consider(PlannerInfo* root, RelOptInfo* input, RelOptInfo* grouped) {
     Refusal refusal = factorized_depth(root) < max_depth
                           ? find_query(root, input, grouped, factorize_aggregates(), &query)
                           : "its sub-queries are factorized three deep, and each level doubles the plan";
-    if (!refusal) refusal = add_our_path(root, input, grouped, query, having);
-    tell(root, input, query.join, refusal);
+    const JoinShape* const join = refusal ? nullptr : &query.join;
+    if (join) refusal = add_our_path(root, input, grouped, query, having);
+    tell(root, input, join, refusal);
 }
 
 void upper_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output, void* extra) {

@@ -1,5 +1,8 @@
 #include "caught.hpp"
 #include "core/boosting/exchange/xgboost_json.hpp"
+
+#include "core/base/rng.hpp"
+#include "core/boosting/objectives/link.hpp"
 #include "core/boosting/predictor.hpp"
 
 #include <gtest/gtest.h>
@@ -159,6 +162,23 @@ TEST(XgboostJson, CategoriesThatAreCutAreRefused) {
     }
 }
 
+// Beyond 2^53 a double stands for several whole numbers.
+TEST(XgboostJson, CategoriesThatAreLargeNumbersAreRefused) {
+    const auto with_values = [](const std::string& values) {
+        Form form;
+        form.trees = stump(R"(,"split_type":[1,0,0],"categories":[1],"categories_nodes":[0],)"
+                           R"("categories_segments":[0],"categories_sizes":[1])");
+        form.more_of_model = R"(,"cats":{"enc":[{"values":)" + values + "}]}";
+        return model_text(form);
+    };
+    EXPECT_EQ(read(with_values("[-9007199254740991,9007199254740991]")).features[0].categories,
+              (std::vector<std::string>{"-9007199254740991", "9007199254740991"}));
+    for (const char* const value : {"9007199254740992", "9007199254740993", "-9007199254740993", "1e300"})
+        EXPECT_NE(refusal(with_values(std::string("[1,") + value + "]")).find("9007199254740991 is missing"),
+                  std::string::npos)
+            << value;
+}
+
 TEST(XgboostJson, NamesOfFeaturesAreDistinct) {
     const auto with_names = [](const std::string& names) {
         std::string text = model_text({.features = R"("3")"});
@@ -211,6 +231,29 @@ TEST(XgboostJson, TreesStandInTheOrderOfSums) {
     EXPECT_EQ(refusal(model_text(form)), "Tree 2 is of class 9, of 2.");
     form.tree_info = "[0]";
     EXPECT_EQ(refusal(model_text(form)), "It has 8 trees, and tree_info of 1.");
+}
+
+// XGBoost's own sums, written down plainly with the C library's function of floats.
+TEST(XgboostJson, SoftmaxTakesDifferencesOfFloats) {
+    double worst = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        RandomStream random(seed, 1);
+        const size_t count = 2 + seed % 5;
+        std::vector<double> scores;
+        for (size_t i = 0; i < count; i++) scores.push_back(static_cast<float>(160 * random.unit() - 80));
+        std::vector<float> expected(scores.begin(), scores.end());
+        const float largest = *std::max_element(expected.begin(), expected.end());
+        double sum = 0;
+        for (float& x : expected) sum += x = std::exp(x - largest);
+        for (float& x : expected) x /= static_cast<float>(sum);
+        softmax(scores, true);
+        for (size_t i = 0; i < count; i++) {
+            if (expected[i] < 1e-37F) continue; // there floats have fewer digits
+            const double ulp = std::ldexp(1.0, std::ilogb(expected[i]) - 23);
+            worst = std::max(worst, std::fabs(scores[i] - expected[i]) / ulp);
+        }
+    }
+    EXPECT_LT(worst, 4);
 }
 
 TEST(XgboostJson, WeightsOfDartAreInTheLeaves) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 namespace btml::plot {
@@ -94,6 +95,56 @@ TEST(PlotPicture, DoesNotDependOnTheOrderOfRows) {
                     std::swap(rows[i], rows[2 + random_bits(1, count, i) % (i - 1)]);
                 EXPECT_EQ(draw(rows, shape), picture) << mark << ' ' << count;
             }
+        }
+}
+
+// Returns the circles and names of sizes that stand above the data.
+std::vector<std::pair<std::string, std::string>> legend_of_sizes(const std::string& picture) {
+    std::vector<std::pair<std::string, std::string>> entries;
+    const auto between = [&](const char* before, const char* after, size_t& at) {
+        const size_t begin = picture.find(before, at) + std::strlen(before);
+        at = picture.find(after, begin);
+        return picture.substr(begin, at - begin);
+    };
+    const char* const group = "<g class=\"other\" fill=\"none\" stroke=\"currentColor\">";
+    for (size_t at = picture.find(group); at != std::string::npos; at = picture.find(group, at)) {
+        const std::string radius = between(" r=\"", "\"", at);
+        const std::string name = between("\">", "</text>", at = picture.find("<text", at));
+        entries.emplace_back(radius, name);
+    }
+    return entries;
+}
+
+TEST(PlotPicture, ALegendSaysWhatSizesMean) {
+    const auto sized = [](std::vector<double> sizes, const std::string& mark = "point", size_t copies = 1) {
+        std::vector<Given> rows;
+        for (size_t i = 0; i < sizes.size() * copies; i++) {
+            Given row{static_cast<double>(i), 1};
+            row.size = sizes[i % sizes.size()];
+            row.mark = mark;
+            rows.push_back(row);
+        }
+        return draw(rows, {parts(Part::x, Part::y, Part::size)});
+    };
+    using Entries = std::vector<std::pair<std::string, std::string>>;
+    // The largest of 1, 2 and 5 times a power of ten, then of a quarter; the radius is that of a row of that size.
+    EXPECT_EQ(legend_of_sizes(sized({1, 200})), (Entries{{"12", "200"}, {"6", "50"}, {"2.7", "10"}}));
+    EXPECT_EQ(legend_of_sizes(sized({0, 288})), (Entries{{"10", "200"}, {"5", "50"}, {"2.2", "10"}}));
+    EXPECT_EQ(legend_of_sizes(sized({3e-9, 9e-9})), (Entries{{"8.9", "5e-09"}}));
+    EXPECT_EQ(legend_of_sizes(sized({1, 1e300})), (Entries{{"12", "1e+300"}, {"5.4", "2e+299"}, {"2.7", "5e+298"}}));
+    EXPECT_EQ(legend_of_sizes(sized({0.999, 1000})), (Entries{{"12", "1000"}, {"5.4", "200"}, {"2.7", "50"}}));
+    // None where there are no circles, or all are alike.
+    for (const std::string& none : {sized({7, 7}), sized({0, 0}), sized({6, 9}), sized({1, 200}, "line"),
+                                    sized({1, 200}, "point", 6000), sized({null_number, null_number})})
+        EXPECT_EQ(legend_of_sizes(none), Entries{});
+    for (int digits = -300; digits <= 300; digits += 7)
+        for (double digit = 1; digit < 10; digit += 0.37) {
+            const double high = digit * std::pow(10, digits);
+            const Entries entries = legend_of_sizes(sized({0, high}));
+            ASSERT_EQ(entries.size(), 3u) << high;
+            const double first = std::stod(entries[0].second);
+            EXPECT_LE(first, high * (1 + 1e-12));
+            EXPECT_GT(first, high / 2.51);
         }
 }
 

@@ -83,15 +83,15 @@ TEST(AttributeOrder, EachNextToOneBefore) {
     EXPECT_TRUE(attribute_order({}).empty());
 }
 
-// All tuples over the values that occur, tested one by one.
+// All tuples over so many values, multiples of `spread`, tested one by one.
 std::vector<KeyTuple> by_brute_force(const std::vector<int>& attributes,
                                      const std::vector<std::vector<int>>& relation_attributes,
-                                     const std::vector<std::vector<KeyTuple>>& relations, Key values) {
+                                     const std::vector<std::vector<KeyTuple>>& relations, Key values, Key spread) {
     std::vector<KeyTuple> tuples;
     KeyTuple tuple(attributes.size());
     const std::function<void(size_t)> place = [&](size_t at) {
         if (at < attributes.size()) {
-            for (tuple[at] = 0; tuple[at] < values; tuple[at]++) place(at + 1);
+            for (tuple[at] = 0; tuple[at] < values * spread; tuple[at] += spread) place(at + 1);
             return;
         }
         for (size_t r = 0; r < relations.size(); r++) {
@@ -109,19 +109,22 @@ std::vector<KeyTuple> by_brute_force(const std::vector<int>& attributes,
 
 // The tuples with a first value below a bound, then the others; each is found in the rows of the relations, too.
 std::vector<KeyTuple> in_two_parts(const std::vector<int>& attributes, const std::vector<SortedRelation>& relations,
-                                   Key bound, RowBlocks& blocks) {
+                                   Key bound, RowBlocks& blocks, MemoryBudget& memory) {
     std::vector<KeyTuple> tuples;
     for (const auto& [begin, end] : {std::pair(Key{0}, bound), std::pair(bound, null_key)}) {
-        GenericJoin join(attributes, relations, blocks);
+        GenericJoin join(attributes, relations, memory, blocks);
         join.restrict_first(begin, end);
-        join.for_each([&](const std::vector<Key>& values, const std::vector<RowId>& rows) {
-            tuples.push_back(values);
-            for (size_t r = 0; r < relations.size(); r++)
-                for (size_t level = 0; level < relations[r].attributes.size(); level++) {
-                    const auto at = std::find(attributes.begin(), attributes.end(), relations[r].attributes[level]);
-                    EXPECT_EQ(relations[r].columns[level][rows[r]],
-                              values[static_cast<size_t>(at - attributes.begin())]);
-                }
+        join.for_each([&](const JoinedTuples& found) {
+            for (uint32_t i = 0; i < found.count; i++) {
+                KeyTuple& tuple = tuples.emplace_back();
+                for (const JoinedTuples::Column& value : found.values) tuple.push_back(value[i]);
+                for (size_t r = 0; r < relations.size(); r++)
+                    for (size_t level = 0; level < relations[r].attributes.size(); level++) {
+                        const auto at = std::find(attributes.begin(), attributes.end(), relations[r].attributes[level]);
+                        EXPECT_EQ(relations[r].columns[level][found.rows[r][i]],
+                                  tuple[static_cast<size_t>(at - attributes.begin())]);
+                    }
+            }
         });
     }
     return tuples;
@@ -161,7 +164,7 @@ TEST(GenericJoin, EqualsTestingEveryTuple) {
         QuietContext context;
         RowBlocks blocks(context, "a test", 0);
         const int most = 1 + random.below(4);
-        const Key values = static_cast<Key>(2 + random.below(4));
+        const Key values = static_cast<Key>(2 + random.below(4)), spread = random.chance(0.3) ? 100'000'000 : 1;
         std::vector<std::vector<int>> parts(static_cast<size_t>(1 + random.below(5)));
         for (int attribute = 0; attribute < most; attribute++) {
             parts[static_cast<size_t>(random.below(static_cast<int>(parts.size())))].push_back(attribute);
@@ -179,21 +182,63 @@ TEST(GenericJoin, EqualsTestingEveryTuple) {
             for (int i = random.below(40); i >= 0; i--) {
                 rows[r].emplace_back();
                 for (size_t c = 0; c < parts[r].size(); c++)
-                    rows[r].back().push_back(static_cast<Key>(random.below(static_cast<int>(values))));
+                    rows[r].back().push_back(static_cast<Key>(random.below(static_cast<int>(values))) * spread);
             }
             const RowMask mask(context.memory(), "a test", rows[r].size(), uint8_t{1});
             relations.push_back(
                 project(table_of(parts[r], rows[r], context.memory()), mask, parts[r], context.memory(), blocks));
         }
-        GenericJoin join(order, relations, blocks);
-        const std::vector<KeyTuple> expected = by_brute_force(order, parts, rows, values);
+        GenericJoin join(order, relations, context.memory(), blocks);
+        const std::vector<KeyTuple> expected = by_brute_force(order, parts, rows, values, spread);
         expect_written(join, order, relations, expected, context.memory());
-        EXPECT_EQ(in_two_parts(order, relations, static_cast<Key>(random.below(static_cast<int>(values) + 1)), blocks),
-                  expected);
+        const Key bound = static_cast<Key>(random.below(static_cast<int>(values) + 1)) * spread;
+        EXPECT_EQ(in_two_parts(order, relations, bound, blocks, context.memory()), expected);
         not_empty += !expected.empty();
         if (HasFailure()) return;
     }
     EXPECT_GT(not_empty, 200);
+}
+
+// Few values of the first attributes and many of the last, which are found in several parts, by key and by search.
+TEST(GenericJoin, ManyLastValues) {
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        SCOPED_TRACE(seed);
+        Random random(seed);
+        QuietContext context(1, seed % 5 == 0 ? 1 : uint64_t{1} << 30); // without memory for rows by key, too
+        QuietContext roomy;
+        RowBlocks blocks(context, "a test", 0);
+        const std::vector<std::vector<int>> parts{{0, 2}, {1, 2}, {0, 1}};
+        const Key spread = seed % 3 == 0 ? 100'000 : 1;
+        std::vector<std::vector<KeyTuple>> rows(3);
+        std::vector<std::set<Key>> last[2];
+        for (size_t r = 0; r < 2; r++)
+            for (Key first = 0; first < 8; first++) {
+                const double share = random.chance(0.3) ? 0.002 : random.chance(0.5) ? 0.05 : 0.8;
+                std::set<Key>& of_first = last[r].emplace_back();
+                for (Key value = 0; value < 4'000; value++)
+                    if (random.chance(share)) of_first.insert(value * spread);
+                for (Key value : of_first) rows[r].push_back({first, value});
+            }
+        std::vector<KeyTuple> expected;
+        for (Key a = 0; a < 8; a++)
+            for (Key b = 0; b < 8; b++) {
+                if (random.chance(0.3)) continue;
+                rows[2].push_back({a, b});
+                for (Key value : last[0][a])
+                    if (last[1][b].count(value)) expected.push_back({a, b, value});
+            }
+        std::vector<SortedRelation> relations;
+        for (size_t r = 0; r < 3; r++) {
+            const RowMask mask(roomy.memory(), "a test", rows[r].size(), uint8_t{1});
+            relations.push_back(
+                project(table_of(parts[r], rows[r], roomy.memory()), mask, parts[r], roomy.memory(), blocks));
+        }
+        const std::vector<int> order{0, 1, 2};
+        EXPECT_EQ(in_two_parts(order, relations, 3, blocks, context.memory()), expected);
+        GenericJoin join(order, relations, context.memory(), blocks);
+        EXPECT_EQ(join.write(0, UINT64_MAX - 1, {}, {}), expected.size());
+        if (HasFailure()) return;
+    }
 }
 
 // The hard case for plans of two-way joins: R ⋈ S alone would have n²/4 rows, and the triangle has 3n/2 − 2.
@@ -209,7 +254,8 @@ TEST(GenericJoin, SkewedTriangle) {
     for (std::vector<int> part : {std::vector<int>{0, 1}, {1, 2}, {0, 2}})
         relations.push_back(project(table_of(part, star, context.memory()), mask, part, context.memory(), blocks));
     EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
-    EXPECT_EQ(GenericJoin(order, relations, blocks).write(0, n * 3, {}, {}), uint64_t{3} * (n / 2) - 2);
+    EXPECT_EQ(GenericJoin(order, relations, context.memory(), blocks).write(0, n * 3, {}, {}),
+              uint64_t{3} * (n / 2) - 2);
 }
 
 } // namespace

@@ -365,7 +365,7 @@ TEST(StreamedBags, AreNotInMemory) {
     EXPECT_EQ(run.aggregate->counts(3).rows_read, 216'000U);
     EXPECT_EQ(run.aggregate->counts(0).rows_read, 3'600U);
     EXPECT_LT(context.memory().used(), 10'000U);
-    for (uint64_t limit = 0; limit < 600'000; limit += 20'000) {
+    for (uint64_t limit = 0; limit < 500'000; limit += 20'000) {
         QuietContext small(1, limit);
         Streamed refused(test, small);
         EXPECT_STREQ(refused.run(), "more memory than btml.memory_limit") << limit;

@@ -3,6 +3,7 @@
 
 #include "core/gp/fit.hpp"
 #include "core/gp/predictor.hpp"
+#include "core/validation/fold_context.hpp"
 #include "core/validation/gp_scorer.hpp"
 
 namespace btml::validation {
@@ -96,6 +97,21 @@ TEST(GpScorer, ScoresAreThoseOfFitsOfTheOtherRows) {
                 }(),
                 1e-9);
         }
+    }
+}
+
+TEST(FoldContext, SharesTheMemoryAndNamesTheLimit) {
+    QuietContext outer(1, 1000 * 1024);
+    const Reservation before(outer.memory(), "a dataset", 600 * 1024);
+    FoldContext fold(outer, "fold 1 of 2");
+    EXPECT_EQ(fold.memory().left(), outer.memory().left());
+    const Reservation own(fold.memory(), "a model", 300 * 1024);
+    EXPECT_EQ(fold.held(), 300u * 1024);
+    try {
+        fold.memory().acquire(200 * 1024, "another");
+        ADD_FAILURE();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.message(), "memory required is 1100 kB, btml.memory_limit is 1000 kB");
     }
 }
 

@@ -58,11 +58,12 @@ double mean_of(const MadeUp& scorer, size_t trial, size_t folds, size_t trees) {
 }
 
 TEST(Race, FindsTheBestWhereFoldsTellNoLies) {
+    QuietContext context;
     for (uint64_t seed = 0; seed < 40; seed++) {
         const size_t trials = 1 + seed, folds = 1 + seed % 6;
         const bool higher = seed % 2, trees = seed % 3 != 0;
         MadeUp scorer(trials, higher, trees, seed % 4 != 0, seed, 0);
-        const std::vector<TrialResult> results = race(scorer, trials, folds, true);
+        const std::vector<TrialResult> results = race(scorer, trials, folds, true, context);
         size_t best = 0;
         const auto at_best = [&](size_t trial) { return mean_of(scorer, trial, folds, trees ? 20 + trial % 5 : 1); };
         for (size_t trial = 1; trial < trials; trial++)
@@ -84,8 +85,9 @@ TEST(Race, FindsTheBestWhereFoldsTellNoLies) {
 }
 
 TEST(Race, TrainsWhatItsStagesSay) {
+    QuietContext context;
     MadeUp scorer(50, false, true, true, 7, 0.2);
-    const std::vector<TrialResult> results = race(scorer, 50, 5, false);
+    const std::vector<TrialResult> results = race(scorer, 50, 5, false, context);
     size_t stages[3] = {};
     for (size_t trial = 0; trial < 50; trial++) {
         const auto& trained = scorer.trained[trial];
@@ -103,8 +105,9 @@ TEST(Race, TrainsWhatItsStagesSay) {
 }
 
 TEST(Race, TrainsFoldsThatDependOnEachOtherTogether) {
+    QuietContext context;
     MadeUp scorer(4, false, true, false, 7, 0.2);
-    race(scorer, 4, 5, false);
+    race(scorer, 4, 5, false, context);
     for (const auto& trained : scorer.trained) {
         if (trained.size() <= 4) continue;
         for (size_t fold = 0; fold < 5; fold++)
@@ -112,10 +115,46 @@ TEST(Race, TrainsFoldsThatDependOnEachOtherTogether) {
     }
 }
 
+// The race says which part is done by what it has yet to do; here every trial is as much work as it expects.
+TEST(Race, ProgressIsTheWorkDone) {
+    for (int way = 0; way < 12; way++) {
+        const bool trees = way % 2, apart = way % 3 != 0, withheld = way / 6;
+        QuietContext context;
+        class Watched : public MadeUp {
+          public:
+            Watched(RunContext& context, bool trees, bool apart)
+                : MadeUp(20, false, trees, apart, 7, 0.2), context_(context) {}
+            std::vector<Curve> curves(size_t trial, size_t begin, size_t end, double share,
+                                      const std::string& phase) override {
+                context_.reached(0);
+                seen.emplace_back(context_.fraction(), work);
+                work += static_cast<double>(end - begin) * share;
+                return MadeUp::curves(trial, begin, end, share, phase);
+            }
+            double withheld_score(size_t, size_t) override {
+                context_.reached(0);
+                seen.emplace_back(context_.fraction(), work);
+                work += 1;
+                return 0;
+            }
+
+            std::vector<std::pair<double, double>> seen; // fraction and folds of all trees, before each training
+            double work = 0;
+
+          private:
+            RunContext& context_;
+        } scorer(context, trees, apart);
+        race(scorer, 20, 5, withheld, context);
+        ASSERT_GT(scorer.seen.size(), 20u);
+        for (const auto& [fraction, work] : scorer.seen) EXPECT_NEAR(fraction, work / scorer.work, 1e-12) << way;
+    }
+}
+
 TEST(Race, StandardErrorsArePaired) {
+    QuietContext context;
     constexpr size_t trials = 3, folds = 6;
     MadeUp scorer(trials, false, false, true, 11, 0.3);
-    const std::vector<TrialResult> results = race(scorer, trials, folds, false);
+    const std::vector<TrialResult> results = race(scorer, trials, folds, false, context);
     size_t best = 0;
     while (!results[best].is_best) best++;
     for (size_t trial = 0; trial < trials; trial++) {
@@ -131,6 +170,7 @@ TEST(Race, StandardErrorsArePaired) {
 }
 
 TEST(Race, TheFirstOfEqualsIsTheBest) {
+    QuietContext context;
     class Equal : public MadeUp {
       public:
         Equal() : MadeUp(9, false, false, true, 1, 0) {}
@@ -138,7 +178,7 @@ TEST(Race, TheFirstOfEqualsIsTheBest) {
             return std::vector<Curve>(end - begin, Curve{{1.5}, 0});
         }
     } scorer;
-    const std::vector<TrialResult> results = race(scorer, 9, 4, false);
+    const std::vector<TrialResult> results = race(scorer, 9, 4, false, context);
     EXPECT_TRUE(results[0].is_best);
     EXPECT_EQ(results[0].std_error, 0.0);
 }

@@ -218,7 +218,9 @@ CategoryNames XgboostReader::read_encoding() {
             has_offsets = true;
             json_.array([&] { offsets.push_back(json_.integer(0, INT32_MAX)); });
         } else if (key == "values") {
-            json_.array([&] { values.push_back(json_.integer(-(int64_t{1} << 53), int64_t{1} << 53)); });
+            // Numbers are doubles here: larger ones may stand for others next to them.
+            constexpr int64_t max_exact = (int64_t{1} << 53) - 1;
+            json_.array([&] { values.push_back(json_.integer(-max_exact, max_exact)); });
         } else {
             json_.skip();
         }

@@ -10,7 +10,7 @@ std::vector<ContributionSize> contribution_sizes(Explainer& explainer, std::span
     std::vector<double> found((features + 1) * explainer.score_count());
     std::vector<SampleMean> means(features);
     for (size_t row = 0; row < rows; row++) {
-        context.last_progress("explaining rows", row, rows);
+        context.share_progress("explaining rows", row, rows);
         explainer.contributions(points.subspan(row * features, features), found);
         for (size_t f = 0; f < features; f++) {
             double size = 0;

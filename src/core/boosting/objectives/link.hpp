@@ -64,13 +64,17 @@ inline double prediction_of(Link link, double score) {
 }
 
 // Puts every label's probability in the place of its score. A sum of finite leaves may be infinite; such a score counts
-// for the largest number, since the difference of two infinite ones is none.
-inline void softmax(std::span<double> scores) {
+// for the largest number, since the difference of two infinite ones is none. in_floats: scores are floats, and so is a
+// difference of two, as in XGBoost.
+inline void softmax(std::span<double> scores, bool in_floats = false) {
     static constexpr double max = std::numeric_limits<double>::max();
     for (double& score : scores) score = std::clamp(score, -max, max);
     const double largest = *std::max_element(scores.begin(), scores.end());
     double sum = 0;
-    for (double& score : scores) sum += score = exponential(score - largest);
+    for (double& score : scores) {
+        const double difference = score - largest;
+        sum += score = exponential(in_floats ? static_cast<float>(std::max(difference, min_exponent)) : difference);
+    }
     for (double& score : scores) score /= sum;
 }
 

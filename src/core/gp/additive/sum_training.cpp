@@ -14,6 +14,7 @@ namespace {
 // The less noise there is, the longer systems take to solve; data that have less are given this much.
 constexpr double min_noise_of_sums = 1e-4;
 constexpr int weight_steps = 10;
+constexpr double share_of_weights = 0.7;            // of the time after the members' searches, as measured
 constexpr uint64_t passes_of_iterations = 50;       // in a step
 constexpr double unsolved = 0.5;                    // residual
 constexpr double min_factor = 0.25, max_factor = 2; // of a variance in one step
@@ -108,8 +109,9 @@ void SumTrainer::put_targets(Block& block) const {
 // each of which starts from the one before.
 void SumTrainer::learn_weights() {
     const uint64_t kept = passes(training_.evaluations) / 4; // for the last solutions
+    const Share share(context_, 0, share_of_weights);
     for (int i = 0; i < weight_steps && passes_left() >= kept + 2 + passes_of_a_solution(); i++) {
-        context_.progress("weights", static_cast<uint64_t>(i), weight_steps);
+        context_.share_progress("weights", static_cast<uint64_t>(i), weight_steps);
         step();
     }
 }
@@ -153,12 +155,13 @@ double SumTrainer::learned_noise(bool may_fall) const {
 
 // The targets' solution goes on from the last step's; the samples are new ones.
 void SumTrainer::solve() {
-    context_.progress("samples", 0, 2);
+    const Share share(context_, share_of_weights, 1);
+    context_.share_progress("samples", 0, 2);
     for (Columns& row : first_)
         for (size_t column = 1; column < Columns::count; column++) row.values[column] = 0;
     residuals_.targets = solve_samples(SumStream::first_samples, passes_left() / 2, first_)[0];
     for (const Columns& row : solver_.residual()) errors_.push_back(row[0]);
-    context_.progress("samples", 1, 2);
+    context_.share_progress("samples", 1, 2);
     second_.resize(sum_.rows());
     std::fill(second_.begin(), second_.end(), Columns{});
     solve_samples(SumStream::second_samples, passes_left(), second_);

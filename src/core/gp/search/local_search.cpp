@@ -117,7 +117,6 @@ OrderedKernel LocalSearch::improve(OrderedKernel start) {
     evaluator_.accept();
     fit(evaluations_at_end);
     for (int idle = 0; evaluator_.left() > evaluations_at_end && idle < max_idle_moves; idle++) {
-        problem_.context.progress("bit order", budget_.spent(), budget_.spent() + evaluator_.left());
         problem_.context.poll();
         std::optional<Candidate> candidate = change();
         if (!candidate) continue;

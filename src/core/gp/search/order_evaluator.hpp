@@ -24,6 +24,7 @@ class EvaluationBudget {
     }
     // Counts in evaluations with all rows, rounded up.
     uint64_t spent() const { return (spent_ + rows_ - 1) / rows_; }
+    uint64_t limit() const { return limit_ / rows_; }
 
   private:
     uint64_t rows_, limit_, spent_ = 0;
@@ -69,21 +70,26 @@ class OrderEvaluator {
 
     // Returns that of the rows as they were sorted last. The budget must allow one evaluation.
     double likelihood(const Kernel& kernel) {
-        budget_.spend(1, problem_.count());
+        spend(1);
         return negative_log_likelihood(common_, sorted_, kernel, problem_.context);
     }
     double likelihood(const Kernel& kernel, Gradient& gradient) {
-        budget_.spend(1, problem_.count());
+        spend(1);
         return gradient_(common_, sorted_, kernel, gradient, problem_.context);
     }
     KernelFit fit(const Kernel& start, int evaluations) {
         const int most = budget_.most(evaluations, problem_.count());
         KernelFit fit = fit_kernel(common_, sorted_, start, problem_.limits, most, problem_.context);
-        budget_.spend(fit.evaluations, problem_.count());
+        spend(fit.evaluations);
         return fit;
     }
 
   private:
+    void spend(uint64_t evaluations) {
+        budget_.spend(evaluations, problem_.count());
+        problem_.context.share_progress("bit order", budget_.spent(), budget_.limit());
+    }
+
     const OrderProblem& problem_;
     EvaluationBudget& budget_;
     RowSorter sorter_;

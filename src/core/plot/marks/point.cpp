@@ -8,15 +8,12 @@ namespace btml::plot {
 namespace {
 
 void draw_circles(LayerRows rows, Canvas& canvas) {
-    static constexpr double min_radius = 1, max_radius = 12;
     for_each_series(canvas.rows, rows, [&](uint32_t series, LayerRows own) {
         canvas.begin_group(series, " fill=\"currentColor\" fill-opacity=\".55\" stroke=\"currentColor\"");
         for (const uint32_t row : own) {
-            const double largest = canvas.sizes && canvas.sizes->high > 0 ? canvas.sizes->high : 1;
             const bool has_size = canvas.rows.has(row, Part::size);
-            const double share = has_size ? canvas.rows.number(row, Part::size) / largest : 0;
+            const double radius = circle_radius(has_size ? canvas.rows.number(row, Part::size) : 0, canvas.sizes);
             const Point at = canvas.frame.place(canvas.x(row), canvas.y(row));
-            const double radius = std::max(min_radius, max_radius * std::sqrt(share)); // the area is in proportion
             canvas.svg.put("<circle cx=\"", at.x, "\" cy=\"", at.y, "\" r=\"", radius, '"');
             if (canvas.values && canvas.rows.has(row, Part::value)) {
                 const double value = canvas.rows.number(row, Part::value);
@@ -58,13 +55,23 @@ void draw_points(LayerRows rows, Canvas& canvas) {
         draw_swarm(rows, canvas);
     else if (rows.size() > max_points)
         draw_density(rows, canvas);
-    else if (canvas.rows.shape().has(Part::size))
+    else if (draws_circles(canvas.rows, &point_mark, rows.size()))
         draw_circles(rows, canvas);
     else
         draw_each(rows, canvas);
 }
 
 } // namespace
+
+double circle_radius(double size, const std::optional<ValueRange>& sizes) {
+    static constexpr double min_radius = 1, max_radius = 12;
+    const double largest = sizes && sizes->high > 0 ? sizes->high : 1;
+    return std::max(min_radius, max_radius * std::sqrt(size / largest));
+}
+
+bool draws_circles(const Rows& rows, const Mark* mark, size_t count) {
+    return mark == &point_mark && rows.shape().has(Part::size) && count <= max_points;
+}
 
 const Mark point_mark = {.columns = parts(Part::x, Part::y),
                          .needs = parts(Part::x, Part::y),

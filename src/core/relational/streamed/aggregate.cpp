@@ -90,9 +90,11 @@ class StreamedAggregate::Implementation {
     }
 
     void pass(int table) {
-        messages_[table] = std::make_unique<Message>(MessageLayout(plan_, table), context_.memory());
+        const bool needed = prepare(table), numbered = needed && bag_rows_.is_numbered(table);
+        messages_[table] = std::make_unique<Message>(MessageLayout(plan_, table, numbered), context_.memory());
         Message& own = *messages_[table];
-        if (prepare(table)) {
+        if (numbered) own.number(bag_rows_.number(table), context_);
+        if (needed) {
             std::vector<const Message*> children;
             for (const StreamedChild& child : plan_.tables[table].children)
                 children.push_back(messages_[child.table].get());
@@ -107,7 +109,6 @@ class StreamedAggregate::Implementation {
                 note(table, pass);
             }
         }
-        if (table != plan_.root()) own.finish(context_);
         held_[table].reset();
         for (const StreamedChild& child : plan_.tables[table].children) messages_[child.table].reset();
         if (own.entries() == 0) note_empty(table);
@@ -127,8 +128,8 @@ class StreamedAggregate::Implementation {
 
     // Whether the child's message waits for its parent, whose rows need a partner there.
     bool hands_keys_on(const StreamedChild& child, int table) const {
-        return child.table < table && messages_[child.table] && !child.key.empty() &&
-               (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi);
+        return child.table < table && messages_[child.table] && !messages_[child.table]->is_numbered() &&
+               !child.key.empty() && (child.join == StreamedJoin::inner || child.join == StreamedJoin::semi);
     }
 
     // The messages that wait for ancestors of the table, and whose keys its rows have in columns of their own: where
@@ -153,7 +154,8 @@ class StreamedAggregate::Implementation {
     // What people and bounds want to know of a pass.
     template <class Pass>
     void note(int table, const Pass& pass) {
-        const Message& own = *messages_[table];
+        Message& own = *messages_[table];
+        if (table != plan_.root()) own.finish(context_);
         StreamedCounts& counts = counts_[table];
         counts = {pass.rows_read(), pass.rows_kept(), own.entries(), counts.bytes + own.bytes()};
         ranges_[table] = pass.ranges();
@@ -184,21 +186,44 @@ class StreamedAggregate::Implementation {
         if (!plan_.bags.empty()) bag_rows_.add_table(table, *held_[table]);
     }
 
+    // By child of a held table: the entries that its rows meet, where the child's message is numbered; else null.
+    std::vector<const uint32_t*> met_by_rows(int table) {
+        std::vector<const uint32_t*> met;
+        for (const StreamedChild& child : plan_.tables[table].children) {
+            const Message& message = *messages_[child.table];
+            met.push_back(nullptr);
+            if (!message.is_numbered()) continue;
+            Buffer<RowId>& entries = bag_rows_.numbers_of_rows(child.table);
+            context_.for_each(entries.size(), 1, [&](uint64_t row) {
+                if (!message.has_rows(entries[row])) entries[row] = Message::none;
+            });
+            met.back() = entries.data();
+        }
+        return met;
+    }
+
     void read_rows(int table, TablePass& rows) {
         RowBlocks blocks(context_, "aggregating a join", 0);
-        const auto add = [&](RowBatch::Column* columns, uint32_t count) {
-            rows.add(columns, count);
+        const auto add = [&](RowBatch::Column* columns, uint32_t count, const std::vector<const uint32_t*>& known = {},
+                             const uint32_t* numbers = nullptr) {
+            rows.add(columns, count, known, numbers);
             blocks.advance(count);
             if (rows.ranges().empty()) return;
             ranges_[table] = rows.ranges();
             (*widened_)();
         };
         if (held_[table]) {
+            const uint32_t* const numbers =
+                messages_[table]->is_numbered() ? bag_rows_.numbers_of_rows(table).data() : nullptr;
+            const std::vector<const uint32_t*> met = met_by_rows(table);
             std::vector<RowBatch::Column> columns;
+            std::vector<const uint32_t*> known(met.size());
             for (uint64_t row = 0; row < held_[table]->rows(); row += RowBatch::max_rows) {
                 held_[table]->view(row, columns);
                 const uint64_t left = held_[table]->rows() - row;
-                add(columns.data(), static_cast<uint32_t>(std::min<uint64_t>(left, RowBatch::max_rows)));
+                for (size_t c = 0; c < met.size(); c++) known[c] = met[c] ? met[c] + row : nullptr;
+                add(columns.data(), static_cast<uint32_t>(std::min<uint64_t>(left, RowBatch::max_rows)), known,
+                    numbers ? numbers + row : nullptr);
             }
         } else {
             RowBatch batch(plan_.tables[table].columns, context_.memory());

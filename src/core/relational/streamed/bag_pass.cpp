@@ -23,9 +23,10 @@ bool BagPass::sums_numbers() const {
                        [](const StreamedQuery& query) { return query.kind == CellKind::number_sum; });
 }
 
-// Chunks have messages of their own, which are merged in their order. That is the sum over all rows in their order but
-// for sums of numbers, whose last bits would differ unless each key is in one chunk. A message without a key is always
-// made so, whatever the number of threads.
+// Chunks have messages of their own, which are put together in their order. Where each key is in one chunk, that is
+// what the rows give in their order, and the small messages are faster, too. Elsewhere sums of numbers have other last
+// bits: these are made in the order of the rows, but for a message of one key, which is made of chunks with one thread,
+// too.
 void BagPass::add(BagJoin rows) {
     rows.look_up(children_, context_);
     const StreamedTable& table = plan_.tables[table_];
@@ -33,11 +34,11 @@ void BagPass::add(BagJoin rows) {
         return std::find(columns.begin(), columns.end(), rows.first_column()) != columns.end();
     };
     const bool one_key = own_.layout().full_key_words() == 0;
-    const bool exact = !sums_numbers() || has_first(table.key) || has_first(table.groups);
-    if (one_key && !exact)
-        add_by_chunks(rows);
-    else if (exact && context_.threads() > 1)
-        add_by_chunks(rows);
+    const bool disjoint = has_first(table.key) || has_first(table.groups);
+    if (own_.is_numbered())
+        add_by_number(rows);
+    else if (disjoint || (sums_numbers() ? one_key : context_.threads() > 1))
+        add_by_chunks(rows, disjoint);
     else
         add_in_order(rows);
 }
@@ -49,9 +50,10 @@ void BagPass::count(const TablePass& pass) {
 }
 
 void BagPass::add_chunk(const BagJoin& rows, size_t chunk, TablePass& pass, RunContext& context) {
-    rows.join(chunk, context, context_.memory(), [&](RowBatch& batch, const std::vector<const uint32_t*>& known) {
-        pass.add(batch.columns(), batch.rows, known);
-    });
+    rows.join(chunk, context, context_.memory(),
+              [&](RowBatch& batch, const std::vector<const uint32_t*>& known, const uint32_t* numbers) {
+                  pass.add(batch.columns(), batch.rows, known, numbers);
+              });
 }
 
 void BagPass::add_in_order(const BagJoin& rows) {
@@ -60,7 +62,23 @@ void BagPass::add_in_order(const BagJoin& rows) {
     count(pass);
 }
 
-void BagPass::add_by_chunks(const BagJoin& rows) {
+void BagPass::add_by_number(const BagJoin& rows) {
+    ThreadTeam team(context_, static_cast<int>(rows.chunks()));
+    WorkerContexts contexts(context_, team.size(), 0, "the messages of a join");
+    std::vector<std::unique_ptr<TablePass>> passes(team.size()); // by worker
+    const auto add = [&](size_t chunk, int worker) {
+        contexts.run(worker, [&](RunContext& context) {
+            std::unique_ptr<TablePass>& pass = passes[worker];
+            if (!pass) pass = std::make_unique<TablePass>(plan_, table_, children_, own_, context, context_.memory());
+            add_chunk(rows, chunk, *pass, context);
+        });
+    };
+    team.for_each(rows.chunks(), add, [&] { contexts.poll(); });
+    for (const std::unique_ptr<TablePass>& pass : passes)
+        if (pass) count(*pass);
+}
+
+void BagPass::add_by_chunks(const BagJoin& rows, bool disjoint) {
     ThreadTeam team(context_, static_cast<int>(rows.chunks()));
     WorkerContexts contexts(context_, team.size(), 0, "the messages of a join");
     std::vector<std::unique_ptr<TablePass>> passes(team.size()); // by worker
@@ -79,7 +97,8 @@ void BagPass::add_by_chunks(const BagJoin& rows) {
             });
         };
         team.for_each(parts.size(), add_part, [&] { contexts.poll(); });
-        for (const std::unique_ptr<Message>& part : parts) own_.merge(*part, context_);
+        for (const std::unique_ptr<Message>& part : parts)
+            disjoint ? own_.append(*part, context_) : own_.merge(*part, context_);
     }
     for (const std::unique_ptr<TablePass>& pass : passes)
         if (pass) count(*pass);

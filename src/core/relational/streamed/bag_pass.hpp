@@ -20,7 +20,8 @@ class BagPass {
 
   private:
     void add_in_order(const BagJoin& rows);
-    void add_by_chunks(const BagJoin& rows);
+    void add_by_chunks(const BagJoin& rows, bool disjoint);
+    void add_by_number(const BagJoin& rows);
     void add_chunk(const BagJoin& rows, size_t chunk, TablePass& pass, RunContext& context);
     void count(const TablePass& pass);
     bool sums_numbers() const;

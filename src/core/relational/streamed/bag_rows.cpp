@@ -21,33 +21,55 @@ struct Partners {
 // Puts tuples into batches.
 class BatchFiller {
   public:
-    BatchFiller(const std::vector<const Buffer<int64_t>*>& words, std::vector<Partners> partners, size_t children,
+    // places: by column, its attribute's place in the tuple. columns: those that are written.
+    BatchFiller(const std::vector<const Buffer<int64_t>*>& words, const std::vector<size_t>& places,
+                const std::vector<size_t>& columns, std::vector<Partners> partners, size_t children, int number,
                 MemoryBudget& memory, const BagJoin::Body& body)
         : words_(words),
+          places_(places),
+          columns_(columns),
           partners_(std::move(partners)),
           known_(children, nullptr),
+          number_(number),
           batch_(std::vector<StreamedType>(words.size(), StreamedType::integer), memory),
           body_(body) {
         for (const Partners& partners_of_child : partners_)
             known_[partners_of_child.child] = partners_of_child.met.data();
     }
 
-    // places[i]: the place in the tuple of column i.
-    void put(const std::vector<Key>& values, const std::vector<size_t>& places, const std::vector<RowId>& rows) {
-        for (size_t c = 0; c < places.size(); c++)
-            batch_.columns()[c].words[batch_.rows] = (*words_[c])[values[places[c]]];
-        for (Partners& partners : partners_) partners.met[batch_.rows] = partners.entries[rows[partners.relation]];
-        if (++batch_.rows == RowBatch::max_rows) flush();
+    void put(const JoinedTuples& tuples) {
+        for (uint32_t begin = 0, end = 0; begin < tuples.count; begin = end) {
+            end = begin + std::min(tuples.count - begin, RowBatch::max_rows - batch_.rows);
+            for (size_t c : columns_) {
+                const JoinedTuples::Column& keys = tuples.values[places_[c]];
+                int64_t* to = batch_.columns()[c].words + batch_.rows;
+                for (uint32_t i = begin; i < end; i++) *to++ = (*words_[c])[keys[i]];
+            }
+            for (Partners& partners : partners_) {
+                const JoinedTuples::Column& rows = tuples.rows[partners.relation];
+                uint32_t* to = partners.met.data() + batch_.rows;
+                for (uint32_t i = begin; i < end; i++) *to++ = partners.entries[rows[i]];
+            }
+            if (number_ >= 0) {
+                uint32_t* to = numbers_.data() + batch_.rows;
+                for (uint32_t i = begin; i < end; i++) *to++ = tuples.rows[number_][i];
+            }
+            batch_.rows += end - begin;
+            if (batch_.rows == RowBatch::max_rows) flush();
+        }
     }
     void flush() {
-        if (batch_.rows > 0) body_(batch_, known_);
+        if (batch_.rows > 0) body_(batch_, known_, numbers_.data());
         batch_.rows = 0;
     }
 
   private:
     const std::vector<const Buffer<int64_t>*>& words_; // by column: of each key
+    const std::vector<size_t>&places_, &columns_;
     std::vector<Partners> partners_;
     std::vector<const uint32_t*> known_; // by child
+    const int number_;                   // the relation whose rows are numbers_, or -1
+    std::array<uint32_t, RowBatch::max_rows> numbers_;
     RowBatch batch_;
     const BagJoin::Body& body_;
 };
@@ -55,7 +77,15 @@ class BatchFiller {
 } // namespace
 
 BagRows::BagRows(const StreamedPlan& plan, RunContext& context)
-    : plan_(plan), context_(context), blocks_(context, "joining a cycle", 0), tables_(plan.tables.size()) {}
+    : plan_(plan),
+      context_(context),
+      blocks_(context, "joining a cycle", 0),
+      tables_(plan.tables.size()),
+      edges_(plan.tables.size()) {
+    for (size_t parent = 0; parent < plan.tables.size(); parent++)
+        for (const StreamedChild& child : plan.tables[parent].children)
+            edges_[child.table] = edge_of(child.table, static_cast<int>(parent));
+}
 
 void BagRows::add_table(int number, const HeldRows& rows) {
     if (rows.rows() > max_rows) refuse("a cyclic join of more than 2^32 rows");
@@ -74,6 +104,7 @@ void BagRows::add_table(int number, const HeldRows& rows) {
 }
 
 void BagRows::clear() {
+    numbered_.clear();
     tables_.clear();
     dictionaries_.clear();
 }
@@ -93,29 +124,75 @@ std::vector<int> BagRows::tables_of(const StreamedBag& bag) const {
     return tables;
 }
 
+// The bag and the table that an edge of the join tree is between, if the table's rows number its message. Chunks of a
+// bag, which are made on several threads, add to different numbers.
+BagRows::Edge BagRows::edge_of(int child, int parent) const {
+    Edge edge;
+    for (const StreamedBag& bag : plan_.bags)
+        if (bag.table == child || bag.table == parent) edge = {&bag, bag.table == child ? parent : child};
+    if (!edge.bag || plan_.is_bag(edge.table) || plan_.message_groups(child) > 0) return {};
+    const std::vector<StreamedChild>& children = plan_.tables[parent].children;
+    const auto of_child = std::find_if(children.begin(), children.end(),
+                                       [&](const StreamedChild& other) { return other.table == child; });
+    const std::vector<int>&of_bag = edge.table == child ? of_child->key : plan_.tables[child].key,
+          &of_table = edge.table == child ? plan_.tables[child].key : of_child->key;
+    std::vector<std::pair<int, int>> key;
+    for (size_t k = 0; k < of_bag.size(); k++) key.emplace_back(of_table[k], edge.bag->attributes[of_bag[k]]);
+    const std::vector<int> order = order_of(*edge.bag), attributes = attributes_in(edge.table, order);
+    const bool is_whole_key =
+        !key.empty() && key.size() == attributes.size() && std::all_of(key.begin(), key.end(), [&](const auto& pair) {
+            const std::vector<std::pair<int, int>>& of = plan_.attributes[edge.table];
+            return std::find(of.begin(), of.end(), pair) != of.end();
+        });
+    return is_whole_key && (edge.table == child || attributes.front() == order.front()) ? edge : Edge{};
+}
+
+uint64_t BagRows::number(int child) {
+    const Edge& edge = edges_[child];
+    Buffer<RowId> numbers(context_.memory(), what);
+    SortedRelation relation = relation_of(*edge.bag, edge.table, &numbers);
+    const uint64_t count = relation.rows;
+    numbered_.insert_or_assign(child, NumberedRows{std::move(relation), std::move(numbers)});
+    return count;
+}
+
+std::vector<int> BagRows::order_of(const StreamedBag& bag) const {
+    std::vector<std::vector<int>> parts;
+    for (int table : tables_of(bag)) parts.push_back(attributes_in(table, bag.attributes));
+    return attribute_order(parts);
+}
+
+SortedRelation BagRows::relation_of(const StreamedBag& bag, int table, Buffer<RowId>* numbers) {
+    const RowMask all(context_.memory(), what, tables_[table].rows, uint8_t{1});
+    return project(tables_[table], all, attributes_in(table, order_of(bag)), context_.memory(), blocks_, numbers);
+}
+
 BagJoin BagRows::join_of(const StreamedBag& bag) {
     const std::vector<int> tables = tables_of(bag);
-    std::vector<std::vector<int>> parts;
-    for (int table : tables) parts.push_back(attributes_in(table, bag.attributes));
-    std::vector<int> order = attribute_order(parts);
     std::vector<SortedRelation> relations;
+    int number = -1;
     for (int table : tables) {
-        const RowMask all(context_.memory(), what, tables_[table].rows, uint8_t{1});
-        relations.push_back(project(tables_[table], all, attributes_in(table, order), context_.memory(), blocks_));
+        const bool is_parent = edges_[bag.table].table == table, is_child = edges_[table].bag == &bag;
+        if (is_parent) number = static_cast<int>(relations.size());
+        const auto numbered = is_parent || is_child ? numbered_.find(is_parent ? bag.table : table) : numbered_.end();
+        relations.push_back(numbered == numbered_.end() ? relation_of(bag, table)
+                                                        : std::move(numbered->second.relation));
+        if (is_child) numbered_.erase(table);
     }
     std::vector<const Buffer<int64_t>*> words;
     for (int attribute : bag.attributes) words.push_back(&dictionaries_.at(attribute).values());
-    return {plan_, bag, std::move(order), std::move(relations), tables, std::move(words)};
+    return {plan_, bag, order_of(bag), std::move(relations), tables, number, std::move(words)};
 }
 
 BagJoin::BagJoin(const StreamedPlan& plan, const StreamedBag& bag, std::vector<int> order,
-                 std::vector<SortedRelation> relations, std::vector<int> tables,
+                 std::vector<SortedRelation> relations, std::vector<int> tables, int number,
                  std::vector<const Buffer<int64_t>*> words)
     : plan_(plan),
       bag_(bag),
       order_(std::move(order)),
       relations_(std::move(relations)),
       tables_(std::move(tables)),
+      number_(number),
       words_(std::move(words)),
       bounds_{0} {
     for (int attribute : bag.attributes)
@@ -144,8 +221,15 @@ int BagJoin::relation_of(const StreamedChild& child) const {
 
 Buffer<uint32_t> BagJoin::entries_of(const SortedRelation& relation, const StreamedChild& child, const Message& message,
                                      RunContext& context) const {
-    KeyBatch keys(child.key.size(), context.memory());
     Buffer<uint32_t> entries(context.memory(), what, relation.rows);
+    if (message.is_numbered()) {
+        context.for_each(relation.rows, 1, [&](uint64_t row) {
+            const auto number = static_cast<uint32_t>(row);
+            entries[row] = message.has_rows(number) ? number : Message::none;
+        });
+        return entries;
+    }
+    KeyBatch keys(child.key.size(), context.memory());
     for (uint64_t begin = 0; begin < relation.rows; begin += keys.count) {
         keys.count = static_cast<uint32_t>(std::min<uint64_t>(relation.rows - begin, RowBatch::max_rows));
         for (size_t k = 0; k < child.key.size(); k++) {
@@ -185,6 +269,29 @@ void BagJoin::look_up(const std::vector<const Message*>& children, RunContext& c
             known_.emplace_back(Known{c, number, entries_of(relations_[number], child, *children[c], context)});
         if (child.join == StreamedJoin::inner) keep_met(known, context);
     }
+    drop_columns();
+}
+
+void BagJoin::drop_columns() {
+    const StreamedTable& table = plan_.tables[bag_.table];
+    std::vector<bool> read(places_.size(), false);
+    const auto reads = [&](const std::vector<int>& columns) {
+        for (int column : columns) read[column] = true;
+    };
+    reads(table.key);
+    reads(table.groups);
+    reads(table.measured);
+    for (const StreamedQuery& query : table.queries) {
+        reads(query.factors);
+        reads(query.present);
+        reads(query.conditions);
+    }
+    for (size_t c = 0; c < table.children.size(); c++)
+        if (std::none_of(known_.begin(), known_.end(), [&](const Known& known) { return known.child == c; }))
+            reads(table.children[c].key);
+    columns_.clear();
+    for (size_t column = 0; column < read.size(); column++)
+        if (read[column]) columns_.push_back(column);
 }
 
 int BagJoin::first_column() const {
@@ -195,11 +302,11 @@ void BagJoin::join(size_t chunk, RunContext& context, MemoryBudget& memory, cons
     RowBlocks blocks(context, "joining a cycle", 0);
     std::vector<Partners> partners;
     for (const Known& known : known_) partners.push_back({known.child, known.relation, known.entries.data(), {}});
-    BatchFiller filler(words_, std::move(partners), plan_.tables[bag_.table].children.size(), memory, body);
-    GenericJoin tuples(order_, relations_, blocks);
+    BatchFiller filler(words_, places_, columns_, std::move(partners), plan_.tables[bag_.table].children.size(),
+                       number_, memory, body);
+    GenericJoin tuples(order_, relations_, memory, blocks);
     tuples.restrict_first(bounds_[chunk], bounds_[chunk + 1]);
-    tuples.for_each(
-        [&](const std::vector<Key>& values, const std::vector<RowId>& rows) { filler.put(values, places_, rows); });
+    tuples.for_each([&](const JoinedTuples& found) { filler.put(found); });
     filler.flush();
 }
 

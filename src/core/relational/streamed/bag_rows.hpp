@@ -15,13 +15,15 @@ namespace btml::relational {
 // after chunk its rows come in one order.
 class BagJoin {
   public:
-    // known: by child of the bag, as for TablePass::add.
-    using Body = std::function<void(RowBatch& batch, const std::vector<const uint32_t*>& known)>;
+    // known, numbers: as for TablePass::add.
+    using Body =
+        std::function<void(RowBatch& batch, const std::vector<const uint32_t*>& known, const uint32_t* numbers)>;
 
     // order: the attributes as the join takes them. words: by attribute of the bag, the value of each key. tables: that
-    // the relations are of.
+    // the relations are of; number: the one whose rows number the bag's message, or -1.
     BagJoin(const StreamedPlan& plan, const StreamedBag& bag, std::vector<int> order,
-            std::vector<SortedRelation> relations, std::vector<int> tables, std::vector<const Buffer<int64_t>*> words);
+            std::vector<SortedRelation> relations, std::vector<int> tables, int number,
+            std::vector<const Buffer<int64_t>*> words);
 
     // Looks up what the rows of the bag's children meet, for those children that the bag is joined from with all of
     // their keys: a row of such a relation meets one entry, in however many rows of the bag it is.
@@ -45,14 +47,17 @@ class BagJoin {
     Buffer<uint32_t> entries_of(const SortedRelation& relation, const StreamedChild& child, const Message& message,
                                 RunContext& context) const;
     void keep_met(Known& known, RunContext& context);
+    void drop_columns();
 
     const StreamedPlan& plan_;
     const StreamedBag& bag_;
     std::vector<int> order_;
     std::vector<SortedRelation> relations_;
     std::vector<int> tables_; // of each relation
+    const int number_;        // the relation whose rows are the numbers of the bag's message, or -1
     std::vector<Known> known_;
-    std::vector<size_t> places_; // by column of the bag: its attribute's place in the order
+    std::vector<size_t> places_;  // by column of the bag: its attribute's place in the order
+    std::vector<size_t> columns_; // of the bag, those that somebody reads
     std::vector<const Buffer<int64_t>*> words_;
     std::vector<Key> bounds_; // of the first attribute
 };
@@ -68,6 +73,13 @@ class BagRows {
     // To be called for each table that a bag reads, before that bag is joined.
     void add_table(int table, const HeldRows& rows);
     bool has_table(int table) const { return !tables_[table].keys.empty(); }
+    // Whether the message of the table has numbers for keys: it is between a bag and a table that the bag is joined
+    // from, all of whose attributes there are the key. The numbers are those of the rows of its sorted relation.
+    bool is_numbered(int child) const { return edges_[child].bag; }
+    // Numbers the keys of such a message, after the table was added. Returns how many there are.
+    uint64_t number(int child);
+    // The numbers of the table's rows; rows without a key have the number of keys.
+    Buffer<RowId>& numbers_of_rows(int child) { return numbered_.at(child).of_rows; }
     // Tables whose attributes a bag has, one or more of them.
     std::vector<int> tables_of(const StreamedBag& bag) const;
     BagJoin join_of(const StreamedBag& bag);
@@ -75,6 +87,18 @@ class BagRows {
     void clear();
 
   private:
+    struct Edge {
+        const StreamedBag* bag = nullptr;
+        int table = -1;
+    };
+    struct NumberedRows {
+        SortedRelation relation;
+        Buffer<RowId> of_rows;
+    };
+
+    Edge edge_of(int child, int parent) const;
+    std::vector<int> order_of(const StreamedBag& bag) const;
+    SortedRelation relation_of(const StreamedBag& bag, int table, Buffer<RowId>* numbers = nullptr);
     std::vector<int> attributes_in(int table, const std::vector<int>& order) const;
 
     const StreamedPlan& plan_;
@@ -82,6 +106,8 @@ class BagRows {
     RowBlocks blocks_;
     std::map<int, IntegerDictionary> dictionaries_; // by attribute
     std::vector<Table> tables_;                     // keys only
+    std::vector<Edge> edges_;                       // by child, if its message is numbered
+    std::map<int, NumberedRows> numbered_;          // by child
 };
 
 } // namespace btml::relational

@@ -19,8 +19,8 @@ uint32_t hash_of(const uint64_t* key, size_t words) {
 
 } // namespace
 
-MessageLayout::MessageLayout(const StreamedPlan& plan, int table)
-    : key_words(plan.tables[table].key.size()),
+MessageLayout::MessageLayout(const StreamedPlan& plan, int table, bool numbered)
+    : key_words(numbered ? 0 : plan.tables[table].key.size()),
       groups(plan.message_groups(table)),
       null_words((groups + 63) / 64),
       words(key_words + groups + null_words) {
@@ -90,8 +90,16 @@ void Message::set_slots(uint64_t slots, RunContext& context) {
 }
 
 void Message::reserve(uint64_t entries, RunContext& context) {
+    reserve_entries(entries);
+    reserve_slots(entries, context);
+}
+
+void Message::reserve_entries(uint64_t entries) {
     if (entries > max_entries) refuse("more than 2^31 keys");
     entries_.reserve(entries * layout_.words);
+}
+
+void Message::reserve_slots(uint64_t entries, RunContext& context) {
     uint64_t slots = slots_.size();
     while (entries * 2 > slots) slots *= slots < cached_slots ? 4 : 2; // Small tables are seldom moved.
     if (slots > slots_.size()) set_slots(slots, context);
@@ -143,6 +151,14 @@ void Message::find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& conte
     }
 }
 
+void Message::number(uint64_t entries, RunContext& context) {
+    numbered_ = true;
+    entries_.resize(entries * layout_.words);
+    context.for_each(entries, layout_.words, [&](uint64_t number) {
+        std::copy_n(layout_.new_entry.data(), layout_.words, entries_.data() + number * layout_.words);
+    });
+}
+
 void Message::merge(const Message& other, RunContext& context) {
     std::array<uint32_t, prefetch_rows> hashes, from, to;
     for (uint32_t begin = 0; begin < other.count_; begin += prefetch_rows) {
@@ -159,6 +175,17 @@ void Message::merge(const Message& other, RunContext& context) {
         add_cells(other, {from.data(), met}, to.data());
         context.worked(count * (4 + layout_.words));
     }
+}
+
+void Message::append(const Message& other, RunContext& context) {
+    const size_t before = entries_.size();
+    reserve_entries(uint64_t{count_} + other.count_);
+    entries_.resize(before + other.entries_.size());
+    context.in_blocks(other.entries_.size(), 1, [&](uint64_t begin, uint64_t end) {
+        std::copy_n(other.entries_.data() + begin, end - begin, entries_.data() + before + begin);
+    });
+    count_ += other.count_;
+    appended_ = true;
 }
 
 // The number of the entry with this key, or none after it was appended as it is.
@@ -201,27 +228,39 @@ void Message::find(const KeyBatch& keys, uint32_t* numbers) const {
 }
 
 void Message::finish(RunContext& context) {
-    if (layout_.groups > 0 && count_ > 0) chain_entries(context);
+    if ((layout_.groups > 0 || appended_) && count_ > 0) chain_entries(context);
+    if (numbered_)
+        context.for_each(entries_.size() / layout_.words, 1,
+                         [&](uint64_t number) { count_ += has_rows(static_cast<uint32_t>(number)); });
 }
 
 // Fills the slots anew: with the first entry of each key of the separator, which leads to the others in their order.
 void Message::chain_entries(RunContext& context) {
     const size_t words = layout_.key_words;
-    context.in_blocks(slots_.size(), 1, [&](uint64_t begin, uint64_t end) {
-        std::fill(slots_.begin() + begin, slots_.begin() + end, uint64_t{0});
-    });
+    slots_.clear();
+    slots_ =
+        Buffer<uint64_t>(next_.budget(), what, std::max(min_slots, std::bit_ceil(uint64_t{count_} * 2)), uint64_t{0});
+    mask_ = slots_.size() - 1;
     next_ = Buffer<uint32_t>(next_.budget(), what, count_, none);
     bool chained = false;
-    context.for_each(count_, 4, [&](uint64_t done) {
-        const uint32_t number = count_ - 1 - static_cast<uint32_t>(done);
-        const uint64_t* const key = entry(number);
-        const uint32_t hash = hash_of(key, words);
-        uint64_t slot = 0;
-        next_[number] = find_slot(
-            hash, [&](uint32_t other) { return has_key(other, key, words); }, slot);
-        slots_[slot] = uint64_t{hash} << 32 | (number + 1);
-        chained |= next_[number] != none;
-    });
+    std::array<uint32_t, prefetch_rows> hashes;
+    for (uint32_t end = count_, begin = 0; end > 0; end = begin) {
+        begin = end - std::min(end, prefetch_rows);
+        for (uint32_t number = begin; number < end; number++) {
+            hashes[number - begin] = hash_of(entry(number), words);
+            __builtin_prefetch(&slots_[hashes[number - begin] & mask_]);
+        }
+        for (uint32_t number = end; number-- > begin;) {
+            const uint64_t* const key = entry(number);
+            const uint32_t hash = hashes[number - begin];
+            uint64_t slot = 0;
+            next_[number] = find_slot(
+                hash, [&](uint32_t other) { return has_key(other, key, words); }, slot);
+            slots_[slot] = uint64_t{hash} << 32 | (number + 1);
+            chained |= next_[number] != none;
+        }
+        context.worked(4 * (end - begin));
+    }
     if (!chained) next_.clear();
 }
 

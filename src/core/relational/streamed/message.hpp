@@ -13,7 +13,8 @@ namespace btml::relational {
 // How an entry lies in memory: words of the key, of the groups, bits of the groups that are NULL (whose words are 0),
 // cells.
 struct MessageLayout {
-    MessageLayout(const StreamedPlan& plan, int table);
+    // numbered: its entries have numbers instead of keys.
+    MessageLayout(const StreamedPlan& plan, int table, bool numbered = false);
 
     size_t key_words, groups, null_words;
     size_t words; // of an entry
@@ -59,10 +60,23 @@ class Message {
     // they are until the next call. The keys are hashed.
     void find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& context);
 
+    // Makes an entry for each number below `entries`, for a layout without keys and groups. Rows add to them by number.
+    void number(uint64_t entries, RunContext& context);
+    bool is_numbered() const { return numbered_; }
+    uint64_t* numbered(uint32_t number) { return entries_.data() + number * layout_.words; }
+    // Whether rows were added to a number; no rows are added to one beyond the entries.
+    bool has_rows(uint32_t number) const {
+        return number < entries_.size() / layout_.words && load_integer(entry(number) + layout_.cells.front()) != 0;
+    }
+
     // Adds the cells of another message of the same table, as if its rows came after those of this one.
     void merge(const Message& other, RunContext& context);
 
-    // To be called after the last row was added: finds entries by the separator's key from now on.
+    // Does the same for a message whose keys this one lacks, all at once. Entries are not found until finish().
+    void append(const Message& other, RunContext& context);
+
+    // To be called after the last row was added: finds entries by the separator's key from now on, and counts those
+    // that rows were added to.
     void finish(RunContext& context);
     // The numbers of the first entries with these keys of the separator, or none. The keys are hashed.
     void find(const KeyBatch& keys, uint32_t* numbers) const;
@@ -87,6 +101,8 @@ class Message {
     }
     void prefetch(const uint32_t* hashes, uint32_t count) const;
     void reserve(uint64_t entries, RunContext& context);
+    void reserve_entries(uint64_t entries);
+    void reserve_slots(uint64_t entries, RunContext& context);
     void set_slots(uint64_t slots, RunContext& context);
     void add_only_entry(RunContext& context);
     uint32_t append(const uint64_t* of_other);
@@ -98,6 +114,7 @@ class Message {
     MessageLayout layout_;
     Buffer<uint64_t> entries_; // in the order in which their keys were met
     uint32_t count_ = 0;
+    bool numbered_ = false, appended_ = false;
     Buffer<uint64_t> slots_; // open addressing: the hash above the number of an entry plus 1; 0 is free
     uint64_t mask_ = 0;
     Buffer<uint32_t> next_;

@@ -24,8 +24,10 @@ TablePass::TablePass(const StreamedPlan& plan, int table, std::vector<const Mess
     }
 }
 
-void TablePass::add(const RowBatch::Column* columns, uint32_t rows, const std::vector<const uint32_t*>& known) {
+void TablePass::add(const RowBatch::Column* columns, uint32_t rows, const std::vector<const uint32_t*>& known,
+                    const uint32_t* numbers) {
     columns_ = columns;
+    numbers_ = numbers;
     rows_read_ += rows;
     selected_count_ = rows;
     std::iota(selected_.begin(), selected_.begin() + rows, 0U);
@@ -180,9 +182,8 @@ void TablePass::copy_groups(KeyBatch& keys, size_t group, size_t child) const {
     }
 }
 
-// Adds the matches to the message and forgets them.
-void TablePass::flush() {
-    if (matches_.count == 0) return;
+// Finds the entries that the matches add to by their keys.
+void TablePass::find_entries() {
     KeyBatch& keys = own_keys_;
     const MessageLayout& layout = own_->layout();
     keys.count = matches_.count;
@@ -203,8 +204,17 @@ void TablePass::flush() {
     }
     keys.hash();
     own_->find_or_add(keys, matches_.to.data(), context_);
+}
+
+// Adds the matches to the message and forgets them.
+void TablePass::flush() {
+    if (matches_.count == 0) return;
+    if (own_->is_numbered())
+        for (uint32_t i = 0; i < matches_.count; i++) matches_.to[i] = own_->numbered(numbers_[matches_.rows[i]]);
+    else
+        find_entries();
     queries_.add(matches_);
-    context_.worked(matches_.count * (layout.words + 2 * children_.size()));
+    context_.worked(matches_.count * (own_->layout().words + 2 * children_.size()));
     matches_.count = 0;
 }
 

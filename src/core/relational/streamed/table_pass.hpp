@@ -26,8 +26,9 @@ class TablePass {
     // Rows add to this message of the table from now on.
     void add_to(Message& own) { own_ = &own; }
     // At most RowBatch::max_rows rows. known: by child, the first entry that each row meets, or none; null where that
-    // is to be found.
-    void add(const RowBatch::Column* columns, uint32_t rows, const std::vector<const uint32_t*>& known = {});
+    // is to be found. numbers: by row, the entry that it adds to, if the table's message is numbered.
+    void add(const RowBatch::Column* columns, uint32_t rows, const std::vector<const uint32_t*>& known = {},
+             const uint32_t* numbers = nullptr);
 
     uint64_t rows_read() const { return rows_read_; }
     uint64_t rows_kept() const { return rows_kept_; }
@@ -62,6 +63,7 @@ class TablePass {
     void match_all(uint32_t row, size_t child);
     void measure();
     void flush();
+    void find_entries();
     void fill_group(KeyBatch& keys, size_t word, size_t group, int column) const;
     void copy_groups(KeyBatch& keys, size_t group, size_t child) const;
 
@@ -76,6 +78,7 @@ class TablePass {
     KeyBatch own_keys_;
     std::vector<const uint64_t*> meets_; // by child: the entry of the match that is being made
     const RowBatch::Column* columns_ = nullptr;
+    const uint32_t* numbers_ = nullptr;
     std::array<uint32_t, RowBatch::max_rows> selected_; // rows that are not out so far
     uint32_t selected_count_ = 0;
     uint64_t rows_read_ = 0, rows_kept_ = 0;
