@@ -91,14 +91,13 @@ std::string number_expression(const Source::Column& column) {
     case BOOLOID:
         return name + "::pg_catalog.int4::pg_catalog.float8";
     default:
-        refuse_column(column,
-                      "Numbers and booleans can, and texts as categories: cast it in the partitioned table's source.");
+        refuse_column(column, "Numbers, booleans and texts can be shipped.");
     }
 }
 
 std::string text_expression(const Source::Column& column) {
     if (column.type != TEXTOID && column.type != VARCHAROID)
-        refuse_column(column, "Categories can be shipped as text or character varying.");
+        refuse_column(column, "Categories can be shipped as text, character varying and boolean.");
     return "s." + quoted(column.name) + "::pg_catalog.text";
 }
 
@@ -134,13 +133,24 @@ class ServerPeers : public Coordinator {
         return answers;
     }
 
+    // Gives back what PostgreSQL allocates; after an error it all goes with the call.
     Bytes ask(const Place& place, bool collects, const Bytes& message) {
+        const MemoryContext memory =
+            pg_call([] { return AllocSetContextCreate(CurrentMemoryContext, "btml round", ALLOCSET_DEFAULT_SIZES); });
+        const MemoryContext before = MemoryContextSwitchTo(memory);
+        Bytes answer = ask_within(place, collects, message);
+        MemoryContextSwitchTo(before);
+        pg_call([=] { MemoryContextDelete(memory); });
+        return answer;
+    }
+
+    Bytes ask_within(const Place& place, bool collects, const Bytes& message) {
         Bytes command = to_bytes(FitMessage{token_, round_, collects});
         command.insert(command.end(), message.begin(), message.end());
         const PartitionedQuery query("SELECT btml_internal.exchange_messages(" + bytea_literal(command) + ") FROM " +
                                      table_ + " WHERE ctid = '" + place.row + "'");
         OneValue sink(context_);
-        query.run(place.partition, sink, "waiting for servers", context_);
+        query.run(place.partition, sink, nullptr, context_);
         const std::vector<BackendAnswer>& found = sink.answers();
         if (found.size() != 1 || found[0].backend != place.backend || found[0].has_answer != collects)
             throw Error(
@@ -207,8 +217,8 @@ DistributedFit describe_fit(const Source& source, const BoostRequest& request, O
     for (size_t i = 0; i < roles.features.size(); i++) {
         const Source::Column& from = column(roles.features[i]);
         model.features.push_back({from.name, stored_type_name(from.type), roles.categorical[i], {}});
-        (roles.categorical[i] ? fit.texts : fit.numbers)
-            .push_back(roles.categorical[i] ? text_expression(from) : number_expression(from));
+        const bool is_text = roles.categorical[i] && from.type != BOOLOID;
+        (is_text ? fit.texts : fit.numbers).push_back(is_text ? text_expression(from) : number_expression(from));
         model.directions.push_back(static_cast<int8_t>(roles.directions[i]));
         has_direction = has_direction || roles.directions[i] != 0;
     }
@@ -248,7 +258,7 @@ Dataset empty_dataset(const DistributedFit& fit, RunContext& context) {
 // A row by which a partition's server is reached; empty where there is none.
 std::string row_of(const PartitionedQuery& rows, size_t partition, RunContext& context) {
     OneText sink;
-    rows.run(partition, sink, "looking for rows", context);
+    rows.run(partition, sink, nullptr, context);
     return sink.found();
 }
 
@@ -259,7 +269,7 @@ std::vector<ServerPeers::Place> hold_rows(const PartitionedQuery& load, RunConte
     for (size_t partition = 0; partition < load.partitions(); partition++) {
         context.progress("servers read their rows", partition, load.partitions());
         OneValue sink(context);
-        load.run(partition, sink, "servers read their rows", context);
+        load.run(partition, sink, nullptr, context);
         for (const BackendAnswer& answer : sink.answers())
             if (!places.contains(answer.backend))
                 places.emplace(answer.backend,
@@ -275,6 +285,7 @@ std::vector<ServerPeers::Place> hold_rows(const PartitionedQuery& load, RunConte
 
 FitResult fit_over_servers(const BoostRequest& request, Options options, std::optional<Model> start,
                            RunContext& context) {
+    check_distributed(options);
     const Source source = Source::of_rows(request.source);
     DistributedFit fit = describe_fit(source, request, options, context);
     fit.plan.start = start;

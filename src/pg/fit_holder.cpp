@@ -96,6 +96,29 @@ void take_categories(TextColumn& from, FeatureColumn& to, RunContext& context) {
     to.codes = std::move(from.codes);
 }
 
+constexpr const char* truth_values[] = {"false", "true"};
+
+// Booleans come as numbers.
+bool is_text(const Feature& feature) {
+    return feature.categorical && feature.type != "boolean";
+}
+
+// Gives the column's truth values codes in bytewise order, those that a row has.
+void take_booleans(const Buffer<double>& from, FeatureColumn& to, RunContext& context) {
+    bool present[2] = {};
+    for (const double value : from)
+        if (!is_null(value)) present[value != 0] = true;
+    uint32_t code[2] = {};
+    for (const int value : {0, 1}) {
+        code[value] = static_cast<uint32_t>(to.categories.size());
+        if (present[value]) to.categories.emplace_back(truth_values[value]);
+    }
+    to.codes.resize(from.size());
+    context.for_each(from.size(), 1, [&](uint64_t row) {
+        to.codes[row] = is_null(from[row]) ? FeatureColumn::null_code : code[from[row] != 0];
+    });
+}
+
 // The rows of a fit that this backend holds.
 class HeldFit {
   public:
@@ -105,7 +128,7 @@ class HeldFit {
         size_t numbers = size_t{1} + plan_.is_weighted + plan_.has_holdout + model.offset.has_value(), texts = 0;
         for (size_t f = 0; f < model.features.size(); f++) {
             if (model.offset == static_cast<int32_t>(f)) continue;
-            (model.features[f].categorical ? texts : numbers)++;
+            (is_text(model.features[f]) ? texts : numbers)++;
         }
         for (size_t i = 0; i < numbers; i++) numbers_.emplace_back(budget_, "rows of a fit");
         for (size_t i = 0; i < texts; i++) texts_.emplace_back(budget_);
@@ -116,7 +139,8 @@ class HeldFit {
     size_t numbers() const { return numbers_.size(); }
     size_t texts() const { return texts_.size(); }
 
-    // The numbers are the target, the weight, the holdout, the offset and numeric features, as far as there are such.
+    // The numbers are the target, the weight, the holdout, the offset, and features that are numbers or booleans, as
+    // far as there are such.
     void add(std::span<const double> numbers, std::span<const std::optional<std::string_view>> texts) {
         if (is_null(numbers[0])) {
             skipped_++;
@@ -171,6 +195,11 @@ class HeldFit {
                         .labels = plan_.model.labels,
                         .label_weights = plan_.model.label_weights};
         dataset.tables.push_back({rows_, Buffer<uint32_t>(context.memory(), "row ids")});
+        if (!dataset.labels.empty()) // of a boolean, in either order
+            context.for_each(rows_, 1, [&](uint64_t row) {
+                double& y = dataset.target[row];
+                y = dataset.labels[0] == truth_values[y != 0] ? 0 : 1;
+            });
         if (plan_.is_weighted) dataset.weight = next();
         if (plan_.has_holdout) {
             const Buffer<double> flags = next();
@@ -187,8 +216,10 @@ class HeldFit {
                                Buffer<double>(context.memory(), "columns"),
                                Buffer<uint32_t>(context.memory(), "columns"),
                                {}};
-            if (feature.categorical)
+            if (is_text(feature))
                 take_categories(texts_[text++], made, context);
+            else if (feature.categorical)
+                take_booleans(next(), made, context);
             else
                 made.numbers = next();
             return made;

@@ -27,7 +27,8 @@ bool find_partitioned(Node* node, void* argument) {
     if (IsA(node, RangeTblEntry)) {
         const auto* const entry = reinterpret_cast<const RangeTblEntry*>(node);
         auto* const found = static_cast<Found*>(argument);
-        if (entry->rtekind != RTE_RELATION) return false;
+        // A view that was expanded leaves an entry that nothing reads.
+        if (entry->rtekind != RTE_RELATION || entry->relkind == RELKIND_VIEW) return false;
         found->several = found->several || found->table != InvalidOid || entry->relkind != RELKIND_PARTITIONED_TABLE;
         found->table = entry->relid;
         return false;
