@@ -5,6 +5,7 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/call_site.hpp"
 #include "pg/bridge/result.hpp"
+#include "pg/fit_coordinator.hpp"
 #include "pg/model.hpp"
 #include "pg/training_rows.hpp"
 
@@ -122,6 +123,12 @@ struct Start {
 FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
     Options options = request.options;
     Start start(request, options, context);
+    if (options.strategy == Strategy::distributed) {
+        FitResult result = fit_over_servers(request, options, std::move(start.model), context);
+        notice_too_few_rows(result.model);
+        notice_empty_holdout(result.model, request);
+        return result;
+    }
     ChosenJoin chosen = read_and_choose(request, options, context);
     TrainingJoin& training = *chosen.training;
     StrategyChoice& choice = chosen.choice;

@@ -51,8 +51,7 @@ class FitArguments {
     void check_names(const OptionsTable<Options>& table, bool every_option = false) const {
         std::vector<std::string> names;
         for (const Option<Options>& option : table)
-            if ((every_option || call_.has(option.name)) && may_be_member(option.name))
-                names.emplace_back(option.name);
+            if ((every_option || call_.has(option.name)) && may_be_member(option.name)) names.emplace_back(option.name);
         for (const JsonOption& given : given_)
             if (std::find(names.begin(), names.end(), given.name) == names.end()) {
                 refuse_threads(given.name);

@@ -11,27 +11,6 @@ using relational::DatasetPlan;
 
 namespace {
 
-// Output columns of a source by the part they play in training.
-struct Roles {
-    int target;
-    bool target_is_label; // read as a category
-    std::optional<int> holdout, weight, offset, query, fold;
-    std::vector<int> features;
-    std::vector<bool> categorical; // of features
-    std::vector<int> directions;   // of features
-
-    // The column's role other than that of a feature, or nullptr.
-    const char* of(int column) const {
-        return column == target    ? "target"
-               : column == holdout ? "holdout"
-               : column == weight  ? "weight"
-               : column == offset  ? "offset"
-               : column == query   ? "query"
-               : column == fold    ? "fold"
-                                   : nullptr;
-    }
-};
-
 // or_else: what else may be done of a column that is no number, after the hint how to make one of it.
 void check_number(const Source& source, int column, const char* role, const char* detail = "",
                   const std::string& or_else = "") {
@@ -196,25 +175,6 @@ void assign_directions(const Source& source, const TrainingRequest& request, Rol
     assign(request.decreasing, "decreasing", -1);
 }
 
-Roles assign_roles(const Source& source, const TrainingRequest& request) {
-    Roles roles{};
-    const int target = roles.target = source.column(request.target);
-    roles.target_is_label = is_label_target(source, target, request);
-    if (request.holdout) {
-        roles.holdout = source.column(*request.holdout);
-        check_holdout(source, *roles.holdout, *request.holdout);
-    }
-    if (request.weight) roles.weight = number_beside_target(source, request, target, *request.weight, "weight");
-    if (request.offset) roles.offset = number_beside_target(source, request, target, *request.offset, "offset");
-    if (request.query) roles.query = column_beside_target(source, request, target, *request.query, "query");
-    if (request.fold) roles.fold = source.column(*request.fold);
-    check_different(source, roles);
-    roles.features = chosen_features(source, roles, request);
-    assign_categories(source, request, roles);
-    assign_directions(source, request, roles);
-    return roles;
-}
-
 // Reals by their values, since their text may be rounded.
 ReadAs query_reading(Oid type) {
     switch (pg_call([=] { return number_kind(type); })) {
@@ -277,6 +237,25 @@ uint64_t skip_null_targets(relational::Join& join, const ColumnRef& target, RunC
 }
 
 } // namespace
+
+Roles assign_roles(const Source& source, const TrainingRequest& request) {
+    Roles roles{};
+    const int target = roles.target = source.column(request.target);
+    roles.target_is_label = is_label_target(source, target, request);
+    if (request.holdout) {
+        roles.holdout = source.column(*request.holdout);
+        check_holdout(source, *roles.holdout, *request.holdout);
+    }
+    if (request.weight) roles.weight = number_beside_target(source, request, target, *request.weight, "weight");
+    if (request.offset) roles.offset = number_beside_target(source, request, target, *request.offset, "offset");
+    if (request.query) roles.query = column_beside_target(source, request, target, *request.query, "query");
+    if (request.fold) roles.fold = source.column(*request.fold);
+    check_different(source, roles);
+    roles.features = chosen_features(source, roles, request);
+    assign_categories(source, request, roles);
+    assign_directions(source, request, roles);
+    return roles;
+}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -27,6 +27,29 @@ struct TrainingRequest {
 // Errors null_value.
 TrainingRequest read_training_request(const FitArguments& arguments);
 
+// The parts that the source's columns play, by their places among its outputs.
+struct Roles {
+    int target;
+    bool target_is_label; // read as a category
+    std::optional<int> holdout, weight, offset, query, fold;
+    std::vector<int> features;
+    std::vector<bool> categorical; // of features
+    std::vector<int> directions;   // of features
+
+    // The column's role other than that of a feature, or nullptr.
+    const char* of(int column) const {
+        return column == target    ? "target"
+               : column == holdout ? "holdout"
+               : column == weight  ? "weight"
+               : column == offset  ? "offset"
+               : column == query   ? "query"
+               : column == fold    ? "fold"
+                                   : nullptr;
+    }
+};
+// Errors: wrong_type, invalid_argument, duplicate_column or not_supported naming the column.
+Roles assign_roles(const Source& source, const TrainingRequest& request);
+
 struct TrainingJoin {
     relational::Join join;        // without the rows whose target is NULL
     relational::DatasetPlan plan; // where target_type is no number, the target's column may be one of categories

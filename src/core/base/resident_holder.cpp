@@ -74,9 +74,8 @@ void ResidentHolder::run(const Body& body) {
     changed_.notify_all();
 }
 
-Bytes ResidentHolder::exchange(const Bytes& message, RunContext& caller) {
-    using namespace std::chrono_literals;
-    std::unique_lock lock(mutex_);
+void ResidentHolder::post(const Bytes& message) {
+    std::lock_guard lock(mutex_);
     if (ended_ || stopped_) throw Error(ErrorCode::internal, "the rows that were held for a fit are not held any more");
     message_ = message;
     if (!thread_.joinable()) {
@@ -92,6 +91,11 @@ Bytes ResidentHolder::exchange(const Bytes& message, RunContext& caller) {
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
     changed_.notify_all();
+}
+
+Bytes ResidentHolder::collect(RunContext& caller) {
+    using namespace std::chrono_literals;
+    std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, 10ms, [&] { return answer_ || ended_; })) {
         lock.unlock();
         if (!caller.keep_going()) {

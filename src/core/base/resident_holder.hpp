@@ -28,7 +28,13 @@ class ResidentHolder {
     // Gives the work a message, and returns what it answers when it can do no more without another one, or is done. The
     // caller polls meanwhile. Errors: those of the work, which has ended then; Cancelled where the caller gave up,
     // which ends the work; internal when it had ended before.
-    Bytes exchange(const Bytes& message, RunContext& caller);
+    Bytes exchange(const Bytes& message, RunContext& caller) {
+        post(message);
+        return collect(caller);
+    }
+    // The same in two steps: the work goes on while the caller does something else.
+    void post(const Bytes& message);
+    Bytes collect(RunContext& caller);
     bool has_ended() const;
 
   private:

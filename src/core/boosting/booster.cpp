@@ -418,13 +418,12 @@ FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Op
     return Booster(std::move(dataset), options, team, context, false, std::move(start)).run_factorised(std::move(join));
 }
 
-// What sums over the rows of several processes do not tell.
-static void check_distributed(const Dataset& dataset, const Options& options) {
+void check_distributed(const Options& options) {
     const auto refuse = [](const std::string& what) {
         throw Error(ErrorCode::not_supported, what + " is not supported where several machines hold the rows", {},
                     "Train on one machine: strategy => 'enumerate'.");
     };
-    if (completed(options, dataset.labels.size()).objective == ObjectiveNumber::rank) refuse("objective => 'rank'");
+    if (options.objective == ObjectiveNumber::rank) refuse("objective => 'rank'");
     if (options.row_fraction < 1) refuse("row_fraction");
     if (options.metric) refuse("metric");
 }
@@ -432,7 +431,7 @@ static void check_distributed(const Dataset& dataset, const Options& options) {
 FitResult fit_distributed(Dataset dataset, const Options& options, Coordinator& peers, RunContext& context,
                           std::optional<Model> start) {
     check(dataset, options, false);
-    check_distributed(dataset, options);
+    check_distributed(options);
     ThreadTeam team(context, 1, &peers);
     return Booster(std::move(dataset), options, team, context, false, std::move(start)).run_distributed(peers);
 }

@@ -40,6 +40,8 @@ FitResult fit_factorised(Dataset dataset, relational::GroupedJoin join, const Op
 // theirs, without rows; labels are the same everywhere. Errors as of fit; not_supported naming the option.
 FitResult fit_distributed(Dataset dataset, const Options& options, Coordinator& peers, RunContext& context,
                           std::optional<Model> start = {});
+// Errors not_supported for what sums over the rows of several processes do not tell.
+void check_distributed(const Options& options);
 // Trains on these rows what the coordinator fits.
 void serve_fit(Dataset dataset, const Options& options, Holder& peers, RunContext& context,
                std::optional<Model> start = {});

@@ -8,7 +8,7 @@ namespace btml::boosting {
 
 namespace {
 
-constexpr const char* strategies[] = {"auto", "enumerate", "factorize", "sample"};
+constexpr const char* strategies[] = {"auto", "enumerate", "factorize", "sample", "distributed"};
 constexpr const char* criteria[] = {"variance", "mse_sum"};
 constexpr const char* residuals[] = {"exact", "sketch"};
 

@@ -10,7 +10,7 @@ inline constexpr int max_trees = 1'000'000; // or iterations, where each has sev
 
 enum class Criterion { variance, mse_sum };
 
-enum class Strategy { automatic, enumerate, factorize, sample };
+enum class Strategy { automatic, enumerate, factorize, sample, distributed };
 const char* name_of(Strategy strategy);
 
 // Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2 (Algorithms 1 and 2) with shrinkage.

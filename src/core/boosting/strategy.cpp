@@ -175,8 +175,15 @@ StrategyChoice hold_or_sample(const Join& join, size_t labels, const Options& op
 
 } // namespace
 
+static void refuse_distributed(Strategy asked) {
+    if (asked == Strategy::distributed)
+        throw Error(ErrorCode::not_supported, "strategy => 'distributed' is not valid here", {},
+                    "btml.boost_fit and btml.tree_fit have it.");
+}
+
 StrategyChoice choose_strategy(const Join& join, const Options& options, RunContext& context, size_t labels) {
     const Strategy asked = options.strategy;
+    refuse_distributed(asked);
     if (asked == Strategy::sample) return {asked, "asked for"};
     if (needs_rows(options)) {
         const std::string reason = objective_of(options.objective).factorises()
@@ -220,6 +227,7 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
 
 StrategyChoice choose_held_rows(const Join& join, const Options& options, const std::string& reason,
                                 RunContext& context, size_t labels) {
+    refuse_distributed(options.strategy);
     if (options.strategy == Strategy::sample) return {options.strategy, "asked for"};
     if (options.strategy == Strategy::factorize)
         throw Error(ErrorCode::invalid_argument, "strategy => 'factorize' is not valid here: " + reason, "",

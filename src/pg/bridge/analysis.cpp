@@ -198,6 +198,10 @@ SourceAnalysis* analyse_query(const Query* original) {
 
 } // namespace
 
+Query* parsed_query(const char* sql) {
+    return parse(sql);
+}
+
 SourceAnalysis* analyse_source(const char* source, bool as_one_query) {
     ErrorContextCallback callback;
     callback.callback = point_into_source;

@@ -86,6 +86,9 @@ struct SourceAnalysis {
 // source is not one table, view or SELECT. as_one_query: nothing is factorised.
 SourceAnalysis* analyse_source(const char* source, bool as_one_query);
 
+// The query of a SELECT, after rewriting. Errors as of analyse_source, but for names.
+Query* parsed_query(const char* sql);
+
 // Tells whether values of this type can be join keys, and how: not without a hash function or with a nondeterministic
 // collation.
 bool key_type(Oid type, Oid collation, KeyType* result);

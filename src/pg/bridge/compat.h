@@ -216,6 +216,25 @@ btml_compat_check_planned_permissions(PlannedStmt *plan)
 #endif
 }
 
+/* Reads another table in the place of an entry of the query's range table, with the rights that the entry has been
+ * found to have: those of the other table are not asked for. */
+static inline void
+btml_compat_replace_table(Query *query, RangeTblEntry *entry, Oid table, char kind)
+{
+#if PG_VERSION_NUM >= 160000
+	RTEPermissionInfo *const permissions = getRTEPermissionInfo(query->rteperminfos, entry);
+
+	permissions->relid = table;
+	permissions->requiredPerms = 0;
+#else
+	(void) query;
+	entry->requiredPerms = 0;
+#endif
+	entry->relid = table;
+	entry->relkind = kind;
+	entry->inh = false;
+}
+
 /*
  * From 16 on, a Var says which outer joins may null it. Clears all but those of `kept` (range table indexes of joins
  * that stay in the query).

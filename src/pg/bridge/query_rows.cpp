@@ -30,7 +30,8 @@ bool receive(TupleTableSlot* slot, DestReceiver* self) {
     bool more = false;
     try {
         receiver->sink->add(slot->tts_values, slot->tts_isnull);
-        if (++receiver->rows % rows_per_progress == 0) receiver->context->progress(receiver->phase, receiver->rows, 0);
+        if (++receiver->rows % rows_per_progress == 0 && receiver->phase)
+            receiver->context->progress(receiver->phase, receiver->rows, 0);
         more = !receiver->sink->has_enough();
     } catch (...) {
         *receiver->failure = std::current_exception();
@@ -80,7 +81,7 @@ uint64_t run_query(const Query* query, const char* sql, RowSink& sink, const cha
     receiver.failure = &failure;
     receiver.scratch =
         pg_call([] { return AllocSetContextCreate(CurrentMemoryContext, "btml scan", ALLOCSET_DEFAULT_SIZES); });
-    context.progress(phase, 0, 0);
+    if (phase) context.progress(phase, 0, 0);
     pg_call([&] { run(query, sql, &receiver); });
     if (failure) std::rethrow_exception(failure);
     return receiver.rows;

@@ -27,7 +27,7 @@ class RowSink {
 };
 
 // Plans and runs the query in the active snapshot; returns the number of rows. Cancellable between rows; `phase` names
-// the work in btml.progress, a string literal.
+// the work in btml.progress, a string literal, or is null: then it is a part of other work.
 uint64_t run_query(const Query* query, const char* sql, RowSink& sink, const char* phase, RunContext& context);
 
 } // namespace btml::pg

@@ -1,0 +1,30 @@
+// Queries of a partitioned table that are run for one of its partitions at a time.
+#pragma once
+
+#include "pg/bridge/query_rows.hpp"
+
+#include <string>
+#include <vector>
+
+namespace btml::pg {
+
+class PartitionedQuery {
+  public:
+    // Errors: PostgreSQL's own for SQL that cannot be parsed, found or permitted; not_supported where it does not read
+    // exactly one partitioned table whose partitions are all foreign tables.
+    explicit PartitionedQuery(const std::string& sql);
+
+    Oid table() const { return table_; }
+    size_t partitions() const { return partitions_.size(); }
+    std::string name_of(size_t partition) const;
+    // Runs the query as if the table had this partition only.
+    uint64_t run(size_t partition, RowSink& sink, const char* phase, RunContext& context) const;
+
+  private:
+    const std::string sql_;
+    Query* query_; // after rewriting: the rights and the row security are the partitioned table's
+    Oid table_;
+    std::vector<Oid> partitions_;
+};
+
+} // namespace btml::pg

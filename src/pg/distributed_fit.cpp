@@ -1,0 +1,93 @@
+#include "pg/distributed_fit.hpp"
+
+#include "core/base/version.hpp"
+#include "pg/bridge/bytes.hpp"
+
+#include <set>
+
+namespace btml::pg {
+
+using namespace boosting;
+
+namespace {
+
+std::set<FitToken>& led_fits() {
+    static std::set<FitToken> fits;
+    return fits;
+}
+
+void put_model(const Model& model, Writer& writer, RunContext& context) {
+    Writer own(context);
+    encode(model, own);
+    const std::span<const std::byte> bytes = own.bytes();
+    writer.put(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+Model get_model(Reader& reader, RunContext& context) {
+    const std::string bytes = reader.get_string();
+    Reader own(std::as_bytes(std::span(bytes)), context);
+    return decode(own);
+}
+
+} // namespace
+
+LedFit::LedFit(const FitToken& token) : token_(token) {
+    led_fits().insert(token);
+}
+
+LedFit::~LedFit() {
+    led_fits().erase(token_);
+}
+
+bool LedFit::is(const FitToken& token) {
+    return led_fits().contains(token);
+}
+
+Bytes encode(const FitPlan& plan, RunContext& context) {
+    Writer writer(context);
+    writer.append(plan.token);
+    writer.put(std::string_view(version));
+    writer.put(plan.is_weighted);
+    writer.put(plan.has_holdout);
+    writer.put(plan.start.has_value());
+    put_model(plan.model, writer, context);
+    if (plan.start) put_model(*plan.start, writer, context);
+    const std::span<const std::byte> bytes = writer.bytes();
+    return {bytes.begin(), bytes.end()};
+}
+
+FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context) {
+    FitPlan plan;
+    Reader reader(bytes, context);
+    const std::span<const std::byte> token = reader.take(plan.token.size());
+    std::copy(token.begin(), token.end(), plan.token.begin());
+    if (const std::string other = reader.get_string(); other != version)
+        throw Error(ErrorCode::not_supported,
+                    format("the server that leads the fit has btml %s, this one has %s", other.c_str(), version), "",
+                    "Install the same version everywhere.");
+    plan.is_weighted = reader.get_bool();
+    plan.has_holdout = reader.get_bool();
+    const bool has_start = reader.get_bool();
+    plan.model = get_model(reader, context);
+    if (has_start) plan.start = get_model(reader, context);
+    reader.finish();
+    return plan;
+}
+
+std::vector<BackendAnswer> backend_answers(Datum state) {
+    std::vector<BackendAnswer> answers;
+    std::span<const std::byte> bytes = datum_bytes(state);
+    while (!bytes.empty()) {
+        uint64_t header[3];
+        if (bytes.size() < sizeof(header)) refuse_message();
+        memcpy(header, bytes.data(), sizeof(header));
+        bytes = bytes.subspan(sizeof(header));
+        if (bytes.size() < header[2]) refuse_message();
+        answers.push_back(
+            {header[0], header[1] != 0, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header[2])}});
+        bytes = bytes.subspan(header[2]);
+    }
+    return answers;
+}
+
+} // namespace btml::pg

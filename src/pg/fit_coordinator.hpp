@@ -1,0 +1,15 @@
+// Fits over rows that other servers hold.
+#pragma once
+
+#include "core/boosting/booster.hpp"
+#include "pg/boosting_source.hpp"
+
+namespace btml::pg {
+
+// Fits the model that enumerating the source's rows gives, over a partitioned table whose partitions are foreign tables
+// of postgres_fdw: each server trains on its rows where they are. start: as of boosting::fit. Errors: those of fit;
+// not_supported naming what cannot be distributed.
+boosting::FitResult fit_over_servers(const BoostRequest& request, boosting::Options options,
+                                     std::optional<boosting::Model> start, RunContext& context);
+
+} // namespace btml::pg
