@@ -36,6 +36,14 @@ SELECT differs(call), call FROM unnest(ARRAY[
     $c$ btml.sumprod('SELECT price, area, rating FROM SALE JOIN shop USING (shop)') $c$,
     $c$ (SELECT array_agg(k ORDER BY id) FROM btml.kernel_sum('SELECT price, rating FROM SALE', 'SELECT 1 AS price, 3 AS rating', 0.5) k) $c$]) call;
 
+CREATE TABLE trained AS
+SELECT btml.boost_fit('SELECT price, item, kind, shop, rating FROM sale', 'rating', trees => 20, strategy => 'distributed') AS model;
+
+SELECT btml.summary(model) ->> 'strategy_reason' AS reason,
+       (SELECT array_agg(t ORDER BY tree, node) FROM btml.trees(model) t) =
+       (SELECT array_agg(t ORDER BY tree, node) FROM btml.trees(btml.boost_fit('SELECT price, item, kind, shop, rating FROM local_sale', 'rating', trees => 20)) t) AS same_trees
+FROM trained;
+
 SET enable_partitionwise_aggregate = on;
 CREATE FUNCTION remote_sql(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;

@@ -123,8 +123,10 @@ constexpr Option<Options> rows[] = {
     option<&Options::row_fraction>("row_fraction", above_to(0, 1),
                                    "part of the target table's rows that each tree sees"),
     option<&Options::feature_fraction>("feature_fraction", above_to(0, 1), "part of the features that each tree sees"),
-    option<&Options::strategy>("strategy", strategies,
-                               "whether the join's rows are held as row ids: all, none or a sample")
+    option<&Options::strategy>(
+        "strategy", strategies,
+        "whether the join's rows are held as row ids: all, none or a sample; or by [other servers]"
+        "(distributed.md#training-where-the-rows-are)")
         .not_stored()
         .not_aggregated(),
     option<&Options::criterion>("criterion", criteria,

@@ -46,8 +46,8 @@ struct Table {
     uint64_t rows = 0;
     std::vector<KeyColumn> keys;
     std::vector<DataColumn> columns;
-    // A hash of each row's values, those of its keys included: what names rows, and puts them in an order, that does not
-    // depend on where they lie. Only joins that are sampled or sketched have it.
+    // A hash of each row's values, those of its keys included: what names rows, and puts them in an order, that does
+    // not depend on where they lie. Only joins that are sampled or sketched have it.
     std::optional<Buffer<uint64_t>> content;
 };
 
