@@ -96,6 +96,33 @@ SELECT * FROM all_of(
     'SELECT v, w, coalesce(u, 3) AS u FROM a, b LEFT JOIN c ON b.y = c.z WHERE a.x = b.x',
     'SELECT a.v, q.v AS qv FROM a LEFT JOIN b ON a.x = b.x LEFT JOIN a AS q ON q.x = b.y WHERE q.x IS NULL OR q.y = 1');
 
+-- Left joins for the rows without a match.
+CREATE TABLE required (x int NOT NULL, y int NOT NULL, w float8, flag bool);
+INSERT INTO required VALUES (1, 1, 1, true), (1, 2, NULL, false), (2, 2, 3, NULL), (5, 5, 5, true);
+CREATE VIEW unmatched AS SELECT a.x, a.y, v FROM a LEFT JOIN b ON a.x = b.x WHERE b.x IS NULL;
+SELECT * FROM all_of(
+    'SELECT v FROM a LEFT JOIN required r ON a.x = r.x WHERE r.x IS NULL',
+    'SELECT v FROM a LEFT JOIN required r ON a.x = r.x WHERE r.y IS NULL',
+    'SELECT v FROM a LEFT JOIN required r ON a.x = r.x WHERE r.w IS NULL',
+    'SELECT v FROM a LEFT JOIN required r ON a.x = r.x AND r.w > 1 WHERE r.w IS NULL',
+    'SELECT v FROM a LEFT JOIN required r ON a.x = r.x AND r.flag WHERE r.flag IS UNKNOWN',
+    'SELECT v, coalesce(w, 10) AS w FROM a LEFT JOIN required r ON a.x = r.x WHERE r.x IS NULL OR r.y = 1',
+    'SELECT v, coalesce(w, 10) AS w FROM a LEFT JOIN b ON a.x = b.x WHERE b.x IS NULL',
+    'SELECT v FROM b RIGHT JOIN a ON a.x = b.x WHERE b.x IS NULL',
+    'SELECT v FROM a FULL JOIN b ON a.x = b.x WHERE b.x IS NULL AND v > 2',
+    'SELECT v FROM a LEFT JOIN b ON a.x = b.x WHERE b.y IS NULL AND b.w > 1',
+    'SELECT v FROM a LEFT JOIN b ON a.x = b.x LEFT JOIN c ON a.y = c.z WHERE b.x IS NULL',
+    'SELECT v FROM a LEFT JOIN b ON a.x = b.x LEFT JOIN c ON a.y = c.z WHERE b.x IS NULL AND c.z IS NULL',
+    'SELECT v, coalesce(w, 10) AS w FROM a LEFT JOIN b ON a.x = b.x LEFT JOIN c ON b.y = c.z WHERE c.z IS NULL',
+    'SELECT v, w FROM a LEFT JOIN b ON a.x = b.x LEFT JOIN c ON b.y = c.z WHERE c.z IS NULL AND b.w > 1',
+    'SELECT v FROM a LEFT JOIN (b LEFT JOIN c ON b.y = c.z) ON a.x = b.x WHERE c.z IS NULL',
+    'SELECT v FROM a LEFT JOIN (b LEFT JOIN c ON b.y = c.z) ON a.x = b.x AND c.z IS NULL',
+    'SELECT v, u FROM c JOIN (a LEFT JOIN b ON a.x = b.x) ON c.z = coalesce(a.y, 5) AND b.x IS NULL',
+    'SELECT v FROM unmatched',
+    'SELECT v, u FROM unmatched JOIN c ON z = coalesce(y, 5)',
+    'SELECT a.v, coalesce(m.v, 3) AS mv FROM a LEFT JOIN unmatched m ON a.y = m.y',
+    'SELECT a.v FROM a LEFT JOIN unmatched m ON a.y = m.y WHERE m.y IS NULL');
+
 -- Right and full joins.
 SELECT * FROM all_of(
     'SELECT v, coalesce(w, 10) AS w FROM b RIGHT JOIN a ON a.x = b.x',

@@ -42,7 +42,8 @@ class Factoriser {
     void pull_up();
     void prepare();
     Node* preprocess(Node* expression);
-    void preprocess_quals(Node* node);
+    void preprocess_quals();
+    void reduce_joins();
     Relids collect(Node* node);
     void add_conjuncts(List* clauses, Relids below, List** to);
 

@@ -40,20 +40,59 @@ Node* Factoriser::preprocess(Node* expression) {
     return eval_const_expressions(root_, btml_compat_flatten_aliases(root_, query_, expression));
 }
 
-// Turns every qualification of the jointree into a list of conjuncts, as the planner does before it looks at joins.
-void Factoriser::preprocess_quals(Node* node) {
+namespace {
+
+// Replaces every qualification of a part of the jointree by what the function makes of it.
+template <class Function>
+void replace_quals(Node* node, const Function& function) {
     Node** quals = nullptr;
     if (IsA(node, FromExpr)) {
-        for (Node* const part : items<Node>(castNode(FromExpr, node)->fromlist)) preprocess_quals(part);
+        for (Node* const part : items<Node>(castNode(FromExpr, node)->fromlist)) replace_quals(part, function);
         quals = &castNode(FromExpr, node)->quals;
     } else if (IsA(node, JoinExpr)) {
-        preprocess_quals(castNode(JoinExpr, node)->larg);
-        preprocess_quals(castNode(JoinExpr, node)->rarg);
+        replace_quals(castNode(JoinExpr, node)->larg, function);
+        replace_quals(castNode(JoinExpr, node)->rarg, function);
         quals = &castNode(JoinExpr, node)->quals;
     }
-    if (!quals || !*quals) return;
-    Expr* const clause = canonicalize_qual(reinterpret_cast<Expr*>(preprocess(*quals)), false);
-    *quals = as_node(make_ands_implicit(clause));
+    if (quals && *quals) *quals = function(*quals);
+}
+
+// Hides that a column must be NULL in an OR of this condition alone.
+Node* hide_null_test(Node* clause) {
+    return find_forced_null_var(clause) ? as_node(make_orclause(list_make1(clause))) : clause;
+}
+
+Node* show_null_test(Node* clause) {
+    if (!is_orclause(clause) || list_length(castNode(BoolExpr, clause)->args) != 1) return clause;
+    return static_cast<Node*>(linitial(castNode(BoolExpr, clause)->args));
+}
+
+void replace_conjuncts(Node* jointree, Node* (*replace)(Node*)) {
+    replace_quals(jointree, [replace](Node* quals) {
+        List* conjuncts = NIL;
+        for (Node* const conjunct : items<Node>(castNode(List, quals)))
+            conjuncts = lappend(conjuncts, replace(conjunct));
+        return as_node(conjuncts);
+    });
+}
+
+} // namespace
+
+// Turns every qualification of the jointree into a list of conjuncts, as the planner does before it looks at joins.
+void Factoriser::preprocess_quals() {
+    replace_quals(as_node(query_->jointree), [this](Node* quals) {
+        Expr* const clause = canonicalize_qual(reinterpret_cast<Expr*>(preprocess(quals)), false);
+        return as_node(make_ands_implicit(clause));
+    });
+}
+
+// A left join whose right side must be NULL stays one: PostgreSQL would make it an anti-join, which only its planner
+// knows how to run, and PostgreSQL 17 also removes the condition that says so.
+void Factoriser::reduce_joins() {
+    replace_conjuncts(as_node(query_->jointree), hide_null_test);
+    reduce_outer_joins(root_);
+    query_ = root_->parse;
+    replace_conjuncts(as_node(query_->jointree), show_null_test);
 }
 
 // What a lateral entry refers to may be columns of a join, which no base relation has.
@@ -117,11 +156,8 @@ void Factoriser::prepare() {
     for (TargetEntry* const entry : items<TargetEntry>(query_->targetList)) {
         entry->expr = reinterpret_cast<Expr*>(preprocess(as_node(entry->expr)));
     }
-    preprocess_quals(as_node(query_->jointree));
-    if (outer) {
-        reduce_outer_joins(root_);
-        query_ = root_->parse;
-    }
+    preprocess_quals();
+    if (outer) reduce_joins();
     const int size = list_length(query_->rtable) + 1;
     parent_ = static_cast<int*>(palloc(sizeof(int) * static_cast<size_t>(size)));
     numbers_ = static_cast<int*>(palloc0(sizeof(int) * static_cast<size_t>(size)));
@@ -200,11 +236,6 @@ Relids Factoriser::collect(Node* node) {
     }
     JoinExpr* const join = castNode(JoinExpr, node);
     joins_ = bms_add_member(joins_, join->rtindex);
-    // A left join whose right side must be NULL: the condition that says so is still there.
-    if (join->jointype == JOIN_ANTI) {
-        join->jointype = JOIN_LEFT;
-        rt_fetch(join->rtindex, query_->rtable)->jointype = JOIN_LEFT;
-    }
     const Relids left = collect(join->larg), right = collect(join->rarg), both = bms_union(left, right);
     List* const quals = castNode(List, join->quals);
     if (join->jointype == JOIN_INNER)
@@ -217,8 +248,10 @@ Relids Factoriser::collect(Node* node) {
         for (const Conjunct* const conjunct : items<const Conjunct>(outer->conjuncts)) // of a lateral sub-query
             if (!bms_is_subset(conjunct->rels, both)) failed_ = true;
         merge(right, "the nullable side of a left join is several tables");
-    } else
+    } else {
+        if (join->jointype != JOIN_FULL) failed_ = true;
         merge(both, "a full join");
+    }
     return both;
 }
 
