@@ -69,7 +69,7 @@ SELECT btml.predict(model, ROW(0.5, 3)) FROM models;
 CREATE TYPE offer AS (price float8, item int);
 SELECT btml.feature_names(model) AS features, btml.predict(model, ROW(0.5, 3)::offer) = btml.predict(model, ARRAY[0.5, 3]) AS same FROM models;
 
-DROP TABLE models, shop, local_sale, sale;
+DROP TABLE models, trained, shop, local_sale, sale;
 DROP TYPE offer;
 DROP FUNCTION differs, remote_sql;
 DROP SCHEMA on_worker CASCADE;

@@ -314,8 +314,8 @@ FitResult fit_over_servers(const BoostRequest& request, Options options, std::op
     result.model.target = request.target;
     result.model.rows_skipped = all.skipped;
     result.model.strategy = name_of(Strategy::distributed);
-    result.model.strategy_reason =
-        format("%zu connections to servers hold the rows of %zu partitions", servers, partitions);
+    result.model.strategy_reason = format("the rows of %zu partitions stay in %zu backend%s of other servers",
+                                          partitions, servers, servers == 1 ? "" : "s");
     return result;
 }
 

@@ -83,7 +83,7 @@ is($session->query(q{SELECT facts(btml.boost_fit('doubled', 'y', trees => 5, str
 is($session->query(q{SELECT facts(btml.boost_fit('SELECT x, y FROM there WHERE id = 1 OR id = 4', 'y', trees => 2, min_leaf_rows => 1, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x, y FROM here WHERE id = 1 OR id = 4', 'y', trees => 2, min_leaf_rows => 1))}), 't', 'servers without rows');
 like($session->query(q{SELECT btml.summary(btml.boost_fit('there', 'y', trees => 1, strategy => 'distributed')) ->> 'strategy_reason'}),
-	qr/^2 connections to servers hold the rows of 6 partitions$/, 'the summary tells where the rows were');
+	qr/^the rows of 6 partitions stay in 2 backends of other servers$/, 'the summary tells where the rows were');
 
 # Errors are those of the fit, and name what cannot be distributed.
 sub fit_fails
