@@ -22,8 +22,8 @@ COMMENT ON FUNCTION btml.boost_fit(text, name, integer, float8, integer, integer
 Regression Trees, Algorithms 1 and 2, with shrinkage); source: a table, a view or a SELECT; target: numbers, or labels (boolean,
 text, enum); objective: auto (binary for two labels, multiclass for more, squared for numbers), squared, absolute, huber,
 quantile, poisson, gamma, tweedie, binary, multiclass or rank; features: every output column but those with another role and
-those in exclude; text, enum and boolean columns are categorical; start: trees that training goes on from; same source, options and seed: same model; errors name the
-option and the valid values; options: contrib_docs/boosting.md';
+those in exclude; start: trees to go on from; same source, options and seed: same model; errors name the option and the valid
+values; options: contrib_docs/boosting.md';
 
 CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves integer DEFAULT 31, max_depth integer DEFAULT 0,
     min_leaf_rows float8 DEFAULT 20, l2 float8 DEFAULT 0, min_gain float8 DEFAULT 0, max_bins integer DEFAULT 0,
