@@ -5,6 +5,10 @@
 
 #include <set>
 
+extern "C" {
+#include "mb/pg_wchar.h"
+}
+
 namespace btml::pg {
 
 using namespace boosting;
@@ -47,6 +51,7 @@ Bytes encode(const FitPlan& plan, RunContext& context) {
     Writer writer(context);
     writer.append(plan.token);
     writer.put(std::string_view(version));
+    writer.put(std::string_view(GetDatabaseEncodingName()));
     writer.put(plan.is_weighted);
     writer.put(plan.has_holdout);
     writer.put(plan.start.has_value());
@@ -65,6 +70,11 @@ FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context) {
         throw Error(ErrorCode::not_supported,
                     format("the server that leads the fit has btml %s, this one has %s", other.c_str(), version), "",
                     "Install the same version everywhere.");
+    if (const std::string other = reader.get_string(); other != GetDatabaseEncodingName())
+        throw Error(ErrorCode::not_supported,
+                    format("the database that leads the fit has encoding %s, this one %s", other.c_str(),
+                           GetDatabaseEncodingName()),
+                    "", "Categories are compared by their bytes, which must be of one encoding.");
     plan.is_weighted = reader.get_bool();
     plan.has_holdout = reader.get_bool();
     const bool has_start = reader.get_bool();

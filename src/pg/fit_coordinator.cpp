@@ -116,12 +116,8 @@ class ServerPeers : public Coordinator {
         std::string row; // a ctid of the partition
     };
 
-    ServerPeers(const FitToken& token, Oid table, std::vector<Place> places, RunContext& context)
-        : Coordinator(places.size()),
-          token_(token),
-          table_(qualified(table)),
-          places_(std::move(places)),
-          context_(context) {}
+    ServerPeers(const FitToken& token, const PartitionedQuery& load, std::vector<Place> places, RunContext& context)
+        : Coordinator(places.size()), token_(token), load_(load), places_(std::move(places)), context_(context) {}
 
   private:
     // All servers work at once: each gets the message before the first answer is waited for.
@@ -148,7 +144,8 @@ class ServerPeers : public Coordinator {
         Bytes command = to_bytes(FitMessage{token_, round_, collects});
         command.insert(command.end(), message.begin(), message.end());
         const PartitionedQuery query("SELECT btml_internal.exchange_messages(" + bytea_literal(command) + ") FROM " +
-                                     table_ + " WHERE ctid = '" + place.row + "'");
+                                         qualified(load_.table()) + " WHERE ctid = '" + place.row + "'",
+                                     load_);
         OneValue sink(context_);
         query.run(place.partition, sink, nullptr, context_);
         const std::vector<BackendAnswer>& found = sink.answers();
@@ -162,7 +159,7 @@ class ServerPeers : public Coordinator {
     }
 
     const FitToken token_;
-    const std::string table_;
+    const PartitionedQuery& load_;
     const std::vector<Place> places_;
     RunContext& context_;
     uint64_t round_ = 0;
@@ -264,7 +261,7 @@ std::string row_of(const PartitionedQuery& rows, size_t partition, RunContext& c
 
 // Has every server collect its rows, and returns where they are.
 std::vector<ServerPeers::Place> hold_rows(const PartitionedQuery& load, RunContext& context) {
-    const PartitionedQuery rows("SELECT ctid::pg_catalog.text FROM " + qualified(load.table()) + " LIMIT 1");
+    const PartitionedQuery rows("SELECT ctid::pg_catalog.text FROM " + qualified(load.table()) + " LIMIT 1", load);
     std::map<uint64_t, ServerPeers::Place> places;
     for (size_t partition = 0; partition < load.partitions(); partition++) {
         context.progress("servers read their rows", partition, load.partitions());
@@ -298,7 +295,7 @@ FitResult fit_over_servers(const BoostRequest& request, Options options, std::op
     std::vector<ServerPeers::Place> places = hold_rows(load, context);
     if (places.empty()) throw Error(ErrorCode::invalid_argument, "source has no rows to train on", "It is empty.");
     const size_t servers = places.size(), partitions = load.partitions();
-    ServerPeers peers(fit.plan.token, load.table(), std::move(places), context);
+    ServerPeers peers(fit.plan.token, load, std::move(places), context);
     HeldCounts all{};
     for (size_t other = 0; other < peers.others(); other++) {
         HeldCounts counts;

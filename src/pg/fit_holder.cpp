@@ -161,7 +161,11 @@ class HeldFit {
         if (!resident_) start();
         resident_->post(message);
     }
-    Bytes collect(RunContext& caller) { return resident_->collect(caller); }
+    Bytes collect(RunContext& caller) {
+        if (!resident_) refuse_message();
+        return resident_->collect(caller);
+    }
+    bool has_ended() const { return resident_ && resident_->has_ended(); }
 
     // Says whether this step was not taken yet, and takes it.
     bool takes(const FitMessage& message) {
@@ -352,6 +356,7 @@ BTML_FUNCTION(btml_exchange_messages_accumulate) {
     } else if (message.collects) {
         BackendContext context("boost_fit");
         state->content().add(this_backend(), true, fit.collect(context));
+        if (fit.has_ended()) held_fits().erase(held);
     } else {
         fit.post({bytes.begin(), bytes.end()});
         state->content().add(this_backend(), false, {});

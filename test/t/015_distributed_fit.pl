@@ -124,6 +124,10 @@ for my $server ($node, @workers)
 	    btml_internal.exchange_messages(bytea) TO analyst');
 }
 ok(same($analyst, q('y', trees => 3)), 'a role with the right, under row security');
+$session->query('CREATE VIEW of_owner AS SELECT x, n, kind, y FROM there; REVOKE SELECT ON there FROM analyst; GRANT SELECT ON of_owner TO analyst');
+is($analyst->query(q{SELECT btml.summary(btml.boost_fit('of_owner', 'y', trees => 2, strategy => 'distributed')) ->> 'rows'}), $session->query('SELECT count(y) FROM here'),
+	'a view reads with the rights of its owner');
+fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, qr/permission denied for table there/, 'and the table does not');
 fails($session, q{SELECT btml_internal.exchange_messages('\x00')}, qr/not what was expected/, 'a message too short');
 fails($session, q{SELECT btml_internal.exchange_messages(decode(repeat('00', 40), 'hex'))}, qr/does not hold the rows/, 'a message for nobody');
 fails($session, q{SELECT btml_internal.hold_rows(decode(repeat('00', 40), 'hex'), '{1}')}, qr/the server that leads the fit has btml/, 'a plan of another version');

@@ -57,11 +57,16 @@ bool ResidentHolder::has_ended() const {
     return ended_ || stopped_;
 }
 
+Bytes ResidentHolder::take_message() {
+    std::lock_guard lock(mutex_);
+    return *std::exchange(message_, {});
+}
+
 void ResidentHolder::run(const Body& body) {
     std::exception_ptr failure;
     Bytes last;
     try {
-        Waiting peers(*this, *std::exchange(message_, {}));
+        Waiting peers(*this, take_message());
         body(peers, *context_);
         last = peers.last_answer();
     } catch (...) {
@@ -77,6 +82,8 @@ void ResidentHolder::run(const Body& body) {
 void ResidentHolder::post(const Bytes& message) {
     std::lock_guard lock(mutex_);
     if (ended_ || stopped_) throw Error(ErrorCode::internal, "the rows that were held for a fit are not held any more");
+    if (asked_) refuse_message();
+    asked_ = true;
     message_ = message;
     if (!thread_.joinable()) {
         sigset_t all, before; // signals are the caller's
@@ -96,6 +103,8 @@ void ResidentHolder::post(const Bytes& message) {
 Bytes ResidentHolder::collect(RunContext& caller) {
     using namespace std::chrono_literals;
     std::unique_lock lock(mutex_);
+    if (!asked_) refuse_message();
+    asked_ = false;
     while (!changed_.wait_for(lock, 10ms, [&] { return answer_ || ended_; })) {
         lock.unlock();
         if (!caller.keep_going()) {

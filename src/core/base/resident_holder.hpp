@@ -32,7 +32,7 @@ class ResidentHolder {
         post(message);
         return collect(caller);
     }
-    // The same in two steps: the work goes on while the caller does something else.
+    // Do the same in two steps: the work goes on while the caller does something else. Error internal out of turn.
     void post(const Bytes& message);
     Bytes collect(RunContext& caller);
     bool has_ended() const;
@@ -41,6 +41,7 @@ class ResidentHolder {
     class Context;
     class Waiting;
 
+    Bytes take_message();
     void run(const Body& body);
     void stop() noexcept;
 
@@ -48,6 +49,7 @@ class ResidentHolder {
     std::condition_variable changed_;
     std::optional<Bytes> message_, answer_; // on their way
     bool stopped_ = false, ended_ = false;
+    bool asked_ = false; // a message was posted whose answer nobody has collected
     std::exception_ptr failure_;
     std::unique_ptr<Context> context_;
     const Body body_;

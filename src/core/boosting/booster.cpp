@@ -111,6 +111,7 @@ class Booster {
     void subtract_offset();
     std::unique_ptr<RowScores> start_scores(const TrainingRows& training);
     FitResult constant(const DegenerateTarget& target);
+    void check_bins(const BinnedData& data) const;
     void hold_all_rows();
     void hold_rows(const BinnedData& data, int parallel);
     std::vector<double> given_bases() const { return start_ ? start_->bases() : std::vector<double>{}; }
@@ -199,6 +200,16 @@ void Booster::time(const char* phase, const Body& body) {
     result_.timings.push_back(std::move(timing));
 }
 
+// Features without a histogram would be searched by rows.
+void Booster::check_bins(const BinnedData& data) const {
+    for (size_t f = 0; f < data.features.size(); f++)
+        if (data.features[f].size() > max_histogram_bins)
+            throw Error(ErrorCode::not_supported,
+                        format("feature \"%s\" has %zu bins, too many for rows on several machines",
+                               dataset_.features[f].name.c_str(), data.features[f].size()),
+                        {}, format("At most %zu are possible, that of NULL included.", max_histogram_bins));
+}
+
 // Bins the dataset's features, and makes the scores of all rows.
 void Booster::hold_all_rows() {
     const uint64_t score_bytes = objective_of(options_.objective).bytes(dataset_, team_.size(), context_);
@@ -210,6 +221,7 @@ void Booster::hold_all_rows() {
     rows_.emplace(dataset_, team_, context_);
     check_holdout(options_, rows_->holdout_rows());
     time("binning", [&] { data_ = bin_features(dataset_, *rows_, options_.max_bins, team_, context_); });
+    if (team_.peers()) check_bins(*data_);
     if (!may_be_constant_ && !team_.peers()) // of many small fits, nobody reads them
         time("findings", [&] { result_.findings = examine(*data_, dataset_, *rows_, context_); });
     hold_rows(*data_, 1);

@@ -219,6 +219,10 @@ void check_consistent(const Model& model) {
     if (model.labels.size() > most || (most == 2 && model.labels.size() == 1))
         corrupt_model(
             format("It has %zu labels for objective '%s'.", model.labels.size(), name_of(model.options.objective)));
+    for (const Tree& tree : model.trees)
+        for (const Node& node : tree)
+            if (model.offset && !node.is_leaf() && node.feature == *model.offset)
+                corrupt_model("A node splits its offset.");
 }
 
 } // namespace

@@ -59,7 +59,7 @@ class KnownPoints {
     void refine(const std::vector<size_t>& gaps);
 
   private:
-    static constexpr size_t points_per_gap = 16, neighbours = 8;
+    static constexpr size_t points_per_gap = 16, neighbours = 1;
 
     // Some of the values [begin, end), the last one included.
     KeySet spread(size_t begin, size_t end, size_t most) const;
@@ -119,6 +119,8 @@ void KnownPoints::learn(KeySet keys) {
 }
 
 // What is unknown of a gap does not matter as long as its values, taken together, neither fill a bin nor begin one.
+// Else bins are filled as if the gap had a value wherever it takes one, which is where they will be filled, or nearly
+// so.
 std::vector<Cut> KnownPoints::cut(std::vector<size_t>& gaps) const {
     uint128 shared = all_;
     size_t frequent = 0;
@@ -132,7 +134,11 @@ std::vector<Cut> KnownPoints::cut(std::vector<size_t>& gaps) const {
     for (size_t i = 0; i < points_.size(); i++) {
         const uint64_t unknown = inside(i);
         bool in_gap = false;
-        if (unknown > 0) in_gap = bins.add(unknown, false) || bins.is_full();
+        for (uint64_t rest = unknown; rest > 0;) {
+            const auto value = static_cast<uint64_t>(std::min<uint128>(rest, bins.weight_to_fill()));
+            in_gap = bins.add(value, false) || bins.is_full() || in_gap;
+            rest -= value;
+        }
         if (bins.add(points_[i].weight.own, is_frequent(points_[i]))) {
             in_gap = in_gap || unknown > 0;
             if (!in_gap) cuts.push_back({points_[i - 1].key, points_[i].key});
@@ -142,7 +148,7 @@ std::vector<Cut> KnownPoints::cut(std::vector<size_t>& gaps) const {
     return cuts;
 }
 
-// A cut that moves within a gap moves those that follow: the gaps beside are refined with it.
+// A cut may turn out to lie in the next gap.
 std::vector<size_t> KnownPoints::with_neighbours(const std::vector<size_t>& gaps) const {
     std::vector<size_t> wider;
     for (const size_t gap : gaps)

@@ -34,6 +34,15 @@ class BinFiller {
     }
     // Says whether the value taken last is its bin's last, as far as bins suffice.
     bool is_full() const { return is_full_; }
+    // Returns the least weight of a next value, not a frequent one, that fills a bin; the largest there is for none.
+    uint128 weight_to_fill() const {
+        const bool starts = is_full_ && bins_left_ > 1;
+        const size_t bins_left = bins_left_ - starts;
+        if (bins_left <= frequent_ + 1) return ~uint128{0};
+        const size_t bins_shared = bins_left - frequent_;
+        const uint128 needed = (shared_ + bins_shared - 1) / bins_shared, filled = starts ? 0 : filled_;
+        return needed > filled ? needed - filled : 1;
+    }
 
   private:
     size_t bins_left_; // the current one included

@@ -68,6 +68,11 @@ void WarmStart::check_options(const Options& options) const {
     if (options.objective == ObjectiveNumber::tweedie && options.power != of_start.power)
         refuse("Give the same power.", "start was trained with power => %s, this is %s",
                shortest(of_start.power).c_str(), shortest(options.power).c_str());
+    // No training comes to others, and grids would not hold them.
+    const double most = model_.link() == Link::identity ? 1e150 : 700;
+    for (const double base : model_.bases)
+        if (!(std::fabs(base) <= most))
+            refuse("Continue from a model of btml.boost_fit.", "start has a base of %s", shortest(base).c_str());
 }
 
 void WarmStart::check_labels(const Dataset& dataset) const {

@@ -96,7 +96,7 @@ SizeLegend::SizeLegend(const Rows& rows, std::span<const Layer> layers, const st
                        double width) {
     constexpr double gap = 4, between = 14;
     constexpr size_t most = 3;
-    if (!sizes || sizes->low >= sizes->high) return;
+    if (!sizes || sizes->low >= sizes->high || sizes->high <= 0) return;
     const auto has_circles = [&](const Layer& layer) { return draws_circles(rows, layer.mark, layer.rows.size()); };
     if (std::none_of(layers.begin(), layers.end(), has_circles)) return;
     double size = sizes->high, room = width;

@@ -116,11 +116,12 @@ GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<S
     }
     for (const Participant& participant : depths_.back()) {
         constexpr uint64_t max_keys_per_row = 4, min_keys = 1024; // so that all takes little beside the relation
+        constexpr uint64_t part_of_memory = 64; // since it is not needed, and several threads may take it
         LastRows& last = last_[participant.relation];
         last.found.resize(max_found);
         tuples_.rows[participant.relation] = {last.found.data(), 1};
         const uint64_t max_keys = std::max(min_keys, max_keys_per_row * relations[participant.relation].rows);
-        if (depths_.back().size() > 1 && last_end <= max_keys && last_end * sizeof(RowId) <= memory.left())
+        if (depths_.back().size() > 1 && last_end <= max_keys && last_end * sizeof(RowId) <= memory.left() / part_of_memory)
             last.by_key = Buffer<RowId>(memory, what, last_end, RowId{0});
     }
 }
@@ -244,7 +245,8 @@ bool GenericJoin::finish_tuples(Participants& participants, Emit& emit) {
         put_lead_first(participants);
     }
     const Participant& lead = participants.front();
-    for (RowId at = lead.at; at < lead.whole.end; at += max_found) {
+    for (uint64_t next = lead.at; next < lead.whole.end; next += max_found) {
+        const auto at = static_cast<RowId>(next);
         tuples_.count = std::min(max_found, lead.whole.end - at);
         std::copy_n(lead.column + at, tuples_.count, last_values_.data());
         std::iota(last_[lead.relation].found.begin(), last_[lead.relation].found.begin() + tuples_.count, at);

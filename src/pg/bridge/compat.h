@@ -216,19 +216,35 @@ btml_compat_check_planned_permissions(PlannedStmt *plan)
 #endif
 }
 
-/* Reads another table in the place of an entry of the query's range table, with the rights that the entry has been
- * found to have: those of the other table are not asked for. */
+/* Who reads an entry of the query's range table: the owner of a view, or InvalidOid for the current user. */
+static inline Oid
+btml_compat_reader(Query *query, RangeTblEntry *entry)
+{
+#if PG_VERSION_NUM >= 160000
+	return getRTEPermissionInfo(query->rteperminfos, entry)->checkAsUser;
+#else
+	(void) query;
+	return entry->checkAsUser;
+#endif
+}
+
+/*
+ * Reads another table in the place of an entry of the query's range table, as this user. Rights are not asked for: the
+ * caller has seen to those of the entry.
+ */
 static inline void
-btml_compat_replace_table(Query *query, RangeTblEntry *entry, Oid table, char kind)
+btml_compat_replace_table(Query *query, RangeTblEntry *entry, Oid table, char kind, Oid reader)
 {
 #if PG_VERSION_NUM >= 160000
 	RTEPermissionInfo *const permissions = getRTEPermissionInfo(query->rteperminfos, entry);
 
 	permissions->relid = table;
 	permissions->requiredPerms = 0;
+	permissions->checkAsUser = reader;
 #else
 	(void) query;
 	entry->requiredPerms = 0;
+	entry->checkAsUser = reader;
 #endif
 	entry->relid = table;
 	entry->relkind = kind;

@@ -15,40 +15,45 @@ namespace btml::pg {
 namespace {
 
 struct Found {
-    Oid table = InvalidOid;
+    Oid table = InvalidOid, reader = InvalidOid;
     bool several = false;
 };
 
 bool find_partitioned(Node* node, void* argument) {
     if (!node) return false;
-    if (IsA(node, Query))
-        return btml_compat_walk_query(reinterpret_cast<Query*>(node), find_partitioned, argument,
-                                      QTW_EXAMINE_RTES_BEFORE);
-    if (IsA(node, RangeTblEntry)) {
-        const auto* const entry = reinterpret_cast<const RangeTblEntry*>(node);
-        auto* const found = static_cast<Found*>(argument);
+    if (!IsA(node, Query)) return btml_compat_walk(node, find_partitioned, argument);
+    auto* const query = reinterpret_cast<Query*>(node);
+    auto* const found = static_cast<Found*>(argument);
+    for (RangeTblEntry* const entry : items<RangeTblEntry>(query->rtable)) {
         // A view that was expanded leaves an entry that nothing reads.
-        if (entry->rtekind != RTE_RELATION || entry->relkind == RELKIND_VIEW) return false;
+        if (entry->rtekind != RTE_RELATION || entry->relkind == RELKIND_VIEW) continue;
         found->several = found->several || found->table != InvalidOid || entry->relkind != RELKIND_PARTITIONED_TABLE;
         found->table = entry->relid;
-        return false;
+        found->reader = btml_compat_reader(query, entry);
     }
-    return btml_compat_walk(node, find_partitioned, argument);
+    return btml_compat_walk_query(query, find_partitioned, argument, 0);
+}
+
+bool check_permissions(Node* node, void* argument) {
+    if (!node) return false;
+    if (!IsA(node, Query)) return btml_compat_walk(node, check_permissions, argument);
+    auto* const query = reinterpret_cast<Query*>(node);
+    btml_compat_check_permissions(query);
+    return btml_compat_walk_query(query, check_permissions, argument, 0);
 }
 
 struct Replacement {
-    Oid table, partition;
+    Oid table, partition, reader;
 };
 
 bool replace(Node* node, void* argument) {
     if (!node) return false;
     if (!IsA(node, Query)) return btml_compat_walk(node, replace, argument);
     auto* const query = reinterpret_cast<Query*>(node);
-    const auto* const replacement = static_cast<const Replacement*>(argument);
-    btml_compat_check_permissions(query);
+    const auto* const by = static_cast<const Replacement*>(argument);
     for (RangeTblEntry* const entry : items<RangeTblEntry>(query->rtable))
-        if (entry->rtekind == RTE_RELATION && entry->relid == replacement->table)
-            btml_compat_replace_table(query, entry, replacement->partition, RELKIND_FOREIGN_TABLE);
+        if (entry->rtekind == RTE_RELATION && entry->relid == by->table)
+            btml_compat_replace_table(query, entry, by->partition, RELKIND_FOREIGN_TABLE, by->reader);
     return btml_compat_walk_query(query, replace, argument, 0);
 }
 
@@ -69,7 +74,7 @@ enum class Problem { none, no_foreign_table, other_places };
 
 } // namespace
 
-PartitionedQuery::PartitionedQuery(const std::string& sql) : sql_(sql) {
+PartitionedQuery::PartitionedQuery(const std::string& sql, const PartitionedQuery* other) : sql_(sql) {
     const char* const text = sql_.c_str();
     query_ = pg_call([=] { return parsed_query(text); });
     const Found found = pg_call([this] {
@@ -80,7 +85,15 @@ PartitionedQuery::PartitionedQuery(const std::string& sql) : sql_(sql) {
     if (found.table == InvalidOid || found.several)
         throw Error(ErrorCode::not_supported, "the source does not read one partitioned table and nothing else", "",
                     "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables.");
+    if (other) {
+        table_ = other->table_;
+        reader_ = other->reader_;
+        partitions_ = other->partitions_;
+        return;
+    }
+    pg_call([this] { check_permissions(as_node(query_), nullptr); });
     table_ = found.table;
+    reader_ = found.reader;
     const Oid table = table_;
     const List* const all = pg_call([=] { return find_all_inheritors(table, AccessShareLock, nullptr); });
     ListCell* cell;
@@ -119,7 +132,7 @@ std::string PartitionedQuery::name_of(size_t partition) const {
 
 uint64_t PartitionedQuery::run(size_t partition, RowSink& sink, const char* phase, RunContext& context) const {
     const Query* const query = query_;
-    Replacement replacement{table_, partitions_[partition]};
+    Replacement replacement{table_, partitions_[partition], reader_};
     Replacement* const by = &replacement;
     const Query* const of_partition = pg_call([=] {
         Query* const copy = copy_of(query);

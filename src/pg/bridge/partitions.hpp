@@ -12,7 +12,9 @@ class PartitionedQuery {
   public:
     // Errors: PostgreSQL's own for SQL that cannot be parsed, found or permitted; not_supported where it does not read
     // exactly one partitioned table whose partitions are all foreign tables.
-    explicit PartitionedQuery(const std::string& sql);
+    explicit PartitionedQuery(const std::string& sql) : PartitionedQuery(sql, nullptr) {}
+    // Reads the same table as the other query, with the rights that the other has to it.
+    PartitionedQuery(const std::string& sql, const PartitionedQuery& other) : PartitionedQuery(sql, &other) {}
 
     Oid table() const { return table_; }
     size_t partitions() const { return partitions_.size(); }
@@ -21,9 +23,11 @@ class PartitionedQuery {
     uint64_t run(size_t partition, RowSink& sink, const char* phase, RunContext& context) const;
 
   private:
+    PartitionedQuery(const std::string& sql, const PartitionedQuery* other);
+
     const std::string sql_;
     Query* query_; // after rewriting: the rights and the row security are the partitioned table's
-    Oid table_;
+    Oid table_, reader_;
     std::vector<Oid> partitions_;
 };
 

@@ -100,7 +100,8 @@ ProgressLine::~ProgressLine() {
 
 void ProgressLine::update(const char* phase, uint64_t done, uint64_t total, double fraction) {
     if (!slot_) return;
-    const bool is_first = slot_->fraction<0, moves = fraction> slot_->fraction;
+    const bool is_first = slot_->fraction < 0;
+    const bool moves = fraction > slot_->fraction;
     const TimestampTz now = moves ? GetCurrentTimestamp() : 0;
     pg_atomic_fetch_add_u32(&slot_->changes, 1);
     if (moves) {

@@ -81,7 +81,8 @@ void DerivedScores::weigh_labels(size_t labels) {
             if (training_.role(rows[i]) == Role::train)
                 by_worker[worker][static_cast<size_t>(target(rows[i]))] += training_.weight(rows[i]);
     });
-    const ByLabel<int64_t> counts = by_worker.total();
+    ByLabel<int64_t> counts = by_worker.total();
+    counts.resize(labels);
     label_weights_.assign(labels, 1);
     for (size_t label = 0; label < labels; label++) {
         const int64_t count = counts[label];

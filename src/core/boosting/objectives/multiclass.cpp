@@ -88,7 +88,8 @@ void LabelScores::find_bases(const std::vector<std::string>& names) {
         for (size_t i = 0; i < rows.count; i++)
             if (training_.role(rows[i]) == Role::train) by_worker[worker][label_of(rows[i])].add(loss_weight(rows[i]));
     });
-    const ByLabel<ExactSum> sums = by_worker.total();
+    ByLabel<ExactSum> sums = by_worker.total();
+    sums.resize(labels_);
     size_t present = 0;
     const double least = 0.5 / static_cast<double>(training_.train_rows());
     for (size_t label = 0; label < labels_; label++) {

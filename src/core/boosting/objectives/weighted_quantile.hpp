@@ -48,7 +48,8 @@ struct FewKeys : std::vector<WeightedKey> {
 inline uint64_t quantile_of(FewKeys keys, int64_t wanted) {
     std::sort(keys.begin(), keys.end(), [](const WeightedKey& a, const WeightedKey& b) { return a.key < b.key; });
     size_t i = 0;
-    for (; keys[i].weight < wanted; i++) wanted -= keys[i].weight;
+    for (; i < keys.size() && keys[i].weight < wanted; i++) wanted -= keys[i].weight;
+    if (i == keys.size()) refuse_message(); // processes disagree
     return keys[i].key;
 }
 
@@ -82,7 +83,8 @@ int64_t weighted_quantile(double alpha, int key_bits, const ThreadTeam& team, co
             wanted = wanted_of(total);
         }
         uint64_t digit = 0;
-        for (; counts[digit] < wanted; digit++) wanted -= counts[digit];
+        for (; digit < counts.size() && counts[digit] < wanted; digit++) wanted -= counts[digit];
+        if (digit == counts.size()) refuse_message();
         known |= digit << shift;
         if (shift == 0) return static_cast<int64_t>(known - zero);
         above = shift;
