@@ -35,6 +35,12 @@ Model get_model(Reader& reader, RunContext& context) {
 
 } // namespace
 
+void fill_with_random_bytes(void* to, size_t size) {
+    pg_call([=] {
+        if (!pg_strong_random(to, size)) elog(ERROR, "no random numbers are to be had");
+    });
+}
+
 LedFit::LedFit(const FitToken& token) : token_(token) {
     led_fits().insert(token);
 }

@@ -14,6 +14,9 @@
 
 namespace btml::pg {
 
+// Error internal where there are none to be had.
+void fill_with_random_bytes(void* to, size_t size);
+
 using FitToken = std::array<std::byte, 16>; // names a fit among all
 
 // Says what the columns of the rows are, and what is to be made of them.

@@ -188,11 +188,7 @@ DistributedFit describe_fit(const Source& source, const BoostRequest& request, O
     const auto column = [&](int place) -> const Source::Column& { return source.columns()[place]; };
     if (roles.target_is_label) refuse_column(column(roles.target), "Targets can be numbers and booleans.");
     DistributedFit fit;
-    fit.plan.token = pg_call([] {
-        FitToken token;
-        if (!pg_strong_random(token.data(), token.size())) elog(ERROR, "no random numbers are to be had");
-        return token;
-    });
+    fill_with_random_bytes(fit.plan.token.data(), fit.plan.token.size());
     const bool is_boolean = column(roles.target).type == BOOLOID;
     Buffer<double> values(context.memory(), "target");
     for (const double value : {0.0, 1.0})

@@ -19,17 +19,13 @@ using namespace boosting;
 
 namespace {
 
-uint64_t random_number() {
-    return pg_call([] {
-        uint64_t number;
-        if (!pg_strong_random(&number, sizeof(number))) elog(ERROR, "no random numbers are to be had");
-        return number;
-    });
-}
-
 // Backends have the same process number on two servers.
 uint64_t this_backend() {
-    static const uint64_t number = random_number();
+    static const uint64_t number = [] {
+        uint64_t random;
+        fill_with_random_bytes(&random, sizeof(random));
+        return random;
+    }();
     return number;
 }
 

@@ -19,30 +19,32 @@ using Bytes = std::vector<std::byte>;
 
 template <class T>
 concept Flat = std::is_trivially_copyable_v<T>;
+template <class T>
+concept FlatList = !Flat<T> && Flat<typename T::value_type>; // a vector
 
-// The bytes of a flat value, or of a vector of them.
+// Returns the bytes of a flat value, or of a vector of them.
 template <Flat T>
 Bytes to_bytes(const T& value) {
     Bytes bytes(sizeof(T));
     std::memcpy(bytes.data(), &value, sizeof(T));
     return bytes;
 }
-template <class T>
-requires Flat<typename T::value_type> &&(!Flat<T>)Bytes to_bytes(const T& values) {
+template <FlatList T>
+Bytes to_bytes(const T& values) {
     Bytes bytes(values.size() * sizeof(typename T::value_type));
     if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
     return bytes;
 }
 
-// Error internal for bytes of something else.
+// Throws error internal: the bytes are those of something else.
 [[noreturn]] void refuse_message();
 template <Flat T>
 void from_bytes(const Bytes& bytes, T& value) {
     if (bytes.size() != sizeof(T)) refuse_message();
     std::memcpy(&value, bytes.data(), sizeof(T));
 }
-template <class T>
-requires Flat<typename T::value_type> &&(!Flat<T>)void from_bytes(const Bytes& bytes, T& values) {
+template <FlatList T>
+void from_bytes(const Bytes& bytes, T& values) {
     if (bytes.size() % sizeof(typename T::value_type) != 0) refuse_message();
     values.resize(bytes.size() / sizeof(typename T::value_type));
     if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -52,7 +54,8 @@ class Peers {
   public:
     virtual ~Peers() = default;
 
-    // Makes of a sum over the rows of this process the sum over those of all; every process must call it.
+    // Makes of a sum over the rows of this process the sum over those of all (an all-reduce): every process must call
+    // it. Error internal for what another process did not sum.
     template <class Sum>
     void add_up(Sum& sum) {
         const auto add = [&](const Bytes& part) {

@@ -7,6 +7,12 @@
 
 namespace btml {
 
+static Bytes take(std::optional<Bytes>& from) {
+    Bytes bytes = std::move(*from);
+    from.reset();
+    return bytes;
+}
+
 // The work's own, since a caller's is for the caller's thread.
 class ResidentHolder::Context : public RunContext {
   public:
@@ -29,7 +35,7 @@ class ResidentHolder::Waiting : public Holder {
         resident_.changed_.notify_all();
         resident_.changed_.wait(lock, [&] { return resident_.message_ || resident_.stopped_; });
         if (resident_.stopped_) throw Cancelled{};
-        return *std::exchange(resident_.message_, {});
+        return take(resident_.message_);
     }
 
     ResidentHolder& resident_;
@@ -59,7 +65,7 @@ bool ResidentHolder::has_ended() const {
 
 Bytes ResidentHolder::take_message() {
     std::lock_guard lock(mutex_);
-    return *std::exchange(message_, {});
+    return take(message_);
 }
 
 void ResidentHolder::run(const Body& body) {
@@ -118,7 +124,7 @@ Bytes ResidentHolder::collect(RunContext& caller) {
         stop();
         std::rethrow_exception(failure_);
     }
-    return *std::exchange(answer_, {});
+    return take(answer_);
 }
 
 } // namespace btml

@@ -8,7 +8,7 @@ namespace {
 
 enum class Command : int64_t { start, split, fill, renew, add, finish };
 
-// A command and its arguments; what is not a whole number is there by its bits.
+// Holds a command and its arguments; what is not a whole number is there by its bits.
 using Words = std::vector<int64_t>;
 
 Words words_of(Command command, std::initializer_list<int64_t> arguments = {}) {

@@ -8,7 +8,7 @@ namespace btml::boosting {
 
 namespace {
 
-// Distinct keys, ascending.
+// Holds distinct keys, ascending.
 struct KeySet : std::vector<uint64_t> {
     KeySet& operator+=(const KeySet& other) {
         KeySet all;
@@ -61,7 +61,7 @@ class KnownPoints {
   private:
     static constexpr size_t points_per_gap = 16, neighbours = 1;
 
-    // Some of the values [begin, end), the last one included.
+    // Picks some of the values [begin, end), the last one included.
     KeySet spread(size_t begin, size_t end, size_t most) const;
     // Values that are frequent among all processes are among the frequent ones of one of them.
     KeySet frequent_here() const;

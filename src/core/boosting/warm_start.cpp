@@ -17,7 +17,7 @@ std::string shown(const std::vector<std::string>& labels) {
     return labels.empty() ? "a number" : "one of " + quoted_list(labels);
 }
 
-// A feature's type, and how the trees take it.
+// Shows a feature's type, and how the trees take it.
 std::string shown(const std::string& type, bool categorical) {
     return type + (categorical ? ", categorical" : "");
 }
@@ -26,7 +26,7 @@ const char* shown(int direction) {
     return direction > 0 ? "increasing" : direction < 0 ? "decreasing" : "without a direction";
 }
 
-// The split of a node, by the bins of its feature.
+// Returns the split of a node, by the bins of its feature.
 Split split_at(const Node& node, const FeatureBins& bins) {
     Split split;
     split.feature = node.feature;
