@@ -43,19 +43,22 @@ class OneText : public RowSink {
     std::string found_;
 };
 
-std::string hex(std::span<const std::byte> bytes) {
+// Has no backslash, whose meaning is a setting's.
+std::string bytea_literal(std::span<const std::byte> bytes) {
     static constexpr char digits[] = "0123456789abcdef";
-    std::string text = "\\x";
-    text.reserve(2 + 2 * bytes.size());
+    std::string text = "pg_catalog.decode('";
+    text.reserve(text.size() + 2 * bytes.size() + 8);
     for (const std::byte byte : bytes) {
         text += digits[static_cast<unsigned>(byte) >> 4];
         text += digits[static_cast<unsigned>(byte) & 15];
     }
-    return text;
+    return text + "', 'hex')";
 }
 
-std::string bytea_literal(std::span<const std::byte> bytes) {
-    return '\'' + hex(bytes) + "'::pg_catalog.bytea";
+// A source as it stands within another query.
+std::string inner_query(std::string text) {
+    while (!text.empty() && (text.back() == ';' || isspace(static_cast<unsigned char>(text.back())))) text.pop_back();
+    return "(\n" + text + "\n)";
 }
 
 std::string quoted(const std::string& name) {
@@ -286,8 +289,8 @@ FitResult fit_over_servers(const BoostRequest& request, Options options, std::op
     const Bytes command = encode(fit.plan, context);
     std::string arguments = bytea_literal(command) + ", " + array(fit.numbers, "float8");
     if (!fit.texts.empty()) arguments += ", " + array(fit.texts, "text");
-    const PartitionedQuery load("SELECT btml_internal.hold_rows(" + arguments + ") FROM (" + source.analysis().text +
-                                ") AS s");
+    const PartitionedQuery load("SELECT btml_internal.hold_rows(" + arguments + ") FROM " +
+                                inner_query(source.analysis().text) + " AS s");
     std::vector<ServerPeers::Place> places = hold_rows(load, context);
     if (places.empty()) throw Error(ErrorCode::invalid_argument, "source has no rows to train on", "It is empty.");
     const size_t servers = places.size(), partitions = load.partitions();

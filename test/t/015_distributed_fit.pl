@@ -77,6 +77,14 @@ SELECT facts(btml.boost_fit('SELECT x, kind, y FROM there', 'y', trees => 3, str
         start => btml.boost_fit('SELECT x, kind, y FROM there', 'y', trees => 4, strategy => 'distributed')))
     = facts(btml.boost_fit('SELECT x, kind, y FROM here', 'y', trees => 7))
 SQL
+for my $setting ('standard_conforming_strings = off', 'search_path = pg_catalog, public')
+{
+	$session->query("SET $setting");
+	is($session->query(q{SELECT facts(btml.boost_fit('SELECT x, y FROM public.there -- all of it', 'y', trees => 2, strategy => 'distributed'))
+	    = facts(btml.boost_fit('SELECT x, y FROM public.here;', 'y', trees => 2))}), 't', $setting);
+	$session->query('RESET ALL; SET client_min_messages = warning');
+}
+$node->safe_psql('postgres', 'ANALYZE there');
 $session->query('CREATE VIEW doubled AS SELECT x * 2 AS twice, kind, y FROM there WHERE n > 3');
 is($session->query(q{SELECT facts(btml.boost_fit('doubled', 'y', trees => 5, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x * 2 AS twice, kind, y FROM here WHERE n > 3', 'y', trees => 5))}), 't', 'a view with a condition');

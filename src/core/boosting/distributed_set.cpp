@@ -184,6 +184,23 @@ void DistributedSet::finish() {
     peers_.flush();
 }
 
+// Error internal for what no coordinator asks for.
+static void expect(bool is_valid) {
+    if (!is_valid) refuse_message();
+}
+
+static void check_node(const EnumeratedSet& set, int node) {
+    expect(node >= 0 && node < set.nodes());
+}
+
+static void check_split(const EnumeratedSet& set, int node, const Split& split) {
+    check_node(set, node);
+    expect(split.feature >= 0 && static_cast<size_t>(split.feature) < set.features().size());
+    const FeatureBins& feature = set.features()[static_cast<size_t>(split.feature)];
+    expect(split.last_bin >= -1 && split.last_bin < static_cast<int64_t>(feature.size()));
+    for (const uint32_t category : split.categories) expect(feature.categorical && category < feature.values);
+}
+
 void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
     for (;;) {
         context.poll();
@@ -195,7 +212,12 @@ void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
         case Command::start: {
             const auto iteration = static_cast<uint64_t>(arguments.next());
             const int score = arguments.next_int();
-            set.start(iteration, score, arguments.rest<int>());
+            const auto features = arguments.rest<int>();
+            expect(score >= 0 && static_cast<size_t>(score) < set.scores().bases().size());
+            for (size_t i = 0; i < features.size(); i++)
+                expect(features[i] > (i > 0 ? features[i - 1] : -1) &&
+                       static_cast<size_t>(features[i]) < set.features().size());
+            set.start(iteration, score, features);
             break;
         }
         case Command::split: {
@@ -205,11 +227,13 @@ void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
             split.null_left = arguments.next() != 0;
             split.last_bin = arguments.next();
             split.categories = arguments.rest<uint32_t>();
+            check_split(set, node, split);
             set.split(node, split);
             break;
         }
         case Command::fill: {
             const int node = arguments.next_int();
+            check_node(set, node);
             peers.answer(histogram(set, node, arguments.next() != 0, context));
             break;
         }
@@ -217,13 +241,16 @@ void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
             LeafRule rule;
             for (double* const number : {&rule.learning_rate, &rule.l1, &rule.l2, &rule.lower, &rule.upper})
                 *number = arguments.next_number();
-            set.renewed_value(arguments.rest<int>(), rule);
+            const auto nodes = arguments.rest<int>();
+            for (const int node : nodes) check_node(set, node);
+            set.renewed_value(nodes, rule);
             break;
         }
         case Command::add: {
             std::vector<TrainingSet::Leaf> leaves;
             while (!arguments.is_done()) {
                 const int node = arguments.next_int();
+                check_node(set, node);
                 leaves.push_back({node, {}, arguments.next()});
             }
             set.add(leaves);

@@ -22,6 +22,7 @@ class EnumeratedSet : public TrainingSet, FeatureSearch {
     const Scores& scores() const override { return *scores_; }
 
     int start(uint64_t iteration, int score, const std::vector<int>& features) override;
+    int nodes() const { return static_cast<int>(nodes_.size()); } // of the tree under construction
     uint64_t rows(int node) const override { return node_rows(node)[in_bag].size(); }
     std::pair<int, int> split(int node, const Split& split) override;
     const HistogramLayout& layout() const override { return builder_.layout(); }

@@ -7,6 +7,7 @@ extern "C" {
 #include "access/table.h"
 #include "catalog/pg_inherits.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/planner.h"
 #include "utils/rel.h"
 }
 
@@ -70,6 +71,29 @@ bool has_same_places(Relation table, Relation partition) {
     return true;
 }
 
+// An aggregate is to be computed where the rows are, whatever PostgreSQL thinks that it costs.
+bool ships_aggregates = false;
+create_upper_paths_hook_type next_hook = nullptr;
+
+void keep_shipped_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input, RelOptInfo* output,
+                        void* extra) {
+    if (next_hook) next_hook(root, stage, input, output, extra);
+    if (!ships_aggregates || stage != UPPERREL_GROUP_AGG) return;
+    List* shipped = NIL;
+    for (Path* const path : items<Path>(output->pathlist))
+        if (IsA(path, ForeignPath)) shipped = lappend(shipped, path);
+    if (shipped != NIL) output->pathlist = shipped;
+}
+
+void ship_aggregates(bool ship) {
+    static bool hooked = false;
+    if (!std::exchange(hooked, true)) {
+        next_hook = create_upper_paths_hook;
+        create_upper_paths_hook = keep_shipped_paths;
+    }
+    ships_aggregates = ship;
+}
+
 enum class Problem { none, no_foreign_table, other_places };
 
 } // namespace
@@ -117,9 +141,9 @@ PartitionedQuery::PartitionedQuery(const std::string& sql, const PartitionedQuer
                 "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables.");
         if (problem == Problem::other_places)
             throw Error(ErrorCode::not_supported,
-                        format("partition \"%s\" has its columns in another order than its table",
+                        format("partition \"%s\" has its columns at other places than its table",
                                pg_call([=] { return get_rel_name(partition); })),
-                        "", "Create the foreign table with the columns in the table's order.");
+                        "", "Both need the same columns in the same order, dropped ones included.");
         if (pg_call([=] { return get_rel_relkind(partition); }) == RELKIND_FOREIGN_TABLE)
             partitions_.push_back(partition);
     }
@@ -139,7 +163,15 @@ uint64_t PartitionedQuery::run(size_t partition, RowSink& sink, const char* phas
         replace(as_node(copy), by);
         return copy;
     });
-    return run_query(of_partition, sql_.c_str(), sink, phase, context);
+    ship_aggregates(true);
+    try {
+        const uint64_t rows = run_query(of_partition, sql_.c_str(), sink, phase, context);
+        ship_aggregates(false);
+        return rows;
+    } catch (...) {
+        ship_aggregates(false);
+        throw;
+    }
 }
 
 } // namespace btml::pg

@@ -65,9 +65,9 @@ Distributed fit_scattered(const PlainData& data, const Options& options, size_t 
     return {std::move(model), peers.rounds()};
 }
 
-class EveryObjective : public testing::TestWithParam<ObjectiveNumber> {};
+class DistributedFitOfEveryObjective : public testing::TestWithParam<ObjectiveNumber> {};
 
-TEST_P(EveryObjective, IsTheModelOfOneProcess) {
+TEST_P(DistributedFitOfEveryObjective, IsTheModelOfOneProcess) {
     for (uint64_t seed = 0; seed < 60; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
         Fit fit(seed, GetParam());
@@ -77,7 +77,7 @@ TEST_P(EveryObjective, IsTheModelOfOneProcess) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Boosting, EveryObjective, testing::ValuesIn(newton_or_renewed),
+INSTANTIATE_TEST_SUITE_P(Boosting, DistributedFitOfEveryObjective, testing::ValuesIn(newton_or_renewed),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 TEST(Distributed, IsTheModelOfOneProcessUnderEveryOption) {

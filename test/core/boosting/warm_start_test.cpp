@@ -21,9 +21,9 @@ void expect_same_bytes(const PlainData& data, Options options, int first, int mo
     EXPECT_TRUE(bytes_of(fit_plain(data, options)) == bytes_of(fit_plain(data, options, 1 + more % 3, start)));
 }
 
-class EveryObjective : public testing::TestWithParam<ObjectiveNumber> {};
+class WarmStartOfEveryObjective : public testing::TestWithParam<ObjectiveNumber> {};
 
-TEST_P(EveryObjective, ContinuesAsIfItHadNotStopped) {
+TEST_P(WarmStartOfEveryObjective, ContinuesAsIfItHadNotStopped) {
     for (uint64_t seed = 0; seed < 60; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
         Fit fit(seed, GetParam());
@@ -44,7 +44,7 @@ PlainData other_rows(const PlainData& data, uint64_t seed) {
     return other;
 }
 
-TEST_P(EveryObjective, GoesOnOverOtherRows) {
+TEST_P(WarmStartOfEveryObjective, GoesOnOverOtherRows) {
     int compared = 0;
     for (uint64_t seed = 0; seed < 60; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
@@ -78,7 +78,7 @@ TEST_P(EveryObjective, GoesOnOverOtherRows) {
     EXPECT_GT(compared, 40);
 }
 
-INSTANTIATE_TEST_SUITE_P(Boosting, EveryObjective, testing::ValuesIn(newton_or_renewed),
+INSTANTIATE_TEST_SUITE_P(Boosting, WarmStartOfEveryObjective, testing::ValuesIn(newton_or_renewed),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 TEST(WarmStart, ContinuesSquaredLossUnderEveryOption) {
