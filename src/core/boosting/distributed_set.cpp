@@ -197,7 +197,7 @@ static void check_split(const EnumeratedSet& set, int node, const Split& split) 
     check_node(set, node);
     expect(split.feature >= 0 && static_cast<size_t>(split.feature) < set.features().size());
     const FeatureBins& feature = set.features()[static_cast<size_t>(split.feature)];
-    expect(split.last_bin >= -1 && split.last_bin < static_cast<int64_t>(feature.size()));
+    expect(feature.categorical || (split.last_bin >= -1 && split.last_bin < static_cast<int64_t>(feature.size())));
     for (const uint32_t category : split.categories) expect(feature.categorical && category < feature.values);
 }
 
