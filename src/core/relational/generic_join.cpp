@@ -121,7 +121,8 @@ GenericJoin::GenericJoin(const std::vector<int>& attributes, const std::vector<S
         last.found.resize(max_found);
         tuples_.rows[participant.relation] = {last.found.data(), 1};
         const uint64_t max_keys = std::max(min_keys, max_keys_per_row * relations[participant.relation].rows);
-        if (depths_.back().size() > 1 && last_end <= max_keys && last_end * sizeof(RowId) <= memory.left() / part_of_memory)
+        if (depths_.back().size() > 1 && last_end <= max_keys &&
+            last_end * sizeof(RowId) <= memory.left() / part_of_memory)
             last.by_key = Buffer<RowId>(memory, what, last_end, RowId{0});
     }
 }
