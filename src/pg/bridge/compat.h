@@ -467,6 +467,17 @@ btml_compat_terminating(void)
 #endif
 }
 
+/* Whether shared memory can be attached to now: from 17 on it takes a subtransaction, which parallel mode has none of. */
+static inline bool
+btml_compat_may_attach(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return !IsInParallelMode();
+#else
+	return true;
+#endif
+}
+
 /* Shared memory under a name, initialised by whoever comes first; NULL when there is no room. */
 static inline void *
 btml_compat_shared_memory(const char *name, Size size, void (*initialise) (void *))

@@ -59,10 +59,9 @@ void release_slots(int, Datum) {
         if (pg_atomic_read_u32(&slot.pid) == static_cast<uint32>(MyProcPid)) release(slot);
 }
 
-// Null when shared memory has no room left, and until the next call in parallel mode, where the subtransaction that
-// attaches could not end. Inside pg_call.
+// Null when shared memory has no room left, and until the next call where it cannot be attached to. Inside pg_call.
 ProgressSlots* attach() {
-    if (!attached && !unavailable && !IsInParallelMode()) {
+    if (!attached && !unavailable && btml_compat_may_attach()) {
         attached =
             static_cast<ProgressSlots*>(btml_compat_shared_memory("btml progress", sizeof(ProgressSlots), initialise));
         unavailable = attached == nullptr;
