@@ -467,7 +467,7 @@ btml_compat_terminating(void)
 #endif
 }
 
-/* Whether shared memory can be attached to now: from 17 on it takes a subtransaction, which parallel mode has none of. */
+/* Whether shared memory can be attached to now: from 17 on it takes a subtransaction, which parallel mode lacks. */
 static inline bool
 btml_compat_may_attach(void)
 {
