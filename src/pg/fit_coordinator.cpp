@@ -1,13 +1,11 @@
 #include "pg/fit_coordinator.hpp"
 
-#include "core/base/worker_contexts.hpp"
 #include "pg/bridge/feature_type.hpp"
 #include "pg/bridge/partitions.hpp"
 #include "pg/bridge/values.hpp"
 #include "pg/distributed_fit.hpp"
 
 #include <map>
-#include <set>
 
 namespace btml::pg {
 

@@ -185,20 +185,21 @@ void DistributedSet::finish() {
 }
 
 // Error internal for what no coordinator asks for.
-static void expect(bool is_valid) {
+static void require_valid(bool is_valid) {
     if (!is_valid) refuse_message();
 }
 
 static void check_node(const EnumeratedSet& set, int node) {
-    expect(node >= 0 && node < set.nodes());
+    require_valid(node >= 0 && node < set.nodes());
 }
 
 static void check_split(const EnumeratedSet& set, int node, const Split& split) {
     check_node(set, node);
-    expect(split.feature >= 0 && static_cast<size_t>(split.feature) < set.features().size());
+    require_valid(split.feature >= 0 && static_cast<size_t>(split.feature) < set.features().size());
     const FeatureBins& feature = set.features()[static_cast<size_t>(split.feature)];
-    expect(feature.categorical || (split.last_bin >= -1 && split.last_bin < static_cast<int64_t>(feature.size())));
-    for (const uint32_t category : split.categories) expect(feature.categorical && category < feature.values);
+    require_valid(feature.categorical ||
+                  (split.last_bin >= -1 && split.last_bin < static_cast<int64_t>(feature.size())));
+    for (const uint32_t category : split.categories) require_valid(feature.categorical && category < feature.values);
 }
 
 void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
@@ -213,10 +214,10 @@ void serve(EnumeratedSet& set, Holder& peers, RunContext& context) {
             const auto iteration = static_cast<uint64_t>(arguments.next());
             const int score = arguments.next_int();
             const auto features = arguments.rest<int>();
-            expect(score >= 0 && static_cast<size_t>(score) < set.scores().bases().size());
+            require_valid(score >= 0 && static_cast<size_t>(score) < set.scores().bases().size());
             for (size_t i = 0; i < features.size(); i++)
-                expect(features[i] > (i > 0 ? features[i - 1] : -1) &&
-                       static_cast<size_t>(features[i]) < set.features().size());
+                require_valid(features[i] > (i > 0 ? features[i - 1] : -1) &&
+                              static_cast<size_t>(features[i]) < set.features().size());
             set.start(iteration, score, features);
             break;
         }
