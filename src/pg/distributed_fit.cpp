@@ -60,6 +60,7 @@ Bytes encode(const FitPlan& plan, RunContext& context) {
     writer.put(std::string_view(GetDatabaseEncodingName()));
     writer.put(plan.is_weighted);
     writer.put(plan.has_holdout);
+    writer.put(static_cast<uint8_t>(plan.target_kind));
     writer.put(plan.start.has_value());
     put_model(plan.model, writer, context);
     if (plan.start) put_model(*plan.start, writer, context);
@@ -83,6 +84,9 @@ FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context) {
                     "", "Categories are compared by their bytes, which must be of one encoding.");
     plan.is_weighted = reader.get_bool();
     plan.has_holdout = reader.get_bool();
+    const auto kind = reader.get<uint8_t>();
+    if (kind > static_cast<uint8_t>(TargetKind::label)) refuse_message();
+    plan.target_kind = static_cast<TargetKind>(kind);
     const bool has_start = reader.get_bool();
     plan.model = get_model(reader, context);
     if (has_start) plan.start = get_model(reader, context);

@@ -23,6 +23,7 @@ using FitToken = std::array<std::byte, 16>; // names a fit among all
 struct FitPlan {
     FitToken token;
     bool is_weighted, has_holdout;
+    TargetKind target_kind; // a label is the first of the texts, other targets of the numbers
     // Has the options and features (those without categories are numbers), the offset, labels and directions.
     boosting::Model model;
     std::optional<boosting::Model> start;

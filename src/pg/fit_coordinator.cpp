@@ -2,10 +2,12 @@
 
 #include "pg/bridge/feature_type.hpp"
 #include "pg/bridge/partitions.hpp"
+#include "pg/bridge/result.hpp"
 #include "pg/bridge/values.hpp"
 #include "pg/distributed_fit.hpp"
 
 #include <map>
+#include <set>
 
 namespace btml::pg {
 
@@ -39,6 +41,20 @@ class OneText : public RowSink {
 
   private:
     std::string found_;
+};
+
+// Collects texts that are not NULL.
+class TextSet : public RowSink {
+  public:
+    TextSet(std::set<std::string>& found, RunContext& context) : found_(found), context_(context) {}
+    void add(const Datum* values, const bool* nulls) override {
+        context_.poll();
+        if (!nulls[0]) found_.emplace(bytes_of(values[0], TEXTOID));
+    }
+
+  private:
+    std::set<std::string>& found_;
+    RunContext& context_;
 };
 
 // Has no backslash, whose meaning is a setting's.
@@ -97,8 +113,8 @@ std::string number_expression(const Source::Column& column) {
 }
 
 std::string text_expression(const Source::Column& column) {
-    if (column.type != TEXTOID && column.type != VARCHAROID)
-        refuse_column(column, "Categories can be shipped as text, character varying and boolean.");
+    if (column.type != TEXTOID && column.type != VARCHAROID && column.type != BPCHAROID)
+        refuse_column(column, "Categories can be shipped as text, character varying, character and boolean.");
     return "s." + quoted(column.name) + "::pg_catalog.text";
 }
 
@@ -119,6 +135,8 @@ class ServerPeers : public Coordinator {
 
     ServerPeers(const FitToken& token, const PartitionedQuery& load, std::vector<Place> places, RunContext& context)
         : Coordinator(places.size()), token_(token), load_(load), places_(std::move(places)), context_(context) {}
+
+    uint64_t rounds() const { return round_; }
 
   private:
     // All servers work at once: each gets the message before the first answer is waited for.
@@ -184,25 +202,64 @@ FeatureColumn empty_column(const Feature& feature, int direction, RunContext& co
     return column;
 }
 
+// Every value of an expression over the source that is on some server, but for NULL; of more than max_labels, a few
+// more than that.
+std::set<std::string> distinct_values(const Source& source, const std::string& expression, RunContext& context) {
+    // Grouped, since postgres_fdw does not ship DISTINCT.
+    const PartitionedQuery query("SELECT v::pg_catalog.text FROM (SELECT " + expression + " AS v FROM " +
+                                 inner_query(source.analysis().text) + " AS s GROUP BY 1 LIMIT " +
+                                 std::to_string(max_labels + 2) + ") AS d");
+    std::set<std::string> found;
+    for (size_t partition = 0; partition < query.partitions() && found.size() <= max_labels; partition++) {
+        TextSet sink(found, context);
+        query.run(partition, sink, nullptr, context);
+    }
+    return found;
+}
+
+// Finds labels as the rows of one server would give them.
+Labels labels_of_all(const Source& source, const BoostRequest& request, const Source::Column& target, TargetKind kind,
+                     Options& options, RunContext& context) {
+    Buffer<double> values(context.memory(), "target");
+    std::vector<std::string> names;
+    if (kind == TargetKind::boolean) {
+        values.push_back(0);
+        values.push_back(1);
+    } else if (kind == TargetKind::label) {
+        const std::set<std::string> found = distinct_values(source, text_expression(target), context);
+        names.assign(found.begin(), found.end());
+        for (size_t code = 0; code < names.size(); code++) values.push_back(static_cast<double>(code));
+    } else if (takes_labels(options)) {
+        for (const std::string& text : distinct_values(source, number_expression(target), context))
+            values.push_back(strtod(text.c_str(), nullptr));
+    }
+    if (values.empty() && (kind == TargetKind::label || takes_labels(options)))
+        throw Error(ErrorCode::invalid_argument, "source has no rows to train on",
+                    "It is empty, or its target is NULL in all of its rows.");
+    return find_labels({request.target.c_str(), kind, values, std::move(names)}, request.labels, options, context);
+}
+
 DistributedFit describe_fit(const Source& source, const BoostRequest& request, Options& options, RunContext& context) {
     const Roles roles = assign_roles(source, request);
     const auto column = [&](int place) -> const Source::Column& { return source.columns()[place]; };
-    if (roles.target_is_label) refuse_column(column(roles.target), "Targets can be numbers and booleans.");
+    const Source::Column& target = column(roles.target);
+    const TargetKind kind = roles.target_is_label    ? TargetKind::label
+                            : target.type == BOOLOID ? TargetKind::boolean
+                                                     : TargetKind::number;
     DistributedFit fit;
     fill_with_random_bytes(fit.plan.token.data(), fit.plan.token.size());
-    const bool is_boolean = column(roles.target).type == BOOLOID;
-    Buffer<double> values(context.memory(), "target");
-    for (const double value : {0.0, 1.0})
-        if (is_boolean) values.push_back(value);
-    Labels labels =
-        find_labels({request.target.c_str(), is_boolean ? TargetKind::boolean : TargetKind::number, values, {}},
-                    request.labels, options, context);
+    fit.plan.target_kind = kind;
+    (kind == TargetKind::label ? fit.texts : fit.numbers)
+        .push_back(kind == TargetKind::label ? text_expression(target) : number_expression(target));
+    Labels labels = labels_of_all(source, request, target, kind, options, context);
+    for (const Labels::Notice& told : labels.notices) notice(told.message, "", told.hint);
     options.validate();
     Model& model = fit.plan.model;
     model.labels = std::move(labels.names);
     model.label_weights = std::move(labels.weights);
     model.options = completed(options, model.labels.size());
-    fit.numbers.push_back(number_expression(column(roles.target)));
+    // A model that is read must have as many as its objective has scores.
+    if (has_scores_by_label(model.link())) model.bases.assign(model.labels.size(), 0);
     fit.plan.is_weighted = roles.weight.has_value();
     fit.plan.has_holdout = roles.holdout.has_value();
     for (const std::optional<int>& place : {roles.weight, roles.holdout, roles.offset})
@@ -308,8 +365,9 @@ FitResult fit_over_servers(const BoostRequest& request, Options options, std::op
     result.model.target = request.target;
     result.model.rows_skipped = all.skipped;
     result.model.strategy = name_of(Strategy::distributed);
-    result.model.strategy_reason = format("the rows of %zu partitions stay in %zu backend%s of other servers",
-                                          partitions, servers, servers == 1 ? "" : "s");
+    result.model.strategy_reason =
+        format("the rows of %zu partitions stay in %zu backend%s of other servers, asked %" PRIu64 " times", partitions,
+               servers, servers == 1 ? "" : "s", peers.rounds());
     return result;
 }
 

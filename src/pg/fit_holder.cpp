@@ -3,6 +3,7 @@
 #include "core/base/dictionary.hpp"
 #include "core/base/resident_holder.hpp"
 #include "core/boosting/booster.hpp"
+#include "core/boosting/labels.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/expanded_state.hpp"
 #include "pg/distributed_fit.hpp"
@@ -121,7 +122,8 @@ class HeldFit {
     explicit HeldFit(FitPlan plan)
         : plan_(std::move(plan)), level_(GetCurrentTransactionNestLevel()), budget_(memory_limit_bytes()) {
         const Model& model = plan_.model;
-        size_t numbers = size_t{1} + plan_.is_weighted + plan_.has_holdout + model.offset.has_value(), texts = 0;
+        size_t numbers = size_t{plan_.is_weighted} + plan_.has_holdout + model.offset.has_value(), texts = 0;
+        (has_text_target() ? texts : numbers)++;
         for (size_t f = 0; f < model.features.size(); f++) {
             if (model.offset == static_cast<int32_t>(f)) continue;
             (is_text(model.features[f]) ? texts : numbers)++;
@@ -136,14 +138,14 @@ class HeldFit {
     size_t texts() const { return texts_.size(); }
 
     // The numbers are the target, the weight, the holdout, the offset, and features that are numbers or booleans, as
-    // far as there are such.
+    // far as there are such; the texts a target that is one, and features.
     void add(std::span<const double> numbers, std::span<const std::optional<std::string_view>> texts) {
-        if (is_null(numbers[0])) {
+        if (has_text_target() ? !texts[0].has_value() : is_null(numbers[0])) {
             skipped_++;
             return;
         }
-        check_finite(numbers[0], "target");
-        size_t next = 1;
+        size_t next = 0;
+        if (!has_text_target()) check_finite(numbers[next++], "target");
         if (plan_.is_weighted) check_weight(numbers[next++], "weight");
         next += plan_.has_holdout;
         if (plan_.model.offset) check_given(numbers[next], "offset");
@@ -188,18 +190,13 @@ class HeldFit {
                         .tables = {},
                         .features = {},
                         .target_table = 0,
-                        .target = next(),
+                        .target = target(number, text, context),
                         .weight = Buffer<double>(context.memory(), "weights"),
                         .holdout_table = plan_.has_holdout ? 0 : -1,
                         .holdout = Buffer<uint8_t>(context.memory(), "holdout flags"),
                         .labels = plan_.model.labels,
                         .label_weights = plan_.model.label_weights};
         dataset.tables.push_back({rows_, Buffer<uint32_t>(context.memory(), "row ids")});
-        if (!dataset.labels.empty()) // of a boolean, in either order
-            context.for_each(rows_, 1, [&](uint64_t row) {
-                double& y = dataset.target[row];
-                y = dataset.labels[0] == truth_values[y != 0] ? 0 : 1;
-            });
         if (plan_.is_weighted) dataset.weight = next();
         if (plan_.has_holdout) {
             const Buffer<double> flags = next();
@@ -231,6 +228,45 @@ class HeldFit {
             if (!model.directions.empty()) dataset.features.back().direction = model.directions[f];
         }
         return dataset;
+    }
+
+    bool has_text_target() const { return plan_.target_kind == TargetKind::label; }
+
+    // Labels are replaced by their codes.
+    Buffer<double> target(size_t& number, size_t& text, RunContext& context) {
+        const Model& model = plan_.model;
+        if (has_text_target()) {
+            TextColumn& from = texts_[text++];
+            std::vector<double> codes;
+            for (uint32_t i = 0; i < from.texts.size(); i++)
+                codes.push_back(static_cast<double>(known_code(from.texts.text(i))));
+            Buffer<double> values(context.memory(), "target", rows_);
+            context.for_each(rows_, 1, [&](uint64_t row) { values[row] = codes[from.codes[row]]; });
+            from.codes = Buffer<uint32_t>(budget_, "rows of a fit");
+            return values;
+        }
+        Buffer<double> values = std::move(numbers_[number++]);
+        if (model.labels.empty()) return values;
+        std::map<double, double> codes;
+        context.for_each(rows_, 1, [&](uint64_t row) {
+            auto [found, is_new] = codes.try_emplace(values[row]);
+            if (is_new)
+                found->second = static_cast<double>(known_code(plan_.target_kind == TargetKind::boolean
+                                                                   ? truth_values[values[row] != 0]
+                                                                   : label_of_number(values[row])));
+            values[row] = found->second;
+        });
+        return values;
+    }
+
+    size_t known_code(std::string_view label) const {
+        const std::vector<std::string>& labels = plan_.model.labels;
+        const auto at = std::find(labels.begin(), labels.end(), label);
+        if (at == labels.end())
+            throw Error(ErrorCode::internal,
+                        format("a row has the label \"%s\", which no row had before", std::string(label).c_str()), "",
+                        "Repeat the fit.");
+        return static_cast<size_t>(at - labels.begin());
     }
 
     FitPlan plan_;

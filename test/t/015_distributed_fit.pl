@@ -66,7 +66,8 @@ for my $arguments (
 	q('y', trees => 6, feature_fraction => 0.5, seed => 3), q('y', trees => 6, increasing => '{x}', decreasing => '{n}'),
 	q('y', trees => 6, objective => 'huber', weight => 'w'), q('y', trees => 6, objective => 'quantile', alpha => 0.9),
 	q('b', trees => 12, exclude => '{y}'), q('b', trees => 6, exclude => '{y}', balanced => true, holdout => 'held', positive => 'false'),
-	q('n', trees => 6, objective => 'poisson'), q('share', trees => 6, objective => 'tweedie', categorical => '{kind}'))
+	q('kind', trees => 6), q('kind', trees => 4, class_weights => '{"a": 3}', holdout => 'held'), q('kind', trees => 4, balanced => true),
+	q('n', trees => 3, objective => 'multiclass'), q('n', trees => 6, objective => 'poisson'), q('share', trees => 6, objective => 'tweedie', categorical => '{kind}'))
 {
 	ok(same($session, $arguments), "boost_fit($arguments)");
 }
@@ -76,6 +77,12 @@ is($session->query(<<'SQL'), 't', 'four trees and three that continue from them'
 SELECT facts(btml.boost_fit('SELECT x, kind, y FROM there', 'y', trees => 3, strategy => 'distributed',
         start => btml.boost_fit('SELECT x, kind, y FROM there', 'y', trees => 4, strategy => 'distributed')))
     = facts(btml.boost_fit('SELECT x, kind, y FROM here', 'y', trees => 7))
+SQL
+is($session->query(<<'SQL'), 't', 'two labels that are padded');
+SELECT facts(btml.boost_fit($$ SELECT x, n, kind::character(3) AS t FROM there WHERE kind IN ('a', 'b') $$, 't',
+        trees => 4, positive => 'a', strategy => 'distributed'))
+    = facts(btml.boost_fit($$ SELECT x, n, kind::character(3) AS t FROM here WHERE kind IN ('a', 'b') $$, 't',
+        trees => 4, positive => 'a'))
 SQL
 for my $setting ('standard_conforming_strings = off', 'search_path = pg_catalog, public')
 {
@@ -91,7 +98,7 @@ is($session->query(q{SELECT facts(btml.boost_fit('doubled', 'y', trees => 5, str
 is($session->query(q{SELECT facts(btml.boost_fit('SELECT x, y FROM there WHERE id = 1 OR id = 4', 'y', trees => 2, min_leaf_rows => 1, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x, y FROM here WHERE id = 1 OR id = 4', 'y', trees => 2, min_leaf_rows => 1))}), 't', 'servers without rows');
 like($session->query(q{SELECT btml.summary(btml.boost_fit('there', 'y', trees => 1, strategy => 'distributed')) ->> 'strategy_reason'}),
-	qr/^the rows of 6 partitions stay in 2 backends of other servers$/, 'the summary tells where the rows were');
+	qr/^the rows of 6 partitions stay in 2 backends of other servers, asked [0-9]+ times$/, 'the summary tells where the rows were');
 
 # Errors are those of the fit, and name what cannot be distributed.
 sub fit_fails
@@ -102,7 +109,10 @@ sub fit_fails
 }
 fit_fails('there', q('y', row_fraction => 0.5), qr/row_fraction is not supported/, 'row_fraction');
 fit_fails('there', q('y', holdout => 'held', metric => 'mae'), qr/metric is not supported/, 'metric');
-fit_fails('there', q('kind'), qr/column "kind" of type text cannot be shipped/, 'labels that are texts');
+fit_fails('there', q('x', objective => 'multiclass'), qr/labels that are numbers must be whole/, 'labels that are fractions');
+fit_fails('there', q('kind', class_weights => '{"z": 2}'), qr/class_weights names the label "z"/, 'a label that no row has');
+fit_fails('SELECT NULL::text AS y, x FROM there', q('y'), qr/no rows to train on/, 'no labels');
+fit_fails(q(SELECT ''a''::text AS y, x FROM there), q('y'), qr/label "a"/, 'one label');
 fit_fails('SELECT y, now() AS at FROM there', q('y'), qr/column "at" of type timestamp/, 'a point in time');
 fit_fails('here', q('y'), qr/does not read one partitioned table/, 'a table of this server');
 fit_fails('SELECT y, x FROM there JOIN here h USING (id, x, y)', q('y'), qr/does not read one partitioned table/, 'a join');

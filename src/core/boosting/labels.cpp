@@ -111,7 +111,7 @@ void LabelFinder::number_whole_values() {
                     format("%s is %s in a row, labels that are numbers must be whole and below 2^53", what.c_str(),
                            shortest(least_invalid).c_str()),
                     "", "Cast the target to text to make labels of any values.");
-    for (const double y : distinct) found_.names.push_back(format("%.0f", y + 0.0)); // no −0
+    for (const double y : distinct) found_.names.push_back(label_of_number(y));
     check_count();
     const std::vector<double> sorted(distinct.begin(), distinct.end());
     context_.for_each(target_.values.size(), 4, [&](uint64_t row) {
@@ -206,6 +206,10 @@ void LabelFinder::weigh() {
 }
 
 } // namespace
+
+std::string label_of_number(double y) {
+    return format("%.0f", y + 0.0); // no −0
+}
 
 Labels find_labels(TargetColumn target, const LabelRequest& request, Options& options, RunContext& context) {
     return LabelFinder(std::move(target), request, options, context).run();

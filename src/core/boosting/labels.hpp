@@ -44,6 +44,9 @@ struct Labels {
     std::vector<Notice> notices;
 };
 
+// Names a label that is a whole number.
+std::string label_of_number(double y);
+
 // Replaces options.objective by one that is not automatic, and the values by their labels' codes where it takes labels.
 // Errors: wrong_type for an objective that does not take such values, or two labels where there are more;
 // limit_exceeded for more than max_labels; invalid_argument for what does not go with the objective, and for labels
