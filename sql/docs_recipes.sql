@@ -78,7 +78,7 @@ BEGIN
     END IF;
 END $$;
 CALL retrain_churn();
-SELECT role, btml.summary(model)->'rows' AS rows FROM models ORDER BY role;
+SELECT split_part(role, ' ', 1) AS role, btml.summary(model)->'rows' AS rows FROM models ORDER BY 1;
 
 CREATE TABLE at_risk (id int, as_of date, city text, plan text, price numeric, age_days int, orders_90 bigint, spent_90 numeric,
     days_since_order int, visits_30 bigint, visits_90 bigint, tickets_60 bigint, last_topic text, p float8);
