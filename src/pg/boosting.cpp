@@ -123,7 +123,8 @@ struct Start {
 FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
     Options options = request.options;
     Start start(request, options, context);
-    if (options.strategy == Strategy::distributed) {
+    if (options.strategy == Strategy::distributed ||
+        (options.strategy == Strategy::automatic && pays_over_servers(request, options, context))) {
         FitResult result = fit_over_servers(request, options, std::move(start.model), context);
         notice_too_few_rows(result.model);
         notice_empty_holdout(result.model, request);

@@ -3,8 +3,6 @@
 #include "core/base/version.hpp"
 #include "pg/bridge/bytes.hpp"
 
-#include <set>
-
 extern "C" {
 #include "mb/pg_wchar.h"
 }
@@ -14,11 +12,6 @@ namespace btml::pg {
 using namespace boosting;
 
 namespace {
-
-std::set<FitToken>& led_fits() {
-    static std::set<FitToken> fits;
-    return fits;
-}
 
 void put_model(const Model& model, Writer& writer, RunContext& context) {
     Writer own(context);
@@ -39,18 +32,6 @@ void fill_with_random_bytes(void* to, size_t size) {
     pg_call([=] {
         if (!pg_strong_random(to, size)) elog(ERROR, "no random numbers are to be had");
     });
-}
-
-LedFit::LedFit(const FitToken& token) : token_(token) {
-    led_fits().insert(token);
-}
-
-LedFit::~LedFit() {
-    led_fits().erase(token_);
-}
-
-bool LedFit::is(const FitToken& token) {
-    return led_fits().contains(token);
 }
 
 Bytes encode(const FitPlan& plan, RunContext& context) {

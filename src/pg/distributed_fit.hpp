@@ -45,20 +45,6 @@ Bytes encode(const FitPlan& plan, RunContext& context);
 // Error internal for bytes that encode() does not write.
 FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context);
 
-// Tells holders in this backend which fit it leads itself: it cannot hold rows of that.
-class LedFit {
-  public:
-    explicit LedFit(const FitToken& token);
-    ~LedFit();
-    LedFit(const LedFit&) = delete;
-    LedFit& operator=(const LedFit&) = delete;
-
-    static bool is(const FitToken& token);
-
-  private:
-    const FitToken token_;
-};
-
 // The entries of a state of either aggregate: which backends took part, and what they answered.
 struct BackendAnswer {
     uint64_t backend; // a random number

@@ -1,11 +1,12 @@
-// The aggregates btml_internal.hold_rows and btml_internal.exchange_messages: this server's part of a fit that another
-// one leads.
+// The aggregates btml_internal.hold_rows and btml_internal.exchange_messages, and btml_internal.number: this server's
+// part of a fit that another one leads.
 #include "core/base/dictionary.hpp"
 #include "core/base/resident_holder.hpp"
 #include "core/boosting/booster.hpp"
 #include "core/boosting/labels.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/expanded_state.hpp"
+#include "pg/bridge/values.hpp"
 #include "pg/distributed_fit.hpp"
 
 #include <map>
@@ -320,12 +321,6 @@ FitToken token_of(std::span<const std::byte> command) {
 HeldFit& fit_to_fill(std::span<const std::byte> command) {
     const FitToken token = token_of(command);
     if (const auto found = held_fits().find(token); found != held_fits().end()) return found->second;
-    if (LedFit::is(token))
-        throw Error(
-            ErrorCode::not_supported, "the rows would be read here, not where they are",
-            "PostgreSQL did not ship the query to the other server.",
-            "The server's option \"extensions\" must have btml; EXPLAIN VERBOSE of the source shows what else is not "
-            "shipped.");
     free_fits_with_transactions();
     BackendContext context;
     return held_fits().try_emplace(token, decode_fit_plan(command, context)).first->second;
@@ -354,6 +349,17 @@ std::vector<std::optional<std::string_view>> texts_of(const Arguments& arguments
 }
 
 } // namespace
+
+// btml_internal.number(date | time | timestamp | timestamptz | interval) → float8
+#define BTML_NUMBER(kind)                                                                                              \
+    BTML_FUNCTION(btml_number_##kind) {                                                                                \
+        return Float8GetDatum(to_number(PG_GETARG_DATUM(0), NumberKind::kind));                                        \
+    }
+
+BTML_NUMBER(date)
+BTML_NUMBER(time)
+BTML_NUMBER(timestamp)
+BTML_NUMBER(interval)
 
 // btml_internal.hold_rows_accumulate(state, command bytea, numbers float8[] [, texts text[]]) → state
 BTML_FUNCTION(btml_hold_rows_accumulate) {

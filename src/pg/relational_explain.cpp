@@ -4,6 +4,7 @@
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/nodes.hpp"
+#include "pg/bridge/partitions.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/source.hpp"
 
@@ -90,6 +91,12 @@ void Explanation::add_table(int table, int depth) {
 }
 
 void Explanation::add_remarks(int table, const std::string& below) {
+    const ForeignTables foreign = foreign_tables(relation(table)->query);
+    std::string servers;
+    for (const std::string& server : foreign.servers) servers += (servers.empty() ? "" : ", ") + server;
+    if (!foreign.tables.empty())
+        lines_.push_back(below + format("Fetched from %zu foreign table%s of %s", foreign.tables.size(),
+                                        foreign.tables.size() == 1 ? "" : "s", servers.c_str()));
     if (relation(table)->reason) lines_.push_back(below + "Not factorised: " + relation(table)->reason);
     if (relation(table)->filters) lines_.push_back(below + "Filter: " + list_text(relation(table)->filters, " AND "));
 }

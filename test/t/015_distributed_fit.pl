@@ -17,7 +17,9 @@ CREATE ROLE analyst LOGIN;
 CREATE EXTENSION postgres_fdw;
 CREATE TABLE here AS SELECT i AS id, i * 37 % 1001 / 7.0::float8 AS x, (i % 13)::smallint AS n, (i % 17)::numeric / 3 AS share,
     nullif(chr(97 + i * 17 % 6), 'f') AS kind, i % 5 = 0 AS flag, i % 7 = 0 AS held, 1 + i % 3 AS w,
-    nullif(i * 37 % 1001 / 7.0 * CASE i * 17 % 6 WHEN 0 THEN 2 ELSE -1 END + i % 13, 0) AS y, i % 3 = 0 AND i % 7 > 2 AS b
+    nullif(i * 37 % 1001 / 7.0 * CASE i * 17 % 6 WHEN 0 THEN 2 ELSE -1 END + i % 13, 0) AS y, i % 3 = 0 AND i % 7 > 2 AS b,
+    date '2020-02-28' + i % 31 AS day, time '00:00' + i % 53 * interval '7 min' AS clock, timestamp '1969-12-31' + i % 41 * interval '1 h' AS moment,
+    timestamptz 'epoch' - i % 43 * interval '1 s' AS instant, i % 47 * interval '1 day 1 s' AS lasting
 FROM generate_series(1, 6000) i;
 CREATE TABLE there (LIKE here) PARTITION BY HASH (id);
 -- Everything that a model says but how its rows were held.
@@ -97,6 +99,8 @@ is($session->query(q{SELECT facts(btml.boost_fit('doubled', 'y', trees => 5, str
     = facts(btml.boost_fit('SELECT x * 2 AS twice, kind, y FROM here WHERE n > 3', 'y', trees => 5))}), 't', 'a view with a condition');
 is($session->query(q{SELECT facts(btml.boost_fit('SELECT x, y FROM there WHERE id = 1 OR id = 4', 'y', trees => 2, min_leaf_rows => 1, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x, y FROM here WHERE id = 1 OR id = 4', 'y', trees => 2, min_leaf_rows => 1))}), 't', 'servers without rows');
+is($session->query(q{SELECT facts(btml.boost_fit('SELECT day, clock, moment, instant, lasting, y FROM there', 'y', trees => 9, strategy => 'distributed'))
+    = facts(btml.boost_fit('SELECT day, clock, moment, instant, lasting, y FROM here', 'y', trees => 9))}), 't', 'dates, times and intervals');
 like($session->query(q{SELECT btml.summary(btml.boost_fit('there', 'y', trees => 1, strategy => 'distributed')) ->> 'strategy_reason'}),
 	qr/^the rows of 6 partitions stay in 2 backends of other servers, asked [0-9]+ times$/, 'the summary tells where the rows were');
 
@@ -111,9 +115,10 @@ fit_fails('there', q('y', row_fraction => 0.5), qr/row_fraction is not supported
 fit_fails('there', q('y', holdout => 'held', metric => 'mae'), qr/metric is not supported/, 'metric');
 fit_fails('there', q('x', objective => 'multiclass'), qr/labels that are numbers must be whole/, 'labels that are fractions');
 fit_fails('there', q('kind', class_weights => '{"z": 2}'), qr/class_weights names the label "z"/, 'a label that no row has');
-fit_fails('SELECT NULL::text AS y, x FROM there', q('y'), qr/no rows to train on/, 'no labels');
-fit_fails(q(SELECT ''a''::text AS y, x FROM there), q('y'), qr/label "a"/, 'one label');
-fit_fails('SELECT y, now() AS at FROM there', q('y'), qr/column "at" of type timestamp/, 'a point in time');
+fit_fails('SELECT kind AS y, x FROM there WHERE kind IS NULL', q('y'), qr/no rows to train on/, 'no labels');
+fit_fails(q(SELECT ''a'' || left(kind, 0) AS y, x FROM there), q('y'), qr/label "a"/, 'one label');
+fit_fails('there', q('y', categorical => '{n}'), qr/categories of type smallint, in column "n", cannot be shipped/, 'categories that are numbers');
+fit_fails('SELECT y, now() AS at FROM there', q('y'), qr/would be read here/, 'the time of a transaction');
 fit_fails('here', q('y'), qr/does not read one partitioned table/, 'a table of this server');
 fit_fails('SELECT y, x FROM there JOIN here h USING (id, x, y)', q('y'), qr/does not read one partitioned table/, 'a join');
 fit_fails('SELECT y, x FROM there WHERE random() < 2', q('y'), qr/would be read here/, 'what is not shipped');
@@ -123,6 +128,29 @@ fit_fails('SELECT y, x, -w AS w FROM there', q('y', weight => 'w'), qr/weight/, 
 fit_fails('there', q('y', objective => 'gamma'), qr/target value -[0-9.]+ is not valid with objective => 'gamma'/, 'targets out of range');
 fit_fails('there', q('y', trees => 3, start => btml.boost_fit('SELECT x, y FROM here', 'x', trees => 1)), qr/feature "y" of start/, 'another start');
 fails($session, q{SELECT btml.cross_validate('there', 'y', options => '{"strategy": "distributed"}')}, qr/strategy/, 'folds are not distributed');
+
+# Fits that choose by themselves: how many rows there are is what ANALYZE found.
+sub chooses
+{
+	my ($source, $arguments, $strategy, $told, $name, %how) = @_;
+	my $call = "SELECT btml.summary(btml.boost_fit('$source', $arguments, trees => 2)) ->> 'strategy'";
+	my (undef, $chosen, $notices) = $node->psql('postgres', ($how{before} // '') . $call, extra_params => $how{psql} // []);
+	is($chosen, $strategy, $name);
+	if ($told) { like($notices, $told, "$name: what is told"); }
+	else { unlike($notices, qr/fetched/, "$name: nothing is told"); }
+	return;
+}
+chooses('there', q('y'), 'enumerate', undef, 'few rows are fetched');
+chooses('there', q('y'), 'distributed', undef, 'few rows that do not fit', before => q(SET btml.memory_limit = '600kB';));
+$node->safe_psql('postgres', q{UPDATE pg_class SET reltuples = 2e6 WHERE relname ~ '^there_'});
+chooses('SELECT x, y FROM there', q('y'), 'distributed', undef, 'many rows');
+chooses('SELECT x, y FROM there WHERE id = 7', q('y', min_leaf_rows => 1), 'enumerate', undef, 'a few of many rows');
+chooses('there', q('y', row_fraction => 0.5), 'enumerate', qr/NOTICE:  about 12000000 rows of other servers are fetched: row_fraction is not supported/,
+	'an option that is not distributed');
+chooses('SELECT t.x, t.y, h.n FROM there t JOIN here h USING (id)', q('y'), 'enumerate', qr/are fetched: the source does not read one partitioned table/, 'a join');
+chooses('SELECT x, y FROM there WHERE random() IS NOT NULL', q('y'), 'enumerate', qr/are fetched: rows of partition "there_0" would be read here/, 'what is not shipped');
+is($session->query(q{SELECT count(*) FROM btml.explain_join('SELECT * FROM there JOIN here USING (id)') l WHERE l LIKE '%Fetched from 6 foreign tables of worker_0, worker_1'}),
+	1, 'explain_join tells what is fetched');
 
 # A server's memory limit holds there, and says so.
 $workers[0]->safe_psql('postgres', "ALTER DATABASE postgres SET btml.memory_limit = '64kB'");
@@ -136,6 +164,8 @@ $node->safe_psql('postgres', 'GRANT SELECT ON here, there TO analyst; ALTER TABL
 my ($analyst) = session($node, user => 'analyst');
 $analyst->query('SET client_min_messages = warning');
 fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, qr/permission denied for/, 'a role without the right');
+chooses('SELECT x, y FROM there', q('y'), 'enumerate', qr/are fetched: the right to lead a fit is not granted/, 'a role without the right', psql => ['-U', 'analyst']);
+$node->safe_psql('postgres', 'ANALYZE there');
 for my $server ($node, @workers)
 {
 	$server->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION btml_internal.hold_rows(bytea, float8[]), btml_internal.hold_rows(bytea, float8[], text[]),

@@ -11,6 +11,10 @@ void require_execute(Oid function, Oid role, ObjectType kind) {
     if (allowed != ACLCHECK_OK) aclcheck_error(allowed, kind, get_func_name(function));
 }
 
+bool may_execute(Oid function) {
+    return btml_compat_check_execute(function, GetUserId()) == ACLCHECK_OK;
+}
+
 bool is_trusted(Oid function) {
     const HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
     if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for function %u", function);

@@ -6,8 +6,10 @@
 extern "C" {
 #include "access/table.h"
 #include "catalog/pg_inherits.h"
+#include "foreign/foreign.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"
+#include "tcop/tcopprot.h"
 #include "utils/rel.h"
 }
 
@@ -15,24 +17,26 @@ namespace btml::pg {
 
 namespace {
 
-struct Found {
-    Oid table = InvalidOid, reader = InvalidOid;
-    bool several = false;
+struct ReadTable {
+    Oid table;
+    char kind;
+    Oid reader;
 };
 
-bool find_partitioned(Node* node, void* argument) {
+// found: a List* of ReadTable*.
+bool find_tables(Node* node, void* found) {
     if (!node) return false;
-    if (!IsA(node, Query)) return btml_compat_walk(node, find_partitioned, argument);
+    if (!IsA(node, Query)) return btml_compat_walk(node, find_tables, found);
     auto* const query = reinterpret_cast<Query*>(node);
-    auto* const found = static_cast<Found*>(argument);
+    List** const tables = static_cast<List**>(found);
     for (RangeTblEntry* const entry : items<RangeTblEntry>(query->rtable)) {
         // A view that was expanded leaves an entry that nothing reads.
         if (entry->rtekind != RTE_RELATION || entry->relkind == RELKIND_VIEW) continue;
-        found->several = found->several || found->table != InvalidOid || entry->relkind != RELKIND_PARTITIONED_TABLE;
-        found->table = entry->relid;
-        found->reader = btml_compat_reader(query, entry);
+        auto* const read = static_cast<ReadTable*>(palloc(sizeof(ReadTable)));
+        *read = {entry->relid, entry->relkind, btml_compat_reader(query, entry)};
+        *tables = lappend(*tables, read);
     }
-    return btml_compat_walk_query(query, find_partitioned, argument, 0);
+    return btml_compat_walk_query(query, find_tables, found, 0);
 }
 
 bool check_permissions(Node* node, void* argument) {
@@ -59,16 +63,21 @@ bool replace(Node* node, void* argument) {
 }
 
 // Columns of a partition may lie at other places than those of its table.
-bool has_same_places(Relation table, Relation partition) {
-    const TupleDesc a = RelationGetDescr(table), b = RelationGetDescr(partition);
-    if (a->natts != b->natts) return false;
-    for (int i = 0; i < a->natts; i++) {
-        const FormData_pg_attribute* const x = TupleDescAttr(a, i);
-        const FormData_pg_attribute* const y = TupleDescAttr(b, i);
-        if (x->attisdropped != y->attisdropped || x->atttypid != y->atttypid) return false;
-        if (!x->attisdropped && strcmp(NameStr(x->attname), NameStr(y->attname)) != 0) return false;
-    }
-    return true;
+bool has_same_places(Oid table, Oid partition) {
+    return pg_call([=] {
+        const Relation whole = table_open(table, NoLock), part = table_open(partition, NoLock);
+        const TupleDesc a = RelationGetDescr(whole), b = RelationGetDescr(part);
+        bool same = a->natts == b->natts;
+        for (int i = 0; same && i < a->natts; i++) {
+            const FormData_pg_attribute* const x = TupleDescAttr(a, i);
+            const FormData_pg_attribute* const y = TupleDescAttr(b, i);
+            same = x->attisdropped == y->attisdropped && x->atttypid == y->atttypid &&
+                   (x->attisdropped || strcmp(NameStr(x->attname), NameStr(y->attname)) == 0);
+        }
+        table_close(part, NoLock);
+        table_close(whole, NoLock);
+        return same;
+    });
 }
 
 // An aggregate is to be computed where the rows are, whatever PostgreSQL thinks that it costs.
@@ -85,28 +94,63 @@ void keep_shipped_paths(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* 
     if (shipped != NIL) output->pathlist = shipped;
 }
 
-void ship_aggregates(bool ship) {
-    static bool hooked = false;
-    if (!std::exchange(hooked, true)) {
-        next_hook = create_upper_paths_hook;
-        create_upper_paths_hook = keep_shipped_paths;
+// Has aggregates shipped as long as it lives.
+class ShippedAggregates {
+  public:
+    ShippedAggregates() {
+        static bool hooked = false;
+        if (!std::exchange(hooked, true)) {
+            next_hook = create_upper_paths_hook;
+            create_upper_paths_hook = keep_shipped_paths;
+        }
+        ships_aggregates = true;
     }
-    ships_aggregates = ship;
+    ~ShippedAggregates() { ships_aggregates = false; }
+    ShippedAggregates(const ShippedAggregates&) = delete;
+    ShippedAggregates& operator=(const ShippedAggregates&) = delete;
+};
+
+bool fetches_rows(const Plan* plan) {
+    if (!plan) return false;
+    if (IsA(plan, ForeignScan)) return true;
+    if (IsA(plan, SubqueryScan)) return fetches_rows(reinterpret_cast<const SubqueryScan*>(plan)->subplan);
+    return fetches_rows(plan->lefttree) || fetches_rows(plan->righttree);
 }
 
-enum class Problem { none, no_foreign_table, other_places };
+Plan* plan_of(Query* query) {
+    return pg_plan_query(query, "", 0, nullptr)->planTree;
+}
+
+// In the order in which the query has them.
+ItemsOf<const ReadTable> tables_of(const Query* query) {
+    return items<const ReadTable>(pg_call([=] {
+        List* tables = NIL;
+        find_tables(as_node(const_cast<Query*>(query)), &tables);
+        return tables;
+    }));
+}
+
+char kind_of(Oid table) {
+    return pg_call([=] { return get_rel_relkind(table); });
+}
+
+// The table's partitions that have rows of their own, in an order that does not change.
+std::vector<Oid> partitions_of(Oid table) {
+    const List* const all = pg_call([=] { return find_all_inheritors(table, AccessShareLock, nullptr); });
+    std::vector<Oid> partitions;
+    ListCell* cell;
+    foreach (cell, const_cast<List*>(all))
+        if (kind_of(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE) partitions.push_back(lfirst_oid(cell));
+    return partitions;
+}
 
 } // namespace
 
 PartitionedQuery::PartitionedQuery(const std::string& sql, const PartitionedQuery* other) : sql_(sql) {
     const char* const text = sql_.c_str();
     query_ = pg_call([=] { return parsed_query(text); });
-    const Found found = pg_call([this] {
-        Found result;
-        find_partitioned(as_node(query_), &result);
-        return result;
-    });
-    if (found.table == InvalidOid || found.several)
+    const ItemsOf<const ReadTable> tables = tables_of(query_);
+    if (tables.size() != 1 || tables[0]->kind != RELKIND_PARTITIONED_TABLE)
         throw Error(ErrorCode::not_supported, "the source does not read one partitioned table and nothing else", "",
                     "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables.");
     if (other) {
@@ -116,36 +160,19 @@ PartitionedQuery::PartitionedQuery(const std::string& sql, const PartitionedQuer
         return;
     }
     pg_call([this] { check_permissions(as_node(query_), nullptr); });
-    table_ = found.table;
-    reader_ = found.reader;
-    const Oid table = table_;
-    const List* const all = pg_call([=] { return find_all_inheritors(table, AccessShareLock, nullptr); });
-    ListCell* cell;
-    foreach (cell, const_cast<List*>(all)) {
-        const Oid partition = lfirst_oid(cell);
-        const Problem problem = pg_call([=] {
-            const Relation parent = table_open(table, NoLock), relation = table_open(partition, NoLock);
-            const char kind = relation->rd_rel->relkind;
-            const bool same = has_same_places(parent, relation);
-            table_close(relation, NoLock);
-            table_close(parent, NoLock);
-            if (kind == RELKIND_PARTITIONED_TABLE) return Problem::none;
-            return kind != RELKIND_FOREIGN_TABLE ? Problem::no_foreign_table
-                   : same                        ? Problem::none
-                                                 : Problem::other_places;
-        });
-        if (problem == Problem::no_foreign_table)
+    table_ = tables[0]->table;
+    reader_ = tables[0]->reader;
+    partitions_ = partitions_of(table_);
+    for (size_t partition = 0; partition < partitions(); partition++) {
+        if (kind_of(partitions_[partition]) != RELKIND_FOREIGN_TABLE)
+            throw Error(
+                ErrorCode::not_supported, format("partition \"%s\" is not a foreign table", name_of(partition).c_str()),
+                "", "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables.");
+        if (!has_same_places(table_, partitions_[partition]))
             throw Error(
                 ErrorCode::not_supported,
-                format("partition \"%s\" is not a foreign table", pg_call([=] { return get_rel_name(partition); })), "",
-                "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables.");
-        if (problem == Problem::other_places)
-            throw Error(ErrorCode::not_supported,
-                        format("partition \"%s\" has its columns at other places than its table",
-                               pg_call([=] { return get_rel_name(partition); })),
-                        "", "Both need the same columns in the same order, dropped ones included.");
-        if (pg_call([=] { return get_rel_relkind(partition); }) == RELKIND_FOREIGN_TABLE)
-            partitions_.push_back(partition);
+                format("partition \"%s\" has its columns at other places than its table", name_of(partition).c_str()),
+                "", "Both need the same columns in the same order, dropped ones included.");
     }
 }
 
@@ -154,24 +181,48 @@ std::string PartitionedQuery::name_of(size_t partition) const {
     return pg_call([=] { return get_rel_name(table); });
 }
 
-uint64_t PartitionedQuery::run(size_t partition, RowSink& sink, const char* phase, RunContext& context) const {
+Query* PartitionedQuery::query_of(size_t partition) const {
     const Query* const query = query_;
     Replacement replacement{table_, partitions_[partition], reader_};
     Replacement* const by = &replacement;
-    const Query* const of_partition = pg_call([=] {
+    return pg_call([=] {
         Query* const copy = copy_of(query);
         replace(as_node(copy), by);
         return copy;
     });
-    ship_aggregates(true);
-    try {
-        const uint64_t rows = run_query(of_partition, sql_.c_str(), sink, phase, context);
-        ship_aggregates(false);
-        return rows;
-    } catch (...) {
-        ship_aggregates(false);
-        throw;
+}
+
+bool PartitionedQuery::is_read_here(size_t partition) const {
+    const ShippedAggregates shipped;
+    Query* const query = query_of(partition);
+    return pg_call([=] {
+        const Plan* const plan = plan_of(query);
+        return !IsA(plan, ForeignScan) && fetches_rows(plan);
+    });
+}
+
+uint64_t PartitionedQuery::run(size_t partition, RowSink& sink, const char* phase, RunContext& context) const {
+    const ShippedAggregates shipped;
+    return run_query(query_of(partition), sql_.c_str(), sink, phase, context);
+}
+
+ForeignTables foreign_tables(const Query* query) {
+    ForeignTables found;
+    for (const ReadTable* const read : tables_of(query)) {
+        const bool has_partitions = read->kind == RELKIND_PARTITIONED_TABLE;
+        for (const Oid table : has_partitions ? partitions_of(read->table) : std::vector<Oid>{read->table}) {
+            if (kind_of(table) != RELKIND_FOREIGN_TABLE) continue;
+            found.tables.insert(table);
+            found.are_partitions = found.are_partitions || has_partitions;
+            found.servers.insert(
+                pg_call([=] { return GetForeignServer(GetForeignTable(table)->serverid)->servername; }));
+        }
     }
+    return found;
+}
+
+double expected_rows(const Query* query) {
+    return pg_call([=] { return plan_of(copy_of(query))->plan_rows; });
 }
 
 } // namespace btml::pg

@@ -3,10 +3,22 @@
 
 #include "pg/bridge/query_rows.hpp"
 
+#include <set>
 #include <string>
 #include <vector>
 
 namespace btml::pg {
+
+// The foreign tables that a query reads, those among them that are partitions included.
+struct ForeignTables {
+    std::set<Oid> tables;
+    std::set<std::string> servers;
+    bool are_partitions = false; // some of them
+};
+ForeignTables foreign_tables(const Query* query);
+
+// How many rows the planner expects of the query.
+double expected_rows(const Query* query);
 
 class PartitionedQuery {
   public:
@@ -19,11 +31,14 @@ class PartitionedQuery {
     Oid table() const { return table_; }
     size_t partitions() const { return partitions_.size(); }
     std::string name_of(size_t partition) const;
+    // Says whether rows of the partition would be fetched and aggregated here.
+    bool is_read_here(size_t partition) const;
     // Runs the query as if the table had this partition only.
     uint64_t run(size_t partition, RowSink& sink, const char* phase, RunContext& context) const;
 
   private:
     PartitionedQuery(const std::string& sql, const PartitionedQuery* other);
+    Query* query_of(size_t partition) const;
 
     const std::string sql_;
     Query* query_; // after rewriting: the rights and the row security are the partitioned table's
