@@ -97,9 +97,12 @@ void BagPass::add_by_chunks(const BagJoin& rows, bool disjoint) {
             });
         };
         team.for_each(parts.size(), add_part, [&] { contexts.poll(); });
-        for (const std::unique_ptr<Message>& part : parts)
-            disjoint ? own_.append(*part, context_) : own_.merge(*part, context_);
+        if (disjoint)
+            own_.append(parts, team, contexts);
+        else
+            for (const std::unique_ptr<Message>& part : parts) own_.merge(*part, context_);
     }
+    if (disjoint) own_.index(team, contexts);
     for (const std::unique_ptr<TablePass>& pass : passes)
         if (pass) count(*pass);
 }

@@ -177,15 +177,42 @@ void Message::merge(const Message& other, RunContext& context) {
     }
 }
 
-void Message::append(const Message& other, RunContext& context) {
-    const size_t before = entries_.size();
-    reserve_entries(uint64_t{count_} + other.count_);
-    entries_.resize(before + other.entries_.size());
-    context.in_blocks(other.entries_.size(), 1, [&](uint64_t begin, uint64_t end) {
-        std::copy_n(other.entries_.data() + begin, end - begin, entries_.data() + before + begin);
-    });
-    count_ += other.count_;
+void Message::append(std::span<const std::unique_ptr<Message>> parts, ThreadTeam& team, WorkerContexts& contexts) {
+    std::vector<size_t> begins; // of the parts' words among those of this message
+    uint64_t entries = count_;
+    for (const std::unique_ptr<Message>& part : parts) {
+        begins.push_back(entries * layout_.words);
+        entries += part->count_;
+    }
+    reserve_entries(entries);
+    entries_.resize(entries * layout_.words);
+    count_ = static_cast<uint32_t>(entries);
     appended_ = true;
+    const auto copy = [&](size_t part, int worker) {
+        const Buffer<uint64_t>& from = parts[part]->entries_;
+        contexts.run(worker, [&](RunContext& context) {
+            context.in_blocks(from.size(), 1, [&](uint64_t begin, uint64_t end) {
+                std::copy_n(from.data() + begin, end - begin, entries_.data() + begins[part] + begin);
+            });
+        });
+    };
+    team.for_each(parts.size(), copy, [&] { contexts.poll(); });
+}
+
+void Message::index(ThreadTeam& team, WorkerContexts& contexts) {
+    if (layout_.groups > 0) return;
+    clear_slots();
+    constexpr uint32_t block = 1 << 14;
+    const auto index_block = [&](size_t at, int worker) {
+        const auto begin = static_cast<uint32_t>(at * block);
+        const uint32_t end = begin + std::min(count_ - begin, block);
+        contexts.run(worker, [&](RunContext& context) {
+            index_entries(begin, end);
+            context.worked(4 * (end - begin));
+        });
+    };
+    team.for_each((uint64_t{count_} + block - 1) / block, index_block, [&] { contexts.poll(); });
+    appended_ = false;
 }
 
 // The number of the entry with this key, or none after it was appended as it is.
@@ -234,22 +261,53 @@ void Message::finish(RunContext& context) {
                          [&](uint64_t number) { count_ += has_rows(static_cast<uint32_t>(number)); });
 }
 
-// Fills the slots anew: with the first entry of each key of the separator, which leads to the others in their order.
-void Message::chain_entries(RunContext& context) {
-    const size_t words = layout_.key_words;
+// Frees as many slots as all entries need.
+void Message::clear_slots() {
     slots_.clear();
     slots_ =
         Buffer<uint64_t>(next_.budget(), what, std::max(min_slots, std::bit_ceil(uint64_t{count_} * 2)), uint64_t{0});
     mask_ = slots_.size() - 1;
+}
+
+// Hashes keys of the separator, and asks for the slots that they begin to look at.
+void Message::hash_entries(uint32_t begin, uint32_t end, uint32_t* hashes) const {
+    for (uint32_t number = begin; number < end; number++) {
+        const uint32_t hash = hashes[number - begin] = hash_of(entry(number), layout_.key_words);
+        __builtin_prefetch(&slots_[hash & mask_]);
+    }
+}
+
+void Message::index_entries(uint32_t begin, uint32_t end) {
+    std::array<uint32_t, prefetch_rows> hashes;
+    for (; begin < end; begin += prefetch_rows) {
+        const uint32_t some = std::min(end - begin, prefetch_rows);
+        hash_entries(begin, begin + some, hashes.data());
+        for (uint32_t i = 0; i < some; i++) take_slot(hashes[i], begin + i);
+    }
+}
+
+// Takes the first free slot for an entry whose key no other has: threads may do so side by side, and which of them
+// comes first is not seen by who looks keys up.
+void Message::take_slot(uint32_t hash, uint32_t number) {
+    for (uint64_t slot = hash & mask_;; slot = (slot + 1) & mask_) {
+        const std::atomic_ref<uint64_t> place(slots_[slot]);
+        uint64_t found = place.load(std::memory_order_relaxed);
+        if (found == 0 &&
+            place.compare_exchange_strong(found, uint64_t{hash} << 32 | (number + 1), std::memory_order_relaxed))
+            return;
+    }
+}
+
+// Fills the slots anew: with the first entry of each key of the separator, which leads to the others in their order.
+void Message::chain_entries(RunContext& context) {
+    const size_t words = layout_.key_words;
+    clear_slots();
     next_ = Buffer<uint32_t>(next_.budget(), what, count_, none);
     bool chained = false;
     std::array<uint32_t, prefetch_rows> hashes;
     for (uint32_t end = count_, begin = 0; end > 0; end = begin) {
         begin = end - std::min(end, prefetch_rows);
-        for (uint32_t number = begin; number < end; number++) {
-            hashes[number - begin] = hash_of(entry(number), words);
-            __builtin_prefetch(&slots_[hashes[number - begin] & mask_]);
-        }
+        hash_entries(begin, end, hashes.data());
         for (uint32_t number = end; number-- > begin;) {
             const uint64_t* const key = entry(number);
             const uint32_t hash = hashes[number - begin];

@@ -2,10 +2,13 @@
 // table's queries.
 #pragma once
 
+#include "core/base/threads.hpp"
+#include "core/base/worker_contexts.hpp"
 #include "core/relational/streamed/cells.hpp"
 #include "core/relational/streamed/row_batch.hpp"
 
 #include <array>
+#include <memory>
 #include <span>
 
 namespace btml::relational {
@@ -72,8 +75,11 @@ class Message {
     // Adds the cells of another message of the same table, as if its rows came after those of this one.
     void merge(const Message& other, RunContext& context);
 
-    // Does the same for a message whose keys this one lacks, all at once. Entries are not found until finish().
-    void append(const Message& other, RunContext& context);
+    // Does the same for messages none of whose keys is in this one or in another of them. Entries are not found until
+    // index() or finish().
+    void append(std::span<const std::unique_ptr<Message>> parts, ThreadTeam& team, WorkerContexts& contexts);
+    // Has finish() less to do after append(): where a key has one entry, all threads make them found.
+    void index(ThreadTeam& team, WorkerContexts& contexts);
 
     // To be called after the last row was added: finds entries by the separator's key from now on, and counts those
     // that rows were added to.
@@ -109,12 +115,16 @@ class Message {
     uint32_t append_new(const uint64_t* key);
     uint32_t find_or_copy(const uint64_t* of_other, uint32_t hash);
     void add_cells(const Message& other, std::span<const uint32_t> from, const uint32_t* to);
+    void clear_slots();
+    void hash_entries(uint32_t begin, uint32_t end, uint32_t* hashes) const;
+    void index_entries(uint32_t begin, uint32_t end);
+    void take_slot(uint32_t hash, uint32_t number);
     void chain_entries(RunContext& context);
 
     MessageLayout layout_;
     Buffer<uint64_t> entries_; // in the order in which their keys were met
     uint32_t count_ = 0;
-    bool numbered_ = false, appended_ = false;
+    bool numbered_ = false, appended_ = false; // appended_: entries are not found yet
     Buffer<uint64_t> slots_; // open addressing: the hash above the number of an entry plus 1; 0 is free
     uint64_t mask_ = 0;
     Buffer<uint32_t> next_;
