@@ -22,6 +22,10 @@ FROM models, btml.gp_leave_one_out(model) WHERE name = 'load';
 
 SELECT feature, round(weight::numeric, 1) AS weight FROM models, btml.gp_relevance(model) WHERE name = 'load';
 
+INSERT INTO models SELECT 'smooth', btml.gp_fit('SELECT load, hour, outdoor, kind FROM reading', 'load', kernel => 'matern52', exemplars => 100);
+SELECT name, round(rmse::numeric, 2) AS rmse, round(mean_nll::numeric, 2) AS mean_nll, round(coverage_90::numeric, 2) AS coverage_90
+FROM models, btml.gp_leave_one_out(model) WHERE name IN ('load', 'smooth') ORDER BY name;
+
 SELECT round(avg((abs(r.load - p.mean) < 1.645 * p.sd)::int)::numeric, 2) AS within_90
 FROM models, btml.gp_fit('SELECT load, hour, outdoor, kind FROM reading WHERE reading_id % 5 <> 0', 'load') fit,
      reading r, LATERAL btml.predict_normal(fit, r) p

@@ -1,15 +1,16 @@
--- Gaussian processes with the binary tree kernel.
+-- Gaussian processes with the binary tree kernel, and with smooth ones.
 
 CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NULL, categorical name[] DEFAULT NULL,
     bits integer DEFAULT NULL, members integer DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
     evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
     outside text DEFAULT 'clamp', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
-    weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL) RETURNS btml.model
+    weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
+    exemplars integer DEFAULT 512) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[]) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), exact in time linear
-in the rows of the source''s join, as one process, a mixture, a sum of kernels or a boosted chain (combine); features: every
-output column but target, holdout and weight, unless named; text, enum and boolean columns are categorical, a NULL is a bit of
+in the rows of the source''s join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
+kernel by way of exemplars (Titsias 2009); features: every output column but target, holdout and weight, unless named; text, enum and boolean columns are categorical, a NULL is a bit of
 its own; noise and signal in units of the target''s variance; same source, options and seed: same model, whatever the order of
 the rows and btml.threads; errors name the option and the valid values; options: contrib_docs/gp.md';
 
@@ -27,16 +28,17 @@ CREATE FUNCTION btml.gp_regression(source text, target name, queries text, featu
     categorical name[] DEFAULT NULL, bits integer DEFAULT NULL, members integer DEFAULT NULL,
     combine text DEFAULT 'auto', search text DEFAULT 'local', evaluations integer DEFAULT NULL,
     noise float8 DEFAULT NULL, signal float8 DEFAULT NULL, outside text DEFAULT 'clamp', holdout name DEFAULT NULL,
-    seed bigint DEFAULT 0, verbose boolean DEFAULT false, weight name DEFAULT NULL, OUT id text, OUT mean float8,
+    seed bigint DEFAULT 0, verbose boolean DEFAULT false, weight name DEFAULT NULL, kernel text DEFAULT 'tree',
+    exemplars integer DEFAULT 512, OUT id text, OUT mean float8,
     OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name) IS
+COMMENT ON FUNCTION btml.gp_regression(text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer) IS
 'btml.gp_fit and btml.predict_normal in one: mean and standard deviation of an observation at each row of queries, a table, view or SELECT with the features by name (more columns are ignored); id: its column id as text, NULL where that is NULL, or the number of the row from 1 where there is no such column';
 
 CREATE FUNCTION btml.gp_log_likelihood(model btml.model) RETURNS float8
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_log_likelihood';
 COMMENT ON FUNCTION btml.gp_log_likelihood(btml.model) IS
-'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; NULL for a sum of kernels, whose determinant would only be an estimate, for boosted members, which are no one process, and for NULL; error 42804 for boosted trees';
+'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; of a smooth kernel a lower bound (Titsias 2009, equation 9), NULL after an update; NULL for a sum of kernels, whose determinant would only be an estimate, for boosted members, which are no one process, and for NULL; error 42804 for boosted trees';
 
 CREATE FUNCTION btml.gp_leave_one_out(model btml.model, OUT n bigint, OUT mean_nll float8, OUT rmse float8,
     OUT coverage_90 float8) RETURNS SETOF record
@@ -45,12 +47,12 @@ COMMENT ON FUNCTION btml.gp_leave_one_out(btml.model) IS
 'every training row predicted from all the others by the kernels of the fit: n rows, the mean negative log density (nats, in
 the target''s units), the root of the mean squared error, and the share of rows in the central 90 % interval; of a mixture
 exactly, of a sum by estimates that are optimistic where noise is small, of boosted members as if the other rows'' residuals
-stayed; coverage_90 is NULL after btml.gp_update and btml.gp_downdate; no rows for NULL';
+stayed, of a smooth kernel 50,000 rows at most, with the exemplars of the fit; coverage_90 is NULL after btml.gp_update and btml.gp_downdate; no rows for NULL';
 
 CREATE FUNCTION btml.gp_relevance(model btml.model, OUT feature text, OUT weight float8) RETURNS SETOF record
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE AS 'MODULE_PATHNAME', 'btml_gp_relevance';
 COMMENT ON FUNCTION btml.gp_relevance(btml.model) IS
-'what the bits of each feature add to the prior variance of the latent function, in the target''s units squared, most relevant first; no rows for NULL';
+'what the bits of each feature add to the prior variance of the latent function, in the target''s units squared, most relevant first; of a smooth kernel, how much of it points do not share that are a standard deviation, or a category, apart; no rows for NULL';
 
 CREATE FUNCTION btml.gp_sample(model btml.model, source text, draws integer DEFAULT 1, seed bigint DEFAULT 0,
     OUT draw integer, OUT row_number bigint, OUT id text, OUT value float8) RETURNS SETOF record
@@ -101,7 +103,7 @@ CREATE AGGREGATE btml.gp_fit_agg(y float8, x float8[], options jsonb) (
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[]) IS
 'a Gaussian process for each group of any query: y is the target, x the features x1 ... xd by position; a NULL element of x is a missing value, a NULL y skips the row; NULL for no rows';
 COMMENT ON AGGREGATE btml.gp_fit_agg(float8, float8[], jsonb) IS
-'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside and seed, the same in every row';
+'the same with options: a JSON object with names and values of btml.gp_fit''s options bits, members, combine, search, evaluations, noise, signal, outside, seed, kernel and exemplars, the same in every row';
 
 -- With ids of their own type, as jsonb_populate_record gives rows of the type of its first argument.
 CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name, queries text,
@@ -109,9 +111,10 @@ CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name,
     members integer DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
     evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
     outside text DEFAULT 'clamp', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
-    weight name DEFAULT NULL, OUT id anyelement, OUT mean float8, OUT sd float8) RETURNS SETOF record
+    weight name DEFAULT NULL, kernel text DEFAULT 'tree', exemplars integer DEFAULT 512, OUT id anyelement,
+    OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';
-COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name) IS
+COMMENT ON FUNCTION btml.gp_regression(anyelement, text, name, text, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, text, integer) IS
 'btml.gp_regression with ids as values of the type of id_type, a NULL of it: NULL::bigint; the other arguments follow; error of that type''s input for an id that is no such value';
 CREATE FUNCTION btml.gp_sample(id_type anyelement, model btml.model, source text, draws integer DEFAULT 1,
     seed bigint DEFAULT 0, OUT draw integer, OUT row_number bigint, OUT id anyelement, OUT value float8)

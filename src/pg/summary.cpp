@@ -85,6 +85,18 @@ void add_params(JsonWriter& json, const gp::Model& model) {
     json.end_object();
 }
 
+// Length scales are in the units of the features.
+void add_smooth_kernel(JsonWriter& json, const gp::SparseModel& sparse, const std::vector<Feature>& features) {
+    json.add("kernel", gp::name_of(sparse.kernel().kind));
+    json.add("exemplars", sparse.inducing_points());
+    json.begin_object("length_scales");
+    const std::vector<size_t> of = sparse.coordinates().features_of_coordinates();
+    for (size_t c = 0; c < sparse.coordinates().numbers(); c++)
+        json.add(features[of[c]].name.c_str(),
+                 sparse.coordinates().deviation(of[c]) / sparse.kernel().inverse_lengths[c]);
+    json.end_object();
+}
+
 void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.begin_object("metrics");
     const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
@@ -92,7 +104,10 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
     if (const auto likelihood = model.log_likelihood()) json.add("log_likelihood", *likelihood);
     json.add("noise", model.noise);
     json.add("signal", gp::signal(model));
-    json.add("combine", gp::name_of(model.combine()));
+    if (const auto* const sparse = std::get_if<gp::SparseModel>(&model.posterior))
+        add_smooth_kernel(json, *sparse, model.features);
+    else
+        json.add("combine", gp::name_of(model.combine()));
     json.begin_array("members");
     for (const gp::Member& member : model.members()) {
         json.begin_object();
@@ -215,10 +230,13 @@ std::string describe(const boosting::Model& model) {
 
 std::string describe(const gp::Model& model) {
     const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
+    const auto* const sparse = std::get_if<gp::SparseModel>(&model.posterior);
     const size_t members = sum ? sum->members().size() : model.members().size();
-    std::string text =
-        format("Gaussian process: %s of %zu members, %zu features -> %s, %" PRIu64 " rows",
-               gp::name_of(model.combine()), members, model.features.size(), model.target.c_str(), model.rows);
+    const std::string kind =
+        sparse ? format("%s of %zu exemplars", gp::name_of(sparse->kernel().kind), sparse->inducing_points())
+               : format("%s of %zu members", gp::name_of(model.combine()), members);
+    std::string text = format("Gaussian process: %s, %zu features -> %s, %" PRIu64 " rows", kind.c_str(),
+                              model.features.size(), model.target.c_str(), model.rows);
     if (model.holdout_nll)
         text += format(", held-out negative log likelihood %.4g", *model.holdout_nll);
     else if (model.leave_one_out)

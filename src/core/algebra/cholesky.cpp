@@ -1,34 +1,14 @@
 #include "core/algebra/cholesky.hpp"
 
+#include "core/algebra/dense.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 namespace btml::algebra {
 
-namespace {
-
-constexpr size_t side = 128; // is that of a block, but for the last ones
-
-// Blocks of a matrix whose rows have `columns` numbers.
-class Blocks {
-  public:
-    Blocks(const double* data, size_t rows, size_t columns)
-        : data_(const_cast<double*>(data)), rows_(rows), columns_(columns) {}
-
-    Block operator()(size_t i, size_t j) const {
-        return {data_ + i * side * columns_ + j * side, std::min(side, rows_ - i * side),
-                std::min(side, columns_ - j * side), columns_};
-    }
-
-  private:
-    double* data_;
-    size_t rows_, columns_;
-};
-
-} // namespace
-
 Cholesky::Cholesky(Buffer<double> matrix, size_t size, ThreadTeam& team)
-    : size_(size), steps_((size + side - 1) / side), factor_(std::move(matrix)) {
+    : size_(size), steps_(blocks_of(size)), factor_(std::move(matrix)) {
     for (size_t step = 0; step < steps_; step++) eliminate(step, team);
 }
 
@@ -56,18 +36,40 @@ double Cholesky::log_determinant() const {
 void Cholesky::solve(double* x, ThreadTeam& team) const {
     const Blocks factor(factor_.data(), size_, size_), solution(x, size_, 1);
     for (size_t step = 0; step < steps_; step++) {
-        solve_lower(factor(step, step), solution(step, 0));
+        algebra::solve_lower(factor(step, step), solution(step, 0));
         team.for_each(steps_ - step - 1, [&](size_t item, int) {
             const size_t i = step + 1 + item;
             subtract_product(factor(i, step), solution(step, 0), solution(i, 0));
         });
     }
     for (size_t step = steps_; step-- > 0;) {
-        solve_upper(factor(step, step), solution(step, 0));
+        algebra::solve_upper(factor(step, step), solution(step, 0));
         team.for_each(step, [&](size_t i, int) {
             subtract_product_of_columns(factor(step, i), solution(step, 0), solution(i, 0));
         });
     }
+}
+
+void Cholesky::solve_lower(double* x, size_t columns, ThreadTeam& team) const {
+    const Blocks factor(factor_.data(), size_, size_), solution(x, size_, columns);
+    team.for_each(blocks_of(columns), [&](size_t column, int) {
+        for (size_t step = 0; step < steps_; step++) {
+            for (size_t j = 0; j < step; j++)
+                subtract_product(factor(step, j), solution(j, column), solution(step, column));
+            algebra::solve_lower(factor(step, step), solution(step, column));
+        }
+    });
+}
+
+void Cholesky::solve_upper(double* x, size_t columns, ThreadTeam& team) const {
+    const Blocks factor(factor_.data(), size_, size_), solution(x, size_, columns);
+    team.for_each(blocks_of(columns), [&](size_t column, int) {
+        for (size_t step = steps_; step-- > 0;) {
+            for (size_t j = step + 1; j < steps_; j++)
+                subtract_product_of_columns(factor(j, step), solution(j, column), solution(step, column));
+            algebra::solve_upper(factor(step, step), solution(step, column));
+        }
+    });
 }
 
 // Solves for the blocks of the lower triangle of the inverse alone: the upper ones mirror them.
@@ -79,16 +81,15 @@ void Cholesky::invert(double* to, ThreadTeam& team) const {
         team.for_each(step + 1, [&](size_t column, int) {
             for (size_t j = column; j < step; j++)
                 subtract_product(factor(step, j), inverse(j, column), inverse(step, column));
-            solve_lower(factor(step, step), inverse(step, column));
+            algebra::solve_lower(factor(step, step), inverse(step, column));
         });
     for (size_t step = steps_; step-- > 0;)
         team.for_each(step + 1, [&](size_t column, int) {
             for (size_t j = step + 1; j < steps_; j++)
                 subtract_product_of_columns(factor(j, step), inverse(j, column), inverse(step, column));
-            solve_upper(factor(step, step), inverse(step, column));
+            algebra::solve_upper(factor(step, step), inverse(step, column));
         });
-    for (size_t i = 0; i < size_; i++)
-        for (size_t j = 0; j < i; j++) to[j * size_ + i] = to[i * size_ + j];
+    mirror_lower(to, size_);
 }
 
 } // namespace btml::algebra

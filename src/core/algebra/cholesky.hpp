@@ -17,6 +17,11 @@ class Cholesky {
     double log_determinant() const;
     // Puts the solution for a right-hand side in its place.
     void solve(double* x, ThreadTeam& team) const;
+    // Puts L⁻¹x or L'⁻¹x, of the factor L, in the place of a matrix of size × columns numbers, row by row.
+    void solve_lower(double* x, size_t columns, ThreadTeam& team) const;
+    void solve_upper(double* x, size_t columns, ThreadTeam& team) const;
+    // Returns L, in the lower triangle, row by row.
+    Buffer<double> take_factor() && { return std::move(factor_); }
     // Writes the inverse of the matrix, row by row.
     void invert(double* to, ThreadTeam& team) const;
 

@@ -7,6 +7,7 @@
 #include "core/gp/boosted_training.hpp"
 #include "core/gp/mixture.hpp"
 #include "core/gp/predictor.hpp"
+#include "core/gp/sparse/sparse_training.hpp"
 
 #include <algorithm>
 #include <array>
@@ -107,6 +108,9 @@ class Trainer {
     FitResult fit_mixture(size_t members, int evaluations);
     FitResult fit_sum(int members, uint64_t evaluations);
     FitResult fit_boosted(uint64_t evaluations);
+    FitResult fit_sparse(SmoothKind kind);
+    FitResult fit_tree();
+    FitResult fit_best_kernel();
     FitResult fit_sum_or_member(int members, uint64_t evaluations, bool compare);
     bool is_solved(const Model& model);
     SumTraining sum_training(int members, uint64_t evaluations) const;
@@ -129,6 +133,12 @@ class Trainer {
     std::vector<std::optional<Candidate>> candidates_;
     std::vector<std::string> warnings_;
 };
+
+SmoothKind smooth_kind(KernelChoice kernel) {
+    return kernel == KernelChoice::matern32   ? SmoothKind::matern32
+           : kernel == KernelChoice::matern52 ? SmoothKind::matern52
+                                              : SmoothKind::squared_exponential;
+}
 
 size_t member_count(const Options& options) {
     return options.members > 0 ? static_cast<size_t>(options.members) : 1;
@@ -352,6 +362,27 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
     return result;
 }
 
+FitResult Trainer::fit_sparse(SmoothKind kind) {
+    const TrainingColumns& training = data_.training;
+    const auto exemplars = static_cast<size_t>(options_.exemplars);
+    context_.memory().require(sparse_training_bytes(training.rows(), features_.size(), exemplars),
+                              "a sparse Gaussian process");
+    FitResult result = empty_model();
+    Model& model = result.model;
+    time("training the sparse process", [&] {
+        TrainedSparse trained = train_sparse(
+            training, features_,
+            {kind, exemplars, options_.noise, options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed)},
+            context_);
+        model.leave_one_out = spread_.in_units(trained.leave_one_out);
+        model.evaluations = trained.evaluations;
+        model.noise = trained.model.kernel().noise;
+        model.posterior = std::move(trained.model);
+    });
+    score_held_out(model);
+    return result;
+}
+
 // Returns that of held-out rows where there are any, which know nothing of the training.
 double mean_nll(const Model& model) {
     return model.holdout_nll ? *model.holdout_nll : model.leave_one_out->mean_nll;
@@ -415,7 +446,7 @@ void Trainer::compare_scores(const Model& model) {
                                held_out, left_out));
 }
 
-FitResult Trainer::fit() {
+FitResult Trainer::fit_tree() {
     const size_t rows = data_.training.rows();
     const uint64_t evaluations = evaluations_of(options_, rows);
     const int members = options_.members > 0 ? options_.members : members_within(evaluations);
@@ -431,6 +462,24 @@ FitResult Trainer::fit() {
         result = fit_sum_or_member(members, evaluations, true);
     else
         result = fit_mixture(member_count(options_), options_.evaluations);
+    return result;
+}
+
+// The trees come last, since they free the rows.
+FitResult Trainer::fit_best_kernel() {
+    FitResult best = fit_sparse(SmoothKind::squared_exponential);
+    const auto keep_better = [&](FitResult other) {
+        if (mean_nll(other.model) < mean_nll(best.model)) best = std::move(other);
+    };
+    keep_better(fit_sparse(SmoothKind::matern52));
+    keep_better(fit_tree());
+    return best;
+}
+
+FitResult Trainer::fit() {
+    FitResult result = options_.kernel == KernelChoice::tree        ? fit_tree()
+                       : options_.kernel == KernelChoice::automatic ? fit_best_kernel()
+                                                                    : fit_sparse(smooth_kind(options_.kernel));
     compare_scores(result.model);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);
@@ -449,7 +498,25 @@ std::vector<FitResult> Trainer::fit_members() {
     return results;
 }
 
+// What the trees of bits are made by says nothing of a smooth kernel.
+void check_smooth_options(const Options& options) {
+    if (options.kernel == KernelChoice::tree || options.kernel == KernelChoice::automatic) return;
+    const Options standard;
+    const std::pair<const char*, bool> changed[] = {{"bits", options.bits != standard.bits},
+                                                    {"members", options.members != standard.members},
+                                                    {"combine", options.combine != standard.combine},
+                                                    {"search", options.search != standard.search},
+                                                    {"evaluations", options.evaluations != standard.evaluations},
+                                                    {"outside", options.outside != standard.outside}};
+    for (const auto& [name, is_changed] : changed)
+        if (is_changed)
+            throw Error(ErrorCode::invalid_argument,
+                        format("kernel => '%s' takes no %s", name_of(options.kernel), name), "",
+                        format("Use kernel => 'tree', or leave out %s.", name));
+}
+
 void check_combination(const Options& options) {
+    check_smooth_options(options);
     if (options.combine == Combine::boosted && options.signal)
         throw Error(ErrorCode::invalid_argument, "combine => 'boosted' takes no signal",
                     "Every member learns the variance of what those before it leave.",

@@ -24,9 +24,10 @@ void encode(const Member& member, Writer& writer) {
 }
 
 constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", 1}, sum_section{"kernel_sum", 1},
-    boosted_section{"boosted", 1}, scores_section{"scores", 1};
-constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section, gp_section,
-                                          mixture_section,    sum_section,      boosted_section, scores_section};
+    boosted_section{"boosted", 1}, sparse_section{"sparse", 1}, scores_section{"scores", 1};
+constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section,
+                                          gp_section,         mixture_section,  sum_section,
+                                          boosted_section,    sparse_section,   scores_section};
 
 void encode(const Mixture& mixture, Writer& writer) {
     writer.section(mixture_section, [&] {
@@ -52,6 +53,10 @@ void encode(const Boosted& boosted, Writer& writer) {
         }
         encode(boosted.rows, writer);
     });
+}
+
+void encode(const SparseModel& sparse, Writer& writer) {
+    writer.section(sparse_section, [&] { sparse.encode(writer); });
 }
 
 void check_encoding(const Encoding& encoding, const std::vector<Feature>& features) {
@@ -161,9 +166,11 @@ void decode_posterior(Sections& sections, Reader& reader, Model& model, RunConte
     const bool found[] = {
         sections.read(mixture_section, [&](int) { model.posterior = decode_mixture(reader, model, context); }),
         sections.read(sum_section, [&](int) { model.posterior = decode_sum(reader, model, context); }),
-        sections.read(boosted_section, [&](int) { model.posterior = decode_boosted(reader, model, context); })};
+        sections.read(boosted_section, [&](int) { model.posterior = decode_boosted(reader, model, context); }),
+        sections.read(sparse_section,
+                      [&](int) { model.posterior = SparseModel::decode(reader, model.features, context); })};
     if (std::count(std::begin(found), std::end(found), true) != 1)
-        corrupt_model("It is not either a mixture, a sum of kernels or boosted.");
+        corrupt_model("It is not either a mixture, a sum of kernels, boosted or sparse.");
 }
 
 void check_rows(const Model& model) {
@@ -245,6 +252,10 @@ std::span<const Member> Model::members() const {
 }
 
 std::optional<double> Model::log_likelihood() const {
+    if (const auto* const sparse = std::get_if<SparseModel>(&posterior)) {
+        const std::optional<double> bound = sparse->bound();
+        return bound ? std::optional(*bound - static_cast<double>(rows) * std::log(scale)) : std::nullopt;
+    }
     const auto* const mixture = std::get_if<Mixture>(&posterior);
     return mixture ? std::optional(mixture->log_likelihood) : std::nullopt;
 }
@@ -255,7 +266,8 @@ static std::vector<double> prior_variances(const Model& model) {
     const auto add = [&](const BitOrder& order, const std::vector<double>& weights, double share) {
         for (size_t level = 0; level < order.size(); level++) variances[order[level]] += share * weights[level];
     };
-    const bool is_boosted = model.combine() == Combine::boosted;
+    if (const auto* const sparse = std::get_if<SparseModel>(&model.posterior)) return sparse->relevance();
+    const bool is_boosted = std::holds_alternative<Boosted>(model.posterior);
     for (const Member& member : model.members())
         add(member.order, member.trie.kernel().weights, is_boosted ? member.weight * member.weight : member.weight);
     if (const auto* const sum = std::get_if<SumModel>(&model.posterior))
@@ -285,6 +297,7 @@ double log_likelihood(std::span<const Member> members, double scale) {
 }
 
 double signal(const Model& model) {
+    if (const auto* const sparse = std::get_if<SparseModel>(&model.posterior)) return sparse->kernel().signal;
     double variance = 0;
     for (const double part : prior_variances(model)) variance += part;
     return variance;

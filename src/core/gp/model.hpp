@@ -4,6 +4,7 @@
 #include "core/base/provenance.hpp"
 #include "core/gp/additive/sum_model.hpp"
 #include "core/gp/options.hpp"
+#include "core/gp/sparse/sparse_model.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
 
 #include <variant>
@@ -35,16 +36,16 @@ struct Model : Provenance {
     Options options;
     double centre = 0, scale = 1; // of the targets: their mean and standard deviation, or 1 where that is 0
     double noise = 0;             // variance of an observation of weight 1, on the scale
-    std::variant<Mixture, SumModel, Boosted> posterior;
+    std::variant<Mixture, SumModel, Boosted, SparseModel> posterior;
     uint64_t evaluations = 0; // of the likelihood while training
     std::optional<LeaveOneOut> leave_one_out;
     std::optional<double> holdout_nll, holdout_rmse; // means over held-out rows
 
-    // Says how members were combined in the end.
+    // Says how members were combined in the end; a sparse process has none.
     Combine combine() const;
-    // There are none of a sum, whose members are its own.
+    // There are none of a sum, whose members are its own, and of a sparse process.
     std::span<const Member> members() const;
-    // Returns nothing but of a mixture.
+    // Returns nothing but of a mixture, and a bound of it of a sparse process that was not updated.
     std::optional<double> log_likelihood() const;
 };
 
@@ -63,7 +64,8 @@ double log_likelihood(std::span<const Member> members, double scale);
 double signal(const Model& model);
 
 // Returns what the bits of each feature add to the prior variance of the latent function, in the target's units
-// squared; in the order of Model::features.
+// squared; in the order of Model::features. Of a smooth kernel, how much of it points do not share that are a standard
+// deviation of the feature, or a category, apart.
 std::vector<double> relevance(const Model& model);
 
 } // namespace btml::gp

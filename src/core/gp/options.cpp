@@ -10,6 +10,8 @@ constexpr const char* combinations[] = {"auto", "mixture", "kernel_sum", "booste
 constexpr const char* searches[] = {"local", "bfgs", "none"};
 constexpr const char* treatments[] = {"clamp", "prior"};
 
+constexpr const char* kernels[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
+
 constexpr Option<Options> rows[] = {
     features_argument<Options>,
     categorical_argument<Options>,
@@ -40,6 +42,11 @@ constexpr Option<Options> rows[] = {
     verbose_argument<Options>,
     options_argument<Options>,
     exclude_argument<Options>,
+    option<&Options::kernel>(
+        "kernel", kernels,
+        "the binary tree kernel; a smooth one, with a length scale for each feature; `auto`: which "
+        "scores better"),
+    option<&Options::exemplars>("exemplars", between(1, 10'000), "rows that a smooth kernel goes by, at most"),
 };
 
 // What scikit-learn, GPy and others call them.
@@ -61,6 +68,9 @@ constexpr ForeignName foreign_options[] = {
     {"random_state", "seed"},
     {"sample_weight", "weight"},
     {"categorical_features", "categorical"},
+    {"kernel_type", "kernel"},
+    {"inducing_points", "exemplars"},
+    {"num_inducing", "exemplars"},
 };
 
 constexpr Option<SampleOptions> sample_rows[] = {
@@ -94,6 +104,10 @@ std::optional<double> get_optional(Reader& reader) {
 
 const char* name_of(Combine combine) {
     return combinations[static_cast<size_t>(combine)];
+}
+
+const char* name_of(KernelChoice kernel) {
+    return kernels[static_cast<size_t>(kernel)];
 }
 
 const char* name_of(Search search) {

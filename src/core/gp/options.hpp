@@ -11,6 +11,10 @@ namespace btml::gp {
 // Says how members make one model; automatic: the one that scores better, on held-out rows or leaving rows out.
 enum class Combine { automatic, mixture, kernel_sum, boosted };
 
+// The binary tree kernel, exact for any number of rows; smooth kernels, which go by inducing points; automatic: the one
+// that scores better, on held-out rows or leaving rows out.
+enum class KernelChoice { tree, squared_exponential, matern32, matern52, automatic };
+
 struct Options {
     int bits = 0;    // of a feature's value; 0: by the number of features (Encoding::default_value_bits)
     int members = 0; // 0: chosen within the evaluations
@@ -21,6 +25,8 @@ struct Options {
     std::optional<double> signal; // variance of the latent function, in the same units; learned if not given
     Outside outside = Outside::clamp;
     int64_t seed = 0;
+    KernelChoice kernel = KernelChoice::tree;
+    int exemplars = 512; // inducing points of a smooth kernel, at most
 
     // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;
@@ -44,5 +50,6 @@ std::optional<double> get_optional(Reader& reader);
 
 const char* name_of(Combine combine);
 const char* name_of(Search search);
+const char* name_of(KernelChoice kernel);
 
 } // namespace btml::gp

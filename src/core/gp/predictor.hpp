@@ -8,7 +8,8 @@ namespace btml::gp {
 
 class Predictor {
   public:
-    // Keeps a reference to the model, which must not change in size or place; its sum has scratch space.
+    // Keeps a reference to the model, which must not change in size or place; its sum or sparse process has scratch
+    // space.
     explicit Predictor(Model& model);
 
     // Takes one value per feature in the model's order: a number, a category's code (as a double; one that the model
@@ -29,6 +30,7 @@ class Predictor {
     void predict_members(std::span<const Member> members, std::span<const double> features);
     Normal latent_of(const Mixture& mixture, std::span<const double> features);
     Normal latent_of(SumModel& sum, std::span<const double> features) { return sum.latent(features); }
+    Normal latent_of(SparseModel& sparse, std::span<const double> features) { return sparse.latent(features); }
     Normal latent_of(const Boosted& boosted, std::span<const double> features);
     Normal latent_on_scale(std::span<const double> features);
 

@@ -38,7 +38,7 @@ static void require_known(const Model& model, const Encoding& encoding, std::spa
 
 Sampler::Sampler(Model& model, std::span<const double> values, RunContext& context)
     : points_(values.size() / model.features.size()), centre_(model.centre), scale_(model.scale) {
-    if (model.combine() == Combine::boosted)
+    if (std::holds_alternative<Boosted>(model.posterior))
         throw Error(ErrorCode::not_supported, "a boosted Gaussian process has no joint draws",
                     "Its members give a mean and a variance at each point, but no covariance of points.",
                     "Train the model with combine => 'mixture' or 'kernel_sum'.");
@@ -46,6 +46,8 @@ Sampler::Sampler(Model& model, std::span<const double> values, RunContext& conte
         require_known(model, sum->encoding(), values);
         sum_ = std::make_unique<SumSampler>(*sum, values, context);
     }
+    if (auto* const sparse = std::get_if<SparseModel>(&model.posterior))
+        sparse_ = std::make_unique<SparseSampler>(*sparse, values, points_, context);
     context.memory().require(model.members().size() * JointPosterior::bytes(points_), "draws of a Gaussian process");
     for (const Member& member : model.members()) {
         weights_.push_back(member.weight);
@@ -57,6 +59,8 @@ void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
     static constexpr uint64_t stream = uint64_t{1} << 63; // apart from those of the posterior
     if (sum_) {
         sum_->draw(seed, draw, target);
+    } else if (sparse_) {
+        sparse_->draw(seed, draw, target);
     } else {
         double left = random_unit(seed, stream, draw);
         size_t member = 0;

@@ -3,6 +3,7 @@
 
 #include "core/gp/additive/sum_sampler.hpp"
 #include "core/gp/model.hpp"
+#include "core/gp/sparse/sparse_sampler.hpp"
 #include "core/gp/tree/joint_posterior.hpp"
 
 namespace btml::gp {
@@ -25,6 +26,7 @@ class Sampler {
     std::vector<double> weights_;            // of the members
     std::vector<JointPosterior> posteriors_; // of the members
     std::unique_ptr<SumSampler> sum_;
+    std::unique_ptr<SparseSampler> sparse_;
 };
 
 } // namespace btml::gp

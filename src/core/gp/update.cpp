@@ -2,6 +2,7 @@
 
 #include "core/base/number.hpp"
 #include "core/gp/additive/sum_training.hpp"
+#include "core/gp/sparse/sparse_update.hpp"
 #include "core/gp/tree/point_encoder.hpp"
 
 #include <cmath>
@@ -81,6 +82,12 @@ struct Change {
         change_rows(boosted.rows, features, target, more, context);
         retrain(boosted, context);
     }
+    void operator()(SparseModel& sparse) const {
+        SparseModel::Parts parts = std::move(sparse).take();
+        if (!condition_on(parts, features, target, more, context))
+            refuse("It weighs more in the model than any of its observations can.");
+        sparse = SparseModel(std::move(parts), context);
+    }
     void operator()(SumModel& sum) const {
         SumModel::Parts parts = std::move(sum).take();
         change_rows(parts.rows, features, target, more, context);
@@ -103,7 +110,11 @@ double scaled(const Model& model, double target) {
 }
 
 bool change(Model& model, std::span<const double> features, double target, bool more, RunContext& context) {
-    require_known(model, features);
+    if (const auto* const sparse = std::get_if<SparseModel>(&model.posterior)) {
+        if (sparse->coordinates().is_unlike(features)) return false;
+    } else {
+        require_known(model, features);
+    }
     if (model.options.outside == Outside::prior && !features_outside(model, features).empty()) return false;
     const double value = scaled(model, target);
     std::visit(Change{features, value, more, model.scale, context}, model.posterior);
@@ -115,6 +126,7 @@ bool change(Model& model, std::span<const double> features, double target, bool 
 } // namespace
 
 std::vector<size_t> features_outside(const Model& model, std::span<const double> features) {
+    if (std::holds_alternative<SparseModel>(model.posterior)) return {};
     const Encoding& encoding = encoding_of(model);
     std::vector<size_t> outside;
     for (size_t f = 0; f < features.size(); f++)

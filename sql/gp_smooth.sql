@@ -1,0 +1,50 @@
+-- Gaussian processes with smooth kernels, which go by exemplars.
+SET client_min_messages = warning;
+CREATE FUNCTION digest(model btml.model) RETURNS text LANGUAGE sql AS $$ SELECT md5(model::bytea) $$;
+CREATE TABLE wave AS SELECT i AS id, i * 37 % 1009 / 100.0 AS a, nullif(i * 53 % 211, 7) / 50.0 AS b, (ARRAY['low', 'mid', 'high', NULL])[1 + i % 4] AS kind, 1 + i % 3 AS w,
+    sin(i * 37 % 1009 / 100.0) + i * 53 % 211 / 100.0 + CASE i % 4 WHEN 2 THEN 1 ELSE 0 END + (i * 7919 % 101 - 50) / 500.0 AS y FROM generate_series(1, 2000) i;
+CREATE TABLE fitted AS SELECT kernel, btml.gp_fit('SELECT a, b, kind, y FROM wave', 'y', kernel => kernel, exemplars => 60) AS model FROM unnest('{squared_exponential,matern32,matern52,auto}'::text[]) kernel;
+SELECT kernel, (btml.summary(model)->'metrics'->>'exemplars')::int BETWEEN 20 AND 60 AS exemplars, n, rmse < 0.1 AS close, abs(coverage_90 - 0.9) < 0.08 AS covered FROM fitted, btml.gp_leave_one_out(model) ORDER BY 1;
+SELECT kernel, regexp_replace(btml.describe(model), '[-0-9.]+ (exemplars|members|leaving)', '# \1', 'g') AS description FROM fitted ORDER BY 1;
+SELECT kernel, jsonb_object_keys(btml.summary(model)->'metrics'->'length_scales') AS compared FROM fitted WHERE kernel = 'matern32';
+-- Rows that the fit has not seen: a new place between others, no number, a category that no row has.
+SELECT kernel, max(abs(p.mean - (sin(x.a) + x.b / 2 + CASE x.kind WHEN 'high' THEN 1 ELSE 0 END))) < 0.2 AS close, max(p.sd) < 0.3 AS sure
+FROM fitted, (VALUES (1.234, 1.0, 'low'), (5.678, 2.5, 'high'), (9.5, 3.9, NULL)) x(a, b, kind), LATERAL btml.predict_normal(model, x) p GROUP BY 1 ORDER BY 1;
+SELECT x.name, p.mean = s.mean AS as_before_any_row, round((p.sd / s.sd)::numeric, 3) AS of_the_prior
+FROM fitted, (SELECT avg(y) AS mean, 1 AS sd FROM wave) m, LATERAL btml.predict_latent(model, ARRAY['Infinity', 1, 0]::float8[]) s,
+     (VALUES ('far', ARRAY[1e9, 1, 0]), ('infinite', ARRAY['-Infinity', 1, 0]::float8[]), ('NULL', ARRAY[NULL, 1, 0]::float8[])) x(name, features), LATERAL btml.predict_latent(model, x.features) p WHERE kernel = 'matern52' ORDER BY 1;
+SELECT kernel, feature FROM fitted, btml.gp_relevance(model) WITH ORDINALITY r(feature, weight, n) WHERE kernel = 'matern52' ORDER BY n;
+SELECT kernel, btml.gp_log_likelihood(model) BETWEEN 0 AND 4000 AS log_likelihood, btml.gp_log_likelihood(btml.gp_update(model, ARRAY[1.0, 1, 0], 2)) IS NULL AS unknown_after_an_update FROM fitted WHERE kernel <> 'auto' ORDER BY 1;
+-- One observation more, and taken away again.
+SELECT kernel, (btml.predict_latent(more, x)).sd < (btml.predict_latent(model, x)).sd AS surer, abs(btml.predict(back, x) - btml.predict(model, x)) < 1e-4 AS as_before
+FROM fitted, (SELECT ARRAY[3.3, 1.7, 0] AS x) point, LATERAL btml.gp_update(model, x, 9) more, LATERAL btml.gp_downdate(more, x, 9) back WHERE kernel <> 'auto' ORDER BY 1;
+SELECT btml.gp_downdate(model, ARRAY[40.0, 1, 0], 9) FROM fitted WHERE kernel = 'matern32';
+-- Draws, ids, groups, weights, copies.
+SELECT kernel, count(*) AS draws, abs(avg(value) - min(p.mean)) < 0.05 AS mean, stddev(value) / min(p.sd) BETWEEN 0.9 AND 1.1 AS sd FROM fitted, btml.gp_sample(model, 'SELECT 1 AS id, 1.5 AS a, 1.0 AS b, ''low'' AS kind', draws => 1000), btml.predict_latent(model, ARRAY[1.5, 1, 1]) p WHERE kernel <> 'auto' GROUP BY 1 ORDER BY 1;
+SELECT id, abs(mean - sin(id::float8)) < 0.3 AS close FROM btml.gp_regression('SELECT a, y - b / 2 AS y FROM wave WHERE kind = ''low'' AND b IS NOT NULL', 'y', 'SELECT n AS id, n::float8 AS a FROM generate_series(1, 3) n', kernel => 'squared_exponential', exemplars => 30) ORDER BY 1;
+SELECT w, (btml.gp_leave_one_out(btml.gp_fit_agg(y, ARRAY[a, b], '{"kernel": "matern52", "exemplars": 40}'))).rmse < 0.6 AS close FROM wave GROUP BY w ORDER BY w;
+SELECT btml.summary(btml.gp_fit('SELECT a, b, y, w FROM wave', 'y', kernel => 'matern32', exemplars => 40, weight => 'w', noise => 0.1, signal => 2))->'metrics'->'noise' AS noise;
+SELECT kernel, digest(model::text::btml.model) = digest(model) AS same FROM fitted ORDER BY 1;
+SET btml.threads = 1;
+SELECT kernel, digest(btml.gp_fit('SELECT a, b, kind, y FROM wave ORDER BY md5(id::text)', 'y', kernel => kernel, exemplars => 60)) = digest(model) AS same FROM fitted WHERE kernel <> 'auto' ORDER BY 1;
+RESET btml.threads;
+-- Held-out rows choose.
+SELECT (btml.summary(model)->'metrics'->>'holdout_rmse')::float8 < 0.1 AS close, btml.summary(model)->'metrics'->>'kernel' IS NOT NULL AS smooth FROM btml.gp_fit('SELECT a, b, kind, y, id % 5 = 0 AS held FROM wave', 'y', kernel => 'auto', exemplars => 60, evaluations => 200, holdout => 'held') model;
+CREATE FUNCTION refusal(arguments text, source text DEFAULT 'wave') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE detail text; hint text;
+BEGIN
+    EXECUTE format('SELECT btml.gp_fit(%L, ''y'', %s)', source, arguments);
+    RETURN 'none';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN SQLSTATE || ': ' || SQLERRM || ' | ' || detail || ' | ' || hint;
+END $$;
+SELECT arguments, refusal(arguments) FROM unnest(ARRAY['kernel => ''matern''', 'kernel => NULL', 'kernel => ''matern52'', exemplars => 0', 'kernel => ''matern52'', exemplars => 10001', 'kernel => ''matern52'', members => 4', 'kernel => ''matern32'', combine => ''mixture''', 'kernel => ''squared_exponential'', bits => 4', 'kernel => ''matern32'', outside => ''prior''', 'kernel => ''matern32'', evaluations => 10', 'kernel => ''matern32'', search => ''none''']) arguments;
+SELECT refusal('kernel => ''matern32''', source) FROM unnest(ARRAY['SELECT 1 AS a, y FROM wave', 'SELECT CASE id WHEN 9 THEN ''Infinity'' ELSE a END AS a, y FROM wave', 'SELECT CASE id WHEN 9 THEN ''NaN'' ELSE a END AS a, y FROM wave', 'SELECT a, y FROM wave WHERE false']) source;
+SELECT n, (btml.summary(model)->'metrics'->>'exemplars')::int AS exemplars, round(btml.predict(model, ARRAY[0.37])::numeric, 2) AS prediction FROM unnest(ARRAY[2, 3, 10]) n, btml.gp_fit(format('SELECT a, 5 + a AS y FROM wave WHERE id <= %s', n), 'y', kernel => 'squared_exponential') model ORDER BY 1;
+SELECT round(btml.predict(model, ARRAY[4])::numeric, 3) AS constant_target FROM btml.gp_fit('SELECT a, 7 AS y FROM wave', 'y', kernel => 'matern52', exemplars => 20) model;
+SET btml.memory_limit = '4MB';
+SELECT refusal('kernel => ''matern52'', exemplars => 2000');
+RESET btml.memory_limit;
+DROP TABLE wave, fitted;
+DROP FUNCTION refusal, digest;

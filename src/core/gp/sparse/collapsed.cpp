@@ -1,0 +1,112 @@
+#include "core/gp/sparse/collapsed.hpp"
+
+#include "core/algebra/dense.hpp"
+
+#include <cmath>
+#include <numeric>
+
+namespace btml::gp {
+
+namespace {
+
+constexpr const char* what = "the inducing points of a Gaussian process";
+
+double inner(const std::vector<double>& a, const std::vector<double>& b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+} // namespace
+
+algebra::Cholesky inducing_factor(const SmoothKernel& kernel, std::span<const double> inducing, ThreadTeam& team,
+                                  RunContext& context) {
+    const size_t size = inducing.size() / kernel.width();
+    Buffer<double> matrix = covariance_matrix(kernel, inducing, team, context);
+    for (size_t u = 0; u < size; u++) matrix[u * size + u] += Collapsed::jitter * kernel.signal;
+    return algebra::Cholesky(std::move(matrix), size, team);
+}
+
+Collapsed::Collapsed(const SmoothKernel& kernel, std::span<const double> inducing, Moments moments, ThreadTeam& team,
+                     RunContext& context)
+    : team_(team),
+      context_(context),
+      size_(moments.projections.size()),
+      rows_(moments.rows),
+      signal_(kernel.signal),
+      weights_(moments.weights),
+      log_weights_(moments.log_weights),
+      squares_(moments.squares),
+      noise_(kernel.noise),
+      prior_(inducing_factor(kernel, inducing, team, context)),
+      precision_(std::move(moments.products)),
+      projection_(moments.projections.begin(), moments.projections.end()) {
+    algebra::mirror_lower(precision_.data(), size_);
+    sandwich_lower(precision_.data());
+    for (size_t u = 0; u < size_; u++) explained_ += precision_[u * size_ + u];
+    prior_.solve_lower(projection_.data(), 1, team_);
+    set_noise(noise_);
+}
+
+// L⁻¹AL'⁻¹ of a symmetric A.
+void Collapsed::sandwich_lower(double* matrix) const {
+    prior_.solve_lower(matrix, size_, team_);
+    algebra::transpose(matrix, size_);
+    prior_.solve_lower(matrix, size_, team_);
+}
+
+// L'⁻¹AL⁻¹ of a symmetric A, which it is to the last bit, too.
+void Collapsed::sandwich_upper(double* matrix) const {
+    prior_.solve_upper(matrix, size_, team_);
+    algebra::transpose(matrix, size_);
+    prior_.solve_upper(matrix, size_, team_);
+    algebra::mirror_lower(matrix, size_);
+}
+
+algebra::Cholesky Collapsed::posterior_factor() const {
+    Buffer<double> matrix(context_.memory(), what, size_ * size_);
+    for (size_t i = 0; i < size_ * size_; i++) matrix[i] = precision_[i] / noise_;
+    for (size_t u = 0; u < size_; u++) matrix[u * size_ + u] += 1;
+    return algebra::Cholesky(std::move(matrix), size_, team_);
+}
+
+double Collapsed::set_noise(double noise) {
+    noise_ = noise;
+    posterior_.reset();
+    posterior_.emplace(posterior_factor());
+    weights_of_projection_ = projection_;
+    posterior_->solve(weights_of_projection_.data(), team_);
+    for (double& weight : weights_of_projection_) weight /= noise_;
+    return bound();
+}
+
+double Collapsed::bound() const {
+    const double n = static_cast<double>(rows_);
+    const double quadratic = squares_ - inner(projection_, weights_of_projection_);
+    const double unexplained = std::max(0.0, weights_ * signal_ - explained_);
+    return -(n * std::log(2 * M_PI * noise_) - log_weights_ + posterior_->log_determinant() +
+             (quadratic + unexplained) / noise_) /
+           2;
+}
+
+std::vector<double> Collapsed::solution() const {
+    std::vector<double> solution = weights_of_projection_;
+    prior_.solve_upper(solution.data(), 1, team_);
+    return solution;
+}
+
+Buffer<double> Collapsed::reduction() const {
+    Buffer<double> matrix(context_.memory(), what, size_ * size_);
+    posterior_->invert(matrix.data(), team_);
+    for (double& element : matrix) element = -element;
+    for (size_t u = 0; u < size_; u++) matrix[u * size_ + u] += 1;
+    sandwich_upper(matrix.data());
+    return matrix;
+}
+
+Buffer<double> Collapsed::inverse() const {
+    Buffer<double> matrix(context_.memory(), what, size_ * size_);
+    posterior_->invert(matrix.data(), team_);
+    sandwich_upper(matrix.data());
+    return matrix;
+}
+
+} // namespace btml::gp

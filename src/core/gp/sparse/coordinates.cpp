@@ -1,0 +1,130 @@
+#include "core/gp/sparse/coordinates.hpp"
+
+#include <cmath>
+
+namespace btml::gp {
+
+namespace {
+
+constexpr double null_category = -1, other_category = -2; // codes beside those of categories
+constexpr double max_deviations = 1e100;                  // squares of distances are finite
+
+} // namespace
+
+Coordinates::Coordinates(const TrainingColumns& rows, const std::vector<Feature>& features, RunContext& context) {
+    for (size_t f = 0; f < features.size(); f++) columns_.push_back(column_of(rows.features[f], features[f], context));
+    count();
+}
+
+Coordinates::Column Coordinates::column_of(const TrainingColumn& values, const Feature& feature, RunContext& context) {
+    Column column;
+    column.categorical = values.categorical;
+    if (values.categorical) {
+        const uint32_t first = values.codes.empty() ? 0 : values.codes[0];
+        const bool varies =
+            std::any_of(values.codes.begin(), values.codes.end(), [&](uint32_t c) { return c != first; });
+        column.categories = varies ? values.categories : 0;
+        return column;
+    }
+    double sum = 0, squares = 0;
+    size_t given = 0;
+    context.for_each(values.numbers.size(), 1, [&](size_t row) {
+        const double x = values.numbers[row];
+        if (is_null(x)) return;
+        if (!(std::abs(x) < max_deviations))
+            throw Error(ErrorCode::out_of_range,
+                        format("feature \"%s\" is %s in a row", feature.name.c_str(), shortest(x).c_str()),
+                        "A smooth kernel compares finite numbers.", "Leave such rows out, or use kernel => 'tree'.");
+        sum += x;
+        given++;
+    });
+    column.has_null = given < values.numbers.size() && given > 0;
+    column.mean = given > 0 ? sum / static_cast<double>(given) : 0;
+    context.for_each(values.numbers.size(), 1, [&](size_t row) {
+        if (is_null(values.numbers[row])) return;
+        const double apart = values.numbers[row] - column.mean;
+        squares += apart * apart;
+    });
+    const double deviation = given > 0 ? std::sqrt(squares / static_cast<double>(given)) : 0;
+    // Rounding makes the deviation of equal numbers greater than 0.
+    const bool varies = deviation > 1e-12 * std::abs(column.mean) && std::isnormal(1 / deviation);
+    column.inverse_deviation = varies ? 1 / deviation : 0;
+    return column;
+}
+
+void Coordinates::count() {
+    numbers_ = width_ = 0;
+    for (const Column& column : columns_) {
+        numbers_ += column.is_number();
+        width_ += column.is_number() + column.is_category();
+    }
+}
+
+bool Coordinates::find(std::span<const double> features, double* to) const {
+    double* number = to;
+    double* category = to + numbers_;
+    for (size_t f = 0; f < columns_.size(); f++) {
+        const Column& column = columns_[f];
+        const double x = features[f];
+        if (column.categorical) {
+            if (column.categories == 0) continue;
+            const bool known = x >= 0 && x < column.categories;
+            *category++ = known ? x : is_null(x) ? null_category : other_category;
+            continue;
+        }
+        if (is_null(x) && !column.has_null && column.is_number()) return false;
+        if (column.has_null) *category++ = is_null(x);
+        if (!column.is_number()) continue;
+        const double deviations = is_null(x) ? 0 : (x - column.mean) * column.inverse_deviation;
+        if (!(std::abs(deviations) < max_deviations)) return false;
+        *number++ = deviations;
+    }
+    return true;
+}
+
+Buffer<double> Coordinates::all(const TrainingColumns& rows, RunContext& context) const {
+    Buffer<double> points(context.memory(), "points", rows.rows() * width_);
+    std::vector<double> values(columns_.size());
+    context.for_each(rows.rows(), columns_.size(), [&](size_t row) {
+        rows.read_row(row, values);
+        find(values, points.data() + row * width_);
+    });
+    return points;
+}
+
+std::vector<size_t> Coordinates::features_of_coordinates() const {
+    std::vector<size_t> features;
+    for (const bool number : {true, false})
+        for (size_t f = 0; f < columns_.size(); f++)
+            if (number ? columns_[f].is_number() : columns_[f].is_category()) features.push_back(f);
+    return features;
+}
+
+void Coordinates::encode(Writer& writer) const {
+    for (const Column& column : columns_) {
+        writer.put(column.mean);
+        writer.put(column.inverse_deviation);
+        writer.put(column.categories);
+        writer.put(column.has_null);
+    }
+}
+
+Coordinates Coordinates::decode(Reader& reader, const std::vector<Feature>& features) {
+    Coordinates coordinates;
+    for (const Feature& feature : features) {
+        Column column;
+        column.categorical = feature.categorical;
+        column.mean = reader.get_finite();
+        column.inverse_deviation = reader.get_finite();
+        column.categories = reader.get<uint32_t>();
+        column.has_null = reader.get_bool();
+        if (column.inverse_deviation < 0) corrupt_model("A standard deviation is negative.");
+        if (column.categories != 0 && column.categories != feature.categories.size())
+            corrupt_model("A feature has other categories than the model's.");
+        coordinates.columns_.push_back(column);
+    }
+    coordinates.count();
+    return coordinates;
+}
+
+} // namespace btml::gp

@@ -1,0 +1,23 @@
+// Chooses the rows that a sparse process goes by.
+#pragma once
+
+#include "core/base/buffer.hpp"
+#include "core/base/threads.hpp"
+#include "core/gp/sparse/moments.hpp"
+
+namespace btml::gp {
+
+// Rows spread evenly over the order of all, each drawn from those next to its place; all, if there are no more.
+std::vector<uint32_t> spread_rows(size_t rows, size_t count, uint64_t seed);
+
+// At most `count` of these rows, in the order in which they are taken: each is the one whose latent function varies
+// most given those before it (a Cholesky factor with complete pivoting: Burt, Rasmussen, van der Wilk, Convergence of
+// Sparse Variational Inference in Gaussian Processes Regression, 2020). Fewer, where the others hardly vary any more.
+// O(rows · count²), and count · rows numbers of memory.
+std::vector<uint32_t> varied_rows(const SmoothKernel& kernel, const SmoothRows& rows, std::span<const uint32_t> among,
+                                  size_t count, ThreadTeam& team, RunContext& context);
+
+// The coordinates of some rows.
+Buffer<double> points_of(const SmoothRows& rows, std::span<const uint32_t> some, MemoryBudget& budget);
+
+} // namespace btml::gp

@@ -1,0 +1,30 @@
+// Learns the parameters of a smooth kernel: they maximise the marginal likelihood of some rows.
+#pragma once
+
+#include "core/gp/sparse/moments.hpp"
+
+#include <optional>
+
+namespace btml::gp {
+
+// What is given, and is not learned.
+struct GivenParameters {
+    std::optional<double> signal, noise;
+    double min_noise;
+};
+
+// The log marginal likelihood, nats, and its derivatives by the logarithms of the kernel's parameters, in the order of
+// parameters_of() (Rasmussen, Williams 2006, 5.9). O(n³), and 3·n² numbers of memory.
+struct Likelihood {
+    double log;
+    std::vector<double> slopes;
+};
+Likelihood likelihood_of(const SmoothKernel& kernel, const SmoothRows& rows, ThreadTeam& team, RunContext& context);
+
+// Moves the kernel's parameters to where the likelihood is greatest, within so many evaluations; returns how many it
+// took. A signal is learned up to 30 times the targets' variance: beyond it, long length scales and a large signal say
+// the same as shorter ones and a smaller signal, in matrices that cannot be factorised.
+int maximise_likelihood(SmoothKernel& kernel, const SmoothRows& rows, const GivenParameters& given, int evaluations,
+                        ThreadTeam& team, RunContext& context);
+
+} // namespace btml::gp

@@ -1,0 +1,81 @@
+// What a sparse process knows of its rows: sums of products of their covariances with its inducing points.
+#pragma once
+
+#include "core/base/buffer.hpp"
+#include "core/base/threads.hpp"
+#include "core/gp/sparse/covariances.hpp"
+
+namespace btml::gp {
+
+// Rows as a smooth kernel sees them: row by row, `width` coordinates each. Targets are standardised.
+struct SmoothRows {
+    std::span<const double> points;
+    std::span<const double> targets;
+    std::span<const double> weights; // empty: 1 each
+    size_t width;
+
+    size_t size() const { return targets.size(); }
+    const double* point(size_t row) const { return points.data() + row * width; }
+    double weight(size_t row) const { return weights.empty() ? 1 : weights[row]; }
+};
+
+// Covariances of all inducing points with the rows of a slab, in which a row and its target count √weight times.
+class CovarianceSlab {
+  public:
+    static constexpr size_t max_rows = 1024;
+    static constexpr const char* what = "covariances with the inducing points";
+
+    // Keeps references to all; inducing: count × width coordinates, not in units of length scales.
+    CovarianceSlab(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows,
+                   ThreadTeam& team, RunContext& context);
+
+    void load(size_t begin);
+    // After load(): rows of the slab, a multiple of 8 with those that fill it up, whose covariances are 0.
+    size_t size() const { return size_; }
+    size_t inducing_points() const { return count_; }
+    const double* values() const { return values_.data(); } // inducing point by inducing point, max_rows apart
+    double target(size_t i) const { return targets_[i]; }
+
+    // Adds to the slopes, by parameter (coordinates, then the signal), what a function changes by through the
+    // covariances of the slab, given its derivatives by them, which lie as values() do and are overwritten.
+    void add_slopes(double* derivatives, std::span<double> slopes);
+
+    static uint64_t bytes(size_t inducing_points, size_t width);
+
+  private:
+    CovarianceTask task(size_t group, double* values) const;
+    void load_group(size_t begin, size_t group);
+
+    const SmoothKernel& kernel_;
+    const SmoothRows& rows_;
+    ThreadTeam& team_;
+    const size_t count_, width_;
+    size_t size_ = 0;
+    Buffer<double> inducing_; // scaled
+    Buffer<double> groups_;   // points, group by group
+    Buffer<double> values_, targets_, roots_;
+    Buffer<double> slopes_; // of each group
+};
+
+struct Moments {
+    size_t rows = 0;
+    double weights = 0, log_weights = 0; // Σ w, Σ ln w
+    double squares = 0;                  // Σ w·y²
+    Buffer<double> products;             // Φ = Σ w·k·k', the lower triangle of K × K numbers
+    Buffer<double> projections;          // Σ w·y·k
+
+    Moments(size_t inducing_points, MemoryBudget& budget)
+        : products(budget, CovarianceSlab::what, inducing_points * inducing_points, 0.0),
+          projections(budget, CovarianceSlab::what, inducing_points, 0.0) {}
+};
+
+// One pass over the rows: O(n·K²) for K inducing points, in K² + 2,048·K numbers of memory. The same bits for any
+// number of threads.
+Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows,
+                    ThreadTeam& team, RunContext& context);
+
+// The covariances of points with each other, size × size.
+Buffer<double> covariance_matrix(const SmoothKernel& kernel, std::span<const double> points, ThreadTeam& team,
+                                 RunContext& context);
+
+} // namespace btml::gp

@@ -1,0 +1,82 @@
+#include "core/gp/sparse/smooth_kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::gp {
+
+const char* name_of(SmoothKind kind) {
+    constexpr const char* names[] = {"squared_exponential", "matern32", "matern52"};
+    return names[static_cast<size_t>(kind)];
+}
+
+void SmoothKernel::scale(const double* point, double* to) const {
+    const size_t numbers = inverse_lengths.size();
+    for (size_t c = 0; c < numbers; c++) to[c] = point[c] * inverse_lengths[c];
+    std::copy_n(point + numbers, penalties.size(), to + numbers);
+}
+
+double SmoothKernel::share_apart(size_t coordinate) const {
+    const size_t numbers = inverse_lengths.size();
+    if (coordinate >= numbers) return std::exp(-penalties[coordinate - numbers]);
+    const double r = inverse_lengths[coordinate];
+    if (kind == SmoothKind::squared_exponential) return std::exp(-r * r / 2);
+    const double s = std::sqrt(kind == SmoothKind::matern32 ? 3 : 5) * r;
+    return (1 + s + (kind == SmoothKind::matern52 ? s * s / 3 : 0)) * std::exp(-s);
+}
+
+std::vector<double> parameters_of(const SmoothKernel& kernel) {
+    std::vector<double> parameters(kernel.inverse_lengths);
+    parameters.insert(parameters.end(), kernel.penalties.begin(), kernel.penalties.end());
+    parameters.push_back(kernel.signal);
+    parameters.push_back(kernel.noise);
+    for (double& parameter : parameters) parameter = std::log(parameter);
+    return parameters;
+}
+
+void set_parameters(SmoothKernel& kernel, std::span<const double> parameters) {
+    size_t next = 0;
+    for (double& inverse : kernel.inverse_lengths) inverse = std::exp(parameters[next++]);
+    for (double& penalty : kernel.penalties) penalty = std::exp(parameters[next++]);
+    kernel.signal = std::exp(parameters[next++]);
+    kernel.noise = std::exp(parameters[next]);
+}
+
+static void put_all(const std::vector<double>& numbers, Writer& writer) {
+    writer.put_count(numbers.size());
+    for (const double number : numbers) writer.put(number);
+}
+
+static double get_above_0(Reader& reader) {
+    const double number = reader.get_finite();
+    if (!(number > 0)) corrupt_model("A parameter of its kernel is not positive.");
+    return number;
+}
+
+static std::vector<double> get_all(Reader& reader) {
+    std::vector<double> numbers(reader.get_count(sizeof(double)));
+    for (double& number : numbers) number = get_above_0(reader);
+    return numbers;
+}
+
+void encode(const SmoothKernel& kernel, Writer& writer) {
+    writer.put(static_cast<uint8_t>(kernel.kind));
+    put_all(kernel.inverse_lengths, writer);
+    put_all(kernel.penalties, writer);
+    writer.put(kernel.signal);
+    writer.put(kernel.noise);
+}
+
+SmoothKernel decode_smooth_kernel(Reader& reader) {
+    SmoothKernel kernel;
+    const auto kind = reader.get<uint8_t>();
+    if (kind > static_cast<uint8_t>(SmoothKind::matern52)) corrupt_model(format("Its kernel has number %d.", kind));
+    kernel.kind = static_cast<SmoothKind>(kind);
+    kernel.inverse_lengths = get_all(reader);
+    kernel.penalties = get_all(reader);
+    kernel.signal = get_above_0(reader);
+    kernel.noise = get_above_0(reader);
+    return kernel;
+}
+
+} // namespace btml::gp

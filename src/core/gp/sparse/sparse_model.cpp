@@ -1,0 +1,157 @@
+#include "core/gp/sparse/sparse_model.hpp"
+
+#include "core/algebra/dense.hpp"
+#include "core/gp/sparse/covariances.hpp"
+
+#include <cmath>
+
+namespace btml::gp {
+
+using algebra::Blocks;
+using algebra::blocks_of;
+
+static constexpr const char* what = "the inducing points of a Gaussian process";
+
+SparseModel::SparseModel(Parts parts, RunContext& context)
+    : parts_(std::move(parts)),
+      scaled_(context.memory(), what, parts_.inducing.size()),
+      group_(parts_.coordinates.width() * covariance_group),
+      values_(inducing_points() * covariance_group),
+      point_(parts_.coordinates.width()),
+      covariances_(inducing_points()),
+      reduced_(inducing_points()) {
+    const size_t width = parts_.coordinates.width();
+    for (size_t u = 0; u < inducing_points(); u++)
+        parts_.kernel.scale(parts_.inducing.data() + u * width, scaled_.data() + u * width);
+}
+
+// The task is for groups of points, whose first one this is.
+bool SparseModel::find_covariances_of(std::span<const double> features, double* point, double* to) {
+    if (!parts_.coordinates.find(features, point)) {
+        std::fill_n(to, inducing_points(), 0.0);
+        return false;
+    }
+    parts_.kernel.scale(point, point);
+    const size_t width = parts_.coordinates.width();
+    for (size_t c = 0; c < width; c++) std::fill_n(group_.data() + c * covariance_group, covariance_group, point[c]);
+    find_covariances({parts_.kernel.kind, parts_.coordinates.numbers(), width, parts_.kernel.penalties.data(),
+                      parts_.kernel.signal, scaled_.data(), inducing_points(), group_.data(), values_.data(),
+                      covariance_group});
+    for (size_t u = 0; u < inducing_points(); u++) to[u] = values_[u * covariance_group];
+    return true;
+}
+
+// y −= A·x for the symmetric matrix A, in blocks.
+static void subtract_product(const Buffer<double>& matrix, const std::vector<double>& x, std::vector<double>& y) {
+    const size_t size = x.size();
+    const Blocks a(matrix.data(), size, size), from(x.data(), size, 1), to(y.data(), size, 1);
+    for (size_t i = 0; i < blocks_of(size); i++)
+        for (size_t j = 0; j < blocks_of(size); j++) algebra::subtract_product(a(i, j), from(j, 0), to(i, 0));
+}
+
+std::vector<double> covariances_of(const SparseModel::Parts& parts, std::span<const double> point) {
+    const size_t width = parts.coordinates.width();
+    std::vector<double> scaled(width), covariances(parts.inducing_points());
+    parts.kernel.scale(point.data(), scaled.data());
+    std::vector<double> group(width * covariance_group), inducing(width), value(covariance_group);
+    for (size_t c = 0; c < width; c++) std::fill_n(group.data() + c * covariance_group, covariance_group, scaled[c]);
+    for (size_t u = 0; u < covariances.size(); u++) {
+        parts.kernel.scale(parts.inducing.data() + u * width, inducing.data());
+        find_covariances({parts.kernel.kind, parts.coordinates.numbers(), width, parts.kernel.penalties.data(),
+                          parts.kernel.signal, inducing.data(), 1, group.data(), value.data(), covariance_group});
+        covariances[u] = value[0];
+    }
+    return covariances;
+}
+
+Normal SparseModel::latent(std::span<const double> features) {
+    Normal at{0, parts_.kernel.signal};
+    if (!find_covariances_of(features, point_.data(), covariances_.data())) return at;
+    std::fill(reduced_.begin(), reduced_.end(), 0.0);
+    subtract_product(parts_.reduction, covariances_, reduced_);
+    for (size_t u = 0; u < inducing_points(); u++) {
+        at.mean += covariances_[u] * parts_.solution[u];
+        at.variance += covariances_[u] * reduced_[u];
+    }
+    at.variance = std::max(at.variance, 0.0);
+    return at;
+}
+
+void SparseModel::joint(std::span<const double> features, size_t count, double* means, double* covariances,
+                        RunContext& context) {
+    const size_t width = parts_.coordinates.width(), of_point = features.size() / count, size = inducing_points();
+    Buffer<double> points(context.memory(), what, count * width), with_inducing(context.memory(), what, count * size);
+    std::vector<bool> known(count);
+    for (size_t i = 0; i < count; i++)
+        known[i] = find_covariances_of(features.subspan(i * of_point, of_point), points.data() + i * width,
+                                       with_inducing.data() + i * size);
+    for (size_t i = 0; i < count; i++) {
+        context.worked(size * size / 8 + count);
+        std::copy_n(with_inducing.data() + i * size, size, covariances_.begin());
+        std::fill(reduced_.begin(), reduced_.end(), 0.0);
+        subtract_product(parts_.reduction, covariances_, reduced_);
+        means[i] = 0;
+        for (size_t u = 0; u < size; u++) means[i] += covariances_[u] * parts_.solution[u];
+        for (size_t c = 0; c < width; c++)
+            std::fill_n(group_.data() + c * covariance_group, covariance_group, points[i * width + c]);
+        for (size_t j = 0; j <= i; j++) {
+            double prior = i == j ? parts_.kernel.signal : 0;
+            if (i != j && known[i] && known[j]) {
+                double value[covariance_group];
+                find_covariances({parts_.kernel.kind, parts_.coordinates.numbers(), width,
+                                  parts_.kernel.penalties.data(), parts_.kernel.signal, points.data() + j * width, 1,
+                                  group_.data(), value, covariance_group});
+                prior = value[0];
+            }
+            for (size_t u = 0; u < size; u++) prior += reduced_[u] * with_inducing[j * size + u];
+            covariances[i * count + j] = covariances[j * count + i] = prior;
+        }
+    }
+}
+
+std::vector<double> SparseModel::relevance() const {
+    std::vector<double> relevance(parts_.coordinates.features());
+    const std::vector<size_t> features = parts_.coordinates.features_of_coordinates();
+    for (size_t c = 0; c < features.size(); c++)
+        relevance[features[c]] += parts_.kernel.signal * (1 - parts_.kernel.share_apart(c));
+    return relevance;
+}
+
+void SparseModel::encode(Writer& writer) const {
+    parts_.coordinates.encode(writer);
+    gp::encode(parts_.kernel, writer);
+    writer.put(parts_.bound.has_value());
+    if (parts_.bound) writer.put(*parts_.bound);
+    const size_t count = inducing_points();
+    writer.put_count(count);
+    for (const double coordinate : parts_.inducing) writer.put(coordinate);
+    for (const double weight : parts_.solution) writer.put(weight);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j <= i; j++) writer.put(parts_.reduction[i * count + j]);
+}
+
+SparseModel SparseModel::decode(Reader& reader, const std::vector<Feature>& features, RunContext& context) {
+    Coordinates coordinates = Coordinates::decode(reader, features);
+    SmoothKernel kernel = decode_smooth_kernel(reader);
+    const size_t width = coordinates.width();
+    if (kernel.inverse_lengths.size() != coordinates.numbers() || kernel.width() != width)
+        corrupt_model(format("Its kernel has %zu coordinates, its points %zu.", kernel.width(), width));
+    const std::optional<double> bound = reader.get_bool() ? std::optional(reader.get_finite()) : std::nullopt;
+    const size_t count = reader.get_count((width + 1) * sizeof(double));
+    if (count == 0 || count > max_inducing_points || reader.remaining() / sizeof(double) / ((count + 1) / 2) < count)
+        corrupt_model(format("It has %zu inducing points.", count));
+    Parts parts{std::move(coordinates),
+                std::move(kernel),
+                Buffer<double>(context.memory(), what, count * width),
+                Buffer<double>(context.memory(), what, count),
+                Buffer<double>(context.memory(), what, count * count),
+                bound};
+    for (double& coordinate : parts.inducing) coordinate = reader.get_finite();
+    for (double& weight : parts.solution) weight = reader.get_finite();
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j <= i; j++)
+            parts.reduction[i * count + j] = parts.reduction[j * count + i] = reader.get_finite();
+    return SparseModel(std::move(parts), context);
+}
+
+} // namespace btml::gp

@@ -1,0 +1,63 @@
+// A trained process with a smooth kernel that goes by inducing points, for prediction.
+#pragma once
+
+#include "core/gp/sparse/coordinates.hpp"
+#include "core/gp/sparse/smooth_kernel.hpp"
+#include "core/gp/tree/kernel.hpp"
+
+#include <optional>
+
+namespace btml::gp {
+
+class SparseModel {
+  public:
+    static constexpr size_t max_inducing_points = 10'000;
+
+    // Targets are standardised. At x, whose covariances with the K inducing points are k, the latent function has the
+    // mean k'·solution and the variance signal − k'·reduction·k.
+    struct Parts {
+        Coordinates coordinates;
+        SmoothKernel kernel;
+        Buffer<double> inducing;     // K × width coordinates
+        Buffer<double> solution;     // K
+        Buffer<double> reduction;    // K × K, symmetric
+        std::optional<double> bound; // of the log marginal likelihood of the rows, nats; nothing after an update
+
+        size_t inducing_points() const { return solution.size(); }
+    };
+
+    SparseModel(Parts parts, RunContext& context);
+
+    // Features as Predictor takes them. O(K²). Not thread-safe (scratch space).
+    Normal latent(std::span<const double> features);
+    // Means and covariances of points, a row of features each: count × count numbers. Points unlike all rows have the
+    // prior's.
+    void joint(std::span<const double> features, size_t count, double* means, double* covariances, RunContext& context);
+
+    const SmoothKernel& kernel() const noexcept { return parts_.kernel; }
+    const Coordinates& coordinates() const noexcept { return parts_.coordinates; }
+    size_t inducing_points() const noexcept { return parts_.inducing_points(); }
+    std::optional<double> bound() const noexcept { return parts_.bound; }
+    // By feature, how much of the prior variance points do not share that are a standard deviation, or a category,
+    // apart.
+    std::vector<double> relevance() const;
+    const Parts& parts() const noexcept { return parts_; }
+    Parts take() && { return std::move(parts_); }
+
+    // 4·K·(K + 1) and 8·K·(width + 1) bytes and a few. decode checks every number once: error corrupt_model.
+    void encode(Writer& writer) const;
+    static SparseModel decode(Reader& reader, const std::vector<Feature>& features, RunContext& context);
+
+  private:
+    // Writes the covariances with the inducing points; false where all are 0.
+    bool find_covariances_of(std::span<const double> features, double* point, double* to);
+
+    Parts parts_;
+    Buffer<double> scaled_; // the inducing points in units of length scales
+    std::vector<double> group_, values_, point_, covariances_, reduced_;
+};
+
+// Covariances of a point, by its coordinates, with the inducing points.
+std::vector<double> covariances_of(const SparseModel::Parts& parts, std::span<const double> point);
+
+} // namespace btml::gp

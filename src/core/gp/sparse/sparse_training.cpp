@@ -1,0 +1,179 @@
+#include "core/gp/sparse/sparse_training.hpp"
+
+#include "core/gp/sparse/collapsed.hpp"
+#include "core/gp/sparse/inducing_rows.hpp"
+#include "core/gp/sparse/likelihood_search.hpp"
+#include "core/gp/sparse/sparse_score.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::gp {
+
+namespace {
+
+constexpr const char* what = "the inducing points of a Gaussian process";
+constexpr size_t max_scored_rows = 50'000;
+
+// A kernel is learned from few rows first: an evaluation of the likelihood costs the cube of their number.
+struct Stage {
+    size_t rows;
+    int evaluations;
+};
+constexpr Stage stages[] = {{500, 40}, {1'000, 15}};
+
+size_t candidates_of(size_t inducing_points) {
+    return std::max<size_t>(4'000, 4 * inducing_points);
+}
+
+// Some rows, in memory of their own.
+struct RowSubset {
+    RowSubset(const SmoothRows& all, std::span<const uint32_t> some, MemoryBudget& budget)
+        : points(points_of(all, some, budget)), width(all.width) {
+        for (const uint32_t row : some) targets.push_back(all.targets[row]);
+        if (!all.weights.empty())
+            for (const uint32_t row : some) weights.push_back(all.weights[row]);
+    }
+    SmoothRows rows() const { return {points.span(), targets, weights, width}; }
+
+    Buffer<double> points;
+    std::vector<double> targets, weights;
+    size_t width;
+};
+
+class SparseTrainer {
+  public:
+    SparseTrainer(const TrainingColumns& columns, const std::vector<Feature>& features, const SparseTraining& training,
+                  RunContext& context)
+        : training_(training),
+          context_(context),
+          team_(context),
+          coordinates_(columns, features, context),
+          points_(coordinates_.all(columns, context)),
+          rows_{points_.span(), columns.target.span(), columns.weight.span(), coordinates_.width()},
+          given_{training.signal, training.noise, training.min_noise} {
+        if (coordinates_.width() == 0)
+            throw Error(ErrorCode::invalid_argument, "no feature varies",
+                        "A smooth kernel compares rows by features that differ.", "Use kernel => 'tree'.");
+        kernel_.kind = training.kind;
+        kernel_.inverse_lengths.assign(coordinates_.numbers(), 1 / std::sqrt(coordinates_.width()));
+        kernel_.penalties.assign(coordinates_.width() - coordinates_.numbers(), 0.5);
+    }
+
+    TrainedSparse train() {
+        learn_kernel();
+        const Buffer<double> inducing = choose_inducing();
+        const double min_noise = least_noise();
+        if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min_noise);
+        Collapsed collapsed(kernel_, inducing.span(), sum_moments(kernel_, inducing.span(), rows_, team_, context_),
+                            team_, context_);
+        SparseModel::Parts parts{coordinates_, kernel_, copy_of(inducing.span()),
+                                 Buffer<double>(context_.memory(), what), Buffer<double>(context_.memory(), what), std::nullopt};
+        if (training_.noise)
+            take_posterior(collapsed, *training_.noise, parts);
+        else
+            choose_noise(collapsed, min_noise, parts);
+        const LeaveOneOut score = leave_one_out(parts, collapsed.inverse());
+        return {SparseModel(std::move(parts), context_), score, evaluations_};
+    }
+
+  private:
+    void learn_kernel();
+    Buffer<double> choose_inducing();
+    // The bound's matrices are exact to some 1e-16 · rows · signal / jitter, of which the noise has to be more.
+    double least_noise() const {
+        return std::max(training_.min_noise, kernel_.signal * (1e-6 + 3e-10 * static_cast<double>(rows_.size())));
+    }
+    void choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts);
+    void take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts);
+    LeaveOneOut leave_one_out(const SparseModel::Parts& parts, const Buffer<double>& inverse);
+    Buffer<double> copy_of(std::span<const double> numbers) const {
+        Buffer<double> copy(context_.memory(), what, numbers.size());
+        std::copy(numbers.begin(), numbers.end(), copy.begin());
+        return copy;
+    }
+
+    const SparseTraining& training_;
+    RunContext& context_;
+    ThreadTeam team_;
+    const Coordinates coordinates_;
+    const Buffer<double> points_;
+    const SmoothRows rows_;
+    const GivenParameters given_;
+    SmoothKernel kernel_;
+    uint64_t evaluations_ = 0;
+};
+
+void SparseTrainer::learn_kernel() {
+    for (const Stage& stage : stages) {
+        const RowSubset some(rows_, spread_rows(rows_.size(), stage.rows, training_.seed), context_.memory());
+        evaluations_ += static_cast<uint64_t>(
+            maximise_likelihood(kernel_, some.rows(), given_, stage.evaluations, team_, context_));
+        context_.note(
+            format("noise %.4g, signal %.4g of %zu rows", kernel_.noise, kernel_.signal, some.targets.size()));
+        if (some.targets.size() == rows_.size()) break;
+    }
+}
+
+Buffer<double> SparseTrainer::choose_inducing() {
+    const size_t count = training_.inducing_points;
+    const std::vector<uint32_t> among = spread_rows(rows_.size(), candidates_of(count), training_.seed);
+    return points_of(rows_, varied_rows(kernel_, rows_, among, count, team_, context_), context_.memory());
+}
+
+// Few inducing points explain less than the process would, and the bound takes the rest for noise twice: it is chosen
+// by what rows say of others, in a golden-section search of its logarithm.
+void SparseTrainer::choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts) {
+    constexpr double ratio = 0.6180339887498949;
+    constexpr int steps = 8;
+    const RowSubset some(rows_, spread_rows(rows_.size(), 2'000, training_.seed), context_.memory());
+    const auto nll_at = [&](double log_noise) {
+        take_posterior(collapsed, std::exp(log_noise), parts);
+        return leave_rows_out(parts, collapsed.inverse(), some.rows(), team_, context_).mean_nll;
+    };
+    double low = std::max(std::log(min_noise), std::log(kernel_.noise) - 1), high = std::log(kernel_.noise) + 3;
+    double left = high - ratio * (high - low), right = low + ratio * (high - low);
+    double at_left = nll_at(left), at_right = nll_at(right);
+    for (int step = 0; step < steps; step++) {
+        if (at_left < at_right) {
+            high = std::exchange(right, left);
+            at_right = at_left;
+            at_left = nll_at(left = high - ratio * (high - low));
+        } else {
+            low = std::exchange(left, right);
+            at_left = at_right;
+            at_right = nll_at(right = low + ratio * (high - low));
+        }
+    }
+    take_posterior(collapsed, std::exp(at_left < at_right ? left : right), parts);
+}
+
+void SparseTrainer::take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts) {
+    parts.kernel.noise = noise;
+    parts.bound = collapsed.set_noise(noise);
+    parts.solution = copy_of(collapsed.solution());
+    parts.reduction = collapsed.reduction();
+}
+
+LeaveOneOut SparseTrainer::leave_one_out(const SparseModel::Parts& parts, const Buffer<double>& inverse) {
+    const RowSubset some(rows_, spread_rows(rows_.size(), max_scored_rows, training_.seed), context_.memory());
+    return leave_rows_out(parts, inverse, some.rows(), team_, context_);
+}
+
+} // namespace
+
+TrainedSparse train_sparse(const TrainingColumns& rows, const std::vector<Feature>& features,
+                           const SparseTraining& training, RunContext& context) {
+    return SparseTrainer(rows, features, training, context).train();
+}
+
+uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points) {
+    const uint64_t width = 2 * features, k = inducing_points;
+    const uint64_t square = sizeof(double) * k * k, slab = CovarianceSlab::bytes(k, width);
+    const uint64_t candidates = sizeof(double) * candidates_of(k) * (k + 2 * width + 2);
+    const uint64_t scored = sizeof(double) * std::min(rows, max_scored_rows) * (width + 2);
+    return sizeof(double) * rows * width +
+           std::max({candidates, 5 * square + 2 * slab, 2 * square + 3 * slab + scored});
+}
+
+} // namespace btml::gp

@@ -1,0 +1,31 @@
+// Trains a sparse process: learns the kernel from some rows, chooses inducing rows, then reads all rows once.
+#pragma once
+
+#include "core/gp/sparse/sparse_model.hpp"
+#include "core/gp/tree/leave_one_out.hpp"
+
+namespace btml::gp {
+
+struct SparseTraining {
+    SmoothKind kind;
+    size_t inducing_points;              // at most
+    std::optional<double> noise, signal; // on the scale; learned if not given
+    double min_noise;
+    uint64_t seed;
+};
+
+struct TrainedSparse {
+    SparseModel model;
+    LeaveOneOut leave_one_out; // of 50,000 rows at most
+    uint64_t evaluations;
+};
+
+// Targets are standardised. The same bits for any number of threads. Errors: invalid_argument where no feature varies;
+// those of Coordinates; memory_limit.
+TrainedSparse train_sparse(const TrainingColumns& rows, const std::vector<Feature>& features,
+                           const SparseTraining& training, RunContext& context);
+
+// Bytes that train_sparse() needs at most, besides the rows.
+uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points);
+
+} // namespace btml::gp

@@ -1,0 +1,395 @@
+// Sparse processes against dense linear algebra.
+#include "caught.hpp"
+#include "gp_data.hpp"
+
+#include "core/gp/predictor.hpp"
+#include "core/gp/sampler.hpp"
+#include "core/gp/sparse/collapsed.hpp"
+#include "core/gp/sparse/inducing_rows.hpp"
+#include "core/gp/sparse/likelihood_search.hpp"
+#include "core/gp/sparse/sparse_score.hpp"
+#include "core/gp/update.hpp"
+
+namespace btml::gp::test {
+namespace {
+
+using btml::test::caught;
+using btml::test::ImpatientContext;
+
+constexpr size_t width = 3; // two numbers and a category
+
+struct Points {
+    std::vector<double> x, y, w;
+
+    SmoothRows rows() const { return {x, y, w, width}; }
+    const double* at(size_t i) const { return x.data() + i * width; }
+    size_t size() const { return y.size(); }
+};
+
+Points random_points(size_t count, bool weights, Random& random) {
+    Points points;
+    for (size_t i = 0; i < count; i++) {
+        const double a = random.normal(), b = random.normal(), kind = random.below(3);
+        points.x.insert(points.x.end(), {a, b, kind});
+        points.y.push_back(std::sin(2 * a) + 0.5 * b + 0.3 * kind + 0.2 * random.normal());
+        if (weights) points.w.push_back(0.5 + random.unit());
+    }
+    return points;
+}
+
+SmoothKernel random_kernel(Random& random) {
+    SmoothKernel kernel;
+    kernel.kind = static_cast<SmoothKind>(random.below(3));
+    kernel.inverse_lengths = {0.3 + random.unit(), 0.3 + random.unit()};
+    kernel.penalties = {0.1 + random.unit()};
+    kernel.signal = 0.5 + random.unit();
+    kernel.noise = 0.02 + 0.1 * random.unit();
+    return kernel;
+}
+
+double plain_covariance(const SmoothKernel& kernel, const double* a, const double* b) {
+    double squares = 0;
+    for (size_t c = 0; c < 2; c++) squares += std::pow((a[c] - b[c]) * kernel.inverse_lengths[c], 2);
+    const double r = std::sqrt(squares), share = a[2] == b[2] ? 1 : std::exp(-kernel.penalties[0]);
+    switch (kernel.kind) {
+    case SmoothKind::squared_exponential:
+        return kernel.signal * share * std::exp(-squares / 2);
+    case SmoothKind::matern32:
+        return kernel.signal * share * (1 + std::sqrt(3) * r) * std::exp(-std::sqrt(3) * r);
+    case SmoothKind::matern52:
+        return kernel.signal * share * (1 + std::sqrt(5) * r + 5 * squares / 3) * std::exp(-std::sqrt(5) * r);
+    }
+    return 0;
+}
+
+// Everything of a few inducing points, written down as matrices: Q = K_fu K_uu⁻¹ K_uf.
+struct PlainSparse {
+    const SmoothKernel& kernel;
+    const Points& points;
+    std::vector<uint32_t> inducing;
+
+    Dense with_inducing(const double* x) const {
+        Dense k;
+        for (const uint32_t u : inducing) k.push_back(plain_covariance(kernel, x, points.at(u)));
+        return k;
+    }
+    Dense inducing_covariances() const {
+        Dense matrix;
+        for (const uint32_t u : inducing)
+            for (const long double k : with_inducing(points.at(u))) matrix.push_back(k);
+        for (size_t u = 0; u < inducing.size(); u++)
+            matrix[u * inducing.size() + u] += Collapsed::jitter * kernel.signal;
+        return matrix;
+    }
+    long double q(const double* a, const double* b) const {
+        return dot(with_inducing(a), Cholesky(inducing_covariances()).solve(with_inducing(b)));
+    }
+    double noise(size_t i) const { return kernel.noise / (points.w.empty() ? 1 : points.w[i]); }
+    Dense observed() const {
+        Dense matrix;
+        for (size_t i = 0; i < points.size(); i++)
+            for (size_t j = 0; j < points.size(); j++)
+                matrix.push_back(q(points.at(i), points.at(j)) + (i == j ? noise(i) : 0));
+        return matrix;
+    }
+    // Titsias (2009), equation 9.
+    double bound() const {
+        const Cholesky factor(observed());
+        const Dense y = dense(points.y);
+        long double value = dot(y, factor.solve(y)) + factor.log_determinant() +
+                            static_cast<long double>(points.size()) * std::log(2 * std::numbers::pi);
+        for (size_t i = 0; i < points.size(); i++) value += (kernel.signal - q(points.at(i), points.at(i))) / noise(i);
+        return static_cast<double>(-value / 2);
+    }
+    // Its mean is that of the process with covariances Q; the variance has what these lack beside.
+    Normal latent(const double* x) const {
+        const Cholesky factor(observed());
+        Dense cross;
+        for (size_t i = 0; i < points.size(); i++) cross.push_back(q(x, points.at(i)));
+        return {static_cast<double>(dot(cross, factor.solve(dense(points.y)))),
+                static_cast<double>(kernel.signal - dot(cross, factor.solve(cross)))};
+    }
+};
+
+SparseModel::Parts parts_of(const SmoothKernel& kernel, const Points& points, std::span<const uint32_t> inducing,
+                            const Collapsed& collapsed, RunContext& context) {
+    TrainingColumns columns(context.memory());
+    std::vector<Feature> features;
+    for (const char* name : {"a", "b", "kind"}) {
+        const bool categorical = features.size() == 2;
+        features.push_back({name, "double precision", categorical, {}});
+        columns.features.push_back(
+            {categorical, Buffer<double>(context.memory(), "f"), Buffer<uint32_t>(context.memory(), "f"), 3});
+    }
+    // Their mean is 0 and their standard deviation 1, so that features are coordinates.
+    for (const double x : {-1.0, 1.0}) {
+        columns.features[0].numbers.push_back(x);
+        columns.features[1].numbers.push_back(x);
+        columns.features[2].codes.push_back(x > 0);
+        columns.target.push_back(x);
+    }
+    const std::vector<double> solution = collapsed.solution();
+    SparseModel::Parts parts{Coordinates(columns, features, context),
+                             kernel,
+                             points_of(points.rows(), inducing, context.memory()),
+                             Buffer<double>(context.memory(), "solution", solution.size()),
+                             collapsed.reduction(),
+                             collapsed.bound()};
+    std::copy(solution.begin(), solution.end(), parts.solution.begin());
+    return parts;
+}
+
+TEST(SparseProcess, LikelihoodAndItsDerivativesAreThoseOfDenseAlgebra) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        Random random(seed);
+        const Points points = random_points(5 + random.below(40), random.chance(0.5), random);
+        const SmoothKernel kernel = random_kernel(random);
+        const Likelihood found = likelihood_of(kernel, points.rows(), team, context);
+        Dense matrix;
+        for (size_t i = 0; i < points.size(); i++)
+            for (size_t j = 0; j < points.size(); j++)
+                matrix.push_back(plain_covariance(kernel, points.at(i), points.at(j)) +
+                                 (i == j ? kernel.noise / points.rows().weight(i) : 0));
+        const Cholesky factor(matrix);
+        const Dense y = dense(points.y);
+        EXPECT_NEAR(found.log,
+                    static_cast<double>(-(dot(y, factor.solve(y)) + factor.log_determinant()) / 2 -
+                                        static_cast<long double>(points.size()) / 2 * std::log(2 * std::numbers::pi)),
+                    1e-8);
+        const std::vector<double> parameters = parameters_of(kernel);
+        for (size_t p = 0; p < parameters.size(); p++) {
+            constexpr double step = 1e-5;
+            SmoothKernel above = kernel, below = kernel;
+            std::vector<double> moved = parameters;
+            moved[p] += step;
+            set_parameters(above, moved);
+            moved[p] -= 2 * step;
+            set_parameters(below, moved);
+            const double slope = (likelihood_of(above, points.rows(), team, context).log -
+                                  likelihood_of(below, points.rows(), team, context).log) /
+                                 (2 * step);
+            EXPECT_NEAR(found.slopes[p], slope, 1e-5 * std::max(1.0, std::abs(slope))) << seed << " " << p;
+        }
+    }
+}
+
+TEST(SparseProcess, BoundAndPredictionsAreThoseOfDenseAlgebra) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    for (uint64_t seed = 0; seed < 25; seed++) {
+        Random random(seed);
+        const Points points = random_points(20 + random.below(20), random.chance(0.5), random);
+        const SmoothKernel kernel = random_kernel(random);
+        const std::vector<uint32_t> inducing = varied_rows(kernel, points.rows(), spread_rows(points.size(), 15, seed),
+                                                           1 + random.below(12), team, context);
+        const PlainSparse plain{kernel, points, inducing};
+        const Buffer<double> z = points_of(points.rows(), inducing, context.memory());
+        const Collapsed collapsed(kernel, z.span(), sum_moments(kernel, z.span(), points.rows(), team, context), team,
+                                  context);
+        EXPECT_NEAR(collapsed.bound(), plain.bound(), 1e-5 * std::abs(plain.bound()));
+        SparseModel model(parts_of(kernel, points, inducing, collapsed, context), context);
+        for (int i = 0; i < 5; i++) {
+            const double x[] = {random.normal(), random.normal(), static_cast<double>(random.below(3))};
+            const Normal at = model.latent(x), expected = plain.latent(x);
+            EXPECT_NEAR(at.mean, expected.mean, 1e-5);
+            EXPECT_NEAR(at.variance, expected.variance, 1e-5);
+        }
+    }
+}
+
+// What the process predicts of a row without it: the inducing points stay.
+TEST(SparseProcess, LeavesRowsOutAsIfTheyHadNeverBeen) {
+    QuietContext context(1);
+    ThreadTeam team(context);
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        Random random(seed);
+        const Points points = random_points(25, random.chance(0.5), random);
+        const SmoothKernel kernel = random_kernel(random);
+        const std::vector<uint32_t> inducing =
+            varied_rows(kernel, points.rows(), spread_rows(points.size(), points.size(), 0), 8, team, context);
+        const Buffer<double> z = points_of(points.rows(), inducing, context.memory());
+        const Collapsed all(kernel, z.span(), sum_moments(kernel, z.span(), points.rows(), team, context), team,
+                            context);
+        const SparseModel::Parts parts = parts_of(kernel, points, inducing, all, context);
+        const LeaveOneOut score = leave_rows_out(parts, all.inverse(), points.rows(), team, context);
+        double nll = 0, squares = 0;
+        for (size_t out = 0; out < points.size(); out++) {
+            Points others;
+            for (size_t i = 0; i < points.size(); i++) {
+                if (i == out) continue;
+                others.x.insert(others.x.end(), points.at(i), points.at(i) + width);
+                others.y.push_back(points.y[i]);
+                if (!points.w.empty()) others.w.push_back(points.w[i]);
+            }
+            const Collapsed without(kernel, z.span(), sum_moments(kernel, z.span(), others.rows(), team, context), team,
+                                    context);
+            SparseModel model(parts_of(kernel, points, inducing, without, context), context);
+            const Normal at = model.latent({points.at(out), width});
+            const double variance = at.variance + kernel.noise / points.rows().weight(out);
+            const double error = points.y[out] - at.mean;
+            nll += (std::log(2 * std::numbers::pi * variance) + error * error / variance) / 2;
+            squares += error * error;
+        }
+        EXPECT_NEAR(score.mean_nll, nll / 25, 1e-4);
+        EXPECT_NEAR(score.rmse, std::sqrt(squares / 25), 1e-5);
+    }
+}
+
+TEST(SparseProcess, ChoosesRowsThatVaryAndNoneTwice) {
+    QuietContext context(2);
+    ThreadTeam team(context);
+    Random random(3);
+    Points points = random_points(200, false, random);
+    for (size_t i = 0; i < 100; i++)
+        std::copy_n(points.x.begin(), width, points.x.begin() + static_cast<long>(i * width));
+    const SmoothKernel kernel = random_kernel(random);
+    std::vector<uint32_t> chosen = varied_rows(kernel, points.rows(), spread_rows(200, 200, 0), 150, team, context);
+    EXPECT_LE(chosen.size(), 101U);
+    std::sort(chosen.begin(), chosen.end());
+    EXPECT_EQ(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    EXPECT_LE(std::count_if(chosen.begin(), chosen.end(), [](uint32_t row) { return row < 100; }), 1);
+}
+
+Options smooth_options(KernelChoice kernel) {
+    Options options;
+    options.kernel = kernel;
+    options.exemplars = 20;
+    return options;
+}
+
+TEST(SparseProcess, FitsDoNotDependOnThreadsOrOrderAndAreReadAgain) {
+    std::vector<PlainRow> rows = random_rows(300, 5);
+    const auto fitted = [&](int threads) {
+        QuietContext context(threads);
+        return bytes_of(fit_rows(rows, smooth_options(KernelChoice::matern52), {}, context).model);
+    };
+    QuietContext context(1);
+    Model model = fit_rows(rows, smooth_options(KernelChoice::matern52), {}, context).model;
+    const std::string bytes = bytes_of(model);
+    EXPECT_EQ(fitted(3), bytes);
+    std::reverse(rows.begin(), rows.end());
+    EXPECT_EQ(fitted(2), bytes);
+    Reader reader(std::as_bytes(std::span(bytes)));
+    Model again = decode(reader, context);
+    EXPECT_EQ(bytes_of(again), bytes);
+    Predictor one(model), other(again);
+    for (const PlainRow& row : random_rows(20, 6)) {
+        EXPECT_EQ(one.latent(features_of(row)).mean, other.latent(features_of(row)).mean);
+        EXPECT_EQ(one.latent(features_of(row)).variance, other.latent(features_of(row)).variance);
+    }
+}
+
+TEST(SparseProcess, PredictsWhatTheRowsSay) {
+    QuietContext context(2);
+    for (const KernelChoice kernel :
+         {KernelChoice::squared_exponential, KernelChoice::matern32, KernelChoice::matern52, KernelChoice::automatic}) {
+        Model model = fit_rows(random_rows(600, 1), smooth_options(kernel), {}, context).model;
+        EXPECT_LT(model.leave_one_out->rmse, 1.5); // 1.2 are what NULLs and noise leave
+        EXPECT_NEAR(*model.leave_one_out->coverage_90, 0.9, 0.06);
+        Predictor predictor(model);
+        size_t within = 0;
+        for (const PlainRow& row : random_rows(400, 2)) {
+            const Normal at = predictor.observation(features_of(row));
+            within += std::abs(row.y - at.mean) < 1.6449 * std::sqrt(at.variance);
+        }
+        EXPECT_NEAR(static_cast<double>(within) / 400, 0.9, 0.08);
+    }
+}
+
+TEST(SparseProcess, KnowsNothingOfWhatIsLikeNoRow) {
+    QuietContext context(1);
+    std::vector<PlainRow> rows = random_rows(100, 7);
+    Model model = fit_rows(rows, smooth_options(KernelChoice::squared_exponential), {}, context).model;
+    Predictor predictor(model);
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double x1 : {null_number, infinity, -infinity, std::nan(""), 1e300}) {
+        const Normal at = predictor.latent(std::vector{x1, 1.0, 0.0});
+        EXPECT_EQ(at.mean, model.centre);
+        EXPECT_EQ(at.variance, model.scale * model.scale * signal(model));
+    }
+    EXPECT_TRUE(std::isfinite(predictor.latent(std::vector{1.0, null_number, -1.0}).mean));
+    rows[3].x1 = infinity;
+    EXPECT_EQ(caught([&] { fit_rows(rows, smooth_options(KernelChoice::matern32), {}, context); }).message,
+              "feature \"x1\" is Infinity in a row");
+    for (PlainRow& row : rows) row.x1 = row.x2 = 1, row.label = "a";
+    EXPECT_EQ(caught([&] { fit_rows(rows, smooth_options(KernelChoice::matern32), {}, context); }).message,
+              "no feature varies");
+}
+
+TEST(SparseProcess, UpdatesAreThoseOfAllRows) {
+    QuietContext context(1);
+    ThreadTeam team(context);
+    Random random(11);
+    const Points points = random_points(40, false, random);
+    const SmoothKernel kernel = random_kernel(random);
+    const std::vector<uint32_t> inducing = spread_rows(40, 10, 1);
+    const Buffer<double> z = points_of(points.rows(), inducing, context.memory());
+    Points fewer = points;
+    fewer.x.resize(39 * width);
+    fewer.y.resize(39);
+    const auto model_of = [&](const Points& rows) {
+        const Collapsed collapsed(kernel, z.span(), sum_moments(kernel, z.span(), rows.rows(), team, context), team,
+                                  context);
+        Model model;
+        model.features = {
+            {"a", "float8", false, {}}, {"b", "float8", false, {}}, {"kind", "text", true, {"x", "y", "z"}}};
+        model.rows = rows.size();
+        model.posterior = SparseModel(parts_of(kernel, points, inducing, collapsed, context), context);
+        return model;
+    };
+    Model all = model_of(points), less = model_of(fewer);
+    const std::vector<double> last(points.at(39), points.at(39) + width);
+    Model more = model_of(fewer), taken = model_of(points);
+    EXPECT_TRUE(insert(more, last, points.y[39], context));
+    EXPECT_TRUE(remove(taken, last, points.y[39], context));
+    for (int i = 0; i < 10; i++) {
+        const double x[] = {random.normal(), random.normal(), static_cast<double>(random.below(3))};
+        for (const auto& [one, other] : {std::pair(&more, &all), std::pair(&taken, &less)}) {
+            EXPECT_NEAR(Predictor(*one).latent(x).mean, Predictor(*other).latent(x).mean, 1e-5);
+            EXPECT_NEAR(Predictor(*one).latent(x).variance, Predictor(*other).latent(x).variance, 1e-5);
+        }
+    }
+    EXPECT_FALSE(more.log_likelihood());
+    EXPECT_FALSE(insert(more, std::vector{std::nan(""), 0.0, 0.0}, 1, context)); // says nothing of any point
+}
+
+TEST(SparseProcess, DrawsHaveTheMeansAndVariancesOfPredictions) {
+    QuietContext context(1);
+    Model model = fit_rows(random_rows(200, 9), smooth_options(KernelChoice::matern32), {}, context).model;
+    const std::vector<double> points = {1, 2, 0, 1.1, 2.1, 0, 5, 5, 2};
+    Sampler sampler(model, points, context);
+    constexpr size_t draws = 20'000;
+    double sum[3] = {}, squares[3] = {}, product = 0;
+    std::vector<double> values(3);
+    for (size_t draw = 0; draw < draws; draw++) {
+        sampler.draw(1, draw, values);
+        for (size_t i = 0; i < 3; i++) sum[i] += values[i], squares[i] += values[i] * values[i];
+        product += values[0] * values[1];
+    }
+    Predictor predictor(model);
+    double variance[3];
+    for (size_t i = 0; i < 3; i++) {
+        const Normal at = predictor.latent(std::span(points).subspan(3 * i, 3));
+        const double mean = sum[i] / draws;
+        variance[i] = squares[i] / draws - mean * mean;
+        EXPECT_NEAR(mean, at.mean, 5 * std::sqrt(at.variance / draws) + 1e-3);
+        EXPECT_NEAR(variance[i], at.variance, 0.06 * at.variance + 1e-3);
+    }
+    // Points that are next to each other are drawn together.
+    EXPECT_GT(product / draws - sum[0] * sum[1] / draws / draws, 0.8 * std::sqrt(variance[0] * variance[1]));
+}
+
+TEST(SparseProcess, IsCancelledAndRefusesWhatItDoesNotTake) {
+    ImpatientContext impatient(1);
+    EXPECT_THROW(fit_rows(random_rows(2000, 1), smooth_options(KernelChoice::matern32), {}, impatient), Cancelled);
+    QuietContext context(2);
+    Options options = smooth_options(KernelChoice::matern52);
+    options.members = 3;
+    EXPECT_EQ(caught([&] { fit_rows(random_rows(30, 1), options, {}, context); }).message,
+              "kernel => 'matern52' takes no members");
+}
+
+} // namespace
+} // namespace btml::gp::test
