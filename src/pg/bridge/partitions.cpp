@@ -2,6 +2,7 @@
 
 #include "pg/bridge/analysis.hpp"
 #include "pg/bridge/nodes.hpp"
+#include "pg/bridge/read_tables.hpp"
 
 extern "C" {
 #include "access/table.h"
@@ -16,28 +17,6 @@ extern "C" {
 namespace btml::pg {
 
 namespace {
-
-struct ReadTable {
-    Oid table;
-    char kind;
-    Oid reader;
-};
-
-// found: a List* of ReadTable*.
-bool find_tables(Node* node, void* found) {
-    if (!node) return false;
-    if (!IsA(node, Query)) return btml_compat_walk(node, find_tables, found);
-    auto* const query = reinterpret_cast<Query*>(node);
-    List** const tables = static_cast<List**>(found);
-    for (RangeTblEntry* const entry : items<RangeTblEntry>(query->rtable)) {
-        // A view that was expanded leaves an entry that nothing reads.
-        if (entry->rtekind != RTE_RELATION || entry->relkind == RELKIND_VIEW) continue;
-        auto* const read = static_cast<ReadTable*>(palloc(sizeof(ReadTable)));
-        *read = {entry->relid, entry->relkind, btml_compat_reader(query, entry)};
-        *tables = lappend(*tables, read);
-    }
-    return btml_compat_walk_query(query, find_tables, found, 0);
-}
 
 bool check_permissions(Node* node, void* argument) {
     if (!node) return false;
@@ -121,15 +100,6 @@ Plan* plan_of(Query* query) {
     return pg_plan_query(query, "", 0, nullptr)->planTree;
 }
 
-// In the order in which the query has them.
-ItemsOf<const ReadTable> tables_of(const Query* query) {
-    return items<const ReadTable>(pg_call([=] {
-        List* tables = NIL;
-        find_tables(as_node(const_cast<Query*>(query)), &tables);
-        return tables;
-    }));
-}
-
 char kind_of(Oid table) {
     return pg_call([=] { return get_rel_relkind(table); });
 }
@@ -144,15 +114,19 @@ std::vector<Oid> partitions_of(Oid table) {
     return partitions;
 }
 
+constexpr char distributable[] = "strategy => 'distributed' trains over a partitioned table whose partitions are "
+                                 "foreign tables, or over tables that "
+                                 "Citus distributes by the hash of a column.";
+
 } // namespace
 
 PartitionedQuery::PartitionedQuery(const std::string& sql, const PartitionedQuery* other) : sql_(sql) {
     const char* const text = sql_.c_str();
     query_ = pg_call([=] { return parsed_query(text); });
-    const ItemsOf<const ReadTable> tables = tables_of(query_);
+    const ItemsOf<const ReadTable> tables = read_tables(query_);
     if (tables.size() != 1 || tables[0]->kind != RELKIND_PARTITIONED_TABLE)
         throw Error(ErrorCode::not_supported, "the source does not read one partitioned table and nothing else", "",
-                    "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables.");
+                    distributable);
     if (other) {
         table_ = other->table_;
         reader_ = other->reader_;
@@ -165,9 +139,9 @@ PartitionedQuery::PartitionedQuery(const std::string& sql, const PartitionedQuer
     partitions_ = partitions_of(table_);
     for (size_t partition = 0; partition < partitions(); partition++) {
         if (kind_of(partitions_[partition]) != RELKIND_FOREIGN_TABLE)
-            throw Error(
-                ErrorCode::not_supported, format("partition \"%s\" is not a foreign table", name_of(partition).c_str()),
-                "", "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables.");
+            throw Error(ErrorCode::not_supported,
+                        format("partition \"%s\" is not a foreign table", name_of(partition).c_str()), "",
+                        distributable);
         if (!has_same_places(table_, partitions_[partition]))
             throw Error(
                 ErrorCode::not_supported,
@@ -208,7 +182,7 @@ uint64_t PartitionedQuery::run(size_t partition, RowSink& sink, const char* phas
 
 ForeignTables foreign_tables(const Query* query) {
     ForeignTables found;
-    for (const ReadTable* const read : tables_of(query)) {
+    for (const ReadTable* const read : read_tables(query)) {
         const bool has_partitions = read->kind == RELKIND_PARTITIONED_TABLE;
         for (const Oid table : has_partitions ? partitions_of(read->table) : std::vector<Oid>{read->table}) {
             if (kind_of(table) != RELKIND_FOREIGN_TABLE) continue;
