@@ -127,6 +127,9 @@ fit_fails('SELECT NULL::float8 AS y, x FROM there', q('y'), qr/no rows to train 
 fit_fails('SELECT y, x, -w AS w FROM there', q('y', weight => 'w'), qr/weight/, 'negative weights');
 fit_fails('there', q('y', objective => 'gamma'), qr/target value -[0-9.]+ is not valid with objective => 'gamma'/, 'targets out of range');
 fit_fails('there', q('y', trees => 3, start => btml.boost_fit('SELECT x, y FROM here', 'x', trees => 1)), qr/feature "y" of start/, 'another start');
+fit_fails('SELECT id, y FROM there', qq('y', trees => 1, max_leaves => 1500, min_leaf_rows => 1, max_bins => 0), qr/more than 1023 distinct values/, 'many values without bins');
+fit_fails('SELECT id, y FROM there', q('y', trees => 1, start => btml.boost_fit('SELECT id, y FROM here', 'y', trees => 1, max_leaves => 1500, min_leaf_rows => 1, max_bins => 0)),
+	qr/feature "id" has [0-9]+ bins, too many/, 'a start with many thresholds');
 fails($session, q{SELECT btml.cross_validate('there', 'y', options => '{"strategy": "distributed"}')}, qr/strategy/, 'folds are not distributed');
 
 # Fits that choose by themselves: how many rows there are is what ANALYZE found.
@@ -151,6 +154,24 @@ chooses('SELECT t.x, t.y, h.n FROM there t JOIN here h USING (id)', q('y'), 'enu
 chooses('SELECT x, y FROM there WHERE random() IS NOT NULL', q('y'), 'enumerate', qr/are fetched: rows of partition "there_0" would be read here/, 'what is not shipped');
 is($session->query(q{SELECT count(*) FROM btml.explain_join('SELECT * FROM there JOIN here USING (id)') l WHERE l LIKE '%Fetched from 6 foreign tables of worker_0, worker_1'}),
 	1, 'explain_join tells what is fetched');
+
+# What partitions may be on their servers.
+$workers[0]->safe_psql('postgres', 'CREATE VIEW seen AS SELECT * FROM part_0');
+$workers[0]->safe_psql('postgres', q{CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'});
+$workers[0]->safe_psql('latin', "CREATE EXTENSION btml; CREATE TABLE part_0 ($columns); INSERT INTO part_0 (x, y) VALUES (1, 2), (2, 3)");
+my ($host, $port) = ($workers[0]->host, $workers[0]->port);
+$node->safe_psql('postgres', <<"SQL");
+CREATE SERVER latin FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'latin', extensions 'btml');
+CREATE USER MAPPING FOR CURRENT_USER SERVER latin;
+CREATE TABLE seen (LIKE here) PARTITION BY LIST (flag);
+CREATE TABLE read_in_latin (LIKE here) PARTITION BY LIST (flag);
+CREATE FOREIGN TABLE seen_0 PARTITION OF seen DEFAULT SERVER worker_0 OPTIONS (table_name 'seen');
+CREATE FOREIGN TABLE latin_0 PARTITION OF read_in_latin DEFAULT SERVER latin OPTIONS (table_name 'part_0');
+UPDATE pg_class SET reltuples = 6e6 WHERE relname = 'seen_0';
+SQL
+fit_fails('SELECT x, y FROM seen', q('y'), qr/partition "seen_0" is no table on its server/, 'a view on the other server');
+chooses('seen', q('y'), 'enumerate', qr/are fetched: partition "seen_0" is no table on its server/, 'a view on the other server');
+fit_fails('SELECT x, y FROM read_in_latin', q('y'), qr/the database that leads the fit has encoding UTF8, this one LATIN1/, 'another encoding');
 
 # A server's memory limit holds there, and says so.
 $workers[0]->safe_psql('postgres', "ALTER DATABASE postgres SET btml.memory_limit = '64kB'");
