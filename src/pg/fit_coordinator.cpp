@@ -88,9 +88,9 @@ FeatureColumn empty_column(const Feature& feature, int direction, RunContext& co
     return column;
 }
 
-std::vector<CitusTable> tables_of_citus(const Source& source, RunContext& context) {
+const Query* query_of(const Source& source) {
     const char* const sql = source.analysis().text;
-    return citus_tables(pg_call([=] { return parsed_query(sql); }), context);
+    return pg_call([=] { return parsed_query(sql); });
 }
 
 // What the servers read: the source, with the columns that a fit takes.
@@ -106,7 +106,7 @@ class ShippedSource {
             const Source::Column& from = column(roles_.features[i]);
             add(from, roles_.categorical[i] && from.type != BOOLOID);
         }
-        std::vector<CitusTable> tables = tables_of_citus(source_, context);
+        std::vector<CitusTable> tables = citus_tables(query_of(source_), context);
         is_of_citus_ = has_distributed_table(tables);
         transport_ = is_of_citus_ ? shard_transport(std::move(tables)) : partition_transport();
         transport_->check(load({}), context);
@@ -271,6 +271,10 @@ double distributed_rows(const std::vector<CitusTable>& tables, RunContext& conte
     return rows;
 }
 
+double joined_rows(const Source& source, RunContext& context) {
+    return count_of("SELECT pg_catalog.count(*) FROM " + inner_query(source.analysis().text) + " AS s", context);
+}
+
 void check_may_lead() {
     const bool may_lead = pg_call([] {
         for (const char* const function :
@@ -339,7 +343,7 @@ bool pays_over_servers(const BoostRequest& request, const Options& options, RunC
         const double bytes = rows * sizeof(double) * static_cast<double>(source.columns().size());
         return rows > min_rows_to_distribute || bytes > static_cast<double>(context.memory().left());
     };
-    const std::vector<CitusTable> tables = tables_of_citus(source, context);
+    const std::vector<CitusTable> tables = citus_tables(query_of(source), context);
     const double rows = foreign_rows(source) + distributed_rows(tables, context);
     if (!pays(rows)) return false;
     const std::string obstacle = obstacle_to(request, options, context);
@@ -347,11 +351,10 @@ bool pays_over_servers(const BoostRequest& request, const Options& options, RunC
         notice(format("about %.0f rows of other servers are fetched: %s", rows, obstacle.c_str()));
         return false;
     }
-    if (!has_distributed_table(tables)) return true;
-    // Conditions leave fewer rows. A join with more rows than its tables is for strategies that do not list them.
+    // Conditions leave fewer rows. A join with many more rows than its tables is for strategies that do not list them.
     const double joined =
-        count_of("SELECT pg_catalog.count(*) FROM " + inner_query(source.analysis().text) + " AS s", context);
-    return pays(joined) && joined <= rows;
+        has_distributed_table(tables) ? joined_rows(source, context) : expected_rows(query_of(source));
+    return pays(joined) && joined <= 2 * rows;
 }
 
 FitResult fit_over_servers(const BoostRequest& request, Options options, std::optional<Model> start,

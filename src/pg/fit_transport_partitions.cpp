@@ -59,10 +59,18 @@ class PartitionTransport : public FitTransport {
         std::map<uint64_t, Place> places;
         for (size_t partition = 0; partition < load_->partitions(); partition++) {
             context.progress("servers read their rows", partition, load_->partitions());
-            for (const BackendAnswer& answer : answers_of(*load_, partition, context))
-                places.try_emplace(answer.backend, Place{answer.backend, partition});
+            for (const BackendAnswer& answer : answers_of(*load_, partition, context)) {
+                Place& place = places.try_emplace(answer.backend, Place{answer.backend, partition}).first->second;
+                if (rows_[place.partition].empty()) place.partition = partition;
+            }
         }
-        for (const auto& [backend, place] : places) places_.push_back(place);
+        for (const auto& [backend, place] : places) {
+            // An outer join has rows of another table for a partition that is empty.
+            if (rows_[place.partition].empty())
+                throw Error(ErrorCode::not_supported, "a server has no row of the first table of the join", "",
+                            "Name first in the join the table of which each row of the source has one.");
+            places_.push_back(place);
+        }
         std::sort(places_.begin(), places_.end(),
                   [](const Place& a, const Place& b) { return a.partition < b.partition; });
     }
