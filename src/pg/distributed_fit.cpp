@@ -11,22 +11,17 @@ namespace btml::pg {
 
 using namespace boosting;
 
-namespace {
-
-void put_model(const Model& model, Writer& writer, RunContext& context) {
-    Writer own(context);
-    encode(model, own);
-    const std::span<const std::byte> bytes = own.bytes();
-    writer.put(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+Bytes encode(const Model& model, RunContext& context) {
+    Writer writer(context);
+    encode(model, writer);
+    const std::span<const std::byte> bytes = writer.bytes();
+    return {bytes.begin(), bytes.end()};
 }
 
-Model get_model(Reader& reader, RunContext& context) {
-    const std::string bytes = reader.get_string();
-    Reader own(std::as_bytes(std::span(bytes)), context);
-    return decode(own);
+Model decode_model(std::span<const std::byte> bytes, RunContext& context) {
+    Reader reader(bytes, context);
+    return decode(reader);
 }
-
-} // namespace
 
 void fill_with_random_bytes(void* to, size_t size) {
     pg_call([=] {
@@ -42,9 +37,8 @@ Bytes encode(const FitPlan& plan, RunContext& context) {
     writer.put(plan.is_weighted);
     writer.put(plan.has_holdout);
     writer.put(static_cast<uint8_t>(plan.target_kind));
-    writer.put(plan.start.has_value());
-    put_model(plan.model, writer, context);
-    if (plan.start) put_model(*plan.start, writer, context);
+    writer.put(plan.has_start);
+    encode(plan.model, writer);
     const std::span<const std::byte> bytes = writer.bytes();
     return {bytes.begin(), bytes.end()};
 }
@@ -68,9 +62,8 @@ FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context) {
     const auto kind = reader.get<uint8_t>();
     if (kind > static_cast<uint8_t>(TargetKind::label)) refuse_message();
     plan.target_kind = static_cast<TargetKind>(kind);
-    const bool has_start = reader.get_bool();
-    plan.model = get_model(reader, context);
-    if (has_start) plan.start = get_model(reader, context);
+    plan.has_start = reader.get_bool();
+    plan.model = decode(reader);
     reader.finish();
     return plan;
 }

@@ -26,7 +26,7 @@ struct FitPlan {
     TargetKind target_kind; // a label is the first of the texts, other targets of the numbers
     // Has the options and features (those without categories are numbers), the offset, labels and directions.
     boosting::Model model;
-    std::optional<boosting::Model> start;
+    bool has_start; // which is the first that is told to holders of rows
 };
 
 // What a server says before everything else.
@@ -36,14 +36,23 @@ struct HeldCounts {
 
 // A message of the coordinator on its way to servers.
 struct FitMessage {
+    enum class Step : uint64_t {
+        give,     // the message is given
+        collect,  // the answer to it is wanted
+        exchange, // both
+        find      // neither: who holds rows says so
+    };
+
     FitToken token;
-    uint64_t round;    // backends that are asked twice in a round do nothing the second time
-    uint64_t collects; // 0: the message is given, 1: the answer is wanted
+    uint64_t round; // backends that are asked twice in a round do nothing the second time
+    Step step;
 };
 
 Bytes encode(const FitPlan& plan, RunContext& context);
 // Error internal for bytes that encode() does not write.
 FitPlan decode_fit_plan(std::span<const std::byte> bytes, RunContext& context);
+Bytes encode(const boosting::Model& model, RunContext& context);
+boosting::Model decode_model(std::span<const std::byte> bytes, RunContext& context);
 
 // The entries of a state of either aggregate: which backends took part, and what they answered.
 struct BackendAnswer {

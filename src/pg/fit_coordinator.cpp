@@ -5,10 +5,10 @@
 #include "pg/bridge/nodes.hpp"
 #include "pg/bridge/partitions.hpp"
 #include "pg/bridge/result.hpp"
+#include "pg/bridge/subtransaction.hpp"
 #include "pg/bridge/values.hpp"
-#include "pg/distributed_fit.hpp"
+#include "pg/fit_transport.hpp"
 
-#include <map>
 #include <set>
 
 namespace btml::pg {
@@ -17,47 +17,10 @@ using namespace boosting;
 
 namespace {
 
-// Calls take(value) for each row that the query has for a partition, with the first column's value, but for NULLs.
-template <class Take>
-void for_each_value(const PartitionedQuery& query, size_t partition, RunContext& context, const Take& take) {
-    struct Sink : RowSink {
-        Sink(RunContext& context_, const Take& take_) : context(context_), take(take_) {}
-        void add(const Datum* values, const bool* nulls) override {
-            context.poll();
-            if (!nulls[0]) take(values[0]);
-        }
-        RunContext& context;
-        const Take& take;
-    } sink(context, take);
-    query.run(partition, sink, nullptr, context);
-}
-
-// Has no backslash, whose meaning is a setting's.
-std::string bytea_literal(std::span<const std::byte> bytes) {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text = "pg_catalog.decode('";
-    text.reserve(text.size() + 2 * bytes.size() + 8);
-    for (const std::byte byte : bytes) {
-        text += digits[static_cast<unsigned>(byte) >> 4];
-        text += digits[static_cast<unsigned>(byte) & 15];
-    }
-    return text + "', 'hex')";
-}
-
 // A source as it stands within another query.
 std::string inner_query(std::string text) {
     while (!text.empty() && (text.back() == ';' || isspace(static_cast<unsigned char>(text.back())))) text.pop_back();
     return "(\n" + text + "\n)";
-}
-
-std::string quoted(const std::string& name) {
-    const char* const text = name.c_str();
-    return pg_call([=] { return quote_identifier(text); });
-}
-
-std::string qualified(Oid table) {
-    return pg_call(
-        [=] { return quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)), get_rel_name(table)); });
 }
 
 // The column as a float8, as it would be read here.
@@ -87,67 +50,28 @@ std::string array(const std::vector<std::string>& elements, const char* type) {
     return "ARRAY[" + list + "]::pg_catalog." + type + "[]";
 }
 
-// What the aggregate of a query answers for a partition.
-std::vector<BackendAnswer> answers_of(const PartitionedQuery& query, size_t partition, RunContext& context) {
-    std::vector<BackendAnswer> answers;
-    for_each_value(query, partition, context, [&](Datum state) { answers = backend_answers(state); });
-    return answers;
-}
-
-// The servers' backends, reached through one partition each.
+// The backends that hold rows, as they are reached by a transport.
 class ServerPeers : public Coordinator {
   public:
-    struct Place {
-        uint64_t backend;
-        size_t partition;
-        std::string row; // a ctid of the partition
-    };
-
-    ServerPeers(const FitToken& token, const PartitionedQuery& load, std::vector<Place> places, RunContext& context)
-        : Coordinator(places.size()), token_(token), load_(load), places_(std::move(places)), context_(context) {}
+    ServerPeers(const FitToken& token, FitTransport& transport, RunContext& context)
+        : Coordinator(transport.backends()), token_(token), transport_(transport), context_(context) {}
 
     uint64_t rounds() const { return round_; }
 
   private:
-    // All servers work at once: each gets the message before the first answer is waited for.
-    std::vector<Bytes> exchange(const Bytes& message) override {
-        std::vector<Bytes> answers;
-        for (const Place& place : places_) ask(place, false, message);
-        for (const Place& place : places_) answers.push_back(ask(place, true, {}));
-        round_++;
-        return answers;
-    }
-
     // Gives back what PostgreSQL allocates; after an error it all goes with the call.
-    Bytes ask(const Place& place, bool collects, const Bytes& message) {
+    std::vector<Bytes> exchange(const Bytes& message) override {
         const MemoryContext memory =
             pg_call([] { return AllocSetContextCreate(CurrentMemoryContext, "btml round", ALLOCSET_DEFAULT_SIZES); });
         const MemoryContext before = MemoryContextSwitchTo(memory);
-        Bytes answer = ask_within(place, collects, message);
+        std::vector<Bytes> answers = transport_.exchange(token_, round_++, message, context_);
         MemoryContextSwitchTo(before);
         pg_call([=] { MemoryContextDelete(memory); });
-        return answer;
-    }
-
-    Bytes ask_within(const Place& place, bool collects, const Bytes& message) {
-        Bytes command = to_bytes(FitMessage{token_, round_, collects});
-        command.insert(command.end(), message.begin(), message.end());
-        const PartitionedQuery query("SELECT btml_internal.exchange_messages(" + bytea_literal(command) + ") FROM " +
-                                         qualified(load_.table()) + " WHERE ctid = '" + place.row + "'",
-                                     load_);
-        const std::vector<BackendAnswer> found = answers_of(query, place.partition, context_);
-        if (found.size() != 1 || found[0].backend != place.backend || found[0].has_answer != collects)
-            throw Error(
-                ErrorCode::internal,
-                format("partition \"%s\" does not hold its rows any more", query.name_of(place.partition).c_str()),
-                "Its connection, or the row that it was reached by, is gone.",
-                "Repeat the fit: the same rows give the same model.");
-        return found[0].answer;
+        return answers;
     }
 
     const FitToken token_;
-    const PartitionedQuery& load_;
-    const std::vector<Place> places_;
+    FitTransport& transport_;
     RunContext& context_;
     uint64_t round_ = 0;
 };
@@ -164,11 +88,16 @@ FeatureColumn empty_column(const Feature& feature, int direction, RunContext& co
     return column;
 }
 
+const Query* query_of(const Source& source) {
+    const char* const sql = source.analysis().text;
+    return pg_call([=] { return parsed_query(sql); });
+}
+
 // What the servers read: the source, with the columns that a fit takes.
 class ShippedSource {
   public:
     // Errors: those of Source and of assign_roles; not_supported naming what cannot be shipped.
-    explicit ShippedSource(const BoostRequest& request)
+    ShippedSource(const BoostRequest& request, RunContext& context)
         : source_(Source::of_rows(request.source)), roles_(assign_roles(source_, request)) {
         for (const std::optional<int>& place :
              {std::optional(roles_.target), roles_.weight, roles_.holdout, roles_.offset})
@@ -177,23 +106,19 @@ class ShippedSource {
             const Source::Column& from = column(roles_.features[i]);
             add(from, roles_.categorical[i] && from.type != BOOLOID);
         }
-        const PartitionedQuery load = query_of_all({});
-        for (size_t partition = 0; partition < load.partitions(); partition++) {
-            if (!load.is_read_here(partition)) continue;
-            throw Error(ErrorCode::not_supported,
-                        format("rows of partition \"%s\" would be read here, not where they are",
-                               load.name_of(partition).c_str()),
-                        "PostgreSQL does not ship the query to the other server.",
-                        "The server's option \"extensions\" must have btml; EXPLAIN VERBOSE of the source shows what "
-                        "else is not shipped.");
-        }
+        std::vector<CitusTable> tables = citus_tables(query_of(source_), context);
+        is_of_citus_ = has_distributed_table(tables);
+        transport_ = is_of_citus_ ? shard_transport(std::move(tables)) : partition_transport();
+        transport_->check(load({}), context);
     }
 
     const Roles& roles() const { return roles_; }
     const Source::Column& column(int place) const { return source_.columns()[place]; }
+    FitTransport& transport() const { return *transport_; }
+    bool is_of_citus() const { return is_of_citus_; }
 
-    // Has each server collect its rows.
-    PartitionedQuery query_of_all(const Bytes& command) const {
+    // The query that has servers hold their rows.
+    std::string load(const Bytes& command) const {
         std::string arguments = bytea_literal(command) + ", " + array(numbers_, "float8");
         if (!texts_.empty()) arguments += ", " + array(texts_, "text");
         return query("btml_internal.hold_rows(" + arguments + ")", "");
@@ -202,12 +127,14 @@ class ShippedSource {
     // The target's values, but for NULLs; of more than max_labels, a few more than that.
     template <class Value, class Read>
     std::set<Value> targets(const Read& read, RunContext& context) const {
-        // Grouped, since postgres_fdw does not ship DISTINCT.
-        const PartitionedQuery values = query(roles_.target_is_label ? texts_[0] : numbers_[0],
-                                              " GROUP BY 1 LIMIT " + std::to_string(max_labels + 2));
         std::set<Value> found;
-        for (size_t partition = 0; partition < values.partitions() && found.size() <= max_labels; partition++)
-            for_each_value(values, partition, context, [&](Datum value) { found.insert(read(value)); });
+        // Grouped, since postgres_fdw does not ship DISTINCT.
+        transport_->read(query(roles_.target_is_label ? texts_[0] : numbers_[0],
+                               " GROUP BY 1 LIMIT " + std::to_string(max_labels + 2)),
+                         context, [&](Datum value) {
+                             found.insert(read(value));
+                             return found.size() <= max_labels;
+                         });
         return found;
     }
 
@@ -218,13 +145,15 @@ class ShippedSource {
         else
             numbers_.push_back(number_expression(from));
     }
-    PartitionedQuery query(const std::string& output, const std::string& end) const {
-        return PartitionedQuery("SELECT " + output + " FROM " + inner_query(source_.analysis().text) + " AS s" + end);
+    std::string query(const std::string& output, const std::string& end) const {
+        return "SELECT " + output + " FROM " + inner_query(source_.analysis().text) + " AS s" + end;
     }
 
     const Source source_;
     const Roles roles_;
     std::vector<std::string> numbers_, texts_; // expressions over the source, in the order of HeldFit::add
+    std::unique_ptr<FitTransport> transport_;
+    bool is_of_citus_;
 };
 
 [[noreturn]] void refuse_no_rows(const std::string& detail) {
@@ -311,31 +240,6 @@ Dataset empty_dataset(const FitPlan& plan, RunContext& context) {
     return dataset;
 }
 
-// A row by which a partition's server is reached; empty where there is none.
-std::string row_of(const PartitionedQuery& rows, size_t partition, RunContext& context) {
-    std::string found;
-    for_each_value(rows, partition, context,
-                   [&](Datum value) { found = pg_call([=] { return TextDatumGetCString(value); }); });
-    return found;
-}
-
-// Has every server collect its rows, and returns where they are.
-std::vector<ServerPeers::Place> hold_rows(const PartitionedQuery& load, RunContext& context) {
-    const PartitionedQuery rows("SELECT ctid::pg_catalog.text FROM " + qualified(load.table()) + " LIMIT 1", load);
-    std::map<uint64_t, ServerPeers::Place> places;
-    for (size_t partition = 0; partition < load.partitions(); partition++) {
-        context.progress("servers read their rows", partition, load.partitions());
-        for (const BackendAnswer& answer : answers_of(load, partition, context))
-            if (!places.contains(answer.backend))
-                places.emplace(answer.backend,
-                               ServerPeers::Place{answer.backend, partition, row_of(rows, partition, context)});
-    }
-    std::vector<ServerPeers::Place> found;
-    for (const auto& [backend, place] : places) found.push_back(place);
-    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.partition < b.partition; });
-    return found;
-}
-
 // Training over servers takes less time than to fetch as many rows first.
 constexpr double min_rows_to_distribute = 5e6;
 
@@ -347,15 +251,31 @@ double foreign_rows(const Source& source) {
     return rows;
 }
 
-// Says what keeps a fit from being distributed; empty where nothing does.
-std::string obstacle_to(const BoostRequest& request, const Options& options) {
-    try {
-        check_distributed(options);
-        const ShippedSource source(request);
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::not_supported) throw;
-        return error.message();
-    }
+double count_of(const std::string& sql, RunContext& context) {
+    int64_t count = 0;
+    const auto take = [&](const Datum* values, const bool*) {
+        count = DatumGetInt64(values[0]);
+        return true;
+    };
+    for_each_row(context, take, [&](RowSink& sink) { run_over_shards(sql, sink, context); });
+    return static_cast<double>(count);
+}
+
+// How many rows the source's distributed tables have, each of them once.
+double distributed_rows(const std::vector<CitusTable>& tables, RunContext& context) {
+    std::set<Oid> counted;
+    double rows = 0;
+    for (const CitusTable& table : tables)
+        if (!table.key.empty() && counted.insert(table.table).second)
+            rows += count_of("SELECT pg_catalog.count(*) FROM " + qualified(table.table), context);
+    return rows;
+}
+
+double joined_rows(const Source& source, RunContext& context) {
+    return count_of("SELECT pg_catalog.count(*) FROM " + inner_query(source.analysis().text) + " AS s", context);
+}
+
+void check_may_lead() {
     const bool may_lead = pg_call([] {
         for (const char* const function :
              {"btml_internal.hold_rows(bytea,float8[])", "btml_internal.hold_rows(bytea,float8[],text[])",
@@ -364,32 +284,38 @@ std::string obstacle_to(const BoostRequest& request, const Options& options) {
                 return false;
         return true;
     });
-    return may_lead ? "" : "the right to lead a fit is not granted";
+    if (!may_lead) throw Error(ErrorCode::not_supported, "the right to lead a fit is not granted");
 }
 
-} // namespace
-
-bool pays_over_servers(const BoostRequest& request, const Options& options, RunContext& context) {
-    const Source source(request.source);
-    const double rows = foreign_rows(source);
-    const double bytes = rows * sizeof(double) * static_cast<double>(source.columns().size());
-    if (rows <= min_rows_to_distribute && bytes <= static_cast<double>(context.memory().left())) return false;
-    const std::string obstacle = obstacle_to(request, options);
-    if (!obstacle.empty()) notice(format("about %.0f rows of other servers are fetched: %s", rows, obstacle.c_str()));
-    return obstacle.empty();
+// Says what keeps a fit from being distributed; empty where nothing does.
+std::string obstacle_to(const BoostRequest& request, const Options& options, RunContext& context) {
+    try {
+        check_distributed(options);
+        return in_subtransaction([&] {
+            const ShippedSource source(request, context);
+            check_may_lead();
+            return std::string();
+        });
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::not_supported) throw;
+        return error.message();
+    } catch (const PgError& error) {
+        // Citus has the code of internal errors for some of what it does not support.
+        const int code = error.data->sqlerrcode;
+        if (code != ERRCODE_FEATURE_NOT_SUPPORTED && code != ERRCODE_INTERNAL_ERROR) throw;
+        return error.data->message;
+    }
 }
 
-FitResult fit_over_servers(const BoostRequest& request, Options options, std::optional<Model> start,
-                           RunContext& context) {
-    check_distributed(options);
-    const ShippedSource source(request);
+FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, Options options,
+                      std::optional<Model> start, RunContext& context) {
     FitPlan plan = describe_fit(source, request, options, context);
-    plan.start = start;
-    const PartitionedQuery load = source.query_of_all(encode(plan, context));
-    std::vector<ServerPeers::Place> places = hold_rows(load, context);
-    if (places.empty()) refuse_no_rows("It is empty.");
-    const size_t servers = places.size(), partitions = load.partitions();
-    ServerPeers peers(plan.token, load, std::move(places), context);
+    plan.has_start = start.has_value();
+    FitTransport& transport = source.transport();
+    transport.hold(source.load(encode(plan, context)), plan.token, context);
+    if (transport.backends() == 0) refuse_no_rows("It is empty.");
+    ServerPeers peers(plan.token, transport, context);
+    if (start) peers.tell(encode(*start, context));
     HeldCounts all{};
     for (size_t other = 0; other < peers.others(); other++) {
         HeldCounts counts;
@@ -404,9 +330,39 @@ FitResult fit_over_servers(const BoostRequest& request, Options options, std::op
     result.model.rows_skipped = all.skipped;
     result.model.strategy = name_of(Strategy::distributed);
     result.model.strategy_reason =
-        format("the rows of %zu partitions stay in %zu backend%s of other servers, asked %" PRIu64 " times", partitions,
-               servers, servers == 1 ? "" : "s", peers.rounds());
+        format("the rows of %s stay in %zu backend%s of other servers, asked %" PRIu64 " times",
+               transport.places().c_str(), peers.others(), peers.others() == 1 ? "" : "s", peers.rounds());
     return result;
+}
+
+} // namespace
+
+bool pays_over_servers(const BoostRequest& request, const Options& options, RunContext& context) {
+    const Source source(request.source);
+    const auto pays = [&](double rows) {
+        const double bytes = rows * sizeof(double) * static_cast<double>(source.columns().size());
+        return rows > min_rows_to_distribute || bytes > static_cast<double>(context.memory().left());
+    };
+    const std::vector<CitusTable> tables = citus_tables(query_of(source), context);
+    const double rows = foreign_rows(source) + distributed_rows(tables, context);
+    if (!pays(rows)) return false;
+    const std::string obstacle = obstacle_to(request, options, context);
+    if (!obstacle.empty()) {
+        notice(format("about %.0f rows of other servers are fetched: %s", rows, obstacle.c_str()));
+        return false;
+    }
+    // Conditions leave fewer rows. A join with many more rows than its tables is for strategies that do not list them.
+    const double joined =
+        has_distributed_table(tables) ? joined_rows(source, context) : expected_rows(query_of(source));
+    return pays(joined) && joined <= 2 * rows;
+}
+
+FitResult fit_over_servers(const BoostRequest& request, Options options, std::optional<Model> start,
+                           RunContext& context) {
+    check_distributed(options);
+    const ShippedSource source(request, context);
+    const auto fit = [&] { return fit_shipped(source, request, options, start, context); };
+    return source.is_of_citus() ? in_subtransaction(fit) : fit();
 }
 
 } // namespace btml::pg

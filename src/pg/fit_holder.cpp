@@ -168,7 +168,7 @@ class HeldFit {
 
     // Says whether this step was not taken yet, and takes it.
     bool takes(const FitMessage& message) {
-        const uint64_t step = 2 * message.round + message.collects;
+        const uint64_t step = 2 * message.round + (message.step == FitMessage::Step::give ? 0 : 1);
         return std::exchange(step_, step) != step;
     }
 
@@ -177,9 +177,11 @@ class HeldFit {
         const uint64_t limit = budget_.limit() - std::min(budget_.limit(), budget_.used());
         resident_ = std::make_unique<ResidentHolder>(
             [this](Holder& peers, RunContext& context) {
+                std::optional<Model> first;
+                if (plan_.has_start) first = decode_model(peers.listen(), context);
                 peers.answer(to_bytes(HeldCounts{rows_, skipped_}));
                 Options options = plan_.model.options;
-                serve_fit(dataset(context), options, peers, context, std::move(plan_.start));
+                serve_fit(dataset(context), options, peers, context, std::move(first));
             },
             limit, thread_count());
     }
@@ -380,25 +382,32 @@ BTML_FUNCTION(btml_exchange_messages_accumulate) {
     State* const state = State::writable(fcinfo);
     if (!state->content().empty()) return state->datum(); // another row of the same table
     const std::span<const std::byte> command = command_of(arguments);
-    const auto held = held_fits().find(token_of(command));
-    if (held == held_fits().end())
-        throw Error(ErrorCode::internal, "this connection does not hold the rows of the fit any more", "",
-                    "Repeat the fit: the same rows give the same model.");
     if (command.size() < sizeof(FitMessage)) refuse_message();
     FitMessage message;
     memcpy(&message, command.data(), sizeof(message));
     const std::span<const std::byte> bytes = command.subspan(sizeof(message));
+    const auto held = held_fits().find(message.token);
+    const bool is_held = held != held_fits().end();
+    if (message.step == FitMessage::Step::find) {
+        if (is_held) state->content().add(this_backend(), false, {});
+        return state->datum();
+    }
+    if (!is_held)
+        throw Error(ErrorCode::internal, "this connection does not hold the rows of the fit any more", "",
+                    "Repeat the fit: the same rows give the same model.");
     HeldFit& fit = held->second;
     if (!fit.takes(message)) {
         state->content().add(this_backend(), false, {});
-    } else if (message.collects) {
-        BackendContext context("boost_fit");
-        state->content().add(this_backend(), true, fit.collect(context));
-        if (fit.has_ended()) held_fits().erase(held);
-    } else {
-        fit.post({bytes.begin(), bytes.end()});
-        state->content().add(this_backend(), false, {});
+        return state->datum();
     }
+    if (message.step != FitMessage::Step::collect) fit.post({bytes.begin(), bytes.end()});
+    if (message.step == FitMessage::Step::give) {
+        state->content().add(this_backend(), false, {});
+        return state->datum();
+    }
+    BackendContext context("boost_fit");
+    state->content().add(this_backend(), true, fit.collect(context));
+    if (fit.has_ended()) held_fits().erase(held);
     return state->datum();
 }
 

@@ -3,6 +3,7 @@
 #include "core/relational/join_rows.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/backend_context.hpp"
+#include "pg/bridge/citus.hpp"
 #include "pg/bridge/nodes.hpp"
 #include "pg/bridge/partitions.hpp"
 #include "pg/bridge/result.hpp"
@@ -28,9 +29,10 @@ std::string list_text(const List* texts, const char* between) {
 
 class Explanation {
   public:
-    Explanation(const SourceAnalysis& analysis, const Join& join) : analysis_(analysis), join_(join) {}
+    Explanation(const SourceAnalysis& analysis, const Join& join, RunContext& context)
+        : analysis_(analysis), join_(join), context_(context) {}
 
-    std::vector<std::string> lines(RunContext& context);
+    std::vector<std::string> lines();
 
   private:
     void add_table(int table, int depth);
@@ -45,6 +47,7 @@ class Explanation {
 
     const SourceAnalysis& analysis_;
     const Join& join_;
+    RunContext& context_;
     std::vector<std::string> lines_;
 };
 
@@ -97,6 +100,10 @@ void Explanation::add_remarks(int table, const std::string& below) {
     if (!foreign.tables.empty())
         lines_.push_back(below + format("Fetched from %zu foreign table%s of %s", foreign.tables.size(),
                                         foreign.tables.size() == 1 ? "" : "s", servers.c_str()));
+    for (const CitusTable& distributed : citus_tables(relation(table)->query, context_))
+        if (!distributed.key.empty())
+            lines_.push_back(below + format("Fetched from %" PRIu64 " shards of Citus, by %s", distributed.shards,
+                                            distributed.key.c_str()));
     if (relation(table)->reason) lines_.push_back(below + "Not factorised: " + relation(table)->reason);
     if (relation(table)->filters) lines_.push_back(below + "Filter: " + list_text(relation(table)->filters, " AND "));
 }
@@ -107,8 +114,8 @@ std::string Explanation::structure() const {
                   join_.cycles().exact ? "" : "at most ", join_.cycles().width);
 }
 
-std::vector<std::string> Explanation::lines(RunContext& context) {
-    const uint64_t rows = join_.count(context);
+std::vector<std::string> Explanation::lines() {
+    const uint64_t rows = join_.count(context_);
     const int relations = join_.relations();
     if (relations == 1)
         lines_.push_back(format("One relation: %" PRIu64 " rows", rows));
@@ -118,7 +125,7 @@ std::vector<std::string> Explanation::lines(RunContext& context) {
                    join_.cycles().bags.empty() ? "not materialised" : "materialised in bags of keys only"));
     add_table(join_.tree().root(), 0);
     if (relations > 1) lines_.push_back(structure());
-    const boosting::StrategyChoice choice = choose_strategy(join_, boosting::Options(), context);
+    const boosting::StrategyChoice choice = choose_strategy(join_, boosting::Options(), context_);
     const char* const name = choice.strategy == boosting::Strategy::factorize ? "factorize" : "enumerate";
     lines_.push_back(format("Training strategy: %s, %s", name, choice.reason.c_str()));
     return std::move(lines_);
@@ -134,7 +141,7 @@ BTML_FUNCTION(btml_explain_join) {
     const Source source(text);
     LoadedSource loaded = source.read({}, context);
     const Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
-    for (const std::string& line : Explanation(source.analysis(), join).lines(context)) rows.add_row(line);
+    for (const std::string& line : Explanation(source.analysis(), join, context).lines()) rows.add_row(line);
     return rows.done();
 }
 

@@ -97,6 +97,28 @@ $node->safe_psql('postgres', 'ANALYZE there');
 $session->query('CREATE VIEW doubled AS SELECT x * 2 AS twice, kind, y FROM there WHERE n > 3');
 is($session->query(q{SELECT facts(btml.boost_fit('doubled', 'y', trees => 5, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x * 2 AS twice, kind, y FROM here WHERE n > 3', 'y', trees => 5))}), 't', 'a view with a condition');
+# Joins of tables whose partitions are pairs on the same servers.
+$node->safe_psql('postgres', 'CREATE TABLE more_here AS SELECT i * 7 % 5000 AS id, i % 23 AS z FROM generate_series(1, 7000) i');
+$node->safe_psql('postgres', "CREATE TABLE $_ (id int, z int) PARTITION BY HASH (id)") for 'more_there', 'crossed';
+for my $part (0 .. $partitions - 1)
+{
+	my ($i, $other) = ($part % 2, 1 - $part % 2);
+	$workers[$i]->safe_psql('postgres', "CREATE TABLE more_$part (id int, z int)");
+	$workers[$other]->safe_psql('postgres', "CREATE TABLE crossed_$part (id int, z int)");
+	$node->safe_psql('postgres', <<"SQL");
+CREATE FOREIGN TABLE more_there_$part PARTITION OF more_there FOR VALUES WITH (MODULUS $partitions, REMAINDER $part) SERVER worker_$i OPTIONS (table_name 'more_$part');
+CREATE FOREIGN TABLE crossed_$part PARTITION OF crossed FOR VALUES WITH (MODULUS $partitions, REMAINDER $part) SERVER worker_$other;
+SQL
+}
+$node->safe_psql('postgres', 'INSERT INTO more_there SELECT * FROM more_here');
+for my $join ('there t JOIN more_there m USING (id)', 'there t LEFT JOIN more_there m ON m.id = t.id AND m.z > 3', 'there t, more_there m WHERE m.z < 9 AND t.id = m.id',
+	'more_there m RIGHT JOIN there t ON t.id = m.id', '(more_there m JOIN more_there o USING (id)) RIGHT JOIN there t ON t.id = m.id AND o.z > 2',
+	'there t LEFT JOIN more_there m ON m.z = t.n WHERE m.id = t.id', 'there t JOIN more_there m USING (id) JOIN there u USING (id)')
+{
+	(my $local = $join) =~ s/there/here/g;
+	is($session->query(qq{SELECT facts(btml.boost_fit('SELECT t.x, t.n, t.kind, m.z, t.y FROM $join', 'y', trees => 3, strategy => 'distributed'))
+	    = facts(btml.boost_fit('SELECT t.x, t.n, t.kind, m.z, t.y FROM $local', 'y', trees => 3, strategy => 'enumerate'))}), 't', "a join: $join");
+}
 is($session->query(q{SELECT facts(btml.boost_fit('SELECT x, y FROM there WHERE id = 1 OR id = 4', 'y', trees => 2, min_leaf_rows => 1, strategy => 'distributed'))
     = facts(btml.boost_fit('SELECT x, y FROM here WHERE id = 1 OR id = 4', 'y', trees => 2, min_leaf_rows => 1))}), 't', 'servers without rows');
 is($session->query(q{SELECT facts(btml.boost_fit('SELECT day, clock, moment, instant, lasting, y FROM there', 'y', trees => 9, strategy => 'distributed'))
@@ -121,12 +143,25 @@ fit_fails('there', q('y', categorical => '{n}'), qr/categories of type smallint,
 fit_fails('SELECT y, now() AS at FROM there', q('y'), qr/would be read here/, 'the time of a transaction');
 fit_fails('here', q('y'), qr/does not read one partitioned table/, 'a table of this server');
 fit_fails('SELECT y, x FROM there JOIN here h USING (id, x, y)', q('y'), qr/does not read one partitioned table/, 'a join');
+fit_fails('SELECT t.y, m.z FROM there t JOIN more_there m ON t.id = m.z', q('y'), qr/are not joined by equality of their partition keys/, 'a join of other columns');
+fit_fails('SELECT t.y, m.z FROM there t JOIN more_there m ON t.id = m.id OR m.z = 3', q('y'), qr/are not joined by equality of their partition keys/, 'a join by one or the other');
+fit_fails('SELECT t.y, m.z FROM there t JOIN more_there m USING (id), there u', q('y'), qr/are not joined by equality of their partition keys/, 'one table of three without a join');
+fit_fails("SELECT t.y, m.z FROM (there t JOIN there u ON t.n = u.n AND t.id < 50 AND u.id < 50) LEFT JOIN more_there m ON $_", q('y'), qr/are not joined by equality of their partition keys/,
+	"an outer join on $_") for 't.id = u.id AND m.id = t.id', 'm.id = t.id AND m.id = u.id';
+fit_fails('SELECT t.y, m.z FROM there t JOIN crossed m USING (id)', q('y'), qr/would be read here/, 'partitions on different servers');
+fit_fails('SELECT t.y, t.x FROM there t WHERE EXISTS (SELECT FROM more_there m WHERE m.id = t.id)', q('y'), qr/are not joined by equality of their partition keys/, 'a sub-query');
+fit_fails('SELECT t.y, m.z FROM (SELECT id, z FROM more_there) m JOIN there t USING (id)', q('y'), qr/are not joined by equality of their partition keys/, 'a table in a sub-query');
+$session->query('CREATE TABLE other_bounds (id int, z int) PARTITION BY HASH (id); CREATE TABLE other_key (id int, z int) PARTITION BY LIST (id)');
+fit_fails("SELECT t.y, m.z FROM there t JOIN $_ m USING (id)", q('y'), qr/tables "there" and "$_" are not partitioned alike/, $_) for 'other_bounds', 'other_key';
 fit_fails('SELECT y, x FROM there WHERE random() < 2', q('y'), qr/would be read here/, 'what is not shipped');
 fit_fails('SELECT y, x FROM there WHERE x > 1000', q('y'), qr/no rows to train on/, 'no rows');
 fit_fails('SELECT NULL::float8 AS y, x FROM there', q('y'), qr/no rows to train on/, 'no targets');
 fit_fails('SELECT y, x, -w AS w FROM there', q('y', weight => 'w'), qr/weight/, 'negative weights');
 fit_fails('there', q('y', objective => 'gamma'), qr/target value -[0-9.]+ is not valid with objective => 'gamma'/, 'targets out of range');
 fit_fails('there', q('y', trees => 3, start => btml.boost_fit('SELECT x, y FROM here', 'x', trees => 1)), qr/feature "y" of start/, 'another start');
+fit_fails('SELECT id, y FROM there', qq('y', trees => 1, max_leaves => 1500, min_leaf_rows => 1, max_bins => 0), qr/more than 1023 distinct values/, 'many values without bins');
+fit_fails('SELECT id, y FROM there', q('y', trees => 1, start => btml.boost_fit('SELECT id, y FROM here', 'y', trees => 1, max_leaves => 1500, min_leaf_rows => 1, max_bins => 0)),
+	qr/feature "id" has [0-9]+ bins, too many/, 'a start with many thresholds');
 fails($session, q{SELECT btml.cross_validate('there', 'y', options => '{"strategy": "distributed"}')}, qr/strategy/, 'folds are not distributed');
 
 # Fits that choose by themselves: how many rows there are is what ANALYZE found.
@@ -142,15 +177,35 @@ sub chooses
 }
 chooses('there', q('y'), 'enumerate', undef, 'few rows are fetched');
 chooses('there', q('y'), 'distributed', undef, 'few rows that do not fit', before => q(SET btml.memory_limit = '600kB';));
+$node->safe_psql('postgres', 'ANALYZE more_there');
 $node->safe_psql('postgres', q{UPDATE pg_class SET reltuples = 2e6 WHERE relname ~ '^there_'});
 chooses('SELECT x, y FROM there', q('y'), 'distributed', undef, 'many rows');
 chooses('SELECT x, y FROM there WHERE id = 7', q('y', min_leaf_rows => 1), 'enumerate', undef, 'a few of many rows');
 chooses('there', q('y', row_fraction => 0.5), 'enumerate', qr/NOTICE:  about 12000000 rows of other servers are fetched: row_fraction is not supported/,
 	'an option that is not distributed');
 chooses('SELECT t.x, t.y, h.n FROM there t JOIN here h USING (id)', q('y'), 'enumerate', qr/are fetched: the source does not read one partitioned table/, 'a join');
+chooses('SELECT t.x, t.y, m.z FROM there t LEFT JOIN more_there m USING (id)', q('y'), 'distributed', undef, 'a join of partitions');
 chooses('SELECT x, y FROM there WHERE random() IS NOT NULL', q('y'), 'enumerate', qr/are fetched: rows of partition "there_0" would be read here/, 'what is not shipped');
 is($session->query(q{SELECT count(*) FROM btml.explain_join('SELECT * FROM there JOIN here USING (id)') l WHERE l LIKE '%Fetched from 6 foreign tables of worker_0, worker_1'}),
 	1, 'explain_join tells what is fetched');
+
+# What partitions may be on their servers.
+$workers[0]->safe_psql('postgres', 'CREATE VIEW seen AS SELECT * FROM part_0');
+$workers[0]->safe_psql('postgres', q{CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'});
+$workers[0]->safe_psql('latin', "CREATE EXTENSION btml; CREATE TABLE part_0 ($columns); INSERT INTO part_0 (x, y) VALUES (1, 2), (2, 3)");
+my ($host, $port) = ($workers[0]->host, $workers[0]->port);
+$node->safe_psql('postgres', <<"SQL");
+CREATE SERVER latin FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'latin', extensions 'btml');
+CREATE USER MAPPING FOR CURRENT_USER SERVER latin;
+CREATE TABLE seen (LIKE here) PARTITION BY LIST (flag);
+CREATE TABLE read_in_latin (LIKE here) PARTITION BY LIST (flag);
+CREATE FOREIGN TABLE seen_0 PARTITION OF seen DEFAULT SERVER worker_0 OPTIONS (table_name 'seen');
+CREATE FOREIGN TABLE latin_0 PARTITION OF read_in_latin DEFAULT SERVER latin OPTIONS (table_name 'part_0');
+UPDATE pg_class SET reltuples = 6e6 WHERE relname = 'seen_0';
+SQL
+fit_fails('SELECT x, y FROM seen', q('y'), qr/partition "seen_0" is no table on its server/, 'a view on the other server');
+chooses('seen', q('y'), 'enumerate', qr/are fetched: partition "seen_0" is no table on its server/, 'a view on the other server');
+fit_fails('SELECT x, y FROM read_in_latin', q('y'), qr/the database that leads the fit has encoding UTF8, this one LATIN1/, 'another encoding');
 
 # A server's memory limit holds there, and says so.
 $workers[0]->safe_psql('postgres', "ALTER DATABASE postgres SET btml.memory_limit = '64kB'");

@@ -30,6 +30,7 @@
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/prep.h"
+#include "partitioning/partdesc.h"
 #include "utils/selfuncs.h"
 #include "miscadmin.h"
 #if PG_VERSION_NUM >= 170000
@@ -339,6 +340,17 @@ btml_compat_is_after(Relids relids, const SpecialJoinInfo *join)
 	(void) relids;
 	(void) join;
 	return false;
+#endif
+}
+
+/* The partitions of a table, without those that are being detached, which before 14 were none. */
+static inline PartitionDesc
+btml_compat_partitions(Relation relation)
+{
+#if PG_VERSION_NUM >= 140000
+	return RelationGetPartitionDesc(relation, true);
+#else
+	return RelationGetPartitionDesc(relation);
 #endif
 }
 

@@ -14,7 +14,8 @@
 
 namespace btml::pg {
 
-// A PostgreSQL error on its way to the boundary, which re-throws it unchanged. Nobody else may catch it.
+// A PostgreSQL error on its way to the boundary, which re-throws it unchanged. Nobody else may end it, but outside of a
+// subtransaction that it has rolled back (subtransaction.hpp).
 struct PgError {
     ErrorData* data;
 };

@@ -2,6 +2,8 @@
 
 #include "pg/bridge/analysis.hpp"
 #include "pg/bridge/nodes.hpp"
+#include "pg/bridge/partition_join.hpp"
+#include "pg/bridge/read_tables.hpp"
 
 extern "C" {
 #include "access/table.h"
@@ -16,28 +18,6 @@ extern "C" {
 namespace btml::pg {
 
 namespace {
-
-struct ReadTable {
-    Oid table;
-    char kind;
-    Oid reader;
-};
-
-// found: a List* of ReadTable*.
-bool find_tables(Node* node, void* found) {
-    if (!node) return false;
-    if (!IsA(node, Query)) return btml_compat_walk(node, find_tables, found);
-    auto* const query = reinterpret_cast<Query*>(node);
-    List** const tables = static_cast<List**>(found);
-    for (RangeTblEntry* const entry : items<RangeTblEntry>(query->rtable)) {
-        // A view that was expanded leaves an entry that nothing reads.
-        if (entry->rtekind != RTE_RELATION || entry->relkind == RELKIND_VIEW) continue;
-        auto* const read = static_cast<ReadTable*>(palloc(sizeof(ReadTable)));
-        *read = {entry->relid, entry->relkind, btml_compat_reader(query, entry)};
-        *tables = lappend(*tables, read);
-    }
-    return btml_compat_walk_query(query, find_tables, found, 0);
-}
 
 bool check_permissions(Node* node, void* argument) {
     if (!node) return false;
@@ -110,6 +90,22 @@ class ShippedAggregates {
     ShippedAggregates& operator=(const ShippedAggregates&) = delete;
 };
 
+// Has the work's queries planned with aggregates shipped, and joins under them. An error ends the settings with the
+// transaction.
+template <class Work>
+auto with_shipped_plans(const Work& work) {
+    const ShippedAggregates shipped;
+    const int level = pg_call([] {
+        const int outer = NewGUCNestLevel();
+        for (const char* const method : {"enable_hashjoin", "enable_mergejoin", "enable_nestloop"})
+            set_config_option(method, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+        return outer;
+    });
+    const auto result = work();
+    pg_call([=] { AtEOXact_GUC(true, level); });
+    return result;
+}
+
 bool fetches_rows(const Plan* plan) {
     if (!plan) return false;
     if (IsA(plan, ForeignScan)) return true;
@@ -121,13 +117,8 @@ Plan* plan_of(Query* query) {
     return pg_plan_query(query, "", 0, nullptr)->planTree;
 }
 
-// In the order in which the query has them.
-ItemsOf<const ReadTable> tables_of(const Query* query) {
-    return items<const ReadTable>(pg_call([=] {
-        List* tables = NIL;
-        find_tables(as_node(const_cast<Query*>(query)), &tables);
-        return tables;
-    }));
+const char* name_of_table(Oid table) {
+    return pg_call([=] { return get_rel_name(table); });
 }
 
 char kind_of(Oid table) {
@@ -144,71 +135,98 @@ std::vector<Oid> partitions_of(Oid table) {
     return partitions;
 }
 
+constexpr char distributable[] =
+    "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables, or over several "
+    "that "
+    "are partitioned alike and joined by their partition keys, or over tables that Citus distributes by the hash of a "
+    "column.";
+
+[[noreturn]] void refuse(const std::string& what, const char* hint = distributable) {
+    throw Error(ErrorCode::not_supported, what, "", hint);
+}
+
+// Errors not_supported for other queries than those of one partitioned table, or of several joined by partition.
+void check_tables(const Query* query, const ItemsOf<const ReadTable>& tables) {
+    bool are_partitioned = tables.size() > 0;
+    for (const ReadTable* const read : tables)
+        are_partitioned = are_partitioned && read->kind == RELKIND_PARTITIONED_TABLE;
+    if (!are_partitioned) refuse("the source does not read one partitioned table and nothing else");
+    if (tables.size() == 1) return;
+    for (const ReadTable* const read : tables) {
+        if (!are_partitioned_alike(read->table, tables[0]->table))
+            refuse(format("tables \"%s\" and \"%s\" are not partitioned alike", name_of_table(tables[0]->table),
+                          name_of_table(read->table)));
+        if (read->reader != tables[0]->reader) refuse("the tables are read with the rights of different roles");
+    }
+    if (!joins_by_partition(query, static_cast<size_t>(tables.size())))
+        refuse("the partitioned tables are not joined by equality of their partition keys");
+}
+
 } // namespace
 
 PartitionedQuery::PartitionedQuery(const std::string& sql, const PartitionedQuery* other) : sql_(sql) {
     const char* const text = sql_.c_str();
     query_ = pg_call([=] { return parsed_query(text); });
-    const ItemsOf<const ReadTable> tables = tables_of(query_);
-    if (tables.size() != 1 || tables[0]->kind != RELKIND_PARTITIONED_TABLE)
-        throw Error(ErrorCode::not_supported, "the source does not read one partitioned table and nothing else", "",
-                    "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables.");
+    const ItemsOf<const ReadTable> tables = read_tables(query_);
+    check_tables(query_, tables);
     if (other) {
-        table_ = other->table_;
         reader_ = other->reader_;
-        partitions_ = other->partitions_;
+        tables_.push_back(other->tables_[0]);
         return;
     }
     pg_call([this] { check_permissions(as_node(query_), nullptr); });
-    table_ = tables[0]->table;
     reader_ = tables[0]->reader;
-    partitions_ = partitions_of(table_);
-    for (size_t partition = 0; partition < partitions(); partition++) {
-        if (kind_of(partitions_[partition]) != RELKIND_FOREIGN_TABLE)
-            throw Error(
-                ErrorCode::not_supported, format("partition \"%s\" is not a foreign table", name_of(partition).c_str()),
-                "", "strategy => 'distributed' trains over a partitioned table whose partitions are foreign tables.");
-        if (!has_same_places(table_, partitions_[partition]))
-            throw Error(
-                ErrorCode::not_supported,
-                format("partition \"%s\" has its columns at other places than its table", name_of(partition).c_str()),
-                "", "Both need the same columns in the same order, dropped ones included.");
-    }
+    for (const ReadTable* const read : tables)
+        tables_.push_back(
+            {read->table, tables.size() == 1 ? partitions_of(read->table) : direct_partitions(read->table)});
+    check_partitions();
+}
+
+void PartitionedQuery::check_partitions() const {
+    for (const Table& read : tables_)
+        for (const Oid partition : read.partitions) {
+            const char* const name = name_of_table(partition);
+            if (kind_of(partition) != RELKIND_FOREIGN_TABLE)
+                refuse(format("partition \"%s\" is not a foreign table", name));
+            if (!has_same_places(read.table, partition))
+                refuse(format("partition \"%s\" has its columns at other places than its table", name),
+                       "Both need the same columns in the same order, dropped ones included.");
+        }
 }
 
 std::string PartitionedQuery::name_of(size_t partition) const {
-    const Oid table = partitions_[partition];
-    return pg_call([=] { return get_rel_name(table); });
+    return name_of_table(tables_[0].partitions[partition]);
 }
 
 Query* PartitionedQuery::query_of(size_t partition) const {
     const Query* const query = query_;
-    Replacement replacement{table_, partitions_[partition], reader_};
-    Replacement* const by = &replacement;
-    return pg_call([=] {
-        Query* const copy = copy_of(query);
-        replace(as_node(copy), by);
-        return copy;
-    });
+    Query* const copy = pg_call([=] { return copy_of(query); });
+    for (const Table& read : tables_) {
+        Replacement replacement{read.table, read.partitions[partition], reader_};
+        Replacement* const by = &replacement;
+        pg_call([=] { replace(as_node(copy), by); });
+    }
+    return copy;
 }
 
 bool PartitionedQuery::is_read_here(size_t partition) const {
-    const ShippedAggregates shipped;
     Query* const query = query_of(partition);
-    return pg_call([=] {
-        const Plan* const plan = plan_of(query);
-        return !IsA(plan, ForeignScan) && fetches_rows(plan);
+    return with_shipped_plans([=] {
+        return pg_call([=] {
+            const Plan* const plan = plan_of(query);
+            return !IsA(plan, ForeignScan) && fetches_rows(plan);
+        });
     });
 }
 
 uint64_t PartitionedQuery::run(size_t partition, RowSink& sink, const char* phase, RunContext& context) const {
-    const ShippedAggregates shipped;
-    return run_query(query_of(partition), sql_.c_str(), sink, phase, context);
+    const Query* const query = query_of(partition);
+    return with_shipped_plans([&] { return run_query(query, sql_.c_str(), sink, phase, context); });
 }
 
 ForeignTables foreign_tables(const Query* query) {
     ForeignTables found;
-    for (const ReadTable* const read : tables_of(query)) {
+    for (const ReadTable* const read : read_tables(query)) {
         const bool has_partitions = read->kind == RELKIND_PARTITIONED_TABLE;
         for (const Oid table : has_partitions ? partitions_of(read->table) : std::vector<Oid>{read->table}) {
             if (kind_of(table) != RELKIND_FOREIGN_TABLE) continue;

@@ -23,27 +23,33 @@ double expected_rows(const Query* query);
 class PartitionedQuery {
   public:
     // Errors: PostgreSQL's own for SQL that cannot be parsed, found or permitted; not_supported where it does not read
-    // exactly one partitioned table whose partitions are all foreign tables.
+    // one partitioned table whose partitions are all foreign tables, or several that are joined by partition.
     explicit PartitionedQuery(const std::string& sql) : PartitionedQuery(sql, nullptr) {}
-    // Reads the same table as the other query, with the rights that the other has to it.
+    // Reads the other query's first table, with the rights that the other has to it.
     PartitionedQuery(const std::string& sql, const PartitionedQuery& other) : PartitionedQuery(sql, &other) {}
 
-    Oid table() const { return table_; }
-    size_t partitions() const { return partitions_.size(); }
+    Oid table() const { return tables_[0].table; } // the first
+    size_t partitions() const { return tables_[0].partitions.size(); }
     std::string name_of(size_t partition) const;
     // Says whether rows of the partition would be fetched and aggregated here.
     bool is_read_here(size_t partition) const;
-    // Runs the query as if the table had this partition only.
+    // Runs the query as if the tables had this partition only.
     uint64_t run(size_t partition, RowSink& sink, const char* phase, RunContext& context) const;
 
   private:
+    struct Table {
+        Oid table;
+        std::vector<Oid> partitions;
+    };
+
     PartitionedQuery(const std::string& sql, const PartitionedQuery* other);
+    void check_partitions() const;
     Query* query_of(size_t partition) const;
 
     const std::string sql_;
-    Query* query_; // after rewriting: the rights and the row security are the partitioned table's
-    Oid table_, reader_;
-    std::vector<Oid> partitions_;
+    Query* query_; // after rewriting: the rights and the row security are the partitioned tables'
+    Oid reader_;
+    std::vector<Table> tables_;
 };
 
 } // namespace btml::pg

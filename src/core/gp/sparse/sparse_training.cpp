@@ -67,8 +67,12 @@ class SparseTrainer {
         if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min_noise);
         Collapsed collapsed(kernel_, inducing.span(), sum_moments(kernel_, inducing.span(), rows_, team_, context_),
                             team_, context_);
-        SparseModel::Parts parts{coordinates_, kernel_, copy_of(inducing.span()),
-                                 Buffer<double>(context_.memory(), what), Buffer<double>(context_.memory(), what), std::nullopt};
+        SparseModel::Parts parts{coordinates_,
+                                 kernel_,
+                                 copy_of(inducing.span()),
+                                 Buffer<double>(context_.memory(), what),
+                                 Buffer<double>(context_.memory(), what),
+                                 std::nullopt};
         if (training_.noise)
             take_posterior(collapsed, *training_.noise, parts);
         else

@@ -1,0 +1,83 @@
+#include "pg/bridge/citus.hpp"
+
+#include "pg/bridge/analysis.hpp"
+#include "pg/bridge/nodes.hpp"
+#include "pg/bridge/read_tables.hpp"
+
+#include <map>
+
+extern "C" {
+#include "catalog/pg_namespace.h"
+}
+
+namespace btml::pg {
+
+static Query* parsed(const std::string& sql) {
+    const char* const text = sql.c_str();
+    return pg_call([=] { return parsed_query(text); });
+}
+
+std::vector<CitusTable> citus_tables(const Query* query, RunContext& context) {
+    const bool has_citus =
+        pg_call([] { return OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)); });
+    if (!has_citus) return {};
+    struct Sink : RowSink {
+        void add(const Datum* values, const bool* nulls) override {
+            CitusTable& table = found[DatumGetObjectId(values[0])];
+            table.table = DatumGetObjectId(values[0]);
+            if (!nulls[1]) table.key = pg_call([=] { return TextDatumGetCString(values[1]); });
+            table.shards = static_cast<uint64_t>(DatumGetInt64(values[2]));
+        }
+        std::map<Oid, CitusTable> found;
+    } sink;
+    const std::string sql =
+        "SELECT p.logicalrelid::pg_catalog.oid,"
+        " CASE p.partmethod WHEN 'h' THEN pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) END,"
+        " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid)"
+        " FROM pg_catalog.pg_dist_partition p";
+    run_query(parsed(sql), sql.c_str(), sink, nullptr, context);
+    std::vector<CitusTable> tables;
+    for (const ReadTable* const read : read_tables(query))
+        if (const auto at = sink.found.find(read->table); at != sink.found.end()) tables.push_back(at->second);
+    return tables;
+}
+
+bool has_distributed_table(const std::vector<CitusTable>& tables) {
+    return std::any_of(tables.begin(), tables.end(), [](const CitusTable& table) { return !table.key.empty(); });
+}
+
+// A setting holds until the query's end, or until the transaction's end that an error brings.
+static int use_one_connection() {
+    return pg_call([] {
+        const int level = NewGUCNestLevel();
+        set_config_option("citus.max_adaptive_executor_pool_size", "1", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+                          true, 0, false);
+        return level;
+    });
+}
+
+static void end_settings(int level) {
+    pg_call([=] { AtEOXact_GUC(true, level); });
+}
+
+bool has_distributed_subplan(const std::string& sql) {
+    Query* const query = parsed(sql);
+    return pg_call([=] {
+        // What was computed first is read by this function. Citus's own part of a plan can be looked at as text only.
+        const Oid reader = DatumGetObjectId(DirectFunctionCall1(
+            regprocedurein,
+            CStringGetDatum("pg_catalog.read_intermediate_result(text, pg_catalog.citus_copy_format)")));
+        const PlannedStmt* const plan = pg_plan_query(query, "", 0, nullptr);
+        return strstr(nodeToString(plan), psprintf(":funcid %u ", reader)) != nullptr;
+    });
+}
+
+uint64_t run_over_shards(const std::string& sql, RowSink& sink, RunContext& context) {
+    const Query* const query = parsed(sql);
+    const int level = use_one_connection();
+    const uint64_t rows = run_query(query, sql.c_str(), sink, nullptr, context);
+    end_settings(level);
+    return rows;
+}
+
+} // namespace btml::pg

@@ -1,0 +1,145 @@
+// Fits over partitions: PostgreSQL ships an aggregate of one foreign table to its server, and asks one after another.
+#include "pg/bridge/partitions.hpp"
+#include "pg/bridge/subtransaction.hpp"
+#include "pg/fit_transport.hpp"
+
+#include <map>
+#include <optional>
+
+namespace btml::pg {
+
+namespace {
+
+// Gives the first column's values for a partition, but for NULLs. Returns whether take() always wanted more.
+template <class Take>
+bool read_partition(const PartitionedQuery& query, size_t partition, RunContext& context, const Take& take) {
+    bool more = true;
+    const auto take_row = [&](const Datum* values, const bool* nulls) {
+        if (!nulls[0]) more = take(values[0]);
+        return more;
+    };
+    for_each_row(context, take_row, [&](RowSink& sink) { query.run(partition, sink, nullptr, context); });
+    return more;
+}
+
+// What the aggregate of a query answers for a partition.
+std::vector<BackendAnswer> answers_of(const PartitionedQuery& query, size_t partition, RunContext& context) {
+    std::vector<BackendAnswer> answers;
+    read_partition(query, partition, context, [&](Datum state) {
+        answers = backend_answers(state);
+        return true;
+    });
+    return answers;
+}
+
+class PartitionTransport : public FitTransport {
+  public:
+    void check(const std::string& load, RunContext& context) override {
+        const PartitionedQuery query(load);
+        for (size_t partition = 0; partition < query.partitions(); partition++) {
+            if (!query.is_read_here(partition)) continue;
+            throw Error(ErrorCode::not_supported,
+                        format("rows of partition \"%s\" would be read here, not where they are",
+                               query.name_of(partition).c_str()),
+                        "PostgreSQL does not ship the query to the other server.",
+                        "The server's option \"extensions\" must have btml; EXPLAIN VERBOSE of the source shows what "
+                        "else is not shipped.");
+        }
+        find_rows(query, context);
+    }
+
+    void read(const std::string& sql, RunContext& context, const Take& take) override {
+        const PartitionedQuery query(sql);
+        for (size_t partition = 0; partition < query.partitions(); partition++)
+            if (!read_partition(query, partition, context, take)) return;
+    }
+
+    void hold(const std::string& load, const FitToken&, RunContext& context) override {
+        load_.emplace(load);
+        std::map<uint64_t, Place> places;
+        for (size_t partition = 0; partition < load_->partitions(); partition++) {
+            context.progress("servers read their rows", partition, load_->partitions());
+            for (const BackendAnswer& answer : answers_of(*load_, partition, context)) {
+                Place& place = places.try_emplace(answer.backend, Place{answer.backend, partition}).first->second;
+                if (rows_[place.partition].empty()) place.partition = partition;
+            }
+        }
+        for (const auto& [backend, place] : places) {
+            // An outer join has rows of another table for a partition that is empty.
+            if (rows_[place.partition].empty())
+                throw Error(ErrorCode::not_supported, "a server has no row of the first table of the join", "",
+                            "Name first in the join the table of which each row of the source has one.");
+            places_.push_back(place);
+        }
+        std::sort(places_.begin(), places_.end(),
+                  [](const Place& a, const Place& b) { return a.partition < b.partition; });
+    }
+
+    size_t backends() const override { return places_.size(); }
+
+    // All servers work at once: each gets the message before the first answer is waited for.
+    std::vector<Bytes> exchange(const FitToken& token, uint64_t round, const Bytes& message,
+                                RunContext& context) override {
+        std::vector<Bytes> answers;
+        for (const Place& place : places_) ask(place, {token, round, FitMessage::Step::give}, message, context);
+        for (const Place& place : places_)
+            answers.push_back(ask(place, {token, round, FitMessage::Step::collect}, {}, context));
+        return answers;
+    }
+
+    std::string places() const override { return format("%zu partitions", load_->partitions()); }
+
+  private:
+    // A backend, and a partition by which it is reached.
+    struct Place {
+        uint64_t backend;
+        size_t partition;
+    };
+
+    // The rows by which the partitions' servers are reached. Error not_supported where rows have no address.
+    void find_rows(const PartitionedQuery& load, RunContext& context) {
+        const PartitionedQuery query("SELECT ctid::pg_catalog.text FROM " + qualified(load.table()) + " LIMIT 1", load);
+        size_t partition = 0;
+        rows_.assign(load.partitions(), "");
+        const auto find = [&] {
+            for (; partition < load.partitions(); partition++)
+                read_partition(query, partition, context, [&](Datum row) {
+                    rows_[partition] = pg_call([=] { return TextDatumGetCString(row); });
+                    return true;
+                });
+            return true;
+        };
+        try {
+            in_subtransaction(find);
+        } catch (const PgError& error) {
+            if (error.data->sqlerrcode != ERRCODE_UNDEFINED_COLUMN) throw;
+            throw Error(ErrorCode::not_supported,
+                        format("partition \"%s\" is no table on its server", load.name_of(partition).c_str()),
+                        "Its rows have no ctid, by which they are reached there.",
+                        "Foreign tables over views are fetched by the other strategies.");
+        }
+    }
+
+    Bytes ask(const Place& place, const FitMessage& message, const Bytes& bytes, RunContext& context) {
+        const PartitionedQuery query("SELECT " + message_call(message, bytes) + " FROM " + qualified(load_->table()) +
+                                         " WHERE ctid = '" + rows_[place.partition] + "'",
+                                     *load_);
+        const std::vector<BackendAnswer> found = answers_of(query, place.partition, context);
+        if (found.size() != 1 || found[0].backend != place.backend ||
+            found[0].has_answer != (message.step == FitMessage::Step::collect))
+            refuse_lost_rows(format("partition \"%s\"", query.name_of(place.partition).c_str()));
+        return found[0].answer;
+    }
+
+    std::optional<PartitionedQuery> load_;
+    std::vector<std::string> rows_; // by partition: a ctid, empty where there is none
+    std::vector<Place> places_;
+};
+
+} // namespace
+
+std::unique_ptr<FitTransport> partition_transport() {
+    return std::make_unique<PartitionTransport>();
+}
+
+} // namespace btml::pg
