@@ -166,11 +166,32 @@ TEST(Split, ErrorsAndMeansOfRoundingAreNone) {
     EXPECT_FALSE(rules.is_centred({edge + 5, 4}));
 }
 
+// Many residuals of one size have few bits, so that their sums are packed; few of them, or ones far below the largest,
+// have as many as sums allow.
+TEST(Residuals, HaveFewBitsWhereThatWillDo) {
+    DataShape shape;
+    shape.rows = 70000;
+    PlainData plain = random_data(shape, 1);
+    const Fitted many(plain);
+    EXPECT_GT(Packing(many.residuals.gathered_bits()).max_rows, 0u);
+    plain.target[777] = 1e12;
+    const Fitted outlier(plain);
+    EXPECT_EQ(Packing(outlier.residuals.gathered_bits()).max_rows, 0u);
+    EXPECT_GT(outlier.residuals.units().grid, 10);
+    shape.rows = 60000;
+    const Fitted few(random_data(shape, 1));
+    EXPECT_EQ(Packing(few.residuals.gathered_bits()).max_rows, 0u);
+    shape.rows = 70000;
+    shape.weights = true;
+    const Fitted weighted(random_data(shape, 1));
+    EXPECT_EQ(Packing(weighted.residuals.gathered_bits()).max_rows, 0u);
+}
+
 TEST(Histogram, SumsEveryRowOnce) {
     for (uint64_t seed = 0; seed < 24; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
         DataShape shape;
-        shape.rows = seed % 4 == 3 ? 40000 : 500 + 300 * seed;
+        shape.rows = seed % 4 == 3 ? 70000 : 500 + 300 * seed;
         shape.features = 1 + static_cast<int>(seed);
         shape.fact_ids = seed % 5 == 1;
         shape.weights = seed % 3 == 1;
