@@ -93,6 +93,13 @@ std::vector<size_t> HistogramBuilder::places_of_groups(const BinnedData& data) {
     return places;
 }
 
+size_t HistogramBuilder::packed_places(const BinnedData& data) {
+    size_t features = 0;
+    for (const BinGroup& group : data.groups)
+        if (Records::holds(group)) features += group.width;
+    return Records::rounded_up(features) * Records::stride;
+}
+
 HistogramBuilder::HistogramBuilder(const BinnedData& data, const RowScores& scores, const RowIndex& index,
                                    Records* records, ThreadTeam& team, RunContext& context)
     : data_(data),
@@ -110,6 +117,7 @@ HistogramBuilder::HistogramBuilder(const BinnedData& data, const RowScores& scor
         workers_.emplace_back(context);
         workers_.back().sums.resize(sums_size_);
         workers_.back().accumulators.resize(places_.back());
+        if (records_) workers_.back().packed = Buffer<int64_t>(context.memory(), "histograms", packed_places(data), 0);
     }
 }
 
@@ -117,7 +125,7 @@ uint64_t HistogramBuilder::scratch_bytes(const BinnedData& data, int threads) {
     uint64_t elements = places_of_groups(data).back();
     for (const BinnedTable& table : data.tables)
         if (may_aggregate(table, features_of(data, table), data.rows, threads)) elements += table.rows;
-    return elements * sizeof(Stats) * threads;
+    return (elements * sizeof(Stats) + packed_places(data) * sizeof(int64_t)) * threads;
 }
 
 // Row by row costs one addition per feature. Through sums it is one per row, then for each table row one per feature,
@@ -136,9 +144,8 @@ void HistogramBuilder::select(const std::vector<int>& features) {
     std::vector<bool> chosen(data_.features.size(), false);
     for (const int f : layout_.selected()) chosen[f] = true;
     tables_.clear();
-    beside_records_.clear();
     for (size_t t = 0; t < data_.tables.size(); t++) {
-        ActiveTable table{t, 0, {}, false}, beside{t, 0, {}, false};
+        ActiveTable table{t, 0, {}, false};
         for (const size_t g : data_.tables[t].groups) {
             const BinGroup& group = data_.groups[g];
             ActiveGroup active{g, {}, false};
@@ -147,28 +154,44 @@ void HistogramBuilder::select(const std::vector<int>& features) {
             if (active.slots.empty()) continue;
             active.all = active.slots.size() == group.width;
             table.features += active.slots.size();
-            if (!Records::holds(group)) beside.groups.push_back(active);
             table.groups.push_back(std::move(active));
         }
-        if (!beside.groups.empty()) beside_records_.push_back(std::move(beside));
         if (!table.groups.empty()) tables_.push_back(std::move(table));
     }
     records_are_stale_ = true;
-    if (!records_) return;
-    std::vector<Records::Place> features_held;
-    for (const ActiveTable& table : tables_)
+}
+
+// Has the records cover the features that are not summed up by table row, and returns what else a row is added to.
+HistogramBuilder::ActiveTables HistogramBuilder::share_with_records() {
+    std::vector<Records::Place> held;
+    ActiveTables rest;
+    for (const ActiveTable& table : tables_) {
+        if (table.aggregate) {
+            rest.push_back(table);
+            continue;
+        }
+        ActiveTable beside{table.table, 0, {}, false};
         for (const ActiveGroup& active : table.groups)
             if (Records::holds(data_.groups[active.group]))
-                for (const uint8_t slot : active.slots) features_held.push_back({active.group, slot});
-    records_->select(features_held);
+                for (const uint8_t slot : active.slots) held.push_back({active.group, slot});
+            else
+                beside.groups.push_back(active);
+        if (!beside.groups.empty()) rest.push_back(std::move(beside));
+    }
+    records_->select(held);
+    return rest;
+}
+
+void HistogramBuilder::clear(Worker& worker, const ActiveTable& table) {
+    for (const ActiveGroup& group : table.groups)
+        for (const uint8_t slot : group.slots)
+            std::fill_n(accumulators(worker, group, slot), slot_size(group, slot), Stats{});
 }
 
 void HistogramBuilder::start(Worker& worker) {
     worker.used = true;
     for (const ActiveTable& table : tables_) {
-        for (const ActiveGroup& group : table.groups)
-            for (const uint8_t slot : group.slots)
-                std::fill_n(accumulators(worker, group, slot), slot_size(group, slot), Stats{});
+        clear(worker, table);
         if (table.aggregate && worker.summed)
             std::fill_n(&worker.sums[sums_offsets_[table.table]], data_.tables[table.table].rows, Stats{});
     }
@@ -255,31 +278,49 @@ void HistogramBuilder::choose_aggregates(const RowSet& rows) {
         table.aggregate = may_aggregate(data_.tables[table.table], table.features, rows.size(), team_.size());
 }
 
-// Says whether the node is read from the records; then no table is summed up by row. Rows next to each other are faster
-// to read from the tables, and so are many rows where sums by table row save most additions.
+// Says whether the node's rows are added from their records. The root's are, once they are written, where that takes
+// half the memory. Other nodes are not, where their rows are next to each other and sums by table row save most
+// additions; else no table is summed up by row.
 bool HistogramBuilder::choose_records(const RowSet& rows) {
     constexpr size_t dense = 8; // one row of so many
+    if (!records_) return false;
+    if (records_are_stale_) return packing_.max_rows > 0;
     size_t features = 0, additions = 0;
     for (const ActiveTable& table : tables_) {
         features += table.features;
         additions += table.aggregate ? 1 : table.features;
     }
-    if (!records_ || records_are_stale_ || rows.identity) return false;
     if (rows.size() * dense >= data_.rows && additions * 3 <= features) return false;
     for (ActiveTable& table : tables_) table.aggregate = false;
     return true;
 }
 
+void HistogramBuilder::unpack(Worker& worker) {
+    if (worker.packed_rows == 0) return;
+    records_->unpack(packing_, worker.packed.data(), worker.accumulators.data());
+    worker.packed_rows = 0;
+}
+
+// Adds rows from their records; `more` to each.
+void HistogramBuilder::add_records(Worker& worker, const RowList& rows, Stats more) {
+    if (!records_->covers_any()) return;
+    if (packing_.max_rows == 0) return records_->add(rows, more, worker.accumulators.data());
+    if (worker.packed_rows + rows.count > packing_.max_rows) unpack(worker);
+    worker.packed_rows += rows.count;
+    records_->add(rows, packing_, worker.packed.data());
+}
+
 void HistogramBuilder::build(const RowSet& rows, int packed_bits, Stats* out) {
     const int64_t count = packed_bits > 0 ? int64_t{1} << packed_bits : 0;
+    packing_ = Packing(scores_.gathered_bits());
     choose_aggregates(rows);
-    const bool reads_records = choose_records(rows), writes_records = records_ && records_are_stale_;
+    const bool by_records = choose_records(rows), writes_records = records_ && records_are_stale_;
+    const ActiveTables tables = by_records ? share_with_records() : tables_;
     build(rows, out, [&](Worker& worker, const RowList& list) {
-        if (reads_records) records_->add(list, {0, count}, worker.accumulators.data());
-        const ActiveTables& tables = reads_records ? beside_records_ : tables_;
-        if (tables.empty()) return;
-        scores_.gather(list, worker.block);
+        if (writes_records || !tables.empty()) scores_.gather(list, worker.block);
         if (writes_records) records_->write(list, worker.block);
+        if (by_records) add_records(worker, list, {0, count});
+        if (tables.empty()) return;
         if (count > 0)
             for (size_t i = 0; i < list.count; i++) worker.block[i].hessian += count;
         add_rows(worker, tables, list);
@@ -306,8 +347,12 @@ void HistogramBuilder::build(const RowSet& rows, Sums* out, const Add& add) {
         }
         add(worker, list);
     });
+    for (Worker& worker : workers_) unpack(worker);
     for (const ActiveTable& table : tables_) {
         if (!table.aggregate) continue;
+        // Records add what nobody reads to the features beside those that they cover.
+        for (Worker& worker : workers_)
+            if (worker.used) clear(worker, table);
         for_pieces(team_, data_.tables[table.table].rows, [&](size_t begin, size_t end, int w) {
             Worker& worker = workers_[w];
             if (!worker.used) start(worker);

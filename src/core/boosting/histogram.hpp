@@ -42,11 +42,15 @@ class HistogramBuilder {
     };
     struct Worker {
         explicit Worker(RunContext& context)
-            : accumulators(context.memory(), "histograms"), sums(context.memory(), "sums by table row") {}
+            : accumulators(context.memory(), "histograms"),
+              packed(context.memory(), "histograms"),
+              sums(context.memory(), "sums by table row") {}
         bool used = false;   // its accumulators hold something
         bool summed = false; // its sums too: fixed once the rows are through, so that others may read it
         Buffer<Stats> accumulators;
-        Buffer<Stats> sums; // by row of the aggregated tables, one after the other
+        Buffer<int64_t> packed; // what the accumulators of features in records lack; all zero between nodes
+        size_t packed_rows = 0; // in them
+        Buffer<Stats> sums;     // by row of the aggregated tables, one after the other
         alignas(64) Stats block[block_rows];
         uint32_t ids[block_rows];
     };
@@ -54,12 +58,17 @@ class HistogramBuilder {
     using ActiveTables = std::vector<ActiveTable>;
 
     static std::vector<size_t> places_of_groups(const BinnedData& data);
+    static size_t packed_places(const BinnedData& data);
     Stats* accumulators(Worker& worker, const ActiveGroup& group, size_t slot) const {
         return &worker.accumulators[places_[group.group] + slot * Records::stride];
     }
     static bool may_aggregate(const BinnedTable& table, size_t features, uint64_t rows, int threads);
     size_t slot_size(const ActiveGroup& group, size_t slot) const;
     void start(Worker& worker);
+    void clear(Worker& worker, const ActiveTable& table);
+    ActiveTables share_with_records();
+    void add_records(Worker& worker, const RowList& rows, Stats more);
+    void unpack(Worker& worker);
     void choose_aggregates(const RowSet& rows);
     bool choose_records(const RowSet& rows);
     template <class Sums, class Add>
@@ -74,10 +83,10 @@ class HistogramBuilder {
     const RowIndex& index_;
     Records* const records_;
     bool records_are_stale_ = true; // the tree's stats are not in them yet
+    Packing packing_{64};           // of the node that is built
     ThreadTeam& team_;
     std::vector<Worker> workers_;
     ActiveTables tables_;
-    ActiveTables beside_records_; // has the groups that records do not hold
     HistogramLayout layout_;
     const std::vector<size_t> places_; // by group: where its sums begin in a worker's accumulators; then their number
     std::vector<size_t> sums_offsets_; // by table, in Worker::sums

@@ -8,7 +8,9 @@
 namespace btml::boosting {
 
 static constexpr size_t cache_line = 64, max_lines = 4;
-static constexpr size_t ahead = 16; // records to ask the memory for in advance: it serves about that many at once
+// Records to ask for in advance: from memory into the outer cache, where many requests may wait, and from there into
+// the inner one, whose few places for requests the sums need, too.
+static constexpr size_t far_ahead = 64, ahead = 8;
 
 namespace {
 
@@ -73,7 +75,7 @@ void Records::select(const std::vector<Place>& features) {
     const size_t first = bytes_of(format_);
     for (const Place& feature : features) {
         const size_t number = (offsets_[feature.group] + feature.slot - first) / features_of_step * features_of_step;
-        const Step step{static_cast<uint32_t>(first + number), static_cast<uint32_t>(number * stride * sizeof(Stats))};
+        const Step step{static_cast<uint32_t>(first + number), static_cast<uint32_t>(number * stride)};
         if (steps_.empty() || steps_.back().bins != step.bins) steps_.push_back(step);
     }
 }
@@ -98,48 +100,67 @@ void Records::write(const RowList& rows, const Stats* stats) {
 }
 
 // A loop of nothing but requests to the memory would be taken for one without effect.
-[[gnu::always_inline]] static inline void request(const uint8_t* record, size_t width) {
+template <int Locality>
+[[gnu::always_inline]] inline void request(const uint8_t* record, size_t width) {
     static_assert(max_lines == 4);
-    __builtin_prefetch(record);
+    __builtin_prefetch(record, 0, Locality);
     if (width <= cache_line) return;
-    __builtin_prefetch(record + cache_line);
-    if (width > 2 * cache_line) __builtin_prefetch(record + 2 * cache_line);
-    if (width > 3 * cache_line) __builtin_prefetch(record + 3 * cache_line);
+    __builtin_prefetch(record + cache_line, 0, Locality);
+    if (width > 2 * cache_line) __builtin_prefetch(record + 2 * cache_line, 0, Locality);
+    if (width > 3 * cache_line) __builtin_prefetch(record + 3 * cache_line, 0, Locality);
 }
 
-template <class Held, class Load>
-void Records::add(const RowList& rows, Stats more, Stats* sums, const Load& load) const {
-    const uint32_t* const list = rows.list;
+template <class Held, class Sum, class Row, class ValueOf>
+void Records::add_each(size_t rows, const Row& row, Sum* sums, const ValueOf& value_of) const {
     const uint8_t* const records = lines_;
-    const size_t width = width_, last = rows.count - 1;
+    const size_t width = width_, last = rows - 1;
     const Step *const begin = steps_.data(), *const end = begin + steps_.size();
-    const Pair added = pair_of(more.sum, more.hessian);
     for (size_t i = 0; i <= last; i++) {
-        request(records + list[std::min(i + ahead, last)] * width, width);
-        const uint8_t* const record = records + list[i] * width;
+        request<2>(records + row(std::min(i + far_ahead, last)) * width, width);
+        request<3>(records + row(std::min(i + ahead, last)) * width, width);
+        const uint8_t* const record = records + row(i) * width;
         Held held;
         std::memcpy(&held, record, sizeof(held));
-        const Pair value = load(held) + added;
+        const Sum value = value_of(held);
         for (const Step* step = begin; step < end; step++) {
             const uint8_t* const bins = record + step->bins;
-            // Places in bytes, so that what is constant of them costs no instruction.
-            auto* const out = reinterpret_cast<std::byte*>(sums) + step->sums;
+            Sum* const out = sums + step->sums;
 #pragma GCC unroll 4
-            for (size_t f = 0; f < features_of_step; f++)
-                *reinterpret_cast<Pair*>(out + bins[f] * sizeof(Pair) + f * stride * sizeof(Pair)) += value;
+            for (size_t f = 0; f < features_of_step; f++) (out + f * stride)[bins[f]] += value;
         }
     }
 }
 
+template <class Held, class Sum, class ValueOf>
+void Records::add_each(const RowList& rows, Sum* sums, const ValueOf& value_of) const {
+    if (const uint32_t* const list = rows.list)
+        add_each<Held>(
+            rows.count, [list](size_t i) -> size_t { return list[i]; }, sums, value_of);
+    else
+        add_each<Held>(
+            rows.count, [first = rows.first](size_t i) { return first + i; }, sums, value_of);
+}
+
 void Records::add(const RowList& rows, Stats more, Stats* sums) const {
+    const Pair added = pair_of(more.sum, more.hessian);
+    auto* const to = reinterpret_cast<Pair*>(sums);
     switch (format_) {
     case StatsFormat::full:
-        return add<Pair>(rows, more, sums, [](Pair both) { return both; });
+        return add_each<Pair>(rows, to, [=](Pair both) -> Pair { return both + added; });
     case StatsFormat::unit_hessian:
-        return add<int64_t>(rows, more, sums, [](int64_t sum) { return pair_of(sum, 1); });
+        return add_each<int64_t>(rows, to, [=](int64_t sum) -> Pair { return pair_of(sum, 1) + added; });
     case StatsFormat::narrow:
-        return add<Halves>(rows, more, sums, [](Halves both) { return pair_of(both.sum, both.hessian); });
+        return add_each<Halves>(rows, to, [=](Halves both) -> Pair { return pair_of(both.sum, both.hessian) + added; });
     }
+}
+
+void Records::add(const RowList& rows, const Packing& packing, int64_t* sums) const {
+    add_each<int64_t>(rows, sums, [one = packing.one_row()](int64_t residual) { return residual + one; });
+}
+
+void Records::unpack(const Packing& packing, int64_t* packed, Stats* sums) const {
+    for (const Step& step : steps_)
+        unpack_sums(packing.count_bit, features_of_step * stride, packed + step.sums, sums + step.sums);
 }
 
 } // namespace btml::boosting

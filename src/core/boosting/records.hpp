@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/boosting/binning.hpp"
+#include "core/boosting/packed_sums.hpp"
 #include "core/boosting/rows/row_index.hpp"
 
 namespace btml::boosting {
@@ -33,24 +34,32 @@ class Records {
 
     // Makes add() cover these features, which are held, and perhaps others.
     void select(const std::vector<Place>& features);
+    bool covers_any() const { return !steps_.empty(); }
     // Gives rows their stats. Lists without common rows may be written at the same time.
     void write(const RowList& rows, const Stats* stats);
     // Adds the stats of each row of a list, and `more`, to sums[f · stride + its bin of feature f]: of those that are
     // held, in the order of groups and slots.
     void add(const RowList& rows, Stats more, Stats* sums) const;
+    // The same of packed sums, where every hessian is 1.
+    void add(const RowList& rows, const Packing& packing, int64_t* sums) const;
+    // Adds the packed sums of the features that add() covers to others, and clears them.
+    void unpack(const Packing& packing, int64_t* packed, Stats* sums) const;
 
   private:
     static constexpr size_t features_of_step = 4;
-    // Some neighbouring features, which are added one after the other: where their bins begin in a record, and their
-    // sums, in bytes.
+    // Some neighbouring features, which are added one after the other: where their bins begin in a record, in bytes,
+    // and their sums.
     struct Step {
         uint32_t bins, sums;
     };
 
     static size_t width_of(const BinnedData& data, StatsFormat format);
     void copy_bins(const BinnedData& data, ThreadTeam& team);
-    template <class Held, class Load>
-    void add(const RowList& rows, Stats more, Stats* sums, const Load& load) const;
+    // Adds value_of(held) of each row, where `held` are the first bytes of its record.
+    template <class Held, class Sum, class ValueOf>
+    void add_each(const RowList& rows, Sum* sums, const ValueOf& value_of) const;
+    template <class Held, class Sum, class Row, class ValueOf>
+    void add_each(size_t rows, const Row& row, Sum* sums, const ValueOf& value_of) const;
     uint8_t* line(size_t row) const { return lines_ + row * width_; }
 
     const StatsFormat format_;

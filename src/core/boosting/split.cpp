@@ -137,6 +137,70 @@ void SplitSearch::consider_both(Candidate& candidate, const NodeSums& left, cons
     consider(candidate, found);
 }
 
+// Says whether gains alone decide which of a numeric feature's splits is taken.
+bool SplitSearch::may_skip_splits(int feature) const {
+    return rules_.criterion == Criterion::variance && rules_.l1 == 0 &&
+           (directions_.empty() || directions_[feature] == 0);
+}
+
+GainRules SplitSearch::gain_rules() const {
+    return {.sum = node_.total.sum,
+            .hessian = node_.total.hessian,
+            .count = node_.count(),
+            .min_hessian = rules_.min_hessian,
+            .min_count = rules_.min_count,
+            .hessian_unit = rules_.hessian_unit,
+            .l2 = rules_.l2,
+            .lower = bounds_.lower,
+            .upper = bounds_.upper};
+}
+
+// Of some splits' gains, those that are worth a look.
+static double least_of_interest(const GainRules& rules, GainBlock& block) {
+    constexpr double margin = 3 * tie; // a tie, and what gains differ by that are computed otherwise
+    return find_gains(rules, block) * (1 - margin);
+}
+
+template <class Bins>
+void SplitSearch::scan_blocks(int feature, const Bins& bins, NodeSums before, NodeSums null, Candidates& found) const {
+    const int64_t known = node_.count() - null.count();
+    const bool has_null = null.count() > 0;
+    const GainRules rules = gain_rules();
+    GainBlock without, with; // NULL on the left
+    uint32_t places[gain_block];
+    NodeSums left = before;
+    for (size_t i = bins.begin(); i < bins.end();) {
+        size_t splits = 0;
+        for (; i < bins.end() && splits < gain_block; i++) {
+            left = left + bins.sums(i);
+            places[splits] = bins.bin(i);
+            without.sums[splits] = left.total.sum;
+            without.hessians[splits] = left.total.hessian;
+            without.counts[splits] = left.count();
+            splits += bins.occupied(i) && left.count() != known;
+        }
+        without.splits = splits;
+        double least = least_of_interest(rules, without);
+        if (has_null) {
+            with.splits = splits;
+            for (size_t s = 0; s < splits; s++) {
+                with.sums[s] = without.sums[s] + null.total.sum;
+                with.hessians[s] = without.hessians[s] + null.total.hessian;
+                with.counts[s] = without.counts[s] + null.count();
+            }
+            least = std::max(least, least_of_interest(rules, with));
+        }
+        for (size_t s = 0; s < splits; s++) {
+            if (!(without.gains[s] >= least) && !(has_null && with.gains[s] >= least)) continue;
+            Candidate candidate;
+            candidate.feature = feature;
+            candidate.last = places[s];
+            const NodeSums sums({without.sums[s], without.hessians[s]}, {0, without.counts[s]});
+            consider_both(candidate, sums, null, found);
+        }
+    }
+}
+
 template <class Bins>
 void SplitSearch::scan_numbers(int feature, const Bins& bins, NodeSums before, NodeSums null, Candidates& found) const {
     const int64_t known = node_.count() - null.count();
@@ -147,6 +211,7 @@ void SplitSearch::scan_numbers(int feature, const Bins& bins, NodeSums before, N
         candidate.null_left = true;
         consider(candidate, found);
     }
+    if (may_skip_splits(feature)) return scan_blocks(feature, bins, before, null, found);
     NodeSums left = before;
     for (size_t i = bins.begin(); i < bins.end(); i++) {
         if (!bins.occupied(i)) continue;

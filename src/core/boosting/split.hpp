@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core/boosting/binning.hpp"
+#include "core/boosting/gains.hpp"
 #include "core/boosting/model.hpp"
 
 #include <cmath>
@@ -182,6 +183,11 @@ class SplitSearch {
     }
 
   private:
+    // Offers a numeric feature's splits in blocks, and of each only those that can still be the first near the best.
+    template <class Bins>
+    void scan_blocks(int feature, const Bins& bins, NodeSums before, NodeSums null, Candidates& found) const;
+    bool may_skip_splits(int feature) const;
+    GainRules gain_rules() const;
     void consider(const Candidate& candidate, Candidates& found) const;
     void consider_both(Candidate& candidate, const NodeSums& left, const NodeSums& null, Candidates& found) const;
 

@@ -45,6 +45,28 @@ TEST(Booster, EqualsPlainBoosting) {
     }
 }
 
+// So many that sums of residuals are packed.
+TEST(Booster, ManyRowsEqualPlainBoosting) {
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
+        DataShape shape;
+        shape.rows = 70000;
+        shape.features = 4;
+        shape.distinct = 7;
+        shape.holdout = seed == 1;
+        const PlainData data = random_data(shape, seed);
+        Options options;
+        options.trees = 3;
+        options.max_leaves = 5;
+        options.row_fraction = seed == 1 ? 0.99 : 1;
+        const Model model = fit_plain(data, options);
+        const std::string bytes = bytes_of(model);
+        EXPECT_EQ(bytes, bytes_of(fit_plain(data, options, 3)));
+        EXPECT_EQ(bytes, bytes_of(fit_plain(materialise(data), options)));
+        if (seed == 0) expect_same_trees(model, reference_fit(data, options, all_thresholds(data)));
+    }
+}
+
 TEST(Booster, LayoutOrderAndThreadsChangeNoBit) {
     for (uint64_t seed = 0; seed < 150; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));

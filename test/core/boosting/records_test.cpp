@@ -102,6 +102,40 @@ TEST(Records, SumsOfSomeRowsAndFeatures) {
     EXPECT_GT(checked, 1000u);
 }
 
+// Residuals of the largest magnitude, as many as a word takes, and both signs.
+TEST(PackedSums, HoldWhatTheySayTheyDo) {
+    EXPECT_EQ(Packing(30).max_rows, size_t{1} << 16);
+    EXPECT_EQ(Packing(30).count_bit, 47);
+    EXPECT_EQ(Packing(41).max_rows, 0u);
+    EXPECT_EQ(Packing(64).max_rows, 0u);
+    for (const Level level : {Level::baseline, Level::avx2, Level::avx512}) {
+        if (level > best_level()) continue;
+        choose_level(level);
+        for (int bits = 0; bits <= 40; bits++) {
+            const Packing packing(bits);
+            ASSERT_GT(packing.max_rows, 0u);
+            const int64_t largest = (int64_t{1} << bits) - 1, most = static_cast<int64_t>(packing.max_rows);
+            for (const size_t count : {1, 7, 8, 19}) {
+                std::vector<int64_t> packed(count);
+                std::vector<Stats> sums(count, Stats{5, 3}), expected = sums;
+                for (size_t i = 0; i < count; i++) {
+                    const int64_t residual = i % 3 == 0 ? largest : i % 3 == 1 ? -largest : -(largest / 2);
+                    const int64_t rows = i % 5 == 4 ? 0 : i % 2 ? 1 : most;
+                    packed[i] = rows * (residual + packing.one_row());
+                    expected[i] += {rows * residual, rows};
+                }
+                unpack_sums(packing.count_bit, count, packed.data(), sums.data());
+                for (size_t i = 0; i < count; i++) {
+                    EXPECT_EQ(packed[i], 0);
+                    EXPECT_EQ(sums[i].sum, expected[i].sum) << bits;
+                    EXPECT_EQ(sums[i].hessian, expected[i].hessian) << bits;
+                }
+            }
+        }
+    }
+    choose_level(best_level());
+}
+
 TEST(Columns, HaveTheBinsOfFeaturesThatAreSplitBy) {
     size_t made = 0;
     for (uint64_t seed = 0; seed < 100; seed++) {
@@ -149,7 +183,7 @@ class PeakContext : public QuietContext {
 void expect_same_without_records(const PlainData& data, const Options& options, uint64_t bytes) {
     const std::string expected = bytes_of(fit_plain(data, options, 2));
     uint64_t most = 0, least = UINT64_MAX;
-    for (uint64_t limit = uint64_t{1} << 25;; limit -= limit / 10) {
+    for (uint64_t limit = uint64_t{1} << 26;; limit -= limit / 10) {
         PeakContext context(limit);
         try {
             EXPECT_EQ(bytes_of(fit(to_dataset(data, context), options, context).model), expected) << limit;
@@ -165,7 +199,7 @@ void expect_same_without_records(const PlainData& data, const Options& options, 
 
 TEST(Records, AreLeftOutWhereThereIsNoRoom) {
     DataShape shape;
-    shape.rows = 30000;
+    shape.rows = 70000;
     shape.features = 20;
     shape.distinct = 200;
     shape.fact_ids = true; // so that the tables are small beside the records
@@ -173,10 +207,10 @@ TEST(Records, AreLeftOutWhereThereIsNoRoom) {
     Options options;
     options.trees = 4;
     options.objective = ObjectiveNumber::squared;
-    expect_same_without_records(numbers, options, 30000 * 32);
+    expect_same_without_records(numbers, options, 70000 * 32);
     options.criterion = Criterion::mse_sum;
     options.feature_fraction = 0.5;
-    expect_same_without_records(numbers, options, 30000 * 32);
+    expect_same_without_records(numbers, options, 70000 * 32);
 
     PlainData labels = numbers;
     for (double& y : labels.target) y = y > 102;
@@ -184,11 +218,11 @@ TEST(Records, AreLeftOutWhereThereIsNoRoom) {
     options.objective = ObjectiveNumber::binary;
     options.criterion = Criterion::variance;
     options.row_fraction = 0.5;
-    expect_same_without_records(labels, options, 30000 * 32);
+    expect_same_without_records(labels, options, 70000 * 32);
 
     shape.weights = shape.holdout = true;
     options.objective = ObjectiveNumber::poisson;
-    expect_same_without_records(random_data(shape, 2), options, 30000 * 64);
+    expect_same_without_records(random_data(shape, 2), options, 70000 * 64);
 }
 
 } // namespace

@@ -84,6 +84,63 @@ TEST(Split, GainIsTheDecreaseOfTheSquaredError) {
     EXPECT_NEAR(rules.gain({large + 1, 1}, {large - 1, 1}, {}), 2, 1e-9);
 }
 
+// At every level, of random nodes: what SplitRules says of each split by itself.
+TEST(Split, GainsSideBySide) {
+    const Fitted fitted(random_data({}, 1));
+    for (const Level level : {Level::baseline, Level::avx2, Level::avx512}) {
+        if (level > best_level()) continue;
+        choose_level(level);
+        for (uint64_t seed = 0; seed < 200; seed++) {
+            SCOPED_TRACE(format("level %d, seed %d", static_cast<int>(level), static_cast<int>(seed)));
+            Random random(seed);
+            const auto up_to = [&](int64_t most) { return static_cast<int64_t>(random.below(most)) + 1; };
+            Options options;
+            options.l2 = seed % 3 == 0 ? 0 : 20 * random.unit();
+            options.min_leaf_rows = static_cast<double>(up_to(30));
+            SplitRules split_rules(options, without_noise(fitted));
+            split_rules.min_hessian = up_to(30);
+            const NodeSums node({1000 - up_to(2000), 200}, {0, 180});
+            const Bounds bounds = seed % 2 == 0 ? Bounds{} : Bounds{-9 * random.unit(), 9 * random.unit()};
+            const GainRules rules{.sum = node.total.sum,
+                                  .hessian = node.total.hessian,
+                                  .count = node.count(),
+                                  .min_hessian = split_rules.min_hessian,
+                                  .min_count = split_rules.min_count,
+                                  .hessian_unit = split_rules.hessian_unit,
+                                  .l2 = split_rules.l2,
+                                  .lower = bounds.lower,
+                                  .upper = bounds.upper};
+            GainBlock block;
+            block.splits = random.below(gain_block + 1);
+            for (size_t i = 0; i < block.splits; i++) {
+                block.sums[i] = 1000 - up_to(2000);
+                block.hessians[i] = up_to(199);
+                block.counts[i] = up_to(179);
+            }
+            const double largest = find_gains(rules, block);
+            double expected_largest = 0;
+            for (size_t i = 0; i < block.splits; i++) {
+                const NodeSums left({block.sums[i], block.hessians[i]}, {0, block.counts[i]}), right = node - left;
+                const double gain = split_rules.gain(left.total, right.total, bounds);
+                const auto is_bounded = [&](Stats sums) {
+                    return bounds.clamp(split_rules.value(sums, {})) == split_rules.value(sums, {});
+                };
+                if (std::min(left.count(), right.count()) < split_rules.min_count ||
+                    std::min(left.total.hessian, right.total.hessian) < split_rules.min_hessian) {
+                    EXPECT_EQ(block.gains[i], -1);
+                } else if (is_bounded(left.total) && is_bounded(right.total) && is_bounded(node.total)) {
+                    EXPECT_NEAR(block.gains[i], gain, 1e-12 * std::fabs(gain) + 1e-9);
+                    expected_largest = std::max(expected_largest, gain);
+                } else {
+                    EXPECT_TRUE(std::isinf(block.gains[i]));
+                }
+            }
+            EXPECT_NEAR(largest, expected_largest, 1e-12 * expected_largest);
+        }
+    }
+    choose_level(best_level());
+}
+
 TEST(Split, GainsOfRoundingAreNone) {
     const Fitted fitted(random_data({}, 1));
     const SumUnits units = fitted.residuals.units();
@@ -109,11 +166,32 @@ TEST(Split, ErrorsAndMeansOfRoundingAreNone) {
     EXPECT_FALSE(rules.is_centred({edge + 5, 4}));
 }
 
+// Many residuals of one size have few bits, so that their sums are packed; few of them, or ones far below the largest,
+// have as many as sums allow.
+TEST(Residuals, HaveFewBitsWhereThatWillDo) {
+    DataShape shape;
+    shape.rows = 70000;
+    PlainData plain = random_data(shape, 1);
+    const Fitted many(plain);
+    EXPECT_GT(Packing(many.residuals.gathered_bits()).max_rows, 0u);
+    plain.target[777] = 1e12;
+    const Fitted outlier(plain);
+    EXPECT_EQ(Packing(outlier.residuals.gathered_bits()).max_rows, 0u);
+    EXPECT_GT(outlier.residuals.units().grid, 10);
+    shape.rows = 60000;
+    const Fitted few(random_data(shape, 1));
+    EXPECT_EQ(Packing(few.residuals.gathered_bits()).max_rows, 0u);
+    shape.rows = 70000;
+    shape.weights = true;
+    const Fitted weighted(random_data(shape, 1));
+    EXPECT_EQ(Packing(weighted.residuals.gathered_bits()).max_rows, 0u);
+}
+
 TEST(Histogram, SumsEveryRowOnce) {
     for (uint64_t seed = 0; seed < 24; seed++) {
         SCOPED_TRACE(format("seed %d", static_cast<int>(seed)));
         DataShape shape;
-        shape.rows = seed % 4 == 3 ? 40000 : 500 + 300 * seed;
+        shape.rows = seed % 4 == 3 ? 70000 : 500 + 300 * seed;
         shape.features = 1 + static_cast<int>(seed);
         shape.fact_ids = seed % 5 == 1;
         shape.weights = seed % 3 == 1;

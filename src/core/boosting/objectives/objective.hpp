@@ -97,6 +97,8 @@ class RowScores : public Scores {
     virtual void gather_tallies(const RowList& rows, Tally* out) const = 0;
     // Tells what all gathered stats fit.
     virtual StatsFormat stats_format() const { return StatsFormat::full; }
+    // Returns b where every gathered hessian is 1 and no sum passes 2^b − 1 in magnitude; 64: they may.
+    virtual int gathered_bits() const { return 64; }
     // Returns b where sums of gathered numbers may have counts as well: the count of a row, which is 1, added to its
     // hessian as 2^b overflows in no sum. 0: they may not.
     virtual int packed_bits() const { return 0; }

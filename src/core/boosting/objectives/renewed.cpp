@@ -45,6 +45,7 @@ class RenewedScores final : public RowScores {
     StatsFormat stats_format() const override {
         return training_.weighted() ? StatsFormat::full : StatsFormat::unit_hessian;
     }
+    int gathered_bits() const override { return training_.weighted() ? 64 : gradient_bits_ + 1; }
     int64_t renewed_value(const std::vector<const RowSet*>& rows, const RowIndex& index,
                           const LeafRule& rule) const override;
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override;

@@ -9,6 +9,11 @@ namespace btml::boosting {
 namespace {
 
 constexpr int max_residual_bits = 61;
+// Sums of residuals of so many bits can be packed, thousands of rows at a time. The grid of many rows goes by that,
+// where half of them have residuals that the largest is no more than 2^max_spread_bits times as large as; else it is
+// finer.
+constexpr int packable_bits = 38, max_spread_bits = 8;
+constexpr double min_packed_weight = 0x1p16;
 
 uint128 product(int64_t weighted, int64_t residual) { // never negative: the signs agree
     return static_cast<uint128>(static_cast<int128>(weighted) * residual);
@@ -49,6 +54,22 @@ struct Residuals::Passed {
         return *this;
     }
 };
+
+namespace {
+
+// What the first residuals are like.
+struct Spread {
+    uint128 squares = 0; // Σ weight · residual²
+    uint128 large = 0;   // the weight of those that are not small beside the largest
+
+    Spread& operator+=(const Spread& other) {
+        squares += other.squares;
+        large += other.large;
+        return *this;
+    }
+};
+
+} // namespace
 
 Residuals::Residuals(const TrainingRows& training, Buffer<double> target, const LossOptions& options, ThreadTeam& team,
                      RunContext& context)
@@ -122,12 +143,17 @@ void Residuals::choose_grid(const Buffer<double>& target) {
     });
     if (const double most = magnitudes.total().most; most > 0) {
         const int trial = 39 - std::ilogb(most); // residuals of 40 bits, whose squares' sum fits 128
-        TeamSums<uint128> squares(team_);
+        TeamSums<Spread> spread(team_);
         for_each_training_row(team_, training_, [&](uint32_t row, int worker) {
             const int64_t r = std::llrint(std::ldexp(residual(row), trial));
-            squares[worker] += product(training_.weigh(row, r), r);
+            const bool is_large = std::fabs(residual(row)) >= std::ldexp(most, -max_spread_bits);
+            spread[worker] +=
+                {product(training_.weigh(row, r), r), is_large ? static_cast<uint128>(training_.weight(row)) : 0};
         });
-        grid_ = grid_for_sums(trial, total_.weight, static_cast<double>(squares.total()), most);
+        const Spread all = spread.total();
+        grid_ = grid_for_sums(trial, total_.weight, static_cast<double>(all.squares), most);
+        if (total_.weight >= min_packed_weight && 2 * all.large >= static_cast<uint128>(training_.train_count()))
+            grid_ = std::min(grid_, packable_bits - 1 - std::ilogb(most));
     }
     TeamSums<Passed> passed(team_);
     for_each_row(team_, training_.rows(), [&](size_t row, int worker) {

@@ -5,7 +5,8 @@
 // rows is at most √(Σw · Σwr²), and the squared error does not grow while trees are fitted to all training rows, so a
 // grid chosen from the first residuals with three bits to spare keeps every sum below 2^63. All sums of a tree are then
 // exact, and with them the model: it depends neither on the order of rows or threads, nor on how the join is stored.
-// Should the bound be lost (trees fitted to samples), the grid is made coarser.
+// Where there are many rows with residuals of much the same size, fewer bits will do, and a word holds a sum and a
+// count. Should the bound be lost (trees fitted to samples), the grid is made coarser.
 #pragma once
 
 #include "core/boosting/objectives/table.hpp"
@@ -118,6 +119,7 @@ class Residuals : public SquaredLoss<RowScores> {
     StatsFormat stats_format() const override {
         return training_.weighted() ? StatsFormat::full : StatsFormat::unit_hessian;
     }
+    int gathered_bits() const override { return training_.weighted() ? 64 : bit_width(uint128{largest_}); }
     void add(const std::vector<Leaf>& leaves, const RowIndex& index) override;
     const TrainingRows& training() const override { return training_; }
     HeldOutRow held_out_row(uint32_t row) const override {
