@@ -41,11 +41,12 @@ COMMENT ON FUNCTION btml.gp_log_likelihood(btml.model) IS
 'log marginal likelihood of the rows that the model holds: total, nats, in the target''s own units; of a mixture, the log of the weighted mean of its members'' likelihoods; of a smooth kernel a lower bound (Titsias 2009, equation 9), NULL after an update; NULL for a sum of kernels, whose determinant would only be an estimate, for boosted members, which are no one process, and for NULL; error 42804 for boosted trees';
 
 CREATE FUNCTION btml.gp_leave_one_out(model btml.model, OUT n bigint, OUT mean_nll float8, OUT rmse float8,
-    OUT coverage_90 float8) RETURNS SETOF record
+    OUT coverage_90 float8, OUT mean_nll_student_t float8) RETURNS SETOF record
 LANGUAGE C IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE ROWS 1 AS 'MODULE_PATHNAME', 'btml_gp_leave_one_out';
 COMMENT ON FUNCTION btml.gp_leave_one_out(btml.model) IS
 'every training row predicted from all the others by the kernels of the fit: n rows, the mean negative log density (nats, in
-the target''s units), the root of the mean squared error, and the share of rows in the central 90 % interval; of a mixture
+the target''s units), the root of the mean squared error, the share of rows in the central 90 % interval, and the mean negative
+log density of btml.predict_distribution; of a mixture
 exactly, of a sum by estimates that are optimistic where noise is small, of boosted members as if the other rows'' residuals
 stayed, of a smooth kernel 50,000 rows at most, with the exemplars of the fit; coverage_90 is NULL after btml.gp_update and btml.gp_downdate; no rows for NULL';
 

@@ -117,13 +117,24 @@ DecodedModel::DecodedModel(Datum value, ModelUse use, uint64_t max_bytes)
     if (const auto* const model = std::get_if<boosting::Model>(&stored.model)) {
         held_.grow(bytes_of(model->labels));
         labels = model->labels;
+        keep(model->calibration);
+        objective = model->options.objective;
+        strategy = model->strategy;
+        is_imported = model->imported.has_value();
         if (use == ModelUse::explain)
             explainer.emplace(*model, run_);
         else
             trees.emplace(*model, run_);
     } else {
+        keep(std::get<gp::Model>(stored.model).calibration);
         process.reset(new GpPredictor{std::move(stored)});
     }
+}
+
+void DecodedModel::keep(const std::optional<uncertainty::Calibration>& found) {
+    if (!found) return;
+    held_.grow(found->kept.size() * sizeof(double));
+    calibration = found;
 }
 
 std::shared_ptr<DecodedModel> decoded_model(Datum value, ModelUse use, uint64_t max_bytes) {

@@ -24,7 +24,9 @@ enum class ModelUse { predict, explain };
 
 class DecodedModel {
     BackendContext run_; // counts the rest
-    Reservation held_;   // of the features and labels
+    Reservation held_;   // of the features, labels and calibration
+
+    void keep(const std::optional<uncertainty::Calibration>& found);
 
   public:
     // Holds at most max_bytes. Errors corrupt_model, memory_limit.
@@ -39,6 +41,11 @@ class DecodedModel {
     std::optional<boosting::Predictor> trees;
     std::optional<boosting::Explainer> explainer;
     std::unique_ptr<GpPredictor> process;
+    std::optional<uncertainty::Calibration> calibration;
+    // What says why there is none.
+    boosting::ObjectiveNumber objective = boosting::ObjectiveNumber::automatic;
+    std::string strategy;
+    bool is_imported = false;
 };
 
 // Returns the session's copy, or else decodes one, of at most max_bytes, and keeps it where btml.model_cache allows.

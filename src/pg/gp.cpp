@@ -149,7 +149,8 @@ BTML_FUNCTION(btml_gp_log_likelihood) {
     return Float8GetDatum(*likelihood);
 }
 
-// btml.gp_leave_one_out(model) → table(n bigint, mean_nll float8, rmse float8, coverage_90 float8)
+// btml.gp_leave_one_out(model) → table(n bigint, mean_nll float8, rmse float8, coverage_90 float8,
+// mean_nll_student_t float8)
 BTML_FUNCTION(btml_gp_leave_one_out) {
     ResultRows rows(fcinfo);
     if (PG_ARGISNULL(0)) return rows.done();
@@ -159,7 +160,8 @@ BTML_FUNCTION(btml_gp_leave_one_out) {
         gaussian_process(stored, "gp_leave_one_out", "btml.training_log has the losses of boosted trees.");
     if (!model.leave_one_out) return rows.done();
     const gp::LeaveOneOut& score = *model.leave_one_out;
-    rows.add_row(static_cast<int64>(score.rows), score.mean_nll, score.rmse, score.coverage_90);
+    rows.add_row(static_cast<int64>(score.rows), score.mean_nll, score.rmse, score.coverage_90,
+                 score.mean_nll_student_t);
     return rows.done();
 }
 

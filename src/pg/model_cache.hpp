@@ -31,6 +31,7 @@ struct CachedModel {
     const std::shared_ptr<DecodedModel> model;
     const Reservation held; // of the model, which others may hold, too
     size_t last_label = 0;  // that was asked for
+    bool told = false;      // that its bounds are infinite
     const MemoryContext context;
     RecordReader record;
     std::vector<double> values; // of the features, in the row at hand

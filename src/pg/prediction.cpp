@@ -148,15 +148,6 @@ BTML_FUNCTION(btml_feature_names) {
     return text_array(names);
 }
 
-// btml.NAME(model, record, …) and btml.NAME(model, float8[], …)
-#define BTML_PREDICTION(name)                                                                                          \
-    BTML_FUNCTION(btml_##name##_record) {                                                                              \
-        return name(fcinfo, load_record(fcinfo));                                                                      \
-    }                                                                                                                  \
-    BTML_FUNCTION(btml_##name##_array) {                                                                               \
-        return name(fcinfo, load_array(fcinfo));                                                                       \
-    }
-
 BTML_PREDICTION(predict)               // → float8
 BTML_PREDICTION(predict_first)         // (…, trees integer) → float8, as btml.predict
 BTML_PREDICTION(predict_score)         // → float8

@@ -10,6 +10,15 @@ namespace btml::pg {
 CachedModel& load_record(FunctionCallInfo fcinfo, ModelUse use = ModelUse::predict);
 CachedModel& load_array(FunctionCallInfo fcinfo, ModelUse use = ModelUse::predict);
 
+// Defines btml.NAME(model, record, …) and btml.NAME(model, float8[], …) by name(fcinfo, CachedModel&) → Datum.
+#define BTML_PREDICTION(name)                                                                                          \
+    BTML_FUNCTION(btml_##name##_record) {                                                                              \
+        return name(fcinfo, load_record(fcinfo));                                                                      \
+    }                                                                                                                  \
+    BTML_FUNCTION(btml_##name##_array) {                                                                               \
+        return name(fcinfo, load_array(fcinfo));                                                                       \
+    }
+
 // Error wrong_type: btml.`function` needs boosted trees.
 [[noreturn]] void refuse_gaussian_process(const char* function);
 // Error wrong_type: btml.`function` needs labels.

@@ -136,10 +136,25 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
         json.add("mean_nll", model.leave_one_out->mean_nll);
         json.add("rmse", model.leave_one_out->rmse);
         if (model.leave_one_out->coverage_90) json.add("coverage_90", *model.leave_one_out->coverage_90);
+        if (model.leave_one_out->mean_nll_student_t)
+            json.add("mean_nll_student_t", *model.leave_one_out->mean_nll_student_t);
         json.end_object();
     }
     if (model.holdout_nll) json.add("holdout_nll", *model.holdout_nll);
     if (model.holdout_rmse) json.add("holdout_rmse", *model.holdout_rmse);
+    json.end_object();
+}
+
+void add_calibration(JsonWriter& json, const std::optional<uncertainty::Calibration>& calibration) {
+    if (!calibration) return;
+    json.begin_object("calibration");
+    json.add("method", uncertainty::name_of(calibration->method));
+    json.add("rows", calibration->rows);
+    if (calibration->updates > 0) json.add("updates_since", calibration->updates);
+    json.begin_object("student_t");
+    json.add("scale", calibration->student.scale);
+    json.add("df", calibration->student.df);
+    json.end_object();
     json.end_object();
 }
 
@@ -192,6 +207,7 @@ Datum summary_json(const Model& model, const std::vector<Timing>& timings, RunCo
     json.add("rows_skipped", model.rows_skipped);
     add_sample(json, model);
     add_metrics(json, model);
+    add_calibration(json, model.calibration);
     json.add("strategy", model.strategy);
     json.add("strategy_reason", model.strategy_reason);
     if (!timings.empty()) {

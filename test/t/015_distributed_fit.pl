@@ -25,7 +25,7 @@ CREATE TABLE there (LIKE here) PARTITION BY HASH (id);
 -- Everything that a model says but how its rows were held.
 CREATE FUNCTION facts(model btml.model) RETURNS text LANGUAGE sql AS $$
     SELECT md5((SELECT string_agg(t::text, ',') FROM btml.trees(model) t) || (SELECT string_agg(l::text, ',') FROM btml.training_log(model) l)
-        || (btml.summary(model) - 'strategy' - 'strategy_reason' - 'seconds' - 'timings' - 'options' - 'tables')::text) $$;
+        || (btml.summary(model) - 'strategy' - 'strategy_reason' - 'seconds' - 'timings' - 'options' - 'tables' - 'calibration')::text) $$;
 SQL
 for my $i (0, 1)
 {
@@ -63,7 +63,7 @@ sub same
 }
 
 for my $arguments (
-	q('y', trees => 12), q('y', trees => 6, exclude => '{kind,flag}', max_bins => 17), q('y', holdout => 'held', early_stopping => 3),
+	q('y', trees => 12), q('y', trees => 6, exclude => '{kind,flag}', max_bins => 17), q('b', exclude => '{y}', holdout => 'held', early_stopping => 3),
 	q('y', trees => 6, weight => 'w', holdout => 'held'), q('y', trees => 4, "offset" => 'share'), q('y', trees => 6, criterion => 'mse_sum'),
 	q('y', trees => 6, feature_fraction => 0.5, seed => 3), q('y', trees => 6, increasing => '{x}', decreasing => '{n}'),
 	q('y', trees => 6, objective => 'huber', weight => 'w'), q('y', trees => 6, objective => 'quantile', alpha => 0.9),

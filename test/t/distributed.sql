@@ -122,6 +122,7 @@ INSERT INTO here.statement VALUES
 ('predict, a row of a view', '{citus}', $$ SELECT s.id, btml.predict(model, s.*) FROM model, sale_of_shop s WHERE name = 'boost' $$),
 ('predict, a row of some columns', '{citus}', $$ SELECT s.id, btml.predict(model, x.*) FROM model, sale s, LATERAL (SELECT s.price, s.item) x WHERE name = 'boost' $$),
 ('predict in WHERE', '{citus,postgres_fdw}', $$ SELECT id FROM sale WHERE btml.predict((SELECT model FROM model WHERE name = 'boost'), ARRAY[price, item]) > 3 $$),
+('predict_interval, predict_quantile and predict_distribution', '{citus}', $$ SELECT s.id, btml.predict_interval(model, ARRAY[price, item]), btml.predict_quantile(model, s.*, 0.3), btml.predict_distribution(model, s.*) FROM model, sale s WHERE name = 'gp' $$),
 ('predict_normal and predict_latent', '{citus}', $$ SELECT s.id, btml.predict_normal(model, ARRAY[price, item]), btml.predict_latent(model, s.*) FROM model, sale s WHERE name = 'gp' $$),
 ('predict_class and the like', '{citus}', $$ SELECT s.id, btml.predict_class(model, s.*), btml.predict_probabilities(model, ARRAY[price, item]), btml.predict_probability(model, s.*, 'kind 2'),
     btml.predict_scores(model, s.*), btml.predict_leaf(model, s.*) FROM model, sale s WHERE name = 'classes' $$),

@@ -1,6 +1,7 @@
 #include "core/boosting/booster.hpp"
 
 #include "core/base/rng.hpp"
+#include "core/boosting/calibration_rows.hpp"
 #include "core/boosting/distributed_set.hpp"
 #include "core/boosting/factorised_set.hpp"
 #include "core/boosting/grower.hpp"
@@ -112,6 +113,8 @@ class Booster {
     std::unique_ptr<RowScores> start_scores(const TrainingRows& training);
     FitResult constant(const DegenerateTarget& target);
     void check_bins(const BinnedData& data) const;
+    void take_calibration_rows();
+    void calibrate();
     void hold_all_rows();
     void hold_rows(const BinnedData& data, int parallel);
     std::vector<double> given_bases() const { return start_ ? start_->bases() : std::vector<double>{}; }
@@ -131,6 +134,7 @@ class Booster {
     std::optional<WarmStart> start_; // what training continues from
     FitResult result_;
     const char* phase_ = "growing trees";
+    std::optional<CalibrationRows> calibration_rows_;
     std::optional<TrainingRows> rows_;
     std::optional<BinnedData> data_; // of one training alone
     std::optional<EnumeratedSet> set_;
@@ -210,6 +214,24 @@ void Booster::check_bins(const BinnedData& data) const {
                         {}, format("At most %zu are possible, that of NULL included.", max_histogram_bins));
 }
 
+// Where held-out rows choose the number of trees, they say too little of how far off the chosen ones are; half of them
+// stays out of that.
+void Booster::take_calibration_rows() {
+    if (dataset_.holdout_table < 0 || team_.peers() || !has_interval(options_.objective)) return;
+    calibration_rows_.emplace(dataset_, options_.early_stopping > 0, static_cast<uint64_t>(options_.seed), team_,
+                              context_);
+}
+
+void Booster::calibrate() {
+    if (!calibration_rows_ || calibration_rows_->size() == 0) return;
+    time("calibrating", [&] {
+        context_.progress("calibrating", 0, 0);
+        Buffer<double> residuals = calibration_rows_->residuals(result_.model, *data_, team_, context_);
+        result_.model.calibration = uncertainty::calibrate(uncertainty::Method::split_conformal,
+                                                           {residuals.data(), residuals.size()}, context_);
+    });
+}
+
 // Bins the dataset's features, and makes the scores of all rows.
 void Booster::hold_all_rows() {
     const uint64_t score_bytes = objective_of(options_.objective).bytes(dataset_, team_.size(), context_);
@@ -218,6 +240,7 @@ void Booster::hold_all_rows() {
     subtract_offset();
     if (options_.objective == ObjectiveNumber::rank) // while the dataset still has the weights
         dataset_.row_hashes = hash_rows(dataset_, options_.seed, team_, context_);
+    take_calibration_rows();
     rows_.emplace(dataset_, team_, context_);
     check_holdout(options_, rows_->holdout_rows());
     time("binning", [&] { data_ = bin_features(dataset_, *rows_, options_.max_bins, team_, context_); });
@@ -236,6 +259,7 @@ FitResult Booster::run() {
     }
     grow_trees(*set_);
     set_.reset();
+    calibrate();
     return std::move(result_);
 }
 
@@ -298,7 +322,7 @@ void Booster::start_trees(TrainingSet& training) {
     Model& model = result_.model;
     model.bases = training.scores().bases();
     model.rows = training.train_rows();
-    model.holdout_rows = training.holdout_rows();
+    model.holdout_rows = training.holdout_rows() + (calibration_rows_ ? calibration_rows_->taken() : 0);
     model.baseline = measure(training.scores());
     grower_.emplace(training, options_, team_, context_);
     if (start_) grow_again();
@@ -359,10 +383,9 @@ void Booster::grow_trees(TrainingSet& training) {
 LogEntry Booster::measure(const Scores& scores) {
     LogEntry entry{scores.train_loss(), scores.holdout_loss(), {}};
     if (options_.metric)
-        entry.holdout_metric = scores.rows()
-                                   ? holdout_metric(*options_.metric, *scores.rows(), result_.model.holdout_rows,
-                                                    options_.alpha.value_or(0), context_)
-                                   : std::sqrt(*entry.holdout_loss); // rmse is all that tables tell
+        entry.holdout_metric = scores.rows() ? holdout_metric(*options_.metric, *scores.rows(), rows_->holdout_rows(),
+                                                              options_.alpha.value_or(0), context_)
+                                             : std::sqrt(*entry.holdout_loss); // rmse is all that tables tell
     return entry;
 }
 

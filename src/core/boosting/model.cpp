@@ -15,9 +15,9 @@ double get_not_negative(Reader& reader) {
 
 constexpr SectionKind trees_section{"trees", 2}, log_section{"log", 3}, sketch_section{"sketch", 1},
     target_section{"target", 1}, sample_section{"sample", 1}, import_section{"import", 1};
-constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section,
-                                          trees_section,      log_section,      sketch_section,
-                                          target_section,     sample_section,   import_section};
+constexpr SectionKind known_sections[] = {
+    provenance_section, features_section, options_section, trees_section,  log_section,
+    sketch_section,     target_section,   sample_section,  import_section, uncertainty::calibration_section};
 
 void encode(const SketchReport& sketch, Writer& writer) {
     writer.put(sketch.size);
@@ -208,6 +208,8 @@ void decode_target(Reader& reader, Model& model) {
 void check_consistent(const Model& model) {
     if (model.features.empty()) corrupt_model("It has no features.");
     if (model.imported && model.offset) corrupt_model("It was imported, and has an offset.");
+    if (model.calibration && !has_interval(model.options.objective))
+        corrupt_model(format("It has a calibration, and objective '%s'.", name_of(model.options.objective)));
     const bool by_label = has_scores_by_label(model.link());
     if (by_label != objective_of(model.options.objective).has_scores_by_label())
         corrupt_model(format("Its link is not one of objective '%s'.", name_of(model.options.objective)));
@@ -250,6 +252,8 @@ void encode(const Model& model, Writer& writer) {
     if (model.sketch) writer.section(sketch_section, [&] { encode(*model.sketch, writer); });
     if (model.sample) writer.section(sample_section, [&] { encode(*model.sample, writer); });
     if (model.imported) writer.section(import_section, [&] { encode(*model.imported, writer); });
+    if (model.calibration)
+        writer.section(uncertainty::calibration_section, [&] { encode(*model.calibration, writer); });
 }
 
 Model decode(Reader& reader) {
@@ -280,6 +284,8 @@ Model decode(Reader& reader) {
     sections.read(sketch_section, [&](int) { model.sketch = decode_sketch(reader); });
     sections.read(sample_section, [&](int) { model.sample = decode_sample(reader); });
     sections.read(import_section, [&](int) { model.imported = decode_import(reader, model.features.size()); });
+    sections.read(uncertainty::calibration_section,
+                  [&](int) { model.calibration = uncertainty::decode_calibration(reader); });
     check_consistent(model);
     return model;
 }

@@ -4,6 +4,7 @@
 #include "core/base/dataset.hpp"
 #include "core/base/provenance.hpp"
 #include "core/boosting/options.hpp"
+#include "core/uncertainty/calibration.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -93,9 +94,10 @@ struct Model : Provenance {
     std::vector<LogEntry> log;        // one per iteration, those dropped by early stopping included
     std::optional<LogEntry> baseline; // the same before the first: of the best constant
     Options options;
-    std::optional<SketchReport> sketch; // nothing where all sums were exact
-    std::optional<SampleReport> sample; // nothing where it was the whole join
-    std::optional<Import> imported;     // nothing where it was trained here
+    std::optional<SketchReport> sketch;                  // nothing where all sums were exact
+    std::optional<SampleReport> sample;                  // nothing where it was the whole join
+    std::optional<Import> imported;                      // nothing where it was trained here
+    std::optional<uncertainty::Calibration> calibration; // nothing where no row that was not trained on was seen
 
     Link link() const { return imported ? imported->link : objective_of(options.objective).link(); }
     size_t scores() const { return bases.size(); } // of a row, and trees of an iteration

@@ -63,6 +63,12 @@ inline bool takes_labels(const Options& options) {
     return options.objective == ObjectiveNumber::binary || options.objective == ObjectiveNumber::multiclass;
 }
 
+// Says whether predictions are numbers of the target's kind, which may be off by some number.
+inline bool has_interval(ObjectiveNumber objective) {
+    return objective != ObjectiveNumber::binary && objective != ObjectiveNumber::multiclass &&
+           objective != ObjectiveNumber::rank;
+}
+
 // Says whether training must hold the join's rows one by one.
 inline bool needs_rows(const Options& options) {
     return !objective_of(options.objective).factorises() || (options.metric && options.metric != HoldoutMetric::rmse);

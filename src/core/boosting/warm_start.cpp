@@ -1,5 +1,6 @@
 #include "core/boosting/warm_start.hpp"
 
+#include "core/boosting/binned_trees.hpp"
 #include "core/boosting/shared_categories.hpp"
 
 #include <algorithm>
@@ -24,22 +25,6 @@ std::string shown(const std::string& type, bool categorical) {
 
 const char* shown(int direction) {
     return direction > 0 ? "increasing" : direction < 0 ? "decreasing" : "without a direction";
-}
-
-// Returns the split of a node, by the bins of its feature.
-Split split_at(const Node& node, const FeatureBins& bins) {
-    Split split;
-    split.feature = node.feature;
-    split.null_left = node.null_left;
-    if (bins.categorical) {
-        split.categories = node.categories;
-        return split;
-    }
-    const auto first = std::partition_point(bins.thresholds.begin(), bins.thresholds.end(),
-                                            [&](double threshold) { return sql_less(threshold, node.threshold); });
-    const bool only_null = std::isinf(node.threshold) && node.threshold < 0; // no number is smaller
-    split.last_bin = only_null ? -1 : first - bins.thresholds.begin();
-    return split;
 }
 
 } // namespace

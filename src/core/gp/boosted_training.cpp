@@ -114,6 +114,15 @@ LeaveOneOut score(const Residuals& residuals, const Variances& variances, RunCon
             std::sqrt(residuals.mean(variances, context, square)), residuals.mean(variances, context, is_covered)};
 }
 
+uncertainty::StandardisedErrors errors(const Residuals& residuals, const Variances& variances, RunContext& context) {
+    uncertainty::StandardisedErrors found(context);
+    residuals.sum(variances, context, [&](double residual, double variance) {
+        found.add(residual, variance);
+        return 0;
+    });
+    return found;
+}
+
 } // namespace
 
 uint64_t default_boosted_evaluations(size_t rows) {
@@ -129,7 +138,7 @@ int boosted_members_within(uint64_t evaluations) {
 
 TrainedBoosted train_boosted(const MemberTraining& member_training, const TrainingColumns& rows,
                              const TrainingColumns& held_out, const BoostedTraining& training, RunContext& context) {
-    TrainedBoosted result{{}, 1, 1, {}, 0};
+    TrainedBoosted result{{}, 1, 1, {}, uncertainty::StandardisedErrors(context), 0};
     ResidualChain chain(rows, context);
     HeldOut others(held_out, training, context);
     const bool is_held_out = held_out.rows() > 0;
@@ -163,6 +172,7 @@ TrainedBoosted train_boosted(const MemberTraining& member_training, const Traini
             result.noise = variances.noise;
             result.variance_factor = variances.factor;
             result.leave_one_out = scores;
+            result.left_out = errors(residuals, variances, context);
         }
     }
     result.members.erase(result.members.begin() + kept, result.members.end());

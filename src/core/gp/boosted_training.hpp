@@ -33,6 +33,7 @@ struct TrainedBoosted {
     double noise, variance_factor;
     LeaveOneOut
         leave_one_out; // on the scale of the targets given; as if the other rows' residuals stayed without a row
+    uncertainty::StandardisedErrors left_out; // likewise
     uint64_t evaluations;
 };
 

@@ -1,5 +1,6 @@
 #include "core/gp/fit.hpp"
 
+#include "core/base/rng.hpp"
 #include "core/base/threads.hpp"
 #include "core/base/worker_contexts.hpp"
 #include "core/gp/additive/conjugate_gradients.hpp"
@@ -60,7 +61,7 @@ struct Estimate {
 
     Estimate(const Dataset& dataset, const Options& options, int value_bits) : columns(expansion_bytes(dataset)) {
         static constexpr uint64_t sorting = 56, sorted = 6, observations = 16, gradient = 26, leave_one_out = 50;
-        static constexpr uint64_t score = 24, small = uint64_t{1} << 20;
+        static constexpr uint64_t score = 40, small = uint64_t{1} << 20;
         const uint64_t bits = 8 * ((dataset.features.size() * static_cast<uint64_t>(value_bits + 1) + 63) / 64);
         const uint64_t distinct = 2 * (bits + observations), trie = 64 + 16 + bits;
         search = small + dataset.rows * (distinct + sorting + observations + std::max(bits, gradient));
@@ -80,6 +81,16 @@ struct Estimate {
         const uint64_t later = std::max(static_cast<uint64_t>(workers) * search, finish);
         return std::max(columns.peak, columns.growth + static_cast<int64_t>(later));
     }
+};
+
+constexpr uint64_t calibrating_rows_stream = 0x63616c69627261; // of random bits, apart from those of searches
+
+// Sums over held-out rows, in the target's units.
+struct HeldOutScore {
+    explicit HeldOutScore(RunContext& context) : errors(context) {}
+
+    double nll = 0, squares = 0;
+    uncertainty::StandardisedErrors errors;
 };
 
 class Trainer {
@@ -117,7 +128,11 @@ class Trainer {
     Encoding encoding_without_shifts() const;
     bool sum_fits(const SumTraining& training) const;
     MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
+    void withhold_half();
+    HeldOutScore score(Model& model, const TrainingColumns& rows);
     void score_held_out(Model& model);
+    void calibrate(Model& model);
+    void add_to_scores(Model& model, const HeldOutScore& sums) const;
     void compare_scores(const Model& model);
     double nll_of_member();
 
@@ -128,9 +143,11 @@ class Trainer {
     std::vector<Feature> features_;
     std::vector<Timing> timings_;
     TrainingData data_;
+    TrainingColumns calibrating_; // held-out rows that choose nothing
     Spread spread_;
     KernelLimits limits_;
     std::vector<std::optional<Candidate>> candidates_;
+    uncertainty::StandardisedErrors left_out_; // of the last model, on the scale
     std::vector<std::string> warnings_;
 };
 
@@ -138,6 +155,13 @@ SmoothKind smooth_kind(KernelChoice kernel) {
     return kernel == KernelChoice::matern32   ? SmoothKind::matern32
            : kernel == KernelChoice::matern52 ? SmoothKind::matern52
                                               : SmoothKind::squared_exponential;
+}
+
+// Says whether a model is chosen, or a chain ended, by held-out rows.
+bool held_out_rows_choose(const Options& options) {
+    if (options.kernel == KernelChoice::automatic) return true;
+    return options.kernel == KernelChoice::tree &&
+           (options.combine == Combine::automatic || options.combine == Combine::boosted);
 }
 
 size_t member_count(const Options& options) {
@@ -166,8 +190,32 @@ Trainer::Trainer(Dataset dataset, const Options& options, RunContext& context)
       data_(read(std::move(dataset),
                  estimate_->peak(static_cast<int>(
                      std::min(member_count(options), static_cast<size_t>(std::max(1, context.threads()))))),
-                 timings_, context)) {
+                 timings_, context)),
+      calibrating_(context.memory()),
+      left_out_(context) {
     standardise();
+    if (held_out_rows_choose(options)) withhold_half();
+}
+
+// Where held-out rows choose a model, they say too little of how far off it is; half of them stays out of that.
+void Trainer::withhold_half() {
+    const size_t rows = data_.held_out.rows();
+    std::vector<uint64_t> keys;
+    std::vector<uint32_t> order;
+    for (uint32_t row = 0; row < rows; row++) {
+        context_.worked(2);
+        keys.push_back(random_bits(static_cast<uint64_t>(options_.seed), calibrating_rows_stream, row));
+        order.push_back(row);
+    }
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+        context_.worked(2);
+        return keys[a] != keys[b] ? keys[a] < keys[b] : a < b;
+    });
+    const size_t choosing = (rows + 1) / 2;
+    std::sort(order.begin(), order.begin() + choosing);
+    const std::span<const uint32_t> all(order);
+    calibrating_ = select(data_.held_out, all.subspan(choosing), context_);
+    data_.held_out = select(data_.held_out, all.first(choosing), context_);
 }
 
 template <class Body>
@@ -257,7 +305,7 @@ FitResult Trainer::empty_model() const {
     model.centre = spread_.centre;
     model.scale = spread_.scale;
     model.rows = data_.training.rows();
-    model.holdout_rows = data_.held_out.rows();
+    model.holdout_rows = data_.held_out.rows() + calibrating_.rows();
     return result;
 }
 
@@ -281,26 +329,57 @@ FitResult Trainer::assemble(std::span<const double> weights, Features afterwards
     mixture.log_likelihood = log_likelihood(mixture.members, model.scale);
     model.posterior = std::move(mixture);
     model.leave_one_out = spread_.in_units(score.total(data_.training.target.span(), context_));
+    left_out_ = score.errors(data_.training.target.span(), context_);
     score_held_out(model);
     return result;
 }
 
-void Trainer::score_held_out(Model& model) {
-    const TrainingColumns& rows = data_.held_out;
-    if (rows.rows() == 0) return;
+HeldOutScore Trainer::score(Model& model, const TrainingColumns& rows) {
+    HeldOutScore sums(context_);
     Predictor predictor(model);
     std::vector<double> values(model.features.size());
-    double nll = 0, squares = 0;
     context_.for_each(rows.rows(), 64, [&](size_t i) {
         rows.read_row(i, values);
         const Predictor::Score score = predictor.score(values, rows.target[i], rows.weight_of(i));
-        nll -= score.log_density;
         const double error = rows.target[i] - score.mean;
-        squares += error * error;
+        sums.nll -= score.log_density;
+        sums.squares += error * error;
+        sums.errors.add(error, score.variance);
     });
-    const double count = rows.rows();
-    model.holdout_nll = nll / count;
-    model.holdout_rmse = std::sqrt(squares / count);
+    return sums;
+}
+
+void Trainer::score_held_out(Model& model) {
+    if (data_.held_out.rows() == 0) return;
+    const HeldOutScore sums = score(model, data_.held_out);
+    const double count = data_.held_out.rows();
+    model.holdout_nll = sums.nll / count;
+    model.holdout_rmse = std::sqrt(sums.squares / count);
+}
+
+// Takes held-out rows that chose nothing where there are any, or else training rows left out in turn.
+void Trainer::calibrate(Model& model) {
+    using uncertainty::Method;
+    const bool all_choose = held_out_rows_choose(options_);
+    const TrainingColumns& rows = all_choose ? calibrating_ : data_.held_out;
+    if (rows.rows() > 0) {
+        HeldOutScore sums = score(model, rows);
+        if (all_choose) add_to_scores(model, sums);
+        model.calibration = uncertainty::calibrate(Method::split_conformal, sums.errors.z(), context_);
+    } else {
+        model.calibration = uncertainty::calibrate(Method::leave_one_out, left_out_.z(), context_);
+    }
+    const uncertainty::StudentT& student = model.calibration->student;
+    if (student.scale > 0)
+        model.leave_one_out->mean_nll_student_t = left_out_.mean_nll(student) + std::log(spread_.scale);
+}
+
+// The scores of held-out rows become those of all.
+void Trainer::add_to_scores(Model& model, const HeldOutScore& sums) const {
+    const double before = data_.held_out.rows(), all = model.holdout_rows;
+    const double squares = *model.holdout_rmse * *model.holdout_rmse * before;
+    model.holdout_nll = (*model.holdout_nll * before + sums.nll) / all;
+    model.holdout_rmse = std::sqrt((squares + sums.squares) / all);
 }
 
 FitResult Trainer::fit_mixture(size_t members, int evaluations) {
@@ -337,6 +416,7 @@ FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
         TrainedSum trained =
             train_sum(encoding_without_shifts(), training, sum_training(members, evaluations), context_);
         result.model.leave_one_out = spread_.in_units(trained.leave_one_out);
+        left_out_ = std::move(trained.left_out);
         result.model.evaluations = trained.evaluations;
         result.model.noise = trained.model.noise();
         result.model.posterior = std::move(trained.model);
@@ -356,6 +436,7 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
         model.posterior = Boosted{std::move(trained.members), trained.variance_factor, std::move(data_.training)};
         model.noise = trained.noise;
         model.leave_one_out = spread_.in_units(trained.leave_one_out);
+        left_out_ = std::move(trained.left_out);
         model.evaluations = trained.evaluations;
     });
     score_held_out(model);
@@ -375,6 +456,7 @@ FitResult Trainer::fit_sparse(SmoothKind kind) {
             {kind, exemplars, options_.noise, options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed)},
             context_);
         model.leave_one_out = spread_.in_units(trained.leave_one_out);
+        left_out_ = std::move(trained.left_out);
         model.evaluations = trained.evaluations;
         model.noise = trained.model.kernel().noise;
         model.posterior = std::move(trained.model);
@@ -468,11 +550,15 @@ FitResult Trainer::fit_tree() {
 // The trees come last, since they free the rows.
 FitResult Trainer::fit_best_kernel() {
     FitResult best = fit_sparse(SmoothKind::squared_exponential);
+    uncertainty::StandardisedErrors left_out = std::move(left_out_);
     const auto keep_better = [&](FitResult other) {
-        if (mean_nll(other.model) < mean_nll(best.model)) best = std::move(other);
+        if (mean_nll(other.model) >= mean_nll(best.model)) return;
+        best = std::move(other);
+        left_out = std::move(left_out_);
     };
     keep_better(fit_sparse(SmoothKind::matern52));
     keep_better(fit_tree());
+    left_out_ = std::move(left_out);
     return best;
 }
 
@@ -481,6 +567,7 @@ FitResult Trainer::fit() {
                        : options_.kernel == KernelChoice::automatic ? fit_best_kernel()
                                                                     : fit_sparse(smooth_kind(options_.kernel));
     compare_scores(result.model);
+    calibrate(result.model);
     result.timings = std::move(timings_);
     result.warnings = std::move(warnings_);
     return result;
@@ -493,6 +580,7 @@ std::vector<FitResult> Trainer::fit_members() {
         std::vector<double> weights(candidates_.size());
         weights[member] = 1;
         results.push_back(assemble(weights, Features::keep));
+        calibrate(results.back().model);
     }
     results.front().warnings = std::move(warnings_);
     return results;

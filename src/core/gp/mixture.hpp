@@ -45,10 +45,14 @@ class LeaveOneOutScore {
              std::span<const uint32_t> row, RunContext& context);
     // Takes the targets by row.
     LeaveOneOut total(std::span<const double> target, RunContext& context) const;
+    // Returns the errors by the mixture's means and variances.
+    uncertainty::StandardisedErrors errors(std::span<const double> target, RunContext& context) const;
 
   private:
     Buffer<double> mean_, log_density_;
-    Buffer<double> below_; // probability of a smaller target
+    Buffer<double> below_;    // probability of a smaller target
+    Buffer<double> variance_; // times the weight of the members so far
+    double weight_ = 0;       // of these
 };
 
 } // namespace btml::gp

@@ -24,10 +24,10 @@ void encode(const Member& member, Writer& writer) {
 }
 
 constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", 1}, sum_section{"kernel_sum", 1},
-    boosted_section{"boosted", 1}, sparse_section{"sparse", 1}, scores_section{"scores", 1};
-constexpr SectionKind known_sections[] = {provenance_section, features_section, options_section,
-                                          gp_section,         mixture_section,  sum_section,
-                                          boosted_section,    sparse_section,   scores_section};
+    boosted_section{"boosted", 1}, sparse_section{"sparse", 1}, scores_section{"scores", 2};
+constexpr SectionKind known_sections[] = {
+    provenance_section, features_section, options_section, gp_section,     mixture_section,
+    sum_section,        boosted_section,  sparse_section,  scores_section, uncertainty::calibration_section};
 
 void encode(const Mixture& mixture, Writer& writer) {
     writer.section(mixture_section, [&] {
@@ -215,7 +215,10 @@ void encode(const Model& model, Writer& writer) {
         encode(model.leave_one_out, writer);
         put(model.holdout_nll, writer);
         put(model.holdout_rmse, writer);
+        put(model.leave_one_out ? model.leave_one_out->mean_nll_student_t : std::nullopt, writer);
     });
+    if (model.calibration)
+        writer.section(uncertainty::calibration_section, [&] { encode(*model.calibration, writer); });
 }
 
 Model decode(Reader& reader, RunContext& context) {
@@ -230,12 +233,17 @@ Model decode(Reader& reader, RunContext& context) {
         model.noise = get_positive(reader, "noise");
     });
     decode_posterior(sections, reader, model, context);
-    sections.require(scores_section, [&](int) {
+    sections.require(scores_section, [&](int version) {
         model.evaluations = reader.get<uint64_t>();
         model.leave_one_out = decode_leave_one_out(reader);
         model.holdout_nll = get_optional(reader);
         model.holdout_rmse = get_optional(reader);
+        if (version < 2) return;
+        const std::optional<double> nll = get_optional(reader);
+        if (model.leave_one_out) model.leave_one_out->mean_nll_student_t = nll;
     });
+    sections.read(uncertainty::calibration_section,
+                  [&](int) { model.calibration = uncertainty::decode_calibration(reader); });
     check_rows(model);
     return model;
 }

@@ -6,6 +6,7 @@
 #include "core/gp/options.hpp"
 #include "core/gp/sparse/sparse_model.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
+#include "core/uncertainty/calibration.hpp"
 
 #include <variant>
 
@@ -39,7 +40,8 @@ struct Model : Provenance {
     std::variant<Mixture, SumModel, Boosted, SparseModel> posterior;
     uint64_t evaluations = 0; // of the likelihood while training
     std::optional<LeaveOneOut> leave_one_out;
-    std::optional<double> holdout_nll, holdout_rmse; // means over held-out rows
+    std::optional<double> holdout_nll, holdout_rmse;     // means over held-out rows
+    std::optional<uncertainty::Calibration> calibration; // nothing in models from before there was one
 
     // Says how members were combined in the end; a sparse process has none.
     Combine combine() const;

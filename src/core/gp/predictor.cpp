@@ -63,7 +63,8 @@ Predictor::Score Predictor::score(std::span<const double> features, double targe
     } else {
         density.add(1, latent.mean, latent.variance + model_.noise / weight, at);
     }
-    return {density.log() - std::log(model_.scale), model_.centre + model_.scale * latent.mean};
+    return {density.log() - std::log(model_.scale), model_.centre + model_.scale * latent.mean,
+            model_.scale * model_.scale * (latent.variance + model_.noise / weight)};
 }
 
 } // namespace btml::gp

@@ -19,10 +19,10 @@ class Predictor {
     Normal latent(std::span<const double> features);
     // Does the same with the noise of an observation of weight 1.
     Normal observation(std::span<const double> features);
-    // Holds the mean, and the log of the density of an observation, nats in the target's units: of the mixture, not of
-    // its mean and variance.
+    // Holds the mean and the variance of an observation, and the log of its density, nats in the target's units: of the
+    // mixture, not of its mean and variance.
     struct Score {
-        double log_density, mean;
+        double log_density, mean, variance;
     };
     Score score(std::span<const double> features, double target, double weight = 1);
 

@@ -120,6 +120,7 @@ bool change(Model& model, std::span<const double> features, double target, bool 
     std::visit(Change{features, value, more, model.scale, context}, model.posterior);
     more ? model.rows++ : model.rows--;
     if (model.leave_one_out) model.leave_one_out->coverage_90.reset();
+    if (model.calibration) model.calibration->updates++;
     return true;
 }
 

@@ -1,4 +1,5 @@
 // Metrics of predicted distributions and intervals.
+#include "core/base/student_t.hpp"
 #include "core/metrics/terms.hpp"
 
 #include <numbers>
@@ -31,32 +32,14 @@ static double normal_crps(const double* row) {
     return sd * (z * std::erf(z / std::numbers::sqrt2) + 2 * density - std::numbers::inv_sqrtpi);
 }
 
-static double log_gamma(double x) {
-    int sign; // std::lgamma has it in a global variable
-    return ::lgamma_r(x, &sign);
-}
-
-// ln Γ(x + ½) − ln Γ(x), also for an x whose logarithms of Γ differ by less than their rounding.
-static double log_gamma_step(double x) {
-    static constexpr double large = 100;
-    if (x < large) return log_gamma(x + 0.5) - log_gamma(x);
-    const double square = x * x;
-    return std::log(x) / 2 - (1 - (1 - 3 / (10 * square)) / (24 * square)) / (8 * x);
-}
-
-static double student_t_nll(const double* row) {
+static double nll_of_student_t(const double* row) {
     const double z = standardised(row, "location", "scale"), df = require_positive("df", row[3]);
-    const double root = std::sqrt(df), ratio = std::abs(z) / root;
-    // ln(1 + z²/df), whose square may overflow where its logarithm does not.
-    static constexpr double large = 1e100;
-    const double log_term = ratio < large ? std::log1p(ratio * ratio) : 2 * std::log(ratio);
-    return std::log(root) + std::log(std::numbers::pi) / 2 - log_gamma_step(df / 2) + std::log(row[2]) +
-           (df + 1) / 2 * log_term;
+    return student_t_nll(z, df) + std::log(row[2]);
 }
 
 constinit const Metric coverage{"coverage", 3, Better::neither, 1, add_mean<is_covered>, mean};
 constinit const Metric nll_normal{"nll_normal", 3, Better::lower, 1, add_mean<normal_nll>, mean};
 constinit const Metric crps_normal{"crps_normal", 3, Better::lower, 1, add_mean<normal_crps>, mean};
-constinit const Metric nll_student_t{"nll_student_t", 4, Better::lower, 1, add_mean<student_t_nll>, mean};
+constinit const Metric nll_student_t{"nll_student_t", 4, Better::lower, 1, add_mean<nll_of_student_t>, mean};
 
 } // namespace btml::metrics

@@ -250,6 +250,12 @@ inline Model fit_plain(const PlainData& data, const Options& options, int thread
     return model;
 }
 
+// The model alone, whatever the rows that calibrated it.
+inline Model uncalibrated(Model model) {
+    model.calibration.reset();
+    return model;
+}
+
 // A model as bytes: equal when every bit is.
 inline std::string bytes_of(Model model) {
     QuietContext quiet;

@@ -87,8 +87,14 @@ TEST(GpModel, CorruptBytesAreRefused) {
     size_t accepted = 0;
     for (uint64_t seed = 1; seed < 6; seed++) {
         const std::string bytes = bytes_of(some_model(seed, context));
+        Model without = decode_bytes(bytes, context);
+        without.calibration.reset(); // as older models are
+        const size_t whole = bytes_of(without).size();
         for (size_t length = 0; length < bytes.size(); length += 1 + bytes.size() / 500)
-            EXPECT_EQ(caught([&] { decode_bytes(bytes.substr(0, length), context); }).code, ErrorCode::corrupt_model);
+            if (length != whole) {
+                EXPECT_EQ(caught([&] { decode_bytes(bytes.substr(0, length), context); }).code,
+                          ErrorCode::corrupt_model);
+            }
         for (int i = 0; i < 4000; i++) {
             std::string wrong = bytes;
             for (size_t changes = 1 + random.below(3); changes-- > 0;)

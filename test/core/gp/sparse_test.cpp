@@ -213,7 +213,9 @@ TEST(SparseProcess, LeavesRowsOutAsIfTheyHadNeverBeen) {
         const Collapsed all(kernel, z.span(), sum_moments(kernel, z.span(), points.rows(), team, context), team,
                             context);
         const SparseModel::Parts parts = parts_of(kernel, points, inducing, all, context);
-        const LeaveOneOut score = leave_rows_out(parts, all.inverse(), points.rows(), team, context);
+        uncertainty::StandardisedErrors errors(context);
+        const LeaveOneOut score = leave_rows_out(parts, all.inverse(), points.rows(), errors, team, context);
+        EXPECT_EQ(errors.z().size(), points.size());
         double nll = 0, squares = 0;
         for (size_t out = 0; out < points.size(); out++) {
             Points others;

@@ -37,6 +37,15 @@ LeaveOneOut SumScorer::score(double calibration) const {
     return {rows, sum / n, std::sqrt(errors / n), covered / n};
 }
 
+uncertainty::StandardisedErrors SumScorer::errors(double calibration) const {
+    uncertainty::StandardisedErrors errors(context_);
+    context_.for_each(first_.size(), 8, [&](size_t i) {
+        const double inverse = inverse_diagonal(i).of_reciprocal;
+        errors.add(first_[i][0] / inverse + errors_[i], calibration / inverse);
+    });
+    return errors;
+}
+
 // Variances take this factor so that 90 % of the left-out rows lie in their central 90 % intervals. Where nearly as
 // many do, it is 1: to tail-heavy data the likelihood loses more by the change than intervals gain. For the same reason
 // variances shrink only as far as the likelihood is near its best: where most rows are met exactly and a few are far

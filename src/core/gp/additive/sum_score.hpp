@@ -8,6 +8,7 @@
 
 #include "core/gp/additive/additive_covariance.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
+#include "core/uncertainty/calibration.hpp"
 
 namespace btml::gp {
 
@@ -20,6 +21,7 @@ class SumScorer {
 
     // The score is on the scale of the targets given, and comes from estimates of the diagonal of K⁻¹ by 31 samples.
     LeaveOneOut score(double calibration) const;
+    uncertainty::StandardisedErrors errors(double calibration) const;
     double calibration() const;
 
   private:

@@ -214,6 +214,7 @@ TrainedSum train_sum(const Encoding& encoding, const TrainingColumns& rows, SumT
     const double unit = unit_of_weights(rows.weight.span());
     if (training.noise) *training.noise /= unit;
     LeaveOneOut score;
+    uncertainty::StandardisedErrors left_out(context);
     uint64_t evaluations = 0;
     {
         Observations observations = make_observations(rows.target.span(), rows.weight.span(), context);
@@ -226,13 +227,14 @@ TrainedSum train_sum(const Encoding& encoding, const TrainingColumns& rows, SumT
         const SumScorer scorer = trainer.scorer();
         parts.calibration = scorer.calibration();
         score = scorer.score(parts.calibration);
+        left_out = scorer.errors(parts.calibration);
         evaluations = trainer.evaluations();
         parts.noise = unit * trainer.noise();
         std::vector<AdditiveCovariance::Member> trained = trainer.finish(parts);
         for (size_t m = 0; m < trained.size(); m++) parts.members[m].weights = std::move(trained[m].weights);
     }
     parts.rows = copy(rows, context);
-    return {SumModel(std::move(parts), context), score, evaluations};
+    return {SumModel(std::move(parts), context), score, std::move(left_out), evaluations};
 }
 
 static void require_solved(const SumResiduals& residuals, size_t members) {

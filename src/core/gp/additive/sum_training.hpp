@@ -36,6 +36,7 @@ int members_within(uint64_t evaluations);
 struct TrainedSum {
     SumModel model;
     LeaveOneOut leave_one_out; // with the model's calibration
+    uncertainty::StandardisedErrors left_out;
     uint64_t evaluations;
 };
 

@@ -62,7 +62,7 @@ struct Sums {
 // With g = k'Σ⁻¹k, where Σ = K_uu + Φ/σ², a row of weight w has the leverage h = w·g/σ². Without the row its residual
 // is 1/(1 − h) times as large, and so is g, which the latent variance has beside the prior's part.
 LeaveOneOut leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>& inverse, const SmoothRows& rows,
-                           ThreadTeam& team, RunContext& context) {
+                           uncertainty::StandardisedErrors& errors, ThreadTeam& team, RunContext& context) {
     constexpr double min_free = 1e-9; // of 1 − h, which rounding may bring to 0
     const double noise = parts.kernel.noise;
     CovarianceSlab slab(parts.kernel, parts.inducing.span(), rows, team, context);
@@ -81,7 +81,9 @@ LeaveOneOut leave_rows_out(const SparseModel::Parts& parts, const Buffer<double>
             const double weight = rows.weight(begin + i), free = std::max(min_free, 1 - known[i] / noise);
             const double prior = std::max(0.0, parts.kernel.signal - (reduced[i] + known[i]) / weight);
             const double latent = prior + known[i] / weight / free;
-            sums.add(residuals[i] / std::sqrt(weight) / free, latent + noise / weight);
+            const double error = residuals[i] / std::sqrt(weight) / free, variance = latent + noise / weight;
+            sums.add(error, variance);
+            errors.add(error, variance);
         }
         context.share_progress("leaving rows out", begin, rows.size());
     }

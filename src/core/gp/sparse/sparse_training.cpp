@@ -77,8 +77,9 @@ class SparseTrainer {
             take_posterior(collapsed, *training_.noise, parts);
         else
             choose_noise(collapsed, min_noise, parts);
-        const LeaveOneOut score = leave_one_out(parts, collapsed.inverse());
-        return {SparseModel(std::move(parts), context_), score, evaluations_};
+        uncertainty::StandardisedErrors left_out(context_);
+        const LeaveOneOut score = leave_one_out(parts, collapsed.inverse(), left_out);
+        return {SparseModel(std::move(parts), context_), score, std::move(left_out), evaluations_};
     }
 
   private:
@@ -90,7 +91,8 @@ class SparseTrainer {
     }
     void choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts);
     void take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts);
-    LeaveOneOut leave_one_out(const SparseModel::Parts& parts, const Buffer<double>& inverse);
+    LeaveOneOut leave_one_out(const SparseModel::Parts& parts, const Buffer<double>& inverse,
+                              uncertainty::StandardisedErrors& left_out);
     Buffer<double> copy_of(std::span<const double> numbers) const {
         Buffer<double> copy(context_.memory(), what, numbers.size());
         std::copy(numbers.begin(), numbers.end(), copy.begin());
@@ -133,7 +135,8 @@ void SparseTrainer::choose_noise(Collapsed& collapsed, double min_noise, SparseM
     const RowSubset some(rows_, spread_rows(rows_.size(), 2'000, training_.seed), context_.memory());
     const auto nll_at = [&](double log_noise) {
         take_posterior(collapsed, std::exp(log_noise), parts);
-        return leave_rows_out(parts, collapsed.inverse(), some.rows(), team_, context_).mean_nll;
+        uncertainty::StandardisedErrors left_out(context_);
+        return leave_rows_out(parts, collapsed.inverse(), some.rows(), left_out, team_, context_).mean_nll;
     };
     double low = std::max(std::log(min_noise), std::log(kernel_.noise) - 1), high = std::log(kernel_.noise) + 3;
     double left = high - ratio * (high - low), right = low + ratio * (high - low);
@@ -159,9 +162,10 @@ void SparseTrainer::take_posterior(Collapsed& collapsed, double noise, SparseMod
     parts.reduction = collapsed.reduction();
 }
 
-LeaveOneOut SparseTrainer::leave_one_out(const SparseModel::Parts& parts, const Buffer<double>& inverse) {
+LeaveOneOut SparseTrainer::leave_one_out(const SparseModel::Parts& parts, const Buffer<double>& inverse,
+                                         uncertainty::StandardisedErrors& left_out) {
     const RowSubset some(rows_, spread_rows(rows_.size(), max_scored_rows, training_.seed), context_.memory());
-    return leave_rows_out(parts, inverse, some.rows(), team_, context_);
+    return leave_rows_out(parts, inverse, some.rows(), left_out, team_, context_);
 }
 
 } // namespace

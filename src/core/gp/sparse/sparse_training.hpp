@@ -3,6 +3,7 @@
 
 #include "core/gp/sparse/sparse_model.hpp"
 #include "core/gp/tree/leave_one_out.hpp"
+#include "core/uncertainty/calibration.hpp"
 
 namespace btml::gp {
 
@@ -16,7 +17,8 @@ struct SparseTraining {
 
 struct TrainedSparse {
     SparseModel model;
-    LeaveOneOut leave_one_out; // of 50,000 rows at most
+    LeaveOneOut leave_one_out;                // of 50,000 rows at most
+    uncertainty::StandardisedErrors left_out; // of these
     uint64_t evaluations;
 };
 

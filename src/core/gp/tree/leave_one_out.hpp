@@ -12,7 +12,8 @@ namespace btml::gp {
 struct LeaveOneOut {
     uint64_t rows = 0;
     double mean_nll = 0, rmse = 0;
-    std::optional<double> coverage_90; // is that of the central 90 % interval; nothing after an update
+    std::optional<double> coverage_90;             // is that of the central 90 % interval; nothing after an update
+    std::optional<double> mean_nll_student_t = {}; // by Model::calibration; nothing where there is none
 };
 
 struct Normals {

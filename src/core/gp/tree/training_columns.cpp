@@ -125,6 +125,23 @@ void TrainingColumns::free_features() {
     }
 }
 
+TrainingColumns select(const TrainingColumns& rows, std::span<const uint32_t> chosen, RunContext& context) {
+    const auto pick_from = [&](const auto& column) {
+        std::remove_cvref_t<decltype(column)> picked(context.memory(), "columns of the training rows");
+        if (column.empty()) return picked;
+        picked.resize(chosen.size());
+        context.for_each(chosen.size(), 4, [&](size_t i) { picked[i] = column[chosen[i]]; });
+        return picked;
+    };
+    TrainingColumns columns(context.memory());
+    columns.target = pick_from(rows.target);
+    columns.weight = pick_from(rows.weight);
+    for (const TrainingColumn& feature : rows.features)
+        columns.features.push_back(
+            {feature.categorical, pick_from(feature.numbers), pick_from(feature.codes), feature.categories});
+    return columns;
+}
+
 ExpansionBytes expansion_bytes(const Dataset& dataset) {
     const auto bytes = [](uint64_t count, size_t size) { return static_cast<int64_t>(count * size); };
     const uint64_t rows = dataset.rows;

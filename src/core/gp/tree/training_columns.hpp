@@ -32,6 +32,8 @@ struct TrainingColumns {
 };
 
 TrainingColumns copy(const TrainingColumns& rows, RunContext& context);
+// Returns these rows, in this order.
+TrainingColumns select(const TrainingColumns& rows, std::span<const uint32_t> chosen, RunContext& context);
 // Adds one row, of weight 1, features as Predictor takes them, each a number or a category with a code; or takes one
 // away, in whose place the last one comes.
 void add_row(TrainingColumns& rows, std::span<const double> values, double target);

@@ -1,0 +1,118 @@
+-- Intervals, quantiles and distributions of what models predict: how often they are right, on generated and real data.
+CREATE SCHEMA uncertainty;
+SET search_path = uncertainty, public;
+\set VERBOSITY terse
+\set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
+\i :caught
+SET extra_float_digits = 0;
+SET client_min_messages = warning;
+
+-- A number from 0 to 1 for each i and stream.
+CREATE FUNCTION unit(i int, stream text) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
+    SELECT (('x' || substr(md5(i || stream), 1, 8))::bit(32)::bigint + 0.5) / 4294967296 $$;
+CREATE FUNCTION normal(i int, stream text) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
+    SELECT sqrt(-2 * ln(unit(i, stream))) * cos(2 * pi() * unit(i, stream || '*')) $$;
+-- Targets whose deviation grows with a, whose tails are heavy (Student t of 2 degrees of freedom), that are tied, counts.
+CREATE TABLE drawn AS
+SELECT i, a, b, kind, f + (0.2 + a) * normal(i, 'n') AS wide, f + normal(i, 'n') / sqrt(-ln(unit(i, 's'))) AS heavy,
+    round(f + normal(i, 'n')) AS tied, floor(exp(f / 4) * 3 * unit(i, 'n')) AS visits, unit(i, 'split') < 0.4 AS held_out, i <= 4000 AS seen
+FROM (SELECT i, a, b, kind, sin(a) * 3 + b + length(kind) AS f
+      FROM generate_series(1, 12000) i, LATERAL (SELECT 4 * unit(i, 'a') AS a, unit(i, 'b') AS b, (ARRAY['x', 'yy', 'zzz'])[1 + i % 3] AS kind) x) d;
+
+-- Whether the share of the unseen rows whose target is in its interval is the level, for five levels: within 2 points
+-- and what chance does to as many rows as calibrated; of tied targets an interval may have more.
+CREATE FUNCTION coverage(model btml.model, target text, may_have_more boolean DEFAULT false, rows_to_ask text DEFAULT 'SELECT * FROM drawn WHERE NOT seen',
+    OUT covers boolean) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format($sql$
+        SELECT bool_and(share > level - tolerance AND (share < level + tolerance OR $2))
+        FROM (SELECT level, avg((%1$I BETWEEN b.lower AND b.upper)::int) AS share, 0.02 + 2 * sqrt(level * (1 - level) / (btml.summary($1)#>>'{calibration,rows}')::float8) AS tolerance
+              FROM unnest('{0.5, 0.8, 0.9, 0.95, 0.99}'::float8[]) level, (%2$s) r, LATERAL btml.predict_interval($1, r, level) b GROUP BY level) s $sql$,
+        target, rows_to_ask) INTO covers USING model, may_have_more;
+END $$;
+CREATE TABLE model (name text PRIMARY KEY, target text, model btml.model);
+INSERT INTO model SELECT 'trees, ' || target, target,
+    btml.boost_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE seen', target), target, holdout => 'held_out', trees => 30) FROM unnest('{wide,heavy,tied}'::text[]) target;
+INSERT INTO model SELECT 'trees stopped early, ' || target, target,
+    btml.boost_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE seen', target), target, holdout => 'held_out', trees => 300, learning_rate => 0.3, early_stopping => 5)
+FROM unnest('{wide,heavy,tied}'::text[]) target;
+INSERT INTO model SELECT objective, target, btml.boost_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE seen', target), target, holdout => 'held_out', objective => objective, trees => 30)
+FROM (VALUES ('absolute', 'heavy'), ('huber', 'heavy'), ('quantile', 'wide'), ('poisson', 'visits'), ('tweedie', 'visits')) o(objective, target);
+INSERT INTO model SELECT 'process, ' || target, target,
+    btml.gp_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE i <= 2500', target), target, holdout => 'held_out', combine => 'mixture', evaluations => 200) FROM unnest('{wide,heavy,tied}'::text[]) target;
+INSERT INTO model SELECT 'process left out, ' || target, target,
+    btml.gp_fit(format('SELECT a, b, kind, %I FROM drawn WHERE i <= 2500', target), target, combine => combine, evaluations => evaluations)
+FROM (VALUES ('wide', 'mixture', 200), ('heavy', 'kernel_sum', 10000), ('tied', 'boosted', 1000)) o(target, combine, evaluations);
+SELECT name, c->>'method' AS method, c->'rows' AS rows, coverage(model, target, target = 'tied' OR target = 'visits') AS covers
+FROM model, LATERAL (SELECT btml.summary(model)->'calibration' AS c) s ORDER BY name;
+
+-- Real salaries, of which many are the least that was allowed, in dollars and in their logarithms.
+\set ECHO none
+DROP SCHEMA IF EXISTS baseball CASCADE;
+\i test/data/baseball/load.sql
+\unset ON_ERROR_STOP
+\set ECHO all
+CREATE TABLE salary AS
+SELECT s.playerid, s.yearid, s.teamid, p.height, p.weight, p.birthyear, p.birthcountry, p.bats, s.yearid - extract(year FROM p.debut)::int AS season, s.salary::float8 AS dollars,
+    ln(s.salary) AS logarithm, unit(row_number() OVER (ORDER BY s.yearid, s.teamid, s.playerid)::int, 'split') AS split
+FROM baseball.salaries s JOIN baseball.people p USING (playerid) WHERE s.salary > 0;
+SELECT target, coverage(model, target, true, 'SELECT * FROM salary WHERE split > 0.6') AS covers
+FROM unnest('{dollars,logarithm}'::text[]) target, LATERAL (SELECT btml.boost_fit(format(
+    'SELECT yearid, teamid, height, weight, birthyear, birthcountry, bats, season, %I, split < 0.3 AS held_out FROM salary WHERE split < 0.6', target), target, holdout => 'held_out', early_stopping => 10) AS model) m ORDER BY target;
+-- A quantile is an end of the interval; what half of the targets are below lies between them.
+SELECT name, count(*) AS rows, bool_and(btml.predict_quantile(model, d, 0.05) = b.lower AND btml.predict_quantile(model, d, 0.95) = b.upper) AS ends,
+    bool_and(btml.predict_quantile(model, d, 0.5) BETWEEN b.lower AND b.upper) AS middle, bool_and(b.lower >= 0) AS positive
+FROM model, drawn d, LATERAL btml.predict_interval(model, d) b WHERE NOT seen AND i % 100 = 0 GROUP BY name ORDER BY name;
+-- By position as by name.
+SELECT bool_and(btml.predict_interval(model, ARRAY[a, b, array_position('{x,yy,zzz}', kind) - 1], 0.8) = btml.predict_interval(model, d, 0.8)) AS intervals,
+    bool_and(btml.predict_quantile(model, ARRAY[a, b, array_position('{x,yy,zzz}', kind) - 1], 0.3) = btml.predict_quantile(model, d, 0.3)) AS quantiles,
+    bool_and(btml.predict_distribution(model, ARRAY[a, b, array_position('{x,yy,zzz}', kind) - 1]) = btml.predict_distribution(model, d)) AS distributions
+FROM model, drawn d WHERE i % 1000 = 0;
+-- The Student t is no worse than the normal of the same errors, and much better where tails are heavy.
+SELECT name, round(avg(abs(location - btml.predict(model, d)))::numeric, 12) AS off, min(df) >= 1 AS has_df, min(scale) > 0 AS has_scale,
+    btml.nll_student_t(CASE target WHEN 'wide' THEN wide WHEN 'heavy' THEN heavy ELSE tied END, location, scale, df)
+        < btml.nll_normal(CASE target WHEN 'wide' THEN wide WHEN 'heavy' THEN heavy ELSE tied END, n.mean, n.sd) + 0.01 AS better
+FROM model, drawn d, LATERAL btml.predict_distribution(model, d) t, LATERAL btml.predict_normal(model, d) n WHERE NOT seen AND name LIKE 'process%' GROUP BY name ORDER BY name;
+SELECT name, l.mean_nll_student_t = (btml.summary(model)#>>'{metrics,leave_one_out,mean_nll_student_t}')::float8 AS in_summary,
+    l.mean_nll_student_t < l.mean_nll + 0.02 AS better FROM model, btml.gp_leave_one_out(model) l WHERE name LIKE 'process%' ORDER BY name;
+
+-- Without early stopping all held-out rows calibrate, with it every second one, and what is held out is the same.
+SELECT name, s->'holdout_rows' AS held_out, s->'calibration'->'rows' AS calibrate FROM model, btml.summary(model) s WHERE name LIKE 'trees%wide' ORDER BY name;
+-- The text of a model keeps it, and it is the same in any order of rows.
+SELECT count(*) AS models, bool_and(btml.predict_interval(model::text::btml.model, d) = btml.predict_interval(model, d)) AS kept FROM model, drawn d WHERE i = 7;
+SELECT count(DISTINCT btml.boost_fit(source, 'wide', holdout => 'held_out', early_stopping => 3, trees => 20)::text) AS models
+FROM unnest('{i,a,"b DESC"}'::text[]) key, LATERAL (SELECT 'SELECT a, b, wide, held_out FROM (SELECT * FROM uncertainty.drawn WHERE seen ORDER BY ' || key || ' OFFSET 0) d' AS source) s;
+
+-- Few rows: an end is infinite, which is said once.
+SET client_min_messages = notice;
+CREATE TABLE few AS SELECT btml.boost_fit('SELECT a, b, wide, i % 100 = 0 AS held_out FROM drawn WHERE i <= 1900', 'wide', holdout => 'held_out', trees => 5) AS model;
+SELECT level, isfinite.lower, isfinite.upper FROM few, unnest('{0.5,0.9,0.91}'::float8[]) level, drawn d,
+    LATERAL (SELECT abs(b.lower) < 'Infinity' AS lower, abs(b.upper) < 'Infinity' AS upper FROM btml.predict_interval(model, d, level) b) isfinite WHERE i IN (1, 2) ORDER BY level, i;
+SELECT q, btml.predict_quantile(model, d, q) FROM few, unnest('{0.001,0.999}'::float8[]) q, drawn d WHERE i = 1;
+SET client_min_messages = warning;
+
+-- What is NULL gives NULL.
+SELECT btml.predict_interval(NULL, d) IS NULL AS model, btml.predict_interval(model, d, NULL) IS NULL AS level, btml.predict_quantile(model, d, NULL) IS NULL AS q,
+    btml.predict_interval(model, NULL::float8[]) IS NULL AS features, btml.predict_distribution(model, NULL::float8[]) IS NULL AS features, btml.predict_distribution(NULL, d) IS NULL AS model
+FROM few, drawn d WHERE i = 1;
+-- Errors.
+SELECT caught(format('SELECT btml.%s FROM few, drawn d WHERE i = 1', call)) FROM unnest(ARRAY['predict_interval(model, d, 0)', 'predict_interval(model, d, 1)', 'predict_interval(model, d, 90)',
+    'predict_interval(model, d, ''NaN'')', 'predict_quantile(model, d, -0.1)', 'predict_quantile(model, d, 1)', 'predict_interval(model, ROW(1, 2))', 'predict_interval(model, ARRAY[1.0])',
+    'predict_distribution(model, ARRAY[1.0, 2.0, 3.0])']) call;
+\set shown 'SELECT caught(format(''SELECT btml.predict_interval(%s, d) FROM drawn d WHERE i = 1'', fit)) FROM unnest(ARRAY'
+:shown[
+    $$btml.boost_fit('SELECT a, b, wide FROM drawn', 'wide', trees => 1)$$,
+    $$btml.boost_fit('SELECT a, b, wide, held_out FROM drawn', 'wide', trees => 1, holdout => 'held_out', strategy => 'factorize')$$,
+    $$btml.boost_fit('SELECT a, b, held_out, wide > 3 AS high FROM drawn', 'high', trees => 1, holdout => 'held_out')$$,
+    $$btml.boost_fit('SELECT a, b, held_out, kind FROM drawn', 'kind', trees => 1, holdout => 'held_out')$$,
+    $$btml.boost_fit('SELECT a, b, held_out, i / 10 AS query, visits FROM drawn', 'visits', trees => 1, holdout => 'held_out', objective => 'rank', query => 'query')$$]) fit;
+SELECT caught('SELECT btml.predict_interval(btml.boost_fit_agg(wide, ARRAY[a, b]), ARRAY[1.0, 1.0]) FROM drawn');
+\set lightgbm `cat "${PG_ABS_SRCDIR:-.}/test/data/models/imported_lightgbm-4.txt"`
+\set process `cat "${PG_ABS_SRCDIR:-.}/test/data/models/gp_mixture-4.txt"`
+CREATE TABLE old (name text, model btml.model);
+INSERT INTO old VALUES ('lightgbm', :'lightgbm'), ('process', :'process');
+SELECT name, caught(format('SELECT btml.predict_quantile(model, array_fill(0.0::float8, ARRAY[cardinality(btml.feature_names(model))]), 0.5) FROM old WHERE name = %L', name)) FROM old ORDER BY name;
+
+-- A model that observations were added to keeps the calibration of its fit, and counts them.
+SELECT btml.summary(updated)#>'{calibration,updates_since}' AS updates, btml.summary(updated)#>'{calibration,rows}' = btml.summary(model)#>'{calibration,rows}' AS kept
+FROM model, LATERAL (SELECT btml.gp_downdate(btml.gp_update(btml.gp_update(model, '{1,1,0}'::float8[], 5), '{2,1,0}'::float8[], 5), '{1,1,0}'::float8[], 5) AS updated) u WHERE name = 'process left out, wide';

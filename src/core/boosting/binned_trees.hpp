@@ -1,0 +1,40 @@
+// Trees over rows whose features are bins.
+#pragma once
+
+#include "core/boosting/binning.hpp"
+#include "core/boosting/model.hpp"
+#include "core/boosting/split.hpp"
+
+namespace btml::boosting {
+
+// Returns the split of an inner node, by the bins of its feature.
+Split split_at(const Node& node, const FeatureBins& bins);
+
+// Predicts for rows of the join that have been binned. Thread-safe.
+class BinnedTrees {
+  public:
+    // Trees of one score. Keeps a reference to the data, whose features are those that the nodes count.
+    BinnedTrees(std::span<const Tree> trees, const BinnedData& data, RunContext& context);
+
+    // Returns `score` and the values of the row's leaves, in the order of trees. bins: scratch space.
+    double add(uint32_t row, double score, std::vector<uint32_t>& bins) const;
+
+  private:
+    struct Step {
+        int32_t left, right; // places; of a leaf both are the step's own
+        int32_t feature;
+        int32_t last_bin; // of a number: of those that go left
+        bool null_left;
+        uint32_t first_category, end_category; // of a category: those that go left, in categories_
+        double value;
+    };
+
+    bool goes_left(const Step& step, uint32_t bin) const;
+
+    const BinnedData& data_;
+    Buffer<Step> steps_;
+    Buffer<uint32_t> categories_;
+    Buffer<uint32_t> roots_; // of the trees, in steps_
+};
+
+} // namespace btml::boosting

@@ -1,0 +1,121 @@
+#include "core/boosting/calibration_rows.hpp"
+
+#include "core/boosting/binned_trees.hpp"
+#include "core/boosting/rows/row_hash.hpp"
+
+#include <algorithm>
+
+namespace btml::boosting {
+
+namespace {
+
+constexpr const char* what = "rows to calibrate by";
+
+uint32_t look_up(const uint32_t* ids, uint32_t row) {
+    return ids ? ids[row] : row;
+}
+
+const uint32_t* target_ids(const Dataset& dataset) {
+    return dataset.tables[dataset.target_table].ids();
+}
+
+// Makes the roles those of rows of the join, where they are those of rows of another table than the target's.
+void give_roles_to_join_rows(Dataset& dataset, RunContext& context) {
+    const uint32_t* const ids = dataset.tables[dataset.holdout_table].ids();
+    Buffer<uint8_t> roles(context.memory(), what, dataset.rows);
+    context.for_each(dataset.rows, 1,
+                     [&](uint64_t row) { roles[row] = dataset.holdout[look_up(ids, static_cast<uint32_t>(row))]; });
+    dataset.holdout = std::move(roles);
+    dataset.holdout_table = static_cast<int>(dataset.tables.size());
+    dataset.tables.push_back({dataset.rows, Buffer<uint32_t>(context.memory(), what)});
+}
+
+} // namespace
+
+Buffer<uint32_t> shuffled_target_rows(const Dataset& dataset, const std::function<bool(uint32_t)>& is_wanted,
+                                      uint64_t seed, ThreadTeam& team, RunContext& context) {
+    const uint32_t* const ids = target_ids(dataset);
+    const uint64_t target_rows = dataset.tables[dataset.target_table].rows;
+    Buffer<uint64_t> sums(context.memory(), what, target_rows, 0);
+    Buffer<uint8_t> is_there(context.memory(), what, target_rows, 0);
+    {
+        const Buffer<uint64_t> hashes = hash_rows(dataset, seed, team, context);
+        context.for_each(dataset.rows, 2, [&](uint64_t i) {
+            const auto row = static_cast<uint32_t>(i);
+            if (!is_wanted(row)) return;
+            sums[look_up(ids, row)] += hashes[row];
+            is_there[look_up(ids, row)] = 1;
+        });
+    }
+    Buffer<uint32_t> shuffled(context.memory(), what);
+    context.for_each(target_rows, 1, [&](uint64_t row) {
+        if (is_there[row]) shuffled.push_back(static_cast<uint32_t>(row));
+    });
+    std::sort(shuffled.begin(), shuffled.end(), [&](uint32_t a, uint32_t b) {
+        context.worked(2);
+        return sums[a] != sums[b] ? sums[a] < sums[b] : a < b;
+    });
+    return shuffled;
+}
+
+CalibrationRows::CalibrationRows(Dataset& dataset, bool others_choose, uint64_t seed, ThreadTeam& team,
+                                 RunContext& context)
+    : rows_(context.memory(), what), targets_(context.memory(), what), offsets_(context.memory(), what) {
+    if (dataset.holdout_table < 0) return;
+    const uint32_t* const ids = target_ids(dataset);
+    const auto is_held_out = [&](uint32_t row) {
+        const uint32_t* const holdout_ids = dataset.tables[dataset.holdout_table].ids();
+        return static_cast<Role>(dataset.holdout[look_up(holdout_ids, row)]) == Role::holdout &&
+               (dataset.weight.empty() || dataset.weight[look_up(ids, row)] > 0);
+    };
+    if (others_choose)
+        take_half(dataset, is_held_out, seed, team, context);
+    else
+        context.for_each(dataset.rows, 1, [&](uint64_t row) {
+            if (is_held_out(static_cast<uint32_t>(row))) rows_.push_back(static_cast<uint32_t>(row));
+        });
+    context.for_each(rows_.size(), 2, [&](uint64_t i) {
+        const uint32_t row = look_up(ids, rows_[i]);
+        targets_.push_back(dataset.target[row]);
+        if (dataset.offset) offsets_.push_back(dataset.offset->numbers[row]);
+    });
+}
+
+void CalibrationRows::take_half(Dataset& dataset, const std::function<bool(uint32_t)>& is_held_out, uint64_t seed,
+                                ThreadTeam& team, RunContext& context) {
+    const Buffer<uint32_t> held_out = shuffled_target_rows(dataset, is_held_out, seed, team, context);
+    Buffer<uint8_t> calibrates(context.memory(), what, dataset.tables[dataset.target_table].rows, 0);
+    for (size_t i = 1; i < held_out.size(); i += 2) calibrates[held_out[i]] = 1;
+    const uint32_t* const ids = target_ids(dataset);
+    context.for_each(dataset.rows, 2, [&](uint64_t i) {
+        const auto row = static_cast<uint32_t>(i);
+        if (is_held_out(row) && calibrates[look_up(ids, row)]) rows_.push_back(row);
+    });
+    taken_ = rows_.size();
+    if (dataset.holdout_table != dataset.target_table) give_roles_to_join_rows(dataset, context);
+    const uint32_t* const holdout_ids = dataset.tables[dataset.holdout_table].ids();
+    context.for_each(rows_.size(), 1, [&](uint64_t i) {
+        dataset.holdout[look_up(holdout_ids, rows_[i])] = static_cast<uint8_t>(Role::ignored);
+    });
+}
+
+Buffer<double> CalibrationRows::residuals(const Model& model, const BinnedData& data, ThreadTeam& team,
+                                          RunContext& context) const {
+    const BinnedTrees trees(model.trees, data, context);
+    Buffer<double> residuals(context.memory(), what, rows_.size());
+    std::vector<std::vector<uint32_t>> bins(static_cast<size_t>(team.size()));
+    const auto set_residual = [&](size_t i, int worker) {
+        const double start = model.bases[0] + (offsets_.empty() ? 0 : offsets_[i]);
+        residuals[i] =
+            targets_[i] - prediction_of(model.link(), trees.add(rows_[i], start, bins[static_cast<size_t>(worker)]));
+    };
+    // A piece takes a few milliseconds.
+    static constexpr size_t walks = 100'000;
+    const size_t piece = std::max<size_t>(1, walks / (model.trees.size() + model.features.size()));
+    team.for_each((rows_.size() + piece - 1) / piece, [&](size_t p, int worker) {
+        for (size_t i = p * piece; i < std::min(rows_.size(), (p + 1) * piece); i++) set_residual(i, worker);
+    });
+    return residuals;
+}
+
+} // namespace btml::boosting

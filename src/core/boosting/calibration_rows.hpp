@@ -1,0 +1,37 @@
+// The rows that tell how far off predictions are: held out, and without a say in what the model is.
+#pragma once
+
+#include "core/base/threads.hpp"
+#include "core/boosting/binning.hpp"
+#include "core/boosting/model.hpp"
+
+namespace btml::boosting {
+
+// Returns the rows of the target's table that rows of the join come from, for which is_wanted(row of the join), in the
+// order of a hash of all that trees see of them: an order at random that rows keep wherever they lie. Rows without a
+// difference for the trees are next to each other.
+Buffer<uint32_t> shuffled_target_rows(const Dataset& dataset, const std::function<bool(uint32_t)>& is_wanted,
+                                      uint64_t seed, ThreadTeam& team, RunContext& context);
+
+class CalibrationRows {
+  public:
+    // Takes all rows that are held out or, where some of these choose the model, every second one of the target's
+    // table; the dataset then ignores these. It has raw columns, and the target that scores are compared with.
+    CalibrationRows(Dataset& dataset, bool others_choose, uint64_t seed, ThreadTeam& team, RunContext& context);
+
+    uint64_t size() const { return rows_.size(); }
+    // Rows that the dataset ignores because of them.
+    uint64_t taken() const { return taken_; }
+    // Returns y − prediction of each.
+    Buffer<double> residuals(const Model& model, const BinnedData& data, ThreadTeam& team, RunContext& context) const;
+
+  private:
+    void take_half(Dataset& dataset, const std::function<bool(uint32_t)>& is_held_out, uint64_t seed, ThreadTeam& team,
+                   RunContext& context);
+
+    Buffer<uint32_t> rows_; // of the join
+    Buffer<double> targets_, offsets_;
+    uint64_t taken_ = 0;
+};
+
+} // namespace btml::boosting

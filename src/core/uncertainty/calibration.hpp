@@ -1,0 +1,66 @@
+// How far off a model's predictions are: z = (y − prediction)/deviation of rows that it was not trained on, in their
+// order, from which quantiles of an observation follow.
+//
+// Of n exchangeable rows that nothing was chosen by, and one more, all ranks are equally likely: the one more is at
+// most the k-th smallest of the n with probability k/(n + 1) or more, whatever the distribution and the model (Vovk,
+// Gammerman, Shafer: Algorithmic Learning in a Random World; Lei et al.: Distribution-Free Predictive Inference for
+// Regression, 2018).
+#pragma once
+
+#include "core/base/serial.hpp"
+#include "core/uncertainty/student_t.hpp"
+
+#include <cmath>
+#include <vector>
+
+namespace btml::uncertainty {
+
+// Says which rows the z are of. Only the first comes with a guarantee.
+enum class Method : uint8_t { split_conformal, leave_one_out, out_of_fold };
+const char* name_of(Method method); // for people
+
+struct Calibration {
+    static constexpr size_t max_kept = 2001;
+
+    Method method = Method::split_conformal;
+    uint64_t rows = 0;
+    std::vector<double> kept; // all z ascending, or so many of them: evenly by rank, the first and the last among them
+    StudentT student;         // the likeliest for them
+    uint64_t updates = 0;     // observations that the model took or gave since, and that the z know nothing of
+
+    // Returns what z of another row is at most with probability q, or q < ½: at least with 1 − q. It is rounded away
+    // from the middle, to a rank and to one that is kept, and infinite where the rows are too few.
+    double quantile(double q) const;
+};
+
+// What predictions of rows were off, each over the deviation that it came with.
+class StandardisedErrors {
+  public:
+    explicit StandardisedErrors(RunContext& context) : context_(&context), z_(context.memory(), "errors of rows") {}
+
+    void add(double error, double variance) {
+        z_.push_back(error / std::sqrt(variance));
+        log_deviations_ += std::log(variance) / 2;
+    }
+    // Returns the mean −ln of the density of the rows' targets, where z has this distribution.
+    double mean_nll(const StudentT& student) const;
+    std::span<double> z() { return {z_.data(), z_.size()}; }
+
+  private:
+    RunContext* context_;
+    Buffer<double> z_;
+    double log_deviations_ = 0;
+};
+
+// Returns the least number of rows whose quantiles q and 1 − q are finite.
+uint64_t rows_for_quantile(double q);
+
+// Sorts the z, of which there is at least one.
+Calibration calibrate(Method method, std::span<double> z, RunContext& context);
+
+inline constexpr SectionKind calibration_section{"calibration", 1};
+void encode(const Calibration& calibration, Writer& writer);
+// Error corrupt_model.
+Calibration decode_calibration(Reader& reader);
+
+} // namespace btml::uncertainty

@@ -1,0 +1,110 @@
+// How far off predictions are: btml.predict_interval, btml.predict_quantile and btml.predict_distribution.
+#include "pg/bridge/result.hpp"
+#include "pg/prediction.hpp"
+
+namespace btml::pg {
+
+namespace {
+
+[[noreturn]] void refuse_without_calibration(const DecodedModel& model, const char* function) {
+    std::string detail, hint = "Train it with a holdout, a boolean column that is true for the rows to calibrate by.";
+    if (model.process) {
+        detail = "It was stored by a version of btml that made none.";
+        hint = "Train it anew with btml.gp_fit.";
+    } else if (model.is_imported) {
+        detail = "It was trained by another library.";
+        hint = "Train it with btml.boost_fit and a holdout.";
+    } else if (model.strategy == "factorize" || model.strategy == "distributed") {
+        detail = "Its strategy '" + model.strategy + "' holds no rows to calibrate by.";
+        hint = "Train it with strategy => 'enumerate' or 'sample', and a holdout.";
+    }
+    throw Error(ErrorCode::invalid_argument, format("model has no calibration, btml.%s needs one", function), detail,
+                hint);
+}
+
+const uncertainty::Calibration& calibration_of(const DecodedModel& model, const char* function) {
+    if (model.calibration) return *model.calibration;
+    if (!model.process && !boosting::has_interval(model.objective))
+        throw Error(ErrorCode::wrong_type,
+                    format("model has objective '%s', whose predictions have no interval: btml.%s needs another",
+                           boosting::name_of(model.objective), function),
+                    "Intervals are for targets that are numbers, which predictions are off by some number.");
+    refuse_without_calibration(model, function);
+}
+
+// A prediction, and what z is in units of.
+struct Centre {
+    double prediction, deviation;
+    bool is_positive; // as all targets
+};
+
+Centre centre_of(CachedModel& cached) {
+    if (!cached.model->process) {
+        boosting::Predictor& trees = *cached.model->trees;
+        return {trees(cached.values), 1, trees.link() == boosting::Link::exponential};
+    }
+    const gp::Normal at = cached.model->process->predict.observation(cached.values);
+    return {at.mean, std::sqrt(at.variance), false};
+}
+
+double bound(const Centre& centre, double z) {
+    const double number = centre.prediction + centre.deviation * z;
+    return centre.is_positive ? std::max(0.0, number) : number;
+}
+
+void notice_too_few_rows(CachedModel& cached, const std::string& what, double q) {
+    if (std::exchange(cached.told, true)) return;
+    const uncertainty::Calibration& calibration = *cached.model->calibration;
+    notice(what + " is infinite: that takes " + std::to_string(uncertainty::rows_for_quantile(q)) +
+           " rows to calibrate by, the model has " + std::to_string(calibration.rows));
+}
+
+// Error invalid_argument.
+double probability(FunctionCallInfo fcinfo, const char* name) {
+    const double value = PG_GETARG_FLOAT8(2);
+    if (value > 0 && value < 1) return value;
+    throw Error(ErrorCode::invalid_argument,
+                format("%s must be greater than 0 and less than 1, not %s", name, shortest(value).c_str()));
+}
+
+template <size_t count>
+Datum composite(FunctionCallInfo fcinfo, const std::array<double, count>& numbers) {
+    const TupleDesc columns = model_cache(fcinfo).result_columns(fcinfo);
+    return pg_call([&] {
+        Datum values[count];
+        bool nulls[count] = {};
+        for (size_t i = 0; i < count; i++) values[i] = Float8GetDatum(numbers[i]);
+        return HeapTupleGetDatum(heap_form_tuple(columns, values, nulls));
+    });
+}
+
+Datum predict_interval(FunctionCallInfo fcinfo, CachedModel& cached) {
+    const double level = probability(fcinfo, "level");
+    const uncertainty::Calibration& calibration = calibration_of(*cached.model, "predict_interval");
+    const double lower = calibration.quantile((1 - level) / 2), upper = calibration.quantile((1 + level) / 2);
+    if (std::isinf(lower) || std::isinf(upper))
+        notice_too_few_rows(cached, "an interval of level " + shortest(level), (1 - level) / 2);
+    const Centre centre = centre_of(cached);
+    return composite(fcinfo, std::array{bound(centre, lower), bound(centre, upper)});
+}
+
+Datum predict_quantile(FunctionCallInfo fcinfo, CachedModel& cached) {
+    const double q = probability(fcinfo, "q");
+    const double z = calibration_of(*cached.model, "predict_quantile").quantile(q);
+    if (std::isinf(z)) notice_too_few_rows(cached, "the quantile " + shortest(q), q);
+    return Float8GetDatum(bound(centre_of(cached), z));
+}
+
+Datum predict_distribution(FunctionCallInfo fcinfo, CachedModel& cached) {
+    const uncertainty::StudentT& student = calibration_of(*cached.model, "predict_distribution").student;
+    const Centre centre = centre_of(cached);
+    return composite(fcinfo, std::array{centre.prediction, centre.deviation * student.scale, student.df});
+}
+
+} // namespace
+
+BTML_PREDICTION(predict_interval)     // (…, level float8) → btml.bounds
+BTML_PREDICTION(predict_quantile)     // (…, q float8) → float8
+BTML_PREDICTION(predict_distribution) // → btml.student_t
+
+} // namespace btml::pg
