@@ -5,8 +5,6 @@
 #include "core/base/levels.hpp"
 #include "core/boosting/rows/stats.hpp"
 
-#include <algorithm>
-
 namespace btml::boosting {
 
 // Says how residuals and counts share a word: the sum, which may be negative, has the bits below count_bit, the count
@@ -16,8 +14,8 @@ struct Packing {
     // after every few rows are not packed.
     explicit Packing(int residual_bits) {
         constexpr int min_row_bits = 11, max_row_bits = 16;
-        const int row_bits = std::min((62 - residual_bits) / 2, max_row_bits);
-        if (residual_bits > 62 || row_bits < min_row_bits) return;
+        const int free_bits = (62 - residual_bits) / 2, row_bits = free_bits < max_row_bits ? free_bits : max_row_bits;
+        if (row_bits < min_row_bits) return;
         max_rows = size_t{1} << row_bits;
         count_bit = 63 - row_bits;
     }
