@@ -1,9 +1,8 @@
 -- The examples of contrib_docs/uncertainty.md.
-\set ECHO none
-DROP SCHEMA IF EXISTS baseball CASCADE;
+\set QUIET on
 \i test/data/baseball/load.sql
-\unset ON_ERROR_STOP
-\set ECHO all
+\set ON_ERROR_STOP off
+
 CREATE VIEW player AS
 SELECT playerid, weight, height, birthyear, birthcountry, bats, throws, ('x' || left(md5(playerid), 4))::bit(16)::int % 10 AS part
 FROM baseball.people WHERE weight IS NOT NULL;
@@ -21,6 +20,19 @@ WHERE part >= 8 GROUP BY level ORDER BY level;
 
 SELECT btml.summary(model)#>>'{calibration,method}' AS method, btml.summary(model)#>>'{calibration,rows}' AS rows FROM models;
 
+INSERT INTO models SELECT 'deviations', btml.boost_fit($$
+    SELECT weight, height, birthyear, birthcountry, bats, throws, part > 4 AS held_out FROM player WHERE part < 8 $$,
+    'weight', holdout => 'held_out', deviation => 'learned');
+
+SELECT born, name, round(avg(b.upper - b.lower)) AS width, round(avg((weight BETWEEN b.lower AND b.upper)::int), 2) AS share
+FROM (SELECT *, CASE WHEN birthyear < 1950 THEN 'before 1950' WHEN birthyear < 1980 THEN '1950 to 1979' ELSE 'from 1980' END AS born FROM player WHERE part >= 8) p,
+     models, LATERAL btml.predict_interval(model, p, level => 0.9) b
+WHERE birthyear IS NOT NULL AND name IN ('weight', 'deviations') GROUP BY born, name ORDER BY min(birthyear), name DESC;
+
+SELECT p.height, round(n.mean) AS mean, round(n.sd) AS sd
+FROM models, (VALUES (66, 1990, 'USA', 'R', 'R'), (72, 1990, 'USA', 'R', 'R'), (78, 1990, 'USA', 'R', 'R')) p(height, birthyear, birthcountry, bats, throws), LATERAL btml.predict_normal(model, p) n
+WHERE name = 'deviations';
+
 SELECT p.height, round(btml.predict_quantile(model, p, 0.1)) AS "10 %", round(btml.predict_quantile(model, p, 0.5)) AS "50 %", round(btml.predict_quantile(model, p, 0.9)) AS "90 %"
 FROM models, (VALUES (66, 1990, 'USA', 'R', 'R'), (72, 1990, 'USA', 'R', 'R'), (78, 1990, 'USA', 'R', 'R')) p(height, birthyear, birthcountry, bats, throws) WHERE name = 'weight';
 
@@ -31,3 +43,7 @@ INSERT INTO models SELECT 'process', btml.gp_fit('SELECT weight, height, birthye
 
 SELECT btml.summary(model)#>>'{calibration,method}' AS method, count(*) AS players, round(avg((weight BETWEEN b.lower AND b.upper)::int), 3) AS share
 FROM models, player p, LATERAL btml.predict_interval(model, p, level => 0.8) b WHERE name = 'process' AND part >= 8 GROUP BY model;
+
+\set QUIET on
+DROP TABLE models;
+DROP SCHEMA baseball CASCADE;

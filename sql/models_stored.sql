@@ -33,8 +33,9 @@ SELECT name, x, n, colour, round(btml.predict(model, p)::numeric, 4) AS predicte
 FROM imported, (VALUES (0.0, 1, 'red', 9), (-2, 4, 'blue', 300), (NULL, 5, 'mauve', NULL), (1.5, NULL, NULL, 10)) p(x, n, colour, code) ORDER BY name, x, n;
 -- Calibrated ones.
 \set trees `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_calibrated-4.txt"`
+\set deviation `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_deviation-4.txt"`
 \set process `cat "${PG_ABS_SRCDIR:-.}/test/data/models/gp_calibrated-4.txt"`
 CREATE TEMP TABLE calibrated (name text, model btml.model);
-INSERT INTO calibrated VALUES ('boosted_calibrated-4', :'trees'), ('gp_calibrated-4', :'process');
+INSERT INTO calibrated VALUES ('boosted_calibrated-4', :'trees'), ('boosted_deviation-4', :'deviation'), ('gp_calibrated-4', :'process');
 SELECT name, c->>'method' AS method, c->'rows' AS rows, round(b.lower::numeric, 4) AS lower, round(b.upper::numeric, 4) AS upper, round(d.scale::numeric, 4) AS scale, round(d.df::numeric, 2) AS df
 FROM calibrated, (VALUES (3.25, 'green')) p(x, colour), LATERAL (SELECT btml.summary(model)->'calibration' AS c) s, btml.predict_interval(model, p, 0.6) b, btml.predict_distribution(model, p) d ORDER BY name;

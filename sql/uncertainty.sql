@@ -38,6 +38,11 @@ INSERT INTO model SELECT 'trees stopped early, ' || target, target,
 FROM unnest('{wide,heavy,tied}'::text[]) target;
 INSERT INTO model SELECT objective, target, btml.boost_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE seen', target), target, holdout => 'held_out', objective => objective, trees => 30)
 FROM (VALUES ('absolute', 'heavy'), ('huber', 'heavy'), ('quantile', 'wide'), ('poisson', 'visits'), ('tweedie', 'visits')) o(objective, target);
+INSERT INTO model SELECT 'trees with deviations, ' || target || CASE WHEN stopped > 0 THEN ', stopped' ELSE '' END, target,
+    btml.boost_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE seen', target), target, holdout => 'held_out', trees => 60, early_stopping => stopped, deviation => 'learned')
+FROM unnest('{wide,heavy,tied,visits}'::text[]) target, unnest('{0,5}'::int[]) stopped WHERE stopped = 0 OR target = 'wide';
+INSERT INTO model SELECT 'trees with deviations, no holdout, ' || target, target,
+    btml.boost_fit(format('SELECT a, b, kind, %I FROM drawn WHERE seen', target), target, trees => 60, deviation => 'learned') FROM unnest('{wide,heavy}'::text[]) target;
 INSERT INTO model SELECT 'process, ' || target, target,
     btml.gp_fit(format('SELECT a, b, kind, %I, held_out FROM drawn WHERE i <= 2500', target), target, holdout => 'held_out', combine => 'mixture', evaluations => 200) FROM unnest('{wide,heavy,tied}'::text[]) target;
 INSERT INTO model SELECT 'process left out, ' || target, target,
@@ -59,6 +64,25 @@ FROM baseball.salaries s JOIN baseball.people p USING (playerid) WHERE s.salary 
 SELECT target, coverage(model, target, true, 'SELECT * FROM salary WHERE split > 0.6') AS covers
 FROM unnest('{dollars,logarithm}'::text[]) target, LATERAL (SELECT btml.boost_fit(format(
     'SELECT yearid, teamid, height, weight, birthyear, birthcountry, bats, season, %I, split < 0.3 AS held_out FROM salary WHERE split < 0.6', target), target, holdout => 'held_out', early_stopping => 10) AS model) m ORDER BY target;
+-- Learned deviations are near the true ones, 0.2 + a; they make intervals narrower, and the distribution likelier.
+SELECT name, bool_and(ratio BETWEEN 0.6 AND 1.6) AS near FROM (
+    SELECT name, floor(2 * a) AS part, avg(n.sd) / avg(0.2 + a) AS ratio FROM model, drawn d, LATERAL btml.predict_normal(model, d) n
+    WHERE NOT seen AND name LIKE 'trees with deviations,%wide%' GROUP BY name, part HAVING floor(2 * a) > 0) r GROUP BY name ORDER BY name;
+SELECT w.deviations < w.none * 0.9 AS narrower, l.deviations < l.none - 0.1 AS likelier
+FROM (SELECT avg(b.upper - b.lower) FILTER (WHERE name = 'trees, wide') AS none, avg(b.upper - b.lower) FILTER (WHERE name LIKE 'trees with%') AS deviations
+      FROM model, drawn d, LATERAL btml.predict_interval(model, d) b WHERE NOT seen AND name IN ('trees, wide', 'trees with deviations, wide')) w,
+     (SELECT btml.nll_student_t(wide, t.location, t.scale, t.df) FILTER (WHERE name = 'trees, wide') AS none, btml.nll_student_t(wide, t.location, t.scale, t.df) FILTER (WHERE name LIKE 'trees with%') AS deviations
+      FROM model, drawn d, LATERAL btml.predict_distribution(model, d) t WHERE NOT seen AND name IN ('trees, wide', 'trees with deviations, wide')) l;
+-- The predictions are those without.
+SELECT bool_and(btml.predict(m.model, d) = btml.predict(o.model, d)) AS same_predictions, bool_and(n.model::text = m.model::text) AS same_bytes
+FROM model m, (SELECT btml.boost_fit('SELECT a, b, kind, wide, held_out FROM drawn WHERE seen', 'wide', holdout => 'held_out', trees => 60) AS model) o,
+    (SELECT btml.boost_fit('SELECT a, b, kind, wide, held_out FROM drawn WHERE seen', 'wide', holdout => 'held_out', trees => 60, deviation => 'learned') AS model) n, drawn d
+WHERE m.name = 'trees with deviations, wide' AND i % 100 = 0;
+-- Validation scores predictions, which are the same; other forms write them alone.
+SELECT bool_and(a.value = b.value) AS same_scores FROM btml.cross_validate('SELECT a, b, wide FROM drawn WHERE seen', 'wide', options => '{"trees": 10}') a
+JOIN btml.cross_validate('SELECT a, b, wide FROM drawn WHERE seen', 'wide', options => '{"trees": 10, "deviation": "learned"}') b USING (fold);
+SELECT btml.to_sql(m.model) = btml.to_sql(o.model) AS sql, md5(btml.to_lightgbm(m.model)) = md5(btml.to_lightgbm(o.model)) AS lightgbm, btml.describe(m.model) = btml.describe(o.model) AS described, btml.summary(m.model)#>>'{params,deviation}' AS deviation
+FROM model m, (SELECT btml.boost_fit('SELECT a, b, kind, wide, held_out FROM drawn WHERE seen', 'wide', holdout => 'held_out', trees => 60) AS model) o WHERE m.name = 'trees with deviations, wide';
 -- A quantile is an end of the interval; what half of the targets are below lies between them.
 SELECT name, count(*) AS rows, bool_and(btml.predict_quantile(model, d, 0.05) = b.lower AND btml.predict_quantile(model, d, 0.95) = b.upper) AS ends,
     bool_and(btml.predict_quantile(model, d, 0.5) BETWEEN b.lower AND b.upper) AS middle, bool_and(b.lower >= 0) AS positive
@@ -107,6 +131,11 @@ SELECT caught(format('SELECT btml.%s FROM few, drawn d WHERE i = 1', call)) FROM
     $$btml.boost_fit('SELECT a, b, held_out, kind FROM drawn', 'kind', trees => 1, holdout => 'held_out')$$,
     $$btml.boost_fit('SELECT a, b, held_out, i / 10 AS query, visits FROM drawn', 'visits', trees => 1, holdout => 'held_out', objective => 'rank', query => 'query')$$]) fit;
 SELECT caught('SELECT btml.predict_interval(btml.boost_fit_agg(wide, ARRAY[a, b]), ARRAY[1.0, 1.0]) FROM drawn');
+SELECT caught(format('SELECT btml.%s', call)) FROM unnest(ARRAY['predict_normal(model, ARRAY[1.0, 1.0]) FROM few',
+    $$boost_fit('drawn', 'wide', deviation => 'learnt')$$, $$boost_fit('SELECT a, wide > 1 AS w FROM drawn', 'w', deviation => 'learned')$$,
+    $$boost_fit('SELECT a, wide, i AS q FROM drawn', 'wide', deviation => 'learned', objective => 'rank', query => 'q')$$, $$boost_fit('SELECT a, wide FROM drawn', 'wide', deviation => 'learned', strategy => 'factorize')$$,
+    $$boost_fit('SELECT a, wide FROM drawn', 'wide', deviation => 'learned', strategy => 'distributed')$$, $$boost_fit('SELECT a, b, wide FROM drawn', 'wide', deviation => 'learned', start => model) FROM few$$,
+    $$boost_fit('SELECT a, wide FROM drawn WHERE i = 1', 'wide', deviation => 'learned')$$, $$boost_fit_agg(wide, ARRAY[a], '{"deviation": "learned"}') FROM drawn$$]) call;
 \set lightgbm `cat "${PG_ABS_SRCDIR:-.}/test/data/models/imported_lightgbm-4.txt"`
 \set process `cat "${PG_ABS_SRCDIR:-.}/test/data/models/gp_mixture-4.txt"`
 CREATE TABLE old (name text, model btml.model);
@@ -116,3 +145,5 @@ SELECT name, caught(format('SELECT btml.predict_quantile(model, array_fill(0.0::
 -- A model that observations were added to keeps the calibration of its fit, and counts them.
 SELECT btml.summary(updated)#>'{calibration,updates_since}' AS updates, btml.summary(updated)#>'{calibration,rows}' = btml.summary(model)#>'{calibration,rows}' AS kept
 FROM model, LATERAL (SELECT btml.gp_downdate(btml.gp_update(btml.gp_update(model, '{1,1,0}'::float8[], 5), '{2,1,0}'::float8[], 5), '{1,1,0}'::float8[], 5) AS updated) u WHERE name = 'process left out, wide';
+SET client_min_messages = error;
+DROP SCHEMA baseball, uncertainty CASCADE;

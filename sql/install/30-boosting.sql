@@ -14,15 +14,15 @@ CREATE FUNCTION btml.boost_fit(source text, target name, trees integer DEFAULT 1
     balanced boolean DEFAULT false, increasing name[] DEFAULT NULL, decreasing name[] DEFAULT NULL,
     max_step float8 DEFAULT NULL, min_leaf_hessian float8 DEFAULT 0.001, l1 float8 DEFAULT 0, metric text DEFAULT NULL,
     sample_rows bigint DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL,
-    start btml.model DEFAULT NULL)
+    start btml.model DEFAULT NULL, deviation text DEFAULT 'none')
     RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_boost_fit';
-COMMENT ON FUNCTION btml.boost_fit(text, name, integer, float8, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, bigint, jsonb, name[], btml.model) IS
+COMMENT ON FUNCTION btml.boost_fit(text, name, integer, float8, integer, integer, float8, float8, float8, integer, name[], name[], name, integer, float8, float8, text, text, text, integer, float8, float8, bigint, boolean, name, boolean, float8, integer, text, float8, float8, text, name, name, jsonb, boolean, name[], name[], float8, float8, float8, text, bigint, jsonb, name[], btml.model, text) IS
 'gradient boosted trees over the rows of a source, whose join is not materialised (Cromp, Samadian, Pruhs: Relational Boosted
 Regression Trees, Algorithms 1 and 2, with shrinkage); source: a table, a view or a SELECT; target: numbers, or labels (boolean,
 text, enum); objective: auto (binary for two labels, multiclass for more, squared for numbers), squared, absolute, huber,
 quantile, poisson, gamma, tweedie, binary, multiclass or rank; features: every output column but those with another role and
-those in exclude; start: trees to go on from; same source, options and seed: same model; errors name the option and the valid
+those in exclude; deviation: none or learned; start: trees to go on from; same source, options and seed: same model; errors name the option and the valid
 values; options: contrib_docs/boosting.md';
 
 CREATE FUNCTION btml.tree_fit(source text, target name, max_leaves integer DEFAULT 31, max_depth integer DEFAULT 0,

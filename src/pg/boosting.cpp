@@ -63,6 +63,9 @@ BoostRequest read_request(FunctionCallInfo fcinfo, const Options& defaults) {
     if (request.options.early_stopping > 0 && !request.holdout)
         throw Error(ErrorCode::invalid_argument, "early_stopping needs a holdout", "",
                     "Name a boolean column in holdout.");
+    if (request.options.learn_deviation && request.start)
+        throw Error(ErrorCode::invalid_argument, "deviation => 'learned' is not valid with start",
+                    "The trees of start have seen the rows that would tell how far off they are.");
     return request;
 }
 

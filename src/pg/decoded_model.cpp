@@ -124,7 +124,7 @@ DecodedModel::DecodedModel(Datum value, ModelUse use, uint64_t max_bytes)
         if (use == ModelUse::explain)
             explainer.emplace(*model, run_);
         else
-            trees.emplace(*model, run_);
+            keep_trees(*model);
     } else {
         keep(std::get<gp::Model>(stored.model).calibration);
         process.reset(new GpPredictor{std::move(stored)});
@@ -135,6 +135,18 @@ void DecodedModel::keep(const std::optional<uncertainty::Calibration>& found) {
     if (!found) return;
     held_.grow(found->kept.size() * sizeof(double));
     calibration = found;
+}
+
+void DecodedModel::keep_trees(const boosting::Model& model) {
+    trees.emplace(model, run_);
+    if (!model.deviation) return;
+    boosting::Model of_deviation;
+    of_deviation.features = model.features;
+    of_deviation.bases = {model.deviation->base};
+    of_deviation.trees = model.deviation->trees;
+    of_deviation.options.objective = boosting::ObjectiveNumber::squared;
+    log_variance.emplace(of_deviation, run_);
+    deviation_factor = model.deviation->factor;
 }
 
 std::shared_ptr<DecodedModel> decoded_model(Datum value, ModelUse use, uint64_t max_bytes) {

@@ -27,6 +27,7 @@ class DecodedModel {
     Reservation held_;   // of the features, labels and calibration
 
     void keep(const std::optional<uncertainty::Calibration>& found);
+    void keep_trees(const boosting::Model& model);
 
   public:
     // Holds at most max_bytes. Errors corrupt_model, memory_limit.
@@ -42,6 +43,9 @@ class DecodedModel {
     std::optional<boosting::Explainer> explainer;
     std::unique_ptr<GpPredictor> process;
     std::optional<uncertainty::Calibration> calibration;
+    // The deviation of trees that learned one: ln of its square, and what e^(half of that) takes.
+    std::optional<boosting::Predictor> log_variance;
+    double deviation_factor = 1;
     // What says why there is none.
     boosting::ObjectiveNumber objective = boosting::ObjectiveNumber::automatic;
     std::string strategy;

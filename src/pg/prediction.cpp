@@ -96,6 +96,13 @@ Datum normal_datum(FunctionCallInfo fcinfo, const gp::Normal& normal) {
 }
 
 Datum predict_normal(FunctionCallInfo fcinfo, CachedModel& cached) {
+    if (cached.model->log_variance) {
+        const double sd = deviation_of_trees(cached);
+        return normal_datum(fcinfo, {(*cached.model->trees)(cached.values), sd * sd});
+    }
+    if (!cached.model->process && boosting::has_interval(cached.model->objective))
+        throw Error(ErrorCode::wrong_type, "model has no deviation, btml.predict_normal needs one", "",
+                    "Train it with deviation => 'learned'. btml.predict_distribution takes any model with a holdout.");
     return normal_datum(fcinfo, cached.gp_predictor("predict_normal").observation(cached.values));
 }
 
@@ -116,6 +123,12 @@ CachedModel& load_array(FunctionCallInfo fcinfo, ModelUse use) {
     Arguments(fcinfo).read_numbers(1, "features", cached.values);
     require_width(cached.values, cached.model->features);
     return cached;
+}
+
+double deviation_of_trees(CachedModel& cached) {
+    if (!cached.model->log_variance) return 1;
+    const double score = cached.model->log_variance->scores(cached.values)[0];
+    return cached.model->deviation_factor * boosting::exponential_of_score(score / 2);
 }
 
 void refuse_gaussian_process(const char* function) {

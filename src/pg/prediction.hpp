@@ -19,6 +19,9 @@ CachedModel& load_array(FunctionCallInfo fcinfo, ModelUse use = ModelUse::predic
         return name(fcinfo, load_array(fcinfo));                                                                       \
     }
 
+// Returns the deviation of an observation at the point from the prediction of boosted trees: 1 where they learned none.
+double deviation_of_trees(CachedModel& cached);
+
 // Error wrong_type: btml.`function` needs boosted trees.
 [[noreturn]] void refuse_gaussian_process(const char* function);
 // Error wrong_type: btml.`function` needs labels.

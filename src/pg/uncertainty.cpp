@@ -7,7 +7,9 @@ namespace btml::pg {
 namespace {
 
 [[noreturn]] void refuse_without_calibration(const DecodedModel& model, const char* function) {
-    std::string detail, hint = "Train it with a holdout, a boolean column that is true for the rows to calibrate by.";
+    std::string detail,
+        hint = "Train it with a holdout, a boolean column that is true for the rows to calibrate by, or with "
+               "deviation => 'learned'.";
     if (model.process) {
         detail = "It was stored by a version of btml that made none.";
         hint = "Train it anew with btml.gp_fit.";
@@ -41,7 +43,7 @@ struct Centre {
 Centre centre_of(CachedModel& cached) {
     if (!cached.model->process) {
         boosting::Predictor& trees = *cached.model->trees;
-        return {trees(cached.values), 1, trees.link() == boosting::Link::exponential};
+        return {trees(cached.values), deviation_of_trees(cached), trees.link() == boosting::Link::exponential};
     }
     const gp::Normal at = cached.model->process->predict.observation(cached.values);
     return {at.mean, std::sqrt(at.variance), false};

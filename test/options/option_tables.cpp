@@ -103,9 +103,10 @@ void add(Texts& texts, const std::string& name, const OptionsTable<Options>& tab
 
 Texts all_texts() {
     Texts texts;
-    add<boosting::Options>(texts, "boosting", boosting::options_table,
-                           {{"boost_fit", boosting::boost_fit_defaults()},
-                            {"tree_fit", boosting::tree_fit_defaults(), {"trees", "learning_rate", "start"}}});
+    add<boosting::Options>(
+        texts, "boosting", boosting::options_table,
+        {{"boost_fit", boosting::boost_fit_defaults()},
+         {"tree_fit", boosting::tree_fit_defaults(), {"trees", "learning_rate", "start", "deviation"}}});
     add<explanation::SampleOptions>(texts, "shap_importance", explanation::sample_options_table, {{"shap_importance"}});
     add<explanation::DependenceOptions>(texts, "partial_dependence", explanation::dependence_options_table,
                                         {{"partial_dependence"}});

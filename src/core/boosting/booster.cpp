@@ -1,7 +1,7 @@
 #include "core/boosting/booster.hpp"
 
 #include "core/base/rng.hpp"
-#include "core/boosting/calibration_rows.hpp"
+#include "core/boosting/deviation_training.hpp"
 #include "core/boosting/distributed_set.hpp"
 #include "core/boosting/factorised_set.hpp"
 #include "core/boosting/grower.hpp"
@@ -104,6 +104,7 @@ class Booster {
     bool is_done() const { return stopped_ || result_.model.iterations() >= static_cast<size_t>(options_.trees); }
     void grow_iteration();
     const std::vector<LogEntry>& log() const { return result_.model.log; }
+    const Model& model() const { return result_.model; }
 
   private:
     template <class Body>
@@ -135,6 +136,7 @@ class Booster {
     FitResult result_;
     const char* phase_ = "growing trees";
     std::optional<CalibrationRows> calibration_rows_;
+    std::optional<DeviationTraining> deviation_;
     std::optional<TrainingRows> rows_;
     std::optional<BinnedData> data_; // of one training alone
     std::optional<EnumeratedSet> set_;
@@ -223,6 +225,13 @@ void Booster::take_calibration_rows() {
 }
 
 void Booster::calibrate() {
+    if (deviation_) {
+        time("deviations", [&] {
+            deviation_->run(result_.model, options_, calibration_rows_ ? &*calibration_rows_ : nullptr, *data_, team_,
+                            context_);
+        });
+        return;
+    }
     if (!calibration_rows_ || calibration_rows_->size() == 0) return;
     time("calibrating", [&] {
         context_.progress("calibrating", 0, 0);
@@ -241,6 +250,7 @@ void Booster::hold_all_rows() {
     if (options_.objective == ObjectiveNumber::rank) // while the dataset still has the weights
         dataset_.row_hashes = hash_rows(dataset_, options_.seed, team_, context_);
     take_calibration_rows();
+    if (options_.learn_deviation) deviation_.emplace(dataset_, static_cast<uint64_t>(options_.seed), team_, context_);
     rows_.emplace(dataset_, team_, context_);
     check_holdout(options_, rows_->holdout_rows());
     time("binning", [&] { data_ = bin_features(dataset_, *rows_, options_.max_bins, team_, context_); });
@@ -257,7 +267,10 @@ FitResult Booster::run() {
         if (!may_be_constant_) throw;
         return constant(target);
     }
-    grow_trees(*set_);
+    {
+        const Share share(context_, 0, deviation_ ? DeviationTraining::begin : 1);
+        grow_trees(*set_);
+    }
     set_.reset();
     calibrate();
     return std::move(result_);
@@ -496,6 +509,10 @@ void Training::grow(size_t iterations) {
 
 const std::vector<LogEntry>& Training::log() const {
     return state_->log();
+}
+
+const Model& Training::model() const {
+    return state_->model();
 }
 
 } // namespace btml::boosting

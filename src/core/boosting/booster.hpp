@@ -65,6 +65,8 @@ class Training {
     void grow(size_t iterations);
     // One entry for each iteration.
     const std::vector<LogEntry>& log() const;
+    // Has bases, baseline and the trees so far.
+    const Model& model() const;
 
   private:
     class State;

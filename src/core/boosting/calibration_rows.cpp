@@ -58,9 +58,19 @@ Buffer<uint32_t> shuffled_target_rows(const Dataset& dataset, const std::functio
     return shuffled;
 }
 
+TargetRows::TargetRows(RunContext& context)
+    : rows_(context.memory(), what), targets_(context.memory(), what), offsets_(context.memory(), what) {}
+
+void TargetRows::add(const Dataset& dataset, uint32_t row) {
+    const uint32_t target_row = look_up(target_ids(dataset), row);
+    rows_.push_back(row);
+    targets_.push_back(dataset.target[target_row]);
+    if (dataset.offset) offsets_.push_back(dataset.offset->numbers[target_row]);
+}
+
 CalibrationRows::CalibrationRows(Dataset& dataset, bool others_choose, uint64_t seed, ThreadTeam& team,
                                  RunContext& context)
-    : rows_(context.memory(), what), targets_(context.memory(), what), offsets_(context.memory(), what) {
+    : TargetRows(context) {
     if (dataset.holdout_table < 0) return;
     const uint32_t* const ids = target_ids(dataset);
     const auto is_held_out = [&](uint32_t row) {
@@ -71,14 +81,9 @@ CalibrationRows::CalibrationRows(Dataset& dataset, bool others_choose, uint64_t 
     if (others_choose)
         take_half(dataset, is_held_out, seed, team, context);
     else
-        context.for_each(dataset.rows, 1, [&](uint64_t row) {
-            if (is_held_out(static_cast<uint32_t>(row))) rows_.push_back(static_cast<uint32_t>(row));
+        context.for_each(dataset.rows, 3, [&](uint64_t row) {
+            if (is_held_out(static_cast<uint32_t>(row))) add(dataset, static_cast<uint32_t>(row));
         });
-    context.for_each(rows_.size(), 2, [&](uint64_t i) {
-        const uint32_t row = look_up(ids, rows_[i]);
-        targets_.push_back(dataset.target[row]);
-        if (dataset.offset) offsets_.push_back(dataset.offset->numbers[row]);
-    });
 }
 
 void CalibrationRows::take_half(Dataset& dataset, const std::function<bool(uint32_t)>& is_held_out, uint64_t seed,
@@ -89,32 +94,44 @@ void CalibrationRows::take_half(Dataset& dataset, const std::function<bool(uint3
     const uint32_t* const ids = target_ids(dataset);
     context.for_each(dataset.rows, 2, [&](uint64_t i) {
         const auto row = static_cast<uint32_t>(i);
-        if (is_held_out(row) && calibrates[look_up(ids, row)]) rows_.push_back(row);
+        if (is_held_out(row) && calibrates[look_up(ids, row)]) add(dataset, row);
     });
-    taken_ = rows_.size();
+    taken_ = size();
     if (dataset.holdout_table != dataset.target_table) give_roles_to_join_rows(dataset, context);
     const uint32_t* const holdout_ids = dataset.tables[dataset.holdout_table].ids();
-    context.for_each(rows_.size(), 1, [&](uint64_t i) {
-        dataset.holdout[look_up(holdout_ids, rows_[i])] = static_cast<uint8_t>(Role::ignored);
+    context.for_each(size(), 1, [&](uint64_t i) {
+        dataset.holdout[look_up(holdout_ids, rows()[i])] = static_cast<uint8_t>(Role::ignored);
     });
 }
 
-Buffer<double> CalibrationRows::residuals(const Model& model, const BinnedData& data, ThreadTeam& team,
-                                          RunContext& context) const {
-    const BinnedTrees trees(model.trees, data, context);
-    Buffer<double> residuals(context.memory(), what, rows_.size());
+template <class Start>
+Buffer<double> TargetRows::walk(std::span<const Tree> trees, const Start& start, const BinnedData& data,
+                                ThreadTeam& team, RunContext& context) const {
+    const BinnedTrees binned(trees, data, context);
+    Buffer<double> scores(context.memory(), what, rows_.size());
     std::vector<std::vector<uint32_t>> bins(static_cast<size_t>(team.size()));
-    const auto set_residual = [&](size_t i, int worker) {
-        const double start = model.bases[0] + (offsets_.empty() ? 0 : offsets_[i]);
-        residuals[i] =
-            targets_[i] - prediction_of(model.link(), trees.add(rows_[i], start, bins[static_cast<size_t>(worker)]));
-    };
     // A piece takes a few milliseconds.
-    static constexpr size_t walks = 100'000;
-    const size_t piece = std::max<size_t>(1, walks / (model.trees.size() + model.features.size()));
+    static constexpr size_t steps = 100'000;
+    const size_t piece = std::max<size_t>(1, steps / (trees.size() + data.features.size()));
     team.for_each((rows_.size() + piece - 1) / piece, [&](size_t p, int worker) {
-        for (size_t i = p * piece; i < std::min(rows_.size(), (p + 1) * piece); i++) set_residual(i, worker);
+        for (size_t i = p * piece; i < std::min(rows_.size(), (p + 1) * piece); i++)
+            scores[i] = binned.add(rows_[i], start(i), bins[static_cast<size_t>(worker)]);
     });
+    return scores;
+}
+
+Buffer<double> TargetRows::scores(std::span<const Tree> trees, double base, const BinnedData& data, ThreadTeam& team,
+                                  RunContext& context) const {
+    return walk(
+        trees, [&](size_t) { return base; }, data, team, context);
+}
+
+Buffer<double> TargetRows::residuals(const Model& model, const BinnedData& data, ThreadTeam& team,
+                                     RunContext& context) const {
+    const auto start = [&](size_t i) { return model.bases[0] + (offsets_.empty() ? 0 : offsets_[i]); };
+    Buffer<double> residuals = walk(model.trees, start, data, team, context);
+    context.for_each(residuals.size(), 4,
+                     [&](size_t i) { residuals[i] = targets_[i] - prediction_of(model.link(), residuals[i]); });
     return residuals;
 }
 

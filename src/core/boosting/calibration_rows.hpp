@@ -13,24 +13,44 @@ namespace btml::boosting {
 Buffer<uint32_t> shuffled_target_rows(const Dataset& dataset, const std::function<bool(uint32_t)>& is_wanted,
                                       uint64_t seed, ThreadTeam& team, RunContext& context);
 
-class CalibrationRows {
+// Some rows of the join with their targets, which outlive the columns of the dataset.
+class TargetRows {
+  public:
+    explicit TargetRows(RunContext& context);
+
+    // Adds a row of a dataset whose columns are still there.
+    void add(const Dataset& dataset, uint32_t row);
+    const Buffer<uint32_t>& rows() const { return rows_; }
+    // Returns y − prediction of each.
+    Buffer<double> residuals(const Model& model, const BinnedData& data, ThreadTeam& team, RunContext& context) const;
+    // Returns base and the values of the leaves of each, without an offset.
+    Buffer<double> scores(std::span<const Tree> trees, double base, const BinnedData& data, ThreadTeam& team,
+                          RunContext& context) const;
+
+  private:
+    // start(i) is what the score of the row i begins with.
+    template <class Start>
+    Buffer<double> walk(std::span<const Tree> trees, const Start& start, const BinnedData& data, ThreadTeam& team,
+                        RunContext& context) const;
+
+    Buffer<uint32_t> rows_;
+    Buffer<double> targets_, offsets_;
+};
+
+class CalibrationRows : public TargetRows {
   public:
     // Takes all rows that are held out or, where some of these choose the model, every second one of the target's
     // table; the dataset then ignores these. It has raw columns, and the target that scores are compared with.
     CalibrationRows(Dataset& dataset, bool others_choose, uint64_t seed, ThreadTeam& team, RunContext& context);
 
-    uint64_t size() const { return rows_.size(); }
+    uint64_t size() const { return rows().size(); }
     // Rows that the dataset ignores because of them.
     uint64_t taken() const { return taken_; }
-    // Returns y − prediction of each.
-    Buffer<double> residuals(const Model& model, const BinnedData& data, ThreadTeam& team, RunContext& context) const;
 
   private:
     void take_half(Dataset& dataset, const std::function<bool(uint32_t)>& is_held_out, uint64_t seed, ThreadTeam& team,
                    RunContext& context);
 
-    Buffer<uint32_t> rows_; // of the join
-    Buffer<double> targets_, offsets_;
     uint64_t taken_ = 0;
 };
 

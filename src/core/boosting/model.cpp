@@ -14,10 +14,19 @@ double get_not_negative(Reader& reader) {
 }
 
 constexpr SectionKind trees_section{"trees", 2}, log_section{"log", 3}, sketch_section{"sketch", 1},
-    target_section{"target", 1}, sample_section{"sample", 1}, import_section{"import", 1};
-constexpr SectionKind known_sections[] = {
-    provenance_section, features_section, options_section, trees_section,  log_section,
-    sketch_section,     target_section,   sample_section,  import_section, uncertainty::calibration_section};
+    target_section{"target", 1}, sample_section{"sample", 1}, import_section{"import", 1},
+    deviation_section{"deviation", 1};
+constexpr SectionKind known_sections[] = {provenance_section,
+                                          features_section,
+                                          options_section,
+                                          trees_section,
+                                          log_section,
+                                          sketch_section,
+                                          target_section,
+                                          sample_section,
+                                          import_section,
+                                          deviation_section,
+                                          uncertainty::calibration_section};
 
 void encode(const SketchReport& sketch, Writer& writer) {
     writer.put(sketch.size);
@@ -157,6 +166,32 @@ Tree decode_tree(Reader& reader, const std::vector<Feature>& features) {
     return tree;
 }
 
+void put_trees(const std::vector<Tree>& trees, const std::vector<Feature>& features, Writer& writer) {
+    writer.put_count(trees.size());
+    for (const Tree& tree : trees) {
+        writer.put_count(tree.size());
+        for (const Node& node : tree) encode(node, features, writer);
+    }
+}
+
+std::vector<Tree> get_trees(Reader& reader, const std::vector<Feature>& features) {
+    const size_t count = reader.get_count(sizeof(uint32_t) + min_node_bytes);
+    reader.hold(count * sizeof(Tree));
+    std::vector<Tree> trees;
+    trees.reserve(count);
+    for (size_t i = 0; i < count; i++) trees.push_back(decode_tree(reader, features));
+    return trees;
+}
+
+Deviation decode_deviation(Reader& reader, const std::vector<Feature>& features) {
+    Deviation deviation;
+    deviation.factor = reader.get_finite();
+    if (!(deviation.factor > 0)) corrupt_model("The factor of its deviation is not positive.");
+    deviation.base = reader.get_finite();
+    deviation.trees = get_trees(reader, features);
+    return deviation;
+}
+
 void encode(const LogEntry& entry, Writer& writer) {
     writer.put(entry.train_loss);
     for (const std::optional<double>& value : {entry.holdout_loss, entry.holdout_metric}) {
@@ -208,7 +243,7 @@ void decode_target(Reader& reader, Model& model) {
 void check_consistent(const Model& model) {
     if (model.features.empty()) corrupt_model("It has no features.");
     if (model.imported && model.offset) corrupt_model("It was imported, and has an offset.");
-    if (model.calibration && !has_interval(model.options.objective))
+    if ((model.calibration || model.deviation) && !has_interval(model.options.objective))
         corrupt_model(format("It has a calibration, and objective '%s'.", name_of(model.options.objective)));
     const bool by_label = has_scores_by_label(model.link());
     if (by_label != objective_of(model.options.objective).has_scores_by_label())
@@ -221,10 +256,15 @@ void check_consistent(const Model& model) {
     if (model.labels.size() > most || (most == 2 && model.labels.size() == 1))
         corrupt_model(
             format("It has %zu labels for objective '%s'.", model.labels.size(), name_of(model.options.objective)));
-    for (const Tree& tree : model.trees)
-        for (const Node& node : tree)
-            if (model.offset && !node.is_leaf() && node.feature == *model.offset)
-                corrupt_model("A node splits its offset.");
+    if (model.deviation && !model.calibration) corrupt_model("It has a deviation without a calibration.");
+    const auto check_nodes = [&](const std::vector<Tree>& trees) {
+        for (const Tree& tree : trees)
+            for (const Node& node : tree)
+                if (model.offset && !node.is_leaf() && node.feature == *model.offset)
+                    corrupt_model("A node splits its offset.");
+    };
+    check_nodes(model.trees);
+    if (model.deviation) check_nodes(model.deviation->trees);
 }
 
 } // namespace
@@ -235,11 +275,7 @@ void encode(const Model& model, Writer& writer) {
     writer.section(trees_section, [&] {
         writer.put_count(model.bases.size());
         for (const double base : model.bases) writer.put(base);
-        writer.put_count(model.trees.size());
-        for (const Tree& tree : model.trees) {
-            writer.put_count(tree.size());
-            for (const Node& node : tree) encode(node, model.features, writer);
-        }
+        put_trees(model.trees, model.features, writer);
     });
     writer.section(log_section, [&] {
         writer.put_count(model.log.size());
@@ -252,6 +288,12 @@ void encode(const Model& model, Writer& writer) {
     if (model.sketch) writer.section(sketch_section, [&] { encode(*model.sketch, writer); });
     if (model.sample) writer.section(sample_section, [&] { encode(*model.sample, writer); });
     if (model.imported) writer.section(import_section, [&] { encode(*model.imported, writer); });
+    if (model.deviation)
+        writer.section(deviation_section, [&] {
+            writer.put(model.deviation->factor);
+            writer.put(model.deviation->base);
+            put_trees(model.deviation->trees, model.features, writer);
+        });
     if (model.calibration)
         writer.section(uncertainty::calibration_section, [&] { encode(*model.calibration, writer); });
 }
@@ -269,10 +311,7 @@ Model decode(Reader& reader) {
         if (bases == 0 || bases > max_labels) corrupt_model(format("It has %zu bases.", bases));
         model.bases.clear();
         for (size_t i = 0; i < bases; i++) model.bases.push_back(reader.get_finite());
-        const size_t trees = reader.get_count(sizeof(uint32_t) + min_node_bytes);
-        reader.hold(trees * sizeof(Tree));
-        model.trees.reserve(trees);
-        for (size_t i = 0; i < trees; i++) model.trees.push_back(decode_tree(reader, model.features));
+        model.trees = get_trees(reader, model.features);
     });
     sections.require(log_section, [&](int version) {
         const size_t entries = reader.get_count(sizeof(double) + 1);
@@ -284,6 +323,7 @@ Model decode(Reader& reader) {
     sections.read(sketch_section, [&](int) { model.sketch = decode_sketch(reader); });
     sections.read(sample_section, [&](int) { model.sample = decode_sample(reader); });
     sections.read(import_section, [&](int) { model.imported = decode_import(reader, model.features.size()); });
+    sections.read(deviation_section, [&](int) { model.deviation = decode_deviation(reader, model.features); });
     sections.read(uncertainty::calibration_section,
                   [&](int) { model.calibration = uncertainty::decode_calibration(reader); });
     check_consistent(model);

@@ -82,6 +82,15 @@ struct Import {
     std::vector<uint8_t> zero_is_missing = {}; // by feature: 1 where a zero counts as NULL; empty: nowhere
 };
 
+// How far off predictions are, by the features.
+struct Deviation {
+    double base = 0;
+    std::vector<Tree> trees; // for ln of squared residuals, of one score
+    double factor = 1;       // of e^(score / 2): that makes the mean square of z one
+
+    double before_factor(double score) const { return exponential_of_score(score / 2); }
+};
+
 struct Model : Provenance {
     // What the target's codes stand for, in the order of scores where there is one for each; empty: it is a number.
     std::vector<std::string> labels;
@@ -97,6 +106,7 @@ struct Model : Provenance {
     std::optional<SketchReport> sketch;                  // nothing where all sums were exact
     std::optional<SampleReport> sample;                  // nothing where it was the whole join
     std::optional<Import> imported;                      // nothing where it was trained here
+    std::optional<Deviation> deviation;                  // nothing where it is the same everywhere
     std::optional<uncertainty::Calibration> calibration; // nothing where no row that was not trained on was seen
 
     Link link() const { return imported ? imported->link : objective_of(options.objective).link(); }

@@ -11,6 +11,7 @@ namespace {
 constexpr const char* strategies[] = {"auto", "enumerate", "factorize", "sample", "distributed"};
 constexpr const char* criteria[] = {"variance", "mse_sum"};
 constexpr const char* residuals[] = {"exact", "sketch"};
+constexpr const char* deviations[] = {"none", "learned"};
 
 // What LightGBM, XGBoost, CatBoost, scikit-learn and others call them.
 constexpr ForeignName foreign_objectives[] = {
@@ -188,6 +189,9 @@ constexpr Option<Options> rows[] = {
     exclude_argument<Options>,
     argument<Options>("start", "a model of `boost_fit`", "[what training continues from](#more-trees-for-a-model)")
         .null_means(""),
+    option<&Options::learn_deviation>("deviation", deviations,
+                                      "whether trees learn as well [how far off](uncertainty.md) predictions are")
+        .not_aggregated(),
 };
 
 // What LightGBM, XGBoost, CatBoost, scikit-learn and others call them.
@@ -278,6 +282,18 @@ const char* name_of(Strategy strategy) {
     return strategies[static_cast<size_t>(strategy)];
 }
 
+static void check_deviation(const Options& options) {
+    if (!options.learn_deviation) return;
+    if (!has_interval(options.objective))
+        throw Error(ErrorCode::invalid_argument,
+                    format("deviation => 'learned' is not valid with objective => '%s'", name_of(options.objective)),
+                    {}, "It is for targets that are numbers.");
+    if (options.strategy == Strategy::factorize || options.strategy == Strategy::distributed)
+        throw Error(ErrorCode::invalid_argument,
+                    format("deviation => 'learned' is not valid with strategy => '%s'", name_of(options.strategy)), {},
+                    "Valid are \"enumerate\" and \"sample\".");
+}
+
 void Options::validate() const {
     options_table.check(*this);
     if (metric && strategy == Strategy::factorize && *metric != HoldoutMetric::rmse)
@@ -288,6 +304,7 @@ void Options::validate() const {
     if (sample_rows > 0 && strategy != Strategy::sample)
         throw Error(ErrorCode::invalid_argument, "sample_rows needs strategy => 'sample'",
                     "The other strategies train on every row of the join.");
+    check_deviation(*this);
     if (objective_of(objective).factorises()) return;
     const char* const refused = criterion == Criterion::mse_sum   ? "criterion => 'mse_sum'"
                                 : sketch_residuals                ? "residuals => 'sketch'"

@@ -48,6 +48,7 @@ struct Options {
     bool verify = false;     // compare the estimates of the trees' roots with the exact sums
     int64_t sample_rows = 0; // of the join, with strategy sample; 0: 10 million, or what of them fits into memory
     int64_t seed = 0;
+    bool learn_deviation = false; // of targets from predictions, by the features
 
     // Error invalid_argument naming the option, its value and the valid ones.
     void validate() const;
@@ -71,7 +72,8 @@ inline bool has_interval(ObjectiveNumber objective) {
 
 // Says whether training must hold the join's rows one by one.
 inline bool needs_rows(const Options& options) {
-    return !objective_of(options.objective).factorises() || (options.metric && options.metric != HoldoutMetric::rmse);
+    return !objective_of(options.objective).factorises() || options.learn_deviation ||
+           (options.metric && options.metric != HoldoutMetric::rmse);
 }
 
 extern const OptionsTable<Options> options_table;

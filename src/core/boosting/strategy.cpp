@@ -186,9 +186,10 @@ StrategyChoice choose_strategy(const Join& join, const Options& options, RunCont
     refuse_distributed(asked);
     if (asked == Strategy::sample) return {asked, "asked for"};
     if (needs_rows(options)) {
-        const std::string reason = objective_of(options.objective).factorises()
-                                       ? "the metric of held-out rows needs the rows"
-                                       : format("objective '%s' does not factorise", name_of(options.objective));
+        const std::string reason = !objective_of(options.objective).factorises()
+                                       ? format("objective '%s' does not factorise", name_of(options.objective))
+                                   : options.learn_deviation ? "learned deviations need the rows"
+                                                             : "the metric of held-out rows needs the rows";
         return hold_or_sample(join, labels, options, reason, context);
     }
     const uint64_t join_rows = join.count(context);
