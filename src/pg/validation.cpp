@@ -203,10 +203,11 @@ BTML_FUNCTION(btml_cross_validate) {
 BTML_FUNCTION(btml_tune) {
     const Call call(fcinfo, tune_options_table);
     check_names(call);
-    Space space = is_gp(call) ? read_space(call.arguments, gp::options_table, {"seed"})
-                              : read_space(call.arguments, boosting::options_table,
-                                           {"strategy", "sample_rows", "metric", "early_stopping", "residuals",
-                                            "sketch_size", "epsilon", "delta", "verify", "objective", "seed"});
+    Space space = is_gp(call)
+                      ? read_space(call.arguments, gp::options_table, {"seed"})
+                      : read_space(call.arguments, boosting::options_table,
+                                   {"strategy", "sample_rows", "metric", "early_stopping", "residuals", "sketch_size",
+                                    "epsilon", "delta", "verify", "objective", "seed", "deviation"});
     space.draw(static_cast<size_t>(call.options.trials), static_cast<uint64_t>(call.options.seed));
     ResultRows result(fcinfo);
     BackendContext context("tune", call.arguments.boolean("verbose"));

@@ -91,7 +91,6 @@ my @places = (
 	[ 'joining', 'enumerating the join', 0, "SELECT btml.boost_fit('$join', 'y', strategy => 'enumerate')" ],
 	[ 'sampling', 'sampling the join', 0, "SELECT btml.boost_fit('SELECT x.y, x.a, many.z FROM wide AS x JOIN many USING (k)', 'y', strategy => 'sample', sample_rows => 20000000)" ],
 	[ 'binning', 'binning features', 0, q{SELECT btml.boost_fit('wide', 'y', max_bins => 0)} ],
-	[ 'learning deviations', 'trees for deviations', 0.2, q{SELECT btml.boost_fit('wide', 'y', trees => 20, max_leaves => 1000, deviation => 'learned')} ],
 	[ 'growing trees', 'growing trees', 0.2, "SELECT btml.boost_fit('$join', 'y', trees => 10000, strategy => 'enumerate')" ],
 	[ 'growing trees over a factorised join', 'growing trees', 0.2, "SELECT btml.boost_fit('$join', 'y', trees => 1000, strategy => 'factorize')" ],
 	[ 'growing trees of many labels', 'growing trees', 0.2, q{SELECT btml.boost_fit('SELECT (y / 5)::int::text AS y, a, b, c FROM wide', 'y', trees => 1000)} ],
