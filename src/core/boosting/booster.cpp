@@ -474,6 +474,7 @@ void check_distributed(const Options& options) {
     if (options.objective == ObjectiveNumber::rank) refuse("objective => 'rank'");
     if (options.row_fraction < 1) refuse("row_fraction");
     if (options.metric) refuse("metric");
+    if (options.learn_deviation) refuse("deviation => 'learned'");
 }
 
 FitResult fit_distributed(Dataset dataset, const Options& options, Coordinator& peers, RunContext& context,
