@@ -126,12 +126,15 @@ struct Start {
 FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
     Options options = request.options;
     Start start(request, options, context);
-    if (options.strategy == Strategy::distributed ||
-        (options.strategy == Strategy::automatic && pays_over_servers(request, options, context))) {
-        FitResult result = fit_over_servers(request, options, std::move(start.model), context);
-        notice_too_few_rows(result.model);
-        notice_empty_holdout(result.model, request);
-        return result;
+    std::optional<FitResult> there;
+    if (options.strategy == Strategy::distributed)
+        there = fit_over_servers(request, options, std::move(start.model), context);
+    else if (options.strategy == Strategy::automatic)
+        there = fit_over_servers_if_it_pays(request, options, start.model, context);
+    if (there) {
+        notice_too_few_rows(there->model);
+        notice_empty_holdout(there->model, request);
+        return std::move(*there);
     }
     ChosenJoin chosen = read_and_choose(request, options, context);
     TrainingJoin& training = *chosen.training;

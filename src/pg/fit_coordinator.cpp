@@ -9,6 +9,7 @@
 #include "pg/bridge/values.hpp"
 #include "pg/fit_transport.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace btml::pg {
@@ -287,24 +288,27 @@ void check_may_lead() {
     if (!may_lead) throw Error(ErrorCode::not_supported, "the right to lead a fit is not granted");
 }
 
-// Says what keeps a fit from being distributed; empty where nothing does.
-std::string obstacle_to(const BoostRequest& request, const Options& options, RunContext& context) {
+// Says what keeps work() from being done over servers, empty where nothing does; what it did then is undone.
+template <class Work>
+std::string obstacle_to(const Work& work, std::initializer_list<int> codes) {
     try {
-        check_distributed(options);
         return in_subtransaction([&] {
-            const ShippedSource source(request, context);
-            check_may_lead();
+            work();
             return std::string();
         });
     } catch (const Error& error) {
         if (error.code() != ErrorCode::not_supported) throw;
         return error.message();
     } catch (const PgError& error) {
-        // Citus has the code of internal errors for some of what it does not support.
-        const int code = error.data->sqlerrcode;
-        if (code != ERRCODE_FEATURE_NOT_SUPPORTED && code != ERRCODE_INTERNAL_ERROR) throw;
+        if (std::find(codes.begin(), codes.end(), error.data->sqlerrcode) == codes.end()) throw;
         return error.data->message;
     }
+}
+
+// What a model would be without that is fitted over servers.
+void check_calibration(const BoostRequest& request, const Options& options) {
+    if (request.holdout && has_interval(options.objective))
+        throw Error(ErrorCode::not_supported, "held-out rows calibrate where they are fetched");
 }
 
 FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, Options options,
@@ -337,7 +341,16 @@ FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, 
 
 } // namespace
 
-bool pays_over_servers(const BoostRequest& request, const Options& options, RunContext& context) {
+FitResult fit_over_servers(const BoostRequest& request, Options options, std::optional<Model> start,
+                           RunContext& context) {
+    check_distributed(options);
+    const ShippedSource source(request, context);
+    const auto fit = [&] { return fit_shipped(source, request, options, start, context); };
+    return source.is_of_citus() ? in_subtransaction(fit) : fit();
+}
+
+std::optional<FitResult> fit_over_servers_if_it_pays(const BoostRequest& request, const Options& options,
+                                                     const std::optional<Model>& start, RunContext& context) {
     const Source source(request.source);
     const auto pays = [&](double rows) {
         const double bytes = rows * sizeof(double) * static_cast<double>(source.columns().size());
@@ -345,24 +358,28 @@ bool pays_over_servers(const BoostRequest& request, const Options& options, RunC
     };
     const std::vector<CitusTable> tables = citus_tables(query_of(source), context);
     const double rows = foreign_rows(source) + distributed_rows(tables, context);
-    if (!pays(rows)) return false;
-    const std::string obstacle = obstacle_to(request, options, context);
-    if (!obstacle.empty()) {
-        notice(format("about %.0f rows of other servers are fetched: %s", rows, obstacle.c_str()));
-        return false;
-    }
-    // Conditions leave fewer rows. A join with many more rows than its tables is for strategies that do not list them.
-    const double joined =
-        has_distributed_table(tables) ? joined_rows(source, context) : expected_rows(query_of(source));
-    return pays(joined) && joined <= 2 * rows;
-}
-
-FitResult fit_over_servers(const BoostRequest& request, Options options, std::optional<Model> start,
-                           RunContext& context) {
-    check_distributed(options);
-    const ShippedSource source(request, context);
-    const auto fit = [&] { return fit_shipped(source, request, options, start, context); };
-    return source.is_of_citus() ? in_subtransaction(fit) : fit();
+    if (!pays(rows)) return std::nullopt;
+    const auto check = [&] {
+        check_distributed(options);
+        check_calibration(request, options);
+        const ShippedSource shipped(request, context);
+        check_may_lead();
+    };
+    std::optional<FitResult> result;
+    const auto fit_there = [&] {
+        // Conditions leave fewer rows. A join with many more rows than its tables is for strategies that do not list
+        // them.
+        const double joined =
+            has_distributed_table(tables) ? joined_rows(source, context) : expected_rows(query_of(source));
+        if (pays(joined) && joined <= 2 * rows) result = fit_over_servers(request, options, start, context);
+    };
+    // Citus has the code of internal errors for some of what it does not support.
+    std::string obstacle =
+        obstacle_to(check, {ERRCODE_FEATURE_NOT_SUPPORTED, ERRCODE_INSUFFICIENT_PRIVILEGE, ERRCODE_INTERNAL_ERROR});
+    if (obstacle.empty())
+        obstacle = obstacle_to(fit_there, {ERRCODE_FEATURE_NOT_SUPPORTED, ERRCODE_INSUFFICIENT_PRIVILEGE});
+    if (!obstacle.empty()) notice(format("about %.0f rows of other servers are fetched: %s", rows, obstacle.c_str()));
+    return result;
 }
 
 } // namespace btml::pg

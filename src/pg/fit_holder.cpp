@@ -81,8 +81,10 @@ struct TextColumn {
 void take_categories(TextColumn& from, FeatureColumn& to, RunContext& context) {
     std::vector<uint32_t> order(from.texts.size()), code(order.size());
     for (uint32_t i = 0; i < order.size(); i++) order[i] = i;
-    std::sort(order.begin(), order.end(),
-              [&](uint32_t a, uint32_t b) { return from.texts.text(a) < from.texts.text(b); });
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+        context.worked(8);
+        return from.texts.text(a) < from.texts.text(b);
+    });
     for (uint32_t i = 0; i < order.size(); i++) {
         code[order[i]] = i;
         to.categories.emplace_back(from.texts.text(order[i]));

@@ -28,7 +28,7 @@ class FitTransport {
     virtual std::string places() const = 0;
 };
 
-// Over one partitioned table whose partitions are foreign tables of postgres_fdw.
+// Over one partitioned table whose partitions are foreign tables of postgres_fdw, or several joined by partition.
 std::unique_ptr<FitTransport> partition_transport();
 // Over tables of Citus, one of which is distributed at least. Its fits run in a subtransaction, which has Citus keep
 // the transactions of its connections open from one query to the next.

@@ -101,7 +101,8 @@ void add_columns(JsonWriter& json, const TrainingRequest& request) {
 
 void refuse_to_tune(const std::string& name) {
     throw Error(ErrorCode::invalid_argument, format("option \"%s\" cannot be tuned", name.c_str()),
-                "All trials have the same columns, rows, objective, metric, deviation and seed.", "Give it in options.");
+                "All trials have the same columns, rows, objective, metric, deviation and seed.",
+                "Give it in options.");
 }
 
 void refuse_given_and_tuned(const std::string& name) {

@@ -1,6 +1,7 @@
-// How well Gaussian processes with the binary tree kernel predict: gp_accuracy DIRECTORY [OPTION]... SET...
+// How well Gaussian processes predict: gp_accuracy DIRECTORY [OPTION]... SET...
 //
-// Options: --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --threads=2, --seeds=3 (0, 1, …),
+// Options: --kernel=tree|squared_exponential|matern32|matern52|auto, --exemplars=N,
+// --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --threads=2, --seeds=3 (0, 1, …),
 // --seed=S (this one alone), --validation, --verbose.
 //
 // SET.csv.gz in the directory has one row per line, numbers alone, the target last. For each seed the rows are split as
@@ -170,11 +171,15 @@ void run(const std::string& name, const Table& table, uint32_t seed, const Setti
     const double load_seconds = seconds_since(load_start);
     const LeaveOneOut& loo = *fitted.model.leave_one_out;
     const auto* const sum = std::get_if<SumModel>(&fitted.model.posterior);
-    const size_t members = sum ? sum->members().size() : fitted.model.members().size();
-    std::printf("%-10s %4u %-10s %3zu  %7.4f %6.4f %5.3f   %7.4f %6.4f %5.3f   %7llu %6.1f %6.1f   %5.0f %5.2f\n",
-                name.c_str(), seed, name_of(fitted.model.combine()), members, score.nll / score.rows,
-                std::sqrt(score.errors / score.rows), score.covered / score.rows, loo.mean_nll, loo.rmse,
-                *loo.coverage_90, static_cast<unsigned long long>(fitted.model.evaluations), fit_seconds, microseconds,
+    const auto* const sparse = std::get_if<SparseModel>(&fitted.model.posterior);
+    const size_t members = sparse ? sparse->inducing_points()
+                           : sum  ? sum->members().size()
+                                  : fitted.model.members().size();
+    const char* const kind = sparse ? name_of(sparse->kernel().kind) : name_of(fitted.model.combine());
+    std::printf("%-10s %4u %-19s %4zu  %7.4f %6.4f %5.3f   %7.4f %6.4f %5.3f   %7llu %6.1f %6.1f   %5.0f %5.2f\n",
+                name.c_str(), seed, kind, members, score.nll / score.rows, std::sqrt(score.errors / score.rows),
+                score.covered / score.rows, loo.mean_nll, loo.rmse, *loo.coverage_90,
+                static_cast<unsigned long long>(fitted.model.evaluations), fit_seconds, microseconds,
                 static_cast<double>(writer.bytes().size()) / static_cast<double>(trained), load_seconds);
     std::fflush(stdout);
 }
@@ -186,10 +191,11 @@ bool is(const char* argument, const char* option, const char*& value) {
     return !std::strncmp(argument, option, length);
 }
 
-Combine combine_of(const char* name) {
-    for (const Combine combine : {Combine::automatic, Combine::mixture, Combine::kernel_sum, Combine::boosted})
-        if (!std::strcmp(name, name_of(combine))) return combine;
-    std::fprintf(stderr, "there is no way to combine members called %s\n", name);
+template <class Choice>
+Choice choice_of(const char* name, std::initializer_list<Choice> choices) {
+    for (const Choice choice : choices)
+        if (!std::strcmp(name, name_of(choice))) return choice;
+    std::fprintf(stderr, "there is no choice called %s\n", name);
     std::exit(2);
 }
 
@@ -203,7 +209,14 @@ int main(int count, char** arguments) {
     for (int i = 1; i < count; i++) {
         const char *argument = arguments[i], *value = nullptr;
         if (is(argument, "--combine=", value))
-            settings.options.combine = combine_of(value);
+            settings.options.combine =
+                choice_of(value, {Combine::automatic, Combine::mixture, Combine::kernel_sum, Combine::boosted});
+        else if (is(argument, "--kernel=", value))
+            settings.options.kernel =
+                choice_of(value, {KernelChoice::tree, KernelChoice::squared_exponential, KernelChoice::matern32,
+                                  KernelChoice::matern52, KernelChoice::automatic});
+        else if (is(argument, "--exemplars=", value))
+            settings.options.exemplars = std::atoi(value);
         else if (is(argument, "--members=", value))
             settings.options.members = std::atoi(value);
         else if (is(argument, "--evaluations=", value))
@@ -224,7 +237,8 @@ int main(int count, char** arguments) {
             sets.push_back(argument);
     }
     if (sets.empty()) {
-        std::fprintf(stderr, "usage: gp_accuracy DIRECTORY [--combine=auto] [--members=N] [--evaluations=N] "
+        std::fprintf(stderr, "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
+                             "[--members=N] [--evaluations=N] "
                              "[--threads=2] [--seeds=3] [--seed=S] [--validation] [--verbose] SET...\n");
         return 2;
     }

@@ -115,7 +115,9 @@ Texts all_texts() {
     add<gp::Options>(texts, "gp", gp::options_table,
                      {{"gp_fit"},
                       {"gp_regression", {}, {"options", "exclude"}},
-                      {"gp_fit_members", gp::gp_fit_members_defaults(), {"combine", "holdout", "options", "exclude", "kernel", "exemplars"}}});
+                      {"gp_fit_members",
+                       gp::gp_fit_members_defaults(),
+                       {"combine", "holdout", "options", "exclude", "kernel", "exemplars"}}});
     add<gp::SampleOptions>(texts, "gp_sample", gp::sample_options_table, {{"gp_sample"}});
     add<kernel::Options>(texts, "kernel", kernel::options_table,
                          {{"kernel_sum", {}, {"prefixes"}},

@@ -154,6 +154,7 @@ fit_fails('SELECT t.y, m.z FROM (SELECT id, z FROM more_there) m JOIN there t US
 $session->query('CREATE TABLE other_bounds (id int, z int) PARTITION BY HASH (id); CREATE TABLE other_key (id int, z int) PARTITION BY LIST (id)');
 fit_fails("SELECT t.y, m.z FROM there t JOIN $_ m USING (id)", q('y'), qr/tables "there" and "$_" are not partitioned alike/, $_) for 'other_bounds', 'other_key';
 fit_fails('SELECT y, x FROM there WHERE random() < 2', q('y'), qr/would be read here/, 'what is not shipped');
+fit_fails('WITH c AS MATERIALIZED (SELECT * FROM there) SELECT x, y FROM c', q('y'), qr/would be read here/, 'a common table expression that runs by itself');
 fit_fails('SELECT y, x FROM there WHERE x > 1000', q('y'), qr/no rows to train on/, 'no rows');
 fit_fails('SELECT NULL::float8 AS y, x FROM there', q('y'), qr/no rows to train on/, 'no targets');
 fit_fails('SELECT y, x, -w AS w FROM there', q('y', weight => 'w'), qr/weight/, 'negative weights');
@@ -180,6 +181,7 @@ chooses('there', q('y'), 'distributed', undef, 'few rows that do not fit', befor
 $node->safe_psql('postgres', 'ANALYZE more_there');
 $node->safe_psql('postgres', q{UPDATE pg_class SET reltuples = 2e6 WHERE relname ~ '^there_'});
 chooses('SELECT x, y FROM there', q('y'), 'distributed', undef, 'many rows');
+chooses('SELECT x, y, held FROM there', q('y', holdout => 'held'), 'enumerate', qr/are fetched: held-out rows calibrate where they are fetched/, 'held-out rows that calibrate');
 chooses('SELECT x, y FROM there WHERE id = 7', q('y', min_leaf_rows => 1), 'enumerate', undef, 'a few of many rows');
 chooses('there', q('y', row_fraction => 0.5), 'enumerate', qr/NOTICE:  about 12000000 rows of other servers are fetched: row_fraction is not supported/,
 	'an option that is not distributed');

@@ -52,24 +52,22 @@ void Cholesky::solve(double* x, ThreadTeam& team) const {
 
 void Cholesky::solve_lower(double* x, size_t columns, ThreadTeam& team) const {
     const Blocks factor(factor_.data(), size_, size_), solution(x, size_, columns);
-    team.for_each(blocks_of(columns), [&](size_t column, int) {
-        for (size_t step = 0; step < steps_; step++) {
+    for (size_t step = 0; step < steps_; step++)
+        team.for_each(blocks_of(columns), [&](size_t column, int) {
             for (size_t j = 0; j < step; j++)
                 subtract_product(factor(step, j), solution(j, column), solution(step, column));
             algebra::solve_lower(factor(step, step), solution(step, column));
-        }
-    });
+        });
 }
 
 void Cholesky::solve_upper(double* x, size_t columns, ThreadTeam& team) const {
     const Blocks factor(factor_.data(), size_, size_), solution(x, size_, columns);
-    team.for_each(blocks_of(columns), [&](size_t column, int) {
-        for (size_t step = steps_; step-- > 0;) {
+    for (size_t step = steps_; step-- > 0;)
+        team.for_each(blocks_of(columns), [&](size_t column, int) {
             for (size_t j = step + 1; j < steps_; j++)
                 subtract_product_of_columns(factor(j, step), solution(j, column), solution(step, column));
             algebra::solve_upper(factor(step, step), solution(step, column));
-        }
-    });
+        });
 }
 
 // Solves for the blocks of the lower triangle of the inverse alone: the upper ones mirror them.

@@ -6,6 +6,7 @@
 #include "core/gp/additive/conjugate_gradients.hpp"
 #include "core/gp/additive/sum_training.hpp"
 #include "core/gp/boosted_training.hpp"
+#include "core/gp/fit_memory.hpp"
 #include "core/gp/mixture.hpp"
 #include "core/gp/predictor.hpp"
 #include "core/gp/sparse/sparse_training.hpp"
@@ -42,48 +43,6 @@ Spread spread_of(const TrainingColumns& columns) {
     const double scale = std::sqrt(squares / weights * (rows / (rows - 1)));
     return {mean, std::isnormal(scale) ? scale : 1};
 }
-
-uint64_t evaluations_of(const Options& options, size_t rows) {
-    if (options.evaluations > 0) return options.evaluations;
-    return options.combine == Combine::boosted ? default_boosted_evaluations(rows) : default_evaluations(rows);
-}
-
-int boosted_members(const Options& options, size_t rows) {
-    return options.members > 0 ? options.members : boosted_members_within(evaluations_of(options, rows));
-}
-
-// Estimates the memory: the columns, then the searches for members side by side, or the tries and what builds and
-// scores one.
-struct Estimate {
-    ExpansionBytes columns;
-    uint64_t search; // of one member
-    uint64_t finish;
-
-    Estimate(const Dataset& dataset, const Options& options, int value_bits) : columns(expansion_bytes(dataset)) {
-        static constexpr uint64_t sorting = 56, sorted = 6, observations = 16, gradient = 26, leave_one_out = 50;
-        static constexpr uint64_t score = 40, small = uint64_t{1} << 20;
-        const uint64_t bits = 8 * ((dataset.features.size() * static_cast<uint64_t>(value_bits + 1) + 63) / 64);
-        const uint64_t distinct = 2 * (bits + observations), trie = 64 + 16 + bits;
-        search = small + dataset.rows * (distinct + sorting + observations + std::max(bits, gradient));
-        const uint64_t last = std::max(sorting, sorted + observations + std::max(leave_one_out, trie));
-        if (options.combine == Combine::boosted) { // every search while the tries before are there
-            static constexpr uint64_t residuals = 16;
-            const uint64_t members = boosted_members(options, dataset.rows);
-            finish =
-                dataset.rows * (residuals + members * trie) + std::max(search, small + dataset.rows * (bits + last));
-        } else {
-            const uint64_t others = std::max(0, options.members - 1);
-            finish = small + dataset.rows * (bits + score + last + others * trie);
-        }
-    }
-    // Besides the dataset.
-    uint64_t peak(int workers) const {
-        const uint64_t later = std::max(static_cast<uint64_t>(workers) * search, finish);
-        return std::max(columns.peak, columns.growth + static_cast<int64_t>(later));
-    }
-};
-
-constexpr uint64_t calibrating_rows_stream = 0x63616c69627261; // of random bits, apart from those of searches
 
 // Sums over held-out rows, in the target's units.
 struct HeldOutScore {
@@ -139,7 +98,7 @@ class Trainer {
     const Options& options_;
     RunContext& context_;
     const int value_bits_;
-    std::optional<Estimate> estimate_;
+    FitMemory estimate_;
     std::vector<Feature> features_;
     std::vector<Timing> timings_;
     TrainingData data_;
@@ -185,10 +144,10 @@ Trainer::Trainer(Dataset dataset, const Options& options, RunContext& context)
     : options_(options),
       context_(context),
       value_bits_(checked_value_bits(dataset, options)),
-      estimate_(Estimate(dataset, options, value_bits_)),
+      estimate_(dataset, options, value_bits_),
       features_(features_of(dataset)),
       data_(read(std::move(dataset),
-                 estimate_->peak(static_cast<int>(
+                 estimate_.peak(static_cast<int>(
                      std::min(member_count(options), static_cast<size_t>(std::max(1, context.threads()))))),
                  timings_, context)),
       calibrating_(context.memory()),
@@ -197,14 +156,26 @@ Trainer::Trainer(Dataset dataset, const Options& options, RunContext& context)
     if (held_out_rows_choose(options)) withhold_half();
 }
 
+// Held-out rows come in the order of their targets, of which their numbers must tell nothing.
+static uint64_t content_hash(const TrainingColumns& columns, size_t row, uint64_t seed) {
+    constexpr uint64_t stream = 0x63616c69627261; // apart from the random bits of searches
+    std::vector<double> values(columns.features.size());
+    columns.read_row(row, values);
+    values.push_back(columns.target[row]);
+    values.push_back(columns.weight_of(row));
+    uint64_t hash = seed;
+    for (const double value : values) hash = random_bits(hash, stream, std::bit_cast<uint64_t>(value));
+    return hash;
+}
+
 // Where held-out rows choose a model, they say too little of how far off it is; half of them stays out of that.
 void Trainer::withhold_half() {
     const size_t rows = data_.held_out.rows();
     std::vector<uint64_t> keys;
     std::vector<uint32_t> order;
     for (uint32_t row = 0; row < rows; row++) {
-        context_.worked(2);
-        keys.push_back(random_bits(static_cast<uint64_t>(options_.seed), calibrating_rows_stream, row));
+        context_.worked(2 + features_.size());
+        keys.push_back(content_hash(data_.held_out, row, static_cast<uint64_t>(options_.seed)));
         order.push_back(row);
     }
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
@@ -254,7 +225,7 @@ void Trainer::find_candidates(size_t count, int evaluations) {
         candidates_[0] = training.find(target, 0, each, context_);
     } else {
         ThreadTeam team(context_, static_cast<int>(count));
-        WorkerContexts contexts(context_, team.size(), estimate_->search, "a search of kernels");
+        WorkerContexts contexts(context_, team.size(), estimate_.search(), "a search of kernels");
         team.for_each(
             count,
             [&](size_t member, int worker) {
@@ -338,7 +309,9 @@ HeldOutScore Trainer::score(Model& model, const TrainingColumns& rows) {
     HeldOutScore sums(context_);
     Predictor predictor(model);
     std::vector<double> values(model.features.size());
-    context_.for_each(rows.rows(), 64, [&](size_t i) {
+    const auto* const sparse = std::get_if<SparseModel>(&model.posterior);
+    const uint64_t k = sparse ? sparse->inducing_points() : 0, units = 64 + 8 * k + k * k / 8; // of work a row
+    context_.for_each(rows.rows(), units, [&](size_t i) {
         rows.read_row(i, values);
         const Predictor::Score score = predictor.score(values, rows.target[i], rows.weight_of(i));
         const double error = rows.target[i] - score.mean;
@@ -445,16 +418,16 @@ FitResult Trainer::fit_boosted(uint64_t evaluations) {
 
 FitResult Trainer::fit_sparse(SmoothKind kind) {
     const TrainingColumns& training = data_.training;
-    const auto exemplars = static_cast<size_t>(options_.exemplars);
-    context_.memory().require(sparse_training_bytes(training.rows(), features_.size(), exemplars),
-                              "a sparse Gaussian process");
+    context_.memory().require(
+        sparse_training_bytes(training.rows(), features_.size(), static_cast<size_t>(options_.exemplars)),
+        "a smooth Gaussian process");
     FitResult result = empty_model();
     Model& model = result.model;
     time("training the sparse process", [&] {
-        TrainedSparse trained = train_sparse(
-            training, features_,
-            {kind, exemplars, options_.noise, options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed)},
-            context_);
+        TrainedSparse trained = train_sparse(training, features_,
+                                             {kind, static_cast<size_t>(options_.exemplars), options_.noise,
+                                              options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed)},
+                                             context_);
         model.leave_one_out = spread_.in_units(trained.leave_one_out);
         left_out_ = std::move(trained.left_out);
         model.evaluations = trained.evaluations;
@@ -547,19 +520,32 @@ FitResult Trainer::fit_tree() {
     return result;
 }
 
-// The trees come last, since they free the rows.
+// The trees come last, since they free the rows. They take features that a smooth kernel does not, and less memory.
 FitResult Trainer::fit_best_kernel() {
-    FitResult best = fit_sparse(SmoothKind::squared_exponential);
-    uncertainty::StandardisedErrors left_out = std::move(left_out_);
-    const auto keep_better = [&](FitResult other) {
-        if (mean_nll(other.model) >= mean_nll(best.model)) return;
+    std::optional<FitResult> best;
+    uncertainty::StandardisedErrors left_out(context_);
+    const auto consider = [&](const auto& fit_one) {
+        std::vector<std::string> before = warnings_;
+        FitResult other = fit_one();
+        if (best && mean_nll(other.model) >= mean_nll(best->model)) {
+            warnings_ = std::move(before);
+            return;
+        }
         best = std::move(other);
         left_out = std::move(left_out_);
     };
-    keep_better(fit_sparse(SmoothKind::matern52));
-    keep_better(fit_tree());
+    try {
+        for (const SmoothKind kind : {SmoothKind::squared_exponential, SmoothKind::matern52})
+            consider([&] { return fit_sparse(kind); });
+    } catch (const Error& error) {
+        const ErrorCode code = error.code();
+        if (code != ErrorCode::invalid_argument && code != ErrorCode::out_of_range && code != ErrorCode::memory_limit)
+            throw;
+        warnings_.push_back(format("kernel => 'auto' has trees alone to choose from: %s", error.message().c_str()));
+    }
+    consider([&] { return fit_tree(); });
     left_out_ = std::move(left_out);
-    return best;
+    return std::move(*best);
 }
 
 FitResult Trainer::fit() {
@@ -586,35 +572,6 @@ std::vector<FitResult> Trainer::fit_members() {
     return results;
 }
 
-// What the trees of bits are made by says nothing of a smooth kernel.
-void check_smooth_options(const Options& options) {
-    if (options.kernel == KernelChoice::tree || options.kernel == KernelChoice::automatic) return;
-    const Options standard;
-    const std::pair<const char*, bool> changed[] = {{"bits", options.bits != standard.bits},
-                                                    {"members", options.members != standard.members},
-                                                    {"combine", options.combine != standard.combine},
-                                                    {"search", options.search != standard.search},
-                                                    {"evaluations", options.evaluations != standard.evaluations},
-                                                    {"outside", options.outside != standard.outside}};
-    for (const auto& [name, is_changed] : changed)
-        if (is_changed)
-            throw Error(ErrorCode::invalid_argument,
-                        format("kernel => '%s' takes no %s", name_of(options.kernel), name), "",
-                        format("Use kernel => 'tree', or leave out %s.", name));
-}
-
-void check_combination(const Options& options) {
-    check_smooth_options(options);
-    if (options.combine == Combine::boosted && options.signal)
-        throw Error(ErrorCode::invalid_argument, "combine => 'boosted' takes no signal",
-                    "Every member learns the variance of what those before it leave.",
-                    "Leave signal NULL, or use combine => 'kernel_sum' or 'mixture'.");
-    if (options.combine == Combine::kernel_sum && options.search != Search::local)
-        throw Error(ErrorCode::invalid_argument,
-                    format("combine => 'kernel_sum' needs search => 'local', not '%s'", name_of(options.search)),
-                    "The members of a sum are found by a search of their own.");
-}
-
 } // namespace
 
 std::vector<Feature> features_of(const Dataset& dataset) {
@@ -625,7 +582,6 @@ std::vector<Feature> features_of(const Dataset& dataset) {
 }
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
-    check_combination(options);
     return Trainer(std::move(dataset), options, context).fit();
 }
 

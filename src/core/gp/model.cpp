@@ -249,7 +249,7 @@ Model decode(Reader& reader, RunContext& context) {
 }
 
 Combine Model::combine() const {
-    static constexpr Combine kinds[] = {Combine::mixture, Combine::kernel_sum, Combine::boosted};
+    static constexpr Combine kinds[] = {Combine::mixture, Combine::kernel_sum, Combine::boosted, Combine::automatic};
     return kinds[posterior.index()];
 }
 

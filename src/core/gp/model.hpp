@@ -43,7 +43,7 @@ struct Model : Provenance {
     std::optional<double> holdout_nll, holdout_rmse;     // means over held-out rows
     std::optional<uncertainty::Calibration> calibration; // nothing in models from before there was one
 
-    // Says how members were combined in the end; a sparse process has none.
+    // Says how members were combined in the end; automatic of a sparse process, which has none.
     Combine combine() const;
     // There are none of a sum, whose members are its own, and of a sparse process.
     std::span<const Member> members() const;

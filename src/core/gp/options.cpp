@@ -1,6 +1,7 @@
 #include "core/gp/options.hpp"
 
 #include "core/base/fit_arguments.hpp"
+#include "core/gp/sparse/sparse_model.hpp"
 
 namespace btml::gp {
 
@@ -46,7 +47,8 @@ constexpr Option<Options> rows[] = {
         "kernel", kernels,
         "the binary tree kernel; a smooth one, with a length scale for each feature; `auto`: which "
         "scores better"),
-    option<&Options::exemplars>("exemplars", between(1, 10'000), "rows that a smooth kernel goes by, at most"),
+    option<&Options::exemplars>("exemplars", between(1, SparseModel::max_inducing_points),
+                                "rows that a smooth kernel goes by, at most"),
 };
 
 // What scikit-learn, GPy and others call them.
@@ -78,6 +80,34 @@ constexpr Option<SampleOptions> sample_rows[] = {
     option<&SampleOptions::seed>("seed", any_number(), "of the draws"),
 };
 
+// What the trees of bits are made by says nothing of a smooth kernel.
+void check_smooth_options(const Options& options) {
+    if (options.kernel == KernelChoice::tree || options.kernel == KernelChoice::automatic) return;
+    const Options standard;
+    const std::pair<const char*, bool> changed[] = {{"bits", options.bits != standard.bits},
+                                                    {"members", options.members != standard.members},
+                                                    {"combine", options.combine != standard.combine},
+                                                    {"search", options.search != standard.search},
+                                                    {"evaluations", options.evaluations != standard.evaluations},
+                                                    {"outside", options.outside != standard.outside}};
+    for (const auto& [name, is_changed] : changed)
+        if (is_changed)
+            throw Error(ErrorCode::invalid_argument,
+                        format("kernel => '%s' takes no %s", name_of(options.kernel), name), "",
+                        format("Use kernel => 'tree', or leave out %s.", name));
+}
+
+void check_combination(const Options& options) {
+    if (options.combine == Combine::boosted && options.signal)
+        throw Error(ErrorCode::invalid_argument, "combine => 'boosted' takes no signal",
+                    "Every member learns the variance of what those before it leave.",
+                    "Leave signal NULL, or use combine => 'kernel_sum' or 'mixture'.");
+    if (options.combine == Combine::kernel_sum && options.search != Search::local)
+        throw Error(ErrorCode::invalid_argument,
+                    format("combine => 'kernel_sum' needs search => 'local', not '%s'", name_of(options.search)),
+                    "The members of a sum are found by a search of their own.");
+}
+
 } // namespace
 
 constinit const OptionsTable<Options> options_table{rows, foreign_options};
@@ -85,6 +115,8 @@ constinit const OptionsTable<SampleOptions> sample_options_table{sample_rows};
 
 void Options::validate() const {
     options_table.check(*this);
+    check_smooth_options(*this);
+    check_combination(*this);
 }
 
 Options gp_fit_members_defaults() {

@@ -27,6 +27,21 @@ void require_known(const Model& model, std::span<const double> features) {
     }
 }
 
+// An observation at a point that is like no row says nothing of any other.
+void require_comparable(const Model& model, std::span<const double> features) {
+    const Coordinates& coordinates = std::get<SparseModel>(model.posterior).coordinates();
+    const std::optional<size_t> feature = coordinates.unlike(features);
+    if (!feature) return;
+    throw Error(ErrorCode::invalid_argument,
+                format("feature \"%s\" is %s", model.features[*feature].name.c_str(),
+                       is_null(features[*feature]) ? "NULL, a value that no training row has" : "no finite number"),
+                "A smooth kernel cannot compare the point with others.");
+}
+
+[[noreturn]] void refuse_last() {
+    throw Error(ErrorCode::invalid_argument, "the only observation of a model cannot be removed");
+}
+
 [[noreturn]] void refuse(const char* why) {
     throw Error(ErrorCode::invalid_argument, "the observation to remove is not in the model", why);
 }
@@ -55,7 +70,7 @@ void change_rows(TrainingColumns& rows, std::span<const double> features, double
         return;
     }
     const size_t row = find_row(rows, features, target, context);
-    if (rows.rows() == 1) throw Error(ErrorCode::invalid_argument, "the only observation of a model cannot be removed");
+    if (rows.rows() == 1) refuse_last();
     take_row(rows, row);
 }
 
@@ -110,8 +125,9 @@ double scaled(const Model& model, double target) {
 }
 
 bool change(Model& model, std::span<const double> features, double target, bool more, RunContext& context) {
-    if (const auto* const sparse = std::get_if<SparseModel>(&model.posterior)) {
-        if (sparse->coordinates().is_unlike(features)) return false;
+    if (std::holds_alternative<SparseModel>(model.posterior)) {
+        require_comparable(model, features);
+        if (!more && model.rows <= 1) refuse_last();
     } else {
         require_known(model, features);
     }

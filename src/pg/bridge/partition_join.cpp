@@ -9,6 +9,7 @@ extern "C" {
 #include "catalog/pg_class.h"
 #include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
+#include "storage/lmgr.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
 }
@@ -186,7 +187,10 @@ std::vector<Oid> direct_partitions(Oid table) {
         const Relation relation = table_open(table, AccessShareLock);
         const PartitionDescData* const partitions = btml_compat_partitions(relation);
         List* oids = NIL;
-        for (int i = 0; i < partitions->nparts; i++) oids = lappend_oid(oids, partitions->oids[i]);
+        for (int i = 0; i < partitions->nparts; i++) {
+            LockRelationOid(partitions->oids[i], AccessShareLock);
+            oids = lappend_oid(oids, partitions->oids[i]);
+        }
         table_close(relation, NoLock);
         return oids;
     });

@@ -113,8 +113,18 @@ bool fetches_rows(const Plan* plan) {
     return fetches_rows(plan->lefttree) || fetches_rows(plan->righttree);
 }
 
-Plan* plan_of(Query* query) {
-    return pg_plan_query(query, "", 0, nullptr)->planTree;
+PlannedStmt* plan_of(Query* query) {
+    return pg_plan_query(query, "", 0, nullptr);
+}
+
+// What runs before or beside the plan's tree, as a CTE does, is not shipped.
+bool has_plan_that_fetches(const PlannedStmt* statement) {
+    const Plan* const plan = statement->planTree;
+    if (!IsA(plan, ForeignScan) && fetches_rows(plan)) return true;
+    ListCell* cell;
+    foreach (cell, statement->subplans)
+        if (fetches_rows(static_cast<const Plan*>(lfirst(cell)))) return true;
+    return false;
 }
 
 const char* name_of_table(Oid table) {
@@ -211,12 +221,7 @@ Query* PartitionedQuery::query_of(size_t partition) const {
 
 bool PartitionedQuery::is_read_here(size_t partition) const {
     Query* const query = query_of(partition);
-    return with_shipped_plans([=] {
-        return pg_call([=] {
-            const Plan* const plan = plan_of(query);
-            return !IsA(plan, ForeignScan) && fetches_rows(plan);
-        });
-    });
+    return with_shipped_plans([=] { return pg_call([=] { return has_plan_that_fetches(plan_of(query)); }); });
 }
 
 uint64_t PartitionedQuery::run(size_t partition, RowSink& sink, const char* phase, RunContext& context) const {
@@ -240,7 +245,7 @@ ForeignTables foreign_tables(const Query* query) {
 }
 
 double expected_rows(const Query* query) {
-    return pg_call([=] { return plan_of(copy_of(query))->plan_rows; });
+    return pg_call([=] { return plan_of(copy_of(query))->planTree->plan_rows; });
 }
 
 } // namespace btml::pg

@@ -356,7 +356,35 @@ TEST(SparseProcess, UpdatesAreThoseOfAllRows) {
         }
     }
     EXPECT_FALSE(more.log_likelihood());
-    EXPECT_FALSE(insert(more, std::vector{std::nan(""), 0.0, 0.0}, 1, context)); // says nothing of any point
+    EXPECT_EQ(caught([&] {
+                  insert(more, std::vector{std::nan(""), 0.0, 0.0}, 1, context);
+              }).message,
+              "feature \"a\" is no finite number");
+    more.rows = 1;
+    EXPECT_EQ(caught([&] { remove(more, last, points.y[39], context); }).message,
+              "the only observation of a model cannot be removed");
+}
+
+// Any changed byte is refused, or gives a model that predicts finite numbers.
+TEST(SparseProcess, OpensNoBytesThatHarm) {
+    QuietContext context(1);
+    const Model model = fit_rows(random_rows(40, 3), smooth_options(KernelChoice::matern52), {}, context).model;
+    const std::string bytes = bytes_of(model);
+    for (uint64_t seed = 0; seed < 3'000; seed++) {
+        Random random(seed);
+        std::string changed = bytes;
+        // Most bytes are those of matrices; half of the changes are to what comes before.
+        const size_t place = random.below(random.chance(0.5) ? changed.size() : std::min<size_t>(changed.size(), 900));
+        changed[place] = static_cast<char>(random.below(256));
+        try {
+            Reader reader(std::as_bytes(std::span(changed)), context);
+            Model other = decode(reader, context);
+            std::vector<double> point(other.features.size(), 1.0);
+            Predictor(other).latent(point);
+            insert(other, point, 1, context);
+        } catch (const Error&) {
+        }
+    }
 }
 
 TEST(SparseProcess, DrawsHaveTheMeansAndVariancesOfPredictions) {

@@ -47,7 +47,7 @@ Coordinates::Column Coordinates::column_of(const TrainingColumn& values, const F
     });
     const double deviation = given > 0 ? std::sqrt(squares / static_cast<double>(given)) : 0;
     // Rounding makes the deviation of equal numbers greater than 0.
-    const bool varies = deviation > 1e-12 * std::abs(column.mean) && std::isnormal(1 / deviation);
+    const bool varies = deviation > 1e-12 * std::abs(column.mean) && deviation > 1e-200 && deviation < 1e200;
     column.inverse_deviation = varies ? 1 / deviation : 0;
     return column;
 }
@@ -60,24 +60,29 @@ void Coordinates::count() {
     }
 }
 
+bool Coordinates::is_unlike(const Column& column, double x) {
+    if (!column.is_number()) return false;
+    if (is_null(x)) return !column.has_null;
+    return !(std::abs((x - column.mean) * column.inverse_deviation) < max_deviations);
+}
+
+std::optional<size_t> Coordinates::unlike(std::span<const double> features) const {
+    for (size_t f = 0; f < columns_.size(); f++)
+        if (is_unlike(columns_[f], features[f])) return f;
+    return std::nullopt;
+}
+
 bool Coordinates::find(std::span<const double> features, double* to) const {
     double* number = to;
     double* category = to + numbers_;
     for (size_t f = 0; f < columns_.size(); f++) {
         const Column& column = columns_[f];
         const double x = features[f];
-        if (column.categorical) {
-            if (column.categories == 0) continue;
-            const bool known = x >= 0 && x < column.categories;
-            *category++ = known ? x : is_null(x) ? null_category : other_category;
-            continue;
-        }
-        if (is_null(x) && !column.has_null && column.is_number()) return false;
-        if (column.has_null) *category++ = is_null(x);
-        if (!column.is_number()) continue;
-        const double deviations = is_null(x) ? 0 : (x - column.mean) * column.inverse_deviation;
-        if (!(std::abs(deviations) < max_deviations)) return false;
-        *number++ = deviations;
+        if (is_unlike(column, x)) return false;
+        if (column.is_number()) *number++ = is_null(x) ? 0 : (x - column.mean) * column.inverse_deviation;
+        if (!column.is_category()) continue;
+        const bool known = x >= 0 && x < column.categories;
+        *category++ = !column.categorical ? is_null(x) : known ? x : is_null(x) ? null_category : other_category;
     }
     return true;
 }
@@ -118,7 +123,8 @@ Coordinates Coordinates::decode(Reader& reader, const std::vector<Feature>& feat
         column.inverse_deviation = reader.get_finite();
         column.categories = reader.get<uint32_t>();
         column.has_null = reader.get_bool();
-        if (column.inverse_deviation < 0) corrupt_model("A standard deviation is negative.");
+        if (column.inverse_deviation != 0 && !(column.inverse_deviation > 1e-200 && column.inverse_deviation < 1e200))
+            corrupt_model("A standard deviation is out of range.");
         if (column.categories != 0 && column.categories != feature.categories.size())
             corrupt_model("A feature has other categories than the model's.");
         coordinates.columns_.push_back(column);

@@ -4,6 +4,8 @@
 #include "core/base/feature.hpp"
 #include "core/gp/tree/training_columns.hpp"
 
+#include <optional>
+
 namespace btml::gp {
 
 class Coordinates {
@@ -20,10 +22,8 @@ class Coordinates {
     // Writes the coordinates of a point whose features are as Predictor takes them. False where the point is like no
     // row: a number is not finite, or NULL where no row has NULL.
     bool find(std::span<const double> features, double* to) const;
-    bool is_unlike(std::span<const double> features) const {
-        std::vector<double> point(width_);
-        return !find(features, point.data());
-    }
+    // Returns the first feature for which it is.
+    std::optional<size_t> unlike(std::span<const double> features) const;
     // Those of all rows, row by row.
     Buffer<double> all(const TrainingColumns& rows, RunContext& context) const;
 
@@ -47,6 +47,7 @@ class Coordinates {
     };
 
     Coordinates() = default;
+    static bool is_unlike(const Column& column, double x);
     static Column column_of(const TrainingColumn& values, const Feature& feature, RunContext& context);
     void count();
 

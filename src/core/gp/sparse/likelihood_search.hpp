@@ -14,7 +14,7 @@ struct GivenParameters {
 };
 
 // The log marginal likelihood, nats, and its derivatives by the logarithms of the kernel's parameters, in the order of
-// parameters_of() (Rasmussen, Williams 2006, 5.9). O(n³), and 3·n² numbers of memory.
+// parameters_of() (Rasmussen, Williams 2006, 5.9). O(n³), and 2·n² + 2,048·n numbers of memory.
 struct Likelihood {
     double log;
     std::vector<double> slopes;

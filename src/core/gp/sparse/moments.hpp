@@ -69,7 +69,7 @@ struct Moments {
           projections(budget, CovarianceSlab::what, inducing_points, 0.0) {}
 };
 
-// One pass over the rows: O(n·K²) for K inducing points, in K² + 2,048·K numbers of memory. The same bits for any
+// One pass over the rows: O(n·K²) for K inducing points, in K² + 1,024·K numbers of memory. The same bits for any
 // number of threads.
 Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows,
                     ThreadTeam& team, RunContext& context);

@@ -47,15 +47,18 @@ static void put_all(const std::vector<double>& numbers, Writer& writer) {
     for (const double number : numbers) writer.put(number);
 }
 
-static double get_above_0(Reader& reader) {
+static double get_parameter(Reader& reader) {
+    static constexpr double limit = 1e9; // beyond what is learned, and what options may give
     const double number = reader.get_finite();
-    if (!(number > 0)) corrupt_model("A parameter of its kernel is not positive.");
+    if (!(number > 1 / limit / limit && number < limit)) corrupt_model("A parameter of its kernel is out of range.");
     return number;
 }
 
 static std::vector<double> get_all(Reader& reader) {
-    std::vector<double> numbers(reader.get_count(sizeof(double)));
-    for (double& number : numbers) number = get_above_0(reader);
+    const size_t count = reader.get_count(sizeof(double));
+    reader.hold(count * sizeof(double));
+    std::vector<double> numbers(count);
+    for (double& number : numbers) number = get_parameter(reader);
     return numbers;
 }
 
@@ -74,8 +77,8 @@ SmoothKernel decode_smooth_kernel(Reader& reader) {
     kernel.kind = static_cast<SmoothKind>(kind);
     kernel.inverse_lengths = get_all(reader);
     kernel.penalties = get_all(reader);
-    kernel.signal = get_above_0(reader);
-    kernel.noise = get_above_0(reader);
+    kernel.signal = get_parameter(reader);
+    kernel.noise = get_parameter(reader);
     return kernel;
 }
 

@@ -82,11 +82,13 @@ void SparseModel::joint(std::span<const double> features, size_t count, double* 
     const size_t width = parts_.coordinates.width(), of_point = features.size() / count, size = inducing_points();
     Buffer<double> points(context.memory(), what, count * width), with_inducing(context.memory(), what, count * size);
     std::vector<bool> known(count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        context.worked(8 * size);
         known[i] = find_covariances_of(features.subspan(i * of_point, of_point), points.data() + i * width,
                                        with_inducing.data() + i * size);
+    }
     for (size_t i = 0; i < count; i++) {
-        context.worked(size * size / 8 + count);
+        context.worked(size * size / 8 + i * (size / 8 + 8));
         std::copy_n(with_inducing.data() + i * size, size, covariances_.begin());
         std::fill(reduced_.begin(), reduced_.end(), 0.0);
         subtract_product(parts_.reduction, covariances_, reduced_);
@@ -136,6 +138,7 @@ SparseModel SparseModel::decode(Reader& reader, const std::vector<Feature>& feat
     const size_t width = coordinates.width();
     if (kernel.inverse_lengths.size() != coordinates.numbers() || kernel.width() != width)
         corrupt_model(format("Its kernel has %zu coordinates, its points %zu.", kernel.width(), width));
+    if (width == 0) corrupt_model("Its kernel compares nothing.");
     const std::optional<double> bound = reader.get_bool() ? std::optional(reader.get_finite()) : std::nullopt;
     const size_t count = reader.get_count((width + 1) * sizeof(double));
     if (count == 0 || count > max_inducing_points || reader.remaining() / sizeof(double) / ((count + 1) / 2) < count)

@@ -11,7 +11,7 @@ namespace btml::gp {
 
 class SparseModel {
   public:
-    static constexpr size_t max_inducing_points = 10'000;
+    static constexpr size_t max_inducing_points = 5'000;
 
     // Targets are standardised. At x, whose covariances with the K inducing points are k, the latent function has the
     // mean k'·solution and the variance signal − k'·reduction·k.

@@ -23,12 +23,13 @@ class QuadraticForms {
         const size_t size = slab_.inducing_points();
         const Blocks by(matrix.data(), size, size), rows(slab_.values(), size, slab_.size(), stride),
             to(products_.data(), size, slab_.size(), stride);
-        team_.for_each(blocks_of(size), [&](size_t block, int) {
-            const size_t first = block * algebra::block_side, last = std::min(first + algebra::block_side, size);
-            std::fill_n(products_.data() + first * stride, (last - first) * stride, 0.0);
-            for (size_t part = 0; part < blocks_of(slab_.size()); part++)
-                for (size_t other = 0; other < blocks_of(size); other++)
-                    algebra::subtract_product(by(block, other), rows(other, part), to(block, part));
+        const size_t parts = blocks_of(slab_.size());
+        team_.for_each(blocks_of(size) * parts, [&](size_t item, int) {
+            const size_t block = item / parts, part = item % parts;
+            const algebra::Block target = to(block, part);
+            for (size_t u = 0; u < target.rows; u++) std::fill_n(target.data + u * stride, target.columns, 0.0);
+            for (size_t other = 0; other < blocks_of(size); other++)
+                algebra::subtract_product(by(block, other), rows(other, part), target);
         });
         std::vector<double> forms(slab_.size());
         for (size_t u = 0; u < size; u++)

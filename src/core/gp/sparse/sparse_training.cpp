@@ -64,6 +64,11 @@ class SparseTrainer {
         learn_kernel();
         const Buffer<double> inducing = choose_inducing();
         const double min_noise = least_noise();
+        if (training_.noise && *training_.noise < min_noise)
+            throw Error(ErrorCode::invalid_argument,
+                        format("noise %s is below %s, the least that this kernel can be solved with",
+                               shortest(*training_.noise).c_str(), shortest(min_noise).c_str()),
+                        "", "Give a larger noise or a smaller signal, or leave noise to be learned.");
         if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min_noise);
         Collapsed collapsed(kernel_, inducing.span(), sum_moments(kernel_, inducing.span(), rows_, team_, context_),
                             team_, context_);
@@ -87,7 +92,8 @@ class SparseTrainer {
     Buffer<double> choose_inducing();
     // The bound's matrices are exact to some 1e-16 · rows · signal / jitter, of which the noise has to be more.
     double least_noise() const {
-        return std::max(training_.min_noise, kernel_.signal * (1e-6 + 3e-10 * static_cast<double>(rows_.size())));
+        return std::max(training_.noise ? 0 : training_.min_noise,
+                        kernel_.signal * (1e-6 + 3e-10 * static_cast<double>(rows_.size())));
     }
     void choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts);
     void take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts);
@@ -176,12 +182,13 @@ TrainedSparse train_sparse(const TrainingColumns& rows, const std::vector<Featur
 }
 
 uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_points) {
-    const uint64_t width = 2 * features, k = inducing_points;
-    const uint64_t square = sizeof(double) * k * k, slab = CovarianceSlab::bytes(k, width);
-    const uint64_t candidates = sizeof(double) * candidates_of(k) * (k + 2 * width + 2);
-    const uint64_t scored = sizeof(double) * std::min(rows, max_scored_rows) * (width + 2);
-    return sizeof(double) * rows * width +
-           std::max({candidates, 5 * square + 2 * slab, 2 * square + 3 * slab + scored});
+    const uint64_t width = 2 * features, k = std::min(rows, inducing_points), learned = std::min<size_t>(rows, 1'000);
+    const uint64_t square = k * k, slab = CovarianceSlab::bytes(k, width) / sizeof(double);
+    const uint64_t slab_to_learn = CovarianceSlab::bytes(learned, width) / sizeof(double);
+    const uint64_t learning = 2 * learned * learned + 2 * slab_to_learn;
+    const uint64_t choosing = std::min(rows, candidates_of(k)) * (k + 2 * width + 2);
+    const uint64_t scoring = 5 * square + 3 * slab + std::min(rows, max_scored_rows) * (width + 3);
+    return sizeof(double) * (rows * width + std::max({learning, choosing, scoring}));
 }
 
 } // namespace btml::gp

@@ -1,0 +1,50 @@
+#include "core/gp/fit_memory.hpp"
+
+#include "core/gp/additive/sum_training.hpp"
+#include "core/gp/boosted_training.hpp"
+#include "core/gp/sparse/sparse_training.hpp"
+
+#include <algorithm>
+
+namespace btml::gp {
+
+uint64_t evaluations_of(const Options& options, size_t rows) {
+    if (options.evaluations > 0) return options.evaluations;
+    return options.combine == Combine::boosted ? default_boosted_evaluations(rows) : default_evaluations(rows);
+}
+
+int boosted_members(const Options& options, size_t rows) {
+    return options.members > 0 ? options.members : boosted_members_within(evaluations_of(options, rows));
+}
+
+FitMemory::FitMemory(const Dataset& dataset, const Options& options, int value_bits)
+    : columns_(expansion_bytes(dataset)) {
+    if (options.kernel == KernelChoice::tree || options.kernel == KernelChoice::automatic)
+        count_trees(dataset, options, value_bits);
+    else
+        finish_ = sparse_training_bytes(dataset.rows, dataset.features.size(), static_cast<size_t>(options.exemplars));
+}
+
+void FitMemory::count_trees(const Dataset& dataset, const Options& options, int value_bits) {
+    static constexpr uint64_t sorting = 56, sorted = 6, observations = 16, gradient = 26, leave_one_out = 50;
+    static constexpr uint64_t score = 40, small = uint64_t{1} << 20;
+    const uint64_t bits = 8 * ((dataset.features.size() * static_cast<uint64_t>(value_bits + 1) + 63) / 64);
+    const uint64_t distinct = 2 * (bits + observations), trie = 64 + 16 + bits;
+    search_ = small + dataset.rows * (distinct + sorting + observations + std::max(bits, gradient));
+    const uint64_t last = std::max(sorting, sorted + observations + std::max(leave_one_out, trie));
+    if (options.combine == Combine::boosted) { // every search while the tries before are there
+        static constexpr uint64_t residuals = 16;
+        const uint64_t members = boosted_members(options, dataset.rows);
+        finish_ = dataset.rows * (residuals + members * trie) + std::max(search_, small + dataset.rows * (bits + last));
+    } else {
+        const uint64_t others = std::max(0, options.members - 1);
+        finish_ = small + dataset.rows * (bits + score + last + others * trie);
+    }
+}
+
+uint64_t FitMemory::peak(int workers) const {
+    const uint64_t later = std::max(static_cast<uint64_t>(workers) * search_, finish_);
+    return std::max(columns_.peak, columns_.growth + static_cast<int64_t>(later));
+}
+
+} // namespace btml::gp
