@@ -186,8 +186,7 @@ TEST(SparseProcess, BoundAndPredictionsAreThoseOfDenseAlgebra) {
                                                            1 + random.below(12), team, context);
         const PlainSparse plain{kernel, points, inducing};
         const Buffer<double> z = points_of(points.rows(), inducing, context.memory());
-        const Collapsed collapsed(kernel, z.span(), sum_moments(kernel, z.span(), points.rows(), team, context), team,
-                                  context);
+        const Collapsed collapsed(kernel, z.span(), points.rows(), team, context);
         EXPECT_NEAR(collapsed.bound(), plain.bound(), 1e-5 * std::abs(plain.bound()));
         SparseModel model(parts_of(kernel, points, inducing, collapsed, context), context);
         for (int i = 0; i < 5; i++) {
@@ -210,8 +209,7 @@ TEST(SparseProcess, LeavesRowsOutAsIfTheyHadNeverBeen) {
         const std::vector<uint32_t> inducing =
             varied_rows(kernel, points.rows(), spread_rows(points.size(), points.size(), 0), 8, team, context);
         const Buffer<double> z = points_of(points.rows(), inducing, context.memory());
-        const Collapsed all(kernel, z.span(), sum_moments(kernel, z.span(), points.rows(), team, context), team,
-                            context);
+        const Collapsed all(kernel, z.span(), points.rows(), team, context);
         const SparseModel::Parts parts = parts_of(kernel, points, inducing, all, context);
         uncertainty::StandardisedErrors errors(context);
         const LeaveOneOut score = leave_rows_out(parts, all.inverse(), points.rows(), errors, team, context);
@@ -225,8 +223,7 @@ TEST(SparseProcess, LeavesRowsOutAsIfTheyHadNeverBeen) {
                 others.y.push_back(points.y[i]);
                 if (!points.w.empty()) others.w.push_back(points.w[i]);
             }
-            const Collapsed without(kernel, z.span(), sum_moments(kernel, z.span(), others.rows(), team, context), team,
-                                    context);
+            const Collapsed without(kernel, z.span(), others.rows(), team, context);
             SparseModel model(parts_of(kernel, points, inducing, without, context), context);
             const Normal at = model.latent({points.at(out), width});
             const double variance = at.variance + kernel.noise / points.rows().weight(out);
@@ -334,8 +331,7 @@ TEST(SparseProcess, UpdatesAreThoseOfAllRows) {
     fewer.x.resize(39 * width);
     fewer.y.resize(39);
     const auto model_of = [&](const Points& rows) {
-        const Collapsed collapsed(kernel, z.span(), sum_moments(kernel, z.span(), rows.rows(), team, context), team,
-                                  context);
+        const Collapsed collapsed(kernel, z.span(), rows.rows(), team, context);
         Model model;
         model.features = {
             {"a", "float8", false, {}}, {"b", "float8", false, {}}, {"kind", "text", true, {"x", "y", "z"}}};

@@ -25,32 +25,29 @@ algebra::Cholesky inducing_factor(const SmoothKernel& kernel, std::span<const do
     return algebra::Cholesky(std::move(matrix), size, team);
 }
 
-Collapsed::Collapsed(const SmoothKernel& kernel, std::span<const double> inducing, Moments moments, ThreadTeam& team,
-                     RunContext& context)
+Collapsed::Collapsed(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows,
+                     ThreadTeam& team, RunContext& context)
+    : Collapsed(kernel, inducing, rows, inducing_factor(kernel, inducing, team, context), team, context) {}
+
+Collapsed::Collapsed(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows,
+                     algebra::Cholesky prior, ThreadTeam& team, RunContext& context)
     : team_(team),
       context_(context),
-      size_(moments.projections.size()),
-      rows_(moments.rows),
+      size_(inducing.size() / kernel.width()),
+      rows_(rows.size()),
       signal_(kernel.signal),
-      weights_(moments.weights),
-      log_weights_(moments.log_weights),
-      squares_(moments.squares),
       noise_(kernel.noise),
-      prior_(inducing_factor(kernel, inducing, team, context)),
-      precision_(std::move(moments.products)),
-      projection_(moments.projections.begin(), moments.projections.end()) {
+      prior_(std::move(prior)),
+      precision_(context.memory(), what) {
+    Moments moments = sum_moments(kernel, inducing, prior_, rows, team, context);
+    weights_ = moments.weights;
+    log_weights_ = moments.log_weights;
+    squares_ = moments.squares;
+    projection_.assign(moments.projections.begin(), moments.projections.end());
+    precision_ = std::move(moments.products);
     algebra::mirror_lower(precision_.data(), size_);
-    sandwich_lower(precision_.data());
     for (size_t u = 0; u < size_; u++) explained_ += precision_[u * size_ + u];
-    prior_.solve_lower(projection_.data(), 1, team_);
     set_noise(noise_);
-}
-
-// L⁻¹AL'⁻¹ of a symmetric A.
-void Collapsed::sandwich_lower(double* matrix) const {
-    prior_.solve_lower(matrix, size_, team_);
-    algebra::transpose(matrix, size_);
-    prior_.solve_lower(matrix, size_, team_);
 }
 
 // L'⁻¹AL⁻¹ of a symmetric A, which it is to the last bit, too.

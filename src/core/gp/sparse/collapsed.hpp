@@ -18,8 +18,8 @@ class Collapsed {
     // jitter: what is added to the diagonal of the inducing points' covariances K_uu, as a multiple of the signal.
     static constexpr double jitter = 1e-6;
 
-    // The moments' products are used up.
-    Collapsed(const SmoothKernel& kernel, std::span<const double> inducing, Moments moments, ThreadTeam& team,
+    // Reads the rows once: O(n·K²).
+    Collapsed(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows, ThreadTeam& team,
               RunContext& context);
 
     // log p(y) ≥ this, nats; equal where the inducing points are the rows.
@@ -36,15 +36,17 @@ class Collapsed {
     size_t size() const { return size_; }
 
   private:
-    // The factor of B = I + X/σ² under the noise, where X = L⁻¹ΦL'⁻¹.
+    Collapsed(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows,
+              algebra::Cholesky prior, ThreadTeam& team, RunContext& context);
+    // The factor of B = I + X/σ² under the noise, where X = L⁻¹ΦL'⁻¹ are the moments' products.
     algebra::Cholesky posterior_factor() const;
-    void sandwich_lower(double* matrix) const;
     void sandwich_upper(double* matrix) const;
 
     ThreadTeam& team_;
     RunContext& context_;
     const size_t size_, rows_;
-    const double signal_, weights_, log_weights_, squares_;
+    const double signal_;
+    double weights_ = 0, log_weights_ = 0, squares_ = 0;
     double noise_, explained_ = 0;   // explained: tr X
     algebra::Cholesky prior_;        // L, of K_uu
     Buffer<double> precision_;       // X

@@ -18,7 +18,7 @@ CovarianceSlab::CovarianceSlab(const SmoothKernel& kernel, std::span<const doubl
       width_(rows.width),
       inducing_(context.memory(), what, inducing.size()),
       groups_(context.memory(), what, max_rows * width_),
-      values_(context.memory(), what, count_ * max_rows),
+      values_(context.memory(), what, count_ * max_rows, 0.0),
       targets_(context.memory(), what, max_rows),
       roots_(context.memory(), what, max_rows),
       slopes_(context.memory(), what, max_rows * (width_ + 1)) {
@@ -111,8 +111,8 @@ void add_projections(const CovarianceSlab& slab, double* projections, ThreadTeam
 
 } // namespace
 
-Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows,
-                    ThreadTeam& team, RunContext& context) {
+Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
+                    const SmoothRows& rows, ThreadTeam& team, RunContext& context) {
     CovarianceSlab slab(kernel, inducing, rows, team, context);
     const size_t count = slab.inducing_points();
     Moments moments(count, context.memory());
@@ -121,6 +121,7 @@ Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing
         for (size_t j = 0; j <= i; j++) pairs.push_back({i, j});
     for (size_t begin = 0; begin < rows.size(); begin += CovarianceSlab::max_rows) {
         slab.load(begin);
+        slab.whiten(factor);
         subtract_products(slab, pairs, moments.products.data(), team);
         add_projections(slab, moments.projections.data(), team);
         context.share_progress("summing covariances", begin, rows.size());

@@ -1,6 +1,7 @@
 // What a sparse process knows of its rows: sums of products of their covariances with its inducing points.
 #pragma once
 
+#include "core/algebra/cholesky.hpp"
 #include "core/base/buffer.hpp"
 #include "core/base/threads.hpp"
 #include "core/gp/sparse/covariances.hpp"
@@ -34,6 +35,8 @@ class CovarianceSlab {
     size_t size() const { return size_; }
     size_t inducing_points() const { return count_; }
     const double* values() const { return values_.data(); } // inducing point by inducing point, max_rows apart
+    // Puts L⁻¹k in the place of the covariances k of each row, for the factor L of those of the inducing points.
+    void whiten(const algebra::Cholesky& factor) { factor.solve_lower(values_.data(), max_rows, team_); }
     double target(size_t i) const { return targets_[i]; }
 
     // Adds to the slopes, by parameter (coordinates, then the signal), what a function changes by through the
@@ -57,12 +60,14 @@ class CovarianceSlab {
     Buffer<double> slopes_; // of each group
 };
 
+// Of v = L⁻¹k, whose squares are at most the signal: sums of the covariances k themselves, multiplied by L⁻¹
+// afterwards, would lose the noise in their rounding.
 struct Moments {
     size_t rows = 0;
     double weights = 0, log_weights = 0; // Σ w, Σ ln w
     double squares = 0;                  // Σ w·y²
-    Buffer<double> products;             // Φ = Σ w·k·k', the lower triangle of K × K numbers
-    Buffer<double> projections;          // Σ w·y·k
+    Buffer<double> products;             // Σ w·v·v', the lower triangle of K × K numbers
+    Buffer<double> projections;          // Σ w·y·v
 
     Moments(size_t inducing_points, MemoryBudget& budget)
         : products(budget, CovarianceSlab::what, inducing_points * inducing_points, 0.0),
@@ -71,8 +76,8 @@ struct Moments {
 
 // One pass over the rows: O(n·K²) for K inducing points, in K² + 1,024·K numbers of memory. The same bits for any
 // number of threads.
-Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const SmoothRows& rows,
-                    ThreadTeam& team, RunContext& context);
+Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
+                    const SmoothRows& rows, ThreadTeam& team, RunContext& context);
 
 // The covariances of points with each other, size × size.
 Buffer<double> covariance_matrix(const SmoothKernel& kernel, std::span<const double> points, ThreadTeam& team,

@@ -70,8 +70,7 @@ class SparseTrainer {
                                shortest(*training_.noise).c_str(), shortest(min_noise).c_str()),
                         "", "Give a larger noise or a smaller signal, or leave noise to be learned.");
         if (!training_.noise) kernel_.noise = std::max(kernel_.noise, min_noise);
-        Collapsed collapsed(kernel_, inducing.span(), sum_moments(kernel_, inducing.span(), rows_, team_, context_),
-                            team_, context_);
+        Collapsed collapsed(kernel_, inducing.span(), rows_, team_, context_);
         SparseModel::Parts parts{coordinates_,
                                  kernel_,
                                  copy_of(inducing.span()),
@@ -90,10 +89,10 @@ class SparseTrainer {
   private:
     void learn_kernel();
     Buffer<double> choose_inducing();
-    // The bound's matrices are exact to some 1e-16 · rows · signal / jitter, of which the noise has to be more.
+    // What the inducing points' jitter and rounding leave is taken for noise, which has to be more.
     double least_noise() const {
         return std::max(training_.noise ? 0 : training_.min_noise,
-                        kernel_.signal * (1e-6 + 3e-10 * static_cast<double>(rows_.size())));
+                        kernel_.signal * (1e-6 + 1e-14 * static_cast<double>(rows_.size())));
     }
     void choose_noise(Collapsed& collapsed, double min_noise, SparseModel::Parts& parts);
     void take_posterior(Collapsed& collapsed, double noise, SparseModel::Parts& parts);
