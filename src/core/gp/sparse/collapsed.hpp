@@ -31,7 +31,7 @@ class Collapsed {
     // latent variance signal − k'·reduction()·k.
     std::vector<double> solution() const;
     Buffer<double> reduction() const; // K × K
-    Buffer<double> inverse() const;   // K × K: (K_uu + Φ/σ²)⁻¹
+    Buffer<double> inverse() const;   // K × K: (K_uu + Φ/σ²)⁻¹, with Φ = Σ w·k·k'
 
     size_t size() const { return size_; }
 
