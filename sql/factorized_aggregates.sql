@@ -379,6 +379,64 @@ SET LOCAL ROLE regress_factorized;
 SELECT z.k, count(*), sum(q.n) FROM broad z JOIN (SELECT a.k, count(*) n FROM broad a JOIN few b ON b.k = a.k GROUP BY a.k) q ON q.k = z.k GROUP BY z.k ORDER BY z.k;
 SELECT explain_factorized FROM btml.explain_factorized('SELECT z.k, count(*), sum(q.n) FROM broad z JOIN (SELECT a.k, count(*) n FROM broad a JOIN few b ON b.k = a.k GROUP BY a.k) q ON q.k = z.k GROUP BY z.k');
 ROLLBACK;
+-- Tables that have the same rows share a scan.
+CREATE FUNCTION shared(query text, run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    PERFORM set_config('btml.force_factorize_aggregates', 'on', true);
+    FOR line IN EXECUTE format('EXPLAIN (ANALYZE %s, COSTS off, TIMING off, SUMMARY off) %s', run::text, query) LOOP
+        IF line ~ 'Shared Scans|Scan .*on ' THEN RETURN NEXT btrim(line); END IF;
+    END LOOP;
+    PERFORM set_config('btml.force_factorize_aggregates', 'off', true);
+END $$;
+CREATE TABLE whole (k int, x int) PARTITION BY RANGE (k);
+CREATE TABLE low PARTITION OF whole FOR VALUES FROM (0) TO (5);
+CREATE TABLE high PARTITION OF whole FOR VALUES FROM (5) TO (20);
+INSERT INTO whole SELECT i % 11, i FROM generate_series(1, 60) i;
+CREATE TABLE narrow (k int, l int, n numeric, t text);
+INSERT INTO narrow SELECT i % 40, i, i * 0.5, 't' || i % 3 FROM generate_series(1, 400) i;
+CREATE INDEX ON narrow (k);
+ANALYZE whole; ANALYZE narrow;
+CREATE TABLE shared_queries (number int, query text);
+INSERT INTO shared_queries VALUES
+    (1, 'SELECT o.t, count(*), sum(o.z * p.z), max(p.n) FROM b o JOIN b p ON o.m = p.k JOIN b q ON q.k = p.m GROUP BY o.t'),
+    (2, 'SELECT count(*) FROM b o JOIN b p ON o.m = p.k JOIN b q ON q.m = p.m AND q.k = o.k'),
+    (3, 'SELECT count(*) FROM b o JOIN b p ON o.m = p.k WHERE o.z > 9 AND p.z > 9'),
+    (4, 'SELECT count(*) FROM b o JOIN b p ON o.m = p.k WHERE o.z > 9 AND p.z > 8'),
+    (5, 'SELECT count(*) FROM b o JOIN b p ON o.m = p.k WHERE random() + o.z >= 0 AND random() + p.z >= 0'),
+    (6, 'SELECT count(*), sum(p.z) FROM b o TABLESAMPLE system (100) JOIN b p ON o.m = p.k'),
+    (7, 'SELECT o.t, count(*), sum(p.n) FROM (SELECT t, m, n, b FROM b) o JOIN b p ON p.t = o.t GROUP BY o.t'),
+    (8, 'SELECT o.t, count(*), sum(p.n), count(p.b) FROM b o LEFT JOIN b p ON p.t = o.t AND p.z > 50 LEFT JOIN b q ON q.k = o.k AND q.z > 50 GROUP BY o.t'),
+    (9, 'SELECT count(*), sum(o.x * p.x) FROM whole o JOIN whole p ON o.k = p.k'),
+    (10, 'SELECT o.k, count(*) FROM whole o JOIN ONLY whole p ON o.k = p.k GROUP BY o.k'),
+    (11, 'SELECT count(*), sum(o.l), sum(p.n) FROM narrow o JOIN narrow p ON o.t = p.t JOIN narrow q ON q.k = p.k WHERE q.k = 3'),
+    (12, 'SELECT count(*), sum(p.l) FROM narrow o JOIN narrow p ON o.k = p.k WHERE o.k > 38 AND p.k > 38');
+SELECT number, shared(query) FROM shared_queries ORDER BY number;
+SELECT number, compare(query) FROM shared_queries ORDER BY number;
+-- A path that reads an index alone gives no other columns: each table has a scan of its own where it would have to.
+VACUUM narrow;
+SET enable_seqscan = off; SET enable_bitmapscan = off;
+SELECT shared('SELECT count(*), sum(p.n) FROM narrow o JOIN narrow p ON o.k = p.l WHERE o.k > 38 AND p.k > 38');
+SELECT shared('SELECT count(*) FROM narrow o JOIN narrow p ON o.k = p.k WHERE o.k > 38 AND p.k > 38');
+SELECT compare('SELECT count(*), sum(p.n) FROM narrow o JOIN narrow p ON o.k = p.l WHERE o.k > 38 AND p.k > 38');
+SELECT compare('SELECT count(*) FROM narrow o JOIN narrow p ON o.k = p.k WHERE o.k > 38 AND p.k > 38');
+RESET enable_seqscan; RESET enable_bitmapscan;
+-- It is run again with other parameters.
+SELECT compare('SELECT g, (SELECT count(*) + sum(p.z) FROM b o JOIN b p ON o.m = p.k WHERE o.z > g AND p.z > g) FROM generate_series(0, 200, 50) g');
+SELECT compare('SELECT g, s.* FROM generate_series(0, 200, 50) g, LATERAL (SELECT o.t, count(*) + sum(p.z) FROM b o JOIN b p ON o.m = p.k WHERE o.z > g AND p.z > g GROUP BY o.t) s');
+-- More rows than were expected do not wait: the scan is repeated.
+CREATE TABLE grown (k int, l int, x int, t text) WITH (autovacuum_enabled = off);
+INSERT INTO grown SELECT i, i, i, 't' FROM generate_series(1, 40) i;
+ANALYZE grown;
+INSERT INTO grown SELECT i % 300, i % 200, i, 't' || i % 9 FROM generate_series(1, 9000) i;
+SET work_mem = '64kB'; SET hash_mem_multiplier = 2;
+SELECT shared('SELECT count(*), sum(o.x) FROM grown o JOIN grown p ON o.k = p.l', true);
+SELECT compare('SELECT count(*), sum(o.x) FROM grown o JOIN grown p ON o.k = p.l');
+SELECT compare('SELECT count(*), sum(o.x) FROM grown o JOIN grown p ON o.k = p.l JOIN grown q ON q.x = p.l');
+RESET work_mem; RESET hash_mem_multiplier;
+DROP TABLE grown, narrow, whole, shared_queries;
+
 ALTER TABLE b ENABLE ROW LEVEL SECURITY;
 CREATE POLICY few ON b TO regress_factorized USING (z < 50);
 SET ROLE regress_factorized;

@@ -148,79 +148,6 @@ Datum variance(const AggregateOutput& output, const StreamedCell& sum, const Str
 
 } // namespace
 
-// Stays within one guarded call for a whole batch. What the scan keeps, it keeps in the caller's memory.
-void ScanSource::fill(RowBatch& batch, std::exception_ptr* failure) {
-    while (batch.rows < RowBatch::max_rows && !done_) {
-        TupleTableSlot* const slot = ExecProcNode(scan_);
-        if (TupIsNull(slot)) {
-            done_ = true;
-            return;
-        }
-        slot_getallattrs(slot);
-        const MemoryContext before = MemoryContextSwitchTo(scratch_);
-        try {
-            read(slot, batch);
-        } catch (...) {
-            *failure = std::current_exception();
-            done_ = true;
-        }
-        MemoryContextSwitchTo(before);
-        MemoryContextReset(scratch_);
-        batch.rows++;
-    }
-}
-
-void ScanSource::read(const TupleTableSlot* slot, RowBatch& batch) {
-    RowBatch::Column* const columns = batch.columns();
-    const uint32_t row = batch.rows;
-    for (size_t i = 0; i < readings_.size(); i++) {
-        const ColumnReading& reading = readings_[i];
-        const RowBatch::Column& column = columns[i];
-        if (reading.reading == Reading::derived) continue;
-        const Datum value = slot->tts_values[reading.position];
-        column.nulls[row] = slot->tts_isnull[reading.position];
-        if (column.nulls[row]) {
-            column.words[row] = 0;
-            continue;
-        }
-        switch (reading.reading) {
-        case Reading::presence:
-            column.words[row] = 0;
-            break;
-        case Reading::integer:
-            column.words[row] = key_word(value, reading.type);
-            break;
-        case Reading::number:
-            column.words[row] = std::bit_cast<int64_t>(
-                reading.type == FLOAT4OID ? static_cast<double>(DatumGetFloat4(value)) : DatumGetFloat8(value));
-            break;
-        case Reading::decimal: {
-            int scale = 0;
-            if (!decimal_of(PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)), &column.mantissas[row], &scale))
-                throw CannotDecide{"a numeric that is not finite or has too many digits"};
-            column.words[row] = scale;
-            break;
-        }
-        case Reading::dictionary:
-            column.words[row] = dictionaries_[i]->number(value, reading.type);
-            break;
-        case Reading::derived:
-            break;
-        }
-    }
-}
-
-void ScanSource::next(RowBatch& batch) {
-    std::exception_ptr failure;
-    batch.rows = 0;
-    pg_call([&, failed = &failure] { fill(batch, failed); });
-    if (failure) std::rethrow_exception(failure);
-    for (size_t i = 0; i < readings_.size(); i++)
-        if (readings_[i].reading == Reading::derived)
-            derive(batch, static_cast<int>(i), readings_[i].derived, readings_[i].type,
-                   readings_[readings_[i].derived.left].type);
-}
-
 Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const> scans, MemoryContext memory)
     : context_("factorized aggregate", max_bytes()), memory_(memory), plan_(decoded(plan)) {
     const MemoryContext before = MemoryContextSwitchTo(memory_);
@@ -228,15 +155,19 @@ Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const
         dictionaries_.push_back(std::make_unique<KeyDictionary>(context_.memory(), type));
     const MemoryContext scratch = pg_call(
         [=] { return AllocSetContextCreate(memory, "btml factorized aggregate's rows", ALLOCSET_DEFAULT_SIZES); });
+    for (PlanState* const scan : scans)
+        scans_.push_back(std::make_unique<SharedScan>(
+            scan, scratch, static_cast<uint64_t>(waiting_share * btml_compat_hash_memory())));
     std::vector<RowSource*> sources(plan_.readings.size(), nullptr);
-    size_t next_scan = 0;
     for (size_t t = 0; t < plan_.readings.size(); t++) {
         if (plan_.streamed.is_bag(static_cast<int>(t))) continue;
         std::vector<KeyDictionary*> dictionaries;
         for (const ColumnReading& column : plan_.readings[t])
             dictionaries.push_back(column.reading == Reading::dictionary ? dictionaries_[column.dictionary].get()
                                                                          : nullptr);
-        sources_.push_back(std::make_unique<ScanSource>(scans[next_scan++], plan_.readings[t], dictionaries, scratch));
+        SharedScan& scan = *scans_.at(static_cast<size_t>(plan_.scans.at(t)));
+        sources_.push_back(std::make_unique<ScanSource>(scan, plan_.readings[t], dictionaries,
+                                                        plan_.streamed.tables[t].columns, context_.memory()));
         sources[t] = sources_.back().get();
     }
     aggregate_ = std::make_unique<StreamedAggregate>(plan_.streamed, sources, context_);

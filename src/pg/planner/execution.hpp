@@ -5,32 +5,13 @@
 #include "pg/bridge/backend_context.hpp"
 #include "pg/bridge/dictionaries.hpp"
 #include "pg/planner/factorized_plan.hpp"
+#include "pg/planner/scan_source.hpp"
 
 namespace btml::pg::planner {
 
-// The rows of one scan.
-class ScanSource : public relational::RowSource {
-  public:
-    ScanSource(PlanState* scan, const std::vector<ColumnReading>& readings, std::vector<KeyDictionary*> dictionaries,
-               MemoryContext scratch)
-        : scan_(scan), readings_(readings), dictionaries_(std::move(dictionaries)), scratch_(scratch) {}
-
-    void next(relational::RowBatch& batch) override;
-
-  private:
-    void fill(relational::RowBatch& batch, std::exception_ptr* failure);
-    void read(const TupleTableSlot* slot, relational::RowBatch& batch);
-
-    PlanState* scan_;
-    const std::vector<ColumnReading>& readings_;
-    const std::vector<KeyDictionary*> dictionaries_; // by column; null for those without
-    MemoryContext scratch_;                          // emptied after each row, whose values may be large
-    bool done_ = false;
-};
-
 class Execution {
   public:
-    // The scans, in the order of the plan's tables that are no bags, live as long as this; so does `memory`, in which
+    // The scans, as the plan numbers them, live as long as this; so does `memory`, in which
     // everything of PostgreSQL's is allocated. Throws corrupt_model for bytes that are no plan, wrong_type for keys of
     // a type that cannot be hashed, and PgError.
     Execution(std::span<const std::byte> plan, std::span<PlanState* const> scans, MemoryContext memory);
@@ -63,6 +44,7 @@ class Execution {
     MemoryContext memory_;
     FactorizedPlan plan_;
     std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
+    std::vector<std::unique_ptr<SharedScan>> scans_;
     std::vector<std::unique_ptr<ScanSource>> sources_;
     std::unique_ptr<relational::StreamedAggregate> aggregate_;
 };

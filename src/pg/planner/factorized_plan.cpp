@@ -55,6 +55,7 @@ void FactorizedPlan::write(Writer& writer) const {
     put_all(writer, readings, [&](const std::vector<ColumnReading>& columns) {
         put_all(writer, columns, [&](const ColumnReading& column) { put(writer, column); });
     });
+    put_all(writer, scans, [&](int scan) { writer.put(scan); });
     put_all(writer, dictionaries, [&](const KeyType& type) {
         writer.put(static_cast<uint8_t>(type.kind));
         writer.put(type.type);
@@ -91,6 +92,7 @@ FactorizedPlan FactorizedPlan::read(Reader& reader) {
     FactorizedPlan plan;
     plan.streamed = StreamedPlan::read(reader);
     plan.readings = get_all(reader, [&] { return get_all(reader, [&] { return get_column(reader); }); });
+    plan.scans = get_all(reader, [&] { return reader.get<int>(); });
     plan.dictionaries = get_all(reader, [&] {
         KeyType type;
         type.kind = static_cast<KeyKind>(reader.get<uint8_t>());

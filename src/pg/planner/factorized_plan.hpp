@@ -58,6 +58,7 @@ struct MeasuredSum {
 struct FactorizedPlan {
     relational::StreamedPlan streamed;
     std::vector<std::vector<ColumnReading>> readings; // by table and column
+    std::vector<int> scans; // by table: of the plan's scans, the one that it reads; −1 for a bag
     std::vector<KeyType> dictionaries;
     std::vector<GroupOutput> groups;
     std::vector<AggregateOutput> aggregates;
@@ -69,14 +70,19 @@ struct FactorizedPlan {
     static FactorizedPlan read(Reader& reader);
 };
 
+// Of the memory for messages, what the rows of a scan may take that wait for other tables with the same rows.
+constexpr double waiting_share = 0.25;
+
 // What the planner is told of it.
 struct PlannedJoin {
     FactorizedPlan plan;
     std::vector<int> tables;    // of the join's shape, by table of the plan; −1 for a bag
-    std::vector<List*> columns; // by table of the plan: the expressions (Expr*) that its scan gives
+    std::vector<int> scans;     // the tables of the plan whose own scans these are
+    std::vector<List*> columns; // by table of the plan: the expressions (Expr*) that its scan gives, if it has its own
     double cost = 0;            // beyond that of the scans
     double memory = 0;          // in bytes
     std::string description;    // the join tree, for people
+    std::string shared_scans;   // which tables are read by the scan of another, for people; empty: none
 };
 
 // Orders the tables into a tree, gives every aggregate its queries, and estimates the cost; groups: about how many the

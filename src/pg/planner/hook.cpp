@@ -27,11 +27,12 @@ Verdicts* verdicts = nullptr;
 // A planned join as plain data.
 struct PathParts {
     Const* plan;
-    char* description;
+    char *description, *shared_scans;
     double cost, memory;
-    int count;
+    int scans;
     int* tables;    // by scan: of the query's shape
     List** columns; // by scan: of Expr*
+    List* names;    // of the plan's tables that are no bags
 };
 
 template <class T>
@@ -53,24 +54,34 @@ Const* stored(const FactorizedPlan& plan, RunContext& context) {
     });
 }
 
+List* table_names(const QueryShape& query, const PlannedJoin& planned) {
+    return pg_call([&] {
+        List* names = NIL;
+        for (int table : planned.tables)
+            if (table >= 0) names = lappend(names, makeString(pstrdup(query.join.tables[table].name)));
+        return names;
+    });
+}
+
 void plan_parts(const QueryShape& query, double groups, PathParts* parts) {
     guarded_call([&] {
         BackendContext context;
         const PlannedJoin planned = plan_join(query, groups, context);
         std::vector<int> tables;
         std::vector<List*> columns;
-        for (size_t i = 0; i < planned.tables.size(); i++)
-            if (planned.tables[i] >= 0) {
-                tables.push_back(planned.tables[i]);
-                columns.push_back(planned.columns[i]);
-            }
+        for (int place : planned.scans) {
+            tables.push_back(planned.tables[place]);
+            columns.push_back(planned.columns[place]);
+        }
         *parts = {stored(planned.plan, context),
                   pg_call([&] { return pstrdup(planned.description.c_str()); }),
+                  pg_call([&] { return pstrdup(planned.shared_scans.c_str()); }),
                   planned.cost,
                   planned.memory,
                   static_cast<int>(tables.size()),
                   plain_copy(tables),
-                  plain_copy(columns)};
+                  plain_copy(columns),
+                  table_names(query, planned)};
     });
 }
 
@@ -79,6 +90,8 @@ Node* as_given(Node* node, void* relation) {
     if (!node) return nullptr;
     if (!IsA(node, Var)) return btml_compat_mutate(node, as_given, relation);
     auto* const column = copy_of(reinterpret_cast<Var*>(node));
+    constexpr Var stored = {};
+    btml_compat_null_alike(column, &stored);
     for (const Var* const given : items<const Var>(static_cast<RelOptInfo*>(relation)->reltarget->exprs))
         if (IsA(given, Var) && given->varno == column->varno && given->varattno == column->varattno)
             btml_compat_null_alike(column, given);
@@ -124,17 +137,11 @@ Path* ordinary_path(const AggPath* best, const List* scan_targets) {
     return &path->path;
 }
 
-List* scan_names(const QueryShape& query, const PathParts& parts) {
-    List* names = NIL;
-    for (int i = 0; i < parts.count; i++)
-        names = lappend(names, makeString(pstrdup(query.join.tables[parts.tables[i]].name)));
-    return names;
-}
-
-// What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated.
+// What EXPLAIN shows: the join tree, about how many rows the join would have, the memory that was estimated, and the
+// scans that several tables share.
 List* descriptions(const PathParts& parts, double join_rows) {
-    return list_make3(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
-                      makeString(psprintf("%.0f", parts.memory / 1024)));
+    return list_make4(makeString(parts.description), makeString(psprintf("%.0f", join_rows)),
+                      makeString(psprintf("%.0f", parts.memory / 1024)), makeString(parts.shared_scans));
 }
 
 // How many factorized queries stand one within another among the sub-queries of this one, and itself.
@@ -160,7 +167,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
                         parts.memory / 1024, btml_compat_hash_memory() / 1024);
     auto* const path = makeNode(CustomPath);
     double cost = parts.cost;
-    for (int i = 0; i < parts.count; i++) {
+    for (int i = 0; i < parts.scans; i++) {
         Path* const scan = scan_path(root, query.join.tables[parts.tables[i]], parts.columns[i]);
         cost += scan->total_cost;
         path->custom_paths = lappend(path->custom_paths, scan);
@@ -175,7 +182,7 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     path->path.total_cost = forced ? 0 : cost + best->path.rows * cpu_tuple_cost;
     path->flags = btml_compat_custom_path_flags;
     path->custom_private =
-        lappend(list_make4(targets, having, parts.plan, descriptions(parts, input->rows)), scan_names(query, parts));
+        lappend(list_make4(targets, having, parts.plan, descriptions(parts, input->rows)), parts.names);
     path->methods = &path_methods;
     if (!forced && path->path.total_cost >= best->path.total_cost)
         return psprintf("the ordinary plan is cheaper: %.0f against %.0f", best->path.total_cost,

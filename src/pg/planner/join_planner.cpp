@@ -223,6 +223,7 @@ PlannedJoin JoinPlanner::plan() {
     for (const AggregateShape* const aggregate : items<const AggregateShape>(query_.aggregates))
         add_aggregate(*aggregate);
     estimate();
+    share_scans();
     planned_.description = describe(root());
     return std::move(planned_);
 }

@@ -1,5 +1,5 @@
 // Plans a factorised aggregate: the order of its tables, the columns of each, the queries of each message, the cost.
-// Its files: join_planner.cpp (tables, bags, groups), columns, queries, estimate.
+// Its files: join_planner.cpp (tables, bags, groups), columns, queries, scans, estimate.
 #pragma once
 
 #include "pg/bridge/guard.hpp"
@@ -61,6 +61,10 @@ class JoinPlanner {
     Question extremum_of(const AggregateShape& aggregate, const Question& count);
     int ask(const Question& question, int place);
     bool asks_for_factors(const Question& question, int place) const;
+    int scan_owner(int place, const std::vector<int>& owners) const;
+    void read_from(int owner, int place);
+    void share_scans();
+    void describe_scan(int owner);
     void estimate();
     double estimate_keys(int place) const;
     double estimate_distinct(const std::vector<Expr*>& expressions, double rows) const;
@@ -79,6 +83,7 @@ class JoinPlanner {
     int key_column(int place, int attribute);
     int add_column(int place, const ColumnReading& column);
     int add_column(int place, Expr* expression, Reading reading, int dictionary);
+    int add_expression(int place, Expr* expression);
     int add_arithmetic(int place, Expr* expression);
     int add_factor_column(int place, const Factor& factor, bool value_matters);
     int add_value_column(int place, const Factor& factor, CellKind cell);

@@ -60,7 +60,8 @@ int JoinPlanner::add_arithmetic(int place, Expr* expression) {
     return add_column(place, {Reading::derived, -1, -1, base_type(expression), {parts.operation, left, right}});
 }
 
-int JoinPlanner::add_column(int place, Expr* expression, Reading reading, int dictionary) {
+// Returns the expression's position in the rows of the table's scan.
+int JoinPlanner::add_expression(int place, Expr* expression) {
     List*& expressions = planned_.columns[place];
     int position = 0;
     while (position < list_length(expressions) &&
@@ -70,7 +71,11 @@ int JoinPlanner::add_column(int place, Expr* expression, Reading reading, int di
         List* const grown = pg_call([=, all = expressions] { return lappend(all, expression); });
         expressions = grown;
     }
-    return add_column(place, {reading, position, dictionary, base_type(expression)});
+    return position;
+}
+
+int JoinPlanner::add_column(int place, Expr* expression, Reading reading, int dictionary) {
+    return add_column(place, {reading, add_expression(place, expression), dictionary, base_type(expression)});
 }
 
 int JoinPlanner::key_column(int place, int number) {

@@ -174,6 +174,8 @@ void explain(CustomScanState* scan, List*, ExplainState* out) {
     const NodeState* const state = state_of(scan);
     const auto* const descriptions = static_cast<const List*>(lsecond(plan_of(state)->custom_private));
     ExplainPropertyText("Join Tree", strVal(linitial(descriptions)), out);
+    if (const char* const shared = strVal(lfourth(descriptions)); *shared)
+        ExplainPropertyText("Shared Scans", shared, out);
     if (out->costs) {
         ExplainPropertyFloat("Join Rows", nullptr, atof(strVal(lsecond(descriptions))), 0, out);
         ExplainPropertyFloat("Message Memory", "kB", atof(strVal(lthird(descriptions))), 0, out);
