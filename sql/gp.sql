@@ -84,6 +84,12 @@ SELECT near((SELECT sum(weight * btml.predict(model, ARRAY[5, 1])) FROM normalis
 SELECT name, btml.summary(model)->'rows' AS rows, round(btml.predict(model, ARRAY[1]::float8[])::numeric, 6) AS prediction, (btml.predict_normal(model, ARRAY[1]::float8[])).sd > 0 AS sd, metric(model, 'noise') > 0 AS noise, (btml.gp_leave_one_out(model)).mean_nll IS NOT NULL AS scored
 FROM (VALUES ('one row', '(1.0, 5.0)'), ('duplicates', '(1.0, 4.0), (1, 5), (1, 6)'), ('constant feature', '(1.0, 4.0), (1, 6)'), ('constant target', '(1.0, 5.0), (2, 5)'), ('NULL feature', '(NULL::float8, 4.0), (NULL, 6)'),
     ('infinities', '(''-Infinity''::float8, 4.0), (''Infinity'', 6), (''NaN'', 6), (1, 5)')) v(name, rows), btml.gp_fit(format('SELECT x, y FROM (VALUES %s) v(x, y)', rows), 'y', search => 'none') model ORDER BY 1;
+-- What lies between discrete values is like the nearer one, which rows know of; where values are not discrete, less is known.
+CREATE TABLE height AS SELECT 60 + i * 7 % 13 + (i % 5) / 2 AS height, 160 + 6 * (i * 7 % 13) + (i * 7919 % 101) / 10.0 AS weight FROM generate_series(1, 400) i;
+SELECT combine, count(*) AS midways, bool_and((btml.predict_latent(model, ARRAY[h + 0.5])).sd <= 1.2 * greatest((btml.predict_latent(model, ARRAY[h])).sd, (btml.predict_latent(model, ARRAY[h + 1.0])).sd)) AS no_spikes, bool_and(btml.predict(model, ARRAY[h + 0.6]) = btml.predict(model, ARRAY[h + 1.0])) AS as_the_nearer
+FROM unnest('{mixture,kernel_sum,boosted}'::text[]) combine, btml.gp_fit('gp.height', 'weight', combine => combine, evaluations => 4000) model, generate_series((SELECT min(height) FROM height), (SELECT max(height) - 1 FROM height)) h GROUP BY combine ORDER BY combine;
+SELECT (btml.predict_latent(model, ARRAY[0.5])).sd > 1.2 * greatest((btml.predict_latent(model, ARRAY[0.01])).sd, (btml.predict_latent(model, ARRAY[0.9])).sd) AS unknown FROM btml.gp_fit('SELECT x, 3 * x AS y FROM unnest(''{0,0.01,0.0213,0.9,0.91234,1}''::float8[]) x', 'y', search => 'none') model;
+
 -- Points outside of the training range.
 SELECT outside, x, near(btml.predict(model, ARRAY[x]), btml.predict(model, ARRAY[least(greatest(x, 0), 1)])) AS as_at_the_end, near(btml.predict(model, ARRAY[x]), 2) AS prior_mean, near((btml.predict_latent(model, ARRAY[x])).sd, sqrt(2)) AS prior_sd
 FROM unnest('{clamp,prior}'::text[]) outside, btml.gp_fit('gp.two', 'y', bits => 1, search => 'none', noise => 0.5, signal => 1, outside => outside) model, unnest('{-0.1,0.2,1.1,Infinity,NaN}'::float8[]) x ORDER BY 1, 2;

@@ -650,7 +650,7 @@ std::string bytes_of(const SumModel& model) {
 
 SumModel decode_bytes(const std::string& bytes, RunContext& context) {
     Reader reader({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
-    SumModel model = SumModel::decode(reader, context);
+    SumModel model = SumModel::decode(reader, Encoding::version, context);
     reader.finish();
     return model;
 }
@@ -842,7 +842,7 @@ TEST(SumModel, BytesAreReadBack) {
     data.codes[5] = FeatureView::null_code;
     TrainedSum sum = data.train(context);
     const std::string bytes = bytes_of(sum.model);
-    EXPECT_LE(bytes.size(), 80 * (124 + 28) + 4 * (8 + 10 * 24) + 266);
+    EXPECT_LE(bytes.size(), 80 * (124 + 28) + 4 * (8 + 10 * 24) + 3 * (8 + 63 * 16) + 266);
     SumModel copy = decode_bytes(bytes, context);
     EXPECT_EQ(bytes_of(copy), bytes);
     EXPECT_EQ(copy.noise(), sum.model.noise());

@@ -1,9 +1,9 @@
 // Turns the features of a point into bits.
 //
-// A number is scaled to [0, 1] by the least and the greatest training value and gives the first bits of its binary
-// expansion, 1 counting as the greatest number below it; a category gives the bits of its place among the categories in
-// order of their target mean. A feature in which training rows have NULLs has one more bit, before the others: 1 for
-// NULL. A feature that is constant over the training rows gives no bit.
+// A number is scaled to [0, 1] (NumberScale) and gives the first bits of its binary expansion, 1 counting as the
+// greatest number below it; a category gives the bits of its place among the categories in order of their target mean.
+// A feature in which training rows have NULLs has one more bit, before the others: 1 for NULL. A feature that is
+// constant over the training rows gives no bit.
 //
 // Infinities and NaN don't stretch the scale: they lie beyond its ends, NaN beyond the upper one as PostgreSQL sorts
 // it.
@@ -12,8 +12,10 @@
 #include "core/base/buffer.hpp"
 #include "core/base/number.hpp"
 #include "core/base/serial.hpp"
+#include "core/gp/tree/number_scale.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -53,13 +55,12 @@ struct FeatureBits {
     static constexpr uint32_t unseen = UINT32_MAX;
 
     bool categorical = false;
-    bool null_bit = false;        // whether the first bit says that the value is NULL
-    int value_bits = 0;           // of the value, most significant first
-    double least = 0;             // finite
-    double greatest = 0;          // finite
-    std::optional<double> shift;  // u of [0, 1): the scaled number x is moved to (x + u/2)/1.5
-    std::vector<uint32_t> places; // of the categories, by code; unseen: not in the training rows
-    uint32_t seen = 0;            // categories in the training rows
+    bool null_bit = false;                    // whether the first bit says that the value is NULL
+    int value_bits = 0;                       // of the value, most significant first
+    std::shared_ptr<const NumberScale> scale; // of a number, which all shifts of an encoding share
+    std::optional<double> shift;              // u of [0, 1): the scaled number x is moved to (x + u/2)/1.5
+    std::vector<uint32_t> places;             // of the categories, by code; unseen: not in the training rows
+    uint32_t seen = 0;                        // categories in the training rows
 
     int bits() const { return value_bits + null_bit; }
 };
@@ -104,9 +105,10 @@ class Encoding {
     BitRows encode_rows(std::span<const FeatureView> features, RunContext& context,
                         std::optional<std::span<const uint32_t>> chosen = {}) const;
 
+    static constexpr uint16_t version = 2; // of what encode() writes
     void encode(Writer& writer) const;
-    // Throws corrupt_model.
-    static Encoding decode(Reader& reader);
+    // Throws corrupt_model. Reads what is of this version, or older.
+    static Encoding decode(Reader& reader, int version);
 
   private:
     Encoding() = default;
