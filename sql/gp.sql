@@ -92,7 +92,10 @@ SELECT (btml.predict_latent(model, ARRAY[0.5])).sd > 1.2 * greatest((btml.predic
 
 -- Points outside of the training range.
 SELECT outside, x, near(btml.predict(model, ARRAY[x]), btml.predict(model, ARRAY[least(greatest(x, 0), 1)])) AS as_at_the_end, near(btml.predict(model, ARRAY[x]), 2) AS prior_mean, near((btml.predict_latent(model, ARRAY[x])).sd, sqrt(2)) AS prior_sd
-FROM unnest('{clamp,prior}'::text[]) outside, btml.gp_fit('gp.two', 'y', bits => 1, search => 'none', noise => 0.5, signal => 1, outside => outside) model, unnest('{-0.1,0.2,1.1,Infinity,NaN}'::float8[]) x ORDER BY 1, 2;
+FROM unnest('{clamp,prior}'::text[]) outside, btml.gp_fit('gp.two', 'y', bits => 1, search => 'none', noise => 0.5, signal => 1, outside => outside) model, unnest('{-1.5,0.2,1.1,2.1,Infinity,NaN}'::float8[]) x ORDER BY 1, 2;
+-- The farther out, the less is known, without a jump.
+SELECT d, round(btml.predict(model, ARRAY[1 + d])::numeric, 3) AS mean, round((btml.predict_latent(model, ARRAY[1 + d])).sd::numeric, 3) AS sd FROM btml.gp_fit('gp.two', 'y', bits => 3, search => 'none', noise => 0.5, signal => 1) model, unnest('{0,0.0001,0.01,0.1,0.3,0.9,1}'::float8[]) d;
+SELECT combine, count(DISTINCT value) AS places, count(*) AS points FROM unnest('{mixture,kernel_sum}'::text[]) combine, btml.gp_fit('gp.height', 'weight', combine => combine, evaluations => 4000) model, btml.gp_sample(model, 'SELECT height FROM unnest(ARRAY[76, 77, 77, 90, 60, 60.3]) height') GROUP BY combine ORDER BY combine;
 -- Categories and NULLs that no training row has are not known.
 SELECT near((btml.predict_latent(model, x)).mean, (btml.summary(model)->>'base')::float8) AS prior_mean FROM btml.gp_fit('SELECT region, y FROM gp.flat WHERE region IS NOT NULL', 'y', search => 'none') model, (VALUES ('nowhere'), (NULL)) x(region);
 
@@ -127,7 +130,9 @@ SELECT count(*) AS rows, bool_and(near((a).mean, (b).mean) AND near((a).sd, (b).
 -- A third row at x = 1 in closed form: precision 1 + 2/0.5.
 SELECT near(btml.predict(m, ARRAY[1.0]), 2 + (1 + 2) / 0.5 / (1 + 2 / 0.5)) AS mean, near((btml.predict_latent(m, ARRAY[1.0])).sd, sqrt(2 / (1 + 2 / 0.5))) AS sd FROM model, btml.gp_update(two, ARRAY[1.0], 4) m;
 SET client_min_messages = notice;
-SELECT near(btml.predict(btml.gp_update(two, ARRAY[7.0], 4), ARRAY[1.0]), 2 + 6.0 / 5) AS at_the_end FROM model;
+SELECT near(btml.predict(btml.gp_update(m, ARRAY[7.0], 4), ARRAY[1.0]), 2 + 6.0 / 5) AS at_the_end FROM btml.gp_fit('gp.two', 'y', bits => 1, search => 'none', noise => 0.5, signal => 1, outside => 'clamp') m;
+SELECT btml.predict(btml.gp_update(two, ARRAY[1.2], 4), ARRAY[1.0]) BETWEEN btml.predict(two, ARRAY[1.0]) + 0.01 AND btml.predict(btml.gp_update(two, ARRAY[1.0], 4), ARRAY[1.0]) - 0.01 AS less FROM model;
+SELECT near(btml.predict(btml.gp_downdate(btml.gp_update(two, ARRAY[1.2], 4), ARRAY[1.2], 4), ARRAY[1.0]), btml.predict(two, ARRAY[1.0])) AS taken_back FROM model;
 SELECT digest(btml.gp_update(m, ARRAY[7.0], 4)) = digest(btml.gp_downdate(m, ARRAY[7.0], 4)) AS the_same FROM btml.gp_fit('gp.two', 'y', search => 'none', noise => 0.6, outside => 'prior') m;
 -- Noise below what would be learned is allowed, with a NOTICE.
 SELECT metric(btml.gp_fit('gp.two', 'y', search => 'none', noise => 0.125), 'noise');

@@ -73,7 +73,6 @@ void check_encoding(const Encoding& encoding, const std::vector<Feature>& featur
 Encoding decode_encoding(Reader& reader, int version, const Model& model) {
     Encoding encoding = Encoding::decode(reader, version);
     check_encoding(encoding, model.features);
-    if (encoding.outside() != model.options.outside) corrupt_model("A member treats points outside differently.");
     return encoding;
 }
 
@@ -159,7 +158,6 @@ Boosted decode_boosted(Reader& reader, int version, const Model& model, RunConte
 SumModel decode_sum(Reader& reader, int version, const Model& model, RunContext& context) {
     SumModel sum = SumModel::decode(reader, version, context);
     check_encoding(sum.encoding(), model.features);
-    if (sum.encoding().outside() != model.options.outside) corrupt_model("A sum treats points outside differently.");
     return sum;
 }
 

@@ -25,7 +25,7 @@ FeatureView codes(const std::vector<uint32_t>& values, uint32_t categories) {
 Encoding encoding_of(const std::vector<FeatureView>& features, int bits, const std::vector<double>& target = {},
                      const std::vector<double>& shifts = {}, const std::vector<double>& weight = {}) {
     QuietContext context;
-    return Encoding(features, target, weight, bits, shifts, Outside::clamp, context);
+    return Encoding(features, target, weight, bits, shifts, context);
 }
 
 uint32_t code_of(const Encoding& encoding, double x, size_t feature = 0) {
@@ -295,22 +295,21 @@ TEST(PointEncoder, UnknownValuesEndWhatIsKnown) {
     const std::vector<double> y = {0, 1};
     const std::vector<uint32_t> c = {0, 1};
     const std::vector<FeatureView> views = {numbers(x), numbers(with_null), codes(c, 3)};
-    for (const Outside outside : {Outside::clamp, Outside::prior}) {
-        const Encoding encoding(views, y, {}, 4, {}, outside, context);
+    {
+        const Encoding encoding(views, y, {}, 4, {}, context);
         PointEncoder encoder(encoding, {1, 0, 0, 2});
         const auto known = [&](double a, double b, double category) {
             return encoder(std::vector<double>{a, b, category}).known;
         };
-        const bool prior = outside == Outside::prior;
         EXPECT_EQ(known(0.5, 1, 0), 4u);
         EXPECT_EQ(known(0.5, null_number, 0), 4u); // NULL is a bit
         EXPECT_EQ(known(null_number, 1, 0), 1u);   // no training row had one
         EXPECT_EQ(known(0.5, 1, 2), 3u);           // never seen
         EXPECT_EQ(known(0.5, 1, null_number), 3u);
         EXPECT_EQ(known(null_number, 1, 2), 1u);
-        EXPECT_EQ(known(1.5, 1, 0), prior ? 0u : 4u);
-        EXPECT_EQ(known(0.5, 7, 0), prior ? 0u : 4u); // beyond a constant
-        PointEncoder without(encoding, {1, 2});       // bits that the order leaves out
+        EXPECT_EQ(known(1.5, 1, 0), 4u);
+        EXPECT_EQ(known(0.5, 7, 0), 4u);        // beyond a constant
+        PointEncoder without(encoding, {1, 2}); // bits that the order leaves out
         EXPECT_EQ(without(std::vector<double>{null_number, 1, 0}).known, 2u);
     }
 }
@@ -343,7 +342,6 @@ TEST(BitEncoding, OlderBytesAreRead) {
     Reader reader(writer.bytes());
     const Encoding encoding = Encoding::decode(reader, 1);
     reader.finish();
-    EXPECT_EQ(encoding.outside(), Outside::prior);
     EXPECT_EQ(code_of(encoding, 3.5), 3u);
 }
 

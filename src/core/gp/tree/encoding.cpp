@@ -93,9 +93,8 @@ int Encoding::default_value_bits(size_t features) {
 }
 
 Encoding::Encoding(std::span<const FeatureView> features, std::span<const double> target,
-                   std::span<const double> weight, int value_bits, std::span<const double> shifts, Outside outside,
-                   RunContext& context)
-    : outside_(outside) {
+                   std::span<const double> weight, int value_bits, std::span<const double> shifts,
+                   RunContext& context) {
     if (value_bits < 1 || value_bits > max_value_bits)
         throw Error(ErrorCode::invalid_argument, format("invalid bits %d", value_bits), {},
                     format("It is a number of bits per feature from 1 to %d.", max_value_bits));
@@ -158,7 +157,6 @@ BitRows Encoding::encode_rows(std::span<const FeatureView> features, RunContext&
 }
 
 void Encoding::encode(Writer& writer) const {
-    writer.put(outside_ == Outside::prior);
     writer.put_count(features_.size());
     for (const FeatureBits& feature : features_) {
         writer.put(feature.categorical);
@@ -203,7 +201,7 @@ static void decode_scale(Reader& reader, FeatureBits& feature, int version) {
 
 Encoding Encoding::decode(Reader& reader, int version) {
     Encoding encoding;
-    encoding.outside_ = reader.get_bool() ? Outside::prior : Outside::clamp;
+    if (version < 2) reader.get_bool(); // what is outside, which the options say
     const size_t features = reader.get_count(7);
     reader.hold(features * sizeof(FeatureBits));
     encoding.features_.reserve(features);

@@ -22,10 +22,6 @@
 
 namespace btml::gp {
 
-// Says what a point is to the model whose number lies outside of the training rows' range: one at the end of the range,
-// or one that shares no bit with any other, of covariance 0.
-enum class Outside { clamp, prior };
-
 // Refers to a feature of the training rows.
 struct FeatureView {
     static constexpr uint32_t null_code = UINT32_MAX;
@@ -85,13 +81,12 @@ class Encoding {
     // by code. Error invalid_argument naming value_bits; limit_exceeded when the features have more than max_levels
     // bits together.
     Encoding(std::span<const FeatureView> features, std::span<const double> target, std::span<const double> weight,
-             int value_bits, std::span<const double> shifts, Outside outside, RunContext& context);
+             int value_bits, std::span<const double> shifts, RunContext& context);
 
     // Returns the same with these shifts of the numeric features, of [0, 1), one per feature.
     Encoding shifted(std::span<const double> shifts) const;
 
     const std::vector<FeatureBits>& features() const noexcept { return features_; }
-    Outside outside() const noexcept { return outside_; }
     // Counts those of a row, and says where a feature's bits begin among them.
     size_t bits() const noexcept { return first_bits_.back(); }
     size_t first_bit(size_t feature) const noexcept { return first_bits_[feature]; }
@@ -100,8 +95,8 @@ class Encoding {
     void put(uint64_t* row, size_t feature, uint32_t code) const;
     // Takes a number, a category's code as a double (not in the model's range: a category never seen), or null_number.
     ValueBits value_bits(size_t feature, double value) const;
-    // Encodes the rows of the columns that the encoding was made of, or of others with the same categories. Points
-    // outside are clamped whatever outside() says, and unknown bits are 0. Encodes these rows, or all of them.
+    // Encodes the rows of the columns that the encoding was made of, or of others with the same categories. Unknown
+    // bits are 0. Encodes these rows, or all of them.
     BitRows encode_rows(std::span<const FeatureView> features, RunContext& context,
                         std::optional<std::span<const uint32_t>> chosen = {}) const;
 
@@ -116,7 +111,6 @@ class Encoding {
 
     std::vector<FeatureBits> features_;
     std::vector<size_t> first_bits_; // one more than features
-    Outside outside_ = Outside::clamp;
 };
 
 } // namespace btml::gp

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace btml::gp {
@@ -75,6 +76,13 @@ double NumberScale::nearest(double x) const {
         std::upper_bound(gaps_.begin(), gaps_.end(), x, [](double at, const Gap& gap) { return at < gap.above; });
     if (after == gaps_.end() || x <= after->below) return x;
     return x / 2 - after->below / 2 <= after->above / 2 - x / 2 ? after->below : after->above;
+}
+
+double NumberScale::distance_outside(double x) const {
+    if (!is_outside(x)) return 0;
+    if (!std::isfinite(x) || least_ == greatest_) return std::numeric_limits<double>::infinity();
+    const double end = x < least_ ? least_ : greatest_;
+    return std::abs(x / 2 - end / 2) / (greatest_ / 2 - least_ / 2);
 }
 
 double NumberScale::place(double x) const {

@@ -27,6 +27,8 @@ class NumberScale {
     double greatest() const noexcept { return greatest_; }
     // Says whether it lies beyond the ends, as infinities and NaN do.
     bool is_outside(double x) const { return !(x >= least_ && x <= greatest_); }
+    // Returns how far beyond the ends it lies, as a part of the range: infinite where there is no range, or no number.
+    double distance_outside(double x) const;
     // Takes any number, those beyond as the end; NaN lies beyond the greatest, as PostgreSQL sorts it.
     double place(double x) const;
 
