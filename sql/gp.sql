@@ -84,9 +84,18 @@ SELECT near((SELECT sum(weight * btml.predict(model, ARRAY[5, 1])) FROM normalis
 SELECT name, btml.summary(model)->'rows' AS rows, round(btml.predict(model, ARRAY[1]::float8[])::numeric, 6) AS prediction, (btml.predict_normal(model, ARRAY[1]::float8[])).sd > 0 AS sd, metric(model, 'noise') > 0 AS noise, (btml.gp_leave_one_out(model)).mean_nll IS NOT NULL AS scored
 FROM (VALUES ('one row', '(1.0, 5.0)'), ('duplicates', '(1.0, 4.0), (1, 5), (1, 6)'), ('constant feature', '(1.0, 4.0), (1, 6)'), ('constant target', '(1.0, 5.0), (2, 5)'), ('NULL feature', '(NULL::float8, 4.0), (NULL, 6)'),
     ('infinities', '(''-Infinity''::float8, 4.0), (''Infinity'', 6), (''NaN'', 6), (1, 5)')) v(name, rows), btml.gp_fit(format('SELECT x, y FROM (VALUES %s) v(x, y)', rows), 'y', search => 'none') model ORDER BY 1;
+-- What lies between discrete values is like the nearer one, which rows know of; where values are not discrete, less is known.
+CREATE TABLE height AS SELECT 60 + i * 7 % 13 + (i % 5) / 2 AS height, 160 + 6 * (i * 7 % 13) + (i * 7919 % 101) / 10.0 AS weight FROM generate_series(1, 400) i;
+SELECT combine, count(*) AS midways, bool_and((btml.predict_latent(model, ARRAY[h + 0.5])).sd <= 1.2 * greatest((btml.predict_latent(model, ARRAY[h])).sd, (btml.predict_latent(model, ARRAY[h + 1.0])).sd)) AS no_spikes, bool_and(btml.predict(model, ARRAY[h + 0.6]) = btml.predict(model, ARRAY[h + 1.0])) AS as_the_nearer
+FROM unnest('{mixture,kernel_sum,boosted}'::text[]) combine, btml.gp_fit('gp.height', 'weight', combine => combine, evaluations => 4000) model, generate_series((SELECT min(height) FROM height), (SELECT max(height) - 1 FROM height)) h GROUP BY combine ORDER BY combine;
+SELECT (btml.predict_latent(model, ARRAY[0.5])).sd > 1.2 * greatest((btml.predict_latent(model, ARRAY[0.01])).sd, (btml.predict_latent(model, ARRAY[0.9])).sd) AS unknown FROM btml.gp_fit('SELECT x, 3 * x AS y FROM unnest(''{0,0.01,0.0213,0.9,0.91234,1}''::float8[]) x', 'y', search => 'none') model;
+
 -- Points outside of the training range.
 SELECT outside, x, near(btml.predict(model, ARRAY[x]), btml.predict(model, ARRAY[least(greatest(x, 0), 1)])) AS as_at_the_end, near(btml.predict(model, ARRAY[x]), 2) AS prior_mean, near((btml.predict_latent(model, ARRAY[x])).sd, sqrt(2)) AS prior_sd
-FROM unnest('{clamp,prior}'::text[]) outside, btml.gp_fit('gp.two', 'y', bits => 1, search => 'none', noise => 0.5, signal => 1, outside => outside) model, unnest('{-0.1,0.2,1.1,Infinity,NaN}'::float8[]) x ORDER BY 1, 2;
+FROM unnest('{clamp,prior}'::text[]) outside, btml.gp_fit('gp.two', 'y', bits => 1, search => 'none', noise => 0.5, signal => 1, outside => outside) model, unnest('{-1.5,0.2,1.1,2.1,Infinity,NaN}'::float8[]) x ORDER BY 1, 2;
+-- The farther out, the less is known, without a jump.
+SELECT d, round(btml.predict(model, ARRAY[1 + d])::numeric, 3) AS mean, round((btml.predict_latent(model, ARRAY[1 + d])).sd::numeric, 3) AS sd FROM btml.gp_fit('gp.two', 'y', bits => 3, search => 'none', noise => 0.5, signal => 1) model, unnest('{0,0.0001,0.01,0.1,0.3,0.9,1}'::float8[]) d;
+SELECT combine, count(DISTINCT value) AS places, count(*) AS points FROM unnest('{mixture,kernel_sum}'::text[]) combine, btml.gp_fit('gp.height', 'weight', combine => combine, evaluations => 4000) model, btml.gp_sample(model, 'SELECT height FROM unnest(ARRAY[76, 77, 77, 90, 60, 60.3]) height') GROUP BY combine ORDER BY combine;
 -- Categories and NULLs that no training row has are not known.
 SELECT near((btml.predict_latent(model, x)).mean, (btml.summary(model)->>'base')::float8) AS prior_mean FROM btml.gp_fit('SELECT region, y FROM gp.flat WHERE region IS NOT NULL', 'y', search => 'none') model, (VALUES ('nowhere'), (NULL)) x(region);
 
@@ -121,7 +130,9 @@ SELECT count(*) AS rows, bool_and(near((a).mean, (b).mean) AND near((a).sd, (b).
 -- A third row at x = 1 in closed form: precision 1 + 2/0.5.
 SELECT near(btml.predict(m, ARRAY[1.0]), 2 + (1 + 2) / 0.5 / (1 + 2 / 0.5)) AS mean, near((btml.predict_latent(m, ARRAY[1.0])).sd, sqrt(2 / (1 + 2 / 0.5))) AS sd FROM model, btml.gp_update(two, ARRAY[1.0], 4) m;
 SET client_min_messages = notice;
-SELECT near(btml.predict(btml.gp_update(two, ARRAY[7.0], 4), ARRAY[1.0]), 2 + 6.0 / 5) AS at_the_end FROM model;
+SELECT near(btml.predict(btml.gp_update(m, ARRAY[7.0], 4), ARRAY[1.0]), 2 + 6.0 / 5) AS at_the_end FROM btml.gp_fit('gp.two', 'y', bits => 1, search => 'none', noise => 0.5, signal => 1, outside => 'clamp') m;
+SELECT btml.predict(btml.gp_update(two, ARRAY[1.2], 4), ARRAY[1.0]) BETWEEN btml.predict(two, ARRAY[1.0]) + 0.01 AND btml.predict(btml.gp_update(two, ARRAY[1.0], 4), ARRAY[1.0]) - 0.01 AS less FROM model;
+SELECT near(btml.predict(btml.gp_downdate(btml.gp_update(two, ARRAY[1.2], 4), ARRAY[1.2], 4), ARRAY[1.0]), btml.predict(two, ARRAY[1.0])) AS taken_back FROM model;
 SELECT digest(btml.gp_update(m, ARRAY[7.0], 4)) = digest(btml.gp_downdate(m, ARRAY[7.0], 4)) AS the_same FROM btml.gp_fit('gp.two', 'y', search => 'none', noise => 0.6, outside => 'prior') m;
 -- Noise below what would be learned is allowed, with a NOTICE.
 SELECT metric(btml.gp_fit('gp.two', 'y', search => 'none', noise => 0.125), 'noise');

@@ -3,7 +3,7 @@
 CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NULL, categorical name[] DEFAULT NULL,
     bits integer DEFAULT NULL, members integer DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
     evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
-    outside text DEFAULT 'clamp', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
+    outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars integer DEFAULT 512) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
@@ -17,7 +17,7 @@ the rows and btml.threads; errors name the option and the valid values; options:
 CREATE FUNCTION btml.gp_fit_members(source text, target name, features name[] DEFAULT NULL,
     categorical name[] DEFAULT NULL, bits integer DEFAULT NULL, members integer DEFAULT NULL,
     search text DEFAULT 'local', evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL,
-    signal float8 DEFAULT NULL, outside text DEFAULT 'clamp', seed bigint DEFAULT 0, verbose boolean DEFAULT false,
+    signal float8 DEFAULT NULL, outside text DEFAULT 'prior', seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, OUT member integer, OUT log_likelihood float8, OUT noise float8,
     OUT signal float8, OUT evaluations integer, OUT model btml.model) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 ROWS 10 AS 'MODULE_PATHNAME', 'btml_gp_fit_members';
@@ -27,7 +27,7 @@ COMMENT ON FUNCTION btml.gp_fit_members(text, name, name[], name[], integer, int
 CREATE FUNCTION btml.gp_regression(source text, target name, queries text, features name[] DEFAULT NULL,
     categorical name[] DEFAULT NULL, bits integer DEFAULT NULL, members integer DEFAULT NULL,
     combine text DEFAULT 'auto', search text DEFAULT 'local', evaluations integer DEFAULT NULL,
-    noise float8 DEFAULT NULL, signal float8 DEFAULT NULL, outside text DEFAULT 'clamp', holdout name DEFAULT NULL,
+    noise float8 DEFAULT NULL, signal float8 DEFAULT NULL, outside text DEFAULT 'prior', holdout name DEFAULT NULL,
     seed bigint DEFAULT 0, verbose boolean DEFAULT false, weight name DEFAULT NULL, kernel text DEFAULT 'tree',
     exemplars integer DEFAULT 512, OUT id text, OUT mean float8,
     OUT sd float8) RETURNS SETOF record
@@ -74,8 +74,8 @@ CREATE FUNCTION btml.gp_downdate(model btml.model, input record, y float8) RETUR
 LANGUAGE C STABLE CALLED ON NULL INPUT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'btml_gp_downdate_record';
 COMMENT ON FUNCTION btml.gp_update(btml.model, float8[], float8) IS
 'the model given one observation more, of weight 1; kernels, noise, calibration and the target''s scale stay as trained; x as
-for btml.predict; a point outside of the training range counts as one at its end, with a NOTICE, or under outside => ''prior''
-leaves the model as it is; error 54000 where a sum''s systems are not solved, 22023 for a NULL or a category that no training
+for btml.predict; a point outside of the training range counts as one at its end, with a NOTICE, under outside => ''prior'' the
+less the farther out it is, and a range beyond not at all; error 54000 where a sum''s systems are not solved, 22023 for a NULL or a category that no training
 row has, 22003 for a target more than 1e15 standard deviations out; NULL for a NULL model';
 COMMENT ON FUNCTION btml.gp_update(btml.model, record, float8) IS
 'the same with features by column name, as btml.predict finds them';
@@ -111,7 +111,7 @@ CREATE FUNCTION btml.gp_regression(id_type anyelement, source text, target name,
     features name[] DEFAULT NULL, categorical name[] DEFAULT NULL, bits integer DEFAULT NULL,
     members integer DEFAULT NULL, combine text DEFAULT 'auto', search text DEFAULT 'local',
     evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
-    outside text DEFAULT 'clamp', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
+    outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, kernel text DEFAULT 'tree', exemplars integer DEFAULT 512, OUT id anyelement,
     OUT mean float8, OUT sd float8) RETURNS SETOF record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_regression';

@@ -213,8 +213,10 @@ using Change = bool (*)(Model& model, std::span<const double> features, double t
 void notice_outside(const Model& model, const std::vector<double>& features, bool changed) {
     for (const size_t f : gp::features_outside(model, features))
         notice("feature \"" + model.features[f].name + "\" is outside of the range of the training rows",
-               changed ? "The observation counts as one at the end of the range."
-                       : "The observation says nothing of any other, so the model stays as it is.");
+               !changed ? "The observation says nothing of any other, so the model stays as it is."
+               : model.options.outside == gp::Outside::clamp
+                   ? "The observation counts as one at the end of the range."
+                   : "The observation counts as one at the end of the range, the less the farther out it is.");
 }
 
 // (model, x float8[], y) → model, or (model, input record, y) → model. NULL for a NULL model.

@@ -370,8 +370,7 @@ SumTraining Trainer::sum_training(int members, uint64_t evaluations) const {
 
 Encoding Trainer::encoding_without_shifts() const {
     const TrainingColumns& training = data_.training;
-    return Encoding(training.views(), training.target.span(), training.weight.span(), value_bits_, {}, options_.outside,
-                    context_);
+    return Encoding(training.views(), training.target.span(), training.weight.span(), value_bits_, {}, context_);
 }
 
 // Says whether it can be trained, and within the memory that is left.

@@ -23,8 +23,9 @@ void encode(const Member& member, Writer& writer) {
     member.trie.encode(writer);
 }
 
-constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", 1}, sum_section{"kernel_sum", 1},
-    boosted_section{"boosted", 1}, sparse_section{"sparse", 1}, scores_section{"scores", 2};
+constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", Encoding::version},
+    sum_section{"kernel_sum", Encoding::version}, boosted_section{"boosted", Encoding::version},
+    sparse_section{"sparse", 1}, scores_section{"scores", 2};
 constexpr SectionKind known_sections[] = {
     provenance_section, features_section, options_section, gp_section,     mixture_section,
     sum_section,        boosted_section,  sparse_section,  scores_section, uncertainty::calibration_section};
@@ -69,10 +70,9 @@ void check_encoding(const Encoding& encoding, const std::vector<Feature>& featur
     }
 }
 
-Encoding decode_encoding(Reader& reader, const Model& model) {
-    Encoding encoding = Encoding::decode(reader);
+Encoding decode_encoding(Reader& reader, int version, const Model& model) {
+    Encoding encoding = Encoding::decode(reader, version);
     check_encoding(encoding, model.features);
-    if (encoding.outside() != model.options.outside) corrupt_model("A member treats points outside differently.");
     return encoding;
 }
 
@@ -81,8 +81,8 @@ void check_levels(const Kernel& kernel, const BitOrder& order) {
         corrupt_model(format("A member has %zu levels, its order %zu.", kernel.levels(), order.size()));
 }
 
-Member decode_member(Reader& reader, const Model& model, RunContext& context) {
-    Encoding encoding = decode_encoding(reader, model);
+Member decode_member(Reader& reader, int version, const Model& model, RunContext& context) {
+    Encoding encoding = decode_encoding(reader, version, model);
     BitOrder order = decode_order(reader, encoding);
     const double weight = get_positive(reader, "member's weight");
     Trie trie = Trie::decode(reader, context);
@@ -92,7 +92,7 @@ Member decode_member(Reader& reader, const Model& model, RunContext& context) {
 
 constexpr size_t max_members = 1000, min_member_bytes = 40; // the bytes of a member that has nothing in it
 
-Mixture decode_mixture(Reader& reader, const Model& model, RunContext& context) {
+Mixture decode_mixture(Reader& reader, int version, const Model& model, RunContext& context) {
     const size_t count = reader.get_count(min_member_bytes);
     if (count == 0) corrupt_model("It has no members.");
     if (count > max_members) corrupt_model(format("It has %zu members.", count));
@@ -101,7 +101,7 @@ Mixture decode_mixture(Reader& reader, const Model& model, RunContext& context) 
     mixture.members.reserve(count);
     double total = 0;
     for (size_t m = 0; m < count; m++) {
-        mixture.members.push_back(decode_member(reader, model, context));
+        mixture.members.push_back(decode_member(reader, version, model, context));
         total += mixture.members.back().weight;
     }
     if (!(std::abs(total - 1) < 1e-9)) corrupt_model("The weights of its members do not add up to 1.");
@@ -128,7 +128,7 @@ std::vector<Member> train_members(const TrainingColumns& rows, std::vector<Untra
     return members;
 }
 
-Boosted decode_boosted(Reader& reader, const Model& model, RunContext& context) {
+Boosted decode_boosted(Reader& reader, int version, const Model& model, RunContext& context) {
     static constexpr double max_factor = 1e20;
     const double factor = reader.get_finite();
     if (!(factor >= 0 && factor <= max_factor)) corrupt_model("The factor of its variances is out of range.");
@@ -136,7 +136,7 @@ Boosted decode_boosted(Reader& reader, const Model& model, RunContext& context) 
     if (count == 0 || count > max_members) corrupt_model(format("It has %zu members.", count));
     std::vector<Untrained> members;
     for (size_t m = 0; m < count; m++) {
-        Encoding encoding = decode_encoding(reader, model);
+        Encoding encoding = decode_encoding(reader, version, model);
         BitOrder order = decode_order(reader, encoding);
         Kernel kernel = decode_kernel(reader);
         check_levels(kernel, order);
@@ -155,18 +155,19 @@ Boosted decode_boosted(Reader& reader, const Model& model, RunContext& context) 
     }
 }
 
-SumModel decode_sum(Reader& reader, const Model& model, RunContext& context) {
-    SumModel sum = SumModel::decode(reader, context);
+SumModel decode_sum(Reader& reader, int version, const Model& model, RunContext& context) {
+    SumModel sum = SumModel::decode(reader, version, context);
     check_encoding(sum.encoding(), model.features);
-    if (sum.encoding().outside() != model.options.outside) corrupt_model("A sum treats points outside differently.");
     return sum;
 }
 
 void decode_posterior(Sections& sections, Reader& reader, Model& model, RunContext& context) {
     const bool found[] = {
-        sections.read(mixture_section, [&](int) { model.posterior = decode_mixture(reader, model, context); }),
-        sections.read(sum_section, [&](int) { model.posterior = decode_sum(reader, model, context); }),
-        sections.read(boosted_section, [&](int) { model.posterior = decode_boosted(reader, model, context); }),
+        sections.read(mixture_section,
+                      [&](int version) { model.posterior = decode_mixture(reader, version, model, context); }),
+        sections.read(sum_section, [&](int version) { model.posterior = decode_sum(reader, version, model, context); }),
+        sections.read(boosted_section,
+                      [&](int version) { model.posterior = decode_boosted(reader, version, model, context); }),
         sections.read(sparse_section,
                       [&](int) { model.posterior = SparseModel::decode(reader, model.features, context); })};
     if (std::count(std::begin(found), std::end(found), true) != 1)

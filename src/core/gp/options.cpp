@@ -35,8 +35,10 @@ constexpr Option<Options> rows[] = {
     option<&Options::signal>("signal", above_to(0, 1e6),
                              "variance of the latent function, in the same units; `boosted` takes none")
         .null_means("learned"),
-    option<&Options::outside>("outside", treatments,
-                              "a point outside of the training range counts as one at its end, or is unlike any other"),
+    option<&Options::outside>(
+        "outside", treatments,
+        "a point outside of the training range counts as one at its end, or has the less to do with it "
+        "the farther out it is"),
     holdout_argument<Options>,
     option<&Options::seed>("seed", any_number(), "of the search and of a sum's samples"),
     weight_argument<Options>,

@@ -15,6 +15,10 @@ enum class Combine { automatic, mixture, kernel_sum, boosted };
 // that scores better, on held-out rows or leaving rows out.
 enum class KernelChoice { tree, squared_exponential, matern32, matern52, automatic };
 
+// Says what a point is to the model whose number lies outside of the training rows' range: one at the end of the range,
+// or one that has the less to do with it the farther it is, and nothing at last (OutsideScale).
+enum class Outside { clamp, prior };
+
 struct Options {
     int bits = 0;    // of a feature's value; 0: by the number of features (Encoding::default_value_bits)
     int members = 0; // 0: chosen within the evaluations
@@ -23,7 +27,7 @@ struct Options {
     int evaluations = 0;          // of the likelihood of all rows, by all members together; 0: by the number of rows
     std::optional<double> noise;  // variance of an observation, in units of the target's variance; learned if not given
     std::optional<double> signal; // variance of the latent function, in the same units; learned if not given
-    Outside outside = Outside::clamp;
+    Outside outside = Outside::prior;
     int64_t seed = 0;
     KernelChoice kernel = KernelChoice::tree;
     int exemplars = 512; // inducing points of a smooth kernel, at most

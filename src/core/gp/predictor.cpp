@@ -4,12 +4,14 @@
 
 namespace btml::gp {
 
-Predictor::Predictor(Model& model) : model_(model), latent_(model.members().size()) {
+Predictor::Predictor(Model& model)
+    : model_(model), latent_(model.members().size()), outside_(model), signals_(signals(model)) {
     for (const Member& member : model.members()) encoders_.emplace_back(member.encoding, member.order);
 }
 
 void Predictor::predict_members(std::span<const Member> members, std::span<const double> features) {
-    for (size_t m = 0; m < members.size(); m++) latent_[m] = members[m].trie.latent(encoders_[m](features));
+    for (size_t m = 0; m < members.size(); m++)
+        latent_[m] = beyond(members[m].trie.latent(encoders_[m](features)), near_, signals_[m]);
 }
 
 Normal Predictor::latent_of(const Mixture& mixture, std::span<const double> features) {
@@ -22,6 +24,10 @@ Normal Predictor::latent_of(const Mixture& mixture, std::span<const double> feat
         at.variance += members[m].weight * (latent_[m].variance + apart * apart);
     }
     return at;
+}
+
+Normal Predictor::latent_of(SumModel& sum, std::span<const double> features) {
+    return beyond(sum.latent(features), near_, signals_[0]);
 }
 
 Normal Predictor::latent_of(const Boosted& boosted, std::span<const double> features) {
@@ -37,6 +43,7 @@ Normal Predictor::latent_of(const Boosted& boosted, std::span<const double> feat
 }
 
 Normal Predictor::latent_on_scale(std::span<const double> features) {
+    near_ = outside_.nearness(features);
     return std::visit([&](auto& posterior) { return latent_of(posterior, features); }, model_.posterior);
 }
 

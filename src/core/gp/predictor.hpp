@@ -1,7 +1,7 @@
 // Predicts with a decoded model.
 #pragma once
 
-#include "core/gp/model.hpp"
+#include "core/gp/outside.hpp"
 #include "core/gp/tree/point_encoder.hpp"
 
 namespace btml::gp {
@@ -29,7 +29,7 @@ class Predictor {
   private:
     void predict_members(std::span<const Member> members, std::span<const double> features);
     Normal latent_of(const Mixture& mixture, std::span<const double> features);
-    Normal latent_of(SumModel& sum, std::span<const double> features) { return sum.latent(features); }
+    Normal latent_of(SumModel& sum, std::span<const double> features);
     Normal latent_of(SparseModel& sparse, std::span<const double> features) { return sparse.latent(features); }
     Normal latent_of(const Boosted& boosted, std::span<const double> features);
     Normal latent_on_scale(std::span<const double> features);
@@ -37,6 +37,9 @@ class Predictor {
     Model& model_;
     std::vector<PointEncoder> encoders_; // of the members
     std::vector<Normal> latent_;         // of the members, on the scale
+    OutsideScale outside_;
+    std::vector<double> signals_; // of the members, or of a sum
+    Nearness near_;               // of the last point
 };
 
 } // namespace btml::gp

@@ -2,8 +2,11 @@
 
 #include "core/base/rng.hpp"
 #include "core/gp/tree/point_encoder.hpp"
+#include "core/gp/tree/random_normal.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 namespace btml::gp {
 
@@ -26,18 +29,27 @@ static void require_known(const Model& model, const Encoding& encoding, std::spa
     for (size_t i = 0; i < values.size(); i++) {
         const size_t f = i % model.features.size();
         const ValueBits bits = encoding.value_bits(f, values[i]);
-        const bool unlike = bits.outside && encoding.outside() == Outside::prior;
-        if (bits.known == encoding.features()[f].bits() && !unlike) continue;
+        if (bits.known == encoding.features()[f].bits()) continue;
         throw Error(ErrorCode::invalid_argument,
-                    format("feature \"%s\" of point %zu is %s", model.features[f].name.c_str(),
-                           i / model.features.size() + 1,
-                           unlike ? "outside of the range of the training rows" : "a value that no training row has"),
+                    format("feature \"%s\" of point %zu is a value that no training row has",
+                           model.features[f].name.c_str(), i / model.features.size() + 1),
                     "A sum of kernels draws at points that it can compare with its rows.");
     }
 }
 
+// Equal points are at one place.
+static uint64_t hash_of(std::span<const double> features) {
+    constexpr uint64_t stream = 0x6f757473696465; // apart from the random bits of draws
+    uint64_t hash = 0;
+    for (const double value : features) hash = random_bits(hash, stream, std::bit_cast<uint64_t>(value));
+    return hash;
+}
+
 Sampler::Sampler(Model& model, std::span<const double> values, RunContext& context)
-    : points_(values.size() / model.features.size()), centre_(model.centre), scale_(model.scale) {
+    : points_(values.size() / model.features.size()),
+      centre_(model.centre),
+      scale_(model.scale),
+      signals_(signals(model)) {
     if (std::holds_alternative<Boosted>(model.posterior))
         throw Error(ErrorCode::not_supported, "a boosted Gaussian process has no joint draws",
                     "Its members give a mean and a variance at each point, but no covariance of points.",
@@ -53,12 +65,34 @@ Sampler::Sampler(Model& model, std::span<const double> values, RunContext& conte
         weights_.push_back(member.weight);
         posteriors_.push_back(joint_posterior(member, values, model.features.size(), context));
     }
+    const OutsideScale outside(model);
+    const size_t width = model.features.size();
+    for (size_t at = 0; at < values.size(); at += width) {
+        const std::span<const double> features = values.subspan(at, width);
+        beyond_.push_back({outside.nearness(features), hash_of(features)});
+    }
+}
+
+double Sampler::mean(size_t member, size_t point) const {
+    return sum_ ? sum_->mean(point) : posteriors_[member].mean(point);
+}
+
+// As OutsideScale says: what is drawn within the ranges, and something of its own at each place.
+void Sampler::go_beyond(uint64_t seed, uint64_t draw, size_t member, std::span<double> values) const {
+    for (size_t point = 0; point < points_; point++) {
+        const auto& [near, place] = beyond_[point];
+        if (near.correlation == 1) continue;
+        const double turn = (near.mean - near.correlation) * mean(member, point);
+        const double deviation = std::sqrt(near.rest(signals_[member]) + turn * turn);
+        values[point] = near.correlation * values[point] + turn + deviation * random_normal(seed ^ place, draw, 0);
+    }
 }
 
 void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
     static constexpr uint64_t stream = uint64_t{1} << 63; // apart from those of the posterior
     if (sum_) {
         sum_->draw(seed, draw, target);
+        go_beyond(seed, draw, 0, target);
     } else if (sparse_) {
         sparse_->draw(seed, draw, target);
     } else {
@@ -66,6 +100,7 @@ void Sampler::draw(uint64_t seed, uint64_t draw, std::span<double> target) {
         size_t member = 0;
         while (member + 1 < weights_.size() && left >= weights_[member]) left -= weights_[member++];
         posteriors_[member].draw(seed, draw, target);
+        go_beyond(seed, draw, member, target);
     }
     for (double& value : target) value = centre_ + scale_ * value;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/gp/additive/sum_sampler.hpp"
-#include "core/gp/model.hpp"
+#include "core/gp/outside.hpp"
 #include "core/gp/sparse/sparse_sampler.hpp"
 #include "core/gp/tree/joint_posterior.hpp"
 
@@ -25,6 +25,16 @@ class Sampler {
     double centre_, scale_;
     std::vector<double> weights_;            // of the members
     std::vector<JointPosterior> posteriors_; // of the members
+    struct Beyond {
+        Nearness near;
+        uint64_t place; // a hash of the features
+    };
+
+    double mean(size_t member, size_t point) const;
+    void go_beyond(uint64_t seed, uint64_t draw, size_t member, std::span<double> values) const;
+
+    std::vector<double> signals_; // of the members, or of a sum
+    std::vector<Beyond> beyond_;  // of the points
     std::unique_ptr<SumSampler> sum_;
     std::unique_ptr<SparseSampler> sparse_;
 };

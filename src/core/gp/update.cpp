@@ -2,6 +2,7 @@
 
 #include "core/base/number.hpp"
 #include "core/gp/additive/sum_training.hpp"
+#include "core/gp/outside.hpp"
 #include "core/gp/sparse/sparse_update.hpp"
 #include "core/gp/tree/point_encoder.hpp"
 
@@ -46,7 +47,13 @@ void require_comparable(const Model& model, std::span<const double> features) {
     throw Error(ErrorCode::invalid_argument, "the observation to remove is not in the model", why);
 }
 
-size_t find_row(const TrainingColumns& rows, std::span<const double> features, double target, RunContext& context) {
+// Holds an observation as one at a point within the ranges.
+struct Seen {
+    double target, weight;
+};
+
+size_t find_row(const TrainingColumns& rows, std::span<const double> features, const Seen& seen_at,
+                RunContext& context) {
     static constexpr double same = 1e-9; // two values of one observation, as written down at two times
     std::vector<double> values(features.size());
     bool seen = false;
@@ -57,19 +64,20 @@ size_t find_row(const TrainingColumns& rows, std::span<const double> features, d
             return a == b || (std::isnan(a) && std::isnan(b) && is_null(a) == is_null(b));
         });
         seen |= equal;
-        const double difference = rows.target[row] - target;
-        if (equal && rows.weight_of(row) == 1 && std::abs(difference) <= same * (1 + std::abs(target))) return row;
+        const double apart = std::abs(rows.target[row] - seen_at.target);
+        const double heavier = std::abs(rows.weight_of(row) - seen_at.weight);
+        if (equal && heavier <= same * seen_at.weight && apart <= same * (1 + std::abs(seen_at.target))) return row;
     }
     refuse(seen ? "Those with these features have another target or weight." : "No observation has these features.");
 }
 
-void change_rows(TrainingColumns& rows, std::span<const double> features, double target, bool more,
+void change_rows(TrainingColumns& rows, std::span<const double> features, const Seen& seen, bool more,
                  RunContext& context) {
     if (more) {
-        add_row(rows, features, target);
+        add_row(rows, features, seen.target, seen.weight);
         return;
     }
-    const size_t row = find_row(rows, features, target, context);
+    const size_t row = find_row(rows, features, seen, context);
     if (rows.rows() == 1) refuse_last();
     take_row(rows, row);
 }
@@ -79,14 +87,23 @@ struct Change {
     std::span<const double> features;
     double target;
     bool more;
-    double scale;
+    Nearness near; // of the point to the nearest one within the ranges
+    std::vector<double> signals;
+    double noise, scale;
     RunContext& context;
 
+    // y = (1 − δ) f + √(1 − ρ²) g + noise is an observation y/(1 − δ) of f, with more noise.
+    Seen seen(double signal, double own_noise) const {
+        return {target / near.mean, near.mean * near.mean / (1 + near.rest(signal) / own_noise)};
+    }
+
     void operator()(Mixture& mixture) const {
-        for (Member& member : mixture.members) {
+        for (size_t m = 0; m < mixture.members.size(); m++) {
+            Member& member = mixture.members[m];
             PointEncoder encoder(member.encoding, member.order);
             const String point = encoder(features);
-            more ? member.trie.insert(point, target, 1) : member.trie.remove(point, target, 1);
+            const auto [at, weight] = seen(signals[m], member.trie.kernel().noise);
+            more ? member.trie.insert(point, at, weight) : member.trie.remove(point, at, weight);
         }
         mixture.log_likelihood = log_likelihood(mixture.members, scale);
         // Only a model that no fit has made has observations so far out.
@@ -94,7 +111,10 @@ struct Change {
             throw Error(ErrorCode::out_of_range, "the likelihood of the model's observations is out of range");
     }
     void operator()(Boosted& boosted) const {
-        change_rows(boosted.rows, features, target, more, context);
+        double signal = 0;
+        for (size_t m = 0; m < boosted.members.size(); m++)
+            signal += boosted.variance_factor * boosted.members[m].weight * signals[m];
+        change_rows(boosted.rows, features, seen(signal, noise), more, context);
         retrain(boosted, context);
     }
     void operator()(SparseModel& sparse) const {
@@ -105,7 +125,7 @@ struct Change {
     }
     void operator()(SumModel& sum) const {
         SumModel::Parts parts = std::move(sum).take();
-        change_rows(parts.rows, features, target, more, context);
+        change_rows(parts.rows, features, seen(signals[0], noise), more, context);
         sum = solve_again(std::move(parts), context);
     }
 };
@@ -131,9 +151,11 @@ bool change(Model& model, std::span<const double> features, double target, bool 
     } else {
         require_known(model, features);
     }
-    if (model.options.outside == Outside::prior && !features_outside(model, features).empty()) return false;
+    static constexpr double next_to_nothing = 0.01;
+    const Nearness near = OutsideScale(model).nearness(features);
+    if (near.mean < next_to_nothing) return false;
     const double value = scaled(model, target);
-    std::visit(Change{features, value, more, model.scale, context}, model.posterior);
+    std::visit(Change{features, value, more, near, signals(model), model.noise, model.scale, context}, model.posterior);
     more ? model.rows++ : model.rows--;
     if (model.leave_one_out) model.leave_one_out->coverage_90.reset();
     if (model.calibration) model.calibration->updates++;

@@ -82,7 +82,7 @@ void expect_dense(Model& model, double tolerance = 1e-9) {
     for (const Member& member : model.members()) {
         const PlainGp plain = plain_gp_of(member, rows, chain.residuals);
         for (size_t p = 0; p < points.size(); p++) {
-            const Normal latent = dense_latent(plain, string_of(member, features_of(points[p])));
+            const Normal latent = dense_latent_at(model, member, plain, features_of(points[p]));
             expected[p].mean += member.weight * latent.mean;
             expected[p].variance += member.weight * latent.variance;
         }
@@ -123,7 +123,7 @@ TEST(BoostedGp, ResidualsLeaveEachRowOut) {
     for (uint64_t seed = 0; seed < 6; seed++) {
         const DataShape shape{seed % 2 == 1, false};
         Options options = boosted_options(3);
-        if (seed >= 4) options.outside = Outside::prior;
+        if (seed >= 4) options.outside = Outside::clamp;
         Model model = fit_rows(weighted_rows(30, seed), options, shape, context).model;
         ASSERT_EQ(model.combine(), Combine::boosted);
         EXPECT_FALSE(model.log_likelihood());

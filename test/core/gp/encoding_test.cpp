@@ -25,7 +25,7 @@ FeatureView codes(const std::vector<uint32_t>& values, uint32_t categories) {
 Encoding encoding_of(const std::vector<FeatureView>& features, int bits, const std::vector<double>& target = {},
                      const std::vector<double>& shifts = {}, const std::vector<double>& weight = {}) {
     QuietContext context;
-    return Encoding(features, target, weight, bits, shifts, Outside::clamp, context);
+    return Encoding(features, target, weight, bits, shifts, context);
 }
 
 uint32_t code_of(const Encoding& encoding, double x, size_t feature = 0) {
@@ -46,7 +46,7 @@ std::vector<uint16_t> all_bits(const Encoding& encoding) {
 }
 
 TEST(BitEncoding, NumbersGiveTheirBinaryExpansion) {
-    const std::vector<double> x = {-1, 3, 0.5};
+    const std::vector<double> x = {-1, 3, 0.5, 0.4};
     const Encoding encoding = encoding_of({numbers(x)}, 3);
     EXPECT_EQ(encoding.bits(), 3u);
     EXPECT_EQ(code_of(encoding, -1), 0u);
@@ -63,7 +63,7 @@ TEST(BitEncoding, NumbersGiveTheirBinaryExpansion) {
 }
 
 TEST(BitEncoding, ShiftedGridsCutElsewhere) {
-    const std::vector<double> x = {0, 1};
+    const std::vector<double> x = {0, 1, 0.1, 0.7777};
     const Encoding encoding = encoding_of({numbers(x)}, 10, {}, {0.6});
     for (const double value : {0.0, 0.1, 0.77, 1.0})
         EXPECT_EQ(code_of(encoding, value), static_cast<uint32_t>((value + 0.3) / 1.5 * 1024)) << value;
@@ -84,6 +84,63 @@ TEST(BitEncoding, ExtremeRangesKeepTheirOrder) {
         for (size_t i = 1; i < x.size(); i++)
             EXPECT_LE(code_of(encoding, ascending[i - 1]), code_of(encoding, ascending[i]));
     }
+}
+
+// Whole numbers, and clusters and a long tail whose values repeat.
+std::vector<double> discrete_numbers(size_t count, Random& random) {
+    std::vector<double> x;
+    const size_t shape = random.below(3);
+    for (size_t i = 0; i < count; i++) {
+        if (shape == 0)
+            x.push_back(std::floor(20 * random.unit()));
+        else if (shape == 1)
+            x.push_back(100 * std::floor(5 * random.unit()) + random.unit());
+        else
+            x.push_back(std::pow(random.unit(), -3));
+        if (shape > 0) x.push_back(x.back());
+    }
+    return x;
+}
+
+double nearest(const std::vector<double>& ascending, double x) {
+    const auto after = std::upper_bound(ascending.begin(), ascending.end(), x);
+    if (after == ascending.begin()) return ascending.front();
+    if (after == ascending.end()) return ascending.back();
+    return x - after[-1] <= after[0] - x ? after[-1] : after[0];
+}
+
+TEST(BitEncoding, WhatIsBetweenDiscreteValuesHasTheCellOfOne) {
+    Random random(3);
+    size_t moved = 0;
+    for (int round = 0; round < 200; round++) {
+        std::vector<double> x = discrete_numbers(2 + random.below(60), random);
+        const int bits = 1 + static_cast<int>(random.below(NumberScale::max_gap_bits));
+        const Encoding grid = encoding_of({numbers(x)}, bits);
+        std::sort(x.begin(), x.end());
+        if (x.front() == x.back()) continue;
+        for (const double shift : {0.0, random.unit()}) {
+            const Encoding encoding = grid.shifted(std::vector{shift});
+            std::vector<uint32_t> cells;
+            for (const double value : x) cells.push_back(code_of(encoding, value));
+            for (int i = 0; i < 50; i++) {
+                const double at = x.front() + (x.back() - x.front()) * random.unit();
+                const uint32_t cell = code_of(encoding, at);
+                ASSERT_TRUE(std::binary_search(cells.begin(), cells.end(), cell)) << at;
+                const double close = nearest(x, at);
+                const double width = 2 * (x.back() - x.front()) / (1 << bits);
+                if (std::abs(at - close) < width) continue;
+                moved++;
+                ASSERT_EQ(cell, code_of(encoding, close)) << at;
+            }
+        }
+    }
+    EXPECT_GT(moved, 100u);
+}
+
+TEST(BitEncoding, WhatIsBetweenOtherNumbersHasACellOfItsOwn) {
+    const std::vector<double> x = {0, 1, 0.123, 0.7777};
+    const Encoding encoding = encoding_of({numbers(x)}, 8);
+    for (const double at : {0.05, 0.3, 0.5, 0.9}) EXPECT_EQ(code_of(encoding, at), static_cast<uint32_t>(at * 256));
 }
 
 TEST(BitEncoding, ConstantFeaturesGiveNoBits) {
@@ -238,22 +295,21 @@ TEST(PointEncoder, UnknownValuesEndWhatIsKnown) {
     const std::vector<double> y = {0, 1};
     const std::vector<uint32_t> c = {0, 1};
     const std::vector<FeatureView> views = {numbers(x), numbers(with_null), codes(c, 3)};
-    for (const Outside outside : {Outside::clamp, Outside::prior}) {
-        const Encoding encoding(views, y, {}, 4, {}, outside, context);
+    {
+        const Encoding encoding(views, y, {}, 4, {}, context);
         PointEncoder encoder(encoding, {1, 0, 0, 2});
         const auto known = [&](double a, double b, double category) {
             return encoder(std::vector<double>{a, b, category}).known;
         };
-        const bool prior = outside == Outside::prior;
         EXPECT_EQ(known(0.5, 1, 0), 4u);
         EXPECT_EQ(known(0.5, null_number, 0), 4u); // NULL is a bit
         EXPECT_EQ(known(null_number, 1, 0), 1u);   // no training row had one
         EXPECT_EQ(known(0.5, 1, 2), 3u);           // never seen
         EXPECT_EQ(known(0.5, 1, null_number), 3u);
         EXPECT_EQ(known(null_number, 1, 2), 1u);
-        EXPECT_EQ(known(1.5, 1, 0), prior ? 0u : 4u);
-        EXPECT_EQ(known(0.5, 7, 0), prior ? 0u : 4u); // beyond a constant
-        PointEncoder without(encoding, {1, 2});       // bits that the order leaves out
+        EXPECT_EQ(known(1.5, 1, 0), 4u);
+        EXPECT_EQ(known(0.5, 7, 0), 4u);        // beyond a constant
+        PointEncoder without(encoding, {1, 2}); // bits that the order leaves out
         EXPECT_EQ(without(std::vector<double>{null_number, 1, 0}).known, 2u);
     }
 }
@@ -267,15 +323,32 @@ std::string bytes_of(const Encoding& encoding) {
 
 Encoding decode_bytes(const std::string& bytes) {
     Reader reader(std::as_bytes(std::span(bytes.data(), bytes.size())));
-    Encoding encoding = Encoding::decode(reader);
+    Encoding encoding = Encoding::decode(reader, Encoding::version);
     reader.finish();
     return encoding;
+}
+
+// What version 1 wrote has no gaps.
+TEST(BitEncoding, OlderBytesAreRead) {
+    QuietContext context;
+    Writer writer(context);
+    writer.put(true);
+    writer.put_count(1);
+    for (const bool flag : {false, false}) writer.put(flag); // neither categorical nor with NULLs
+    writer.put(uint8_t{3});
+    writer.put(0.0);
+    writer.put(8.0);
+    writer.put(false);
+    Reader reader(writer.bytes());
+    const Encoding encoding = Encoding::decode(reader, 1);
+    reader.finish();
+    EXPECT_EQ(code_of(encoding, 3.5), 3u);
 }
 
 TEST(BitEncoding, BytesAreReadBackOrRefused) {
     const std::vector<double> x = {1, 2, null_number}, z = {0, 7, 3}, y = {1, 2, 3};
     const std::vector<uint32_t> c = {0, 3, 2};
-    const Encoding encoding = encoding_of({numbers(x), codes(c, 5), numbers(z)}, 4, y, {0.25, 0, 0.5});
+    const Encoding encoding = encoding_of({numbers(x), codes(c, 5), numbers(z)}, 4, y, {0.25, 0, 0.5}); // has gaps
     const std::string bytes = bytes_of(encoding);
     EXPECT_EQ(bytes_of(decode_bytes(bytes)), bytes);
     for (size_t length = 0; length < bytes.size(); length++)

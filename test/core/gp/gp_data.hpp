@@ -4,6 +4,7 @@
 #include "gp_reference.hpp"
 
 #include "core/gp/fit.hpp"
+#include "core/gp/outside.hpp"
 #include "core/gp/tree/point_encoder.hpp"
 
 #include <optional>
@@ -125,6 +126,52 @@ inline Normal dense_latent(const PlainGp& plain, const std::string& string) {
     const Cholesky factor(observed_covariance(plain));
     return {static_cast<double>(dot(cross, factor.solve(dense(plain.target)))),
             static_cast<double>(plain.kernel.signal() - dot(cross, factor.solve(cross)))};
+}
+
+// What OutsideScale says, of the model's members, written down a second time.
+inline Nearness plain_nearness(const Model& model, const std::vector<double>& features) {
+    Nearness near;
+    if (model.options.outside == Outside::clamp) return near;
+    for (const size_t f : {size_t{0}, size_t{1}}) {
+        const FeatureBits& bits = model.members().front().encoding.features()[f];
+        const double least = bits.scale->least(), greatest = bits.scale->greatest(), x = features[f];
+        if (is_null(x) || (x >= least && x <= greatest)) continue;
+        const auto lost_from = [&](int bit) {
+            if (bit <= 0) return 1.0;
+            double lost = 0, all = 0;
+            for (const Member& member : model.members()) {
+                const std::vector<double>& weights = member.trie.kernel().weights;
+                bool is_lost = false;
+                int used = bits.null_bit ? 0 : 1;
+                for (size_t level = 0; level < weights.size(); level++) {
+                    is_lost |= member.order[level] == f && used++ == bit;
+                    if (is_lost) lost += member.weight * weights[level];
+                    all += member.weight * weights[level];
+                }
+            }
+            return lost / all;
+        };
+        const double range = greatest - least, beyond = x > greatest ? x - greatest : least - x;
+        const double distance = range > 0 ? beyond / range : 1;
+        double lost = 0, already = 0; // with which probability two points have parted
+        for (int bit = 0; bit <= bits.value_bits; bit++) {
+            const double parted = std::min(1.0, distance * std::pow(2, bit));
+            lost += (parted - already) * lost_from(bit);
+            already = parted;
+        }
+        near.correlation *= 1 - lost;
+        near.mean *= std::max(0.0, 1 - distance);
+    }
+    return near;
+}
+
+// Likewise, of a point that may lie beyond the training ranges.
+inline Normal dense_latent_at(const Model& model, const Member& member, const PlainGp& plain,
+                              const std::vector<double>& features) {
+    const Normal at = dense_latent(plain, string_of(member, features));
+    const auto [mean, correlation] = plain_nearness(model, features);
+    const double kept = correlation * correlation, turn = (mean - correlation) * at.mean;
+    return {mean * at.mean, kept * at.variance + (1 - kept) * plain.kernel.signal() + turn * turn};
 }
 
 // To be changed by a test.

@@ -136,8 +136,6 @@ TEST(GpModel, InconsistentModelsAreRefused) {
     EXPECT_EQ(refusal([](Model& m) { m.scale = 0; }), "Its scale is not positive.");
     EXPECT_EQ(refusal([](Model& m) { m.noise = -1; }), "Its noise is not positive.");
     EXPECT_EQ(refusal([](Model& m) { m.centre = NAN; }), "A number that must be finite is not.");
-    EXPECT_EQ(refusal([](Model& m) { m.options.outside = Outside::clamp; }),
-              "A member treats points outside differently.");
     EXPECT_EQ(refusal([](Model& m) { m.rows++; }), "A member has 25 rows, the model 26.");
     EXPECT_EQ(refusal([](Model& m) { m.leave_one_out->coverage_90 = 2; }), "A leave-one-out score is out of range.");
     seed = 6; // boosted
@@ -154,8 +152,6 @@ TEST(GpModel, InconsistentModelsAreRefused) {
                       std::get<Boosted>(m.posterior).rows.target[i] = i % 2 ? 1.7e308 : -1.7e308;
               }).substr(0, 20),
               "What its members lea");
-    EXPECT_EQ(refusal([](Model& m) { m.options.outside = Outside::clamp; }),
-              "A member treats points outside differently.");
     EXPECT_EQ(refusal([](Model& m) { m.rows++; }), "A member has 25 rows, the model 26.");
 }
 
@@ -166,6 +162,7 @@ TEST(GpModel, UpdatesAreExact) {
         std::vector<PlainRow> rows = random_rows(25, 3);
         Options options = plain_options();
         options.members = members;
+        options.outside = Outside::clamp;
         Model model = fit_rows(rows, options, {}, context).model;
         const std::string before = bytes_of(model);
         const std::vector<PlainRow> more = {{3, 5, "a", 101}, rows[4], {2, null_number, "", 90}, {100, 5, "b", 105}};
@@ -218,6 +215,103 @@ TEST(GpModel, PointsOutsideFollowTheOption) {
     const Normal prior = Predictor(model).latent(features_of(outside));
     EXPECT_EQ(prior.mean, model.centre);
     expect_near(prior.variance, signal(model) * model.scale * model.scale);
+}
+
+// Rows of x, a number that does nothing, and y = 3x + noise; of x from `least` to `greatest`.
+std::vector<PlainRow> sloping_rows(size_t count, double least, double greatest, uint64_t seed) {
+    Random random(seed);
+    std::vector<PlainRow> rows;
+    for (size_t i = 0; i < count; i++) {
+        PlainRow row{least + (greatest - least) * random.unit(), random.unit(), "a", 0};
+        row.y = 3 * row.x1 + 0.1 * random.normal();
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+Options options_of(Combine combine) {
+    Options options;
+    options.combine = combine;
+    options.evaluations = combine == Combine::mixture ? 500 : 10000;
+    return options;
+}
+
+// Nothing jumps at the edge, and nothing is known in the end.
+TEST(GpModel, VarianceGrowsBeyondTheEdge) {
+    QuietContext context(2);
+    for (const Combine combine : {Combine::mixture, Combine::kernel_sum, Combine::boosted}) {
+        Model model = fit_rows(sloping_rows(300, 0, 1, 1), options_of(combine), {}, context).model;
+        ASSERT_EQ(model.combine(), combine);
+        const double edge = model.members().empty()
+                                ? std::get<SumModel>(model.posterior).encoding().features()[0].scale->greatest()
+                                : model.members()[0].encoding.features()[0].scale->greatest();
+        Predictor predictor(model);
+        const auto at = [&](double x) { return predictor.latent(std::vector<double>{x, 0.5, 0}); };
+        Normal last = at(edge);
+        const double signal = signals(model)[0] * model.scale * model.scale;
+        for (double distance = 1e-6; distance < 4; distance *= 1.01) {
+            const Normal next = at(edge + distance);
+            if (distance < 0.1) {
+                EXPECT_GE(next.variance, last.variance * (1 - 1e-12)) << distance;
+            }
+            EXPECT_NEAR(next.variance, last.variance, 0.02 * model.scale * model.scale);
+            EXPECT_NEAR(next.mean, last.mean, 0.03 * model.scale);
+            last = next;
+        }
+        EXPECT_NEAR(last.mean, model.centre, 1e-9);
+        if (combine != Combine::boosted) expect_near(last.variance, signal);
+        EXPECT_EQ(at(-5).mean, last.mean);
+    }
+}
+
+// 90 % intervals of new rows just beyond the edge, most of which would lie outside of those of the edge itself.
+TEST(GpModel, IntervalsCoverRowsBeyondTheEdge) {
+    QuietContext context(2);
+    for (const Combine combine : {Combine::mixture, Combine::kernel_sum}) {
+        double covered = 0, clamped = 0, all = 0;
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            Options options = options_of(combine);
+            const std::vector<PlainRow> rows = sloping_rows(600, 0, 1, seed);
+            Model model = fit_rows(rows, options, {}, context).model;
+            options.outside = Outside::clamp;
+            Model flat = fit_rows(rows, options, {}, context).model;
+            Predictor predictor(model), of_edge(flat);
+            for (const PlainRow& row : sloping_rows(250, 1, 1.1, 100 + seed)) {
+                const auto covers = [&](Predictor& one) {
+                    const Normal seen = one.observation(features_of(row));
+                    return std::abs(row.y - seen.mean) <= 1.6448536 * std::sqrt(seen.variance);
+                };
+                covered += covers(predictor);
+                clamped += covers(of_edge);
+                all++;
+            }
+        }
+        EXPECT_GE(covered / all, 0.88) << name_of(combine);
+        EXPECT_LT(clamped / all, 0.8) << name_of(combine);
+    }
+}
+
+// What is added beyond the edge counts as one there with more noise, and can be taken back.
+TEST(GpModel, UpdatesBeyondTheEdgeCountLess) {
+    QuietContext context;
+    for (const Combine combine : {Combine::mixture, Combine::kernel_sum, Combine::boosted}) {
+        const std::vector<PlainRow> rows = sloping_rows(200, 0, 1, 3);
+        const Model fitted = fit_rows(rows, options_of(combine), {}, context).model;
+        const auto change_at_edge = [&](double x) {
+            Model model = fit_rows(rows, options_of(combine), {}, context).model;
+            const std::vector<double> edge{1, 0.5, 0};
+            const double before = Predictor(model).latent(edge).mean;
+            EXPECT_TRUE(insert(model, std::vector<double>{x, 0.5, 0}, 9, context));
+            const double after = Predictor(model).latent(edge).mean;
+            EXPECT_TRUE(remove(model, std::vector<double>{x, 0.5, 0}, 9, context));
+            EXPECT_NEAR(Predictor(model).latent(edge).mean, before, 0.02);
+            return after - before;
+        };
+        const double at = change_at_edge(0.9999), near = change_at_edge(1.02), far = change_at_edge(1.3);
+        EXPECT_GT(at, 0);
+        EXPECT_GT(near, far) << name_of(combine);
+        EXPECT_GT(far, -1e-3);
+    }
 }
 
 TEST(GpModel, ImpossibleUpdatesAreRefused) {
@@ -280,7 +374,10 @@ TEST(GpModel, DrawsHaveTheDistributionOfTheModel) {
     Model model = fit_rows(random_rows(25, 2), options, {}, context).model;
     ASSERT_GT(model.members().size(), 1u);
     std::vector<double> values;
-    for (const PlainRow& row : random_rows(4, 77))
+    std::vector<PlainRow> points = random_rows(4, 77);
+    points[1].x1 = 7.5; // beyond the greatest
+    points[2].x2 = 30;
+    for (const PlainRow& row : points)
         for (const double x : features_of(row)) values.push_back(x);
     Sampler sampler(model, values, context);
     ASSERT_EQ(sampler.points(), 4u);

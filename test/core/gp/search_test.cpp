@@ -28,7 +28,7 @@ struct Data {
         for (const std::vector<double>& column : columns) views.push_back({false, column, {}, 0});
         return views;
     }
-    Encoding encoding(int bits = 4) { return {views(), target, weight, bits, {}, Outside::clamp, context}; }
+    Encoding encoding(int bits = 4) { return {views(), target, weight, bits, {}, context}; }
     DistinctRows rows(const Encoding& encoding) {
         return merge_equal_rows(encoding.encode_rows(views(), context), encoding.bits(),
                                 make_observations(target, weight, context), context);

@@ -17,6 +17,7 @@ class SumSampler {
     SumSampler(SumModel& model, std::span<const double> values, RunContext& context);
 
     size_t points() const noexcept { return means_.size(); }
+    double mean(size_t point) const { return means_[point]; }
     // Draw number `draw`, with the model's calibration; a function of (seed, draw) and the points. Draws of one seed in
     // their order cost a sixteenth of what each alone does. Error limit_exceeded where the draw's system is not solved.
     void draw(uint64_t seed, uint64_t draw, std::span<double> values);

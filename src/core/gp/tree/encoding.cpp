@@ -19,23 +19,18 @@ FeatureBits number_bits(std::span<const double> numbers, int value_bits, std::op
                         RunContext& context) {
     FeatureBits feature;
     feature.shift = shift;
-    feature.least = std::numeric_limits<double>::infinity();
-    feature.greatest = -feature.least;
-    bool below = false, above = false; // infinities, and NaN
-    context.for_each(numbers.size(), 4, [&](size_t i) {
+    bool numberless = true, below = false, above = false; // infinities, and NaN
+    context.for_each(numbers.size(), 2, [&](size_t i) {
         const double x = numbers[i];
-        if (is_null(x)) {
+        if (is_null(x))
             feature.null_bit = true;
-        } else if (std::isfinite(x)) {
-            feature.least = std::min(feature.least, x);
-            feature.greatest = std::max(feature.greatest, x);
-        } else {
+        else if (std::isfinite(x))
+            numberless = false;
+        else
             (x < 0 ? below : above) = true;
-        }
     });
-    const bool numberless = feature.least > feature.greatest;
-    if (numberless) feature.least = feature.greatest = 0;
-    const bool constant = feature.least == feature.greatest && below + above + !numberless < 2;
+    feature.scale = std::make_shared<NumberScale>(numbers, value_bits, context);
+    const bool constant = feature.scale->least() == feature.scale->greatest() && below + above + !numberless < 2;
     feature.value_bits = constant ? 0 : value_bits;
     return feature;
 }
@@ -70,18 +65,10 @@ FeatureBits category_bits(const FeatureView& view, std::span<const double> targe
     return feature;
 }
 
-// 0 at the least training value and 1 at the greatest, clamped.
-double scale(double x, const FeatureBits& feature) {
-    const double least = feature.least, greatest = feature.greatest, range = greatest - least;
-    if (std::isnan(x) || x > greatest) return 1;
-    if (x <= least) return 0;
-    return std::isinf(range) ? (x / 2 - least / 2) / (greatest / 2 - least / 2) : (x - least) / range;
-}
-
 ValueBits bits_of_number(double x, const FeatureBits& feature) {
-    const bool outside = !(x >= feature.least && x <= feature.greatest);
+    const bool outside = feature.scale->is_outside(x);
     if (feature.value_bits == 0) return {0, feature.bits(), outside};
-    double scaled = scale(x, feature);
+    double scaled = feature.scale->place(x);
     if (feature.shift) scaled = (scaled + *feature.shift / 2) / 1.5;
     const double cells = uint32_t{1} << feature.value_bits;
     return {static_cast<uint32_t>(std::min(scaled * cells, cells - 1)), feature.bits(), outside};
@@ -106,9 +93,8 @@ int Encoding::default_value_bits(size_t features) {
 }
 
 Encoding::Encoding(std::span<const FeatureView> features, std::span<const double> target,
-                   std::span<const double> weight, int value_bits, std::span<const double> shifts, Outside outside,
-                   RunContext& context)
-    : outside_(outside) {
+                   std::span<const double> weight, int value_bits, std::span<const double> shifts,
+                   RunContext& context) {
     if (value_bits < 1 || value_bits > max_value_bits)
         throw Error(ErrorCode::invalid_argument, format("invalid bits %d", value_bits), {},
                     format("It is a number of bits per feature from 1 to %d.", max_value_bits));
@@ -171,7 +157,6 @@ BitRows Encoding::encode_rows(std::span<const FeatureView> features, RunContext&
 }
 
 void Encoding::encode(Writer& writer) const {
-    writer.put(outside_ == Outside::prior);
     writer.put_count(features_.size());
     for (const FeatureBits& feature : features_) {
         writer.put(feature.categorical);
@@ -181,8 +166,7 @@ void Encoding::encode(Writer& writer) const {
             writer.put_count(feature.places.size());
             for (const uint32_t place : feature.places) writer.put(place);
         } else {
-            writer.put(feature.least);
-            writer.put(feature.greatest);
+            feature.scale->encode(writer);
             writer.put(feature.shift.has_value());
             if (feature.shift) writer.put(*feature.shift);
         }
@@ -207,19 +191,17 @@ static void decode_places(Reader& reader, FeatureBits& feature) {
     if (feature.value_bits > bits_of_places(feature.seen)) corrupt_model("A category has too many bits.");
 }
 
-static void decode_scale(Reader& reader, FeatureBits& feature) {
-    feature.least = reader.get_finite();
-    feature.greatest = reader.get_finite();
-    if (feature.least > feature.greatest) corrupt_model("The range of a feature is empty.");
+static void decode_scale(Reader& reader, FeatureBits& feature, int version) {
+    feature.scale = std::make_shared<NumberScale>(NumberScale::decode(reader, version));
     if (reader.get_bool()) {
         feature.shift = reader.get_finite();
         if (*feature.shift < 0 || *feature.shift >= 1) corrupt_model("The shift of a feature is out of range.");
     }
 }
 
-Encoding Encoding::decode(Reader& reader) {
+Encoding Encoding::decode(Reader& reader, int version) {
     Encoding encoding;
-    encoding.outside_ = reader.get_bool() ? Outside::prior : Outside::clamp;
+    if (version < 2) reader.get_bool(); // what is outside, which the options say
     const size_t features = reader.get_count(7);
     reader.hold(features * sizeof(FeatureBits));
     encoding.features_.reserve(features);
@@ -232,7 +214,7 @@ Encoding Encoding::decode(Reader& reader) {
         if (feature.categorical)
             decode_places(reader, feature);
         else
-            decode_scale(reader, feature);
+            decode_scale(reader, feature, version);
         encoding.features_.push_back(std::move(feature));
     }
     encoding.index_bits();

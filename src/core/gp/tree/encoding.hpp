@@ -1,9 +1,9 @@
 // Turns the features of a point into bits.
 //
-// A number is scaled to [0, 1] by the least and the greatest training value and gives the first bits of its binary
-// expansion, 1 counting as the greatest number below it; a category gives the bits of its place among the categories in
-// order of their target mean. A feature in which training rows have NULLs has one more bit, before the others: 1 for
-// NULL. A feature that is constant over the training rows gives no bit.
+// A number is scaled to [0, 1] (NumberScale) and gives the first bits of its binary expansion, 1 counting as the
+// greatest number below it; a category gives the bits of its place among the categories in order of their target mean.
+// A feature in which training rows have NULLs has one more bit, before the others: 1 for NULL. A feature that is
+// constant over the training rows gives no bit.
 //
 // Infinities and NaN don't stretch the scale: they lie beyond its ends, NaN beyond the upper one as PostgreSQL sorts
 // it.
@@ -12,17 +12,15 @@
 #include "core/base/buffer.hpp"
 #include "core/base/number.hpp"
 #include "core/base/serial.hpp"
+#include "core/gp/tree/number_scale.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace btml::gp {
-
-// Says what a point is to the model whose number lies outside of the training rows' range: one at the end of the range,
-// or one that shares no bit with any other, of covariance 0.
-enum class Outside { clamp, prior };
 
 // Refers to a feature of the training rows.
 struct FeatureView {
@@ -53,13 +51,12 @@ struct FeatureBits {
     static constexpr uint32_t unseen = UINT32_MAX;
 
     bool categorical = false;
-    bool null_bit = false;        // whether the first bit says that the value is NULL
-    int value_bits = 0;           // of the value, most significant first
-    double least = 0;             // finite
-    double greatest = 0;          // finite
-    std::optional<double> shift;  // u of [0, 1): the scaled number x is moved to (x + u/2)/1.5
-    std::vector<uint32_t> places; // of the categories, by code; unseen: not in the training rows
-    uint32_t seen = 0;            // categories in the training rows
+    bool null_bit = false;                    // whether the first bit says that the value is NULL
+    int value_bits = 0;                       // of the value, most significant first
+    std::shared_ptr<const NumberScale> scale; // of a number, which all shifts of an encoding share
+    std::optional<double> shift;              // u of [0, 1): the scaled number x is moved to (x + u/2)/1.5
+    std::vector<uint32_t> places;             // of the categories, by code; unseen: not in the training rows
+    uint32_t seen = 0;                        // categories in the training rows
 
     int bits() const { return value_bits + null_bit; }
 };
@@ -84,13 +81,12 @@ class Encoding {
     // by code. Error invalid_argument naming value_bits; limit_exceeded when the features have more than max_levels
     // bits together.
     Encoding(std::span<const FeatureView> features, std::span<const double> target, std::span<const double> weight,
-             int value_bits, std::span<const double> shifts, Outside outside, RunContext& context);
+             int value_bits, std::span<const double> shifts, RunContext& context);
 
     // Returns the same with these shifts of the numeric features, of [0, 1), one per feature.
     Encoding shifted(std::span<const double> shifts) const;
 
     const std::vector<FeatureBits>& features() const noexcept { return features_; }
-    Outside outside() const noexcept { return outside_; }
     // Counts those of a row, and says where a feature's bits begin among them.
     size_t bits() const noexcept { return first_bits_.back(); }
     size_t first_bit(size_t feature) const noexcept { return first_bits_[feature]; }
@@ -99,14 +95,15 @@ class Encoding {
     void put(uint64_t* row, size_t feature, uint32_t code) const;
     // Takes a number, a category's code as a double (not in the model's range: a category never seen), or null_number.
     ValueBits value_bits(size_t feature, double value) const;
-    // Encodes the rows of the columns that the encoding was made of, or of others with the same categories. Points
-    // outside are clamped whatever outside() says, and unknown bits are 0. Encodes these rows, or all of them.
+    // Encodes the rows of the columns that the encoding was made of, or of others with the same categories. Unknown
+    // bits are 0. Encodes these rows, or all of them.
     BitRows encode_rows(std::span<const FeatureView> features, RunContext& context,
                         std::optional<std::span<const uint32_t>> chosen = {}) const;
 
+    static constexpr uint16_t version = 2; // of what encode() writes
     void encode(Writer& writer) const;
-    // Throws corrupt_model.
-    static Encoding decode(Reader& reader);
+    // Throws corrupt_model. Reads what is of this version, or older.
+    static Encoding decode(Reader& reader, int version);
 
   private:
     Encoding() = default;
@@ -114,7 +111,6 @@ class Encoding {
 
     std::vector<FeatureBits> features_;
     std::vector<size_t> first_bits_; // one more than features
-    Outside outside_ = Outside::clamp;
 };
 
 } // namespace btml::gp

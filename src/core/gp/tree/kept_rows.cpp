@@ -22,7 +22,7 @@ TrainingColumns copy(const TrainingColumns& rows, RunContext& context) {
     return result;
 }
 
-void add_row(TrainingColumns& rows, std::span<const double> values, double target) {
+void add_row(TrainingColumns& rows, std::span<const double> values, double target, double weight) {
     for (size_t f = 0; f < rows.features.size(); f++) {
         TrainingColumn& feature = rows.features[f];
         if (feature.categorical)
@@ -30,8 +30,9 @@ void add_row(TrainingColumns& rows, std::span<const double> values, double targe
         else
             feature.numbers.push_back(values[f]);
     }
+    while (weight != 1 && rows.weight.size() < rows.target.size()) rows.weight.push_back(1);
     rows.target.push_back(target);
-    if (!rows.weight.empty()) rows.weight.push_back(1);
+    if (weight != 1 || !rows.weight.empty()) rows.weight.push_back(weight);
 }
 
 void take_row(TrainingColumns& rows, size_t row) {

@@ -20,7 +20,6 @@ String PointEncoder::operator()(std::span<const double> features) {
     size_t known = levels_;
     for (size_t f = 0; f < encoding_.features().size(); f++) {
         const ValueBits value = encoding_.value_bits(f, features[f]);
-        if (value.outside && encoding_.outside() == Outside::prior) known = 0;
         if (value.known < encoding_.features()[f].bits())
             known = std::min<size_t>(known, level_of_bit_[encoding_.first_bit(f) + value.known]);
         encoding_.put(row_.data(), f, value.code);

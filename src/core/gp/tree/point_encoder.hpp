@@ -10,8 +10,8 @@ class PointEncoder {
     // Copies the encoding. Error as of bits_of_levels.
     PointEncoder(const Encoding& encoding, const BitOrder& order);
 
-    // Takes one value per feature, as Encoding::value_bits does. With Outside::prior no level is known of a point with
-    // a number outside of the training range. Valid until the next call; not thread-safe (scratch space).
+    // Takes one value per feature, as Encoding::value_bits does. Valid until the next call; not thread-safe (scratch
+    // space).
     String operator()(std::span<const double> features);
 
   private:

@@ -34,9 +34,9 @@ struct TrainingColumns {
 TrainingColumns copy(const TrainingColumns& rows, RunContext& context);
 // Returns these rows, in this order.
 TrainingColumns select(const TrainingColumns& rows, std::span<const uint32_t> chosen, RunContext& context);
-// Adds one row, of weight 1, features as Predictor takes them, each a number or a category with a code; or takes one
-// away, in whose place the last one comes.
-void add_row(TrainingColumns& rows, std::span<const double> values, double target);
+// Adds one row, features as Predictor takes them, each a number or a category with a code; or takes one away, in whose
+// place the last one comes.
+void add_row(TrainingColumns& rows, std::span<const double> values, double target, double weight = 1);
 void take_row(TrainingColumns& rows, size_t row);
 
 // 8 bytes a number, a target and a weight (none where all are 1), 4 a category. decode checks every number once,

@@ -1,0 +1,93 @@
+#include "core/gp/outside.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace btml::gp {
+
+namespace {
+
+// Adds up, by the place of a bit among those of a feature's value, the variance that is not shared by points which part
+// there, and the whole variance.
+class LostVariance {
+  public:
+    explicit LostVariance(const Encoding& encoding) : encoding_(encoding) {
+        for (const FeatureBits& bits : encoding.features()) lost_.emplace_back(bits.value_bits + 2, 0.0);
+    }
+
+    void add(const BitOrder& order, std::span<const double> weights, double share) {
+        double rest = 0;
+        for (const double weight : weights) rest += share * weight;
+        signal_ += rest;
+        std::vector<int> used(lost_.size(), 0);
+        for (size_t level = 0; level < order.size(); level++) {
+            const size_t feature = order[level];
+            const FeatureBits& bits = encoding_.features()[feature];
+            const int bit = ++used[feature] - static_cast<int>(bits.null_bit);
+            if (bit > 0) lost_[feature][static_cast<size_t>(bit)] += rest;
+            rest -= share * weights[level];
+        }
+    }
+    // Returns shares.
+    std::vector<double> of_feature(size_t feature) const {
+        std::vector<double> lost = lost_[feature];
+        for (double& part : lost) part = signal_ > 0 ? std::clamp(part / signal_, 0.0, 1.0) : 0;
+        lost[0] = 1;
+        return lost;
+    }
+
+  private:
+    const Encoding& encoding_;
+    double signal_ = 0;
+    std::vector<std::vector<double>> lost_;
+};
+
+const Encoding* encoding_of(const Model& model) {
+    if (std::holds_alternative<SparseModel>(model.posterior)) return nullptr;
+    const auto* const sum = std::get_if<SumModel>(&model.posterior);
+    return sum ? &sum->encoding() : &model.members().front().encoding;
+}
+
+double share_lost(std::span<const double> lost, double distance) {
+    if (distance >= 1) return 1;
+    double share = 0, cells = distance;
+    for (size_t bit = 0; bit + 1 < lost.size(); bit++, cells *= 2)
+        share += std::min(1.0, cells) * (lost[bit] - lost[bit + 1]);
+    return std::min(share, 1.0);
+}
+
+} // namespace
+
+OutsideScale::OutsideScale(const Model& model) {
+    const Encoding* const encoding = encoding_of(model);
+    if (!encoding || model.options.outside == Outside::clamp) return;
+    LostVariance lost(*encoding);
+    for (const Member& member : model.members()) lost.add(member.order, member.trie.kernel().weights, member.weight);
+    if (const auto* const sum = std::get_if<SumModel>(&model.posterior))
+        for (const SumModel::Member& member : sum->members()) lost.add(member.order, member.weights, 1);
+    for (size_t f = 0; f < encoding->features().size(); f++)
+        if (!encoding->features()[f].categorical)
+            features_.push_back({f, encoding->features()[f].scale, lost.of_feature(f)});
+}
+
+std::vector<double> signals(const Model& model) {
+    std::vector<double> signals;
+    for (const Member& member : model.members()) signals.push_back(member.trie.kernel().signal());
+    if (const auto* const sum = std::get_if<SumModel>(&model.posterior))
+        signals.push_back(sum->calibration() * signal(model));
+    return signals;
+}
+
+Nearness OutsideScale::nearness(std::span<const double> features) const {
+    Nearness near;
+    for (const auto& [feature, scale, lost] : features_) {
+        const double x = features[feature];
+        if (is_null(x) || !scale->is_outside(x)) continue;
+        const double distance = scale->distance_outside(x);
+        near.mean *= 1 - std::min(1.0, distance);
+        near.correlation *= 1 - share_lost(lost, distance);
+    }
+    return near;
+}
+
+} // namespace btml::gp
