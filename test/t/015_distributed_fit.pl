@@ -93,6 +93,8 @@ for my $setting ('standard_conforming_strings = off', 'search_path = pg_catalog,
 	    = facts(btml.boost_fit('SELECT x, y FROM public.here;', 'y', trees => 2))}), 't', $setting);
 	$session->query('RESET ALL; SET client_min_messages = warning');
 }
+is($session->query(qq{SELECT facts(btml.boost_fit('SELECT x, y FROM there ; -- all of it\n/* ; */ ', 'y', trees => 2, strategy => 'distributed'))
+    = facts(btml.boost_fit('SELECT x, y FROM here', 'y', trees => 2))}), 't', 'comments behind a semicolon');
 $node->safe_psql('postgres', 'ANALYZE there');
 $session->query('CREATE VIEW doubled AS SELECT x * 2 AS twice, kind, y FROM there WHERE n > 3');
 is($session->query(q{SELECT facts(btml.boost_fit('doubled', 'y', trees => 5, strategy => 'distributed'))
@@ -220,11 +222,13 @@ $node->safe_psql('postgres', 'GRANT SELECT ON here, there TO analyst; ALTER TABL
     CREATE POLICY few ON here TO analyst USING (n < 9); CREATE POLICY few ON there TO analyst USING (n < 9)');
 my ($analyst) = session($node, user => 'analyst');
 $analyst->query('SET client_min_messages = warning');
-fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, qr/permission denied for/, 'a role without the right');
+fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, qr/the right to lead a fit is not granted/, 'a role without the right');
 chooses('SELECT x, y FROM there', q('y'), 'enumerate', qr/are fetched: the right to lead a fit is not granted/, 'a role without the right', psql => ['-U', 'analyst']);
 $node->safe_psql('postgres', 'ANALYZE there');
 for my $server ($node, @workers)
 {
+	fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, $server == $node ? qr/the right to lead a fit is not granted/ : qr/permission denied for/,
+		'a role without the right on ' . $server->name);
 	$server->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION btml_internal.hold_rows(bytea, float8[]), btml_internal.hold_rows(bytea, float8[], text[]),
 	    btml_internal.exchange_messages(bytea) TO analyst');
 }
@@ -232,6 +236,11 @@ ok(same($analyst, q('y', trees => 3)), 'a role with the right, under row securit
 $session->query('CREATE VIEW of_owner AS SELECT x, n, kind, y FROM there; REVOKE SELECT ON there FROM analyst; GRANT SELECT ON of_owner TO analyst');
 is($analyst->query(q{SELECT btml.summary(btml.boost_fit('of_owner', 'y', trees => 2, strategy => 'distributed')) ->> 'rows'}), $session->query('SELECT count(y) FROM here'),
 	'a view reads with the rights of its owner');
+# The names in messages to servers are not looked up with the reader's rights.
+$session->query('CREATE SCHEMA hidden; ALTER TABLE there SET SCHEMA hidden');
+is($analyst->query(q{SELECT btml.summary(btml.boost_fit('of_owner', 'y', trees => 2, strategy => 'distributed')) ->> 'rows'}), $session->query('SELECT count(y) FROM here'),
+	'and of a schema that its reader may not use');
+$session->query('ALTER TABLE hidden.there SET SCHEMA public');
 fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, qr/permission denied for table there/, 'and the table does not');
 fails($session, q{SELECT btml_internal.exchange_messages('\x00')}, qr/not what was expected/, 'a message too short');
 fails($session, q{SELECT btml_internal.exchange_messages(decode(repeat('00', 40), 'hex'))}, qr/does not hold the rows/, 'a message for nobody');
