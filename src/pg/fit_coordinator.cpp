@@ -36,11 +36,13 @@ std::string number_expression(const Source::Column& column) {
 
 std::string text_expression(const Source::Column& column) {
     const Oid type = column.type;
-    if (type != TEXTOID && type != VARCHAROID && type != BPCHAROID)
+    const bool is_shipped =
+        type == TEXTOID || type == VARCHAROID || type == BPCHAROID || pg_call([=] { return type_is_enum(type); });
+    if (!is_shipped)
         throw Error(
             ErrorCode::not_supported,
             format("categories of type %s, in column \"%s\", cannot be shipped", type_name(type), column.name.c_str()),
-            "", "Categories can be shipped as text, character varying, character and boolean.");
+            "", "Categories can be shipped as text, character varying, character, boolean and enums.");
     return "s." + quoted(column.name) + "::pg_catalog.text";
 }
 
@@ -155,6 +157,14 @@ class ShippedSource {
     throw Error(ErrorCode::invalid_argument, "source has no rows to train on", detail);
 }
 
+std::vector<std::string> in_order_of_type(std::vector<std::string> labels, Oid type, RunContext& context) {
+    relational::DataColumn column{"target", relational::DataColumn::Kind::category,
+                                  Buffer<double>(context.memory(), "target"),
+                                  Buffer<uint32_t>(context.memory(), "target"), std::move(labels)};
+    sort_categories(column, type, context);
+    return std::move(column.categories);
+}
+
 // Finds labels as the rows of one server would give them.
 Labels labels_of_all(const ShippedSource& source, const BoostRequest& request, TargetKind kind, Options& options,
                      RunContext& context) {
@@ -166,7 +176,7 @@ Labels labels_of_all(const ShippedSource& source, const BoostRequest& request, T
     } else if (kind == TargetKind::label) {
         const auto text = [](Datum value) { return std::string(bytes_of(value, TEXTOID)); };
         const std::set<std::string> found = source.targets<std::string>(text, context);
-        names.assign(found.begin(), found.end());
+        names = in_order_of_type({found.begin(), found.end()}, source.column(source.roles().target).type, context);
         for (size_t code = 0; code < names.size(); code++) values.push_back(static_cast<double>(code));
     } else if (takes_labels(options)) {
         const auto number = [](Datum value) { return to_number(value, NumberKind::float8); };

@@ -142,6 +142,8 @@ fit_fails('there', q('kind', class_weights => '{"z": 2}'), qr/class_weights name
 fit_fails('SELECT kind AS y, x FROM there WHERE kind IS NULL', q('y'), qr/no rows to train on/, 'no labels');
 fit_fails(q(SELECT ''a'' || left(kind, 0) AS y, x FROM there), q('y'), qr/label "a"/, 'one label');
 fit_fails('there', q('y', categorical => '{n}'), qr/categories of type smallint, in column "n", cannot be shipped/, 'categories that are numbers');
+$_->safe_psql('postgres', "CREATE TYPE mood AS ENUM ('b', 'a')") for $node, @workers;
+fit_fails('SELECT y, CASE WHEN x > 3 THEN \'\'a\'\' ELSE \'\'b\'\' END::mood AS mood FROM there', q('y'), qr/would be read here/, 'enums, which postgres_fdw does not ship');
 fit_fails('SELECT y, now() AS at FROM there', q('y'), qr/would be read here/, 'the time of a transaction');
 fit_fails('here', q('y'), qr/does not read one partitioned table/, 'a table of this server');
 fit_fails('SELECT y, x FROM there JOIN here h USING (id, x, y)', q('y'), qr/does not read one partitioned table/, 'a join');
