@@ -19,9 +19,8 @@ using namespace boosting;
 namespace {
 
 // A source as it stands within another query.
-std::string inner_query(std::string text) {
-    while (!text.empty() && (text.back() == ';' || isspace(static_cast<unsigned char>(text.back())))) text.pop_back();
-    return "(\n" + text + "\n)";
+std::string inner_query(const Source& source) {
+    return std::string("(\n") + source.analysis().text + "\n)";
 }
 
 // The column as a float8, as it would be read here.
@@ -37,11 +36,13 @@ std::string number_expression(const Source::Column& column) {
 
 std::string text_expression(const Source::Column& column) {
     const Oid type = column.type;
-    if (type != TEXTOID && type != VARCHAROID && type != BPCHAROID)
+    const bool is_shipped =
+        type == TEXTOID || type == VARCHAROID || type == BPCHAROID || pg_call([=] { return type_is_enum(type); });
+    if (!is_shipped)
         throw Error(
             ErrorCode::not_supported,
             format("categories of type %s, in column \"%s\", cannot be shipped", type_name(type), column.name.c_str()),
-            "", "Categories can be shipped as text, character varying, character and boolean.");
+            "", "Categories can be shipped as text, character varying, character, boolean and enums.");
     return "s." + quoted(column.name) + "::pg_catalog.text";
 }
 
@@ -89,11 +90,6 @@ FeatureColumn empty_column(const Feature& feature, int direction, RunContext& co
     return column;
 }
 
-const Query* query_of(const Source& source) {
-    const char* const sql = source.analysis().text;
-    return pg_call([=] { return parsed_query(sql); });
-}
-
 // What the servers read: the source, with the columns that a fit takes.
 class ShippedSource {
   public:
@@ -107,7 +103,7 @@ class ShippedSource {
             const Source::Column& from = column(roles_.features[i]);
             add(from, roles_.categorical[i] && from.type != BOOLOID);
         }
-        std::vector<CitusTable> tables = citus_tables(query_of(source_), context);
+        std::vector<CitusTable> tables = citus_tables(parsed_query(source_.analysis().text), context);
         is_of_citus_ = has_distributed_table(tables);
         transport_ = is_of_citus_ ? shard_transport(std::move(tables)) : partition_transport();
         transport_->check(load({}), context);
@@ -147,7 +143,7 @@ class ShippedSource {
             numbers_.push_back(number_expression(from));
     }
     std::string query(const std::string& output, const std::string& end) const {
-        return "SELECT " + output + " FROM " + inner_query(source_.analysis().text) + " AS s" + end;
+        return "SELECT " + output + " FROM " + inner_query(source_) + " AS s" + end;
     }
 
     const Source source_;
@@ -161,6 +157,14 @@ class ShippedSource {
     throw Error(ErrorCode::invalid_argument, "source has no rows to train on", detail);
 }
 
+std::vector<std::string> in_order_of_type(std::vector<std::string> labels, Oid type, RunContext& context) {
+    relational::DataColumn column{"target", relational::DataColumn::Kind::category,
+                                  Buffer<double>(context.memory(), "target"),
+                                  Buffer<uint32_t>(context.memory(), "target"), std::move(labels)};
+    sort_categories(column, type, context);
+    return std::move(column.categories);
+}
+
 // Finds labels as the rows of one server would give them.
 Labels labels_of_all(const ShippedSource& source, const BoostRequest& request, TargetKind kind, Options& options,
                      RunContext& context) {
@@ -172,7 +176,7 @@ Labels labels_of_all(const ShippedSource& source, const BoostRequest& request, T
     } else if (kind == TargetKind::label) {
         const auto text = [](Datum value) { return std::string(bytes_of(value, TEXTOID)); };
         const std::set<std::string> found = source.targets<std::string>(text, context);
-        names.assign(found.begin(), found.end());
+        names = in_order_of_type({found.begin(), found.end()}, source.column(source.roles().target).type, context);
         for (size_t code = 0; code < names.size(); code++) values.push_back(static_cast<double>(code));
     } else if (takes_labels(options)) {
         const auto number = [](Datum value) { return to_number(value, NumberKind::float8); };
@@ -273,19 +277,26 @@ double distributed_rows(const std::vector<CitusTable>& tables, RunContext& conte
 }
 
 double joined_rows(const Source& source, RunContext& context) {
-    return count_of("SELECT pg_catalog.count(*) FROM " + inner_query(source.analysis().text) + " AS s", context);
+    return count_of("SELECT pg_catalog.count(*) FROM " + inner_query(source) + " AS s", context);
 }
 
+// May ereport.
+bool may_lead() {
+    for (const char* const function :
+         {"btml_internal.hold_rows(bytea,float8[])", "btml_internal.hold_rows(bytea,float8[],text[])",
+          "btml_internal.exchange_messages(bytea)"})
+        if (!may_execute(DatumGetObjectId(DirectFunctionCall1(regprocedurein, CStringGetDatum(function)))))
+            return false;
+    return true;
+}
+
+// Where other servers compute the aggregates, PostgreSQL does not ask for this.
 void check_may_lead() {
-    const bool may_lead = pg_call([] {
-        for (const char* const function :
-             {"btml_internal.hold_rows(bytea,float8[])", "btml_internal.hold_rows(bytea,float8[],text[])",
-              "btml_internal.exchange_messages(bytea)"})
-            if (!may_execute(DatumGetObjectId(DirectFunctionCall1(regprocedurein, CStringGetDatum(function)))))
-                return false;
-        return true;
+    pg_call([] {
+        if (!may_lead())
+            ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("the right to lead a fit is not granted"),
+                            errhint("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA btml_internal gives it.")));
     });
-    if (!may_lead) throw Error(ErrorCode::not_supported, "the right to lead a fit is not granted");
 }
 
 // Says what keeps work() from being done over servers, empty where nothing does; what it did then is undone.
@@ -344,6 +355,7 @@ FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, 
 FitResult fit_over_servers(const BoostRequest& request, Options options, std::optional<Model> start,
                            RunContext& context) {
     check_distributed(options);
+    check_may_lead();
     const ShippedSource source(request, context);
     const auto fit = [&] { return fit_shipped(source, request, options, start, context); };
     return source.is_of_citus() ? in_subtransaction(fit) : fit();
@@ -356,21 +368,21 @@ std::optional<FitResult> fit_over_servers_if_it_pays(const BoostRequest& request
         const double bytes = rows * sizeof(double) * static_cast<double>(source.columns().size());
         return rows > min_rows_to_distribute || bytes > static_cast<double>(context.memory().left());
     };
-    const std::vector<CitusTable> tables = citus_tables(query_of(source), context);
+    const std::vector<CitusTable> tables = citus_tables(parsed_query(source.analysis().text), context);
     const double rows = foreign_rows(source) + distributed_rows(tables, context);
     if (!pays(rows)) return std::nullopt;
     const auto check = [&] {
         check_distributed(options);
         check_calibration(request, options);
-        const ShippedSource shipped(request, context);
         check_may_lead();
+        const ShippedSource shipped(request, context);
     };
     std::optional<FitResult> result;
     const auto fit_there = [&] {
         // Conditions leave fewer rows. A join with many more rows than its tables is for strategies that do not list
         // them.
-        const double joined =
-            has_distributed_table(tables) ? joined_rows(source, context) : expected_rows(query_of(source));
+        const double joined = has_distributed_table(tables) ? joined_rows(source, context)
+                                                            : expected_rows(parsed_query(source.analysis().text));
         if (pays(joined) && joined <= 2 * rows) result = fit_over_servers(request, options, start, context);
     };
     // Citus has the code of internal errors for some of what it does not support.

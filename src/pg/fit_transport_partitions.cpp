@@ -98,7 +98,7 @@ class PartitionTransport : public FitTransport {
 
     // The rows by which the partitions' servers are reached. Error not_supported where rows have no address.
     void find_rows(const PartitionedQuery& load, RunContext& context) {
-        const PartitionedQuery query("SELECT ctid::pg_catalog.text FROM " + qualified(load.table()) + " LIMIT 1", load);
+        const PartitionedQuery query("ctid::pg_catalog.text", "LIMIT 1", load);
         size_t partition = 0;
         rows_.assign(load.partitions(), "");
         const auto find = [&] {
@@ -121,8 +121,7 @@ class PartitionTransport : public FitTransport {
     }
 
     Bytes ask(const Place& place, const FitMessage& message, const Bytes& bytes, RunContext& context) {
-        const PartitionedQuery query("SELECT " + message_call(message, bytes) + " FROM " + qualified(load_->table()) +
-                                         " WHERE ctid = '" + rows_[place.partition] + "'",
+        const PartitionedQuery query(message_call(message, bytes), "WHERE ctid = '" + rows_[place.partition] + "'",
                                      *load_);
         const std::vector<BackendAnswer> found = answers_of(query, place.partition, context);
         if (found.size() != 1 || found[0].backend != place.backend ||

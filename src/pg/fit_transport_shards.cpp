@@ -52,9 +52,7 @@ class ShardTransport : public FitTransport {
 
     void check(const std::string& load, RunContext&) override {
         if (!has_distributed_subplan(load)) return;
-        const char* const sql = load.c_str();
-        const Query* const query = pg_call([=] { return parsed_query(sql); });
-        for (const ReadTable* const read : read_tables(query))
+        for (const ReadTable* const read : read_tables(parsed_query(load)))
             if (std::none_of(tables_.begin(), tables_.end(),
                              [=](const CitusTable& table) { return table.table == read->table; }))
                 throw Error(ErrorCode::not_supported,

@@ -8,8 +8,11 @@
 #include "pg/bridge/result.hpp"
 #include "pg/bridge/source.hpp"
 #include "pg/bridge/values.hpp"
+#include "pg/grouped_factors.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace btml::pg {
 
@@ -59,21 +62,82 @@ void remove_null_factors(Join& join, const std::vector<std::vector<int>>& column
     }
 }
 
-FactorQuery load(const Source& source, const std::vector<int>& groups, SemiringName semiring, RunContext& context) {
-    const std::vector<ColumnRequest> requests = factor_requests(source, groups);
-    LoadedSource loaded = source.read(requests, context);
-    std::vector<std::vector<int>> columns(loaded.tables.size());
-    for (size_t i = groups.size(); i < requests.size(); i++)
-        columns[loaded.places[i].table].push_back(loaded.places[i].column);
-    loaded.places.resize(groups.size());
-    Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
-    remove_null_factors(join, columns, context);
+// Columns by table.
+using ColumnsByTable = std::vector<std::vector<int>>;
+
+Factors factors_of(const Join& join, const ColumnsByTable& columns, SemiringName semiring, RunContext& context) {
     Factors factors;
     for (size_t t = 0; t < columns.size(); t++)
         factors.push_back(columns[t].empty() ? Buffer<double>(context.memory(), "factors")
                                              : table_factor(join.tables()[t], columns[t], semiring, context));
-    return {std::move(join), std::move(factors), requests.size() > groups.size(), std::move(loaded.places),
+    return factors;
+}
+
+FactorQuery load_rows(const Source& source, const std::vector<ColumnRequest>& requests, size_t groups,
+                      SemiringName semiring, RunContext& context) {
+    LoadedSource loaded = source.read(requests, context);
+    ColumnsByTable columns(loaded.tables.size());
+    for (size_t i = groups; i < requests.size(); i++)
+        columns[loaded.places[i].table].push_back(loaded.places[i].column);
+    loaded.places.resize(groups);
+    Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+    remove_null_factors(join, columns, context);
+    Factors factors = factors_of(join, columns, semiring, context);
+    return {std::move(join), std::move(factors), requests.size() > groups, std::move(loaded.places),
             std::move(loaded.group_values)};
+}
+
+// Says whether all sums on the way to a query's value are whole numbers that a double holds, so that their order and
+// grouping changes no bit. sizes: absolute values of its factors.
+bool is_exact(const Join& join, Factors sizes, RunContext& context) {
+    for (Buffer<double>& size : sizes)
+        for (double& x : size) x = std::abs(x);
+    try {
+        return sum_product(join, sizes, SemiringName::sum_product, context) < 0x1.0p53;
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::out_of_range) throw;
+        return false;
+    }
+}
+
+// The same by groups of rows; nothing where the value might differ in a bit.
+std::optional<FactorQuery> load_groups(const Source& source, const std::vector<ColumnRequest>& requests, size_t groups,
+                                       SemiringName semiring, const std::vector<GroupedRelation>& grouped,
+                                       RunContext& context) {
+    std::vector<ColumnRequest> rest;
+    for (size_t i = 0; i < requests.size(); i++) {
+        const int relation = source.columns()[static_cast<size_t>(requests[i].output)].table;
+        const auto has_totals = [=](const GroupedRelation& other) { return other.relation == relation; };
+        if (i < groups || std::none_of(grouped.begin(), grouped.end(), has_totals)) rest.push_back(requests[i]);
+    }
+    LoadedSource loaded = source.read(rest, context, RowContents::unread, grouped);
+    ColumnsByTable columns(loaded.tables.size());
+    for (size_t i = groups; i < rest.size(); i++) columns[loaded.places[i].table].push_back(loaded.places[i].column);
+    ColumnsByTable size_columns = columns;
+    const size_t totals = loaded.totals.size() / grouped.size(); // of a relation
+    for (size_t i = 0; i < grouped.size(); i++) {
+        const ColumnPlace value = loaded.totals[i * totals], size = loaded.totals[(i + 1) * totals - 1];
+        columns[value.table].push_back(value.column);
+        size_columns[size.table].push_back(size.column);
+    }
+    loaded.places.resize(groups);
+    Join join(std::move(loaded.tables), std::move(loaded.left_joins), context);
+    remove_null_factors(join, columns, context);
+    if (semiring == SemiringName::sum_product &&
+        !is_exact(join, factors_of(join, size_columns, semiring, context), context))
+        return std::nullopt;
+    Factors factors = factors_of(join, columns, semiring, context);
+    return FactorQuery{std::move(join), std::move(factors), true, std::move(loaded.places),
+                       std::move(loaded.group_values)};
+}
+
+FactorQuery load(const Source& source, const std::vector<int>& groups, SemiringName semiring, RunContext& context) {
+    const std::vector<ColumnRequest> requests = factor_requests(source, groups);
+    const std::vector<GroupedRelation> grouped = relations_to_group(source, requests, groups.size(), semiring, context);
+    if (!grouped.empty())
+        if (auto query = load_groups(source, requests, groups.size(), semiring, grouped, context))
+            return std::move(*query);
+    return load_rows(source, requests, groups.size(), semiring, context);
 }
 
 // Messages end at one table, whose rows are grouped.

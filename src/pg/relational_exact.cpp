@@ -89,16 +89,6 @@ std::string has_negative(SemiringName semiring, const std::vector<std::string>& 
     return "least(" + joined(factors, "pg_catalog.min(", ")", ", ") + ")" + operation("<") + "0";
 }
 
-// The source's SELECT without what may follow it: a semicolon and more comments.
-std::string_view statement(const Source& source) {
-    const char* const text = source.analysis().text;
-    return pg_call([=] {
-        const RawStmt* const parsed = linitial_node(RawStmt, pg_parse_query(text));
-        const std::string_view rest = text + parsed->stmt_location;
-        return parsed->stmt_len > 0 ? rest.substr(0, parsed->stmt_len) : rest; // 0 means that nothing follows
-    });
-}
-
 // The query of the groups, their values and has_negative. The line break ends a comment at the source's end.
 std::string query_of(const Source& source, const std::vector<int>& groups, SemiringName semiring) {
     const std::vector<std::string> factors = factors_of(source, groups);
@@ -107,7 +97,7 @@ std::string query_of(const Source& source, const std::vector<int>& groups, Semir
     for (int group : groups) keys += (keys.empty() ? "" : ", ") + alias(group);
     const std::string aliases = columns.empty() ? "" : "(" + columns + ")";
     return "SELECT " + (keys.empty() ? "" : keys + ", ") + aggregate(semiring, factors) + ", " +
-           has_negative(semiring, factors) + " FROM (" + std::string(statement(source)) + "\n) AS s" + aliases +
+           has_negative(semiring, factors) + " FROM (" + std::string(source.analysis().text) + "\n) AS s" + aliases +
            (keys.empty() ? "" : " GROUP BY " + keys);
 }
 

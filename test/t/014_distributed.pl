@@ -72,6 +72,17 @@ my ($session) = session($node);
 $session->query('SET client_min_messages = warning');
 compare($session, '');
 
+# Whole numbers are added up where they are, others here, in the order of the rows.
+sub ships
+{
+	my ($call) = @_;
+	my $begin = -s $workers[0]->logfile;
+	$session->query("SELECT $call");
+	return slurp_file($workers[0]->logfile, $begin) =~ /SELECT [^\n]*sumprod_agg\(ARRAY/ ? 1 : 0;
+}
+is(ships(q{btml.sumprod('SELECT s.item FROM everywhere.sale s JOIN here.visit v USING (shop)')}), 1, 'groups of whole numbers are shipped');
+is(ships(q{btml.sumprod('SELECT s.price FROM everywhere.sale s JOIN here.visit v USING (shop)')}), 0, 'groups of other numbers are not');
+
 # Rows that a policy hides are hidden from training, too; both owner and analyst ask through a mapping of their own.
 $node->safe_psql('postgres', <<'SQL');
 GRANT USAGE ON SCHEMA here, everywhere TO analyst;

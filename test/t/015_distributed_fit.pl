@@ -93,6 +93,8 @@ for my $setting ('standard_conforming_strings = off', 'search_path = pg_catalog,
 	    = facts(btml.boost_fit('SELECT x, y FROM public.here;', 'y', trees => 2))}), 't', $setting);
 	$session->query('RESET ALL; SET client_min_messages = warning');
 }
+is($session->query(qq{SELECT facts(btml.boost_fit('SELECT x, y FROM there ; -- all of it\n/* ; */ ', 'y', trees => 2, strategy => 'distributed'))
+    = facts(btml.boost_fit('SELECT x, y FROM here', 'y', trees => 2))}), 't', 'comments behind a semicolon');
 $node->safe_psql('postgres', 'ANALYZE there');
 $session->query('CREATE VIEW doubled AS SELECT x * 2 AS twice, kind, y FROM there WHERE n > 3');
 is($session->query(q{SELECT facts(btml.boost_fit('doubled', 'y', trees => 5, strategy => 'distributed'))
@@ -140,6 +142,8 @@ fit_fails('there', q('kind', class_weights => '{"z": 2}'), qr/class_weights name
 fit_fails('SELECT kind AS y, x FROM there WHERE kind IS NULL', q('y'), qr/no rows to train on/, 'no labels');
 fit_fails(q(SELECT ''a'' || left(kind, 0) AS y, x FROM there), q('y'), qr/label "a"/, 'one label');
 fit_fails('there', q('y', categorical => '{n}'), qr/categories of type smallint, in column "n", cannot be shipped/, 'categories that are numbers');
+$_->safe_psql('postgres', "CREATE TYPE mood AS ENUM ('b', 'a')") for $node, @workers;
+fit_fails('SELECT y, CASE WHEN x > 3 THEN \'\'a\'\' ELSE \'\'b\'\' END::mood AS mood FROM there', q('y'), qr/would be read here/, 'enums, which postgres_fdw does not ship');
 fit_fails('SELECT y, now() AS at FROM there', q('y'), qr/would be read here/, 'the time of a transaction');
 fit_fails('here', q('y'), qr/does not read one partitioned table/, 'a table of this server');
 fit_fails('SELECT y, x FROM there JOIN here h USING (id, x, y)', q('y'), qr/does not read one partitioned table/, 'a join');
@@ -220,11 +224,13 @@ $node->safe_psql('postgres', 'GRANT SELECT ON here, there TO analyst; ALTER TABL
     CREATE POLICY few ON here TO analyst USING (n < 9); CREATE POLICY few ON there TO analyst USING (n < 9)');
 my ($analyst) = session($node, user => 'analyst');
 $analyst->query('SET client_min_messages = warning');
-fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, qr/permission denied for/, 'a role without the right');
+fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, qr/the right to lead a fit is not granted/, 'a role without the right');
 chooses('SELECT x, y FROM there', q('y'), 'enumerate', qr/are fetched: the right to lead a fit is not granted/, 'a role without the right', psql => ['-U', 'analyst']);
 $node->safe_psql('postgres', 'ANALYZE there');
 for my $server ($node, @workers)
 {
+	fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, $server == $node ? qr/the right to lead a fit is not granted/ : qr/permission denied for/,
+		'a role without the right on ' . $server->name);
 	$server->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION btml_internal.hold_rows(bytea, float8[]), btml_internal.hold_rows(bytea, float8[], text[]),
 	    btml_internal.exchange_messages(bytea) TO analyst');
 }
@@ -232,6 +238,11 @@ ok(same($analyst, q('y', trees => 3)), 'a role with the right, under row securit
 $session->query('CREATE VIEW of_owner AS SELECT x, n, kind, y FROM there; REVOKE SELECT ON there FROM analyst; GRANT SELECT ON of_owner TO analyst');
 is($analyst->query(q{SELECT btml.summary(btml.boost_fit('of_owner', 'y', trees => 2, strategy => 'distributed')) ->> 'rows'}), $session->query('SELECT count(y) FROM here'),
 	'a view reads with the rights of its owner');
+# The names in messages to servers are not looked up with the reader's rights.
+$session->query('CREATE SCHEMA hidden; ALTER TABLE there SET SCHEMA hidden');
+is($analyst->query(q{SELECT btml.summary(btml.boost_fit('of_owner', 'y', trees => 2, strategy => 'distributed')) ->> 'rows'}), $session->query('SELECT count(y) FROM here'),
+	'and of a schema that its reader may not use');
+$session->query('ALTER TABLE hidden.there SET SCHEMA public');
 fails($analyst, q{SELECT btml.boost_fit('there', 'y', strategy => 'distributed')}, qr/permission denied for table there/, 'and the table does not');
 fails($session, q{SELECT btml_internal.exchange_messages('\x00')}, qr/not what was expected/, 'a message too short');
 fails($session, q{SELECT btml_internal.exchange_messages(decode(repeat('00', 40), 'hex'))}, qr/does not hold the rows/, 'a message for nobody');

@@ -30,6 +30,7 @@ class DistributedSet : public TrainingSet {
     uint64_t rows(int node) const override { return nodes_[node].rows; }
     std::pair<int, int> split(int node, const Split& split) override;
     void expect(int node, const Split& split) override { expected_.emplace_back(node, split); }
+    bool asks_others() const override { return true; }
     const HistogramLayout& layout() const override { return own_.layout(); }
     void fill(int node, Stats* sums, Tally* tallies) override;
     bool renews() const override { return own_.renews(); }

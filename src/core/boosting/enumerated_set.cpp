@@ -16,11 +16,17 @@ static size_t max_category_bins(const BinnedData& data) {
     return most;
 }
 
+// What records take, with the sums that a builder makes of them.
+static uint64_t record_bytes(const BinnedData& data, StatsFormat format, int threads) {
+    const uint64_t bytes = Records::bytes(data, format);
+    return bytes == 0 ? 0 : bytes + HistogramBuilder::packed_bytes(data, threads);
+}
+
 // Few trees would not make up for the time that records take to fill.
 static std::optional<Records> make_records(const BinnedData& data, StatsFormat format, const Options& options,
                                            uint64_t room, ThreadTeam& team, RunContext& context) {
     constexpr int min_trees = 4;
-    const uint64_t bytes = Records::bytes(data, format);
+    const uint64_t bytes = record_bytes(data, format, team.size());
     if (bytes == 0 || bytes > room || options.trees < min_trees) return {};
     return std::optional<Records>(std::in_place, data, format, team, context);
 }
@@ -34,7 +40,8 @@ EnumeratedSet::EnumeratedSet(const BinnedData& data, const TrainingRows& trainin
       team_(team),
       index_(training, team, context),
       records_(make_records(data_, scores_->stats_format(), options, room_for_copies, team, context)),
-      columns_(data_, room_for_copies - (records_ ? Records::bytes(data_, scores_->stats_format()) : 0), team, context),
+      columns_(data_, room_for_copies - (records_ ? record_bytes(data_, scores_->stats_format(), team.size()) : 0),
+               team, context),
       builder_(data_, *scores_, index_, records_ ? &*records_ : nullptr, team, context),
       wide_(data_, *scores_, index_, needs_tallies(options), team, context),
       table_sides_(context.memory(), "sides of table rows", max_table_rows(data_)),

@@ -8,24 +8,42 @@ static constexpr double tie = 1e-9;
 static constexpr uint64_t histogram_memory = uint64_t{64} << 20; // kept for open leaves, unless 8 need more
 static constexpr size_t min_shared_bins = 1024; // fewer bins than this are not worth waking a thread for
 
-// Histograms to keep at most: one per leaf, and only for nodes of more rows than a histogram has bins.
-static size_t histograms_to_keep(uint64_t bins, uint64_t rows, const Options& options) {
+// Histograms to keep at most, one per leaf.
+static size_t histograms_to_keep(uint64_t bins, const Options& options) {
     if (bins == 0) return 0;
     const size_t by_memory = std::max<size_t>(8, histogram_memory / (bins * sizeof(Stats)));
-    const size_t by_leaves = options.max_leaves > 0 ? options.max_leaves : by_memory;
-    return std::min({by_memory, by_leaves, rows / bins + 1});
+    return options.max_leaves > 0 ? std::min<size_t>(by_memory, options.max_leaves) : by_memory;
+}
+// The same where it takes little time to fill those of nodes with fewer rows than a histogram has bins.
+static size_t histograms_to_keep(uint64_t bins, uint64_t rows, const Options& options) {
+    return bins == 0 ? 0 : std::min<size_t>(histograms_to_keep(bins, options), rows / bins + 1);
+}
+
+static uint64_t bytes_of_histogram(uint64_t bins, const Options& options) {
+    return bins * (sizeof(Stats) + (needs_tallies(options) ? sizeof(Tally) : 0));
 }
 
 TreeGrower::TreeGrower(TrainingSet& training, const Options& options, ThreadTeam& team, RunContext& context)
-    : training_(training), options_(options), team_(team), context_(context), tree_memory_(context.memory(), "trees") {
+    : training_(training),
+      options_(options),
+      team_(team),
+      context_(context),
+      room_(context.memory().left() / 4),
+      tree_memory_(context.memory(), "trees") {
     const auto& all = training.features();
     if (std::any_of(all.begin(), all.end(), [](const FeatureBins& feature) { return feature.direction != 0; }))
         for (const FeatureBins& feature : all) directions_.push_back(feature.direction);
 }
 
 uint64_t TreeGrower::histogram_bytes(uint64_t bins, uint64_t rows, const Options& options) {
-    const uint64_t bytes = sizeof(Stats) + (needs_tallies(options) ? sizeof(Tally) : 0);
-    return (histograms_to_keep(bins, rows, options) + 2) * bins * bytes;
+    return (histograms_to_keep(bins, rows, options) + 2) * bytes_of_histogram(bins, options);
+}
+
+// Where others are asked, each is worth keeping for which there is memory.
+size_t TreeGrower::histograms_to_keep_of(int root) const {
+    const size_t bins = layout().max_bins(), least = histograms_to_keep(bins, training_.rows(root), options_);
+    if (bins == 0 || !training_.asks_others()) return least;
+    return std::clamp<size_t>(room_ / bytes_of_histogram(bins, options_), least, histograms_to_keep(bins, options_));
 }
 
 int TreeGrower::take_histogram() {
@@ -216,7 +234,7 @@ void TreeGrower::find_split(Leaf& leaf, int histogram) {
     }
     std::sort(leaf.split.categories.begin(), leaf.split.categories.end());
     const size_t taken = histograms_.size() - free_histograms_.size();
-    const bool of_use = training_.adds_up() && training_.rows(leaf.rows) > layout().bins();
+    const bool of_use = training_.adds_up() && (training_.asks_others() || training_.rows(leaf.rows) > layout().bins());
     if (histogram >= 0 && of_use && taken <= max_histograms_)
         leaf.histogram = histogram;
     else
@@ -335,7 +353,7 @@ int TreeGrower::start(uint64_t iteration, int score) {
 Tree TreeGrower::grow(uint64_t iteration, int score, const std::vector<int>& features) {
     features_ = features;
     const int root_rows = start(iteration, score);
-    max_histograms_ = histograms_to_keep(layout().max_bins(), training_.rows(root_rows), options_);
+    max_histograms_ = histograms_to_keep_of(root_rows);
     units_ = training_.scores().units();
     rules_.emplace(options_, units_);
     tree_.assign(1, {});

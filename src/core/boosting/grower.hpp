@@ -75,6 +75,7 @@ class TreeGrower {
     void bound_children(const Node& node, LeafRule rule, const ValueOf& value_of, std::vector<LeafRule>& rules) const;
     void write_split(const Split& split, Node& node) const;
 
+    size_t histograms_to_keep_of(int root) const;
     int take_histogram();
     void release_histogram(int histogram);
     void build_histogram(int node, int histogram);
@@ -86,6 +87,7 @@ class TreeGrower {
     RunContext& context_;
     std::vector<Histogram> histograms_;
     std::vector<int> free_histograms_;
+    const uint64_t room_; // of memory, for more histograms than were required
     Reservation tree_memory_;
     GrowerClock clock_;
 

@@ -125,7 +125,11 @@ uint64_t HistogramBuilder::scratch_bytes(const BinnedData& data, int threads) {
     uint64_t elements = places_of_groups(data).back();
     for (const BinnedTable& table : data.tables)
         if (may_aggregate(table, features_of(data, table), data.rows, threads)) elements += table.rows;
-    return (elements * sizeof(Stats) + packed_places(data) * sizeof(int64_t)) * threads;
+    return elements * sizeof(Stats) * threads;
+}
+
+uint64_t HistogramBuilder::packed_bytes(const BinnedData& data, int threads) {
+    return packed_places(data) * sizeof(int64_t) * threads;
 }
 
 // Row by row costs one addition per feature. Through sums it is one per row, then for each table row one per feature,

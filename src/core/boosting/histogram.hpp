@@ -22,8 +22,9 @@ class HistogramBuilder {
     void build(const RowSet& rows, int packed_bits, Stats* out);
     void build(const RowSet& rows, Tally* out);
 
-    // Bytes of scratch memory that a builder takes.
+    // Bytes of scratch memory that a builder takes, and those that it takes beside them where there are records.
     static uint64_t scratch_bytes(const BinnedData& data, int threads);
+    static uint64_t packed_bytes(const BinnedData& data, int threads);
 
   private:
     static constexpr size_t block_rows = RowIndex::list_rows;

@@ -82,6 +82,8 @@ class TrainingSet {
     // Says that the node may be split so, and the histogram of its smaller child be wanted then: sets that must ask
     // others for histograms ask for several at once.
     virtual void expect(int /*node*/, const Split& /*split*/) {}
+    // Says whether filling any histogram takes longer than to subtract two, because others are asked.
+    virtual bool asks_others() const { return false; }
 
     // A histogram holds the sums of a node's rows by bin.
     virtual const HistogramLayout& layout() const = 0;

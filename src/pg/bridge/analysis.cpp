@@ -1,6 +1,7 @@
 #include "pg/bridge/analysis.hpp"
 
 #include "pg/bridge/factoriser.hpp"
+#include "pg/bridge/guard.hpp"
 
 extern "C" {
 #include "catalog/namespace.h"
@@ -87,11 +88,23 @@ bool locks_rows(Node* node, void* context) {
            btml_compat_walk_query(castNode(Query, node), locks_rows, context, 0);
 }
 
-Query* parse(const char* sql) {
+RawStmt* only_statement(const char* sql) {
     List* const statements = pg_parse_query(sql);
     if (list_length(statements) != 1)
         not_a_source(statements == NIL ? "an empty string" : psprintf("%d statements", list_length(statements)));
-    RawStmt* const statement = linitial_node(RawStmt, statements);
+    return linitial_node(RawStmt, statements);
+}
+
+// The SQL without semicolons around it, and comments beyond them. What is in it stays at its place.
+const char* text_of_statement(const char* sql, const RawStmt* statement) {
+    const int begin = std::max(0, statement->stmt_location);
+    // Without a length it goes on to the end.
+    char* const text = statement->stmt_len == 0 ? pstrdup(sql) : pnstrdup(sql, begin + statement->stmt_len);
+    memset(text, ' ', begin);
+    return text;
+}
+
+Query* analysed(RawStmt* statement, const char* sql) {
     if (!IsA(statement->stmt, SelectStmt)) not_a_source("another command");
     if (castNode(SelectStmt, statement->stmt)->intoClause) not_a_source("SELECT INTO");
     List* const queries = btml_compat_analyze(statement, sql);
@@ -198,8 +211,9 @@ SourceAnalysis* analyse_query(const Query* original) {
 
 } // namespace
 
-Query* parsed_query(const char* sql) {
-    return parse(sql);
+Query* parsed_query(const std::string& sql) {
+    const char* const text = sql.c_str();
+    return pg_call([=] { return analysed(only_statement(text), text); });
 }
 
 SourceAnalysis* analyse_source(const char* source, bool as_one_query) {
@@ -211,11 +225,13 @@ SourceAnalysis* analyse_source(const char* source, bool as_one_query) {
 
     const char* const sql = is_name(source) ? select_from_name(source) : source;
     callback.arg = const_cast<char*>(sql);
-    Query* const query = parse(sql);
+    RawStmt* const statement = only_statement(sql);
+    const char* const text = text_of_statement(sql, statement);
+    Query* const query = analysed(statement, sql);
     btml_compat_check_permissions(query);
 
     SourceAnalysis* const analysis = as_one_query ? whole_source(query, "it is read row by row") : analyse_query(query);
-    analysis->text = pstrdup(sql);
+    analysis->text = text;
     error_context_stack = callback.previous;
     return analysis;
 }

@@ -5,6 +5,8 @@
 
 #include "pg/bridge/postgres.hpp"
 
+#include <string>
+
 namespace btml::pg {
 
 // How values of a join key are compared.
@@ -75,7 +77,7 @@ struct SourceOutput {
 };
 
 struct SourceAnalysis {
-    const char* text; // SQL of the SELECT that was analysed
+    const char* text; // SQL of the SELECT that was analysed, without semicolons; it may end in a comment
     List* relations;  // of SourceRelation*
     List* left_joins; // of SourceLeftJoin*
     List* outputs;    // of SourceOutput*
@@ -86,8 +88,8 @@ struct SourceAnalysis {
 // source is not one table, view or SELECT. as_one_query: nothing is factorised.
 SourceAnalysis* analyse_source(const char* source, bool as_one_query);
 
-// The query of a SELECT, after rewriting. Errors as of analyse_source, but for names.
-Query* parsed_query(const char* sql);
+// The query of a SELECT, after rewriting. It makes its own pg_call. Errors as of analyse_source, but for names.
+Query* parsed_query(const std::string& sql);
 
 // Tells whether values of this type can be join keys, and how: not without a hash function or with a nondeterministic
 // collation.

@@ -12,11 +12,6 @@ extern "C" {
 
 namespace btml::pg {
 
-static Query* parsed(const std::string& sql) {
-    const char* const text = sql.c_str();
-    return pg_call([=] { return parsed_query(text); });
-}
-
 std::vector<CitusTable> citus_tables(const Query* query, RunContext& context) {
     const bool has_citus =
         pg_call([] { return OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)); });
@@ -35,7 +30,7 @@ std::vector<CitusTable> citus_tables(const Query* query, RunContext& context) {
         " CASE p.partmethod WHEN 'h' THEN pg_catalog.column_to_column_name(p.logicalrelid, p.partkey) END,"
         " (SELECT pg_catalog.count(*) FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid = p.logicalrelid)"
         " FROM pg_catalog.pg_dist_partition p";
-    run_query(parsed(sql), sql.c_str(), sink, nullptr, context);
+    run_query(parsed_query(sql), sql.c_str(), sink, nullptr, context);
     std::vector<CitusTable> tables;
     for (const ReadTable* const read : read_tables(query))
         if (const auto at = sink.found.find(read->table); at != sink.found.end()) tables.push_back(at->second);
@@ -61,7 +56,7 @@ static void end_settings(int level) {
 }
 
 bool has_distributed_subplan(const std::string& sql) {
-    Query* const query = parsed(sql);
+    Query* const query = parsed_query(sql);
     return pg_call([=] {
         // What was computed first is read by this function. Citus's own part of a plan can be looked at as text only.
         const Oid reader = DatumGetObjectId(DirectFunctionCall1(
@@ -73,7 +68,7 @@ bool has_distributed_subplan(const std::string& sql) {
 }
 
 uint64_t run_over_shards(const std::string& sql, RowSink& sink, RunContext& context) {
-    const Query* const query = parsed(sql);
+    const Query* const query = parsed_query(sql);
     const int level = use_one_connection();
     const uint64_t rows = run_query(query, sql.c_str(), sink, nullptr, context);
     end_settings(level);

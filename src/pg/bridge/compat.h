@@ -252,6 +252,17 @@ btml_compat_replace_table(Query *query, RangeTblEntry *entry, Oid table, char ki
 	entry->inh = false;
 }
 
+/* An aggregate that no planner has numbered. */
+static inline void
+btml_compat_number_aggregate(Aggref *aggregate)
+{
+#if PG_VERSION_NUM >= 140000
+	aggregate->aggno = aggregate->aggtransno = -1;
+#else
+	(void) aggregate;
+#endif
+}
+
 /*
  * From 16 on, a Var says which outer joins may null it. Clears all but those of `kept` (range table indexes of joins
  * that stay in the query).

@@ -24,11 +24,11 @@ class PartitionedQuery {
   public:
     // Errors: PostgreSQL's own for SQL that cannot be parsed, found or permitted; not_supported where it does not read
     // one partitioned table whose partitions are all foreign tables, or several that are joined by partition.
-    explicit PartitionedQuery(const std::string& sql) : PartitionedQuery(sql, nullptr) {}
-    // Reads the other query's first table, with the rights that the other has to it.
-    PartitionedQuery(const std::string& sql, const PartitionedQuery& other) : PartitionedQuery(sql, &other) {}
+    explicit PartitionedQuery(const std::string& sql);
+    // SELECT output FROM the partitions of the other query's first table, with the rights that the other has to it.
+    // Output and end read no columns but ctid.
+    PartitionedQuery(const std::string& output, const std::string& end, const PartitionedQuery& other);
 
-    Oid table() const { return tables_[0].table; } // the first
     size_t partitions() const { return tables_[0].partitions.size(); }
     std::string name_of(size_t partition) const;
     // Says whether rows of the partition would be fetched and aggregated here.
@@ -42,7 +42,6 @@ class PartitionedQuery {
         std::vector<Oid> partitions;
     };
 
-    PartitionedQuery(const std::string& sql, const PartitionedQuery* other);
     void check_partitions() const;
     Query* query_of(size_t partition) const;
 

@@ -2,6 +2,7 @@
 
 #include "pg/bridge/random_blocks.hpp"
 
+#include "pg/bridge/grouped_query.hpp"
 #include "pg/bridge/nodes.hpp"
 #include "pg/bridge/scan.hpp"
 
@@ -88,9 +89,11 @@ class Reading {
         columns_.resize(tables);
         kept_columns_.resize(tables);
         key_columns_.resize(tables);
+        totals_.resize(tables);
     }
 
     void add_request(const ColumnRequest& request);
+    void group(const GroupedRelation& grouped);
     LoadedSource run(RowContents contents);
 
   private:
@@ -116,6 +119,7 @@ class Reading {
     void read_table(int table);
     void add_keys(int table, TableQuery& query);
     void add_columns(int table, TableQuery& query);
+    void add_totals(int table, TableQuery& query);
     void add_kept_columns(int table, TableQuery& query);
     void read_null_row(int table);
     void keep_null_row(int table, const TableQuery& query);
@@ -131,6 +135,7 @@ class Reading {
     std::vector<std::vector<PendingColumn>> columns_;    // by table
     std::vector<std::vector<PendingKept>> kept_columns_; // by table
     std::vector<std::vector<PendingKey>> key_columns_;   // by table
+    std::vector<List*> totals_;                          // by table
     std::vector<CategoryColumn> categories_;
     std::vector<std::unique_ptr<KeyDictionary>> dictionaries_;
 };
@@ -168,6 +173,13 @@ void Reading::add_request(const ColumnRequest& request) {
         categories_.push_back(std::move(category));
     }
     columns.push_back({output, request.output, request.as, sink});
+}
+
+// After all requests.
+void Reading::group(const GroupedRelation& grouped) {
+    totals_[grouped.relation] = grouped.totals;
+    const auto first = static_cast<int>(columns_[grouped.relation].size());
+    for (int i = 0; i < list_length(grouped.totals); i++) loaded_.totals.push_back({grouped.relation, first + i});
 }
 
 KeyDictionary* Reading::dictionary(const KeyType& type) {
@@ -232,6 +244,8 @@ void Reading::add_keys(int table, TableQuery& query) {
 void Reading::add_columns(int table, TableQuery& query) {
     relational::Table& loaded = loaded_.tables[table];
     MemoryBudget& budget = context_.memory();
+    loaded.columns.reserve(columns_[table].size() +
+                           static_cast<size_t>(list_length(totals_[table]))); // sinks point there
     for (const PendingColumn& column : columns_[table])
         loaded.columns.push_back({column.output->name,
                                   column.as == ReadAs::number ? DataColumn::Kind::number : DataColumn::Kind::category,
@@ -246,6 +260,26 @@ void Reading::add_columns(int table, TableQuery& query) {
             sink.numbers = &loaded.columns[i].numbers;
         else
             sink.codes = &loaded.columns[i].codes;
+        query.sinks.push_back(sink);
+    }
+}
+
+void Reading::add_totals(int table, TableQuery& query) {
+    relational::Table& loaded = loaded_.tables[table];
+    MemoryBudget& budget = context_.memory();
+    const size_t first = loaded.columns.size();
+    for (int i = 0; i < list_length(totals_[table]); i++)
+        loaded.columns.push_back({"total",
+                                  DataColumn::Kind::number,
+                                  Buffer<double>(budget, "columns of the source"),
+                                  Buffer<uint32_t>(budget, "columns of the source"),
+                                  {}});
+    for (int i = 0; i < list_length(totals_[table]); i++) {
+        ColumnSink sink;
+        sink.position = query.add(items<Node>(totals_[table])[i], nullptr, -1);
+        sink.type = FLOAT8OID;
+        sink.number = NumberKind::float8;
+        sink.numbers = &loaded.columns[first + static_cast<size_t>(i)].numbers;
         query.sinks.push_back(sink);
     }
 }
@@ -266,8 +300,14 @@ void Reading::read_table(int table) {
     TableQuery query{relation};
     add_keys(table, query);
     add_columns(table, query);
+    add_totals(table, query);
     add_kept_columns(table, query);
-    const Query* const tree = pg_call([&] { return with_columns(relation, query.expressions); });
+    const bool is_grouped = totals_[table] != NIL;
+    const Query* const tree = pg_call([&] {
+        Query* const made = with_columns(relation, query.expressions);
+        if (is_grouped) group_by_columns(made);
+        return made;
+    });
     loaded.rows = scan(tree, analysis_.text, relation->name, query.sinks, loaded_.kept[table].get(), context_);
     for (KeyColumn& key : loaded.keys) key.values.shrink_to_fit();
     for (DataColumn& column : loaded.columns) {
@@ -456,9 +496,11 @@ LoadedSource Reading::run(RowContents contents) {
 
 } // namespace
 
-LoadedSource Source::read(const std::vector<ColumnRequest>& requests, RunContext& context, RowContents contents) const {
+LoadedSource Source::read(const std::vector<ColumnRequest>& requests, RunContext& context, RowContents contents,
+                          const std::vector<GroupedRelation>& grouped) const {
     Reading reading(*analysis_, context);
     for (const ColumnRequest& request : requests) reading.add_request(request);
+    for (const GroupedRelation& relation : grouped) reading.group(relation);
     return reading.run(contents);
 }
 

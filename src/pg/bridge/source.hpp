@@ -26,6 +26,13 @@ struct ColumnRequest {
     ReadAs as;
 };
 
+// Has a base relation that is one table read as groups of rows: by its keys and the columns asked for of it, which are
+// numbers, categories or groups.
+struct GroupedRelation {
+    int relation;
+    List* totals; // of Node*: aggregates over its columns that are float8
+};
+
 // Says where a requested column is: relational::Table and DataColumn, or the column of KeptRows.
 struct ColumnPlace {
     int table, column;
@@ -34,7 +41,8 @@ struct ColumnPlace {
 struct LoadedSource {
     std::vector<relational::Table> tables;
     std::vector<relational::LeftJoin> left_joins;
-    std::vector<ColumnPlace> places;                            // one for each request
+    std::vector<ColumnPlace> places; // one for each request
+    std::vector<ColumnPlace> totals; // one for each total of grouped relations, in their order
     std::vector<std::unique_ptr<DatumDictionary>> group_values; // for requests of groups, in their order
     // By table, null where no column is kept as it is. Such a table has one DataColumn of codes, the numbers of its
     // rows there; the row that stands for "no match" in a left join is the last.
@@ -67,7 +75,8 @@ class Source {
 
     // Reads each base relation once, in the active snapshot, with only the columns asked for.
     LoadedSource read(const std::vector<ColumnRequest>& requests, RunContext& context,
-                      RowContents contents = RowContents::unread) const;
+                      RowContents contents = RowContents::unread,
+                      const std::vector<GroupedRelation>& grouped = {}) const;
     // Gives each row of a source of_rows(), with all columns, to the sink, anew each time it is called.
     uint64_t read_rows(RowSink& sink, const char* phase, RunContext& context) const;
     // Does the same in a random order of the table's blocks; errors as block_queries.
