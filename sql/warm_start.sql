@@ -43,6 +43,18 @@ SELECT l.iteration, round(l.train_loss::numeric, 3) AS train_loss FROM more, btm
 SELECT btml.predict((SELECT m FROM more), row.*, 20) = btml.predict((SELECT m FROM models), row.*) AS same
 FROM (VALUES ('new', 'a', 3.5::float8)) AS row (extra, kind, x);
 
+-- Rows that are held out calibrate with a guarantee only where the trees of start have not seen them.
+CREATE TABLE calibrated AS
+SELECT first, btml.boost_fit('SELECT x, kind, held, y FROM flat', 'y', holdout => 'held', trees => 5, start => start) AS m
+FROM (VALUES ('the same rows', btml.boost_fit('SELECT x, kind, held, y FROM flat', 'y', holdout => 'held', trees => 5)),
+    ('rows that are held out now', btml.boost_fit('SELECT x, kind, NOT held AS held, y FROM flat', 'y', holdout => 'held', trees => 5)),
+    ('all rows', btml.boost_fit('SELECT x, kind, y FROM flat', 'y', trees => 5)),
+    ('some rows', btml.boost_fit('SELECT x, kind, held, y FROM flat WHERE id > 1', 'y', holdout => 'held', trees => 5)),
+    ('nothing', NULL)) starts (first, start);
+SELECT first, btml.summary(m)#>>'{calibration,method}' AS method,
+    btml.summary(btml.boost_fit('SELECT x, kind, held, y FROM flat', 'y', holdout => 'held', trees => 5, start => m))#>>'{calibration,method}' AS once_more
+FROM calibrated ORDER BY first;
+
 -- What a model cannot be continued by.
 \set caught `echo "${PG_ABS_SRCDIR:-.}/sql/include/caught.sql"`
 \i :caught

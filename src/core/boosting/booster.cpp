@@ -133,6 +133,7 @@ class Booster {
     ThreadTeam& team_;
     Dataset dataset_;
     std::optional<WarmStart> start_; // what training continues from
+    bool has_rows_of_start_ = true;  // or there is no start
     FitResult result_;
     const char* phase_ = "growing trees";
     std::optional<CalibrationRows> calibration_rows_;
@@ -236,8 +237,10 @@ void Booster::calibrate() {
     time("calibrating", [&] {
         context_.progress("calibrating", 0, 0);
         Buffer<double> residuals = calibration_rows_->residuals(result_.model, *data_, team_, context_);
-        result_.model.calibration = uncertainty::calibrate(uncertainty::Method::split_conformal,
-                                                           {residuals.data(), residuals.size()}, context_);
+        using uncertainty::Method;
+        result_.model.calibration =
+            uncertainty::calibrate(has_rows_of_start_ ? Method::split_conformal : Method::held_out,
+                                   {residuals.data(), residuals.size()}, context_);
     });
 }
 
@@ -355,6 +358,7 @@ void Booster::grow_again() {
         }
         finish_iteration(*training_);
     }
+    has_rows_of_start_ = start_->has_same_rows(model);
     start_.reset();
 }
 

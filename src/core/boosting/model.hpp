@@ -56,6 +56,8 @@ struct LogEntry {
     double train_loss; // the mean loss after this iteration; of squared loss, the mean squared error
     std::optional<double> holdout_loss = {};
     std::optional<double> holdout_metric = {};
+
+    friend bool operator==(const LogEntry&, const LogEntry&) = default;
 };
 
 // How sums of squared residuals were estimated.

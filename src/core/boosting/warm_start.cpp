@@ -122,6 +122,14 @@ void WarmStart::renumber(const std::vector<int32_t>& places, Dataset& dataset, R
         }
 }
 
+bool WarmStart::has_same_rows(const Model& grown) const {
+    const size_t iterations = grown.log.size();
+    return model_.calibration && model_.calibration->method == uncertainty::Method::split_conformal &&
+           model_.rows == grown.rows && model_.holdout_rows == grown.holdout_rows &&
+           model_.baseline == grown.baseline && model_.log.size() >= iterations &&
+           std::equal(grown.log.begin(), grown.log.end(), model_.log.begin());
+}
+
 std::vector<TrainingSet::Leaf> WarmStart::grow_again(size_t t, TrainingSet& training) const {
     const Tree& tree = model_.trees[t];
     std::vector<int> rows(tree.size(), 0); // the training set's node, by that of the tree

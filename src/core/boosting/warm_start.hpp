@@ -18,6 +18,10 @@ class WarmStart {
     const std::vector<double>& bases() const { return model_.bases; }
     const Tree& tree(size_t t) const { return model_.trees[t]; }
 
+    // Whether a model that has grown the trees again has the rows that they were trained on, as far as its losses and
+    // counts tell, and the same are held out: rows that calibrate it have no part in its trees then.
+    bool has_same_rows(const Model& grown) const;
+
     // Splits the rows as a tree does. The set has started it, with no features to sum.
     std::vector<TrainingSet::Leaf> grow_again(size_t t, TrainingSet& training) const;
 

@@ -8,7 +8,8 @@ namespace btml::uncertainty {
 
 namespace {
 
-constexpr const char* names[] = {"split conformal", "leave-one-out, no guarantee", "out-of-fold, no guarantee"};
+constexpr const char* names[] = {"split conformal", "leave-one-out, no guarantee", "out-of-fold, no guarantee",
+                                 "held out now, no guarantee"};
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double rounding = 1e-12; // of a level as a double, relative and then some
 

@@ -16,7 +16,7 @@
 namespace btml::uncertainty {
 
 // Says which rows the z are of. Only the first comes with a guarantee.
-enum class Method : uint8_t { split_conformal, leave_one_out, out_of_fold };
+enum class Method : uint8_t { split_conformal, leave_one_out, out_of_fold, held_out };
 const char* name_of(Method method); // for people
 
 struct Calibration {
