@@ -286,7 +286,7 @@ SELECT (s->'metrics'->>'trees')::int = iteration AS best_kept, kept.trees = iter
 FROM m, btml.summary(m) s, best, (SELECT count(*) AS logged FROM log) l, LATERAL (SELECT count(DISTINCT tree) AS trees FROM btml.trees(m)) kept;
 
 -- NULL, NaN and infinities among a feature's values: every value has its side, and prediction finds it again.
-CREATE TABLE odd AS SELECT i AS row_id, CASE i % 6 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' WHEN 2 THEN 'Infinity' WHEN 3 THEN '-Infinity' WHEN 4 THEN 1e308 ELSE -0.0 END::float8 AS x,
+CREATE TABLE odd AS SELECT i AS row_id, CASE i % 6 WHEN 0 THEN NULL WHEN 1 THEN 'NaN'::float8 WHEN 2 THEN 'Infinity' WHEN 3 THEN '-Infinity' WHEN 4 THEN 1e308 ELSE -0.0 END::float8 AS x,
     7 AS constant, NULL::int AS nothing, NULL::text AS no_text, 'one' AS one_text, (i % 6)^2 + i % 2 AS y FROM generate_series(1, 60) i;
 SELECT DISTINCT x, avg(y) OVER (PARTITION BY x) AS mean, btml.predict(m, o.*) AS predicted
 FROM odd o, btml.tree_fit('SELECT x, constant, nothing, no_text, one_text, y FROM boosting.odd', 'y', min_leaf_rows => 1) m ORDER BY x;

@@ -88,7 +88,7 @@ SELECT s->'rows' AS rows, s->'rows_skipped' AS skipped, btml.predict(m, ARRAY[NU
 
 -- Errors
 SELECT arguments, caught(format('SELECT btml.boost_fit_agg(%s) FROM (VALUES (1, 1.5, 2.5), (2, 1.0, 3.0)) v(i, a, b)', arguments)) FROM unnest(ARRAY['a, NULL', 'a, ARRAY[b], NULL', 'a, ''{}''', 'a, CASE i WHEN 1 THEN ARRAY[a] ELSE ARRAY[a, b] END',
-    'a, ARRAY[[a], [b]]', '''NaN''::float8, ARRAY[b]', 'CASE i WHEN 2 THEN ''-Infinity'' ELSE a END, ARRAY[b]', '1e200, ARRAY[b]', 'a, array_fill(1.0::float8, ARRAY[65536])', '''x'', ARRAY[b]']) arguments;
+    'a, ARRAY[[a], [b]]', '''NaN''::float8, ARRAY[b]', 'CASE i WHEN 2 THEN ''-Infinity''::float8 ELSE a END, ARRAY[b]', '1e200, ARRAY[b]', 'a, array_fill(1.0::float8, ARRAY[65536])', '''x'', ARRAY[b]']) arguments;
 SELECT options, caught(format('SELECT btml.boost_fit_agg(a, ARRAY[b], %L) FROM (VALUES (1.5, 2.5), (1.0, 3.0)) v(a, b)', options)) FROM unnest(ARRAY['{"treees": 3}', '{"holdout": "h"}', '{"early_stopping": 3}', '{"Trees": 3}', '{"trees": 0}', '{"trees": 2.5}', '{"trees": 10.0}', '{"seed": 9223372036854775807}', '{"trees": 1e20}',
     '{"trees": "many"}', '{"trees": null}', '{"trees": [3]}', '{"l2": true}', '{"l2": 1e999}', '{"criterion": 5}', '{"criterion": "gini"}', '{"criterion": {"a": 1}}', '{"seed": 9223372036854775808}', '{"": 1}', '[1, 2]', '5', '"trees"', 'null', 'trees']) options;
 SELECT caught($$SELECT btml.boost_fit_agg(a, ARRAY[b], CASE i WHEN 1 THEN '{"trees": 3}'::jsonb ELSE '{"trees": 4}' END) FROM (VALUES (1, 1.5, 2.5), (2, 1.0, 3.0)) v(i, a, b)$$);

@@ -32,7 +32,7 @@ SELECT class, count(*) AS rows, bool_and(abs(total - s.score) <= 1e-12 * size) A
 WHERE name = 'multiclass' GROUP BY class ORDER BY class;
 -- Rows: the base first, then the largest contributions; values as their types write them.
 SELECT t.id, e.feature, e.value, round(e.contribution::numeric, 6) AS contribution FROM model, thing t, btml.explain(model, t.*) e WHERE name = 'number' AND id IN (5, 90);
-SELECT feature, value, round(contribution::numeric, 6) AS contribution FROM model, btml.explain(model, ARRAY[3.5, NULL, 2, 7, 0, 1577836800, 'Infinity']) WHERE name = 'number';
+SELECT feature, value, round(contribution::numeric, 6) AS contribution FROM model, btml.explain(model, ARRAY[3.5, NULL, 2, 7, 0, 1577836800, 'Infinity'::float8]) WHERE name = 'number';
 -- By position, and the same numbers in one array.
 SELECT bool_and(btml.shap(model, t.*) = btml.shap(model, ARRAY["we""ird name", num, (SELECT array_position(ARRAY['a "quote"', 'it''s', 'plain'], label) - 1), exposure])) AS same FROM model, thing t WHERE name = 'poisson';
 SELECT bool_and(s.values = array_append(e.values, e.base)) AS same FROM model, thing t, LATERAL (SELECT btml.shap(model, t.*) AS values) s,
@@ -156,7 +156,7 @@ SELECT call || E'\n' || caught(format('SELECT count(e) FROM explanation.model, e
     ('process', 'explain(model, t.*)'), ('process', 'shap(model, ARRAY[1.0])'), ('process', 'shap_interactions(model, t.*)'), ('process', 'shap_importance(model, ''explanation.thing'')'),
     ('multiclass', 'explain(model, t.*)'), ('multiclass', 'explain(model, t.*, ''plian'')'), ('multiclass', 'shap_interactions(model, t.*)'), ('binary', 'explain(model, t.*, ''maybe'')'), ('number', 'explain(model, t.*, ''high'')'), ('poisson', 'shap_interactions(model, t.*, ''1'')'),
     ('binary', 'explain(model, (SELECT r FROM (SELECT 1 AS number, ''plain'' AS label, 1 AS "we""ird name") r))'), ('binary', 'explain(model, (SELECT r FROM (SELECT true AS num, ''plain'' AS label, 1 AS "we""ird name") r))'),
-    ('binary', 'explain(model, ARRAY[1.0])'), ('binary', 'shap(model, ''{}''::float8[])'), ('poisson', 'explain(model, ARRAY[1.0, 2, 0, NULL])'), ('poisson', 'shap(model, ARRAY[1.0, 2, 0, ''Infinity''])'),
+    ('binary', 'explain(model, ARRAY[1.0])'), ('binary', 'shap(model, ''{}''::float8[])'), ('poisson', 'explain(model, ARRAY[1.0, 2, 0, NULL])'), ('poisson', 'shap(model, ARRAY[1.0, 2, 0, ''Infinity''::float8])'),
     ('number', 'shap_importance(model, NULL)'), ('number', 'shap_importance(model, ''SELECT * FROM explanation.thing WHERE id < 0'')'), ('number', 'shap_importance(model, ''explanation.thing'', sample_rows => 0)'), ('number', 'shap_importance(model, ''explanation.thing'', sample_rows => -5)'),
     ('number', 'shap_importance(model, ''explanation.thing'', sample_rows => NULL)'), ('number', 'shap_importance(model, ''explanation.thing'', seed => NULL)'),
     ('number', 'shap_importance(model, ''SELECT num AS num1, label, mood, flag, bought, constant, "we""ird name" FROM explanation.thing'')'), ('number', 'shap_importance(model, ''SELECT flag AS num, label, mood, flag, bought, constant, "we""ird name" FROM explanation.thing'')'),

@@ -40,12 +40,12 @@ EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE || ': ' || SQLERRM || ' | ' || detail || ' | ' || hint;
 END $$;
 SELECT arguments, refusal(arguments) FROM unnest(ARRAY['kernel => ''matern''', 'kernel => NULL', 'kernel => ''matern52'', exemplars => 0', 'kernel => ''matern52'', exemplars => 5001', 'kernel => ''matern52'', members => 4', 'kernel => ''matern32'', combine => ''mixture''', 'kernel => ''squared_exponential'', bits => 4', 'kernel => ''matern32'', outside => ''clamp''', 'kernel => ''matern32'', evaluations => 10', 'kernel => ''matern32'', search => ''none''']) arguments;
-SELECT refusal('kernel => ''matern32''', source) FROM unnest(ARRAY['SELECT 1 AS a, y FROM wave', 'SELECT CASE id WHEN 9 THEN ''Infinity'' ELSE a END AS a, y FROM wave', 'SELECT CASE id WHEN 9 THEN ''NaN'' ELSE a END AS a, y FROM wave', 'SELECT a, y FROM wave WHERE false']) source;
+SELECT refusal('kernel => ''matern32''', source) FROM unnest(ARRAY['SELECT 1 AS a, y FROM wave', 'SELECT CASE id WHEN 9 THEN ''Infinity''::float8 ELSE a END AS a, y FROM wave', 'SELECT CASE id WHEN 9 THEN ''NaN'' ELSE a END AS a, y FROM wave', 'SELECT a, y FROM wave WHERE false']) source;
 SELECT n, (btml.summary(model)->'metrics'->>'exemplars')::int AS exemplars, round(btml.predict(model, ARRAY[0.37])::numeric, 2) AS prediction FROM unnest(ARRAY[2, 3, 10]) n, btml.gp_fit(format('SELECT a, 5 + a AS y FROM wave WHERE id <= %s', n), 'y', kernel => 'squared_exponential') model ORDER BY 1;
 SELECT round(btml.predict(model, ARRAY[4])::numeric, 3) AS constant_target FROM btml.gp_fit('SELECT a, 7 AS y FROM wave', 'y', kernel => 'matern52', exemplars => 20) model;
 SELECT btml.gp_update(model, x, 1) FROM fitted, (VALUES (ARRAY[NULL, 1, 0]::float8[]), (ARRAY[1, 'Infinity', 0]::float8[])) bad(x) WHERE kernel = 'matern32';
 RESET client_min_messages;
-SELECT btml.summary(btml.gp_fit(source, 'y', kernel => 'auto', evaluations => 50))->'metrics'->'combine' AS combine FROM unnest(ARRAY['SELECT 1 AS a, y FROM wave WHERE id < 50', 'SELECT CASE id WHEN 9 THEN ''Infinity'' ELSE a END AS a, y FROM wave WHERE id < 50']) source;
+SELECT btml.summary(btml.gp_fit(source, 'y', kernel => 'auto', evaluations => 50))->'metrics'->'combine' AS combine FROM unnest(ARRAY['SELECT 1 AS a, y FROM wave WHERE id < 50', 'SELECT CASE id WHEN 9 THEN ''Infinity''::float8 ELSE a END AS a, y FROM wave WHERE id < 50']) source;
 SET client_min_messages = warning;
 SET btml.memory_limit = '4MB';
 SELECT refusal('kernel => ''matern52'', exemplars => 2000');

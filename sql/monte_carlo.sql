@@ -155,9 +155,10 @@ SELECT btml.kcde_score('SELECT i * 7919 % 10007 AS x, i AS y FROM generate_serie
 RESET statement_timeout;
 
 -- Bandwidths at which halves of a sample may be without weight.
-SELECT setseed(0);
-CREATE TABLE blobs AS SELECT (SELECT array_agg(sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) * s * sign(g)) FROM generate_series(1, 10) g WHERE i = i) AS x, random() AS y
-FROM (SELECT i, exp(2 * (random() - 0.5)) AS s FROM generate_series(1, 4500) i) q;
+\set uniform `echo "${PG_ABS_SRCDIR:-.}/sql/include/uniform.sql"`
+\i :uniform
+CREATE TABLE blobs AS SELECT (SELECT array_agg(sqrt(-2 * ln(1 - uniform(10 * i + g, 1))) * cos(2 * pi() * uniform(10 * i + g, 2)) * s * sign(g)) FROM generate_series(1, 10) g) AS x, uniform(i, 3) AS y
+FROM (SELECT i, exp(2 * (uniform(i, 4) - 0.5)) AS s FROM generate_series(1, 4500) i) q;
 SELECT count(*), bool_and(score BETWEEN 0.05 AND 0.5) AS finite FROM btml.select_bandwidth('score.blobs', 'kr', 'y', lower => 0.1, upper => 0.11000000000000001, steps => 3);
 
 -- The likelihood of a density, against its definition; rounded points have no best bandwidth by least squares.

@@ -4,13 +4,14 @@ SET search_path = validation;
 CREATE TYPE season AS ENUM ('winter', 'spring', 'summer', 'autumn');
 
 -- A fact table and two dimensions, of random numbers; every value of a feature is in every fold.
-SELECT setseed(0.5);
-CREATE TABLE shop AS SELECT s AS shop, floor(random() * 6)::int AS size, (ARRAY['north', 'south', NULL])[1 + floor(random() * 3)::int] AS region
+\set uniform `echo "${PG_ABS_SRCDIR:-.}/sql/include/uniform.sql"`
+\i :uniform
+CREATE TABLE shop AS SELECT s AS shop, floor(uniform(s, 1) * 6)::int AS size, (ARRAY['north', 'south', NULL])[1 + floor(uniform(s, 2) * 3)::int] AS region
 FROM generate_series(1, 40) s;
-CREATE TABLE item AS SELECT i AS item, floor(random() * 5)::int AS price, CASE WHEN random() < 0.9 THEN floor(random() * 4)::int END AS grade
+CREATE TABLE item AS SELECT i AS item, floor(uniform(i, 3) * 5)::int AS price, CASE WHEN uniform(i, 4) < 0.9 THEN floor(uniform(i, 5) * 4)::int END AS grade
 FROM generate_series(1, 30) i;
-CREATE TABLE sale AS SELECT n AS id, 1 + floor(random() * 40)::int AS shop, 1 + floor(random() * 30)::int AS item, floor(random() * 7)::int AS day,
-    floor(random() * 3)::int AS part, 1 + floor(random() * 3) AS w, (enum_range(NULL::season))[1 + floor(random() * 4)::int] AS season, random() AS noise
+CREATE TABLE sale AS SELECT n AS id, 1 + floor(uniform(n, 6) * 40)::int AS shop, 1 + floor(uniform(n, 7) * 30)::int AS item, floor(uniform(n, 8) * 7)::int AS day,
+    floor(uniform(n, 9) * 3)::int AS part, 1 + floor(uniform(n, 10) * 3) AS w, (enum_range(NULL::season))[1 + floor(uniform(n, 11) * 4)::int] AS season, uniform(n, 12) AS noise
 FROM generate_series(1, 3000) n;
 CREATE VIEW sales AS SELECT sale.*, size, region, price, grade,
     size * price + coalesce(grade, 0) * day + 4 * noise AS amount, size + price + 3 * noise > 5 AS large, (size + day) % 3 AS many,
