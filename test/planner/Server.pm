@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 
-our @EXPORT = qw(settings await_server);
+our @EXPORT = qw(settings server_version await_server);
 
 # A setting is off, exact, on, cost, or name=value pairs with spaces between.
 sub settings
@@ -18,6 +18,13 @@ sub settings
 	my $pairs = $known{$word} || $word;
 	return join '', map { /^([\w.]+)=(.+)$/ ? "SET $1 = '$2';\n" : die "--settings: $word is no setting\n" } split / /,
 		$pairs;
+}
+
+sub server_version
+{
+	my ($database) = @_;
+	chomp(my $version = `psql -XqAt -d '$database' -c 'SHOW server_version_num'`);
+	return $version || die "# no server is there\n";
 }
 
 # Waits until the server lets a session into the database again.
