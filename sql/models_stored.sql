@@ -14,6 +14,9 @@ SELECT name, x, colour, round(btml.predict(model, p)::numeric, 4) AS predicted
 FROM stored, (VALUES (0.5, 'red'), (3.25, 'green'), (4.9, NULL), (NULL, 'mauve')) p(x, colour) ORDER BY name, x, colour;
 SELECT name, round(n.mean::numeric, 4) AS mean, round(n.sd::numeric, 4) AS sd
 FROM stored, (VALUES (3.25, 'green')) p(x, colour), btml.predict_normal(model, p) n WHERE name LIKE 'gp%' ORDER BY name;
+\set committee `cat "${PG_ABS_SRCDIR:-.}/test/data/models/gp_committee-4.txt"`
+SELECT btml.describe(m), s->'metrics'->'experts'->1->'rows' AS rows, round(n.mean::numeric, 4) AS mean, round(n.sd::numeric, 4) AS sd
+FROM btml.summary(:'committee') s, (SELECT :'committee'::btml.model AS m) c, (VALUES (3.25, 'green')) p(x, colour), btml.predict_normal(m, p) n;
 -- Other objectives.
 \set binary `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_binary-4.txt"`
 \set multiclass `cat "${PG_ABS_SRCDIR:-.}/test/data/models/boosted_multiclass-4.txt"`

@@ -5,12 +5,12 @@ CREATE FUNCTION btml.gp_fit(source text, target name, features name[] DEFAULT NU
     evaluations integer DEFAULT NULL, noise float8 DEFAULT NULL, signal float8 DEFAULT NULL,
     outside text DEFAULT 'prior', holdout name DEFAULT NULL, seed bigint DEFAULT 0, verbose boolean DEFAULT false,
     weight name DEFAULT NULL, options jsonb DEFAULT NULL, exclude name[] DEFAULT NULL, kernel text DEFAULT 'tree',
-    exemplars integer DEFAULT 512) RETURNS btml.model
+    exemplars integer DEFAULT 512, per_shard boolean DEFAULT false) RETURNS btml.model
 LANGUAGE C VOLATILE CALLED ON NULL INPUT COST 1000000 AS 'MODULE_PATHNAME', 'btml_gp_fit';
-COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer) IS
+COMMENT ON FUNCTION btml.gp_fit(text, name, name[], name[], integer, integer, text, text, integer, float8, float8, text, name, bigint, boolean, name, jsonb, name[], text, integer, boolean) IS
 'Gaussian process regression with the binary tree kernel (Binary Tree Gaussian Processes, Definition 1), exact in time linear
 in the rows of the source''s join, as one process, a mixture, a sum of kernels or a boosted chain (combine), or with a smooth
-kernel by way of exemplars (Titsias 2009); features: every output column but target, holdout and weight, unless named; text, enum and boolean columns are categorical, a NULL is a bit of
+kernel by way of exemplars (Titsias 2009); per_shard: a committee of processes, one for each server of the rows; features: every output column but target, holdout and weight, unless named; text, enum and boolean columns are categorical, a NULL is a bit of
 its own; noise and signal in units of the target''s variance; same source, options and seed: same model, whatever the order of
 the rows and btml.threads; errors name the option and the valid values; options: contrib_docs/gp.md';
 

@@ -1,5 +1,7 @@
 #include "pg/fit_coordinator.hpp"
 
+#include "core/boosting/shared_categories.hpp"
+#include "core/gp/committee.hpp"
 #include "pg/bridge/feature_type.hpp"
 #include "pg/bridge/function_rights.hpp"
 #include "pg/bridge/nodes.hpp"
@@ -94,7 +96,7 @@ FeatureColumn empty_column(const Feature& feature, int direction, RunContext& co
 class ShippedSource {
   public:
     // Errors: those of Source and of assign_roles; not_supported naming what cannot be shipped.
-    ShippedSource(const BoostRequest& request, RunContext& context)
+    ShippedSource(const TrainingRequest& request, RunContext& context)
         : source_(Source::of_rows(request.source)), roles_(assign_roles(source_, request)) {
         for (const std::optional<int>& place :
              {std::optional(roles_.target), roles_.weight, roles_.holdout, roles_.offset})
@@ -187,24 +189,17 @@ Labels labels_of_all(const ShippedSource& source, const BoostRequest& request, T
     return find_labels({request.target.c_str(), kind, values, std::move(names)}, request.labels, options, context);
 }
 
-FitPlan describe_fit(const ShippedSource& source, const BoostRequest& request, Options& options, RunContext& context) {
+// The token and what the columns are.
+FitPlan plan_of_columns(const ShippedSource& source) {
     const Roles& roles = source.roles();
-    FitPlan plan;
+    FitPlan plan{};
     fill_with_random_bytes(plan.token.data(), plan.token.size());
     plan.target_kind = roles.target_is_label                         ? TargetKind::label
                        : source.column(roles.target).type == BOOLOID ? TargetKind::boolean
                                                                      : TargetKind::number;
-    Labels labels = labels_of_all(source, request, plan.target_kind, options, context);
-    for (const Labels::Notice& told : labels.notices) notice(told.message, "", told.hint);
-    options.validate();
-    Model& model = plan.model;
-    model.labels = std::move(labels.names);
-    model.label_weights = std::move(labels.weights);
-    model.options = completed(options, model.labels.size());
-    // A model that is read must have as many as its objective has scores.
-    if (has_scores_by_label(model.link())) model.bases.assign(model.labels.size(), 0);
     plan.is_weighted = roles.weight.has_value();
     plan.has_holdout = roles.holdout.has_value();
+    Model& model = plan.model;
     bool has_direction = false;
     const auto add_feature = [&](int place, bool is_categorical, int direction) {
         const Source::Column& from = source.column(place);
@@ -219,6 +214,20 @@ FitPlan describe_fit(const ShippedSource& source, const BoostRequest& request, O
         add_feature(*roles.offset, false, 0);
     }
     if (!has_direction) model.directions.clear();
+    return plan;
+}
+
+FitPlan describe_fit(const ShippedSource& source, const BoostRequest& request, Options& options, RunContext& context) {
+    FitPlan plan = plan_of_columns(source);
+    Labels labels = labels_of_all(source, request, plan.target_kind, options, context);
+    for (const Labels::Notice& told : labels.notices) notice(told.message, "", told.hint);
+    options.validate();
+    Model& model = plan.model;
+    model.labels = std::move(labels.names);
+    model.label_weights = std::move(labels.weights);
+    model.options = completed(options, model.labels.size());
+    // A model that is read must have as many as its objective has scores.
+    if (has_scores_by_label(model.link())) model.bases.assign(model.labels.size(), 0);
     return plan;
 }
 
@@ -322,15 +331,14 @@ void check_calibration(const BoostRequest& request, const Options& options) {
         throw Error(ErrorCode::not_supported, "held-out rows calibrate where they are fetched");
 }
 
-FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, Options options,
-                      std::optional<Model> start, RunContext& context) {
-    FitPlan plan = describe_fit(source, request, options, context);
-    plan.has_start = start.has_value();
-    FitTransport& transport = source.transport();
-    transport.hold(source.load(encode(plan, context)), plan.token, context);
-    if (transport.backends() == 0) refuse_no_rows("It is empty.");
-    ServerPeers peers(plan.token, transport, context);
-    if (start) peers.tell(encode(*start, context));
+// Has servers hold their rows.
+void hold(const ShippedSource& source, const FitPlan& plan, RunContext& context) {
+    source.transport().hold(source.load(encode(plan, context)), plan.token, context);
+    if (source.transport().backends() == 0) refuse_no_rows("It is empty.");
+}
+
+// What the servers say first. Error invalid_argument where there are no rows.
+HeldCounts held_by_all(ServerPeers& peers) {
     HeldCounts all{};
     for (size_t other = 0; other < peers.others(); other++) {
         HeldCounts counts;
@@ -339,6 +347,18 @@ FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, 
         all.skipped += counts.skipped;
     }
     if (all.rows == 0) refuse_no_rows(format("The target is NULL in all of its %" PRIu64 " rows.", all.skipped));
+    return all;
+}
+
+FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, Options options,
+                      std::optional<Model> start, RunContext& context) {
+    FitPlan plan = describe_fit(source, request, options, context);
+    plan.has_start = start.has_value();
+    hold(source, plan, context);
+    FitTransport& transport = source.transport();
+    ServerPeers peers(plan.token, transport, context);
+    if (start) peers.tell(encode(*start, context));
+    const HeldCounts all = held_by_all(peers);
     FitResult result =
         fit_distributed(empty_dataset(plan, context), plan.model.options, peers, context, std::move(start));
     result.model.target = request.target;
@@ -350,7 +370,43 @@ FitResult fit_shipped(const ShippedSource& source, const BoostRequest& request, 
     return result;
 }
 
+gp::FitResult fit_shipped_experts(const ShippedSource& source, const TrainingRequest& request,
+                                  const gp::Options& options, RunContext& context) {
+    FitPlan plan = plan_of_columns(source);
+    plan.target_kind = TargetKind::number;
+    plan.process = options;
+    plan.process->per_shard = false;
+    hold(source, plan, context);
+    ServerPeers peers(plan.token, source.transport(), context);
+    held_by_all(peers);
+    Dataset none = empty_dataset(plan, context);
+    share_categories(none, peers, context);
+    gp::FitResult result;
+    std::vector<gp::Model> experts;
+    for (size_t other = 0; other < peers.others(); other++) {
+        const Bytes bytes = peers.answer_of(other);
+        if (bytes.empty()) continue; // it has no rows
+        gp::FitResult expert = decode_expert(bytes, context);
+        for (std::string& warning : expert.warnings) result.warnings.push_back(std::move(warning));
+        experts.push_back(std::move(expert.model));
+    }
+    const size_t count = experts.size();
+    result.model = count == 1 ? std::move(experts.front()) : gp::committee_of(std::move(experts), context);
+    result.model.target = request.target;
+    result.model.strategy = name_of(Strategy::distributed);
+    result.model.strategy_reason = format("%zu expert%s, each of a server's rows of %s", count, count == 1 ? "" : "s",
+                                          source.transport().places().c_str());
+    return result;
+}
+
 } // namespace
+
+gp::FitResult fit_experts(const TrainingRequest& request, const gp::Options& options, RunContext& context) {
+    check_may_lead();
+    const ShippedSource source(request, context);
+    const auto fit = [&] { return fit_shipped_experts(source, request, options, context); };
+    return source.is_of_citus() ? in_subtransaction(fit) : fit();
+}
 
 FitResult fit_over_servers(const BoostRequest& request, Options options, std::optional<Model> start,
                            RunContext& context) {

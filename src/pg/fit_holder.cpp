@@ -4,6 +4,7 @@
 #include "core/base/resident_holder.hpp"
 #include "core/boosting/booster.hpp"
 #include "core/boosting/labels.hpp"
+#include "core/boosting/shared_categories.hpp"
 #include "pg/bridge/arguments.hpp"
 #include "pg/bridge/expanded_state.hpp"
 #include "pg/bridge/values.hpp"
@@ -182,10 +183,27 @@ class HeldFit {
                 std::optional<Model> first;
                 if (plan_.has_start) first = decode_model(peers.listen(), context);
                 peers.answer(to_bytes(HeldCounts{rows_, skipped_}));
+                if (plan_.process) {
+                    train_expert(peers, context);
+                    return;
+                }
                 Options options = plan_.model.options;
                 serve_fit(dataset(context), options, peers, context, std::move(first));
             },
             limit, thread_count());
+    }
+
+    // Answers nothing where there are no rows.
+    void train_expert(Holder& peers, RunContext& context) {
+        Dataset rows = dataset(context);
+        share_categories(rows, peers, context);
+        if (rows_ == 0) {
+            peers.answer({});
+            return;
+        }
+        gp::FitResult expert = gp::fit(std::move(rows), *plan_.process, context);
+        expert.model.rows_skipped = skipped_;
+        peers.answer(encode(expert, context));
     }
 
     Dataset dataset(RunContext& context) {

@@ -74,7 +74,7 @@ class ShardTransport : public FitTransport {
         for (const CitusTable& table : tables_) {
             if (backends_.empty() || table.key.empty()) continue;
             through_ = &table;
-            if (finds_all(first_rows(), token, context) || finds_all(some_rows(context), token, context)) return;
+            if (finds_ways(token, context)) return;
         }
         if (!backends_.empty())
             throw Error(ErrorCode::not_supported, "servers hold rows of the source without a row of their own", "",
@@ -86,11 +86,10 @@ class ShardTransport : public FitTransport {
     std::vector<Bytes> exchange(const FitToken& token, uint64_t round, const Bytes& message,
                                 RunContext& context) override {
         std::map<uint64_t, Bytes> answers;
-        const FitMessage asked{token, round, FitMessage::Step::exchange};
-        for (BackendAnswer& answer : answers_of("SELECT " + message_call(asked, message) + " FROM " +
-                                                    qualified(through_->table) + " WHERE " + places_,
-                                                context))
-            if (answer.has_answer) answers.emplace(answer.backend, std::move(answer.answer));
+        ask({token, round, FitMessage::Step::exchange}, message, answers, context);
+        // The rows that led to the others are gone. Who has answered does nothing when asked again.
+        if (answers.size() < backends_.size() && finds_ways(token, context))
+            ask({token, round, FitMessage::Step::exchange}, message, answers, context);
         std::vector<Bytes> found;
         for (const uint64_t backend : backends_) {
             const auto answer = answers.find(backend);
@@ -106,6 +105,19 @@ class ShardTransport : public FitTransport {
 
   private:
     using Addresses = std::map<uint64_t, std::map<std::string, Address>>; // by backend and shard
+
+    void ask(const FitMessage& asked, const Bytes& message, std::map<uint64_t, Bytes>& answers,
+             RunContext& context) const {
+        const std::string sql =
+            "SELECT " + message_call(asked, message) + " FROM " + qualified(through_->table) + " WHERE " + places_;
+        for (BackendAnswer& answer : answers_of(sql, context))
+            if (answer.has_answer && backends_.contains(answer.backend))
+                answers.emplace(answer.backend, std::move(answer.answer));
+    }
+
+    bool finds_ways(const FitToken& token, RunContext& context) {
+        return finds_all(first_rows(), token, context) || finds_all(some_rows(context), token, context);
+    }
 
     // Where tables begin.
     static std::set<std::string> first_rows() {

@@ -8,6 +8,7 @@
 #include "pg/bridge/record.hpp"
 #include "pg/bridge/result.hpp"
 #include "pg/fit_arguments.hpp"
+#include "pg/fit_coordinator.hpp"
 #include "pg/model.hpp"
 #include "pg/prediction.hpp"
 #include "pg/query_points.hpp"
@@ -69,6 +70,14 @@ TrainingSet read_training_set(const GpRequest& request, RunContext& context) {
 BTML_FUNCTION(btml_gp_fit) {
     const GpRequest request = read_request(NamedArguments(fcinfo), {});
     BackendContext context("gp_fit", request.verbose);
+    if (request.options.per_shard) {
+        if (request.holdout)
+            throw Error(ErrorCode::not_supported, "per_shard takes no holdout", "",
+                        "Score the committee's predictions by btml.nll_normal over rows that it did not see.");
+        FitResult result = fit_experts(request, request.options, context);
+        for (const std::string& warning : result.warnings) notice(warning);
+        return model_datum(result, context);
+    }
     TrainingSet training = read_training_set(request, context);
     FitResult result = gp::fit(std::move(training.dataset), request.options, context);
     training.complete(result);

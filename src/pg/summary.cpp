@@ -97,6 +97,22 @@ void add_smooth_kernel(JsonWriter& json, const gp::SparseModel& sparse, const st
     json.end_object();
 }
 
+const char* combination_of(const gp::Model& model) {
+    return std::holds_alternative<gp::Committee>(model.posterior) ? "committee" : gp::name_of(model.combine());
+}
+
+void add_experts(JsonWriter& json, const gp::Committee& committee) {
+    json.begin_array("experts");
+    for (const gp::Model& expert : committee.experts) {
+        json.begin_object();
+        json.add("rows", expert.rows);
+        json.add("noise", expert.noise);
+        json.add("signal", gp::signal(expert));
+        json.end_object();
+    }
+    json.end_array();
+}
+
 void add_metrics(JsonWriter& json, const gp::Model& model) {
     json.begin_object("metrics");
     const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
@@ -107,7 +123,8 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
     if (const auto* const sparse = std::get_if<gp::SparseModel>(&model.posterior))
         add_smooth_kernel(json, *sparse, model.features);
     else
-        json.add("combine", gp::name_of(model.combine()));
+        json.add("combine", combination_of(model));
+    if (const auto* const committee = std::get_if<gp::Committee>(&model.posterior)) add_experts(json, *committee);
     json.begin_array("members");
     for (const gp::Member& member : model.members()) {
         json.begin_object();
@@ -247,10 +264,12 @@ std::string describe(const boosting::Model& model) {
 std::string describe(const gp::Model& model) {
     const auto* const sum = std::get_if<gp::SumModel>(&model.posterior);
     const auto* const sparse = std::get_if<gp::SparseModel>(&model.posterior);
+    const auto* const committee = std::get_if<gp::Committee>(&model.posterior);
     const size_t members = sum ? sum->members().size() : model.members().size();
     const std::string kind =
-        sparse ? format("%s of %zu exemplars", gp::name_of(sparse->kernel().kind), sparse->inducing_points())
-               : format("%s of %zu members", gp::name_of(model.combine()), members);
+        committee ? format("committee of %zu experts", committee->experts.size())
+        : sparse  ? format("%s of %zu exemplars", gp::name_of(sparse->kernel().kind), sparse->inducing_points())
+                  : format("%s of %zu members", gp::name_of(model.combine()), members);
     std::string text = format("Gaussian process: %s, %zu features -> %s, %" PRIu64 " rows", kind.c_str(),
                               model.features.size(), model.target.c_str(), model.rows);
     if (model.holdout_nll)

@@ -10,7 +10,10 @@ namespace {
     std::string detail,
         hint = "Train it with a holdout, a boolean column that is true for the rows to calibrate by, or with "
                "deviation => 'learned'.";
-    if (model.process) {
+    if (model.process && model.strategy == "distributed") {
+        detail = "The experts of a committee have rows of their own, which calibrate none of the others.";
+        hint = "Train it without per_shard.";
+    } else if (model.process) {
         detail = "It was stored by a version of btml that made none.";
         hint = "Train it anew with btml.gp_fit.";
     } else if (model.is_imported) {

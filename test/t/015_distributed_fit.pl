@@ -128,6 +128,34 @@ is($session->query(q{SELECT facts(btml.boost_fit('SELECT day, clock, moment, ins
 like($session->query(q{SELECT btml.summary(btml.boost_fit('there', 'y', trees => 1, strategy => 'distributed')) ->> 'strategy_reason'}),
 	qr/^the rows of 6 partitions stay in 2 backends of other servers, asked [0-9]+ times$/, 'the summary tells where the rows were');
 
+# A committee of Gaussian processes, one of each server, predicts what the product of their densities says.
+my $how = q{'y', combine => 'mixture', members => 2, evaluations => 60};
+my @of_servers = map { my $i = $_; join ' UNION ALL ', map { "SELECT x, n, kind, y FROM there_$_" } grep { $_ % 2 == $i } 0 .. $partitions - 1 } 0, 1;
+$session->query(<<"SQL");
+CREATE TABLE committee AS SELECT btml.gp_fit('SELECT x, n, kind, y FROM there', $how, per_shard => true) AS model;
+CREATE TABLE expert AS SELECT btml.gp_fit(source, $how) AS model FROM (VALUES ('$of_servers[0]'), ('$of_servers[1]')) v(source);
+SQL
+is($session->query(<<'SQL'), '20|t|t', 'a committee');
+WITH fact AS (SELECT model, (s ->> 'rows')::float8 AS n, (s ->> 'base')::float8 AS c, (s #>> '{metrics,signal}')::float8 * ((s ->> 'scale')::float8) ^ 2 AS v
+        FROM expert, btml.summary(model) s),
+    centre AS (SELECT sum(n * c) / sum(n) AS c FROM fact),
+    prior AS (SELECT p.c, sum(n * (v + (f.c - p.c) ^ 2)) / sum(n) AS v FROM fact f, centre p GROUP BY p.c),
+    product AS (SELECT id, p.c, 1 / p.v + sum(beta * (1 / l.variance - 1 / f.v)) AS precision, sum(beta * ((l.mean - p.c) / l.variance - (f.c - p.c) / f.v)) AS shift
+        FROM fact f, prior p, here, LATERAL (SELECT mean, sd ^ 2 AS variance FROM btml.predict_latent(f.model, here)) l, LATERAL greatest(0, ln(f.v / l.variance) / 2) beta
+        WHERE id <= 20 GROUP BY id, p.c, p.v)
+SELECT count(*), bool_and(abs(l.mean - (c + shift / precision)) < 1e-9 * abs(l.mean) + 1e-9), bool_and(abs(l.sd ^ 2 * precision - 1) < 1e-9)
+FROM product JOIN here USING (id), committee, btml.predict_latent(model, here) l
+SQL
+like($session->query(q{SELECT btml.describe(model) || ', ' || (btml.summary(model) ->> 'strategy_reason') FROM committee}),
+	qr/^Gaussian process: committee of 2 experts, 3 features -> y, 59[0-9]+ rows, 2 experts, each of a server's rows of 6 partitions$/, 'what a committee says of itself');
+is($session->query(q{SELECT md5(btml.gp_fit('SELECT x, n, kind, y FROM there', 'y', search => 'none', per_shard => true)::text) = md5(btml.gp_fit('SELECT x, n, kind, y FROM there', 'y', search => 'none', per_shard => true)::text)}),
+	't', 'a committee is the same again');
+fails($session, q{SELECT btml.gp_sample(model, 'here') FROM committee}, qr/a committee of Gaussian processes has no joint draws/, 'draws of a committee');
+fails($session, q{SELECT btml.gp_update(model, ARRAY[1, 2, 0], 3) FROM committee}, qr/a committee takes no observation/, 'an update of a committee');
+fails($session, q{SELECT btml.predict_interval(model, ARRAY[1, 2, 0], 0.9) FROM committee}, qr/model has no calibration, btml.predict_interval needs one\n.*The experts of a committee/, 'intervals of a committee');
+fails($session, q{SELECT btml.gp_fit('there', 'y', holdout => 'held', per_shard => true)}, qr/per_shard takes no holdout/, 'a committee and held-out rows');
+fails($session, q{SELECT btml.gp_fit('here', 'y', per_shard => true)}, qr/does not read one partitioned table/, 'a committee over a table of this server');
+
 # Errors are those of the fit, and name what cannot be distributed.
 sub fit_fails
 {

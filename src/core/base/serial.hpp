@@ -43,6 +43,9 @@ class Writer {
 
     void append(std::span<const std::byte> bytes);
 
+    // Returns an empty one with the same context.
+    Writer another() const { return Writer(context_); }
+
     // Writes what body() writes as a section: its name, its version, its length in bytes, itself.
     template <class Body>
     void section(const SectionKind& kind, const Body& body) {

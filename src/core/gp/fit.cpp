@@ -581,6 +581,9 @@ std::vector<Feature> features_of(const Dataset& dataset) {
 }
 
 FitResult fit(Dataset dataset, const Options& options, RunContext& context) {
+    if (options.per_shard)
+        throw Error(ErrorCode::not_supported, "per_shard is not supported by cross_validate and tune", "",
+                    "Use it with btml.gp_fit.");
     return Trainer(std::move(dataset), options, context).fit();
 }
 

@@ -25,10 +25,13 @@ void encode(const Member& member, Writer& writer) {
 
 constexpr SectionKind gp_section{"process", 1}, mixture_section{"mixture", Encoding::version},
     sum_section{"kernel_sum", Encoding::version}, boosted_section{"boosted", Encoding::version},
-    sparse_section{"sparse", 1}, scores_section{"scores", 2};
+    sparse_section{"sparse", 1}, committee_section{"committee", 1}, scores_section{"scores", 2};
+// The last is of no expert.
 constexpr SectionKind known_sections[] = {
     provenance_section, features_section, options_section, gp_section,     mixture_section,
-    sum_section,        boosted_section,  sparse_section,  scores_section, uncertainty::calibration_section};
+    sum_section,        boosted_section,  sparse_section,  scores_section, uncertainty::calibration_section,
+    committee_section};
+constexpr std::span<const SectionKind> expert_sections(known_sections, std::size(known_sections) - 1);
 
 void encode(const Mixture& mixture, Writer& writer) {
     writer.section(mixture_section, [&] {
@@ -58,6 +61,19 @@ void encode(const Boosted& boosted, Writer& writer) {
 
 void encode(const SparseModel& sparse, Writer& writer) {
     writer.section(sparse_section, [&] { sparse.encode(writer); });
+}
+
+void encode(const Committee& committee, Writer& writer) {
+    writer.section(committee_section, [&] {
+        writer.put(committee.signal);
+        writer.put_count(committee.experts.size());
+        for (const Model& expert : committee.experts) {
+            Writer own = writer.another();
+            gp::encode(expert, own);
+            writer.put(uint64_t{own.bytes().size()});
+            writer.append(own.bytes());
+        }
+    });
 }
 
 void check_encoding(const Encoding& encoding, const std::vector<Feature>& features) {
@@ -161,6 +177,36 @@ SumModel decode_sum(Reader& reader, int version, const Model& model, RunContext&
     return sum;
 }
 
+Model decode(Reader& reader, std::span<const SectionKind> known, RunContext& context);
+
+void check_expert(const Model& expert, const Model& committee) {
+    const auto same = [](const Feature& a, const Feature& b) {
+        return a.name == b.name && a.categorical == b.categorical && a.categories == b.categories;
+    };
+    if (!std::equal(expert.features.begin(), expert.features.end(), committee.features.begin(),
+                    committee.features.end(), same))
+        corrupt_model("An expert has other features than the committee.");
+}
+
+Committee decode_committee(Reader& reader, const Model& model, RunContext& context) {
+    static constexpr size_t min_expert_bytes = 100; // of a model that has nothing in it
+    Committee committee{{}, get_positive(reader, "variance of the latent function")};
+    const size_t count = reader.get_count(min_expert_bytes);
+    if (count == 0) corrupt_model("It has no experts.");
+    reader.hold(count * sizeof(Model));
+    double rows = 0;
+    for (size_t k = 0; k < count; k++) {
+        const auto bytes = reader.get<uint64_t>();
+        if (bytes > reader.remaining()) corrupt_model("An expert is longer than the model.");
+        reader.within(reader.take(bytes),
+                      [&] { committee.experts.push_back(decode(reader, expert_sections, context)); });
+        check_expert(committee.experts.back(), model);
+        rows += static_cast<double>(committee.experts.back().rows);
+    }
+    if (rows != static_cast<double>(model.rows)) corrupt_model("Its experts have other rows than it.");
+    return committee;
+}
+
 void decode_posterior(Sections& sections, Reader& reader, Model& model, RunContext& context) {
     const bool found[] = {
         sections.read(mixture_section,
@@ -169,9 +215,10 @@ void decode_posterior(Sections& sections, Reader& reader, Model& model, RunConte
         sections.read(boosted_section,
                       [&](int version) { model.posterior = decode_boosted(reader, version, model, context); }),
         sections.read(sparse_section,
-                      [&](int) { model.posterior = SparseModel::decode(reader, model.features, context); })};
+                      [&](int) { model.posterior = SparseModel::decode(reader, model.features, context); }),
+        sections.read(committee_section, [&](int) { model.posterior = decode_committee(reader, model, context); })};
     if (std::count(std::begin(found), std::end(found), true) != 1)
-        corrupt_model("It is not either a mixture, a sum of kernels, boosted or sparse.");
+        corrupt_model("It is not either a mixture, a sum of kernels, boosted, sparse or a committee.");
 }
 
 void check_rows(const Model& model) {
@@ -200,32 +247,10 @@ std::optional<LeaveOneOut> decode_leave_one_out(Reader& reader) {
     return score;
 }
 
-} // namespace
-
-void encode(const Model& model, Writer& writer) {
-    encode(static_cast<const Provenance&>(model), writer);
-    writer.section(options_section, [&] { options_table.write(model.options, writer); });
-    writer.section(gp_section, [&] {
-        writer.put(model.centre);
-        writer.put(model.scale);
-        writer.put(model.noise);
-    });
-    std::visit([&](const auto& posterior) { encode(posterior, writer); }, model.posterior);
-    writer.section(scores_section, [&] {
-        writer.put(model.evaluations);
-        encode(model.leave_one_out, writer);
-        put(model.holdout_nll, writer);
-        put(model.holdout_rmse, writer);
-        put(model.leave_one_out ? model.leave_one_out->mean_nll_student_t : std::nullopt, writer);
-    });
-    if (model.calibration)
-        writer.section(uncertainty::calibration_section, [&] { encode(*model.calibration, writer); });
-}
-
-Model decode(Reader& reader, RunContext& context) {
+Model decode(Reader& reader, std::span<const SectionKind> known, RunContext& context) {
     Model model;
-    Sections sections(reader, known_sections);
-    decode(sections, reader, model);
+    Sections sections(reader, known);
+    decode(sections, reader, static_cast<Provenance&>(model));
     if (model.features.empty()) corrupt_model("It has no features.");
     sections.require(options_section, [&](int) { model.options = options_table.read(reader); });
     sections.require(gp_section, [&](int) {
@@ -249,8 +274,35 @@ Model decode(Reader& reader, RunContext& context) {
     return model;
 }
 
+} // namespace
+
+void encode(const Model& model, Writer& writer) {
+    encode(static_cast<const Provenance&>(model), writer);
+    writer.section(options_section, [&] { options_table.write(model.options, writer); });
+    writer.section(gp_section, [&] {
+        writer.put(model.centre);
+        writer.put(model.scale);
+        writer.put(model.noise);
+    });
+    std::visit([&](const auto& posterior) { encode(posterior, writer); }, model.posterior);
+    writer.section(scores_section, [&] {
+        writer.put(model.evaluations);
+        encode(model.leave_one_out, writer);
+        put(model.holdout_nll, writer);
+        put(model.holdout_rmse, writer);
+        put(model.leave_one_out ? model.leave_one_out->mean_nll_student_t : std::nullopt, writer);
+    });
+    if (model.calibration)
+        writer.section(uncertainty::calibration_section, [&] { encode(*model.calibration, writer); });
+}
+
+Model decode(Reader& reader, RunContext& context) {
+    return decode(reader, known_sections, context);
+}
+
 Combine Model::combine() const {
-    static constexpr Combine kinds[] = {Combine::mixture, Combine::kernel_sum, Combine::boosted, Combine::automatic};
+    static constexpr Combine kinds[] = {Combine::mixture, Combine::kernel_sum, Combine::boosted, Combine::automatic,
+                                        Combine::automatic};
     return kinds[posterior.index()];
 }
 
@@ -269,9 +321,21 @@ std::optional<double> Model::log_likelihood() const {
     return mixture ? std::optional(mixture->log_likelihood) : std::nullopt;
 }
 
+// The mean of the experts' by rows.
+static std::vector<double> relevance_of(const Committee& committee, const Model& model) {
+    std::vector<double> variances(model.features.size());
+    for (const Model& expert : committee.experts) {
+        const std::vector<double> own = relevance(expert);
+        const double share = static_cast<double>(expert.rows) / static_cast<double>(model.rows);
+        for (size_t f = 0; f < own.size(); f++) variances[f] += share * own[f] / (model.scale * model.scale);
+    }
+    return variances;
+}
+
 // Returns them on the scale, by feature.
 static std::vector<double> prior_variances(const Model& model) {
     std::vector<double> variances(model.features.size());
+    if (const auto* const committee = std::get_if<Committee>(&model.posterior)) return relevance_of(*committee, model);
     const auto add = [&](const BitOrder& order, const std::vector<double>& weights, double share) {
         for (size_t level = 0; level < order.size(); level++) variances[order[level]] += share * weights[level];
     };
@@ -307,6 +371,7 @@ double log_likelihood(std::span<const Member> members, double scale) {
 
 double signal(const Model& model) {
     if (const auto* const sparse = std::get_if<SparseModel>(&model.posterior)) return sparse->kernel().signal;
+    if (const auto* const committee = std::get_if<Committee>(&model.posterior)) return committee->signal;
     double variance = 0;
     for (const double part : prior_variances(model)) variance += part;
     return variance;

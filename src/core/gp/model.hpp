@@ -33,19 +33,28 @@ struct Boosted {
     TrainingColumns rows;   // what the residuals come from, on the scale
 };
 
+struct Model;
+
+// Each expert is a process of its own, on the committee's features and its own scale, from rows of its own;
+// committee.hpp says what they make together.
+struct Committee {
+    std::vector<Model> experts;
+    double signal; // variance of the latent function before any observation, on the committee's scale
+};
+
 struct Model : Provenance {
     Options options;
     double centre = 0, scale = 1; // of the targets: their mean and standard deviation, or 1 where that is 0
     double noise = 0;             // variance of an observation of weight 1, on the scale
-    std::variant<Mixture, SumModel, Boosted, SparseModel> posterior;
+    std::variant<Mixture, SumModel, Boosted, SparseModel, Committee> posterior;
     uint64_t evaluations = 0; // of the likelihood while training
     std::optional<LeaveOneOut> leave_one_out;
     std::optional<double> holdout_nll, holdout_rmse;     // means over held-out rows
     std::optional<uncertainty::Calibration> calibration; // nothing in models from before there was one
 
-    // Says how members were combined in the end; automatic of a sparse process, which has none.
+    // Says how members were combined in the end; automatic of a sparse process and of a committee, which have none.
     Combine combine() const;
-    // There are none of a sum, whose members are its own, and of a sparse process.
+    // There are none of a sum, whose members are its own, of a sparse process and of a committee.
     std::span<const Member> members() const;
     // Returns nothing but of a mixture, and a bound of it of a sparse process that was not updated.
     std::optional<double> log_likelihood() const;

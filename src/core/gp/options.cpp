@@ -51,6 +51,9 @@ constexpr Option<Options> rows[] = {
         "scores better"),
     option<&Options::exemplars>("exemplars", between(1, SparseModel::max_inducing_points),
                                 "rows that a smooth kernel goes by, at most"),
+    option<&Options::per_shard>("per_shard", "other servers each train an expert on the rows that they have, and a "
+                                             "committee of these predicts")
+        .not_aggregated(),
 };
 
 // What scikit-learn, GPy and others call them.

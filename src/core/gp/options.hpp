@@ -30,7 +30,8 @@ struct Options {
     Outside outside = Outside::prior;
     int64_t seed = 0;
     KernelChoice kernel = KernelChoice::tree;
-    int exemplars = 512; // inducing points of a smooth kernel, at most
+    int exemplars = 512;    // inducing points of a smooth kernel, at most
+    bool per_shard = false; // an expert for each server that has rows
 
     // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;

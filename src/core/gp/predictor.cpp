@@ -1,5 +1,6 @@
 #include "core/gp/predictor.hpp"
 
+#include "core/gp/committee.hpp"
 #include "core/gp/mixture.hpp"
 
 namespace btml::gp {
@@ -7,6 +8,13 @@ namespace btml::gp {
 Predictor::Predictor(Model& model)
     : model_(model), latent_(model.members().size()), outside_(model), signals_(signals(model)) {
     for (const Member& member : model.members()) encoders_.emplace_back(member.encoding, member.order);
+    if (auto* const committee = std::get_if<Committee>(&model.posterior)) {
+        latent_.resize(committee->experts.size());
+        for (Model& expert : committee->experts) {
+            experts_.emplace_back(expert);
+            priors_.push_back(prior_of(expert));
+        }
+    }
 }
 
 void Predictor::predict_members(std::span<const Member> members, std::span<const double> features) {
@@ -40,6 +48,13 @@ Normal Predictor::latent_of(const Boosted& boosted, std::span<const double> feat
     }
     at.variance *= boosted.variance_factor;
     return at;
+}
+
+Normal Predictor::latent_of(const Committee& committee, std::span<const double> features) {
+    for (size_t k = 0; k < experts_.size(); k++) latent_[k] = experts_[k].latent(features);
+    const double square = model_.scale * model_.scale;
+    const Normal at = combine_experts(latent_, priors_, {model_.centre, committee.signal * square});
+    return {(at.mean - model_.centre) / model_.scale, at.variance / square};
 }
 
 Normal Predictor::latent_on_scale(std::span<const double> features) {

@@ -43,6 +43,11 @@ void require_comparable(const Model& model, std::span<const double> features) {
     throw Error(ErrorCode::invalid_argument, "the only observation of a model cannot be removed");
 }
 
+[[noreturn]] void refuse_committee() {
+    throw Error(ErrorCode::not_supported, "a committee takes no observation and gives none back",
+                "Nothing says which of its experts the observation is of.", "Train the model again.");
+}
+
 [[noreturn]] void refuse(const char* why) {
     throw Error(ErrorCode::invalid_argument, "the observation to remove is not in the model", why);
 }
@@ -123,6 +128,7 @@ struct Change {
             refuse("It weighs more in the model than any of its observations can.");
         sparse = SparseModel(std::move(parts), context);
     }
+    void operator()(Committee&) const { refuse_committee(); }
     void operator()(SumModel& sum) const {
         SumModel::Parts parts = std::move(sum).take();
         change_rows(parts.rows, features, seen(signals[0], noise), more, context);
@@ -145,6 +151,7 @@ double scaled(const Model& model, double target) {
 }
 
 bool change(Model& model, std::span<const double> features, double target, bool more, RunContext& context) {
+    if (std::holds_alternative<Committee>(model.posterior)) refuse_committee();
     if (std::holds_alternative<SparseModel>(model.posterior)) {
         require_comparable(model, features);
         if (!more && model.rows <= 1) refuse_last();
@@ -165,7 +172,8 @@ bool change(Model& model, std::span<const double> features, double target, bool 
 } // namespace
 
 std::vector<size_t> features_outside(const Model& model, std::span<const double> features) {
-    if (std::holds_alternative<SparseModel>(model.posterior)) return {};
+    if (std::holds_alternative<SparseModel>(model.posterior) || std::holds_alternative<Committee>(model.posterior))
+        return {};
     const Encoding& encoding = encoding_of(model);
     std::vector<size_t> outside;
     for (size_t f = 0; f < features.size(); f++)
