@@ -108,6 +108,8 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
         add_smooth_kernel(json, *sparse, model.features);
     else
         json.add("combine", gp::name_of(model.combine()));
+    if (const gp::Encoding* const encoding = model.encoding())
+        json.add("encoding", encoding->places() == gp::NumberPlaces::ranks ? "rank" : "linear");
     json.begin_array("members");
     for (const gp::Member& member : model.members()) {
         json.begin_object();

@@ -47,6 +47,9 @@ struct Model : Provenance {
     Combine combine() const;
     // There are none of a sum, whose members are its own, and of a sparse process.
     std::span<const Member> members() const;
+    // Returns that of the first member, which all share but for shifts and the order of categories; nothing of a sparse
+    // process.
+    const Encoding* encoding() const;
     // Returns nothing but of a mixture, and a bound of it of a sparse process that was not updated.
     std::optional<double> log_likelihood() const;
 };
