@@ -90,6 +90,15 @@ SELECT combine, count(*) AS midways, bool_and((btml.predict_latent(model, ARRAY[
 FROM unnest('{mixture,kernel_sum,boosted}'::text[]) combine, btml.gp_fit('gp.height', 'weight', combine => combine, evaluations => 4000) model, generate_series((SELECT min(height) FROM height), (SELECT max(height) - 1 FROM height)) h GROUP BY combine ORDER BY combine;
 SELECT (btml.predict_latent(model, ARRAY[0.5])).sd > 1.2 * greatest((btml.predict_latent(model, ARRAY[0.01])).sd, (btml.predict_latent(model, ARRAY[0.9])).sd) AS unknown FROM btml.gp_fit('SELECT x, 3 * x AS y FROM unnest(''{0,0.01,0.0213,0.9,0.91234,1}''::float8[]) x', 'y', search => 'none') model;
 
+-- Bits of values or of ranks, which a long tail does not stretch.
+CREATE TABLE tail AS SELECT exp(6 * (i * 7919 % 997) / 997.0) AS x, CASE WHEN i % 3 = 0 THEN 'a' ELSE 'b' END AS kind, 3.0 * (i * 7919 % 997) / 997 + i % 11 / 10.0 AS y FROM generate_series(1, 900) i;
+SELECT encoding, btml.summary(model)->'metrics'->>'encoding' AS chosen, btml.summary(model)->'params'->>'encoding' AS asked FROM unnest('{auto,linear,rank}'::text[]) encoding, btml.gp_fit('gp.tail', 'y', combine => 'mixture', evaluations => 500, encoding => encoding) model ORDER BY 1;
+SELECT btml.summary(model)->'metrics'->>'encoding' AS of_reading FROM btml.gp_fit('SELECT x, sin(6 * x) AS y FROM (SELECT i / 500.0 AS x FROM generate_series(1, 500) i) s', 'y', combine => 'mixture', evaluations => 500) model;
+SELECT combine, btml.predict(btml.gp_update(model, ARRAY[3.0], 9), ARRAY[3.0]) > btml.predict(model, ARRAY[3.0]) AS updated, count(*) FILTER (WHERE abs(y - btml.predict(model, ARRAY[x])) < 0.75) > 850 AS predicted
+FROM unnest('{mixture,kernel_sum,boosted}'::text[]) combine, btml.gp_fit('SELECT x, y FROM gp.tail', 'y', combine => combine, evaluations => 2000, encoding => 'rank') model, tail GROUP BY combine, model ORDER BY combine;
+SELECT btml.summary(btml.gp_fit_agg(y, ARRAY[x], '{"encoding": "rank", "combine": "mixture", "evaluations": 200}'))->'metrics'->>'encoding' AS aggregated FROM tail;
+SELECT count(*) AS draws FROM btml.gp_sample(btml.gp_fit('gp.tail', 'y', combine => 'mixture', evaluations => 200, encoding => 'rank'), 'SELECT x, kind FROM gp.tail LIMIT 20', 3);
+
 -- Points outside of the training range.
 SELECT outside, x, near(btml.predict(model, ARRAY[x]), btml.predict(model, ARRAY[least(greatest(x, 0), 1)])) AS as_at_the_end, near(btml.predict(model, ARRAY[x]), 2) AS prior_mean, near((btml.predict_latent(model, ARRAY[x])).sd, sqrt(2)) AS prior_sd
 FROM unnest('{clamp,prior}'::text[]) outside, btml.gp_fit('gp.two', 'y', bits => 1, search => 'none', noise => 0.5, signal => 1, outside => outside) model, unnest('{-1.5,0.2,1.1,2.1,Infinity,NaN}'::float8[]) x ORDER BY 1, 2;
@@ -252,8 +261,8 @@ RESET btml.memory_limit;
 \pset tuples_only on
 SELECT arguments || E'\n' || caught(format('SELECT btml.gp_fit(''gp.joined'', %s)', arguments)) || E'\n' FROM unnest(ARRAY['''yy''', '''y'', features => ''{prize}''', '''y'', features => ''{price,price}''', '''y'', features => ''{price,y}''', '''y'', features => ''{}''',
     '''region''', '''y'', holdout => ''w''', '''y'', weight => ''region''', '''y'', categorical => ''{y}''', '''y''', '''y'', search => ''bfgs''', '''y'', search => ''best''', '''y'', combine => ''kernel_sum'', search => ''none''',
-    '''y'', combine => ''sum''', '''y'', outside => ''error''', '''y'', bits => 0', '''y'', bits => 31', '''y'', members => 0', '''y'', members => 1001', '''y'', evaluations => 0', '''y'', evaluations => -1', '''y'', noise => 0', '''y'', noise => ''NaN''', '''y'', noise => -1', '''y'', signal => 0', '''y'', signal => ''Infinity''',
-    '''y'', search => NULL', '''y'', combine => NULL', '''y'', outside => NULL', '''y'', seed => NULL', '''y'', verbose => NULL', 'NULL']) arguments;
+    '''y'', combine => ''sum''', '''y'', outside => ''error''', '''y'', encoding => ''quantile''', '''y'', bits => 0', '''y'', bits => 31', '''y'', members => 0', '''y'', members => 1001', '''y'', evaluations => 0', '''y'', evaluations => -1', '''y'', noise => 0', '''y'', noise => ''NaN''', '''y'', noise => -1', '''y'', signal => 0', '''y'', signal => ''Infinity''',
+    '''y'', search => NULL', '''y'', combine => NULL', '''y'', outside => NULL', '''y'', encoding => NULL', '''y'', seed => NULL', '''y'', verbose => NULL', 'NULL']) arguments;
 SELECT source || E'\n' || caught(format('SELECT btml.gp_fit(%L, ''y'', search => ''none'')', source)) || E'\n' FROM unnest(ARRAY['gp.nothing', 'SELECT y FROM gp.two', 'SELECT * FROM gp.two WHERE false', 'SELECT x, NULL::float8 AS y FROM gp.two', 'SELECT x, y + ''NaN'' AS y FROM gp.two', 'SELECT x, 1e200 * y AS y FROM gp.two']) source;
 SELECT caught('SELECT btml.gp_fit(NULL, ''y'')'), caught('SELECT btml.gp_fit(''SELECT x, y, true AS h FROM gp.two'', ''y'', search => ''none'', holdout => ''h'')'), caught('SELECT btml.gp_fit(''SELECT x, y, -1 AS w FROM gp.two'', ''y'', weight => ''w'')'),
     caught('SELECT btml.gp_fit(''SELECT x, y, 1e41 AS w FROM gp.two'', ''y'', search => ''none'', weight => ''w'')');

@@ -125,6 +125,8 @@ void add_metrics(JsonWriter& json, const gp::Model& model) {
     else
         json.add("combine", combination_of(model));
     if (const auto* const committee = std::get_if<gp::Committee>(&model.posterior)) add_experts(json, *committee);
+    if (const gp::Encoding* const encoding = model.encoding())
+        json.add("encoding", encoding->places() == gp::NumberPlaces::ranks ? "rank" : "linear");
     json.begin_array("members");
     for (const gp::Member& member : model.members()) {
         json.begin_object();

@@ -1,7 +1,8 @@
 // How well Gaussian processes predict: gp_accuracy DIRECTORY [OPTION]... SET...
 //
 // Options: --kernel=tree|squared_exponential|matern32|matern52|auto, --exemplars=N,
-// --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --threads=2, --seeds=3 (0, 1, …),
+// --encoding=auto|linear|rank, --combine=auto|mixture|kernel_sum|boosted, --members=N, --evaluations=N, --threads=2,
+// --seeds=3 (0, 1, …),
 // --seed=S (this one alone), --validation, --verbose.
 //
 // SET.csv.gz in the directory has one row per line, numbers alone, the target last. For each seed the rows are split as
@@ -217,6 +218,9 @@ int main(int count, char** arguments) {
                                   KernelChoice::matern52, KernelChoice::automatic});
         else if (is(argument, "--exemplars=", value))
             settings.options.exemplars = std::atoi(value);
+        else if (is(argument, "--encoding=", value))
+            settings.options.encoding =
+                choice_of(value, {NumberEncoding::automatic, NumberEncoding::linear, NumberEncoding::rank});
         else if (is(argument, "--members=", value))
             settings.options.members = std::atoi(value);
         else if (is(argument, "--evaluations=", value))
@@ -238,7 +242,7 @@ int main(int count, char** arguments) {
     }
     if (sets.empty()) {
         std::fprintf(stderr, "usage: gp_accuracy DIRECTORY [--kernel=tree] [--exemplars=512] [--combine=auto] "
-                             "[--members=N] [--evaluations=N] "
+                             "[--encoding=auto] [--members=N] [--evaluations=N] "
                              "[--threads=2] [--seeds=3] [--seed=S] [--validation] [--verbose] SET...\n");
         return 2;
     }

@@ -6,6 +6,7 @@
 #include "core/gp/additive/conjugate_gradients.hpp"
 #include "core/gp/additive/sum_training.hpp"
 #include "core/gp/boosted_training.hpp"
+#include "core/gp/encoding_choice.hpp"
 #include "core/gp/fit_memory.hpp"
 #include "core/gp/mixture.hpp"
 #include "core/gp/predictor.hpp"
@@ -71,7 +72,8 @@ class Trainer {
     void time(const char* phase, const Body& body);
     void standardise();
     void find_candidates(size_t count, int evaluations);
-    MemberTraining member_training() const { return {data_.training, options_, value_bits_, limits_}; }
+    MemberTraining member_training() const { return {data_.training, options_, value_bits_, places_, limits_}; }
+    void choose_encoding();
     std::vector<double> mixture_weights() const;
     FitResult empty_model() const;
     FitResult assemble(std::span<const double> weights, Features afterwards);
@@ -105,6 +107,7 @@ class Trainer {
     TrainingColumns calibrating_; // held-out rows that choose nothing
     Spread spread_;
     KernelLimits limits_;
+    NumberPlaces places_ = NumberPlaces::values;
     std::vector<std::optional<Candidate>> candidates_;
     uncertainty::StandardisedErrors left_out_; // of the last model, on the scale
     std::vector<std::string> warnings_;
@@ -370,7 +373,8 @@ SumTraining Trainer::sum_training(int members, uint64_t evaluations) const {
 
 Encoding Trainer::encoding_without_shifts() const {
     const TrainingColumns& training = data_.training;
-    return Encoding(training.views(), training.target.span(), training.weight.span(), value_bits_, {}, context_);
+    return Encoding(training.views(), training.target.span(), training.weight.span(), value_bits_, {}, context_,
+                    places_);
 }
 
 // Says whether it can be trained, and within the memory that is left.
@@ -500,7 +504,13 @@ void Trainer::compare_scores(const Model& model) {
                                held_out, left_out));
 }
 
+void Trainer::choose_encoding() {
+    time("choosing the encoding",
+         [&] { places_ = choose_places(data_.training, options_, value_bits_, limits_, context_); });
+}
+
 FitResult Trainer::fit_tree() {
+    choose_encoding();
     const size_t rows = data_.training.rows();
     const uint64_t evaluations = evaluations_of(options_, rows);
     const int members = options_.members > 0 ? options_.members : members_within(evaluations);
@@ -559,6 +569,7 @@ FitResult Trainer::fit() {
 }
 
 std::vector<FitResult> Trainer::fit_members() {
+    choose_encoding();
     find_candidates(member_count(options_), options_.evaluations);
     std::vector<FitResult> results;
     for (size_t member = 0; member < candidates_.size(); member++) {

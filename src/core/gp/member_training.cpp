@@ -15,7 +15,8 @@ Candidate MemberTraining::find(std::span<const double> target, size_t member, ui
                                RunContext& context) const {
     const std::vector<FeatureView> views = rows_.views();
     const uint64_t seed = options_.seed;
-    Encoding encoding(views, target, rows_.weight.span(), value_bits_, shifts(views.size(), seed, member), context);
+    Encoding encoding(views, target, rows_.weight.span(), value_bits_, shifts(views.size(), seed, member), context,
+                      places_);
     const double unit = unit_of_weights(rows_.weight.span());
     const DistinctRows distinct = [&] {
         const BitRows bits = encoding.encode_rows(views, context);

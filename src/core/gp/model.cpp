@@ -312,6 +312,11 @@ std::span<const Member> Model::members() const {
     return {};
 }
 
+const Encoding* Model::encoding() const {
+    if (const auto* const sum = std::get_if<SumModel>(&posterior)) return &sum->encoding();
+    return members().empty() ? nullptr : &members().front().encoding;
+}
+
 std::optional<double> Model::log_likelihood() const {
     if (const auto* const sparse = std::get_if<SparseModel>(&posterior)) {
         const std::optional<double> bound = sparse->bound();

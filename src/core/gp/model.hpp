@@ -56,6 +56,9 @@ struct Model : Provenance {
     Combine combine() const;
     // There are none of a sum, whose members are its own, of a sparse process and of a committee.
     std::span<const Member> members() const;
+    // Returns that of the first member, which all share but for shifts and the order of categories; nothing of a sparse
+    // process.
+    const Encoding* encoding() const;
     // Returns nothing but of a mixture, and a bound of it of a sparse process that was not updated.
     std::optional<double> log_likelihood() const;
 };

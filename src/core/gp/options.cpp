@@ -11,6 +11,7 @@ constexpr const char* combinations[] = {"auto", "mixture", "kernel_sum", "booste
 constexpr const char* searches[] = {"local", "bfgs", "none"};
 constexpr const char* treatments[] = {"clamp", "prior"};
 
+constexpr const char* encodings[] = {"auto", "linear", "rank"};
 constexpr const char* kernels[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
 
 constexpr Option<Options> rows[] = {
@@ -54,6 +55,9 @@ constexpr Option<Options> rows[] = {
     option<&Options::per_shard>("per_shard", "other servers each train an expert on the rows that they have, and a "
                                              "committee of these predicts")
         .not_aggregated(),
+    option<&Options::encoding>("encoding", encodings,
+                               "a number's bits are those of its place between the least and the greatest training "
+                               "value, or of its rank among them; `auto`: which scores better leaving rows out"),
 };
 
 // What scikit-learn, GPy and others call them.
@@ -94,7 +98,8 @@ void check_smooth_options(const Options& options) {
                                                     {"combine", options.combine != standard.combine},
                                                     {"search", options.search != standard.search},
                                                     {"evaluations", options.evaluations != standard.evaluations},
-                                                    {"outside", options.outside != standard.outside}};
+                                                    {"outside", options.outside != standard.outside},
+                                                    {"encoding", options.encoding != standard.encoding}};
     for (const auto& [name, is_changed] : changed)
         if (is_changed)
             throw Error(ErrorCode::invalid_argument,
@@ -145,6 +150,10 @@ const char* name_of(Combine combine) {
 
 const char* name_of(KernelChoice kernel) {
     return kernels[static_cast<size_t>(kernel)];
+}
+
+const char* name_of(NumberEncoding encoding) {
+    return encodings[static_cast<size_t>(encoding)];
 }
 
 const char* name_of(Search search) {

@@ -19,6 +19,10 @@ enum class KernelChoice { tree, squared_exponential, matern32, matern52, automat
 // or one that has the less to do with it the farther it is, and nothing at last (OutsideScale).
 enum class Outside { clamp, prior };
 
+// Says what the bits of a number are those of: its value, or its rank among the training values; automatic: what scores
+// better leaving rows out.
+enum class NumberEncoding { automatic, linear, rank };
+
 struct Options {
     int bits = 0;    // of a feature's value; 0: by the number of features (Encoding::default_value_bits)
     int members = 0; // 0: chosen within the evaluations
@@ -32,6 +36,7 @@ struct Options {
     KernelChoice kernel = KernelChoice::tree;
     int exemplars = 512;    // inducing points of a smooth kernel, at most
     bool per_shard = false; // an expert for each server that has rows
+    NumberEncoding encoding = NumberEncoding::automatic;
 
     // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;
@@ -56,5 +61,6 @@ std::optional<double> get_optional(Reader& reader);
 const char* name_of(Combine combine);
 const char* name_of(Search search);
 const char* name_of(KernelChoice kernel);
+const char* name_of(NumberEncoding encoding);
 
 } // namespace btml::gp

@@ -42,12 +42,6 @@ class LostVariance {
     std::vector<std::vector<double>> lost_;
 };
 
-const Encoding* encoding_of(const Model& model) {
-    if (std::holds_alternative<SparseModel>(model.posterior)) return nullptr;
-    const auto* const sum = std::get_if<SumModel>(&model.posterior);
-    return sum ? &sum->encoding() : &model.members().front().encoding;
-}
-
 double share_lost(std::span<const double> lost, double distance) {
     if (distance >= 1) return 1;
     double share = 0, cells = distance;
@@ -59,7 +53,7 @@ double share_lost(std::span<const double> lost, double distance) {
 } // namespace
 
 OutsideScale::OutsideScale(const Model& model) {
-    const Encoding* const encoding = encoding_of(model);
+    const Encoding* const encoding = model.encoding();
     if (!encoding || model.options.outside == Outside::clamp) return;
     LostVariance lost(*encoding);
     for (const Member& member : model.members()) lost.add(member.order, member.trie.kernel().weights, member.weight);

@@ -12,13 +12,8 @@ namespace btml::gp {
 
 namespace {
 
-const Encoding& encoding_of(const Model& model) {
-    const auto* const sum = std::get_if<SumModel>(&model.posterior);
-    return sum ? sum->encoding() : model.members().front().encoding;
-}
-
 void require_known(const Model& model, std::span<const double> features) {
-    const Encoding& encoding = encoding_of(model);
+    const Encoding& encoding = *model.encoding();
     for (size_t f = 0; f < features.size(); f++) {
         if (encoding.value_bits(f, features[f]).known == encoding.features()[f].bits()) continue;
         throw Error(ErrorCode::invalid_argument,
@@ -172,9 +167,8 @@ bool change(Model& model, std::span<const double> features, double target, bool 
 } // namespace
 
 std::vector<size_t> features_outside(const Model& model, std::span<const double> features) {
-    if (std::holds_alternative<SparseModel>(model.posterior) || std::holds_alternative<Committee>(model.posterior))
-        return {};
-    const Encoding& encoding = encoding_of(model);
+    if (!model.encoding()) return {};
+    const Encoding& encoding = *model.encoding();
     std::vector<size_t> outside;
     for (size_t f = 0; f < features.size(); f++)
         if (encoding.value_bits(f, features[f]).outside) outside.push_back(f);

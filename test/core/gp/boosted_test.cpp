@@ -184,6 +184,7 @@ TEST(BoostedGp, StopsByTheScoreOfHeldOutRows) {
         if (!row.held_out) row.y = random.normal(); // nothing to be learned of the others
     }
     Options options = boosted_options(12);
+    options.encoding = NumberEncoding::linear;
     Model model = fit_rows(rows, options, {false, true}, context).model;
     EXPECT_LE(model.members().size(), 7u);
     const double kept = *model.holdout_nll;

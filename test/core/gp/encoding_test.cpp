@@ -143,6 +143,52 @@ TEST(BitEncoding, WhatIsBetweenOtherNumbersHasACellOfItsOwn) {
     for (const double at : {0.05, 0.3, 0.5, 0.9}) EXPECT_EQ(code_of(encoding, at), static_cast<uint32_t>(at * 256));
 }
 
+Encoding ranks_of(const std::vector<double>& x, int bits, const std::vector<double>& shifts = {}) {
+    QuietContext context;
+    return Encoding(std::vector{numbers(x)}, {}, {}, bits, shifts, context, NumberPlaces::ranks);
+}
+
+// Against ranks by counting: a cell has its share of the rows, however the values are spread.
+TEST(BitEncoding, RanksAreThoseOfTheTrainingValues) {
+    Random random(4);
+    for (int round = 0; round < 60; round++) {
+        std::vector<double> x;
+        const size_t count = 2 + random.below(400);
+        for (size_t i = 0; i < count; i++) x.push_back(std::exp(8 * random.normal()));
+        for (size_t i = 0; i < count; i++)
+            if (random.chance(0.3)) x[i] = x[random.below(count)];
+        std::vector<double> ascending = x;
+        std::sort(ascending.begin(), ascending.end());
+        if (ascending.front() == ascending.back()) continue;
+        const auto rank = [&](double value) {
+            const auto [from, to] = std::equal_range(ascending.begin(), ascending.end(), value);
+            return static_cast<double>((from - ascending.begin()) + (to - ascending.begin()) - 1) / 2;
+        };
+        const double first = rank(ascending.front()), last = rank(ascending.back());
+        const int bits = 2 + static_cast<int>(random.below(6));
+        QuietContext context;
+        const NumberScale scale(x, bits, NumberPlaces::ranks, context);
+        EXPECT_EQ(scale.places(), NumberPlaces::ranks);
+        for (const double value : x)
+            ASSERT_NEAR(scale.place(value), (rank(value) - first) / (last - first), 1.0 / (1 << bits));
+        for (size_t i = 1; i < count; i++) ASSERT_LE(scale.place(ascending[i - 1]), scale.place(ascending[i]));
+        EXPECT_EQ(scale.place(ascending.front()), 0);
+        EXPECT_EQ(scale.place(ascending.back()), 1);
+    }
+}
+
+TEST(BitEncoding, RanksDoNotDependOnTheScale) {
+    std::vector<double> x, cubes;
+    for (int i = 0; i < 100; i++) x.push_back(i % 7 == 0 ? 50 : 0.37 * i), cubes.push_back(std::pow(x.back(), 3));
+    const Encoding a = ranks_of(x, 6, {0.3}), b = ranks_of(cubes, 6, {0.3});
+    size_t otherwise = 0;
+    for (size_t i = 0; i < x.size(); i++) {
+        EXPECT_EQ(code_of(a, x[i]), code_of(b, cubes[i]));
+        otherwise += code_of(encoding_of({numbers(x)}, 6), x[i]) != code_of(encoding_of({numbers(cubes)}, 6), cubes[i]);
+    }
+    EXPECT_GT(otherwise, 50u);
+}
+
 TEST(BitEncoding, ConstantFeaturesGiveNoBits) {
     const std::vector<double> same = {2, 2, 2}, endless = {infinity, nan, infinity}, with_null = {2, null_number, 2};
     const std::vector<double> nothing = {null_number, null_number}, varied = {1, 2, 3};
@@ -343,6 +389,29 @@ TEST(BitEncoding, OlderBytesAreRead) {
     const Encoding encoding = Encoding::decode(reader, 1);
     reader.finish();
     EXPECT_EQ(code_of(encoding, 3.5), 3u);
+}
+
+TEST(BitEncoding, BytesOfRanksAreReadBackOrRefused) {
+    const Encoding encoding = ranks_of({1, 2, 4, 8, 16, 16, 16, 90, null_number}, 3);
+    const std::string bytes = bytes_of(encoding);
+    EXPECT_EQ(bytes_of(decode_bytes(bytes)), bytes);
+    Random random(2);
+    int accepted = 0;
+    for (int round = 0; round < 5000; round++) {
+        std::string damaged = bytes;
+        damaged[random.below(damaged.size())] ^= static_cast<char>(1 << random.below(8));
+        const auto error = caught([&] {
+            const Encoding copy = decode_bytes(damaged);
+            for (const double value : {0.0, 3.0, 16.0, 50.0, null_number, infinity, nan}) {
+                const ValueBits bits = copy.value_bits(0, value);
+                EXPECT_EQ(static_cast<uint64_t>(bits.code) >> copy.features()[0].bits(), 0u);
+            }
+            EXPECT_EQ(bytes_of(copy), damaged);
+            accepted++;
+        });
+        EXPECT_TRUE(!error.thrown || error.code == ErrorCode::corrupt_model) << error.message;
+    }
+    EXPECT_GT(accepted, 100);
 }
 
 TEST(BitEncoding, BytesAreReadBackOrRefused) {

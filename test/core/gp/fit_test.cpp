@@ -155,6 +155,41 @@ TEST(GaussianProcess, AgreesWithDenseAlgebra) {
     }
 }
 
+// What is a step function of a long tail's rank, or a wave of the value.
+std::vector<PlainRow> tailed_rows(size_t count, bool by_rank, uint64_t seed) {
+    Random random(seed);
+    std::vector<PlainRow> rows;
+    for (size_t i = 0; i < count; i++) {
+        PlainRow row{by_rank ? std::exp(6 * random.unit()) : random.unit(), random.unit(), "a", 0};
+        row.y = (by_rank ? 3 * std::log(row.x1) : std::sin(12 * row.x1)) + 0.1 * random.normal();
+        if (!by_rank && random.chance(0.9)) row.x1 = 0.01 * row.x1, row.y = 0.1 * random.normal();
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+TEST(GaussianProcess, TheEncodingIsTheOneThatScoresBetter) {
+    QuietContext context(2);
+    for (const bool by_rank : {false, true}) {
+        const std::vector<PlainRow> rows = tailed_rows(600, by_rank, 1);
+        const auto fitted = [&](NumberEncoding encoding) {
+            Options options;
+            options.combine = Combine::mixture;
+            options.evaluations = 2000;
+            options.encoding = encoding;
+            return fit_rows(rows, options, {}, context).model;
+        };
+        const Model linear = fitted(NumberEncoding::linear), rank = fitted(NumberEncoding::rank);
+        EXPECT_EQ(linear.encoding()->places(), NumberPlaces::values);
+        EXPECT_EQ(rank.encoding()->places(), NumberPlaces::ranks);
+        const bool ranks_score = rank.leave_one_out->mean_nll < linear.leave_one_out->mean_nll;
+        EXPECT_EQ(ranks_score, by_rank);
+        const Model chosen = fitted(NumberEncoding::automatic);
+        EXPECT_EQ(chosen.encoding()->places() == NumberPlaces::ranks, by_rank);
+        EXPECT_EQ(chosen.leave_one_out->mean_nll, (by_rank ? rank : linear).leave_one_out->mean_nll);
+    }
+}
+
 TEST(GaussianProcess, MembersAreMixedByTheirLikelihood) {
     QuietContext context;
     Options options = plain_options();

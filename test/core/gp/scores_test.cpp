@@ -170,6 +170,7 @@ Model sum_of_too_little_noise(const Points& points, RunContext& context) {
     options.combine = Combine::kernel_sum;
     options.members = 4;
     options.evaluations = 10000;
+    options.encoding = NumberEncoding::linear;
     Model model = fit(dataset_of(points, 0, points.y.size(), 0, context), options, context).model;
     SumModel::Parts parts = std::get<SumModel>(std::move(model.posterior)).take();
     parts.noise = 1e-5;

@@ -16,7 +16,7 @@ int bits_of_places(uint32_t places) {
 }
 
 FeatureBits number_bits(std::span<const double> numbers, int value_bits, std::optional<double> shift,
-                        RunContext& context) {
+                        NumberPlaces places, RunContext& context) {
     FeatureBits feature;
     feature.shift = shift;
     bool numberless = true, below = false, above = false; // infinities, and NaN
@@ -29,7 +29,7 @@ FeatureBits number_bits(std::span<const double> numbers, int value_bits, std::op
         else
             (x < 0 ? below : above) = true;
     });
-    feature.scale = std::make_shared<NumberScale>(numbers, value_bits, context);
+    feature.scale = std::make_shared<NumberScale>(numbers, value_bits, places, context);
     const bool constant = feature.scale->least() == feature.scale->greatest() && below + above + !numberless < 2;
     feature.value_bits = constant ? 0 : value_bits;
     return feature;
@@ -93,15 +93,16 @@ int Encoding::default_value_bits(size_t features) {
 }
 
 Encoding::Encoding(std::span<const FeatureView> features, std::span<const double> target,
-                   std::span<const double> weight, int value_bits, std::span<const double> shifts,
-                   RunContext& context) {
+                   std::span<const double> weight, int value_bits, std::span<const double> shifts, RunContext& context,
+                   NumberPlaces places) {
     if (value_bits < 1 || value_bits > max_value_bits)
         throw Error(ErrorCode::invalid_argument, format("invalid bits %d", value_bits), {},
                     format("It is a number of bits per feature from 1 to %d.", max_value_bits));
     for (size_t f = 0; f < features.size(); f++) {
         const std::optional<double> shift = shifts.empty() ? std::nullopt : std::optional(shifts[f]);
-        features_.push_back(features[f].categorical ? category_bits(features[f], target, weight, value_bits, context)
-                                                    : number_bits(features[f].numbers, value_bits, shift, context));
+        features_.push_back(features[f].categorical
+                                ? category_bits(features[f], target, weight, value_bits, context)
+                                : number_bits(features[f].numbers, value_bits, shift, places, context));
     }
     index_bits();
     if (bits() > max_levels)
@@ -120,6 +121,13 @@ Encoding Encoding::shifted(std::span<const double> shifts) const {
     for (size_t f = 0; f < features_.size(); f++)
         if (!features_[f].categorical) result.features_[f].shift = shifts[f];
     return result;
+}
+
+NumberPlaces Encoding::places() const {
+    const bool ranks = std::any_of(features_.begin(), features_.end(), [](const FeatureBits& feature) {
+        return !feature.categorical && feature.scale->places() == NumberPlaces::ranks;
+    });
+    return ranks ? NumberPlaces::ranks : NumberPlaces::values;
 }
 
 void Encoding::put(uint64_t* row, size_t feature, uint32_t code) const {

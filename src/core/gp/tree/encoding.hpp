@@ -81,12 +81,15 @@ class Encoding {
     // by code. Error invalid_argument naming value_bits; limit_exceeded when the features have more than max_levels
     // bits together.
     Encoding(std::span<const FeatureView> features, std::span<const double> target, std::span<const double> weight,
-             int value_bits, std::span<const double> shifts, RunContext& context);
+             int value_bits, std::span<const double> shifts, RunContext& context,
+             NumberPlaces places = NumberPlaces::values);
 
     // Returns the same with these shifts of the numeric features, of [0, 1), one per feature.
     Encoding shifted(std::span<const double> shifts) const;
 
     const std::vector<FeatureBits>& features() const noexcept { return features_; }
+    // Returns those of its numbers.
+    NumberPlaces places() const;
     // Counts those of a row, and says where a feature's bits begin among them.
     size_t bits() const noexcept { return first_bits_.back(); }
     size_t first_bit(size_t feature) const noexcept { return first_bits_[feature]; }

@@ -48,14 +48,39 @@ Buffer<double> sorted_finite(std::span<const double> numbers, RunContext& contex
 
 } // namespace
 
-NumberScale::NumberScale(std::span<const double> numbers, int value_bits, RunContext& context) {
+NumberScale::NumberScale(std::span<const double> numbers, int value_bits, NumberPlaces places, RunContext& context) {
     Buffer<double> values = sorted_finite(numbers, context);
     if (values.empty()) return;
-    const auto distinct = static_cast<size_t>(std::unique(values.begin(), values.end()) - values.begin());
     least_ = values[0];
-    greatest_ = values[distinct - 1];
+    greatest_ = values[values.size() - 1];
+    if (places == NumberPlaces::ranks && least_ < greatest_) find_ranks(values.span(), value_bits);
+    const auto distinct = static_cast<size_t>(std::unique(values.begin(), values.end()) - values.begin());
     if (distinct > 1 && are_discrete(values.span().first(distinct), values.size()))
         find_gaps(values.span().first(distinct), value_bits);
+}
+
+// Leaves out values that lie within half a cell of the last one kept, unless there is a cell between neighbours.
+void NumberScale::find_ranks(std::span<const double> ascending, int value_bits) {
+    const auto cells = static_cast<double>(size_t{1} << std::min(value_bits, max_gap_bits));
+    const auto end_of = [&](size_t begin) {
+        return static_cast<size_t>(
+            std::upper_bound(ascending.begin() + static_cast<ptrdiff_t>(begin), ascending.end(), ascending[begin]) -
+            ascending.begin());
+    };
+    const auto middle = [](size_t begin, size_t end) { return static_cast<double>(begin + end - 1) / 2; };
+    const size_t last =
+        static_cast<size_t>(std::lower_bound(ascending.begin(), ascending.end(), ascending.back()) - ascending.begin());
+    const double first_rank = middle(0, end_of(0)), ranks = middle(last, ascending.size()) - first_rank;
+    Knot before{ascending[0], 0};
+    knots_.push_back(before);
+    for (size_t begin = end_of(0), end; begin < ascending.size(); begin = end) {
+        end = end_of(begin);
+        const Knot knot{ascending[begin], begin == last ? 1 : (middle(begin, end) - first_rank) / ranks};
+        const bool is_gap = (knot.place - before.place) * cells >= 1;
+        if (is_gap && before.value > knots_.back().value) knots_.push_back(before);
+        if (is_gap || begin == last || (knot.place - knots_.back().place) * cells >= 0.5) knots_.push_back(knot);
+        before = knot;
+    }
 }
 
 void NumberScale::find_gaps(std::span<const double> distinct, int value_bits) {
@@ -66,6 +91,13 @@ void NumberScale::find_gaps(std::span<const double> distinct, int value_bits) {
 }
 
 double NumberScale::place_of_inner(double x) const {
+    if (!knots_.empty()) {
+        const auto after = std::upper_bound(knots_.begin() + 1, knots_.end() - 1, x,
+                                            [](double at, const Knot& knot) { return at < knot.value; });
+        const Knot &from = after[-1], &to = *after;
+        const double part = (x / 2 - from.value / 2) / (to.value / 2 - from.value / 2);
+        return from.place + std::clamp(part, 0.0, 1.0) * (to.place - from.place);
+    }
     const double range = greatest_ - least_;
     if (std::isinf(range)) return (x / 2 - least_ / 2) / (greatest_ / 2 - least_ / 2);
     return (x - least_) / range;
@@ -94,11 +126,31 @@ double NumberScale::place(double x) const {
 void NumberScale::encode(Writer& writer) const {
     writer.put(least_);
     writer.put(greatest_);
+    writer.put_count(knots_.size());
+    for (const Knot& knot : knots_) {
+        writer.put(knot.value);
+        writer.put(knot.place);
+    }
     writer.put_count(gaps_.size());
     for (const Gap& gap : gaps_) {
         writer.put(gap.below);
         writer.put(gap.above);
     }
+}
+
+void NumberScale::decode_knots(Reader& reader) {
+    const size_t count = reader.get_count(sizeof(Knot));
+    reader.hold(count * sizeof(Knot));
+    for (size_t i = 0; i < count; i++) {
+        knots_.push_back({reader.get_finite(), reader.get_finite()});
+        const Knot& knot = knots_.back();
+        if (i > 0 && !(knot.value > knots_[i - 1].value && knot.place >= knots_[i - 1].place))
+            corrupt_model("The ranks of a feature are in disorder.");
+    }
+    if (count == 0) return;
+    if (count < 2 || knots_[0].value != least_ || knots_.back().value != greatest_ || knots_[0].place != 0 ||
+        knots_.back().place != 1)
+        corrupt_model("The ranks of a feature do not go from its least to its greatest value.");
 }
 
 NumberScale NumberScale::decode(Reader& reader, int version) {
@@ -107,6 +159,7 @@ NumberScale NumberScale::decode(Reader& reader, int version) {
     scale.greatest_ = reader.get_finite();
     if (scale.least_ > scale.greatest_) corrupt_model("The range of a feature is empty.");
     if (version < 2) return scale;
+    scale.decode_knots(reader);
     const size_t count = reader.get_count(sizeof(Gap));
     reader.hold(count * sizeof(Gap));
     double last = scale.least_;

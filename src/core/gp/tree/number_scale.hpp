@@ -1,4 +1,6 @@
-// Where a number lies among the training values of its feature: from 0 at the least of them to 1 at the greatest.
+// Where a number lies among the training values of its feature: from 0 at the least of them to 1 at the greatest, by
+// its value or by its rank. Ranks are kept at some of the values, with straight lines between; of equal values, the
+// middle one counts.
 //
 // A number is discrete if its training values repeat, or are a step apart as whole numbers are. What lies between two
 // neighbours of such values that are farther apart than a cell of the grid counts as the nearer one: it is no number
@@ -13,6 +15,8 @@
 
 namespace btml::gp {
 
+enum class NumberPlaces { values, ranks };
+
 class NumberScale {
   public:
     // Gaps narrower than a part of 2^max_gap_bits of the range are not kept, however many bits a value has; nor are so
@@ -21,10 +25,11 @@ class NumberScale {
 
     NumberScale() = default;
     // Infinities, NaN and NULLs count for nothing. O(n log n).
-    NumberScale(std::span<const double> numbers, int value_bits, RunContext& context);
+    NumberScale(std::span<const double> numbers, int value_bits, NumberPlaces places, RunContext& context);
 
     double least() const noexcept { return least_; }
     double greatest() const noexcept { return greatest_; }
+    NumberPlaces places() const noexcept { return knots_.empty() ? NumberPlaces::values : NumberPlaces::ranks; }
     // Says whether it lies beyond the ends, as infinities and NaN do.
     bool is_outside(double x) const { return !(x >= least_ && x <= greatest_); }
     // Returns how far beyond the ends it lies, as a part of the range: infinite where there is no range, or no number.
@@ -33,7 +38,7 @@ class NumberScale {
     double place(double x) const;
 
     void encode(Writer& writer) const;
-    // Throws corrupt_model. Models of version 1 have no gaps.
+    // Throws corrupt_model. Models of version 1 have neither gaps nor ranks.
     static NumberScale decode(Reader& reader, int version);
 
   private:
@@ -42,11 +47,19 @@ class NumberScale {
         double below, above;
     };
 
+    // Holds a training value and the place of its rank.
+    struct Knot {
+        double value, place;
+    };
+
     void find_gaps(std::span<const double> distinct, int value_bits);
+    void find_ranks(std::span<const double> ascending, int value_bits);
+    void decode_knots(Reader& reader);
     double place_of_inner(double x) const;
     double nearest(double x) const;
 
     double least_ = 0, greatest_ = 0; // finite
+    std::vector<Knot> knots_;         // of ranks: ascending, from the least to the greatest value
     std::vector<Gap> gaps_;           // ascending
 };
 
