@@ -26,11 +26,11 @@ double sum_of(const Lanes& values) {
     return sum;
 }
 
-// Runs body(first row, end, worker) over groups of rows, each some milliseconds of work.
+// Runs body(first row, end, worker) over groups of rows, each some milliseconds of work, and `least` rows.
 template <class Body>
-void for_groups(const ExactRows& rows, ThreadTeam& team, const Body& body) {
+void for_groups(const ExactRows& rows, ThreadTeam& team, size_t least, const Body& body) {
     const double work = static_cast<double>(rows.size()) * (rows.points().dimensions + 4);
-    const size_t group = std::clamp(work_per_item / work, 1.0, double{rows_at_once});
+    const size_t most = std::clamp<double>(work_per_item / work, least, rows_at_once), group = most / least * least;
     team.for_each((rows.size() + group - 1) / group, [&](size_t item, int worker) {
         body(item * group, std::min(rows.size(), (item + 1) * group), worker);
     });
@@ -88,7 +88,7 @@ template <class Term>
 ExactScore mean_of_terms(const ExactRows& rows, const PairSums& sums, size_t bandwidth, double coefficient,
                          double least, NearestSums& nearest, ThreadTeam& team, RunContext& context, const Term& term) {
     RowScores scores(rows.size(), context);
-    for_groups(rows, team, [&](size_t begin, size_t end, int) {
+    for_groups(rows, team, 1, [&](size_t begin, size_t end, int) {
         for (size_t i = begin; i < end; i++) {
             RowSums of_row = sums.of(bandwidth, i);
             double origin = 0;
@@ -104,30 +104,46 @@ ExactScore mean_of_terms(const ExactRows& rows, const PairSums& sums, size_t ban
     return scores.mean();
 }
 
+// Finds the weights of a row for S_KCDE, relative to the nearest row where they are too small.
+struct ConditionalWeights {
+    double sum;
+    bool underflow;
+};
+ConditionalWeights find_weights(const ExactRows& rows, size_t i, Kernel kernel, double coefficient, double* to) {
+    LaneTotals total;
+    store_weights(rows.points(), i, {kernel, coefficient, 0}, to, total);
+    const double sum = sum_of(total.first);
+    if (sum >= min_weight_of_kcde) return {sum, false};
+    const double origin = nearest_sum(rows.points(), i, kernel);
+    total = {};
+    store_weights(rows.points(), i, {kernel, coefficient, origin}, to, total);
+    return {sum_of(total.first), -facts_of(kernel).decay(origin, coefficient) <= min_exponent};
+}
+
 ExactScore exact_kcde(const ScoreForm& form, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
                       RunContext& context) {
-    const KernelFacts& kernel = facts_of(form.kernel);
-    const double coefficient = kernel.coefficient(bandwidths.x);
+    const double coefficient = facts_of(form.kernel).coefficient(bandwidths.x);
     const NormalCells cells({rows.points().targets(), rows.size()}, bandwidths.target, context);
     RowScores scores(rows.size(), context);
-    Buffer<double> weight(context.memory(), "weights of rows", team.size() * rows.padded());
-    Buffer<double> density(context.memory(), "conditional densities", team.size() * cells.size());
-    for_groups(rows, team, [&](size_t begin, size_t end, int worker) {
+    const size_t of_weights = mixtures * rows.padded(), of_density = mixtures * cells.size();
+    Buffer<double> weight(context.memory(), "weights of rows", team.size() * of_weights, 0.0);
+    Buffer<double> density(context.memory(), "conditional densities", team.size() * of_density);
+    for_groups(rows, team, mixtures, [&](size_t begin, size_t end, int worker) {
         if (worker == 0) context.share_progress("summing all pairs", begin, rows.size());
-        double* const weights_of = weight.data() + worker * rows.padded();
-        for (size_t i = begin; i < end; i++) {
-            LaneTotals total;
-            store_weights(rows.points(), i, {form.kernel, coefficient, 0}, weights_of, total);
-            if (sum_of(total.first) < min_weight_of_kcde) {
-                const double origin = nearest_sum(rows.points(), i, form.kernel);
-                total = {};
-                store_weights(rows.points(), i, {form.kernel, coefficient, origin}, weights_of, total);
-                scores.underflow[i] = -kernel.decay(origin, coefficient) <= min_exponent;
+        double* const weights = weight.data() + worker * of_weights;
+        for (size_t i = begin; i < end; i += mixtures) {
+            const size_t some = std::min(mixtures, end - i);
+            double sums[mixtures];
+            for (size_t m = 0; m < some; m++) {
+                const ConditionalWeights found =
+                    find_weights(rows, i + m, form.kernel, coefficient, weights + m * rows.padded());
+                sums[m] = found.sum;
+                scores.underflow[i + m] = found.underflow;
             }
-            const MixtureIntegrals integrals =
-                cells.integrals({weights_of, rows.size()}, i, density.data() + worker * cells.size());
-            const double sum = sum_of(total.first);
-            scores.values[i] = (integrals.square / sum - 2 * integrals.value) / sum;
+            const NormalCells::Some integrals =
+                cells.integrals(weights, rows.padded(), i, density.data() + worker * of_density);
+            for (size_t m = 0; m < some; m++)
+                scores.values[i + m] = (integrals[m].square / sums[m] - 2 * integrals[m].value) / sums[m];
         }
     });
     return scores.mean();
