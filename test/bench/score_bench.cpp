@@ -37,23 +37,17 @@ ScoreRows rows_of(size_t count, RunContext& context, size_t dimensions = 4) {
     return rows;
 }
 
-// Pairs a second.
-void exact(benchmark::State& state, ScoreKind kind, const Bandwidths& bandwidths) {
+// Pairs times bandwidths a second, of one thread.
+void exact(benchmark::State& state, ScoreKind kind) {
+    const auto count = static_cast<size_t>(state.range(0)), dimensions = static_cast<size_t>(state.range(1));
     QuietContext context;
     ThreadTeam team(context);
-    const ExactRows rows(rows_of(10'000, context), context);
-    const ScoreForm form(kind, {}, rows.points().dimensions);
-    for (auto _ : state) benchmark::DoNotOptimize(exact_score(form, rows, bandwidths, team, context).score);
-    state.SetItemsProcessed(state.iterations() * 10'000 * 9'999);
-}
-void exact_kr(benchmark::State& state) {
-    exact(state, ScoreKind::kr, {0.2});
-}
-void exact_kde(benchmark::State& state) {
-    exact(state, ScoreKind::kde, {0.2});
-}
-void exact_kcde(benchmark::State& state) {
-    exact(state, ScoreKind::kcde, {0.2, 0.3});
+    const ExactRows rows(rows_of(count, context, dimensions), context);
+    const ScoreForm form(kind, {}, dimensions);
+    std::vector<Bandwidths> bandwidths;
+    for (int64_t i = 0; i < state.range(2); i++) bandwidths.push_back({0.2 * std::pow(1.1, i), 0.3});
+    for (auto _ : state) benchmark::DoNotOptimize(exact_scores(form, rows, bandwidths, team, context).front().score);
+    state.SetItemsProcessed(state.iterations() * state.range(0) * (state.range(0) - 1) * state.range(2));
 }
 
 void tree_and_strata(benchmark::State& state) {
@@ -109,9 +103,15 @@ void sizes(benchmark::internal::Benchmark* benchmark) {
     benchmark->Unit(benchmark::kMillisecond)->Arg(100'000)->Arg(many)->Arg(10'000'000);
 }
 
-BENCHMARK(exact_kr)->Unit(benchmark::kMillisecond);
-BENCHMARK(exact_kde)->Unit(benchmark::kMillisecond);
-BENCHMARK(exact_kcde)->Unit(benchmark::kMillisecond);
+void exact_sizes(benchmark::internal::Benchmark* benchmark) {
+    benchmark->Unit(benchmark::kMillisecond)->ArgNames({"n", "d", "bandwidths"});
+    for (const int dimensions : {1, 4, 16})
+        for (const int bandwidths : {1, 30}) benchmark->Args({4'000, dimensions, bandwidths});
+}
+BENCHMARK_CAPTURE(exact, kr, ScoreKind::kr)->Apply(exact_sizes);
+BENCHMARK_CAPTURE(exact, kde, ScoreKind::kde)->Apply(exact_sizes);
+BENCHMARK_CAPTURE(exact, likelihood, ScoreKind::likelihood)->Apply(exact_sizes);
+BENCHMARK_CAPTURE(exact, kcde, ScoreKind::kcde)->Apply(exact_sizes);
 BENCHMARK(tree_and_strata)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK_CAPTURE(sampled, kr, ScoreKind::kr)->Apply(sizes);
 BENCHMARK_CAPTURE(sampled, kde, ScoreKind::kde)->Apply(sizes);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace btml::kernel {
@@ -49,6 +50,13 @@ void check_keys(const Keys& keys, Quantity quantity) {
     if (!(total > 0))
         throw Error(ErrorCode::invalid_argument,
                     format("the keys' weights sum to %s, not to a positive number", shortest(total).c_str()));
+}
+
+// Returns what body does, of which nobody knows what part of the call it will be.
+template <class Body>
+auto unshared(RunContext& context, const Body& body) {
+    const Share unknown(context, 0, 0);
+    return body();
 }
 
 double total_weight(const DistinctKeys& keys) {
@@ -153,17 +161,20 @@ Estimates KernelSums::State::evaluate(const Points& queries, uint64_t all) {
         return exact(queries, "a sample would not fit in memory");
     context.memory().require(bytes, "sampled kernel sums");
     const Estimand estimand(quantity, *set);
-    const QueryGroups groups(*set, queries, team, context);
     const KeyStrata strata(*set, estimand, context);
     const bool relative = quantity != Quantity::sum;
     const double norm = set->distinct.norm / set->values.scale(0), share = norm * norm / all;
-    const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : share), relative, options.confidence};
-    const SampleTask task{*set, estimand, strata, groups, queries, options.seed, team, context};
-    const Plan plan = [&] {
-        const Share unknown(context, 0, 0); // which the plan says
-        return plan_sample(task, demand);
-    }();
-    if (options.method == Method::automatic && plan.cost > min_gain)
+    const bool automatic = options.method == Method::automatic;
+    const Demand demand{options.epsilon * options.epsilon * (relative ? 1 : share), relative, options.confidence,
+                        automatic ? min_gain : std::numeric_limits<double>::infinity()};
+    const PilotTask looked_at{*set, estimand, strata, queries, options.seed, team, context};
+    const double least = automatic ? unshared(context, [&] { return least_cost(looked_at, demand); }) : 0;
+    if (least > demand.worth)
+        return exact(queries, format("sampling would cost %.2g times as much as exact sums or more", least));
+    const QueryGroups groups(*set, queries, team, context);
+    const SampleTask task{looked_at, groups};
+    const Plan plan = unshared(context, [&] { return plan_sample(task, demand); });
+    if (plan.cost > demand.worth)
         return exact(queries, format("sampling would cost %.2g times as much as exact sums", plan.cost));
     return sampled(queries, sampled_sums(task, plan), estimand, plan,
                    std::sqrt(rows * (relative ? plan.magnitude : share)));

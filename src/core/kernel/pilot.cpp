@@ -15,32 +15,22 @@ namespace btml::kernel {
 
 namespace {
 
-constexpr size_t pilot_queries = QueryGroup::max_queries;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr size_t pilot_queries = QueryGroup::max_queries, first_queries = 64; // the latter at a first look
 constexpr double sampling_margin = 1.3; // for the sample that sizes the others, and for those being uneven
 constexpr uint64_t stream_of_pilot = 0x9170;
 constexpr double worth_of_trees = 0.5; // of the plan's cost without them
 constexpr double min_found = 0.1;      // of what is left to sampling, by one tree
-constexpr double keys_for_freedom = 4096;
+constexpr double keys_for_freedom = 4096, keys_at_first_look = 1024;
 constexpr double heavy_share = 0.05;     // of a mean's denominator: beyond it one key is no small part
 constexpr double min_rest = 1e-3;        // of a denominator in float32 without a key
 constexpr double max_min_fraction = 0.4; // of the keys in the smallest sample
 
 class Pilot {
   public:
-    explicit Pilot(const SampleTask& task)
-        : task_(task),
-          points_(task.queries.dimensions(), task.context.memory(), "queries of a pilot"),
-          sums_(task.context.memory(), "a pilot"),
-          squares_(task.context.memory(), "a pilot", pilot_queries * task.keys.tree.leaves(), 0.0),
-          distances_(task.context.memory(), "a pilot", pilot_queries * task.keys.tree.leaves()) {
-        RandomStream random(task.seed, stream_of_pilot);
-        for (size_t i = 0; i < pilot_queries; i++) {
-            const size_t position = random.below(task.queries.rows());
-            of_group_.push_back(task.groups.group_of(position));
-            rows_.push_back(task.groups.rows()[position]);
-            points_.append({task.queries.row(rows_.back()), task.queries.dimensions()});
-        }
-    }
+    explicit Pilot(const SampleTask& task) : Pilot(task, &task.groups, pilot_queries) {}
+    // A first look, without groups of queries.
+    explicit Pilot(const PilotTask& task) : Pilot(task, nullptr, first_queries) {}
 
     void evaluate();
     // From then on, pairs that meet in the trees are no part of what is left to sampling. The share that they were, the
@@ -51,9 +41,26 @@ class Pilot {
     Plan plan(const Demand& demand, double of_pair, double unmet = 1) const;
     // That for the degrees of freedom of the errors it leaves, with these trees or null.
     Plan settled_plan(const Demand& demand, const RandomTrees* trees);
-    double cost_of_trees() const;
 
   private:
+    Pilot(const PilotTask& task, const QueryGroups* groups, size_t count)
+        : task_(task),
+          groups_(groups),
+          count_(count),
+          points_(task.queries.dimensions(), task.context.memory(), "queries of a pilot"),
+          sums_(task.context.memory(), "a pilot"),
+          squares_(task.context.memory(), "a pilot", count * task.keys.tree.leaves(), 0.0),
+          distances_(task.context.memory(), "a pilot", count * task.keys.tree.leaves()) {
+        RandomStream random(task.seed, stream_of_pilot);
+        for (size_t i = 0; i < count; i++) {
+            const size_t position = random.below(task.queries.rows());
+            if (groups) of_group_.push_back(groups->group_of(position));
+            rows_.push_back(groups ? groups->rows()[position] : static_cast<uint32_t>(position));
+            points_.append({task.queries.row(rows_.back()), task.queries.dimensions()});
+        }
+    }
+
+    std::vector<size_t> own_leaves() const;
     double degrees_of_freedom(double near, const RandomTrees* trees) const;
     double error_without(size_t i, uint32_t key, double value, std::vector<double>& squares) const;
     void add_heavy_pairs(size_t tile, size_t leaf, const float* values);
@@ -61,36 +68,45 @@ class Pilot {
     double typical_square() const;
     double sampling_cost(double of_pair) const; // an exact pair's being 1
 
-    const SampleTask& task_;
+    const PilotTask& task_;
+    const QueryGroups* const groups_;
+    const size_t count_; // of queries
     Points points_;
     std::vector<uint32_t> rows_; // among the queries
     std::vector<size_t> of_group_;
     Buffer<double> sums_;      // [query][column], in the estimand's units
     Buffer<double> squares_;   // [query][leaf]: the variance of a sample of 1 key in n, times 1/n
-    Buffer<double> distances_; // [query][leaf]: from the query's group
-    double degrees_of_freedom_ = std::numeric_limits<double>::infinity(); // of the sampled sums' errors
+    Buffer<double> distances_; // [query][leaf]: from the query's group; at a first look, minus a sum of squares
+    double degrees_of_freedom_ = infinity; // of the sampled sums' errors
 };
 
 void Pilot::evaluate() {
     const size_t all_columns = task_.keys.columns(), columns = task_.estimand.columns(),
                  squares = task_.estimand.squares(), leaves = task_.keys.tree.leaves();
     const Buffer<double> exact = exact_sums(task_.keys, points_, task_.team, task_.context);
-    sums_.resize(pilot_queries * columns);
-    for (size_t i = 0; i < pilot_queries; i++)
+    sums_.resize(count_ * columns);
+    for (size_t i = 0; i < count_; i++)
         for (size_t c = 0; c < columns; c++)
             sums_[i * columns + c] = exact[i * all_columns + c] / task_.keys.values.scale(c);
+    // At a first look, of sums, half of the keys say how near a leaf is and the other half how much there is of it.
+    const size_t of_weights = groups_ ? squares : 2;
     const BlockValues weights(
-        leaves, squares, [&](size_t leaf) { return task_.keys.tree.keys(leaf); },
-        [&](uint32_t key, size_t c) { return task_.estimand.square(key, c) * task_.strata.inflation(key); },
-        std::vector<double>(squares, 1.0), task_.team, task_.context.memory());
+        leaves, of_weights, [&](size_t leaf) { return task_.keys.tree.keys(leaf); },
+        [&](uint32_t key, size_t c) {
+            if (!groups_) return key % 2 == c ? 2 * task_.estimand.square(key, 0) * task_.strata.inflation(key) : 0;
+            return task_.estimand.square(key, c) * task_.strata.inflation(key);
+        },
+        std::vector<double>(of_weights, 1.0), task_.team, task_.context.memory());
     std::vector<QueryGroup> workers =
-        QueryGroup::of_team(task_.team, task_.keys.distinct.frame, squares, task_.context.memory());
-    task_.team.for_each(pilot_queries, [&](size_t i, int thread) {
-        task_.groups.look(of_group_[i], task_.queries, workers[thread], {{&distances_[i * leaves], leaves}, {}});
-    });
-    std::vector<uint32_t> rows(pilot_queries);
+        QueryGroup::of_team(task_.team, task_.keys.distinct.frame, of_weights, task_.context.memory());
+    if (groups_)
+        task_.team.for_each(count_, [&](size_t i, int thread) {
+            groups_->look(of_group_[i], task_.queries, workers[thread], {{&distances_[i * leaves], leaves}, {}});
+        });
+    std::vector<uint32_t> rows(count_);
     std::iota(rows.begin(), rows.end(), 0U);
     for (QueryGroup& group : workers) group.load(points_, rows);
+    const std::vector<size_t> own = groups_ ? std::vector<size_t>() : own_leaves();
     task_.team.for_each(leaves, [&](size_t leaf, int thread) {
         QueryGroup& group = workers[thread];
         group.clear_sums();
@@ -100,12 +116,24 @@ void Pilot::evaluate() {
             group.square();
             group.add(tile, leaf, weights);
         }
-        std::vector<double> of_leaf(squares);
-        for (size_t i = 0; i < pilot_queries; i++) {
-            for (size_t c = 0; c < squares; c++) of_leaf[c] = group.sum(i, c);
+        std::vector<double> of_leaf(of_weights);
+        for (size_t i = 0; i < count_; i++) {
+            for (size_t c = 0; c < of_weights; c++) of_leaf[c] = group.sum(i, c);
             squares_[i * leaves + leaf] += task_.estimand.error(&sums_[i * columns], of_leaf.data());
+            if (!groups_) distances_[i * leaves + leaf] = leaf == own[i] ? -infinity : -of_leaf[1];
         }
     });
+}
+
+// Returns the leaves that the queries lead to.
+std::vector<size_t> Pilot::own_leaves() const {
+    std::vector<size_t> leaves;
+    std::vector<double> query(points_.dimensions());
+    for (size_t i = 0; i < count_; i++) {
+        task_.keys.distinct.frame.apply(points_.row(i), query.data());
+        leaves.push_back(task_.keys.tree.leaf_of(query.data()));
+    }
+    return leaves;
 }
 
 // The squared error of a query's result where a sample lacks one key. Means without a share p of their denominator err
@@ -141,9 +169,9 @@ double Pilot::remove_pairs(const RandomTrees& trees) {
     const size_t leaves = task_.keys.tree.leaves();
     std::vector<double> query(points_.dimensions()), of_pair(task_.estimand.squares());
     double all = 0, removed = 0;
-    for (size_t i = 0; i < pilot_queries; i++) {
+    for (size_t i = 0; i < count_; i++) {
         task_.context.poll();
-        const size_t own = task_.groups.leaf(of_group_[i]);
+        const size_t own = groups_ ? groups_->leaf(of_group_[i]) : leaves;
         for (size_t leaf = 0; leaf < leaves; leaf++)
             if (leaf != own) all += squares_[i * leaves + leaf];
         frame.apply(points_.row(i), query.data());
@@ -163,8 +191,8 @@ double Pilot::remove_pairs(const RandomTrees& trees) {
 
 // Building the trees and packing their leaves, leading the queries through them and summing over the pairs, as measured
 // in nanoseconds.
-double Pilot::cost_of_trees() const {
-    const double rows = task_.queries.rows(), keys = task_.keys.rows(), dimensions = task_.queries.dimensions();
+double cost_of_trees(const PilotTask& task) {
+    const double rows = task.queries.rows(), keys = task.keys.rows(), dimensions = task.queries.dimensions();
     const double levels = std::max(1.0, std::log2(keys / RandomTrees::leaf_keys)), exact = 0.02 * (dimensions + 14),
                  of_key = levels * (40 + 2 * dimensions) + 4 * dimensions,
                  of_query = levels * (20 + dimensions) + 2 * dimensions,
@@ -174,8 +202,8 @@ double Pilot::cost_of_trees() const {
 
 double Pilot::magnitude() const {
     double sum = 0;
-    for (size_t i = 0; i < pilot_queries; i++) sum += task_.estimand.magnitude(&sums_[i * task_.estimand.columns()]);
-    return sum / pilot_queries;
+    for (size_t i = 0; i < count_; i++) sum += task_.estimand.magnitude(&sums_[i * task_.estimand.columns()]);
+    return sum / count_;
 }
 
 double Pilot::sampling_cost(double of_pair) const {
@@ -203,10 +231,10 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
     const size_t leaves = task_.keys.tree.leaves();
     const double rows = task_.queries.rows();
     Buffer<Entry> entries(task_.context.memory(), "a pilot");
-    entries.reserve(pilot_queries * leaves);
-    std::vector<double> left(pilot_queries, 0.0);
+    entries.reserve(count_ * leaves);
+    std::vector<double> left(count_, 0.0);
     double sum = 0, squares = 0, evaluated = 0;
-    for (uint32_t i = 0; i < pilot_queries; i++) {
+    for (uint32_t i = 0; i < count_; i++) {
         task_.context.worked(leaves);
         for (uint32_t leaf = 0; leaf < leaves; leaf++) {
             entries.push_back({distances_[i * leaves + leaf], i, leaf});
@@ -219,7 +247,8 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
         task_.context.worked(1);
         return a.distance < b.distance;
     });
-    const double padding = task_.groups.padding();
+    const double padding = groups_ ? groups_->padding() : 1,
+                 caution = std::sqrt(static_cast<double>(count_) / pilot_queries);
     Plan best;
     best.magnitude = magnitude();
     best.allowed = share_of_budget(demand.confidence, degrees_of_freedom_) * demand.budget * rows *
@@ -236,11 +265,11 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
         squares += of_query * of_query - before * before;
         evaluated += task_.keys.blocks.keys(entries[i].leaf);
         if (i + 1 < entries.size() && entries[i + 1].distance == entries[i].distance) continue;
-        // With its standard error: few of these queries may stand for all that have heavy pairs.
-        const double variance = (std::max(sum, 0.0) + std::sqrt(std::max(squares, 0.0))) / pilot_queries * rows,
+        // With the standard error of a pilot: few of these queries may stand for all that have heavy pairs.
+        const double variance = (std::max(sum, 0.0) + caution * std::sqrt(std::max(squares, 0.0))) / count_ * rows,
                      fraction = variance / (variance + best.allowed),
                      sampled = sampling_margin * std::max(fraction, best.least) + best.least,
-                     near = evaluated / (pilot_queries * static_cast<double>(task_.keys.rows())),
+                     near = evaluated / (count_ * static_cast<double>(task_.keys.rows())),
                      cost = padding * (near + sampling_cost(of_pair) * sampled);
         if (cost < best.cost) {
             best.cost = cost;
@@ -249,12 +278,12 @@ Plan Pilot::plan(const Demand& demand, double of_pair, double unmet) const {
             best.fraction = fraction;
         }
     }
-    best.cost += 2 * pilot_queries / rows;
+    best.cost += 2 * count_ / rows;
     return best;
 }
 
 double Pilot::degrees_of_freedom(double near, const RandomTrees* trees) const {
-    const double fraction = std::min(1.0, keys_for_freedom / task_.keys.rows());
+    const double fraction = std::min(1.0, (groups_ ? keys_for_freedom : keys_at_first_look) / task_.keys.rows());
     const KeySample sample(task_.keys, task_.estimand, task_.strata, trees, fraction,
                            random_bits(task_.seed, stream_of_pilot, 0), task_.team, task_.context);
     const auto is_exact = [&](size_t i, size_t block, size_t place) {
@@ -273,24 +302,42 @@ Plan Pilot::settled_plan(const Demand& demand, const RandomTrees* trees) {
     return plan(demand, of_pair);
 }
 
+bool may_have_trees(const PilotTask& task) {
+    const SumSizes sizes{task.keys.rows(),    task.queries.rows(),     task.queries.dimensions(),
+                         task.keys.columns(), task.estimand.is_mean(), task.team.size()};
+    return cost_of_trees(task) <= worth_of_trees &&
+           bytes_of_random_trees(sizes) + bytes_to_sample(sizes) <= task.context.memory().left();
+}
+
+// Returns what a plan with trees may cost, by what one of them finds; infinity where that is next to nothing.
+double hoped_for_of_trees(Pilot& pilot, const PilotTask& task, const Demand& demand) {
+    constexpr double all = RandomTrees::max_trees;
+    const RandomTrees first(task.keys, task.queries, 1, task.seed, task.team, task.context);
+    const double unmet = 1 - pilot.remove_pairs(first);
+    if (unmet > 1 - min_found) return infinity;
+    return pilot.plan(demand, 2 * all, std::pow(unmet, all - 1)).cost + cost_of_trees(task);
+}
+
 } // namespace
+
+double least_cost(const PilotTask& task, const Demand& demand) {
+    if (demand.relative) return 0;
+    Pilot pilot(task);
+    pilot.evaluate();
+    double cost = pilot.plan(demand, 0).cost;
+    if (cost <= demand.worth) cost = pilot.settled_plan(demand, nullptr).cost;
+    if (cost <= demand.worth || !may_have_trees(task)) return cost;
+    return std::min(cost, hoped_for_of_trees(pilot, task, demand));
+}
 
 Plan plan_sample(const SampleTask& task, const Demand& demand) {
     Pilot pilot(task);
     pilot.evaluate();
-    Plan plan = pilot.settled_plan(demand, nullptr);
-    const double cost = pilot.cost_of_trees();
-    const SumSizes sizes{task.keys.rows(),    task.queries.rows(),     task.queries.dimensions(),
-                         task.keys.columns(), task.estimand.is_mean(), task.team.size()};
-    if (cost > worth_of_trees * std::min(plan.cost, 1.0) ||
-        bytes_of_random_trees(sizes) + bytes_to_sample(sizes) > task.context.memory().left())
-        return plan;
-    constexpr double trees_of_all = RandomTrees::max_trees;
-    // One tree shows what all of them may find.
-    const RandomTrees first(task.keys, task.queries, 1, task.seed, task.team, task.context);
-    const double unmet = 1 - pilot.remove_pairs(first);
-    const Plan hoped_for = pilot.plan(demand, 2 * trees_of_all, std::pow(unmet, trees_of_all - 1));
-    if (unmet > 1 - min_found || hoped_for.cost + cost >= plan.cost) return plan;
+    Plan plan = pilot.plan(demand, 0); // for as many degrees of freedom as could be
+    if (plan.cost <= demand.worth) plan = pilot.settled_plan(demand, nullptr);
+    const double cost = cost_of_trees(task);
+    if (cost > worth_of_trees * std::min(plan.cost, 1.0) || !may_have_trees(task)) return plan;
+    if (hoped_for_of_trees(pilot, task, demand) >= std::min(plan.cost, demand.worth)) return plan;
     auto trees = std::make_unique<RandomTrees>(task.keys, task.queries, RandomTrees::max_trees, task.seed, task.team,
                                                task.context);
     pilot.remove_pairs(*trees);

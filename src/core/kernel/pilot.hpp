@@ -8,16 +8,20 @@
 
 namespace btml::kernel {
 
-// Holds what sums are sampled of.
-struct SampleTask {
+// Holds what is looked at.
+struct PilotTask {
     const KeySet& keys;
     const Estimand& estimand;
     const KeyStrata& strata;
-    const QueryGroups& groups;
     const Points& queries;
     uint64_t seed;
     ThreadTeam& team;
     RunContext& context;
+};
+
+// Holds what sums are sampled of.
+struct SampleTask : PilotTask {
+    const QueryGroups& groups;
 };
 
 // Says what is asked of the estimates.
@@ -25,6 +29,7 @@ struct Demand {
     double budget;     // mean over the queries of the squared error of the result that is not to be exceeded
     bool relative;     // the budget is in units of the mean squared result
     double confidence; // see Options
+    double worth;      // a plan that costs more, of the exact sum, is of no use
 };
 
 struct Plan {
@@ -37,6 +42,10 @@ struct Plan {
     double magnitude = 0; // mean of Estimand::magnitude over the queries
     double allowed = 0;   // Σ over the queries of expected squared errors (Estimand::error) that keeps the budget
 };
+
+// Returns a cost that a plan will hardly be below, from a first look at a few queries: as if each one knew which leaves
+// of the keys matter most to it. 0 of relative errors, whose norm so few queries do not tell.
+double least_cost(const PilotTask& task, const Demand& demand);
 
 Plan plan_sample(const SampleTask& task, const Demand& demand);
 

@@ -13,7 +13,7 @@ QueryGroup::QueryGroup(const Frame& frame, size_t columns, MemoryBudget& budget)
       columns_(columns),
       coordinates_(budget, "queries", max_queries * dimensions_),
       framed_(dimensions_),
-      high_(budget, "queries", (dimensions_ + 1) * tile_queries),
+      high_(budget, "queries", dimensions_ * tile_queries),
       low_(budget, "queries", dimensions_ * tile_queries),
       sums_(budget, "sums of queries", max_queries * columns * parts) {}
 
@@ -70,7 +70,7 @@ double QueryGroup::sum(size_t query, size_t column) const noexcept {
 
 uint64_t QueryGroup::bytes(size_t dimensions, size_t columns) {
     return max_queries * (dimensions + columns * parts) * sizeof(double) +
-           (2 * dimensions + 1) * tile_queries * sizeof(float) + sizeof(QueryGroup);
+           2 * dimensions * tile_queries * sizeof(float) + sizeof(QueryGroup);
 }
 
 } // namespace btml::kernel

@@ -48,7 +48,7 @@ class QueryGroup {
     std::vector<double> framed_; // one query
     Buffer<float> high_, low_;   // of one tile, relative to a block's centre
     Buffer<double> sums_;        // [tile][column][query][part of the keys side by side]
-    alignas(64) float norms_[keys_per_vector];
+    alignas(64) float norms_[tile_queries];
     alignas(64) float values_[tile_values];
 };
 

@@ -137,11 +137,11 @@ class Curve {
             race_->add(bandwidths);
             return;
         }
-        for (const Bandwidths& bandwidth : bandwidths) {
-            const auto share = Share::of(scores_.context(), exact_.size(), most_);
-            const ScoreEstimate estimate = scores_.estimate(bandwidth, team_);
-            exact_.push_back({bandwidth, estimate.value, estimate.std_error, false});
-        }
+        const auto most = static_cast<double>(most_), done = static_cast<double>(exact_.size());
+        const Share share(scores_.context(), done / most, (done + static_cast<double>(bandwidths.size())) / most);
+        const std::vector<ScoreEstimate> estimates = scores_.exact(bandwidths, team_);
+        for (size_t i = 0; i < bandwidths.size(); i++)
+            exact_.push_back({bandwidths[i], estimates[i].value, estimates[i].std_error, false});
     }
     // Returns the best of those so far.
     Bandwidths best() const {

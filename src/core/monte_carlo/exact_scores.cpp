@@ -2,10 +2,10 @@
 
 #include "core/monte_carlo/kde_score.hpp"
 #include "core/monte_carlo/likelihood_score.hpp"
+#include "core/monte_carlo/pair_sums.hpp"
 #include "core/monte_carlo/square_integral.hpp"
 
-#include <limits>
-#include <numeric>
+#include <algorithm>
 
 namespace btml::monte_carlo {
 
@@ -13,7 +13,6 @@ using namespace pairwise;
 
 namespace {
 
-constexpr size_t block_rows = 512;          // of others, at a time: they stay in the cache
 constexpr double work_per_item = 4'000'000; // pairs times dimensions
 constexpr size_t rows_at_once = 64;
 
@@ -27,14 +26,12 @@ double sum_of(const Lanes& values) {
     return sum;
 }
 
-// Runs body(first row, end) over groups of rows, each some milliseconds of work.
+// Runs body(first row, end, worker) over groups of rows, each some milliseconds of work, and `least` rows.
 template <class Body>
-void for_groups(const ExactRows& rows, ThreadTeam& team, RunContext& context, const Body& body) {
+void for_groups(const ExactRows& rows, ThreadTeam& team, size_t least, const Body& body) {
     const double work = static_cast<double>(rows.size()) * (rows.points().dimensions + 4);
-    const size_t group = std::clamp(work_per_item / work, 1.0, double{rows_at_once});
-    const size_t items = (rows.size() + group - 1) / group;
-    team.for_each(items, [&](size_t item, int worker) {
-        if (worker == 0) context.share_progress("summing all pairs", item, items);
+    const size_t most = std::clamp<double>(work_per_item / work, least, rows_at_once), group = most / least * least;
+    team.for_each((rows.size() + group - 1) / group, [&](size_t item, int worker) {
         body(item * group, std::min(rows.size(), (item + 1) * group), worker);
     });
 }
@@ -57,32 +54,49 @@ struct RowScores {
     Buffer<uint8_t> underflow;
 };
 
+// Finds the sums of weights relative to the nearest row, for rows whose sums are too small.
+class NearestSums {
+  public:
+    NearestSums(const ExactRows& rows, Kernel kernel, RunContext& context)
+        : rows_(rows), kernel_(kernel), origin_(context.memory(), "nearest rows", rows.size(), -1.0) {}
+
+    // What the kernel is a function of for row i and the nearest other; threads may ask for different rows.
+    double origin(size_t i) {
+        if (origin_[i] < 0) origin_[i] = nearest_sum(rows_.points(), i, kernel_);
+        return origin_[i];
+    }
+    RowSums at(size_t i, double coefficient) {
+        LaneTotals total;
+        add_weights(rows_.points(), i, 0, rows_.padded(), {kernel_, coefficient, origin(i)}, total);
+        return {sum_of(total.first), sum_of(total.second)};
+    }
+
+  private:
+    const ExactRows& rows_;
+    const Kernel kernel_;
+    Buffer<double> origin_;
+};
+
 struct RowTerm {
     double value;
     bool underflows;
 };
 
-// Returns the mean of term(row, totals, origin) over the rows; add(row, first other row, end, origin, totals) adds to
-// the totals of a row, block by block. Those whose first is below `least` are made anew, relative to the nearest row:
-// what the kernel is a function of is the origin there, else 0.
-template <class Add, class Term>
-ExactScore mean_of_terms(const ExactRows& rows, Kernel kernel, double least, ThreadTeam& team, RunContext& context,
-                         const Add& add, const Term& term) {
+// Returns the mean of term(row, sums, origin) over the rows. Sums whose first is below `least` are made anew, relative
+// to the nearest row: what the kernel is a function of is the origin there, else 0.
+template <class Term>
+ExactScore mean_of_terms(const ExactRows& rows, const PairSums& sums, size_t bandwidth, double coefficient,
+                         double least, NearestSums& nearest, ThreadTeam& team, RunContext& context, const Term& term) {
     RowScores scores(rows.size(), context);
-    for_groups(rows, team, context, [&](size_t begin, size_t end, size_t) {
-        LaneTotals totals[rows_at_once];
-        for (size_t j = 0; j < rows.padded(); j += block_rows)
-            for (size_t i = begin; i < end; i++)
-                add(i, j, std::min(rows.padded(), j + block_rows), 0, totals[i - begin]);
+    for_groups(rows, team, 1, [&](size_t begin, size_t end, int) {
         for (size_t i = begin; i < end; i++) {
-            LaneTotals& total = totals[i - begin];
+            RowSums of_row = sums.of(bandwidth, i);
             double origin = 0;
-            if (sum_of(total.first) < least) {
-                origin = nearest_sum(rows.points(), i, kernel);
-                total = {};
-                add(i, 0, rows.padded(), origin, total);
+            if (of_row.first < least) {
+                origin = nearest.origin(i);
+                of_row = nearest.at(i, coefficient);
             }
-            const RowTerm result = term(i, sum_of(total.first), sum_of(total.second), origin);
+            const RowTerm result = term(i, of_row, origin);
             scores.values[i] = result.value;
             scores.underflow[i] = result.underflows;
         }
@@ -90,86 +104,100 @@ ExactScore mean_of_terms(const ExactRows& rows, Kernel kernel, double least, Thr
     return scores.mean();
 }
 
+// Finds the weights of a row for S_KCDE, relative to the nearest row where they are too small.
+struct ConditionalWeights {
+    double sum;
+    bool underflow;
+};
+ConditionalWeights find_weights(const ExactRows& rows, size_t i, Kernel kernel, double coefficient, double* to) {
+    LaneTotals total;
+    store_weights(rows.points(), i, {kernel, coefficient, 0}, to, total);
+    const double sum = sum_of(total.first);
+    if (sum >= min_weight_of_kcde) return {sum, false};
+    const double origin = nearest_sum(rows.points(), i, kernel);
+    total = {};
+    store_weights(rows.points(), i, {kernel, coefficient, origin}, to, total);
+    return {sum_of(total.first), -facts_of(kernel).decay(origin, coefficient) <= min_exponent};
+}
+
 ExactScore exact_kcde(const ScoreForm& form, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
                       RunContext& context) {
-    const KernelFacts& kernel = facts_of(form.kernel);
-    const double coefficient = kernel.coefficient(bandwidths.x);
+    const double coefficient = facts_of(form.kernel).coefficient(bandwidths.x);
     const NormalCells cells({rows.points().targets(), rows.size()}, bandwidths.target, context);
     RowScores scores(rows.size(), context);
-    Buffer<double> weight(context.memory(), "weights of rows", team.size() * rows.padded());
-    Buffer<double> density(context.memory(), "conditional densities", team.size() * cells.size());
-    for_groups(rows, team, context, [&](size_t begin, size_t end, size_t worker) {
-        double* const weights_of = weight.data() + worker * rows.padded();
-        for (size_t i = begin; i < end; i++) {
-            LaneTotals total;
-            store_weights(rows.points(), i, {form.kernel, coefficient, 0}, weights_of, total);
-            if (sum_of(total.first) < min_weight_of_kcde) {
-                const double origin = nearest_sum(rows.points(), i, form.kernel);
-                total = {};
-                store_weights(rows.points(), i, {form.kernel, coefficient, origin}, weights_of, total);
-                scores.underflow[i] = -kernel.decay(origin, coefficient) <= min_exponent;
+    const size_t of_weights = mixtures * rows.padded(), of_density = mixtures * cells.size();
+    Buffer<double> weight(context.memory(), "weights of rows", team.size() * of_weights, 0.0);
+    Buffer<double> density(context.memory(), "conditional densities", team.size() * of_density);
+    for_groups(rows, team, mixtures, [&](size_t begin, size_t end, int worker) {
+        if (worker == 0) context.share_progress("summing all pairs", begin, rows.size());
+        double* const weights = weight.data() + worker * of_weights;
+        for (size_t i = begin; i < end; i += mixtures) {
+            const size_t some = std::min(mixtures, end - i);
+            double sums[mixtures];
+            for (size_t m = 0; m < some; m++) {
+                const ConditionalWeights found =
+                    find_weights(rows, i + m, form.kernel, coefficient, weights + m * rows.padded());
+                sums[m] = found.sum;
+                scores.underflow[i + m] = found.underflow;
             }
-            const MixtureIntegrals integrals =
-                cells.integrals({weights_of, rows.size()}, i, density.data() + worker * cells.size());
-            const double sum = sum_of(total.first);
-            scores.values[i] = (integrals.square / sum - 2 * integrals.value) / sum;
+            const NormalCells::Some integrals =
+                cells.integrals(weights, rows.padded(), i, density.data() + worker * of_density);
+            for (size_t m = 0; m < some; m++)
+                scores.values[i + m] = (integrals[m].square / sums[m] - 2 * integrals[m].value) / sums[m];
         }
     });
     return scores.mean();
 }
 
-} // namespace
-
-ExactRows::ExactRows(const ScoreRows& rows, RunContext& context)
-    : size_(rows.size()),
-      dimensions_(rows.dimensions),
-      padded_((size_ + PointColumns::group - 1) / PointColumns::group * PointColumns::group),
-      has_targets_(rows.target),
-      columns_(context.memory(), "columns of a score's points", padded_ * rows.width()) {
-    std::vector<uint32_t> order(size_);
-    std::iota(order.begin(), order.end(), 0U);
-    if (rows.target)
-        std::stable_sort(order.begin(), order.end(),
-                         [&](uint32_t a, uint32_t b) { return rows.row(a)[dimensions_] < rows.row(b)[dimensions_]; });
-    for (size_t k = 0; k < rows.width(); k++) {
-        double* const to = columns_.data() + k * padded_;
-        for (size_t i = 0; i < size_; i++) to[i] = rows.row(order[i])[k];
-        std::fill(to + size_, to + padded_, k < dimensions_ ? std::numeric_limits<double>::infinity() : 0);
-    }
-}
-
-ExactScore exact_score(const ScoreForm& form, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
-                       RunContext& context) {
-    if (form.kind == ScoreKind::kcde) return exact_kcde(form, rows, bandwidths, team, context);
+ExactScore score_of(const ScoreForm& form, const ExactRows& rows, const PairSums& sums, size_t place, double bandwidth,
+                    NearestSums& nearest, ThreadTeam& team, RunContext& context) {
     const PointColumns points = rows.points();
     const KernelFacts& kernel = facts_of(form.kernel);
-    const double coefficient = kernel.coefficient(bandwidths.x);
-    if (form.kind == ScoreKind::kde) {
-        const DensityWeights score(form, bandwidths.x, points.dimensions, rows.size());
-        return mean_of_terms(
-            rows, form.kernel, 0, team, context,
-            [&](size_t i, size_t begin, size_t end, double origin, LaneTotals& totals) {
-                add_densities(points, i, begin, end, {form.kernel, coefficient, origin}, *form.convolution, totals);
-            },
-            [&](size_t, double wide, double narrow, double) {
-                return RowTerm{score.constant + score.wide * wide + score.narrow * narrow, wide == 0};
-            });
-    }
-    const auto add = [&](size_t i, size_t begin, size_t end, double origin, LaneTotals& totals) {
-        add_weights(points, i, begin, end, {form.kernel, coefficient, origin}, totals);
+    const double coefficient = kernel.coefficient(bandwidth);
+    const auto mean = [&](double least, const auto& term) {
+        return mean_of_terms(rows, sums, place, coefficient, least, nearest, team, context, term);
     };
-    if (form.kind == ScoreKind::likelihood) {
-        const LikelihoodOfRow of_row(form.kernel, bandwidths.x, points.dimensions, rows.size());
-        return mean_of_terms(rows, form.kernel, min_weight, team, context, add,
-                             [&](size_t, double weights, double, double origin) {
-                                 return RowTerm{of_row.term(weights, kernel.decay(origin, coefficient)), false};
-                             });
+    if (form.kind == ScoreKind::kde) {
+        const DensityWeights score(form, bandwidth, points.dimensions, rows.size());
+        return mean(0, [&](size_t, const RowSums& of_row, double) {
+            const double value = score.constant + score.wide * of_row.first + score.narrow * of_row.second;
+            return RowTerm{value, of_row.first == 0};
+        });
     }
-    return mean_of_terms(rows, form.kernel, min_weight, team, context, add,
-                         [&](size_t i, double weights, double products, double origin) {
-                             const double residual = points.targets()[i] - products / weights;
-                             return RowTerm{residual * residual, -kernel.decay(origin, coefficient) <= min_exponent};
-                         });
+    if (form.kind == ScoreKind::likelihood) {
+        const LikelihoodOfRow term(form.kernel, bandwidth, points.dimensions, rows.size());
+        return mean(min_weight, [&](size_t, const RowSums& of_row, double origin) {
+            return RowTerm{term.term(of_row.first, kernel.decay(origin, coefficient)), false};
+        });
+    }
+    return mean(min_weight, [&](size_t i, const RowSums& of_row, double origin) {
+        const double residual = points.targets()[i] - of_row.second / of_row.first;
+        return RowTerm{residual * residual, -kernel.decay(origin, coefficient) <= min_exponent};
+    });
+}
+
+} // namespace
+
+std::vector<ExactScore> exact_scores(const ScoreForm& form, const ExactRows& rows,
+                                     std::span<const Bandwidths> bandwidths, ThreadTeam& team, RunContext& context) {
+    std::vector<ExactScore> scores;
+    if (form.kind == ScoreKind::kcde) {
+        for (const Bandwidths& of : bandwidths) {
+            const auto share = Share::of(context, scores.size(), bandwidths.size());
+            scores.push_back(exact_kcde(form, rows, of, team, context));
+        }
+        return scores;
+    }
+    NearestSums nearest(rows, form.kernel, context);
+    const size_t at_once = PairSums::bandwidths_at_once(rows, context.memory());
+    for (size_t done = 0; done < bandwidths.size(); done = scores.size()) {
+        const auto some = bandwidths.subspan(done, std::min(at_once, bandwidths.size() - done));
+        const auto share = Share::of(context, done / at_once, (bandwidths.size() + at_once - 1) / at_once);
+        const PairSums sums(form, rows, some, team, context);
+        for (size_t b = 0; b < some.size(); b++)
+            scores.push_back(score_of(form, rows, sums, b, some[b].x, nearest, team, context));
+    }
+    return scores;
 }
 
 } // namespace btml::monte_carlo

@@ -13,7 +13,9 @@ constexpr size_t exact_rows = 10'000; // up to which all pairs are summed unless
 
 // A sampled term costs about as much as so many pairs of the exact sum, which takes over once the terms seen have cost
 // as much; if it is left to choose, at half of that.
-constexpr double pairs_per_term = 40;
+double pairs_per_term(ScoreKind kind) {
+    return kind == ScoreKind::kcde ? 40 : 80;
+}
 
 void require_memory(const ScoreRows& rows, RunContext& context) {
     const double n = rows.size(), d = rows.dimensions;
@@ -65,7 +67,7 @@ void Scores::prepare(ThreadTeam& team) {
 ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
     ScoreEstimate estimate;
     if (options_.method == ScoreMethod::exact || (options_.method == ScoreMethod::automatic && rows() <= exact_rows)) {
-        estimate = exact(bandwidths, team);
+        estimate = exact({&bandwidths, 1}, team).front();
     } else {
         prepare(team);
         estimate = with_score_class(form_, [&]<class Score>(std::type_identity<Score>) {
@@ -79,19 +81,21 @@ ScoreEstimate Scores::estimate(const Bandwidths& bandwidths, ThreadTeam& team) {
     return estimate;
 }
 
-ScoreEstimate Scores::exact(const Bandwidths& bandwidths, ThreadTeam& team) {
+std::vector<ScoreEstimate> Scores::exact(std::span<const Bandwidths> bandwidths, ThreadTeam& team) {
     if (!exact_) exact_ = std::make_unique<ExactRows>(tree_ ? tree_->rows() : rows_, context_);
-    const ExactScore score = exact_score(form_, *exact_, bandwidths, team, context_);
     const uint64_t n = rows();
-    return {score.score, 0, score.score, score.score, n * (n - 1), n, score.underflows};
+    std::vector<ScoreEstimate> estimates;
+    for (const ExactScore& score : exact_scores(form_, *exact_, bandwidths, team, context_))
+        estimates.push_back({score.score, 0, score.score, score.score, n * (n - 1), n, score.underflows});
+    return estimates;
 }
 
 template <class Score>
 ScoreEstimate Scores::sampled(const Score& score, const Bandwidths& bandwidths, ThreadTeam& team) {
     MeanSampler<Score> sampler(score, *strata_, options_.sampling, team);
     const double pairs = static_cast<double>(rows()) * (rows() - 1);
-    const double most = pairs / pairs_per_term / (options_.method == ScoreMethod::automatic ? 2 : 1);
-    if (!sampler.run(most)) return exact(bandwidths, team);
+    const double most = pairs / pairs_per_term(form_.kind) / (options_.method == ScoreMethod::automatic ? 2 : 1);
+    if (!sampler.run(most)) return exact({&bandwidths, 1}, team).front();
     const MeanEstimate mean = sampler.result();
     const double half = normal_quantile((1 + options_.sampling.confidence) / 2) * mean.standard_error;
     return {mean.mean,  mean.standard_error, mean.mean - half, mean.mean + half,

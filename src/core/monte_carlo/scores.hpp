@@ -5,6 +5,7 @@
 #include "core/monte_carlo/outer_strata.hpp"
 
 #include <memory>
+#include <span>
 
 namespace btml::monte_carlo {
 
@@ -39,6 +40,8 @@ class Scores {
 
     // Throws out_of_range where the score is no finite number.
     ScoreEstimate estimate(const Bandwidths& bandwidths, ThreadTeam& team);
+    // Sums all pairs at each of the bandwidths, in one pass over the distances; a score may be no finite number.
+    std::vector<ScoreEstimate> exact(std::span<const Bandwidths> bandwidths, ThreadTeam& team);
 
     const ScoreForm& form() const { return form_; }
     const SamplingOptions& sampling() const { return options_.sampling; }
@@ -51,7 +54,6 @@ class Scores {
     RunContext& context() const { return context_; }
 
   private:
-    ScoreEstimate exact(const Bandwidths& bandwidths, ThreadTeam& team);
     template <class Score>
     ScoreEstimate sampled(const Score& score, const Bandwidths& bandwidths, ThreadTeam& team);
 

@@ -129,12 +129,20 @@ NormalCells::NormalCells(std::span<const double> targets, double h, RunContext& 
     size_ = places.end();
 }
 
-MixtureIntegrals NormalCells::integrals(std::span<const double> weights, size_t at, double* density) const {
-    std::fill_n(density, size_, 0.0);
-    add_cells(weights, first_.data(), values_.data(), density);
-    double sum = 0;
-    for (size_t k = 0; k < size_; k++) sum += density[k] * density[k];
-    return {square_integral(sum, h_), weighted_normals(weights, targets_, targets_[at], h_) * peak / h_};
+NormalCells::Some NormalCells::integrals(const double* weights, size_t stride, size_t at, double* density) const {
+    std::fill_n(density, mixtures * size_, 0.0);
+    Mixture to[mixtures];
+    for (size_t m = 0; m < mixtures; m++) to[m] = {weights + m * stride, density + m * size_};
+    add_cells(to, targets_.size(), first_.data(), values_.data());
+    Some some;
+    for (size_t m = 0; m < mixtures; m++) {
+        double sum = 0;
+        for (size_t k = 0; k < size_; k++) sum += to[m].density[k] * to[m].density[k];
+        const double target = targets_[std::min(at + m, targets_.size() - 1)];
+        const double value = weighted_normals({to[m].weights, targets_.size()}, targets_, target, h_);
+        some[m] = {square_integral(sum, h_), value * peak / h_};
+    }
+    return some;
 }
 
 } // namespace btml::monte_carlo

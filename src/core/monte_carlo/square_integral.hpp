@@ -4,7 +4,9 @@
 #pragma once
 
 #include "core/base/buffer.hpp"
+#include "core/pairwise/normal_cells.hpp"
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -30,8 +32,10 @@ class NormalCells {
 
     // Returns the number of places at which the density is taken.
     size_t size() const { return size_; }
-    // `value` is that at the target of row `at`; `density` is working memory of size() numbers.
-    MixtureIntegrals integrals(std::span<const double> weights, size_t at, double* density) const;
+    // For mixtures with weights at `weights`, each `stride` after the one before; `value` is that at the target of row
+    // `at`, `at` + 1 and so on. `density` is working memory of size() numbers for each.
+    using Some = std::array<MixtureIntegrals, pairwise::mixtures>;
+    Some integrals(const double* weights, size_t stride, size_t at, double* density) const;
 
   private:
     const std::span<const double> targets_;

@@ -43,24 +43,26 @@ class Convolution {
 };
 
 // Turns sums into the convolution, a multiple of its peak, and the kernel, a multiple of the former, for a coefficient
-// as of KernelWeight. T is double with uint64_t, or Lanes with LaneBits.
+// as of KernelWeight. T is double with uint64_t, or a vector with its
+// bits.
 template <class Shape, class T, class Bits>
 [[gnu::always_inline]] inline void convolve(T& sum, T& ratio, double coefficient, const Convolution& convolution) {
     if constexpr (Shape::is_rooted) {
         T a = sum * coefficient;
         take_root(a);
-        if constexpr (std::is_same_v<T, double>)
-            sum = convolution.logarithm(a);
-        else
-            for (size_t lane = 0; lane < lanes; lane++) sum[lane] = convolution.logarithm(a[lane]);
-        ratio = -a - sum;
-        exponential<T, Bits>(ratio);
+        double logarithms[sizeof(T) / sizeof(double)];
+        __builtin_memcpy(logarithms, &a, sizeof(T));
+        for (double& x : logarithms) x = convolution.logarithm(x);
+        __builtin_memcpy(&sum, logarithms, sizeof(T));
+        ratio = (a + sum) * steps_of_e;
+        decay_by_sixteenths<T, Bits>(ratio);
         Shape::template multiply<PlainArithmetic>(ratio, a);
-        exponential<T, Bits>(sum);
+        sum *= -steps_of_e;
+        decay_by_sixteenths<T, Bits>(sum);
         ratio = sum > 0 ? ratio : T{}; // where coordinates are infinite, it is no number
     } else {
-        sum *= -coefficient / 2;
-        exponential<T, Bits>(sum);
+        sum *= coefficient / 2 * steps_of_e;
+        decay_by_sixteenths<T, Bits>(sum);
         ratio = sum;
     }
 }

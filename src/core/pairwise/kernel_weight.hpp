@@ -2,8 +2,8 @@
 // that stands for the bandwidth, and relative to an origin, a sum at which the weight is no number that underflows.
 #pragma once
 
-#include "core/base/elementary.hpp"
 #include "core/pairwise/kernels/kernels.hpp"
+#include "core/pairwise/quick_exponential.hpp"
 
 namespace btml::pairwise {
 
@@ -15,8 +15,9 @@ struct PlainArithmetic {
 inline void take_root(double& x) {
     x = std::sqrt(x);
 }
-[[gnu::always_inline]] inline void take_root(Lanes& x) {
-    for (size_t lane = 0; lane < lanes; lane++) x[lane] = std::sqrt(x[lane]);
+template <class T>
+[[gnu::always_inline]] inline void take_root(T& x) {
+    for (size_t lane = 0; lane < sizeof(T) / sizeof(double); lane++) x[lane] = std::sqrt(x[lane]);
 }
 
 // Turns sums into k·e^a, a being the decay at the origin. A compact kernel is relative to its value at the origin or,
@@ -34,15 +35,15 @@ template <class Shape, class T, class Bits>
         T a = sum * coefficient;
         take_root(a);
         const double nearest = decay<Shape>(origin, coefficient);
-        sum = nearest - a;
-        exponential<T, Bits>(sum);
+        sum = (a - nearest) * steps_of_e;
+        decay_by_sixteenths<T, Bits>(sum);
         T weight = sum;
         // Farther away, all that is not 0 has one value of the polynomial, whose square may be too large for a number.
         if (nearest < 1e20) Shape::template multiply<PlainArithmetic>(weight, a);
         sum = sum > 0 ? weight : T{}; // not 0 times infinity, where coordinates are infinite
     } else {
-        sum = (origin - sum) * coefficient;
-        exponential<T, Bits>(sum);
+        sum = (sum - origin) * (coefficient * steps_of_e);
+        decay_by_sixteenths<T, Bits>(sum);
     }
 }
 

@@ -15,10 +15,15 @@ inline constexpr size_t cells = static_cast<size_t>(2 * radius * steps_per_bandw
 
 // Adds the values of one target's cells, weighted.
 BTML_DISPATCH(void, add_scaled, (const double* values, double weight, double* to), (values, weight, to));
-// Adds those of all targets, from first[j] on.
+// Adds those of all targets, from first[j] on, to the densities of several mixtures of them: each has its own weights.
+inline constexpr size_t mixtures = 4;
+struct Mixture {
+    const double* weights;
+    double* density;
+};
 BTML_DISPATCH(void, add_cells,
-              (std::span<const double> weights, const uint32_t* first, const double* values, double* density),
-              (weights, first, values, density));
+              (const Mixture (&to)[mixtures], size_t targets, const uint32_t* first, const double* values),
+              (to, targets, first, values));
 // Returns Σ_j weights[j] · exp(−((targets[j] − at) / h)² / 2).
 BTML_DISPATCH(double, weighted_normals,
               (std::span<const double> weights, std::span<const double> targets, double at, double h),

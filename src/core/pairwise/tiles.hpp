@@ -36,8 +36,7 @@ struct BlockKeys {
 
 namespace tiles {
 
-// Eight queries ([dimension][query]) minus the centre; low or norms may be null, see TileQueries. `high` has room
-// for tile_queries numbers more, norms is `keys_per_vector` numbers.
+// Eight queries ([dimension][query]) minus the centre; low or norms may be null, see TileQueries.
 BTML_DISPATCH(void, centre,
               (const double* queries, const double* centre_of_block, size_t dimensions, float* high, float* low,
                float* norms),

@@ -19,6 +19,10 @@ using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
 [[gnu::always_inline]] inline Floats fused(Floats a, Floats b, Floats c) {
     return (Floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 }
+using Half [[gnu::vector_size(vector_floats / 2 * sizeof(float))]] = float;
+[[gnu::always_inline]] inline Half fused(Half a, Half b, Half c) {
+    return (Half)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
 // The masked form, because GCC 12 warns of an uninitialised variable within the plain one.
 [[gnu::always_inline]] inline Floats larger_of(Floats a, Floats b) {
     return (Floats)_mm512_mask_max_ps((__m512)a, 0xffff, (__m512)a, (__m512)b);
@@ -35,6 +39,10 @@ using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
 
 [[gnu::always_inline]] inline Floats fused(Floats a, Floats b, Floats c) {
     return (Floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
+using Half [[gnu::vector_size(vector_floats / 2 * sizeof(float))]] = float;
+[[gnu::always_inline]] inline Half fused(Half a, Half b, Half c) {
+    return (Half)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c);
 }
 [[gnu::always_inline]] inline Floats larger_of(Floats a, Floats b) {
     return (Floats)_mm256_max_ps((__m256)a, (__m256)b);
@@ -67,6 +75,10 @@ using Floats [[gnu::vector_size(vector_floats * sizeof(float))]] = float;
 [[gnu::always_inline]] inline Floats fused(Floats a, Floats b, Floats c) {
     return Floats{fused_one(a[0], b[0], c[0]), fused_one(a[1], b[1], c[1]), fused_one(a[2], b[2], c[2]),
                   fused_one(a[3], b[3], c[3])};
+}
+using Half [[gnu::vector_size(vector_floats / 2 * sizeof(float))]] = float;
+[[gnu::always_inline]] inline Half fused(Half a, Half b, Half c) {
+    return Half{fused_one(a[0], b[0], c[0]), fused_one(a[1], b[1], c[1])};
 }
 [[gnu::always_inline]] inline Floats larger_of(Floats a, Floats b) {
     return a > b ? a : b;
@@ -194,9 +206,11 @@ void centre(const double* queries, const double* centre_of_block, size_t dimensi
             float* norms) {
     constexpr size_t some = vector_floats / 2;
     using Doubles [[gnu::vector_size(some * sizeof(double))]] = double;
-    using Half [[gnu::vector_size(some * sizeof(float))]] = float;
+    Half sums[tile_queries / some] = {};
     for (size_t k = 0; k < dimensions; k++)
-        for (size_t i = k * tile_queries; i < (k + 1) * tile_queries; i += some) {
+#pragma GCC unroll 4
+        for (size_t part = 0; part < tile_queries / some; part++) {
+            const size_t i = k * tile_queries + part * some;
             Doubles x;
             __builtin_memcpy(&x, queries + i, sizeof(Doubles));
             x -= centre_of_block[k];
@@ -206,16 +220,10 @@ void centre(const double* queries, const double* centre_of_block, size_t dimensi
                 const Half rest = __builtin_convertvector(x - __builtin_convertvector(rounded, Doubles), Half);
                 __builtin_memcpy(low + i, &rest, sizeof(Half));
             }
+            if (norms)
+                sums[part] = fused(rounded, rounded, sums[part]); // beside the conversions, as one waits for another
         }
-    if (!norms) return;
-    for (size_t i = 0; i < tile_queries; i += vector_floats) {
-        Floats sum{};
-        for (size_t k = 0; k < dimensions; k++) {
-            const Floats x = load(high + k * tile_queries + i);
-            sum = fused(x, x, sum);
-        }
-        store(sum, norms + i);
-    }
+    if (norms) __builtin_memcpy(norms, sums, sizeof(sums));
 }
 
 void square(float* tile, size_t vectors) {

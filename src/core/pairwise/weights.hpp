@@ -36,12 +36,6 @@ struct WeightsOf {
 BTML_DISPATCH(void, add_weights,
               (const PointColumns& points, size_t i, size_t begin, size_t end, const WeightsOf& of, LaneTotals& totals),
               (points, i, begin, end, of, totals));
-// Adds Σ of the kernel's convolution with itself, as a multiple of its peak, and Σ of the kernel; it is a Gaussian or
-// a Matérn kernel.
-BTML_DISPATCH(void, add_densities,
-              (const PointColumns& points, size_t i, size_t begin, size_t end, const WeightsOf& of,
-               const Convolution& convolution, LaneTotals& totals),
-              (points, i, begin, end, of, convolution, totals));
 // Writes the weights of i with all points, and adds them to totals.first.
 BTML_DISPATCH(void, store_weights,
               (const PointColumns& points, size_t i, const WeightsOf& of, double* to, LaneTotals& totals),

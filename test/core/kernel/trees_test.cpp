@@ -158,7 +158,7 @@ TEST(SampledSums, AreUnbiasedWithTrees) {
         plan.allowed = 1e9; // one sample
         if (with_trees)
             plan.trees = std::make_unique<RandomTrees>(p.set, p.queries, RandomTrees::max_trees, 11, p.team, p.context);
-        return sampled_sums({p.set, estimand, strata, p.groups, p.queries, seed, p.team, p.context}, plan);
+        return sampled_sums({{p.set, estimand, strata, p.queries, seed, p.team, p.context}, p.groups}, plan);
     };
     double with = 0, without = 0, stated = 0;
     std::vector<double> mean(1500, 0.0);
@@ -189,17 +189,42 @@ TEST(Pilot, ChoosesTreesWhereTheyPay) {
     Prepared p(points, constant_values(rows), points, 1);
     const Estimand estimand(Quantity::sum, p.set);
     const KeyStrata strata(p.set, estimand, p.context);
-    const Plan plan =
-        plan_sample({p.set, estimand, strata, p.groups, p.queries, 1, p.team, p.context}, {0.02, false, 0.99});
+    const Demand demand{0.02, false, 0.99, 0.75};
+    const SampleTask task{{p.set, estimand, strata, p.queries, 1, p.team, p.context}, p.groups};
+    const Plan plan = plan_sample(task, demand);
     EXPECT_NE(plan.trees, nullptr);
-    EXPECT_LT(plan.cost, 0.8);
+    EXPECT_LT(plan.cost, 0.75);
+    EXPECT_LT(least_cost(task, demand), 1.2 * plan.cost);
     Prepared spread(normal_rows(3000, 16, 3, 1), constant_values(3000), normal_rows(3000, 16, 3, 1), 1);
     const Estimand other(Quantity::sum, spread.set);
     const KeyStrata others(spread.set, other, spread.context);
-    EXPECT_EQ(plan_sample({spread.set, other, others, spread.groups, spread.queries, 1, spread.team, spread.context},
-                          {0.02, false, 0.99})
-                  .trees,
-              nullptr);
+    const PilotTask of_spread{spread.set, other, others, spread.queries, 1, spread.team, spread.context};
+    EXPECT_EQ(plan_sample({of_spread, spread.groups}, demand).trees, nullptr);
+}
+
+TEST(Pilot, FirstLookGivesUpOnNothingThatIsWorthIt) {
+    size_t hopeless = 0, worthwhile = 0;
+    for (uint64_t seed = 0; seed < 6; seed++)
+        for (const double spread : {0.3, 1.0, 3.0}) {
+            const size_t rows = 3000 + 500 * seed, dimensions = seed % 3 == 0 ? 3 : 16;
+            const Rows points = seed % 2 == 0 ? normal_rows(rows, dimensions, spread, seed)
+                                              : blob_rows(rows, dimensions, 30, 10, spread, seed);
+            Prepared p(points, normal_rows(rows, 1, 1, seed + 100), points, 1);
+            const Estimand estimand(Quantity::sum, p.set);
+            const KeyStrata strata(p.set, estimand, p.context);
+            for (const double budget : {1e-4, 1e-2}) {
+                const Demand demand{budget, false, 0.99, std::numeric_limits<double>::infinity()};
+                const SampleTask task{{p.set, estimand, strata, p.queries, seed, p.team, p.context}, p.groups};
+                const double least = least_cost(task, demand), cost = plan_sample(task, demand).cost;
+                if (cost < 0.75) {
+                    EXPECT_LT(least, 0.75) << seed << ' ' << spread << ' ' << budget;
+                }
+                hopeless += least > 0.75;
+                worthwhile += cost < 0.75;
+            }
+        }
+    EXPECT_GT(hopeless, 5U);
+    EXPECT_GT(worthwhile, 5U);
 }
 
 } // namespace

@@ -31,7 +31,8 @@ TEST(Exponential, AsTheLibrarysToRounding) {
 
 ExactScore score_of(ScoreKind kind, const ExactRows& rows, const Bandwidths& bandwidths, ThreadTeam& team,
                     RunContext& context, Kernel kernel = {}) {
-    return exact_score(ScoreForm(kind, kernel, rows.points().dimensions), rows, bandwidths, team, context);
+    const ScoreForm form(kind, kernel, rows.points().dimensions);
+    return exact_scores(form, rows, {&bandwidths, 1}, team, context).front();
 }
 
 TEST(ExactScores, AreTheirDefinitions) {

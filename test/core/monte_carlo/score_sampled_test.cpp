@@ -122,7 +122,7 @@ struct Coverage {
 Coverage coverage(ScoreKind kind, bool heavy, uint64_t seeds, Kernel kernel = {}) {
     QuietContext context(2);
     ThreadTeam team(context);
-    const auto make = [&] { return score_rows(5'000, 2, 31, context.memory(), {true, heavy}); };
+    const auto make = [&] { return score_rows(7'500, 2, 31, context.memory(), {true, heavy}); };
     ScoreOptions options;
     options.kernel = kernel;
     options.method = ScoreMethod::exact;

@@ -1,0 +1,60 @@
+// Vectors as wide as a level's registers, for files *_levels.cpp that calculate in double. Where sums are by lane of
+// eight, they are so in parts: `parts` vectors hold them.
+#pragma once
+
+#include "core/pairwise/kernel_weight.hpp"
+#include "core/pairwise/weights.hpp"
+
+#include <cstring>
+
+namespace btml::pairwise {
+
+namespace BTML_LEVEL {
+
+#if defined(__AVX512F__)
+inline constexpr size_t width = 8;
+#elif defined(__AVX2__)
+inline constexpr size_t width = 4;
+#else
+inline constexpr size_t width = 2;
+#endif
+inline constexpr size_t parts = lanes / width;
+using Doubles [[gnu::vector_size(width * sizeof(double))]] = double;
+using Bits [[gnu::vector_size(width * sizeof(uint64_t))]] = uint64_t;
+
+// Vectors that are worked on side by side, so that one need not wait for another.
+inline constexpr size_t vectors = 4;
+static_assert(vectors * lanes == PointColumns::group);
+
+[[gnu::always_inline]] inline Doubles load(const double* from) {
+    Doubles to;
+    std::memcpy(&to, from, sizeof(Doubles));
+    return to;
+}
+[[gnu::always_inline]] inline void store(const Doubles& from, double* to) {
+    std::memcpy(to, &from, sizeof(Doubles));
+}
+[[gnu::always_inline]] inline Doubles magnitude(Squares, const Doubles& x) {
+    return x * x;
+}
+[[gnu::always_inline]] inline Doubles magnitude(Absolutes, const Doubles& x) {
+    return (Doubles)((Bits)x & ~(uint64_t{1} << 63));
+}
+
+// Sums over the coordinates for one point and those from `other` on, side by side.
+template <class Metric>
+[[gnu::always_inline]] inline void find_sums(const PointColumns& points, size_t point, size_t other, Doubles* sums) {
+#pragma GCC unroll 4
+    for (size_t v = 0; v < vectors; v++) sums[v] = Doubles{};
+    const double* column = points.values;
+    for (size_t k = 0; k < points.dimensions; k++, column += points.padded) {
+        const double of_point = column[point];
+#pragma GCC unroll 4
+        for (size_t v = 0; v < vectors; v++)
+            sums[v] += magnitude(Metric(), load(column + other + v * width) - of_point);
+    }
+}
+
+} // namespace BTML_LEVEL
+
+} // namespace btml::pairwise
