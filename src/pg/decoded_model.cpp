@@ -127,6 +127,7 @@ DecodedModel::DecodedModel(Datum value, ModelUse use, uint64_t max_bytes)
             keep_trees(*model);
     } else {
         keep(std::get<gp::Model>(stored.model).calibration);
+        strategy = std::get<gp::Model>(stored.model).strategy;
         process.reset(new GpPredictor{std::move(stored)});
     }
 }

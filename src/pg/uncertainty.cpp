@@ -11,7 +11,7 @@ namespace {
         hint = "Train it with a holdout, a boolean column that is true for the rows to calibrate by, or with "
                "deviation => 'learned'.";
     if (model.process && model.strategy == "distributed") {
-        detail = "The experts of a committee have rows of their own, which calibrate none of the others.";
+        detail = "The rows of one expert do not calibrate what others predict.";
         hint = "Train it without per_shard.";
     } else if (model.process) {
         detail = "It was stored by a version of btml that made none.";

@@ -152,7 +152,7 @@ is($session->query(q{SELECT md5(btml.gp_fit('SELECT x, n, kind, y FROM there', '
 	't', 'a committee is the same again');
 fails($session, q{SELECT btml.gp_sample(model, 'here') FROM committee}, qr/a committee of Gaussian processes has no joint draws/, 'draws of a committee');
 fails($session, q{SELECT btml.gp_update(model, ARRAY[1, 2, 0], 3) FROM committee}, qr/a committee takes no observation/, 'an update of a committee');
-fails($session, q{SELECT btml.predict_interval(model, ARRAY[1, 2, 0], 0.9) FROM committee}, qr/model has no calibration, btml.predict_interval needs one\n.*The experts of a committee/, 'intervals of a committee');
+fails($session, q{SELECT btml.predict_interval(model, ARRAY[1, 2, 0], 0.9) FROM committee}, qr/model has no calibration, btml.predict_interval needs one\n.*The rows of one expert/, 'intervals of a committee');
 fails($session, q{SELECT btml.gp_fit('there', 'y', holdout => 'held', per_shard => true)}, qr/per_shard takes no holdout/, 'a committee and held-out rows');
 fails($session, q{SELECT btml.gp_fit('here', 'y', per_shard => true)}, qr/does not read one partitioned table/, 'a committee over a table of this server');
 
