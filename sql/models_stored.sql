@@ -42,3 +42,6 @@ CREATE TEMP TABLE calibrated (name text, model btml.model);
 INSERT INTO calibrated VALUES ('boosted_calibrated-4', :'trees'), ('boosted_deviation-4', :'deviation'), ('gp_calibrated-4', :'process');
 SELECT name, c->>'method' AS method, c->'rows' AS rows, round(b.lower::numeric, 4) AS lower, round(b.upper::numeric, 4) AS upper, round(d.scale::numeric, 4) AS scale, round(d.df::numeric, 2) AS df
 FROM calibrated, (VALUES (3.25, 'green')) p(x, colour), LATERAL (SELECT btml.summary(model)->'calibration' AS c) s, btml.predict_interval(model, p, 0.6) b, btml.predict_distribution(model, p) d ORDER BY name;
+-- Ranks, and what is between discrete values.
+\set ranks `cat "${PG_ABS_SRCDIR:-.}/test/data/models/gp_ranks-4.txt"`
+SELECT x, s->'metrics'->>'encoding' AS encoding, round(n.mean::numeric, 4) AS mean, round(n.sd::numeric, 4) AS sd FROM (SELECT :'ranks'::btml.model) m(model), btml.summary(model) s, (VALUES (3.25, 'green'), (3.3, 'green'), (5.5, 'red'), (NULL, 'mauve')) p(x, colour), btml.predict_normal(model, p) n;

@@ -46,7 +46,9 @@ struct TrainingSet {
         result.model.target = target;
         result.model.rows_skipped = rows_skipped;
         result.model.strategy = "enumerate";
-        result.model.strategy_reason = "a Gaussian process keeps every row";
+        const bool is_smooth = std::holds_alternative<gp::SparseModel>(result.model.posterior);
+        result.model.strategy_reason =
+            is_smooth ? "a smooth kernel sums over every row" : "a Gaussian process keeps every row";
         result.timings.insert(result.timings.begin(), timings.begin(), timings.end());
         for (const std::string& warning : result.warnings) notice(warning);
     }

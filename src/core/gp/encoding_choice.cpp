@@ -13,7 +13,9 @@ namespace btml::gp {
 namespace {
 
 constexpr size_t max_rows = 4096;
-constexpr int members_of_sum = 8;
+constexpr uint64_t evaluations_per_member = 1500;
+// In nats. A sum of fewer rows flatters ranks, whose cells are evenly filled.
+constexpr double margin_of_sums = 0.2;
 constexpr uint64_t max_evaluations = 200, part_of_evaluations = 20; // of one member
 
 class EncodingChoice {
@@ -28,9 +30,10 @@ class EncodingChoice {
                members_within(evaluations_) > 0;
     }
     template <class Score>
-    NumberPlaces better(Score score, RunContext& context) const {
+    NumberPlaces better(Score score, double margin, RunContext& context) const {
         const double by_value = (this->*score)(NumberPlaces::values, context);
-        return (this->*score)(NumberPlaces::ranks, context) < by_value ? NumberPlaces::ranks : NumberPlaces::values;
+        return (this->*score)(NumberPlaces::ranks, context) < by_value - margin ? NumberPlaces::ranks
+                                                                                : NumberPlaces::values;
     }
     double nll_of_sum(NumberPlaces places, RunContext& context) const;
     double nll_of_member(NumberPlaces places, RunContext& context) const;
@@ -40,7 +43,9 @@ class EncodingChoice {
         return Encoding(rows_.views(), rows_.target.span(), rows_.weight.span(), value_bits_, {}, context, places);
     }
     SumTraining sum_training() const {
-        return {members_of_sum, members_of_sum * SumTraining::evaluations_per_member, options_.noise, options_.signal,
+        const int members =
+            options_.members > 0 ? std::max(options_.members, SumTraining::min_members) : members_within(evaluations_);
+        return {members, static_cast<uint64_t>(members) * evaluations_per_member, options_.noise, options_.signal,
                 static_cast<uint64_t>(options_.seed)};
     }
 
@@ -82,12 +87,12 @@ NumberPlaces choose_places(const TrainingColumns& rows, const Options& options, 
     const EncodingChoice choice(sample, options, value_bits, limits, evaluations_of(options, rows.rows()));
     if (choice.takes_sums()) {
         try {
-            return choice.better(&EncodingChoice::nll_of_sum, context);
+            return choice.better(&EncodingChoice::nll_of_sum, margin_of_sums, context);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::memory_limit) throw;
         }
     }
-    return choice.better(&EncodingChoice::nll_of_member, context);
+    return choice.better(&EncodingChoice::nll_of_member, 0, context);
 }
 
 } // namespace btml::gp
