@@ -84,10 +84,12 @@ $(objdir)/core/%.o: src/core/%.cpp $(objdir)/core.hpp.gch
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(core_flags) -include $(objdir)/core.hpp -MMD -MP -c $< -o $@
 
+# Without weak symbols GCC 16 gives every object its own tables of virtual functions, of the same names: they are made local.
 define level_rule
 $(objdir)/core/%_levels_$(1).o: src/core/%_levels.cpp $(objdir)/flags
 	@mkdir -p $$(@D)
 	$$(CXX) $$(CXXFLAGS) $$(core_flags) $$($(1)_flags) -fno-weak -w -DBTML_LEVEL=$(1) -MMD -MP -c $$< -o $$@
+	objcopy -w -L '_ZTV*' $$@
 endef
 $(foreach level,$(levels),$(eval $(call level_rule,$(level))))
 
