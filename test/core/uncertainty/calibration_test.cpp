@@ -164,7 +164,7 @@ TEST(Calibration, HostileBytes) {
         change(bad);
         return caught([&] { decoded(bytes_of(bad)); }).detail;
     };
-    EXPECT_EQ(detail([](Calibration& c) { c.method = static_cast<Method>(3); }), "Its calibration has the method 3.");
+    EXPECT_EQ(detail([](Calibration& c) { c.method = static_cast<Method>(4); }), "Its calibration has the method 4.");
     EXPECT_EQ(detail([](Calibration& c) { c.rows = 0; }), "Its calibration has 0 rows.");
     EXPECT_EQ(detail([](Calibration& c) { c.rows = uint64_t{1} << 40; }), "Its calibration has 1099511627776 rows.");
     EXPECT_EQ(detail([](Calibration& c) { c.kept = {1, 3, 2}; }), "Its calibration is not in order.");
