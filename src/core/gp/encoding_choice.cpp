@@ -61,7 +61,7 @@ double EncodingChoice::nll_of_sum(NumberPlaces places, RunContext& context) cons
 }
 
 double EncodingChoice::nll_of_member(NumberPlaces places, RunContext& context) const {
-    const MemberTraining training(rows_, options_, value_bits_, places, limits_);
+    const MemberTraining training(rows_, options_, this->encoding(places, context), limits_);
     const uint64_t evaluations = std::clamp<uint64_t>(evaluations_ / part_of_evaluations, 1, max_evaluations);
     const auto [encoding, found] = training.find(rows_.target.span(), 0, evaluations, context);
     const MemberRows sorted(encoding, found.order, rows_, rows_.target.span(), context);

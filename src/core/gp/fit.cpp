@@ -72,7 +72,7 @@ class Trainer {
     void time(const char* phase, const Body& body);
     void standardise();
     void find_candidates(size_t count, int evaluations);
-    MemberTraining member_training() const { return {data_.training, options_, value_bits_, places_, limits_}; }
+    MemberTraining member_training() const { return {data_.training, options_, *encoding_, limits_}; }
     void choose_encoding();
     std::vector<double> mixture_weights() const;
     FitResult empty_model() const;
@@ -86,7 +86,6 @@ class Trainer {
     FitResult fit_sum_or_member(int members, uint64_t evaluations, bool compare);
     bool is_solved(const Model& model);
     SumTraining sum_training(int members, uint64_t evaluations) const;
-    Encoding encoding_without_shifts() const;
     bool sum_fits(const SumTraining& training) const;
     MemberRows scored_rows(const Candidate& candidate, double weight, LeaveOneOutScore& score);
     void withhold_half();
@@ -107,7 +106,7 @@ class Trainer {
     TrainingColumns calibrating_; // held-out rows that choose nothing
     Spread spread_;
     KernelLimits limits_;
-    NumberPlaces places_ = NumberPlaces::values;
+    std::optional<Encoding> encoding_; // without shifts, once it was chosen
     std::vector<std::optional<Candidate>> candidates_;
     uncertainty::StandardisedErrors left_out_; // of the last model, on the scale
     std::vector<std::string> warnings_;
@@ -371,26 +370,19 @@ SumTraining Trainer::sum_training(int members, uint64_t evaluations) const {
     return {members, evaluations, options_.noise, options_.signal, static_cast<uint64_t>(options_.seed)};
 }
 
-Encoding Trainer::encoding_without_shifts() const {
-    const TrainingColumns& training = data_.training;
-    return Encoding(training.views(), training.target.span(), training.weight.span(), value_bits_, {}, context_,
-                    places_);
-}
-
 // Says whether it can be trained, and within the memory that is left.
 bool Trainer::sum_fits(const SumTraining& training) const {
     const size_t rows = data_.training.rows();
     if (training.members < SumTraining::min_members || options_.search != Search::local || rows >= SumModel::max_rows)
         return false;
-    return training_bytes(training, encoding_without_shifts(), rows, context_.threads()) <= context_.memory().left();
+    return training_bytes(training, *encoding_, rows, context_.threads()) <= context_.memory().left();
 }
 
 FitResult Trainer::fit_sum(int members, uint64_t evaluations) {
     const TrainingColumns& training = data_.training;
     FitResult result = empty_model();
     time("training the sum", [&] {
-        TrainedSum trained =
-            train_sum(encoding_without_shifts(), training, sum_training(members, evaluations), context_);
+        TrainedSum trained = train_sum(*encoding_, training, sum_training(members, evaluations), context_);
         result.model.leave_one_out = spread_.in_units(trained.leave_one_out);
         left_out_ = std::move(trained.left_out);
         result.model.evaluations = trained.evaluations;
@@ -505,8 +497,12 @@ void Trainer::compare_scores(const Model& model) {
 }
 
 void Trainer::choose_encoding() {
-    time("choosing the encoding",
-         [&] { places_ = choose_places(data_.training, options_, value_bits_, limits_, context_); });
+    time("choosing the encoding", [&] {
+        const TrainingColumns& training = data_.training;
+        const NumberPlaces places = choose_places(training, options_, value_bits_, limits_, context_);
+        encoding_.emplace(training.views(), training.target.span(), training.weight.span(), value_bits_,
+                          std::span<const double>(), context_, places);
+    });
 }
 
 FitResult Trainer::fit_tree() {

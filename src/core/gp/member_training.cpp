@@ -4,19 +4,18 @@
 
 namespace btml::gp {
 
-static std::vector<double> shifts(size_t features, uint64_t seed, size_t member) {
-    std::vector<double> result;
-    if (member > 0)
-        for (size_t f = 0; f < features; f++) result.push_back(random_unit(seed, member, f));
-    return result;
+static Encoding shifted(Encoding encoding, uint64_t seed, size_t member) {
+    if (member == 0) return encoding;
+    std::vector<double> shifts;
+    for (size_t f = 0; f < encoding.features().size(); f++) shifts.push_back(random_unit(seed, member, f));
+    return encoding.shifted(shifts);
 }
 
 Candidate MemberTraining::find(std::span<const double> target, size_t member, uint64_t evaluations,
                                RunContext& context) const {
     const std::vector<FeatureView> views = rows_.views();
     const uint64_t seed = options_.seed;
-    Encoding encoding(views, target, rows_.weight.span(), value_bits_, shifts(views.size(), seed, member), context,
-                      places_);
+    Encoding encoding = shifted(encoding_.for_target(views, target, rows_.weight.span(), context), seed, member);
     const double unit = unit_of_weights(rows_.weight.span());
     const DistinctRows distinct = [&] {
         const BitRows bits = encoding.encode_rows(views, context);

@@ -12,10 +12,9 @@ struct Candidate {
 
 class MemberTraining {
   public:
-    // Keeps references to all but the limits.
-    MemberTraining(const TrainingColumns& rows, const Options& options, int value_bits, NumberPlaces places,
-                   KernelLimits limits)
-        : rows_(rows), options_(options), value_bits_(value_bits), places_(places), limits_(std::move(limits)) {}
+    // Keeps references to the rows and the options. encoding: of the rows, without shifts.
+    MemberTraining(const TrainingColumns& rows, const Options& options, Encoding encoding, KernelLimits limits)
+        : rows_(rows), options_(options), encoding_(std::move(encoding)), limits_(std::move(limits)) {}
 
     // Finds a member for these targets of the rows. Member 0 has its grid where the data has it, the others at random
     // shifts.
@@ -24,8 +23,7 @@ class MemberTraining {
   private:
     const TrainingColumns& rows_;
     const Options& options_;
-    const int value_bits_;
-    const NumberPlaces places_;
+    const Encoding encoding_;
     const KernelLimits limits_;
 };
 

@@ -1,5 +1,6 @@
 #include "core/gp/model.hpp"
 
+#include "core/gp/committee.hpp"
 #include "core/gp/member_training.hpp"
 #include "core/gp/mixture.hpp"
 
@@ -179,15 +180,6 @@ SumModel decode_sum(Reader& reader, int version, const Model& model, RunContext&
 
 Model decode(Reader& reader, std::span<const SectionKind> known, RunContext& context);
 
-void check_expert(const Model& expert, const Model& committee) {
-    const auto same = [](const Feature& a, const Feature& b) {
-        return a.name == b.name && a.categorical == b.categorical && a.categories == b.categories;
-    };
-    if (!std::equal(expert.features.begin(), expert.features.end(), committee.features.begin(),
-                    committee.features.end(), same))
-        corrupt_model("An expert has other features than the committee.");
-}
-
 Committee decode_committee(Reader& reader, const Model& model, RunContext& context) {
     static constexpr size_t min_expert_bytes = 100; // of a model that has nothing in it
     Committee committee{{}, get_positive(reader, "variance of the latent function")};
@@ -200,7 +192,8 @@ Committee decode_committee(Reader& reader, const Model& model, RunContext& conte
         if (bytes > reader.remaining()) corrupt_model("An expert is longer than the model.");
         reader.within(reader.take(bytes),
                       [&] { committee.experts.push_back(decode(reader, expert_sections, context)); });
-        check_expert(committee.experts.back(), model);
+        if (!have_same_features(committee.experts.back(), model))
+            corrupt_model("An expert has other features than the committee.");
         rows += static_cast<double>(committee.experts.back().rows);
     }
     if (rows != static_cast<double>(model.rows)) corrupt_model("Its experts have other rows than it.");

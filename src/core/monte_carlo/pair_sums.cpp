@@ -13,14 +13,14 @@ namespace {
 
 constexpr size_t group = PointColumns::group;
 constexpr double work_per_block = 16'000'000; // pairs times dimensions
-constexpr size_t least_blocks = 16;           // so that threads share the work of few rows
+constexpr size_t min_blocks = 16;             // so that threads share the work of few rows
 constexpr size_t numbers_at_once = size_t{1} << 22;
 
 // Rows of a block: the same for every number of bandwidths and threads, and so is the order in which sums are added.
 size_t rows_of_block(const ExactRows& rows) {
     const auto most =
         static_cast<size_t>(std::sqrt(work_per_block / (static_cast<double>(rows.points().dimensions) + 64)));
-    const size_t wanted = std::min({strip_others, most, (rows.padded() + least_blocks - 1) / least_blocks});
+    const size_t wanted = std::min({strip_others, most, (rows.padded() + min_blocks - 1) / min_blocks});
     return std::max(group, wanted / group * group);
 }
 

@@ -95,14 +95,14 @@ void SharedScan::begin(ScanSource* reader) {
     std::erase(waiting_, reader);
     reader->own_batch_.reset();
     if (reader->kept_) return;
+    keeps_ = !used_;
     if (used_) pg_call([this] { ExecReScan(scan_); });
     for (ScanSource* const other : waiting_) {
-        if (used_) break; // they have their rows, or cannot
+        if (!keeps_) break;
         other->own_batch_.emplace(other->columns_, other->memory_);
         other->batch_ = &*other->own_batch_;
         other->kept_.emplace(other->columns_, other->memory_);
     }
-    keeps_ = !used_;
     used_ = true;
     done_ = false;
 }
