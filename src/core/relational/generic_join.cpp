@@ -68,7 +68,7 @@ SortedRelation project(const Table& table, const RowMask& mask, std::vector<int>
     return sorted;
 }
 
-std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations) {
+std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations, int first) {
     std::set<int> left;
     for (const std::vector<int>& relation : relations) left.insert(relation.begin(), relation.end());
     std::vector<bool> met(relations.size(), false);
@@ -84,7 +84,7 @@ std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations)
             }
             best = std::max(best, {before, of, -attribute});
         }
-        const int next = -std::get<2>(best);
+        const int next = order.empty() && first >= 0 ? first : -std::get<2>(best);
         for (size_t r = 0; r < relations.size(); r++)
             if (std::find(relations[r].begin(), relations[r].end(), next) != relations[r].end()) met[r] = true;
         order.push_back(next);

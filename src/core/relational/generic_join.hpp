@@ -26,8 +26,8 @@ SortedRelation project(const Table& table, const RowMask& mask, std::vector<int>
                        RowBlocks& blocks, Buffer<RowId>* tuples = nullptr);
 
 // The order in which generic joins take the attributes of these relations: each, where possible, in a relation with one
-// that came before.
-std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations);
+// that came before. first: the one to begin with, or -1 for any.
+std::vector<int> attribute_order(const std::vector<std::vector<int>>& relations, int first = -1);
 
 // Tuples of a join that differ in their last attribute only.
 struct JoinedTuples {

@@ -6,6 +6,7 @@
 #include "core/relational/streamed/join_shape.hpp"
 #include "core/relational/streamed/plan_check.hpp"
 
+#include <Eigen/Dense>
 #include <gtest/gtest.h>
 
 namespace btml::relational {
@@ -253,10 +254,12 @@ class CyclicJoinMaker {
 };
 
 TEST(StreamedBags, AgreeWithBruteForce) {
-    int decided = 0, cyclic = 0, with_rows = 0;
-    for (uint64_t seed = 0; seed < 2'500; seed++) {
+    const std::vector<CyclicShape> shapes = {
+        {}, {.rows = 14, .domain = 2}, {.tables = 7, .attributes = 5, .rows = 7, .domain = 2, .left_join = 0.1}};
+    int decided = 0, cyclic = 0, with_rows = 0, chains = 0;
+    for (uint64_t seed = 0; seed < 5'000; seed++) {
         SCOPED_TRACE(seed);
-        const CyclicJoinMaker maker(seed, seed % 2 == 0 ? CyclicShape{} : CyclicShape{.rows = 14, .domain = 2});
+        const CyclicJoinMaker maker(seed, shapes[seed % shapes.size()]);
         const std::vector<std::vector<int>> rows = maker.joined();
         const BruteForce brute(maker.test, rows);
         ASSERT_EQ(flaw_of(maker.test.plan), nullptr) << flaw_of(maker.test.plan);
@@ -270,12 +273,14 @@ TEST(StreamedBags, AgreeWithBruteForce) {
         decided++;
         cyclic += !maker.test.plan.bags.empty();
         with_rows += !maker.test.plan.bags.empty() && !rows.empty();
+        chains += maker.test.plan.bags.size() > 1 && !rows.empty();
         expect_result(maker.test, brute, *run.aggregate);
         if (testing::Test::HasFailure()) break;
     }
     EXPECT_GT(decided, 1'800);
     EXPECT_GT(cyclic, 300);
     EXPECT_GT(with_rows, 150);
+    EXPECT_GT(chains, 60);
 }
 
 // R(a, b), S(b, c), T(c, a) with all pairs of so many values, hung up at the bag.
@@ -446,6 +451,94 @@ std::vector<uint64_t> bits_of(const StreamedJoinTest& test, const StreamedAggreg
         }
     }
     return bits;
+}
+
+// Cycles of five in a random graph, whose three bags are a chain: the message between two of them is made in parts.
+// expected: the number of cycles.
+StreamedJoinTest cycles_of_5(uint64_t seed, double& expected) {
+    constexpr int length = 5, vertices = 40, edges = 900;
+    Random random(seed);
+    const int root = random.below(length + 1) - 1, grouped = random.below(2 * length), summed = random.below(length);
+    std::vector<std::vector<int>> attributes;
+    for (int t = 0; t < length; t++) attributes.push_back({t, (t + 1) % length});
+    QuietContext context;
+    const JoinShape shape = join_shape(attributes, std::vector<double>(length, edges), root, context);
+    attributes.insert(attributes.end(), shape.bags.begin(), shape.bags.end());
+    std::vector<int> place(attributes.size());
+    for (size_t i = 0; i < shape.order.size(); i++) place[shape.order[i]] = static_cast<int>(i);
+
+    StreamedJoinTest test;
+    test.plan.tables.resize(attributes.size());
+    test.plan.attributes.resize(attributes.size());
+    test.rows.resize(attributes.size());
+    const auto columns_of = [&](int node, const std::vector<int>& some) {
+        std::vector<int> columns;
+        for (int attribute : some)
+            columns.push_back(static_cast<int>(std::find(attributes[node].begin(), attributes[node].end(), attribute) -
+                                               attributes[node].begin()));
+        return columns;
+    };
+    Eigen::MatrixXd walks = Eigen::MatrixXd::Identity(vertices, vertices);
+    for (int node = 0; node < static_cast<int>(attributes.size()); node++) {
+        StreamedTable& table = test.plan.tables[place[node]];
+        table.columns.assign(attributes[node].size(), StreamedType::integer);
+        const JoinShape::Node& in_tree = shape.nodes[node];
+        if (in_tree.parent >= 0) {
+            table.key = columns_of(node, in_tree.separator);
+            test.plan.tables[place[in_tree.parent]].children.push_back(
+                {place[node], StreamedJoin::inner, columns_of(in_tree.parent, in_tree.separator)});
+        }
+        if (node >= length) {
+            test.plan.bags.push_back({place[node], attributes[node]});
+            continue;
+        }
+        table.columns.push_back(StreamedType::number);
+        table.held = true;
+        test.plan.attributes[place[node]] = {{0, attributes[node][0]}, {1, attributes[node][1]}};
+        if (node == grouped) table.groups = {0};
+        Eigen::MatrixXd steps = Eigen::MatrixXd::Zero(vertices, vertices);
+        for (int i = 0; i < edges; i++) {
+            const int from = random.below(vertices), to = random.below(vertices);
+            test.rows[place[node]].push_back(
+                {integer_value(from), integer_value(to), number_value(std::exp(random.below(40)) / 3)});
+            steps(from, to) += 1;
+        }
+        walks *= steps;
+    }
+    expected = walks.trace();
+    Aggregate count, numbers;
+    numbers.kind = CellKind::number_sum;
+    numbers.factors = {{place[summed], 2}};
+    test.aggregates = {count, numbers};
+    QueryMaker{test};
+    return test;
+}
+
+TEST(StreamedBags, ChainsAreCountedInParts) {
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        SCOPED_TRACE(seed);
+        double expected = 0;
+        const StreamedJoinTest test = cycles_of_5(seed, expected);
+        ASSERT_EQ(flaw_of(test.plan), nullptr) << flaw_of(test.plan);
+        EXPECT_EQ(test.plan.bags.size(), 3U);
+        std::vector<uint64_t> bits;
+        for (int threads : {1, 2, 5}) {
+            QuietContext context(threads);
+            Streamed run(test, context);
+            ASSERT_STREQ(run.run(), nullptr);
+            double count = 0;
+            for (uint64_t g = 0; g < run.aggregate->groups(); g++)
+                count += static_cast<double>(run.aggregate->cell(g, 1).integer);
+            EXPECT_EQ(count, expected);
+            if (threads == 1) bits = bits_of(test, *run.aggregate);
+            EXPECT_EQ(bits_of(test, *run.aggregate), bits) << threads;
+            for (const StreamedBag& bag : test.plan.bags) {
+                const StreamedCounts counts = run.aggregate->counts(bag.table);
+                EXPECT_GT(counts.rows_read, 5'000U);
+                EXPECT_GT(counts.bytes, 0U);
+            }
+        }
+    }
 }
 
 TEST(StreamedBags, HaveTheSameBitsForAnyNumberOfThreads) {

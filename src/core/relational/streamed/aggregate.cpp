@@ -26,7 +26,8 @@ class StreamedAggregate::Implementation {
           empty_(plan.tables.size(), false),
           bag_rows_(plan_, context),
           held_(plan.tables.size()),
-          bag_of_(plan.tables.size(), nullptr) {
+          bag_of_(plan.tables.size(), nullptr),
+          nested_(plan.tables.size()) {
         if (const char* flaw = flaw_of(plan_))
             throw Error(ErrorCode::internal, format("a plan of a streamed join is none: %s", flaw));
         for (size_t t = 0; t < plan_.tables.size(); t++) {
@@ -46,6 +47,7 @@ class StreamedAggregate::Implementation {
         } catch (...) {
             // Whoever asks anew, in another way, has the memory for it.
             messages_.clear();
+            nested_.clear();
             held_.clear();
             bag_rows_.clear();
             explain_failure();
@@ -91,27 +93,58 @@ class StreamedAggregate::Implementation {
 
     void pass(int table) {
         const bool needed = prepare(table), numbered = needed && bag_rows_.is_numbered(table);
+        if (needed && bag_rows_.is_nested(table)) {
+            nested_[table] = input_of(table);
+            return;
+        }
         messages_[table] = std::make_unique<Message>(MessageLayout(plan_, table, numbered), context_.memory());
         Message& own = *messages_[table];
         if (numbered) own.number(bag_rows_.number(table), context_);
-        if (needed) {
-            std::vector<const Message*> children;
-            for (const StreamedChild& child : plan_.tables[table].children)
-                children.push_back(messages_[child.table].get());
-            if (bag_of_[table]) {
-                BagPass pass(plan_, table, std::move(children), own, context_);
-                pass.add(bag_rows_.join_of(*bag_of_[table]));
-                note(table, pass);
-            } else {
-                TablePass pass(plan_, table, std::move(children), own, context_, context_.memory());
-                for (const KeyFilter& filter : filters_of(table)) pass.filter(filter, context_.memory());
-                read_rows(table, pass);
-                note(table, pass);
-            }
-        }
+        if (needed && bag_of_[table])
+            pass_bag(table);
+        else if (needed)
+            pass_table(table);
         held_[table].reset();
-        for (const StreamedChild& child : plan_.tables[table].children) messages_[child.table].reset();
+        for (const StreamedChild& child : plan_.tables[table].children) {
+            messages_[child.table].reset();
+            nested_[child.table].reset();
+        }
         if (own.entries() == 0) note_empty(table);
+    }
+
+    void pass_table(int table) {
+        std::vector<const Message*> children;
+        for (const StreamedChild& child : plan_.tables[table].children)
+            children.push_back(messages_[child.table].get());
+        TablePass pass(plan_, table, std::move(children), *messages_[table], context_, context_.memory());
+        for (const KeyFilter& filter : filters_of(table)) pass.filter(filter, context_.memory());
+        read_rows(table, pass);
+        finish(table);
+        counts_[table].rows_read = pass.rows_read();
+        counts_[table].rows_kept = pass.rows_kept();
+        ranges_[table] = pass.ranges();
+    }
+
+    void pass_bag(int table) {
+        const std::unique_ptr<const BagInput> bag = input_of(table);
+        BagPass pass(plan_, *bag, *messages_[table], context_);
+        pass.add();
+        for (const auto& [of, counts] : pass.counts()) {
+            counts_[of] = {counts.rows_read, counts.rows_kept, counts.keys, counts.bytes};
+            ranges_[of] = counts.ranges;
+        }
+        finish(table);
+    }
+
+    // Takes what the bag's rows are made from out of the messages so far.
+    std::unique_ptr<const BagInput> input_of(int table) {
+        std::unique_ptr<BagInput> input(new BagInput{table, bag_rows_.join_of(*bag_of_[table]), {}, {}});
+        for (const StreamedChild& child : plan_.tables[table].children) {
+            input->messages.push_back(std::move(messages_[child.table]));
+            input->nested.push_back(std::move(nested_[child.table]));
+        }
+        input->rows.look_up(input->messages, context_);
+        return input;
     }
 
     // columns: by column of a table, what equals it. Returns the same by column of its parent.
@@ -151,14 +184,12 @@ class StreamedAggregate::Implementation {
         return filters;
     }
 
-    // What people and bounds want to know of a pass.
-    template <class Pass>
-    void note(int table, const Pass& pass) {
+    // To be called when a table's pass is over: its parent finds the entries of its message from now on.
+    void finish(int table) {
         Message& own = *messages_[table];
         if (table != plan_.root()) own.finish(context_);
-        StreamedCounts& counts = counts_[table];
-        counts = {pass.rows_read(), pass.rows_kept(), own.entries(), counts.bytes + own.bytes()};
-        ranges_[table] = pass.ranges();
+        counts_[table].keys = own.entries();
+        counts_[table].bytes += own.bytes();
     }
 
     // Holds the rows that are to be held before a pass. False: the table is not needed.
@@ -276,7 +307,8 @@ class StreamedAggregate::Implementation {
     std::vector<bool> empty_; // the message of the table is known to be
     BagRows bag_rows_;
     std::vector<std::unique_ptr<HeldRows>> held_;
-    std::vector<const StreamedBag*> bag_of_; // by table: the bag that it is, or null
+    std::vector<const StreamedBag*> bag_of_;              // by table: the bag that it is, or null
+    std::vector<std::unique_ptr<const BagInput>> nested_; // by table: bags so far whose parents are still to come
 };
 
 StreamedAggregate::StreamedAggregate(const StreamedPlan& plan, std::vector<RowSource*> sources, RunContext& context)

@@ -8,17 +8,96 @@
 
 namespace btml::relational {
 
-BagPass::BagPass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
-                 RunContext& context)
-    : plan_(plan),
-      table_(table),
-      children_(std::move(children)),
-      own_(own),
-      context_(context),
-      ranges_(plan.tables[table].measured.size()) {}
+namespace {
+
+// Of the bag and those nested in it, the one whose chunks are the finest.
+const BagJoin& rows_to_cut(const BagInput& bag) {
+    const BagJoin* most = &bag.rows;
+    for (const std::unique_ptr<const BagInput>& nested : bag.nested)
+        if (nested)
+            if (const BagJoin& rows = rows_to_cut(*nested); rows.rows_cut() > most->rows_cut()) most = &rows;
+    return *most;
+}
+
+} // namespace
+
+// Passes over chunks of the bag's rows on one thread, and over what nested bags have with the same first attributes.
+class BagPass::Worker {
+  public:
+    Worker(const StreamedPlan& plan, const BagInput& bag, Message& own, RunContext& context, MemoryBudget& memory)
+        : bag_(bag), context_(context), memory_(memory), nested_(bag.nested.size()) {
+        std::vector<const Message*> children;
+        for (size_t c = 0; c < nested_.size(); c++) {
+            if (bag.nested[c]) nested_[c] = nest(plan, *bag.nested[c]);
+            children.push_back(bag.nested[c] ? nested_[c].message.get() : bag.messages[c].get());
+        }
+        pass_ = std::make_unique<TablePass>(plan, bag.table, std::move(children), own, context, memory);
+    }
+
+    // Rows add to this message of the bag from now on.
+    void add_to(Message& own) { pass_->add_to(own); }
+
+    // Adds the rows with these keys of the first attribute.
+    void add(Key begin, Key end) {
+        for (Nested& nested : nested_)
+            if (nested.worker) nested.fill(begin, end, context_);
+        bag_.rows.join(begin, end, context_, memory_,
+                       [&](RowBatch& batch, const std::vector<const uint32_t*>& known, const uint32_t* numbers) {
+                           pass_->add(batch.columns(), batch.rows, known, numbers);
+                       });
+    }
+
+    void count(std::map<int, BagCounts>& counts) const {
+        BagCounts& of = counts[bag_.table];
+        of.rows_read += pass_->rows_read();
+        of.rows_kept += pass_->rows_kept();
+        of.ranges.resize(pass_->ranges().size());
+        for (size_t m = 0; m < of.ranges.size(); m++) widen(of.ranges[m], pass_->ranges()[m]);
+        for (const Nested& nested : nested_)
+            if (nested.worker) nested.count(counts);
+    }
+
+  private:
+    // A nested bag, with the part of its message that the chunk at hand meets.
+    struct Nested {
+        void fill(Key begin, Key end, RunContext& context) {
+            message->clear();
+            worker->add(begin, end);
+            message->finish(context);
+            keys += message->entries();
+            max_bytes = std::max(max_bytes, message->bytes());
+        }
+        void count(std::map<int, BagCounts>& counts) const {
+            worker->count(counts);
+            BagCounts& of = counts[worker->bag_.table];
+            of.keys += keys;
+            of.bytes = std::max(of.bytes, max_bytes);
+        }
+
+        std::unique_ptr<Message> message;
+        std::unique_ptr<Worker> worker;
+        uint64_t keys = 0, max_bytes = 0;
+    };
+
+    Nested nest(const StreamedPlan& plan, const BagInput& bag) {
+        Nested nested;
+        nested.message = std::make_unique<Message>(MessageLayout(plan, bag.table), memory_);
+        nested.worker = std::make_unique<Worker>(plan, bag, *nested.message, context_, memory_);
+        return nested;
+    }
+
+    const BagInput& bag_;
+    RunContext& context_;
+    MemoryBudget& memory_;
+    std::vector<Nested> nested_; // by child; empty where one is not nested
+    std::unique_ptr<TablePass> pass_;
+};
+
+BagPass::BagPass(const StreamedPlan& plan, const BagInput& bag, Message& own, RunContext& context)
+    : plan_(plan), bag_(bag), own_(own), context_(context), bounds_(rows_to_cut(bag).bounds()) {}
 
 bool BagPass::sums_numbers() const {
-    const std::vector<StreamedQuery>& queries = plan_.tables[table_].queries;
+    const std::vector<StreamedQuery>& queries = plan_.tables[bag_.table].queries;
     return std::any_of(queries.begin(), queries.end(),
                        [](const StreamedQuery& query) { return query.kind == CellKind::number_sum; });
 }
@@ -27,73 +106,57 @@ bool BagPass::sums_numbers() const {
 // what the rows give in their order, and the small messages are faster, too. Elsewhere sums of numbers have other last
 // bits: these are made in the order of the rows, but for a message of one key, which is made of chunks with one thread,
 // too.
-void BagPass::add(BagJoin rows) {
-    rows.look_up(children_, context_);
-    const StreamedTable& table = plan_.tables[table_];
+void BagPass::add() {
+    const StreamedTable& table = plan_.tables[bag_.table];
     const auto has_first = [&](const std::vector<int>& columns) {
-        return std::find(columns.begin(), columns.end(), rows.first_column()) != columns.end();
+        return std::find(columns.begin(), columns.end(), bag_.rows.first_column()) != columns.end();
     };
     const bool one_key = own_.layout().full_key_words() == 0;
     const bool disjoint = has_first(table.key) || has_first(table.groups);
     if (own_.is_numbered())
-        add_by_number(rows);
+        add_by_number();
     else if (disjoint || (sums_numbers() ? one_key : context_.threads() > 1))
-        add_by_chunks(rows, disjoint);
+        add_by_chunks(disjoint);
     else
-        add_in_order(rows);
+        add_in_order();
 }
 
-void BagPass::count(const TablePass& pass) {
-    rows_read_ += pass.rows_read();
-    rows_kept_ += pass.rows_kept();
-    for (size_t m = 0; m < ranges_.size(); m++) widen(ranges_[m], pass.ranges()[m]);
+void BagPass::add_in_order() {
+    Worker worker(plan_, bag_, own_, context_, context_.memory());
+    for (size_t chunk = 0; chunk < chunks(); chunk++) worker.add(bounds_[chunk], bounds_[chunk + 1]);
+    worker.count(counts_);
 }
 
-void BagPass::add_chunk(const BagJoin& rows, size_t chunk, TablePass& pass, RunContext& context) {
-    rows.join(chunk, context, context_.memory(),
-              [&](RowBatch& batch, const std::vector<const uint32_t*>& known, const uint32_t* numbers) {
-                  pass.add(batch.columns(), batch.rows, known, numbers);
-              });
-}
-
-void BagPass::add_in_order(const BagJoin& rows) {
-    TablePass pass(plan_, table_, children_, own_, context_, context_.memory());
-    for (size_t chunk = 0; chunk < rows.chunks(); chunk++) add_chunk(rows, chunk, pass, context_);
-    count(pass);
-}
-
-void BagPass::add_by_number(const BagJoin& rows) {
-    ThreadTeam team(context_, static_cast<int>(rows.chunks()));
+void BagPass::add_by_number() {
+    ThreadTeam team(context_, static_cast<int>(chunks()));
     WorkerContexts contexts(context_, team.size(), 0, "the messages of a join");
-    std::vector<std::unique_ptr<TablePass>> passes(team.size()); // by worker
-    const auto add = [&](size_t chunk, int worker) {
-        contexts.run(worker, [&](RunContext& context) {
-            std::unique_ptr<TablePass>& pass = passes[worker];
-            if (!pass) pass = std::make_unique<TablePass>(plan_, table_, children_, own_, context, context_.memory());
-            add_chunk(rows, chunk, *pass, context);
+    std::vector<std::unique_ptr<Worker>> workers(team.size());
+    const auto add = [&](size_t chunk, int number) {
+        contexts.run(number, [&](RunContext& context) {
+            std::unique_ptr<Worker>& worker = workers[number];
+            if (!worker) worker = std::make_unique<Worker>(plan_, bag_, own_, context, context_.memory());
+            worker->add(bounds_[chunk], bounds_[chunk + 1]);
         });
     };
-    team.for_each(rows.chunks(), add, [&] { contexts.poll(); });
-    for (const std::unique_ptr<TablePass>& pass : passes)
-        if (pass) count(*pass);
+    team.for_each(chunks(), add, [&] { contexts.poll(); });
+    for (const std::unique_ptr<Worker>& worker : workers)
+        if (worker) worker->count(counts_);
 }
 
-void BagPass::add_by_chunks(const BagJoin& rows, bool disjoint) {
-    ThreadTeam team(context_, static_cast<int>(rows.chunks()));
+void BagPass::add_by_chunks(bool disjoint) {
+    ThreadTeam team(context_, static_cast<int>(chunks()));
     WorkerContexts contexts(context_, team.size(), 0, "the messages of a join");
-    std::vector<std::unique_ptr<TablePass>> passes(team.size()); // by worker
-    const size_t round = 16 * static_cast<size_t>(team.size());  // messages in memory at a time
-    for (size_t begin = 0; begin < rows.chunks(); begin += round) {
-        std::vector<std::unique_ptr<Message>> parts(std::min(round, rows.chunks() - begin));
-        const auto add_part = [&](size_t part, int worker) {
+    std::vector<std::unique_ptr<Worker>> workers(team.size());
+    const size_t round = 16 * static_cast<size_t>(team.size()); // messages in memory at a time
+    for (size_t begin = 0; begin < chunks(); begin += round) {
+        std::vector<std::unique_ptr<Message>> parts(std::min(round, chunks() - begin));
+        const auto add_part = [&](size_t part, int number) {
             parts[part] = std::make_unique<Message>(own_.layout(), context_.memory());
-            contexts.run(worker, [&](RunContext& context) {
-                std::unique_ptr<TablePass>& pass = passes[worker];
-                if (!pass)
-                    pass =
-                        std::make_unique<TablePass>(plan_, table_, children_, *parts[part], context, context_.memory());
-                pass->add_to(*parts[part]);
-                add_chunk(rows, begin + part, *pass, context);
+            contexts.run(number, [&](RunContext& context) {
+                std::unique_ptr<Worker>& worker = workers[number];
+                if (!worker) worker = std::make_unique<Worker>(plan_, bag_, *parts[part], context, context_.memory());
+                worker->add_to(*parts[part]);
+                worker->add(bounds_[begin + part], bounds_[begin + part + 1]);
             });
         };
         team.for_each(parts.size(), add_part, [&] { contexts.poll(); });
@@ -103,8 +166,8 @@ void BagPass::add_by_chunks(const BagJoin& rows, bool disjoint) {
             for (const std::unique_ptr<Message>& part : parts) own_.merge(*part, context_);
     }
     if (disjoint) own_.index(team, contexts);
-    for (const std::unique_ptr<TablePass>& pass : passes)
-        if (pass) count(*pass);
+    for (const std::unique_ptr<Worker>& worker : workers)
+        if (worker) worker->count(counts_);
 }
 
 } // namespace btml::relational

@@ -4,35 +4,51 @@
 #include "core/relational/streamed/bag_rows.hpp"
 #include "core/relational/streamed/table_pass.hpp"
 
+#include <map>
+#include <memory>
+
 namespace btml::relational {
+
+// What the rows of a bag are made from. The message of a nested child is never whole in memory: each chunk of the bag's
+// rows meets only a small part, which is made when the chunk is at hand and found in the caches.
+struct BagInput {
+    int table;
+    BagJoin rows;
+    std::vector<std::unique_ptr<Message>> messages;        // by child; null where one is nested
+    std::vector<std::unique_ptr<const BagInput>> nested{}; // by child; null where one is not
+};
+
+// Of a bag, or one nested in it, for people and bounds.
+struct BagCounts {
+    uint64_t rows_read = 0, rows_kept = 0, keys = 0, bytes = 0; // keys, bytes: of the nested bag's message
+    std::vector<StreamedRange> ranges;
+};
 
 class BagPass {
   public:
-    // children: the messages of the bag's children. own: its own, which gets the same bits for any number of threads.
-    BagPass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
-            RunContext& context);
+    // own: the bag's message, which gets the same bits for any number of threads.
+    BagPass(const StreamedPlan& plan, const BagInput& bag, Message& own, RunContext& context);
 
-    void add(BagJoin rows);
+    void add();
 
-    uint64_t rows_read() const { return rows_read_; }
-    uint64_t rows_kept() const { return rows_kept_; }
-    const std::vector<StreamedRange>& ranges() const { return ranges_; }
+    // By table: what became of the bag and those nested in it.
+    const std::map<int, BagCounts>& counts() const { return counts_; }
 
   private:
-    void add_in_order(const BagJoin& rows);
-    void add_by_chunks(const BagJoin& rows, bool disjoint);
-    void add_by_number(const BagJoin& rows);
-    void add_chunk(const BagJoin& rows, size_t chunk, TablePass& pass, RunContext& context);
-    void count(const TablePass& pass);
+    class Worker;
+
     bool sums_numbers() const;
+    size_t chunks() const { return bounds_.size() - 1; }
+    void add_in_order();
+    void add_by_chunks(bool disjoint);
+    void add_by_number();
 
     const StreamedPlan& plan_;
-    const int table_;
-    const std::vector<const Message*> children_;
+    const BagInput& bag_;
     Message& own_;
     RunContext& context_;
-    uint64_t rows_read_ = 0, rows_kept_ = 0;
-    std::vector<StreamedRange> ranges_;
+    std::vector<Key> bounds_; // of chunks
+    std::map<int, BagCounts> counts_;
 };
 
 } // namespace btml::relational

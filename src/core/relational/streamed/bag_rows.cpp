@@ -1,5 +1,7 @@
 #include "core/relational/streamed/bag_rows.hpp"
 
+#include "core/base/threads.hpp"
+#include "core/base/worker_contexts.hpp"
 #include "core/relational/streamed/cells.hpp"
 
 #include <algorithm>
@@ -81,10 +83,15 @@ BagRows::BagRows(const StreamedPlan& plan, RunContext& context)
       context_(context),
       blocks_(context, "joining a cycle", 0),
       tables_(plan.tables.size()),
+      parents_(plan.tables.size(), {-1, nullptr}),
       edges_(plan.tables.size()) {
     for (size_t parent = 0; parent < plan.tables.size(); parent++)
         for (const StreamedChild& child : plan.tables[parent].children)
-            edges_[child.table] = edge_of(child.table, static_cast<int>(parent));
+            parents_[child.table] = {static_cast<int>(parent), &child};
+    for (int table = plan.root(); table >= 0; table--)
+        if (const StreamedBag* const bag = bag_of(table)) first_[table] = first_attribute(*bag);
+    for (size_t child = 0; child < plan.tables.size(); child++)
+        if (parents_[child].edge) edges_[child] = edge_of(static_cast<int>(child));
 }
 
 void BagRows::add_table(int number, const HeldRows& rows) {
@@ -124,18 +131,56 @@ std::vector<int> BagRows::tables_of(const StreamedBag& bag) const {
     return tables;
 }
 
+const StreamedBag* BagRows::bag_of(int table) const {
+    for (const StreamedBag& bag : plan_.bags)
+        if (bag.table == table) return &bag;
+    return nullptr;
+}
+
+// The attributes in which rows of a bag equal those that they meet of a parent that is a bag, too.
+std::vector<int> BagRows::shared_attributes(const StreamedBag& bag) const {
+    std::vector<int> shared;
+    const Parent& parent = parents_[bag.table];
+    const StreamedBag* const above = parent.edge ? bag_of(parent.table) : nullptr;
+    if (!above || parent.edge->join != StreamedJoin::inner) return shared;
+    for (size_t k = 0; k < parent.edge->key.size(); k++) {
+        const int attribute = bag.attributes[plan_.tables[bag.table].key[k]];
+        if (attribute == above->attributes[parent.edge->key[k]]) shared.push_back(attribute);
+    }
+    return shared;
+}
+
+// The one that the parent begins with if they share it, or else the one that most bags below share.
+int BagRows::first_attribute(const StreamedBag& bag) const {
+    std::map<int, int> bags; // by attribute
+    for (const StreamedBag& other : plan_.bags)
+        for (int attribute : shared_attributes(other))
+            if (parents_[other.table].table == bag.table) bags[attribute]++;
+    const std::vector<int> order = order_of(bag);
+    for (int attribute : shared_attributes(bag))
+        if (attribute == first_.at(parents_[bag.table].table)) return attribute;
+    return *std::max_element(order.begin(), order.end(), [&](int one, int other) { return bags[one] < bags[other]; });
+}
+
+bool BagRows::is_nested(int table) const {
+    const StreamedBag* const bag = bag_of(table);
+    if (!bag) return false;
+    const std::vector<int> shared = shared_attributes(*bag);
+    return std::find(shared.begin(), shared.end(), first_.at(table)) != shared.end() &&
+           first_.at(table) == first_.at(parents_[table].table);
+}
+
 // The bag and the table that an edge of the join tree is between, if the table's rows number its message. Chunks of a
 // bag, which are made on several threads, add to different numbers.
-BagRows::Edge BagRows::edge_of(int child, int parent) const {
+BagRows::Edge BagRows::edge_of(int child) const {
     Edge edge;
+    const int parent = parents_[child].table;
     for (const StreamedBag& bag : plan_.bags)
         if (bag.table == child || bag.table == parent) edge = {&bag, bag.table == child ? parent : child};
     if (!edge.bag || plan_.is_bag(edge.table) || plan_.message_groups(child) > 0) return {};
-    const std::vector<StreamedChild>& children = plan_.tables[parent].children;
-    const auto of_child = std::find_if(children.begin(), children.end(),
-                                       [&](const StreamedChild& other) { return other.table == child; });
-    const std::vector<int>&of_bag = edge.table == child ? of_child->key : plan_.tables[child].key,
-          &of_table = edge.table == child ? plan_.tables[child].key : of_child->key;
+    const std::vector<int>&above = parents_[child].edge->key, &below = plan_.tables[child].key;
+    const std::vector<int>&of_bag = edge.table == child ? above : below,
+          &of_table = edge.table == child ? below : above;
     std::vector<std::pair<int, int>> key;
     for (size_t k = 0; k < of_bag.size(); k++) key.emplace_back(of_table[k], edge.bag->attributes[of_bag[k]]);
     const std::vector<int> order = order_of(*edge.bag), attributes = attributes_in(edge.table, order);
@@ -150,7 +195,7 @@ BagRows::Edge BagRows::edge_of(int child, int parent) const {
 uint64_t BagRows::number(int child) {
     const Edge& edge = edges_[child];
     Buffer<RowId> numbers(context_.memory(), what);
-    SortedRelation relation = relation_of(*edge.bag, edge.table, &numbers);
+    SortedRelation relation = relation_of(*edge.bag, edge.table, context_, &numbers);
     const uint64_t count = relation.rows;
     numbered_.insert_or_assign(child, NumberedRows{std::move(relation), std::move(numbers)});
     return count;
@@ -159,26 +204,42 @@ uint64_t BagRows::number(int child) {
 std::vector<int> BagRows::order_of(const StreamedBag& bag) const {
     std::vector<std::vector<int>> parts;
     for (int table : tables_of(bag)) parts.push_back(attributes_in(table, bag.attributes));
-    return attribute_order(parts);
+    const auto first = first_.find(bag.table);
+    return attribute_order(parts, first == first_.end() ? -1 : first->second);
 }
 
-SortedRelation BagRows::relation_of(const StreamedBag& bag, int table, Buffer<RowId>* numbers) {
-    const RowMask all(context_.memory(), what, tables_[table].rows, uint8_t{1});
-    return project(tables_[table], all, attributes_in(table, order_of(bag)), context_.memory(), blocks_, numbers);
+SortedRelation BagRows::relation_of(const StreamedBag& bag, int table, RunContext& context,
+                                    Buffer<RowId>* numbers) const {
+    RowBlocks blocks(context, "joining a cycle", 0);
+    MemoryBudget& memory = context_.memory();
+    const RowMask all(memory, what, tables_[table].rows, uint8_t{1});
+    return project(tables_[table], all, attributes_in(table, order_of(bag)), memory, blocks, numbers);
 }
 
 BagJoin BagRows::join_of(const StreamedBag& bag) {
     const std::vector<int> tables = tables_of(bag);
-    std::vector<SortedRelation> relations;
+    std::vector<SortedRelation> relations(tables.size());
+    std::vector<size_t> to_sort;
     int number = -1;
-    for (int table : tables) {
+    for (size_t r = 0; r < tables.size(); r++) {
+        const int table = tables[r];
         const bool is_parent = edges_[bag.table].table == table, is_child = edges_[table].bag == &bag;
-        if (is_parent) number = static_cast<int>(relations.size());
+        if (is_parent) number = static_cast<int>(r);
         const auto numbered = is_parent || is_child ? numbered_.find(is_parent ? bag.table : table) : numbered_.end();
-        relations.push_back(numbered == numbered_.end() ? relation_of(bag, table)
-                                                        : std::move(numbered->second.relation));
+        if (numbered == numbered_.end())
+            to_sort.push_back(r);
+        else
+            relations[r] = std::move(numbered->second.relation);
         if (is_child) numbered_.erase(table);
     }
+    ThreadTeam team(context_, static_cast<int>(to_sort.size()));
+    WorkerContexts contexts(context_, team.size(), 0, what);
+    const auto sort = [&](size_t i, int worker) {
+        contexts.run(worker, [&](RunContext& context) {
+            relations[to_sort[i]] = relation_of(bag, tables[to_sort[i]], context);
+        });
+    };
+    team.for_each(to_sort.size(), sort, [&] { contexts.poll(); });
     std::vector<const Buffer<int64_t>*> words;
     for (int attribute : bag.attributes) words.push_back(&dictionaries_.at(attribute).values());
     return {plan_, bag, order_of(bag), std::move(relations), tables, number, std::move(words)};
@@ -193,19 +254,28 @@ BagJoin::BagJoin(const StreamedPlan& plan, const StreamedBag& bag, std::vector<i
       relations_(std::move(relations)),
       tables_(std::move(tables)),
       number_(number),
-      words_(std::move(words)),
-      bounds_{0} {
+      words_(std::move(words)) {
     for (int attribute : bag.attributes)
         places_.push_back(static_cast<size_t>(std::find(order_.begin(), order_.end(), attribute) - order_.begin()));
-    // The rows of the largest relation with the first attribute are cut into pieces.
+}
+
+// The largest relation with the first attribute.
+const SortedRelation& BagJoin::relation_cut() const {
     const SortedRelation* largest = nullptr;
     for (const SortedRelation& relation : relations_)
         if (relation.attributes.front() == order_.front() && (!largest || relation.rows > largest->rows))
             largest = &relation;
-    const uint64_t piece = std::max<uint64_t>(min_chunk_rows, largest->rows / max_chunks);
-    for (uint64_t row = piece; row < largest->rows; row += piece)
-        if (largest->columns.front()[row] > bounds_.back()) bounds_.push_back(largest->columns.front()[row]);
-    bounds_.push_back(null_key); // which no key is
+    return *largest;
+}
+
+std::vector<Key> BagJoin::bounds() const {
+    const SortedRelation& cut = relation_cut();
+    const uint64_t piece = std::max<uint64_t>(min_chunk_rows, cut.rows / max_chunks);
+    std::vector<Key> bounds{0};
+    for (uint64_t row = piece; row < cut.rows; row += piece)
+        if (cut.columns.front()[row] > bounds.back()) bounds.push_back(cut.columns.front()[row]);
+    bounds.push_back(null_key); // which no key is
+    return bounds;
 }
 
 // The relation of the child's table, if its rows have all columns of the child's key; -1 otherwise.
@@ -259,7 +329,7 @@ void BagJoin::keep_met(Known& known, RunContext& context) {
     relation.rows = kept;
 }
 
-void BagJoin::look_up(const std::vector<const Message*>& children, RunContext& context) {
+void BagJoin::look_up(const std::vector<std::unique_ptr<Message>>& children, RunContext& context) {
     for (size_t c = 0; c < children.size(); c++) {
         const StreamedChild& child = plan_.tables[bag_.table].children[c];
         const int relation = relation_of(child);
@@ -298,14 +368,14 @@ int BagJoin::first_column() const {
     return static_cast<int>(std::find(places_.begin(), places_.end(), size_t{0}) - places_.begin());
 }
 
-void BagJoin::join(size_t chunk, RunContext& context, MemoryBudget& memory, const Body& body) const {
+void BagJoin::join(Key begin, Key end, RunContext& context, MemoryBudget& memory, const Body& body) const {
     RowBlocks blocks(context, "joining a cycle", 0);
     std::vector<Partners> partners;
     for (const Known& known : known_) partners.push_back({known.child, known.relation, known.entries.data(), {}});
     BatchFiller filler(words_, places_, columns_, std::move(partners), plan_.tables[bag_.table].children.size(),
                        number_, memory, body);
     GenericJoin tuples(order_, relations_, memory, blocks);
-    tuples.restrict_first(bounds_[chunk], bounds_[chunk + 1]);
+    tuples.restrict_first(begin, end);
     tuples.for_each([&](const JoinedTuples& found) { filler.put(found); });
     filler.flush();
 }

@@ -11,8 +11,7 @@
 
 namespace btml::relational {
 
-// The join that makes a bag, in chunks of its first attribute that do not depend on how many threads there are. Chunk
-// after chunk its rows come in one order.
+// The join that makes a bag, in chunks of its first attribute. Chunk after chunk its rows come in one order.
 class BagJoin {
   public:
     // known, numbers: as for TablePass::add.
@@ -27,14 +26,19 @@ class BagJoin {
 
     // Looks up what the rows of the bag's children meet, for those children that the bag is joined from with all of
     // their keys: a row of such a relation meets one entry, in however many rows of the bag it is.
-    void look_up(const std::vector<const Message*>& children, RunContext& context);
+    // Messages are null of nested bags, which are not.
+    void look_up(const std::vector<std::unique_ptr<Message>>& children, RunContext& context);
 
-    size_t chunks() const { return bounds_.size() - 1; }
+    // The keys of the first attribute that chunks begin with, and the end of the last. They do not depend on how many
+    // threads there are.
+    std::vector<Key> bounds() const;
+    // Rows of the relation whose pieces the chunks are.
+    uint64_t rows_cut() const { return relation_cut().rows; }
     // The column of the bag that differs between rows of different chunks.
     int first_column() const;
-    // Calls body(batch) with the rows of a chunk, each combination of the bag's attributes once. Chunks may be joined
-    // on several threads at a time, each with a context of its own.
-    void join(size_t chunk, RunContext& context, MemoryBudget& memory, const Body& body) const;
+    // Calls body(batch) with the rows whose first attribute is `begin` or more and less than `end`, each combination of
+    // the bag's attributes once. Chunks may be joined on several threads at a time, each with a context of its own.
+    void join(Key begin, Key end, RunContext& context, MemoryBudget& memory, const Body& body) const;
 
   private:
     // A child of the bag of which each row of a relation meets one entry.
@@ -43,6 +47,7 @@ class BagJoin {
         Buffer<uint32_t> entries; // by row of the relation
     };
 
+    const SortedRelation& relation_cut() const;
     int relation_of(const StreamedChild& child) const;
     Buffer<uint32_t> entries_of(const SortedRelation& relation, const StreamedChild& child, const Message& message,
                                 RunContext& context) const;
@@ -59,7 +64,6 @@ class BagJoin {
     std::vector<size_t> places_;  // by column of the bag: its attribute's place in the order
     std::vector<size_t> columns_; // of the bag, those that somebody reads
     std::vector<const Buffer<int64_t>*> words_;
-    std::vector<Key> bounds_; // of the first attribute
 };
 
 // What bags are joined from: the keys of the tables that are held.
@@ -80,6 +84,9 @@ class BagRows {
     uint64_t number(int child);
     // The numbers of the table's rows; rows without a key have the number of keys.
     Buffer<RowId>& numbers_of_rows(int child) { return numbered_.at(child).of_rows; }
+    // Whether the table is a bag whose rows have the first attribute of a parent bag's: what the parent's chunks meet
+    // of its message can be made chunk by chunk.
+    bool is_nested(int table) const;
     // Tables whose attributes a bag has, one or more of them.
     std::vector<int> tables_of(const StreamedBag& bag) const;
     BagJoin join_of(const StreamedBag& bag);
@@ -91,14 +98,22 @@ class BagRows {
         const StreamedBag* bag = nullptr;
         int table = -1;
     };
+    struct Parent {
+        int table; // -1: there is none
+        const StreamedChild* edge;
+    };
     struct NumberedRows {
         SortedRelation relation;
         Buffer<RowId> of_rows;
     };
 
-    Edge edge_of(int child, int parent) const;
+    const StreamedBag* bag_of(int table) const;
+    std::vector<int> shared_attributes(const StreamedBag& bag) const;
+    int first_attribute(const StreamedBag& bag) const;
+    Edge edge_of(int child) const;
     std::vector<int> order_of(const StreamedBag& bag) const;
-    SortedRelation relation_of(const StreamedBag& bag, int table, Buffer<RowId>* numbers = nullptr);
+    SortedRelation relation_of(const StreamedBag& bag, int table, RunContext& context,
+                               Buffer<RowId>* numbers = nullptr) const;
     std::vector<int> attributes_in(int table, const std::vector<int>& order) const;
 
     const StreamedPlan& plan_;
@@ -106,6 +121,8 @@ class BagRows {
     RowBlocks blocks_;
     std::map<int, IntegerDictionary> dictionaries_; // by attribute
     std::vector<Table> tables_;                     // keys only
+    std::vector<Parent> parents_;                   // by table
+    std::map<int, int> first_;                      // by bag's table: the attribute that its join begins with
     std::vector<Edge> edges_;                       // by child, if its message is numbered
     std::map<int, NumberedRows> numbered_;          // by child
 };

@@ -151,6 +151,19 @@ void Message::find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& conte
     }
 }
 
+// What has far more slots than it used gives them back, lest each of many small messages clears those of a large one.
+void Message::clear() {
+    constexpr uint64_t max_unused = 16;
+    if (slots_.size() > max_unused * std::max<uint64_t>(min_slots, count_))
+        clear_slots();
+    else
+        std::fill(slots_.begin(), slots_.end(), uint64_t{0});
+    entries_.resize(0);
+    next_.clear();
+    count_ = 0;
+    appended_ = false;
+}
+
 void Message::number(uint64_t entries, RunContext& context) {
     numbered_ = true;
     entries_.resize(entries * layout_.words);

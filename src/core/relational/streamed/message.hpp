@@ -63,6 +63,9 @@ class Message {
     // they are until the next call. The keys are hashed.
     void find_or_add(const KeyBatch& keys, uint64_t** to, RunContext& context);
 
+    // Forgets all entries of a message that is not numbered, but keeps the memory for as many.
+    void clear();
+
     // Makes an entry for each number below `entries`, for a layout without keys and groups. Rows add to them by number.
     void number(uint64_t entries, RunContext& context);
     bool is_numbered() const { return numbered_; }

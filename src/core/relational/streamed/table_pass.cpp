@@ -20,7 +20,6 @@ TablePass::TablePass(const StreamedPlan& plan, int table, std::vector<const Mess
     for (size_t c = 0; c < children.size(); c++) {
         const StreamedChild& child = table_.children[c];
         children_.push_back({children[c], child.join, child.key, KeyBatch(child.key.size(), memory), {}});
-        several_ |= multiplies(child.join) && children[c]->several();
     }
 }
 
@@ -38,7 +37,7 @@ void TablePass::add(const RowBatch::Column* columns, uint32_t rows, const std::v
     rows_kept_ += selected_count_;
     measure();
     matches_.columns = columns;
-    if (several_)
+    if (may_meet_several())
         for (uint32_t i = 0; i < selected_count_; i++) match_all(selected_[i], 0);
     else
         match_once();
@@ -119,6 +118,12 @@ void TablePass::measure() {
         const int column = table_.measured[m];
         widen(ranges_[m], table_.columns[column], columns_[column], selected_.data(), selected_count_);
     }
+}
+
+// Has a child several entries for some key?
+bool TablePass::may_meet_several() const {
+    return std::any_of(children_.begin(), children_.end(),
+                       [](const Child& child) { return multiplies(child.join) && child.message->several(); });
 }
 
 // Where each row meets one entry of each child, all rows are matches at once.

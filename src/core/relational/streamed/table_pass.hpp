@@ -14,8 +14,9 @@ struct KeyFilter {
 
 class TablePass {
   public:
-    // children: their messages, which are finished. own: the table's. context: of the thread on which rows are added,
-    // which is polled by the work that they make: a row may meet many entries.
+    // children: their messages, which are finished when rows are added, and may be others then. own: the table's.
+    // context: of the thread on which rows are added, which is polled by the work that they make: a row may meet many
+    // entries.
     TablePass(const StreamedPlan& plan, int table, std::vector<const Message*> children, Message& own,
               RunContext& context, MemoryBudget& memory);
 
@@ -62,6 +63,7 @@ class TablePass {
     void match_once();
     void match_all(uint32_t row, size_t child);
     void measure();
+    bool may_meet_several() const;
     void flush();
     void find_entries();
     void fill_group(KeyBatch& keys, size_t word, size_t group, int column) const;
@@ -72,7 +74,6 @@ class TablePass {
     RunContext& context_;
     std::vector<Filter> filters_;
     std::vector<Child> children_; // in the plan's order
-    bool several_ = false;        // a row may meet several entries of a child
     QueryEvaluator queries_;
     Matches matches_;
     KeyBatch own_keys_;
