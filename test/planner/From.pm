@@ -24,11 +24,25 @@ sub draw_join
 	my $style  = weighted(comma => 5, join => 5, outer => $self->{simple} ? 2 : 6);
 	my $from   = '';
 	my $rows   = 1;
+
+	# Cycles of four tables and more, which chance alone seldom closes.
+	my @ring = chance(0.1) ? sample(2, qw(k2 k4 k8)) : ();
+	if (@ring)
+	{
+		$self->has('ring');
+		$count = weighted(4 => 2, 5 => 1, 6 => 1);
+		$style = pick('comma', 'join', 'join', 'outer');
+	}
 	for my $number (0 .. $count - 1)
 	{
 		my $item = $self->item(chr(ord('a') + $number));
 		$self->{fewer} = 1;
 		my @conditions = $number ? $self->conditions_with($item) : ();
+		if ($number && @ring)
+		{
+			my $last = $number == $count - 1;
+			@conditions = $self->ring_conditions($item, $self->{items}[-1], $last ? $self->{items}[0] : undef, @ring);
+		}
 		my $joined     = $rows * ($item->{rows} || 1) / $self->{fewer};
 		last if $number && $joined > max($max_joined_rows, 2 * max(map { $_->{rows} } $item, @{ $self->{items} }));
 		$rows = $joined < 1 ? 1 : $joined;
@@ -225,6 +239,21 @@ sub conditions_with
 		push @conditions, $equality if defined $equality;
 	}
 	$self->has('Cartesian') unless @conditions;
+	return @conditions;
+}
+
+# Leads from the item before to this one, and from this one, where it is the last, to the first.
+sub ring_conditions
+{
+	my ($self, $item, $before, $first, $out, $in) = @_;
+	my @conditions;
+	for my $pair ([ $before, $item ], [ $item, $first ])
+	{
+		my ($from, $to) = @$pair;
+		next unless $to && grep({ $_ eq $out } @{ $from->{columns} }) && grep({ $_ eq $in } @{ $to->{columns} });
+		push @conditions, "$from->{alias}.$out = $to->{alias}.$in";
+		$self->{fewer} *= $self->{schema}{keys} / 1.5;
+	}
 	return @conditions;
 }
 
