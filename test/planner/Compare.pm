@@ -96,8 +96,12 @@ sub as_ordered
 	return $line;
 }
 
+# Rows in any order, as ORDER BY takes them.
+sub alike { return join "\n", sort map { as_ordered([$_]) } @_; }
+
 # Says what differs, or nothing. {relative} is 0 where the bytes have to be the same; {ordered} says that lines keep
-# their order, {any} that only their number is compared.
+# their order, {any} that only their number is compared, {limited} that of rows which ORDER BY takes for equal any may be
+# shown.
 sub difference
 {
 	my ($base, $other, $how) = @_;
@@ -107,6 +111,7 @@ sub difference
 	my @one = sort @$base;
 	my @two = sort @$other;
 	return $how->{ordered} && as_ordered($base) ne as_ordered($other) ? 'the order of rows' : '' if "@one" eq "@two";
+	return ''                                         if $how->{limited} && alike(@one) eq alike(@two);
 	return ''                                         if $how->{relative} && close_lines($base, $other, $how);
 	return 'the rows';
 }
