@@ -442,6 +442,23 @@ SELECT shared('SELECT count(*), sum(o.x) FROM grown o JOIN grown p ON o.k = p.l'
 SELECT compare('SELECT count(*), sum(o.x) FROM grown o JOIN grown p ON o.k = p.l');
 SELECT compare('SELECT count(*), sum(o.x) FROM grown o JOIN grown p ON o.k = p.l JOIN grown q ON q.x = p.l');
 RESET work_mem; RESET hash_mem_multiplier;
+SET btml.memory_limit = '300kB';
+SELECT shared('SELECT count(*), sum(o.x) FROM grown o JOIN grown p ON o.k = p.l', true);
+SELECT compare('SELECT count(*), sum(o.x) FROM grown o JOIN grown p ON o.k = p.l');
+ANALYZE grown;
+SET btml.force_factorize_aggregates = off;
+SELECT * FROM btml.explain_factorized('SELECT p.x, q.k, count(*) FROM grown o JOIN grown p ON o.k = p.l JOIN grown q ON q.x = p.l GROUP BY p.x, q.k');
+RESET btml.memory_limit;
+SET btml.force_factorize_aggregates = on;
+-- Foreign partitions may give each role other rows: a scan is one role's.
+GRANT SELECT ON whole TO regress_factorized;
+CREATE VIEW of_owner AS SELECT * FROM whole;
+GRANT SELECT ON of_owner TO regress_factorized;
+SET ROLE regress_factorized;
+SELECT count(*) FROM factorized.shared('SELECT count(*), sum(o.x * p.x) FROM whole o JOIN of_owner p ON o.k = p.k') line WHERE line ~ 'Shared';
+SELECT count(*) FROM factorized.shared('SELECT count(*), sum(o.x * p.x) FROM of_owner o JOIN of_owner p ON o.k = p.k') line WHERE line ~ 'Shared';
+RESET ROLE;
+DROP VIEW of_owner;
 DROP TABLE grown, narrow, whole, shared_queries;
 
 ALTER TABLE b ENABLE ROW LEVEL SECURITY;

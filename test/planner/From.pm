@@ -25,12 +25,12 @@ sub draw_join
 	my $from   = '';
 	my $rows   = 1;
 
-	# Cycles of four tables and more, which chance alone seldom closes.
-	my @ring = chance(0.1) ? sample(2, qw(k2 k4 k8)) : ();
+	# Cycles, which chance alone seldom closes.
+	my @ring = chance(0.08) ? sample(2, qw(k2 k4 k8)) : ();
 	if (@ring)
 	{
 		$self->has('ring');
-		$count = weighted(4 => 2, 5 => 1, 6 => 1);
+		$count = weighted(3 => 6, 4 => 2, 5 => 1, 6 => 1);
 		$style = pick('comma', 'join', 'join', 'outer');
 	}
 	for my $number (0 .. $count - 1)
@@ -99,7 +99,7 @@ sub item
 		: weighted(
 		table        => 60,
 		view         => 6,
-		offset       => 4,
+		offset       => 6,
 		subquery     => 4,
 		union        => 4,
 		distinct     => 2,

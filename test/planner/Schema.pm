@@ -327,6 +327,13 @@ sub add_views
 	return;
 }
 
+# Jobs that change the rights of one schema at the same time would fail.
+sub one_at_a_time
+{
+	my ($statement) = @_;
+	return "SELECT pg_advisory_lock(1) \\g /dev/null\n${statement}SELECT pg_advisory_unlock(1) \\g /dev/null\n";
+}
+
 # Queries may run as a role that owns nothing, whom row security concerns.
 sub grant
 {
@@ -336,7 +343,8 @@ sub grant
 	my @temporary = map { $_->{name} } grep { $_->{kind} eq 'temp' } @{ $self->{tables} };
 	$self->{sql} .=
 		  "DROP ROLE IF EXISTS $reader;\nCREATE ROLE $reader;\nGRANT USAGE, CREATE ON SCHEMA $name TO $reader;\n"
-		. "GRANT ALL ON ALL TABLES IN SCHEMA $name TO $reader;\nGRANT USAGE ON SCHEMA btml TO $reader;\n";
+		. "GRANT ALL ON ALL TABLES IN SCHEMA $name TO $reader;\n"
+		. one_at_a_time("GRANT USAGE ON SCHEMA btml TO $reader;\n");
 	$self->{sql} .= 'GRANT ALL ON ' . join(', ', @temporary) . " TO $reader;\n" if @temporary;
 	$self->{sql} .= "SET ROLE $reader;\n";
 	return;
@@ -346,7 +354,7 @@ sub drop
 {
 	my ($self) = @_;
 	my $sql = "RESET ROLE;\nDISCARD TEMP;\nDROP SCHEMA $self->{name} CASCADE;\n";
-	$sql .= "DROP OWNED BY $self->{reader};\nDROP ROLE $self->{reader};\n" if $self->{limited};
+	$sql .= one_at_a_time("DROP OWNED BY $self->{reader};\n") . "DROP ROLE $self->{reader};\n" if $self->{limited};
 	return $sql;
 }
 

@@ -421,7 +421,8 @@ FitResult Trainer::fit_sparse(SmoothKind kind) {
     time("training the sparse process", [&] {
         TrainedSparse trained = train_sparse(training, features_,
                                              {kind, static_cast<size_t>(options_.exemplars), options_.noise,
-                                              options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed)},
+                                              options_.signal, limits_.min_noise, static_cast<uint64_t>(options_.seed),
+                                              options_.exemplar_objective == ExemplarObjective::likelihood},
                                              context_);
         model.leave_one_out = spread_.in_units(trained.leave_one_out);
         left_out_ = std::move(trained.left_out);

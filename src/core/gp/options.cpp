@@ -12,6 +12,7 @@ constexpr const char* searches[] = {"local", "bfgs", "none"};
 constexpr const char* treatments[] = {"clamp", "prior"};
 
 constexpr const char* encodings[] = {"auto", "linear", "rank"};
+constexpr const char* exemplar_objectives[] = {"likelihood", "variance"};
 constexpr const char* kernels[] = {"tree", "squared_exponential", "matern32", "matern52", "auto"};
 
 constexpr Option<Options> rows[] = {
@@ -51,13 +52,16 @@ constexpr Option<Options> rows[] = {
         "the binary tree kernel; a smooth one, with a length scale for each feature; `auto`: which "
         "scores better"),
     option<&Options::exemplars>("exemplars", between(1, SparseModel::max_inducing_points),
-                                "rows that a smooth kernel goes by, at most"),
+                                "points that a smooth kernel goes by, at most"),
     option<&Options::per_shard>("per_shard", "other servers each train an expert on the rows that they have, and a "
                                              "committee of these predicts")
         .not_aggregated(),
     option<&Options::encoding>("encoding", encodings,
                                "a number's bits are those of its place between the least and the greatest training "
                                "value, or of its rank among them; `auto`: which scores better leaving rows out"),
+    option<&Options::exemplar_objective>("exemplar_objective", exemplar_objectives,
+                                         "exemplars are moved to where the likelihood is greatest, which takes most of "
+                                         "the fit's time, or stay rows, each of which varies most given those before"),
 };
 
 // What scikit-learn, GPy and others call them.

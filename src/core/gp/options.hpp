@@ -23,6 +23,10 @@ enum class Outside { clamp, prior };
 // better leaving rows out.
 enum class NumberEncoding { automatic, linear, rank };
 
+// Says where the exemplars of a smooth kernel are: where the likelihood is greatest, or at rows each of which varies
+// most given those before.
+enum class ExemplarObjective { likelihood, variance };
+
 struct Options {
     int bits = 0;    // of a feature's value; 0: by the number of features (Encoding::default_value_bits)
     int members = 0; // 0: chosen within the evaluations
@@ -37,6 +41,7 @@ struct Options {
     int exemplars = 512;    // inducing points of a smooth kernel, at most
     bool per_shard = false; // an expert for each server that has rows
     NumberEncoding encoding = NumberEncoding::automatic;
+    ExemplarObjective exemplar_objective = ExemplarObjective::likelihood;
 
     // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;

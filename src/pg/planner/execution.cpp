@@ -26,7 +26,7 @@ FactorizedPlan decoded(std::span<const std::byte> bytes) {
 
 // Beyond twice what the planner would have allowed, its estimate was wrong.
 uint64_t max_bytes() {
-    return static_cast<uint64_t>(2 * btml_compat_hash_memory());
+    return static_cast<uint64_t>(2 * message_memory());
 }
 
 // Sums whose products stay within these bounds neither overflow nor vanish.
@@ -156,8 +156,8 @@ Execution::Execution(std::span<const std::byte> plan, std::span<PlanState* const
     const MemoryContext scratch = pg_call(
         [=] { return AllocSetContextCreate(memory, "btml factorized aggregate's rows", ALLOCSET_DEFAULT_SIZES); });
     for (PlanState* const scan : scans)
-        scans_.push_back(std::make_unique<SharedScan>(
-            scan, scratch, static_cast<uint64_t>(waiting_share * btml_compat_hash_memory())));
+        scans_.push_back(
+            std::make_unique<SharedScan>(scan, scratch, static_cast<uint64_t>(waiting_share * message_memory())));
     std::vector<RowSource*> sources(plan_.readings.size(), nullptr);
     for (size_t t = 0; t < plan_.readings.size(); t++) {
         if (plan_.streamed.is_bag(static_cast<int>(t))) continue;
@@ -179,12 +179,20 @@ const char* Execution::run() {
         aggregate_->run([this] { check_ranges(); });
         check_sums();
     } catch (const CannotDecide& reason) {
+        forget_waiting();
         return reason.reason;
     } catch (const Error& error) {
+        forget_waiting();
         if (error.code() == ErrorCode::memory_limit) return "memory";
         throw;
     }
+    forget_waiting();
     return nullptr;
+}
+
+// Rows still wait where their table was not needed, or where the run ended early.
+void Execution::forget_waiting() {
+    for (const std::unique_ptr<ScanSource>& source : sources_) source->forget();
 }
 
 bool Execution::stays_within(const MeasuredSum& sum) const {

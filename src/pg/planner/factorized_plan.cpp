@@ -1,5 +1,7 @@
 #include "pg/planner/factorized_plan.hpp"
 
+#include "pg/bridge/settings.hpp"
+
 namespace btml::pg::planner {
 
 using relational::CellKind;
@@ -130,6 +132,10 @@ FactorizedPlan FactorizedPlan::read(Reader& reader) {
         return sum;
     });
     return plan;
+}
+
+double message_memory() {
+    return std::min(btml_compat_hash_memory(), static_cast<double>(memory_limit_bytes()));
 }
 
 } // namespace btml::pg::planner

@@ -70,6 +70,9 @@ struct FactorizedPlan {
     static FactorizedPlan read(Reader& reader);
 };
 
+// Bytes that the messages of a join may take: what a hash table may, and no more than btml.memory_limit.
+double message_memory();
+
 // Of the memory for messages, what the rows of a scan may take that wait for other tables with the same rows.
 constexpr double waiting_share = 0.25;
 

@@ -162,9 +162,11 @@ Refusal add_our_path(PlannerInfo* root, const RelOptInfo* input, RelOptInfo* gro
     PathParts parts = {};
     plan_parts(query, best->path.rows, &parts);
     const bool forced = force_factorize_aggregates();
-    if (parts.memory > btml_compat_hash_memory() && !forced)
-        return psprintf("its messages would take about %.0f kB, and work_mem times hash_mem_multiplier is %.0f kB",
-                        parts.memory / 1024, btml_compat_hash_memory() / 1024);
+    if (parts.memory > message_memory() && !forced)
+        return psprintf("its messages would take about %.0f kB, and %s is %.0f kB", parts.memory / 1024,
+                        message_memory() < btml_compat_hash_memory() ? "btml.memory_limit"
+                                                                     : "work_mem times hash_mem_multiplier",
+                        message_memory() / 1024);
     auto* const path = makeNode(CustomPath);
     double cost = parts.cost;
     for (int i = 0; i < parts.scans; i++) {

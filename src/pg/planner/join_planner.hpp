@@ -66,6 +66,7 @@ class JoinPlanner {
     void share_scans();
     void describe_scan(int owner);
     void estimate();
+    double estimate_bag_message(int place) const;
     double estimate_keys(int place) const;
     double estimate_distinct(const std::vector<Expr*>& expressions, double rows) const;
     double estimate_dictionary(int number) const;

@@ -12,6 +12,7 @@ extern "C" {
 
 namespace btml::pg::planner {
 
+using relational::BagOrder;
 using relational::BagRows;
 using relational::HeldRows;
 using relational::MessageLayout;
@@ -26,8 +27,19 @@ double JoinPlanner::estimate_bag(int place) const {
     return relation ? std::min(bound, relation->rows) : bound;
 }
 
+// The entries of a bag's message: no more than the rows of the table that they are for. Of a nested bag's those of one
+// part, the largest of which may be a hub's.
+double JoinPlanner::estimate_bag_message(int place) const {
+    constexpr double part = 1.0 / 16;
+    const double rows = estimate_bag(place);
+    if (BagOrder(planned_.plan.streamed).is_nested(place)) return rows * part;
+    const int parent = nodes_[node_at_[place]].parent;
+    const bool of_table = parent >= 0 && parent < join_.table_count && carried_[place].empty();
+    return of_table ? std::min(rows, rows_of(parent)) : rows;
+}
+
 double JoinPlanner::estimate_keys(int place) const {
-    if (is_bag(place)) return estimate_bag(place);
+    if (is_bag(place)) return estimate_bag_message(place);
     const double rows = join_.tables[planned_.tables[place]].relation->rows;
     const int t = planned_.tables[place];
     const auto& separator = nodes_[node_at_[place]].separator;
@@ -107,7 +119,7 @@ void JoinPlanner::estimate() {
     for (size_t i = 0; i < planned_.tables.size(); i++) {
         const int place = static_cast<int>(i);
         const size_t operations = 1 + table(place).children.size() + table(place).queries.size();
-        const double rows = is_bag(place) ? estimate_keys(place) : join_.tables[planned_.tables[place]].relation->rows;
+        const double rows = is_bag(place) ? estimate_bag(place) : join_.tables[planned_.tables[place]].relation->rows;
         planned_.cost += rows * (cpu_tuple_cost + cpu_operator_cost * static_cast<double>(operations));
         if (is_bag(place)) planned_.cost += rows * 0.5 * cpu_operator_cost;
         const double keys = place == root() ? groups_ : estimate_keys(place);

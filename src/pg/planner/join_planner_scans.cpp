@@ -35,12 +35,13 @@ bool has_same_conditions(const RelOptInfo* a, const RelOptInfo* b) {
     return true;
 }
 
-// Whether two relations are one table with one condition, so that they have the same rows.
+// Whether two relations are one table with one condition, read with one role's rights, so that they have the same rows:
+// a foreign partition may give each role others.
 bool has_same_rows(PlannerInfo* root, const RelOptInfo* a, const RelOptInfo* b) {
     if (a->reloptkind != RELOPT_BASEREL || b->reloptkind != RELOPT_BASEREL) return false;
     const RangeTblEntry *const of_a = root->simple_rte_array[a->relid], *const of_b = root->simple_rte_array[b->relid];
     return is_stored_table(of_a) && is_stored_table(of_b) && of_a->relid == of_b->relid && of_a->inh == of_b->inh &&
-           has_same_conditions(a, b);
+           a->userid == b->userid && has_same_conditions(a, b);
 }
 
 // Whether the table's path can give these expressions over its relation. A sequential scan has all columns, other paths
@@ -106,8 +107,7 @@ void JoinPlanner::share_scans() {
     for (int place : places) {
         const double bytes = join_.tables[planned_.tables[place]].relation->rows *
                              static_cast<double>(relational::HeldRows::row_bytes(table(place).columns));
-        const int owner =
-            waiting + bytes <= waiting_share * btml_compat_hash_memory() ? scan_owner(place, owners) : place;
+        const int owner = waiting + bytes <= waiting_share * message_memory() ? scan_owner(place, owners) : place;
         owner_of[place] = owner;
         if (owner == place)
             owners.push_back(place);

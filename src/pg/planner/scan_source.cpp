@@ -90,6 +90,11 @@ void ScanSource::next(RowBatch& batch) {
                    readings_[readings_[i].derived.left].type);
 }
 
+void ScanSource::forget() {
+    kept_.reset();
+    own_batch_.reset();
+}
+
 // A table that begins after the scan was used has its rows already, unless these were too many.
 void SharedScan::begin(ScanSource* reader) {
     std::erase(waiting_, reader);
@@ -145,10 +150,7 @@ void SharedScan::keep_waiting() {
     }
     keeps_ = bytes <= max_waiting_;
     if (keeps_) return;
-    for (ScanSource* const other : waiting_) {
-        other->kept_.reset();
-        other->own_batch_.reset();
-    }
+    for (ScanSource* const other : waiting_) other->forget();
 }
 
 void SharedScan::next(ScanSource* reader) {

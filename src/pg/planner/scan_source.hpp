@@ -20,7 +20,7 @@ class SharedScan {
     SharedScan(PlanState* scan, MemoryContext scratch, uint64_t max_waiting)
         : scan_(scan), scratch_(scratch), max_waiting_(max_waiting) {}
 
-    // Tables read one after the other, each to its end, and each once.
+    // Tables are read one after the other, each to its end, and each once.
     void add(ScanSource* reader) { waiting_.push_back(reader); }
     void begin(ScanSource* reader);
     // Fills the reader's batch, and those of the tables that wait.
@@ -45,6 +45,8 @@ class ScanSource : public relational::RowSource {
                std::vector<relational::StreamedType> columns, MemoryBudget& memory);
 
     void next(relational::RowBatch& batch) override;
+    // Gives back the memory of the rows that wait, which are not asked for any more.
+    void forget();
 
   private:
     friend class SharedScan;

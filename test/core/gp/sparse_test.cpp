@@ -7,6 +7,7 @@
 #include "core/gp/sparse/collapsed.hpp"
 #include "core/gp/sparse/inducing_rows.hpp"
 #include "core/gp/sparse/likelihood_search.hpp"
+#include "core/gp/sparse/point_search.hpp"
 #include "core/gp/sparse/sparse_score.hpp"
 #include "core/gp/update.hpp"
 
@@ -195,6 +196,66 @@ TEST(SparseProcess, BoundAndPredictionsAreThoseOfDenseAlgebra) {
             EXPECT_NEAR(at.mean, expected.mean, 1e-5);
             EXPECT_NEAR(at.variance, expected.variance, 1e-5);
         }
+    }
+}
+
+// The bound's slopes by everything that moves, against differences of the bound.
+TEST(SparseProcess, SlopesOfTheBoundAreItsDifferences) {
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        SCOPED_TRACE(seed);
+        Random random(seed);
+        QuietContext context(1 + static_cast<int>(seed % 3));
+        ThreadTeam team(context);
+        const Points points = random_points(60 + 1'000 * (seed % 4 == 3), seed % 2 == 1, random);
+        SmoothKernel kernel = random_kernel(random);
+        std::vector<double> inducing(points.x.begin(), points.x.begin() + 9 * width);
+        for (double& x : inducing) x += x == std::round(x) ? 0 : 0.1 * random.normal();
+        const BoundSlopes slopes = slopes_of_bound(kernel, inducing, points.rows(), 1, team, context);
+        const auto bound = [&] { return Collapsed(kernel, inducing, points.rows(), team, context).bound(); };
+        const auto expect_slope = [&](double found, const std::function<void(double)>& move) {
+            constexpr double step = 1e-5;
+            move(step);
+            const double above = bound();
+            move(-2 * step);
+            const double below = bound();
+            move(step);
+            EXPECT_NEAR(found, (above - below) / (2 * step), 1e-4 * (1 + std::abs(found)));
+        };
+        const std::vector<double> parameters = parameters_of(kernel);
+        for (size_t p = 0; p < parameters.size(); p++)
+            expect_slope(slopes.parameters[p], [&](double step) {
+                std::vector<double> moved = parameters_of(kernel);
+                moved[p] += step;
+                set_parameters(kernel, moved);
+            });
+        for (size_t i = 0; i < inducing.size(); i++) {
+            if (i % width == 2)
+                EXPECT_EQ(slopes.points[i], 0); // a category
+            else
+                expect_slope(slopes.points[i], [&](double step) { inducing[i] += step; });
+        }
+    }
+}
+
+TEST(SparseProcess, RowsThatCountTwiceAreTwoRows) {
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        Random random(seed);
+        QuietContext context;
+        ThreadTeam team(context);
+        const Points points = random_points(50, seed % 2 == 1, random);
+        const SmoothKernel kernel = random_kernel(random);
+        const std::span<const double> inducing(points.x.data(), 8 * width);
+        Points doubled = points;
+        for (std::vector<double>* values : {&doubled.x, &doubled.y, &doubled.w}) {
+            const std::vector<double> copy = *values;
+            values->insert(values->end(), copy.begin(), copy.end());
+        }
+        const BoundSlopes twice = slopes_of_bound(kernel, inducing, points.rows(), 2, team, context),
+                          two = slopes_of_bound(kernel, inducing, doubled.rows(), 1, team, context);
+        for (size_t p = 0; p < two.parameters.size(); p++)
+            EXPECT_NEAR(twice.parameters[p], two.parameters[p], 1e-7 * (1 + std::abs(two.parameters[p])));
+        for (size_t i = 0; i < two.points.size(); i++)
+            EXPECT_NEAR(twice.points[i], two.points[i], 1e-7 * (1 + std::abs(two.points[i])));
     }
 }
 

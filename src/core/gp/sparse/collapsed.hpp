@@ -33,6 +33,11 @@ class Collapsed {
     Buffer<double> reduction() const; // K × K
     Buffer<double> inverse() const;   // K × K: (K_uu + Φ/σ²)⁻¹, with Φ = Σ w·k·k'
 
+    // The derivatives of the bound: by the covariances K_uu of the inducing points (K × K, symmetric), and by the
+    // logarithm of the noise.
+    Buffer<double> slopes_by_prior() const;
+    double slope_by_noise() const;
+
     size_t size() const { return size_; }
 
   private:

@@ -28,7 +28,8 @@ BTML_DISPATCH(void, find_covariances, (const CovarianceTask& task), (task));
 
 // Reads the derivatives of a function by these covariances from `values`, and adds those by the parameters' logarithms
 // to slopes[p · covariance_group + i], what point i adds to the derivative by parameter p: coordinates, then the
-// signal.
-BTML_DISPATCH(void, add_slopes, (const CovarianceTask& task, double* slopes), (task, slopes));
+// signal. by_inducing: null, or count × numbers, to which the derivatives by the inducing points' numbers are added.
+BTML_DISPATCH(void, add_slopes, (const CovarianceTask& task, double* slopes, double* by_inducing),
+              (task, slopes, by_inducing));
 
 } // namespace btml::gp

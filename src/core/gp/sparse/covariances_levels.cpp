@@ -74,8 +74,14 @@ void find(const CovarianceTask& task) {
     }
 }
 
+[[gnu::always_inline]] inline double sum_of(const Lanes& x) {
+    double sum = 0;
+    for (size_t i = 0; i < lanes; i++) sum += x[i];
+    return sum;
+}
+
 template <SmoothKind kind>
-void add(const CovarianceTask& task, double* slopes) {
+void add(const CovarianceTask& task, double* slopes, double* by_inducing) {
     Lanes by_signal{};
     for (size_t u = 0; u < task.count; u++) {
         const double* const inducing = task.inducing + u * task.width;
@@ -86,7 +92,9 @@ void add(const CovarianceTask& task, double* slopes) {
         by_signal += by_all;
         for (size_t c = 0; c < task.numbers; c++) {
             const Lanes difference = BTML_LANES(task.group + c * lanes) - inducing[c];
-            store(BTML_LANES(slopes + c * lanes) - by_number * difference * difference, slopes + c * lanes);
+            const Lanes steep = by_number * difference;
+            store(BTML_LANES(slopes + c * lanes) - steep * difference, slopes + c * lanes);
+            if (by_inducing) by_inducing[u * task.numbers + c] += sum_of(steep);
         }
         for (size_t c = task.numbers; c < task.width; c++) {
             const Lanes loss = by_all * task.penalties[c - task.numbers];
@@ -110,14 +118,14 @@ void find_covariances(const CovarianceTask& task) {
     }
 }
 
-void add_slopes(const CovarianceTask& task, double* slopes) {
+void add_slopes(const CovarianceTask& task, double* slopes, double* by_inducing) {
     switch (task.kind) {
     case SmoothKind::squared_exponential:
-        return add<SmoothKind::squared_exponential>(task, slopes);
+        return add<SmoothKind::squared_exponential>(task, slopes, by_inducing);
     case SmoothKind::matern32:
-        return add<SmoothKind::matern32>(task, slopes);
+        return add<SmoothKind::matern32>(task, slopes, by_inducing);
     case SmoothKind::matern52:
-        return add<SmoothKind::matern52>(task, slopes);
+        return add<SmoothKind::matern52>(task, slopes, by_inducing);
     }
 }
 

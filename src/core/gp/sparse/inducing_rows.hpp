@@ -20,4 +20,19 @@ std::vector<uint32_t> varied_rows(const SmoothKernel& kernel, const SmoothRows& 
 // The coordinates of some rows.
 Buffer<double> points_of(const SmoothRows& rows, std::span<const uint32_t> some, MemoryBudget& budget);
 
+// Some rows, in memory of their own.
+struct RowSubset {
+    RowSubset(const SmoothRows& all, std::span<const uint32_t> some, MemoryBudget& budget)
+        : points(points_of(all, some, budget)), width(all.width) {
+        for (const uint32_t row : some) targets.push_back(all.targets[row]);
+        if (!all.weights.empty())
+            for (const uint32_t row : some) weights.push_back(all.weights[row]);
+    }
+    SmoothRows rows() const { return {points.span(), targets, weights, width}; }
+
+    Buffer<double> points;
+    std::vector<double> targets, weights;
+    size_t width;
+};
+
 } // namespace btml::gp

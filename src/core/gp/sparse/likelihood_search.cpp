@@ -12,25 +12,9 @@ namespace {
 
 constexpr const char* what = "derivatives of a likelihood";
 
-// Adds what a function changes by through the covariances of points with each other, given its derivatives by these.
-void add_slopes(const SmoothKernel& kernel, const SmoothRows& points, const Buffer<double>& derivatives,
-                std::span<double> slopes, ThreadTeam& team, RunContext& context) {
-    constexpr size_t stride = CovarianceSlab::max_rows;
-    const size_t size = points.size();
-    const SmoothRows unweighted{points.points, points.targets, {}, points.width};
-    CovarianceSlab slab(kernel, points.points, unweighted, team, context);
-    Buffer<double> of_slab(context.memory(), what, size * stride, 0.0);
-    for (size_t begin = 0; begin < size; begin += stride) {
-        slab.load(begin);
-        for (size_t u = 0; u < size; u++)
-            std::copy_n(derivatives.data() + u * size + begin, std::min(stride, size - begin),
-                        of_slab.data() + u * stride);
-        slab.add_slopes(of_slab.data(), slopes);
-    }
-}
+} // namespace
 
-// Keeps the parameters' logarithms where covariance matrices can be factorised.
-std::vector<double> bounded(std::span<const double> parameters, const GivenParameters& given) {
+std::vector<double> bounded_parameters(std::span<const double> parameters, const GivenParameters& given) {
     const double limit = std::log(1e6), max_signal = std::log(30.0), min_share = std::log(1e-7);
     std::vector<double> inside(parameters.begin(), parameters.end());
     double &noise = inside[inside.size() - 1], &signal = inside[inside.size() - 2];
@@ -40,8 +24,6 @@ std::vector<double> bounded(std::span<const double> parameters, const GivenParam
     noise = given.noise ? given_noise : std::max({noise, std::log(given.min_noise), signal + min_share});
     return inside;
 }
-
-} // namespace
 
 // With K the observations' covariances and α = K⁻¹y, the derivatives by K are (αα' − K⁻¹)/2.
 Likelihood likelihood_of(const SmoothKernel& kernel, const SmoothRows& rows, ThreadTeam& team, RunContext& context) {
@@ -63,7 +45,7 @@ Likelihood likelihood_of(const SmoothKernel& kernel, const SmoothRows& rows, Thr
         noise_slope += derivatives[i * size + i] * kernel.noise / rows.weight(i);
     }
     std::vector<double> slopes(kernel.width() + 2);
-    add_slopes(kernel, rows, derivatives, slopes, team, context);
+    add_slopes_of_matrix(kernel, rows.points, derivatives, slopes, {}, team, context);
     slopes.back() = noise_slope;
     return {-(quadratic + factor.log_determinant() + static_cast<double>(size) * std::log(2 * M_PI)) / 2,
             std::move(slopes)};
@@ -79,7 +61,7 @@ int maximise_likelihood(SmoothKernel& kernel, const SmoothRows& rows, const Give
     const size_t signal = kernel.width(), noise = signal + 1;
     uint64_t done = 0;
     const auto negative_likelihood = [&](std::span<const double> at, std::span<double> gradient) {
-        const std::vector<double> inside = bounded(at, given);
+        const std::vector<double> inside = bounded_parameters(at, given);
         set_parameters(kernel, inside);
         const Likelihood found = likelihood_of(kernel, rows, team, context);
         for (size_t p = 0; p < inside.size(); p++) gradient[p] = inside[p] == at[p] ? -found.slopes[p] / n : 0;
@@ -89,7 +71,7 @@ int maximise_likelihood(SmoothKernel& kernel, const SmoothRows& rows, const Give
         return -found.log / n;
     };
     const Minimum found = minimise(parameters, negative_likelihood, evaluations, min_gain, longest_step);
-    set_parameters(kernel, bounded(parameters, given));
+    set_parameters(kernel, bounded_parameters(parameters, given));
     return found.evaluations;
 }
 

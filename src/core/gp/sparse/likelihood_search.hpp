@@ -13,6 +13,9 @@ struct GivenParameters {
     double min_noise;
 };
 
+// The parameters' logarithms, in the order of parameters_of(), where covariance matrices can be factorised.
+std::vector<double> bounded_parameters(std::span<const double> parameters, const GivenParameters& given);
+
 // The log marginal likelihood, nats, and its derivatives by the logarithms of the kernel's parameters, in the order of
 // parameters_of() (Rasmussen, Williams 2006, 5.9). O(n³), and 2·n² + 2,048·n numbers of memory.
 struct Likelihood {

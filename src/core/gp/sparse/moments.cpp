@@ -65,18 +65,32 @@ void CovarianceSlab::load(size_t begin) {
     team_.for_each(groups, [&](size_t group, int) { load_group(begin, group); });
 }
 
-void CovarianceSlab::add_slopes(double* derivatives, std::span<double> slopes) {
-    const size_t groups = size_ / covariance_group, each = (width_ + 1) * covariance_group;
-    team_.for_each(groups, [&](size_t group, int) {
+void CovarianceSlab::add_slopes_of_groups(size_t begin, size_t end, double* derivatives, double* by_inducing) {
+    const size_t each = (width_ + 1) * covariance_group;
+    for (size_t group = begin; group < end; group++) {
         double* const own = derivatives + group * covariance_group;
         for (size_t u = 0; u < count_; u++)
             for (size_t i = 0; i < covariance_group; i++) own[u * max_rows + i] *= roots_[group * covariance_group + i];
         std::fill_n(slopes_.data() + group * each, each, 0.0);
-        gp::add_slopes(task(group, derivatives), slopes_.data() + group * each);
+        gp::add_slopes(task(group, derivatives), slopes_.data() + group * each, by_inducing);
+    }
+}
+
+void CovarianceSlab::add_slopes(double* derivatives, std::span<double> slopes, std::span<double> by_inducing) {
+    const size_t groups = size_ / covariance_group, each = (width_ + 1) * covariance_group;
+    const size_t numbers = kernel_.inverse_lengths.size(), of_part = by_inducing.empty() ? 0 : count_ * numbers;
+    Buffer<double> sums(values_.budget(), what, parts * of_part, 0.0);
+    team_.for_each(parts, [&](size_t part, int) {
+        add_slopes_of_groups(groups * part / parts, groups * (part + 1) / parts, derivatives,
+                             of_part > 0 ? sums.data() + part * of_part : nullptr);
     });
     for (size_t group = 0; group < groups; group++)
         for (size_t p = 0; p <= width_; p++)
             for (size_t i = 0; i < covariance_group; i++) slopes[p] += slopes_[group * each + p * covariance_group + i];
+    for (size_t part = 0; part < (of_part > 0 ? parts : 0); part++)
+        for (size_t u = 0; u < count_; u++)
+            for (size_t c = 0; c < numbers; c++)
+                by_inducing[u * width_ + c] += kernel_.inverse_lengths[c] * sums[part * of_part + u * numbers + c];
 }
 
 namespace {
@@ -135,6 +149,24 @@ Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing
         moments.squares += weight * rows.targets[row] * rows.targets[row];
     }
     return moments;
+}
+
+void add_slopes_of_matrix(const SmoothKernel& kernel, std::span<const double> points, const Buffer<double>& derivatives,
+                          std::span<double> slopes, std::span<double> by_inducing, ThreadTeam& team,
+                          RunContext& context) {
+    constexpr size_t stride = CovarianceSlab::max_rows;
+    const size_t size = points.size() / kernel.width();
+    const std::vector<double> targets(size);
+    const SmoothRows rows{points, targets, {}, kernel.width()};
+    CovarianceSlab slab(kernel, points, rows, team, context);
+    Buffer<double> of_slab(context.memory(), CovarianceSlab::what, size * stride, 0.0);
+    for (size_t begin = 0; begin < size; begin += stride) {
+        slab.load(begin);
+        for (size_t u = 0; u < size; u++)
+            std::copy_n(derivatives.data() + u * size + begin, std::min(stride, size - begin),
+                        of_slab.data() + u * stride);
+        slab.add_slopes(of_slab.data(), slopes, by_inducing);
+    }
 }
 
 Buffer<double> covariance_matrix(const SmoothKernel& kernel, std::span<const double> points, ThreadTeam& team,

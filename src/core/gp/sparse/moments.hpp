@@ -41,11 +41,16 @@ class CovarianceSlab {
 
     // Adds to the slopes, by parameter (coordinates, then the signal), what a function changes by through the
     // covariances of the slab, given its derivatives by them, which lie as values() do and are overwritten.
-    void add_slopes(double* derivatives, std::span<double> slopes);
+    // by_inducing: empty, or what it changes by with each inducing point's coordinates (count × width, 0 for
+    // categories).
+    void add_slopes(double* derivatives, std::span<double> slopes, std::span<double> by_inducing = {});
 
     static uint64_t bytes(size_t inducing_points, size_t width);
 
   private:
+    static constexpr size_t parts = 8; // of the slab: sums are made in each, on one thread
+
+    void add_slopes_of_groups(size_t begin, size_t end, double* derivatives, double* by_inducing);
     CovarianceTask task(size_t group, double* values) const;
     void load_group(size_t begin, size_t group);
 
@@ -78,6 +83,12 @@ struct Moments {
 // number of threads.
 Moments sum_moments(const SmoothKernel& kernel, std::span<const double> inducing, const algebra::Cholesky& factor,
                     const SmoothRows& rows, ThreadTeam& team, RunContext& context);
+
+// Adds what a function changes by through the covariances of points with each other, given its derivatives by these
+// (size × size): to slopes and by_inducing as CovarianceSlab::add_slopes(), the points being inducing ones.
+void add_slopes_of_matrix(const SmoothKernel& kernel, std::span<const double> points, const Buffer<double>& derivatives,
+                          std::span<double> slopes, std::span<double> by_inducing, ThreadTeam& team,
+                          RunContext& context);
 
 // The covariances of points with each other, size × size.
 Buffer<double> covariance_matrix(const SmoothKernel& kernel, std::span<const double> points, ThreadTeam& team,

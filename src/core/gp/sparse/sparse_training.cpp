@@ -3,6 +3,7 @@
 #include "core/gp/sparse/collapsed.hpp"
 #include "core/gp/sparse/inducing_rows.hpp"
 #include "core/gp/sparse/likelihood_search.hpp"
+#include "core/gp/sparse/point_search.hpp"
 #include "core/gp/sparse/sparse_score.hpp"
 
 #include <algorithm>
@@ -22,24 +23,16 @@ struct Stage {
 };
 constexpr Stage stages[] = {{500, 40}, {1'000, 15}};
 
+constexpr int moves = 100;
+
+// Fewer would see too little of what the inducing points explain.
+size_t rows_of_move(size_t inducing_points) {
+    return std::max<size_t>(2'000, 2 * inducing_points);
+}
+
 size_t candidates_of(size_t inducing_points) {
     return std::max<size_t>(4'000, 4 * inducing_points);
 }
-
-// Some rows, in memory of their own.
-struct RowSubset {
-    RowSubset(const SmoothRows& all, std::span<const uint32_t> some, MemoryBudget& budget)
-        : points(points_of(all, some, budget)), width(all.width) {
-        for (const uint32_t row : some) targets.push_back(all.targets[row]);
-        if (!all.weights.empty())
-            for (const uint32_t row : some) weights.push_back(all.weights[row]);
-    }
-    SmoothRows rows() const { return {points.span(), targets, weights, width}; }
-
-    Buffer<double> points;
-    std::vector<double> targets, weights;
-    size_t width;
-};
 
 class SparseTrainer {
   public:
@@ -62,7 +55,8 @@ class SparseTrainer {
 
     TrainedSparse train() {
         learn_kernel();
-        const Buffer<double> inducing = choose_inducing();
+        Buffer<double> inducing = choose_inducing();
+        if (training_.moves_points && inducing.size() < points_.size()) move_inducing(inducing);
         const double min_noise = least_noise();
         if (training_.noise && *training_.noise < min_noise)
             throw Error(ErrorCode::invalid_argument,
@@ -89,6 +83,7 @@ class SparseTrainer {
   private:
     void learn_kernel();
     Buffer<double> choose_inducing();
+    void move_inducing(Buffer<double>& inducing);
     // What the inducing points' jitter and rounding leave is taken for noise, which has to be more.
     double least_noise() const {
         return std::max(training_.noise ? 0 : training_.min_noise,
@@ -130,6 +125,14 @@ Buffer<double> SparseTrainer::choose_inducing() {
     const size_t count = training_.inducing_points;
     const std::vector<uint32_t> among = spread_rows(rows_.size(), candidates_of(count), training_.seed);
     return points_of(rows_, varied_rows(kernel_, rows_, among, count, team_, context_), context_.memory());
+}
+
+void SparseTrainer::move_inducing(Buffer<double>& inducing) {
+    const PointSearch search{moves, rows_of_move(training_.inducing_points), training_.seed};
+    move_points(kernel_, inducing, rows_, given_, search, team_, context_);
+    evaluations_ += static_cast<uint64_t>(moves);
+    context_.note(
+        format("noise %.4g, signal %.4g after %d moves of the inducing points", kernel_.noise, kernel_.signal, moves));
 }
 
 // Few inducing points explain less than the process would, and the bound takes the rest for noise twice: it is chosen
@@ -187,7 +190,8 @@ uint64_t sparse_training_bytes(size_t rows, size_t features, size_t inducing_poi
     const uint64_t learning = 2 * learned * learned + 2 * slab_to_learn;
     const uint64_t choosing = std::min(rows, candidates_of(k)) * (k + 2 * width + 2);
     const uint64_t scoring = 5 * square + 3 * slab + std::min(rows, max_scored_rows) * (width + 3);
-    return sizeof(double) * (rows * width + std::max({learning, choosing, scoring}));
+    const uint64_t moving = 5 * square + 2 * slab + 12 * k * width + std::min(rows, rows_of_move(k)) * (width + 3);
+    return sizeof(double) * (rows * width + std::max({learning, choosing, moving, scoring}));
 }
 
 } // namespace btml::gp

@@ -1,4 +1,5 @@
-// Trains a sparse process: learns the kernel from some rows, chooses inducing rows, then reads all rows once.
+// Trains a sparse process: learns the kernel from some rows, chooses inducing rows, moves them and the kernel to where
+// all rows are likeliest, then reads all rows once.
 #pragma once
 
 #include "core/gp/sparse/sparse_model.hpp"
@@ -13,6 +14,7 @@ struct SparseTraining {
     std::optional<double> noise, signal; // on the scale; learned if not given
     double min_noise;
     uint64_t seed;
+    bool moves_points = false; // from the rows that were chosen to where the likelihood is greatest
 };
 
 struct TrainedSparse {

@@ -93,7 +93,7 @@ class StreamedAggregate::Implementation {
 
     void pass(int table) {
         const bool needed = prepare(table), numbered = needed && bag_rows_.is_numbered(table);
-        if (needed && bag_rows_.is_nested(table)) {
+        if (needed && bag_rows_.order().is_nested(table)) {
             nested_[table] = input_of(table);
             return;
         }
@@ -196,7 +196,7 @@ class StreamedAggregate::Implementation {
     bool prepare(int table) {
         if (is_needed(table) && plan_.tables[table].held) hold(table);
         if (is_needed(table) && bag_of_[table])
-            for (int other : bag_rows_.tables_of(*bag_of_[table]))
+            for (int other : bag_rows_.order().tables_of(*bag_of_[table]))
                 if (is_needed(table) && !bag_rows_.has_table(other)) hold(other);
         return is_needed(table);
     }

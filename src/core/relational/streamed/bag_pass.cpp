@@ -40,7 +40,7 @@ class BagPass::Worker {
     // Adds the rows with these keys of the first attribute.
     void add(Key begin, Key end) {
         for (Nested& nested : nested_)
-            if (nested.worker) nested.fill(begin, end, context_);
+            if (nested.worker && !nested.fill(begin, end, context_)) return;
         bag_.rows.join(begin, end, context_, memory_,
                        [&](RowBatch& batch, const std::vector<const uint32_t*>& known, const uint32_t* numbers) {
                            pass_->add(batch.columns(), batch.rows, known, numbers);
@@ -60,12 +60,14 @@ class BagPass::Worker {
   private:
     // A nested bag, with the part of its message that the chunk at hand meets.
     struct Nested {
-        void fill(Key begin, Key end, RunContext& context) {
+        // False: no row of the upper bag finds a partner.
+        bool fill(Key begin, Key end, RunContext& context) {
             message->clear();
             worker->add(begin, end);
             message->finish(context);
             keys += message->entries();
             max_bytes = std::max(max_bytes, message->bytes());
+            return message->entries() > 0;
         }
         void count(std::map<int, BagCounts>& counts) const {
             worker->count(counts);

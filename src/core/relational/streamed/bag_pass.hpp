@@ -18,7 +18,7 @@ struct BagInput {
     std::vector<std::unique_ptr<const BagInput>> nested{}; // by child; null where one is not
 };
 
-// Of a bag, or one nested in it, for people and bounds.
+// What people and bounds want to know of a bag, or of one nested in it.
 struct BagCounts {
     uint64_t rows_read = 0, rows_kept = 0, keys = 0, bytes = 0; // keys, bytes: of the nested bag's message
     std::vector<StreamedRange> ranges;

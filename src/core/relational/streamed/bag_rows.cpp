@@ -80,19 +80,10 @@ class BatchFiller {
 
 BagRows::BagRows(const StreamedPlan& plan, RunContext& context)
     : plan_(plan),
+      order_(plan),
       context_(context),
       blocks_(context, "joining a cycle", 0),
-      tables_(plan.tables.size()),
-      parents_(plan.tables.size(), {-1, nullptr}),
-      edges_(plan.tables.size()) {
-    for (size_t parent = 0; parent < plan.tables.size(); parent++)
-        for (const StreamedChild& child : plan.tables[parent].children)
-            parents_[child.table] = {static_cast<int>(parent), &child};
-    for (int table = plan.root(); table >= 0; table--)
-        if (const StreamedBag* const bag = bag_of(table)) first_[table] = first_attribute(*bag);
-    for (size_t child = 0; child < plan.tables.size(); child++)
-        if (parents_[child].edge) edges_[child] = edge_of(static_cast<int>(child));
-}
+      tables_(plan.tables.size()) {}
 
 void BagRows::add_table(int number, const HeldRows& rows) {
     if (rows.rows() > max_rows) refuse("a cyclic join of more than 2^32 rows");
@@ -116,84 +107,8 @@ void BagRows::clear() {
     dictionaries_.clear();
 }
 
-std::vector<int> BagRows::attributes_in(int table, const std::vector<int>& order) const {
-    std::vector<int> part;
-    for (int attribute : order)
-        for (const auto& [column, of_column] : plan_.attributes[table])
-            if (of_column == attribute) part.push_back(attribute);
-    return part;
-}
-
-std::vector<int> BagRows::tables_of(const StreamedBag& bag) const {
-    std::vector<int> tables;
-    for (size_t t = 0; t < plan_.tables.size(); t++)
-        if (!attributes_in(static_cast<int>(t), bag.attributes).empty()) tables.push_back(static_cast<int>(t));
-    return tables;
-}
-
-const StreamedBag* BagRows::bag_of(int table) const {
-    for (const StreamedBag& bag : plan_.bags)
-        if (bag.table == table) return &bag;
-    return nullptr;
-}
-
-// The attributes in which rows of a bag equal those that they meet of a parent that is a bag, too.
-std::vector<int> BagRows::shared_attributes(const StreamedBag& bag) const {
-    std::vector<int> shared;
-    const Parent& parent = parents_[bag.table];
-    const StreamedBag* const above = parent.edge ? bag_of(parent.table) : nullptr;
-    if (!above || parent.edge->join != StreamedJoin::inner) return shared;
-    for (size_t k = 0; k < parent.edge->key.size(); k++) {
-        const int attribute = bag.attributes[plan_.tables[bag.table].key[k]];
-        if (attribute == above->attributes[parent.edge->key[k]]) shared.push_back(attribute);
-    }
-    return shared;
-}
-
-// The one that the parent begins with if they share it, or else the one that most bags below share.
-int BagRows::first_attribute(const StreamedBag& bag) const {
-    std::map<int, int> bags; // by attribute
-    for (const StreamedBag& other : plan_.bags)
-        for (int attribute : shared_attributes(other))
-            if (parents_[other.table].table == bag.table) bags[attribute]++;
-    const std::vector<int> order = order_of(bag);
-    for (int attribute : shared_attributes(bag))
-        if (attribute == first_.at(parents_[bag.table].table)) return attribute;
-    return *std::max_element(order.begin(), order.end(), [&](int one, int other) { return bags[one] < bags[other]; });
-}
-
-bool BagRows::is_nested(int table) const {
-    const StreamedBag* const bag = bag_of(table);
-    if (!bag) return false;
-    const std::vector<int> shared = shared_attributes(*bag);
-    return std::find(shared.begin(), shared.end(), first_.at(table)) != shared.end() &&
-           first_.at(table) == first_.at(parents_[table].table);
-}
-
-// The bag and the table that an edge of the join tree is between, if the table's rows number its message. Chunks of a
-// bag, which are made on several threads, add to different numbers.
-BagRows::Edge BagRows::edge_of(int child) const {
-    Edge edge;
-    const int parent = parents_[child].table;
-    for (const StreamedBag& bag : plan_.bags)
-        if (bag.table == child || bag.table == parent) edge = {&bag, bag.table == child ? parent : child};
-    if (!edge.bag || plan_.is_bag(edge.table) || plan_.message_groups(child) > 0) return {};
-    const std::vector<int>&above = parents_[child].edge->key, &below = plan_.tables[child].key;
-    const std::vector<int>&of_bag = edge.table == child ? above : below,
-          &of_table = edge.table == child ? below : above;
-    std::vector<std::pair<int, int>> key;
-    for (size_t k = 0; k < of_bag.size(); k++) key.emplace_back(of_table[k], edge.bag->attributes[of_bag[k]]);
-    const std::vector<int> order = order_of(*edge.bag), attributes = attributes_in(edge.table, order);
-    const bool is_whole_key =
-        !key.empty() && key.size() == attributes.size() && std::all_of(key.begin(), key.end(), [&](const auto& pair) {
-            const std::vector<std::pair<int, int>>& of = plan_.attributes[edge.table];
-            return std::find(of.begin(), of.end(), pair) != of.end();
-        });
-    return is_whole_key && (edge.table == child || attributes.front() == order.front()) ? edge : Edge{};
-}
-
 uint64_t BagRows::number(int child) {
-    const Edge& edge = edges_[child];
+    const BagOrder::Edge& edge = order_.edge(child);
     Buffer<RowId> numbers(context_.memory(), what);
     SortedRelation relation = relation_of(*edge.bag, edge.table, context_, &numbers);
     const uint64_t count = relation.rows;
@@ -201,29 +116,22 @@ uint64_t BagRows::number(int child) {
     return count;
 }
 
-std::vector<int> BagRows::order_of(const StreamedBag& bag) const {
-    std::vector<std::vector<int>> parts;
-    for (int table : tables_of(bag)) parts.push_back(attributes_in(table, bag.attributes));
-    const auto first = first_.find(bag.table);
-    return attribute_order(parts, first == first_.end() ? -1 : first->second);
-}
-
 SortedRelation BagRows::relation_of(const StreamedBag& bag, int table, RunContext& context,
                                     Buffer<RowId>* numbers) const {
     RowBlocks blocks(context, "joining a cycle", 0);
     MemoryBudget& memory = context_.memory();
     const RowMask all(memory, what, tables_[table].rows, uint8_t{1});
-    return project(tables_[table], all, attributes_in(table, order_of(bag)), memory, blocks, numbers);
+    return project(tables_[table], all, order_.attributes_in(table, order_.attributes(bag)), memory, blocks, numbers);
 }
 
 BagJoin BagRows::join_of(const StreamedBag& bag) {
-    const std::vector<int> tables = tables_of(bag);
+    const std::vector<int> tables = order_.tables_of(bag);
     std::vector<SortedRelation> relations(tables.size());
     std::vector<size_t> to_sort;
     int number = -1;
     for (size_t r = 0; r < tables.size(); r++) {
         const int table = tables[r];
-        const bool is_parent = edges_[bag.table].table == table, is_child = edges_[table].bag == &bag;
+        const bool is_parent = order_.edge(bag.table).table == table, is_child = order_.edge(table).bag == &bag;
         if (is_parent) number = static_cast<int>(r);
         const auto numbered = is_parent || is_child ? numbered_.find(is_parent ? bag.table : table) : numbered_.end();
         if (numbered == numbered_.end())
@@ -242,7 +150,7 @@ BagJoin BagRows::join_of(const StreamedBag& bag) {
     team.for_each(to_sort.size(), sort, [&] { contexts.poll(); });
     std::vector<const Buffer<int64_t>*> words;
     for (int attribute : bag.attributes) words.push_back(&dictionaries_.at(attribute).values());
-    return {plan_, bag, order_of(bag), std::move(relations), tables, number, std::move(words)};
+    return {plan_, bag, order_.attributes(bag), std::move(relations), tables, number, std::move(words)};
 }
 
 BagJoin::BagJoin(const StreamedPlan& plan, const StreamedBag& bag, std::vector<int> order,

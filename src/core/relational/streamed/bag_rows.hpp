@@ -3,6 +3,7 @@
 
 #include "core/base/dictionary.hpp"
 #include "core/relational/generic_join.hpp"
+#include "core/relational/streamed/bag_order.hpp"
 #include "core/relational/streamed/held_rows.hpp"
 #include "core/relational/streamed/message.hpp"
 
@@ -77,53 +78,32 @@ class BagRows {
     // To be called for each table that a bag reads, before that bag is joined.
     void add_table(int table, const HeldRows& rows);
     bool has_table(int table) const { return !tables_[table].keys.empty(); }
-    // Whether the message of the table has numbers for keys: it is between a bag and a table that the bag is joined
-    // from, all of whose attributes there are the key. The numbers are those of the rows of its sorted relation.
-    bool is_numbered(int child) const { return edges_[child].bag; }
+    // Whether the message of the table has numbers for keys: those of the rows of the other table's sorted relation.
+    bool is_numbered(int child) const { return order_.edge(child).bag; }
     // Numbers the keys of such a message, after the table was added. Returns how many there are.
     uint64_t number(int child);
     // The numbers of the table's rows; rows without a key have the number of keys.
     Buffer<RowId>& numbers_of_rows(int child) { return numbered_.at(child).of_rows; }
-    // Whether the table is a bag whose rows have the first attribute of a parent bag's: what the parent's chunks meet
-    // of its message can be made chunk by chunk.
-    bool is_nested(int table) const;
-    // Tables whose attributes a bag has, one or more of them.
-    std::vector<int> tables_of(const StreamedBag& bag) const;
+    const BagOrder& order() const { return order_; }
     BagJoin join_of(const StreamedBag& bag);
     // Gives back all memory.
     void clear();
 
   private:
-    struct Edge {
-        const StreamedBag* bag = nullptr;
-        int table = -1;
-    };
-    struct Parent {
-        int table; // -1: there is none
-        const StreamedChild* edge;
-    };
     struct NumberedRows {
         SortedRelation relation;
         Buffer<RowId> of_rows;
     };
 
-    const StreamedBag* bag_of(int table) const;
-    std::vector<int> shared_attributes(const StreamedBag& bag) const;
-    int first_attribute(const StreamedBag& bag) const;
-    Edge edge_of(int child) const;
-    std::vector<int> order_of(const StreamedBag& bag) const;
     SortedRelation relation_of(const StreamedBag& bag, int table, RunContext& context,
                                Buffer<RowId>* numbers = nullptr) const;
-    std::vector<int> attributes_in(int table, const std::vector<int>& order) const;
 
     const StreamedPlan& plan_;
+    const BagOrder order_;
     RunContext& context_;
     RowBlocks blocks_;
     std::map<int, IntegerDictionary> dictionaries_; // by attribute
     std::vector<Table> tables_;                     // keys only
-    std::vector<Parent> parents_;                   // by table
-    std::map<int, int> first_;                      // by bag's table: the attribute that its join begins with
-    std::vector<Edge> edges_;                       // by child, if its message is numbered
     std::map<int, NumberedRows> numbered_;          // by child
 };
 

@@ -4,7 +4,7 @@ namespace btml::relational {
 
 namespace {
 
-constexpr const char* what = "the rows of a cyclic join";
+constexpr const char* what = "the rows of a join";
 
 template <class T>
 void append_values(Buffer<T>& to, const T* values, uint32_t count) {

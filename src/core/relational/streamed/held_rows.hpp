@@ -1,4 +1,5 @@
-// The rows of a table in memory, in columns: what a bag reads before they are passed on.
+// The rows of a table in memory, in columns: what a bag reads before they are passed on, or what waits for a scan that
+// is shared.
 #pragma once
 
 #include "core/relational/streamed/row_batch.hpp"
