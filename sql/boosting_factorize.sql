@@ -149,4 +149,25 @@ RESET btml.memory_limit;
 -- Which of the two is estimated to be faster.
 SELECT s->'rows' AS rows, s->'strategy' AS strategy, s->'strategy_reason' AS reason
 FROM btml.summary(btml.boost_fit('SELECT l.a, l.y, i FROM long l JOIN generate_series(1, 1000) i ON i % 20 = a', 'y', trees => 6, max_leaves => 8)) s;
+-- Residuals are held by combinations of rows while those are few, and in pairs of leaves where there are many; the trees are
+-- the same.
+CREATE TABLE person AS SELECT i % 40 AS town, i * 7919 % 1009 / 1009.0 AS age, i * 104729 % 997 / 997.0 + i % 40 * 0.01 AS y FROM generate_series(1, 2000) i;
+CREATE TABLE car AS SELECT i % 40 AS town, i * 31 % 1013 / 1013.0 AS power, i * 17 % 3 AS doors FROM generate_series(1, 2000) i;
+CREATE FUNCTION ways(source text, options text, OUT enumerated numeric, OUT factorised numeric, OUT same_splits bool, OUT reason text) LANGUAGE plpgsql AS $$
+DECLARE
+    fit text := format('SELECT btml.boost_fit(%L, ''y'', min_gain => 1e-9, %s, strategy => ', source, options);
+    held btml.model;
+    without btml.model;
+BEGIN
+    EXECUTE fit || quote_literal('enumerate') || ')' INTO held;
+    EXECUTE fit || quote_literal('factorize') || ')' INTO without;
+    enumerated := round((btml.summary(held)->'metrics'->>'train_loss')::numeric, 9);
+    factorised := round((btml.summary(without)->'metrics'->>'train_loss')::numeric, 9);
+    SELECT bool_and((h.feature, h.threshold, h.rows) IS NOT DISTINCT FROM (w.feature, w.threshold, w.rows)) INTO same_splits
+    FROM btml.trees(held) h FULL JOIN btml.trees(without) w USING (tree, node);
+    reason := btml.summary(without)->>'strategy_reason';
+END $$;
+SELECT * FROM ways('SELECT age, doors, y FROM person JOIN car USING (town)', 'trees => 20, max_leaves => 4, max_bins => 4');
+SELECT * FROM ways('SELECT age, doors, power, y FROM person JOIN car USING (town)', 'trees => 20, max_leaves => 20, learning_rate => 0.7, min_leaf_rows => 1');
+SELECT * FROM ways('SELECT age, doors, power, y FROM person JOIN car USING (town)', 'trees => 4, max_leaves => 4, criterion => ''mse_sum''');
 DROP SCHEMA factorize CASCADE;

@@ -161,6 +161,7 @@ FitResult fit_over_source(const BoostRequest& request, RunContext& context) {
     result.model.rows_skipped = training.rows_skipped;
     result.model.strategy = name_of(choice.strategy);
     result.model.strategy_reason = choice.reason;
+    if (!result.residuals.empty()) result.model.strategy_reason += "; " + result.residuals;
     notice_findings(result.findings, request.target);
     report_sketch_error(result.model);
     notice_too_few_rows(result.model);

@@ -14,7 +14,8 @@ try:
 except ImportError:
     lightgbm = None
 
-CURVE = [int(trees) for trees in os.environ.get("BTML_BENCH_CURVE", "10,20,50").split(",")]
+CURVE = [int(trees) for trees in os.environ.get("BTML_BENCH_CURVE", "10,20,50,100").split(",")]
+LEAVES = [int(leaves) for leaves in os.environ.get("BTML_BENCH_LEAVES", "8").split(",")]
 RATINGS = os.environ.get("BTML_BENCH_RATINGS", "50000")
 FEATURES = "at, age, mood, year, minutes, genre, other_stars, other_at"
 SETTINGS = dict(objective="regression", learning_rate=0.1, num_leaves=31, max_bin=255, min_data_in_leaf=20,
@@ -35,13 +36,13 @@ def load(schema, rows_per_town, ratings):
 
 
 def fit(source, options, threads=2):
-    """Seconds, rows of the join and peak memory in MB of one fit in a session of its own."""
+    """Seconds, rows of the join, peak memory in MB and what the strategy says, of one fit in a session of its own."""
     start = time.perf_counter()
     rows, peak = psql(script=f"""
         SET btml.threads = {threads}; SET btml.memory_limit = '4GB';
-        SELECT (btml.summary(btml.boost_fit('{source}', 'y', {options}))->>'rows')::bigint;
+        SELECT s->>'rows', replace(s->>'strategy_reason', ',', '') FROM btml.summary(btml.boost_fit('{source}', 'y', {options})) s;
         SELECT (regexp_match(pg_read_file('/proc/self/status'), 'VmHWM:\\s+(\\d+)'))[1]""")
-    return time.perf_counter() - start, int(rows[0]), int(peak[0]) // 1024
+    return time.perf_counter() - start, int(rows[0]), int(peak[0]) // 1024, rows[1]
 
 
 def line(what, *cells):
@@ -62,6 +63,15 @@ def squares():
             line(f"  {trees} trees", *(f"{s:.2f} s" for s in seconds))
 
 
+def curve():
+    """Time and memory by number of trees and leaves, with the combinations of rows by which residuals are held."""
+    for leaves in LEAVES:
+        for trees in CURVE:
+            seconds, _, peak, reason = fit("town20.town", f"trees => {trees}, max_leaves => {leaves}")
+            line(f"  {trees} trees of {leaves} leaves over the larger join, strategy auto", f"{seconds:.2f} s", f"{peak} MB")
+            print("   ", reason)
+
+
 def main():
     load("town4", 4, 0)
     load("town20", 20, RATINGS)
@@ -74,16 +84,14 @@ def main():
 
     per_row = {}
     for schema in ("town4", "town20"):
-        seconds, rows, peak = fit(f"{schema}.town", "trees => 10, max_leaves => 8, strategy => 'factorize'")
+        seconds, rows, peak, _ = fit(f"{schema}.town", "trees => 10, max_leaves => 8, strategy => 'factorize'")
         per_row[schema] = seconds / sizes[schema]
         line(f"10 trees of 8 leaves, {sizes[schema]:,} table rows, {rows:,} join rows", f"{seconds:.2f} s", f"{peak} MB")
     line("time per table row, the larger join | the smaller", f"{per_row['town20'] / per_row['town4']:.2f}")
-    for trees in CURVE:
-        seconds, _, peak = fit("town20.town", f"trees => {trees}, max_leaves => 8")
-        line(f"  {trees} trees of 8 leaves over the larger join, strategy auto", f"{seconds:.2f} s", f"{peak} MB")
+    curve()
 
-    held, rows, held_peak = fit("town20.watched", "trees => 10, strategy => 'enumerate'")
-    seconds, _, peak = fit("town20.watched", "trees => 10, strategy => 'factorize'")
+    held, rows, held_peak, _ = fit("town20.watched", "trees => 10, strategy => 'enumerate'")
+    seconds, _, peak, _ = fit("town20.watched", "trees => 10, strategy => 'factorize'")
     line(f"10 trees of 31 leaves, {rows:,} join rows, factorize", f"{seconds:.2f} s", f"{peak} MB")
     line("  enumerate", f"{held:.2f} s", f"{held_peak} MB")
     if not lightgbm:
@@ -102,5 +110,8 @@ def main():
 
 if sys.argv[1:] == ["squares"]:
     squares()
+elif sys.argv[1:] == ["curve"]:
+    load("town20", 20, 0)
+    curve()
 else:
     main()

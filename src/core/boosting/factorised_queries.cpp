@@ -61,7 +61,12 @@ std::pair<int, int> TreeNodes::split(int node, const BinnedData& data, const Spl
     return {static_cast<int>(nodes_.size()) - 2, static_cast<int>(nodes_.size()) - 1};
 }
 
-static std::vector<double*> pointers(std::vector<Buffer<double>>& buffers) {
+RowSums::RowSums(size_t tables, MemoryBudget& memory) {
+    for (std::vector<Buffer<double>>* const numbers : {&sums, &counts, &squares})
+        for (size_t t = 0; t < tables; t++) numbers->emplace_back(memory, "sums by row");
+}
+
+std::vector<double*> pointers(std::vector<Buffer<double>>& buffers) {
     std::vector<double*> result;
     for (Buffer<double>& buffer : buffers) result.push_back(buffer.empty() ? nullptr : buffer.data());
     return result;
@@ -93,11 +98,13 @@ void ResidualQueries::subtract(const TreeNodes::Rows& rows, int64_t value) {
 }
 
 RowSums ResidualQueries::no_sums(const std::vector<bool>& tables) const {
-    RowSums result;
+    MemoryBudget& memory = filtered_.context.memory();
+    RowSums result(tables.size(), memory);
     for (size_t t = 0; t < tables.size(); t++) {
-        const uint64_t rows = tables[t] ? filtered_.join.tables()[t].rows : 0;
-        result.sums.emplace_back(filtered_.context.memory(), "sums by row", rows, 0.0);
-        result.counts.emplace_back(filtered_.context.memory(), "sums by row", rows, 0.0);
+        if (!tables[t]) continue;
+        const uint64_t rows = filtered_.join.tables()[t].rows;
+        result.sums[t] = Buffer<double>(memory, "sums by row", rows, 0.0);
+        result.counts[t] = Buffer<double>(memory, "sums by row", rows, 0.0);
     }
     return result;
 }

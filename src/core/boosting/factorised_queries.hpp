@@ -1,5 +1,5 @@
-// Residuals of a join's rows as a sum of queries over the join, of which none looks at the join's rows one by one: the
-// target's values less, for every leaf of every earlier tree, its value where a row lies in it.
+// JoinResiduals of a join's rows as a sum of queries over the join, of which none looks at the join's rows one by one:
+// the target's values less, for every leaf of every earlier tree, its value where a row lies in it.
 #pragma once
 
 #include "core/boosting/factorised_rows.hpp"
@@ -39,10 +39,15 @@ class TreeNodes {
     std::vector<Rows> nodes_;
 };
 
-// Holds sums by row of each table; those of tables that are not asked for are empty.
+// Holds sums by row of each table; those of tables that are not asked for are empty, and so may all squares be.
 struct RowSums {
-    std::vector<Buffer<double>> sums, counts;
+    std::vector<Buffer<double>> sums, counts, squares;
+
+    RowSums(size_t tables, MemoryBudget& memory);
 };
+
+// Null where a buffer is empty.
+std::vector<double*> pointers(std::vector<Buffer<double>>& buffers);
 
 class ResidualQueries {
   public:
@@ -70,6 +75,7 @@ class ResidualQueries {
     double count(const relational::Selection& selection) { return sums_.total(selection, {}).count; }
 
     const std::vector<relational::FilterQuery>& queries() const { return queries_; }
+    const std::vector<relational::RowFilters>& filters() const { return filters_; }
     const relational::FilteredJoin& filtered() const { return filtered_; }
 
   private:

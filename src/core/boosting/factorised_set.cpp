@@ -11,23 +11,25 @@ using namespace factorised;
 using namespace relational;
 
 FactorisedSet::FactorisedSet(Dataset& dataset, GroupedJoin& join, const Options& options, ThreadTeam& team,
-                             RunContext& context, const std::vector<double>& bases)
+                             RunContext& context, const std::vector<double>& bases, Way way)
     : options_(options),
       team_(team),
       context_(context),
       join_(join),
       target_table_(dataset.target_table),
       nodes_(join, context),
-      queries_(join, dataset.target_table, team, context),
+      residuals_(join, dataset.target_table, options, team, context, way),
       populations_(
           dataset, join, options,
-          [&](const RowWeights& population) { return queries_.count(nodes_.selection(0, population)); }, context),
+          [&](const RowWeights& population) { return queries().count(nodes_.selection(0, population)); }, context),
       layout_(data_.features, SIZE_MAX) {
+    const uint64_t left = context.memory().left(), needed = bytes(dataset, join, options);
     bin(dataset, start_scores(dataset, bases));
     for (size_t t = 0; t < join_.tables().size(); t++) leave_out_equal_rows(t);
-    queries_.start();
-    if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(queries_.filtered(), data_, options);
-    if (!populations_.is_sampled()) root_ = queries_.sums(nodes_.selection(0, populations_.train()), all_tables());
+    const Buffer<double>& weights = populations_.train()[target_table_];
+    residuals_.start(weights.empty() ? nullptr : weights.data(),
+                     (left - std::min(left, needed)) / 2); // the other half is for the model
+    if (sketches_squares(options)) sketch_ = std::make_unique<SketchedSquares>(queries().filtered(), data_, options);
 }
 
 uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, const Options& options) {
@@ -67,14 +69,14 @@ uint64_t FactorisedSet::bytes(const Dataset& dataset, const GroupedJoin& join, c
 
 // The weights of the rows that each row joins to, of those that are trained on.
 RowWeights FactorisedSet::start_scores(Dataset& dataset, const std::vector<double>& bases) {
-    RowWeights train = queries_.counts(nodes_.selection(0, populations_.train()), all_tables());
+    RowWeights train = queries().counts(nodes_.selection(0, populations_.train()), all_tables());
     Buffer<double> held_out(context_.memory(), "join multiplicities");
     if (populations_.holdout_rows() > 0)
         held_out =
-            std::move(queries_.counts(nodes_.selection(0, populations_.held_out()), only_target())[target_table_]);
+            std::move(queries().counts(nodes_.selection(0, populations_.held_out()), only_target())[target_table_]);
     const auto sum = [](const Buffer<double>& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); };
     populations_.set_total(sum(train[target_table_]) + sum(held_out));
-    scores_.emplace(dataset.target, train[target_table_], held_out, populations_.units(), bases, queries_.values(),
+    scores_.emplace(dataset.target, train[target_table_], held_out, populations_.units(), bases, residuals_.values(),
                     context_);
     dataset.target.clear();
     return train;
@@ -94,7 +96,7 @@ void FactorisedSet::bin(Dataset& dataset, const RowWeights& train) {
 void FactorisedSet::leave_out_equal_rows(size_t t) {
     const bool has_values = t == target_table_;
     if (has_values && populations_.is_sampled()) return;
-    Buffer<double>& values = queries_.values();
+    Buffer<double>& values = residuals_.values();
     const EqualRows rows =
         find_equal_rows(data_, t, join_.tables()[t], has_values ? &values : nullptr, team_, context_);
     if (rows.kept.size() == rows.first.size()) return;
@@ -123,33 +125,30 @@ std::vector<bool> FactorisedSet::tables_of_features() const {
 
 int FactorisedSet::start(uint64_t iteration, int, const std::vector<int>& features) {
     layout_.select(features);
-    const size_t known = queries_.queries().size();
     subtract_pending();
     populations_.sample(iteration);
     nodes_.start();
-    if (!populations_.is_sampled()) queries_.update(root_, bag_of(0), known);
     return 0;
 }
 
 // The rows of the last tree's leaves are those of its nodes, which are about to go.
 void FactorisedSet::subtract_pending() {
-    for (const Leaf& leaf : pending_)
-        if (leaf.value != 0) queries_.subtract(nodes_[leaf.node], leaf.value);
+    if (pending_.empty()) return;
+    std::vector<JoinResiduals::Leaf> leaves;
+    for (const Leaf& leaf : pending_) leaves.push_back({nodes_[leaf.node], leaf.value});
+    residuals_.subtract(leaves);
     pending_.clear();
 }
 
 void FactorisedSet::fill(int node, Stats* sums, Tally* tallies) {
-    const bool is_root = node == 0 && !populations_.is_sampled();
-    RowSums own;
-    if (!is_root) own = queries_.sums(bag_of(node), tables_of_features());
-    RowWeights squares;
-    if (tallies && !sketch_) squares = queries_.squares(bag_of(node), tables_of_features());
-    add_to_bins(node, is_root ? root_ : own, squares, sums, sketch_ ? nullptr : tallies);
+    const bool exact_squares = tallies && !sketch_, is_root = node == 0 && !populations_.is_sampled();
+    const RowSums& own = is_root ? residuals_.root_sums(bag_of(node), tables_of_features(), exact_squares)
+                                 : residuals_.sums(bag_of(node), tables_of_features(), exact_squares);
+    add_to_bins(node, own, sums, sketch_ ? nullptr : tallies);
     if (tallies && sketch_) sketch_squares(node, sums, tallies);
 }
 
-void FactorisedSet::add_to_bins(int node, const RowSums& sums, const RowWeights& squares, Stats* out,
-                                Tally* out_tallies) {
+void FactorisedSet::add_to_bins(int node, const RowSums& sums, Stats* out, Tally* out_tallies) {
     const double sum_scale = scores_->sum_scale(), square_unit = scores_->square_unit();
     WorkerContexts contexts(context_, team_.size(), 0, "sums by row");
     const auto add_feature = [&](int f, RunContext& context) {
@@ -164,10 +163,11 @@ void FactorisedSet::add_to_bins(int node, const RowSums& sums, const RowWeights&
         with_bins(data_, feature, [&](const auto& bin_of) {
             context.for_each(count, 1, [&](uint64_t i) {
                 const uint64_t row = rows.all ? i : rows.rows[i];
+                if (sums.counts[t][row] == 0 && sums.sums[t][row] == 0) return; // as those that meet no row of the node
                 const uint32_t bin = bin_of(row);
                 const int64_t weight = populations_.units().to_count(sums.counts[t][row]);
                 bins[bin] += {rounded_sum(sums.sums[t][row] * sum_scale), weight};
-                if (tallies) tallies[bin] += {rounded_sum(squares[t][row] / square_unit), weight};
+                if (tallies) tallies[bin] += {rounded_sum(sums.squares[t][row] / square_unit), weight};
             });
         });
     };
@@ -179,7 +179,7 @@ void FactorisedSet::add_to_bins(int node, const RowSums& sums, const RowWeights&
 // A node's sum is at most the loss. Estimates far above that, by sketches that are too small, are scaled down, as their
 // sum must not overflow.
 void FactorisedSet::sketch_squares(int node, const Stats* sums, Tally* out) {
-    const Buffer<double> squares = sketch_->by_bin(bag_of(node), queries_.queries(), layout_.selected());
+    const Buffer<double> squares = sketch_->by_bin(bag_of(node), queries().queries(), layout_.selected());
     const double loss = scores_->squares();
     const bool verify = options_.verify && node == 0;
     const double exact = !verify ? 0 : populations_.is_sampled() ? exact_squares(node) : loss;
@@ -193,8 +193,8 @@ void FactorisedSet::sketch_squares(int node, const Stats* sums, Tally* out) {
 }
 
 double FactorisedSet::exact_squares(int node) {
-    const RowWeights squares = queries_.squares(bag_of(node), only_target());
-    return std::accumulate(squares[target_table_].begin(), squares[target_table_].end(), 0.0);
+    const Buffer<double>& squares = residuals_.sums(bag_of(node), only_target(), true).squares[target_table_];
+    return std::accumulate(squares.begin(), squares.end(), 0.0);
 }
 
 std::optional<SketchReport> FactorisedSet::sketch_report() const {
@@ -203,7 +203,7 @@ std::optional<SketchReport> FactorisedSet::sketch_report() const {
 
 void FactorisedSet::add(const std::vector<Leaf>& leaves) {
     const auto total_of = [&](const RowWeights& population) -> FactorisedScores::Totals {
-        return [&](const Leaf& leaf) { return queries_.total(nodes_.selection(leaf.node, population)); };
+        return [&](const Leaf& leaf) { return residuals_.total(nodes_.selection(leaf.node, population)); };
     };
     const bool know_sums = !populations_.is_sampled() && leaves[0].sums;
     scores_->add(leaves, know_sums ? nullptr : total_of(populations_.train()), total_of(populations_.held_out()));

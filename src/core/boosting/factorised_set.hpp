@@ -3,14 +3,15 @@
 // The residual of a join row is its target less the values of the leaves it lies in, so a node's sum for a row ρ of a
 // table is Σ y − Σ_ℓ value_ℓ · |ρ ⋈ J^(node) ∩ J^(ℓ)|: one query with row filters for each leaf ℓ of each earlier tree
 // (Cromp, Samadian, Pruhs: Relational Boosted Regression Trees, §2, Algorithm 2), many of which are evaluated together
-// (FilteredSums). Rows of a table with equal keys and equal bins are one row that weighs as much. Time and memory do
-// not depend on the number of join rows.
+// (FilteredSums). Or residuals are held by cells, in which the join's rows are that no condition tells apart
+// (SubJoin), while there are few. Rows of a table with equal keys and equal bins are one row that weighs as much. Time
+// and memory do not depend on the number of join rows.
 //
 // Targets and leaf values are integers of 40 bits at most on a grid, and sums are made integers row by row, so the
 // trees are those of an EnumeratedSet, whose grid may be finer, but for ties that this rounding decides.
 #pragma once
 
-#include "core/boosting/factorised_queries.hpp"
+#include "core/boosting/factorised_residuals.hpp"
 #include "core/boosting/factorised_scores.hpp"
 #include "core/boosting/sketched_squares.hpp"
 
@@ -23,7 +24,8 @@ class FactorisedSet : public TrainingSet {
     // invalid_argument when no row is left to train on; out_of_range for a weight or a target out of its range.
     // bases: as in LossOptions.
     FactorisedSet(Dataset& dataset, relational::GroupedJoin& join, const Options& options, ThreadTeam& team,
-                  RunContext& context, const std::vector<double>& bases = {});
+                  RunContext& context, const std::vector<double>& bases = {},
+                  factorised::Way way = factorised::Way::automatic);
 
     // An estimate of the bytes beside the dataset's columns: how many rows of nodes are held depends on the trees.
     static uint64_t bytes(const Dataset& dataset, const relational::GroupedJoin& join, const Options& options);
@@ -34,6 +36,8 @@ class FactorisedSet : public TrainingSet {
     const Scores& scores() const override { return *scores_; }
     // How sums of squares were estimated; nothing where they were not.
     std::optional<SketchReport> sketch_report() const;
+    // How residuals are summed at last.
+    std::string residuals_report() const { return residuals_.report(); }
 
     int start(uint64_t iteration, int score, const std::vector<int>& features) override;
     uint64_t rows(int node) const override { return nodes_.rows(node); }
@@ -44,6 +48,7 @@ class FactorisedSet : public TrainingSet {
     void add(const std::vector<Leaf>& leaves) override;
 
   private:
+    factorised::ResidualQueries& queries() { return residuals_.queries(); }
     relational::Selection bag_of(int node) const { return nodes_.selection(node, populations_.bag()); }
     std::vector<bool> all_tables() const { return std::vector<bool>(join_.tables().size(), true); }
     std::vector<bool> only_target() const;
@@ -51,8 +56,7 @@ class FactorisedSet : public TrainingSet {
     factorised::RowWeights start_scores(Dataset& dataset, const std::vector<double>& bases);
     void bin(Dataset& dataset, const factorised::RowWeights& train);
     void leave_out_equal_rows(size_t table);
-    void add_to_bins(int node, const factorised::RowSums& sums, const factorised::RowWeights& squares, Stats* out,
-                     Tally* tallies);
+    void add_to_bins(int node, const factorised::RowSums& sums, Stats* out, Tally* tallies);
     void sketch_squares(int node, const Stats* sums, Tally* out);
     double exact_squares(int node);
     void subtract_pending();
@@ -63,14 +67,13 @@ class FactorisedSet : public TrainingSet {
     relational::GroupedJoin& join_;
     const size_t target_table_;
     factorised::TreeNodes nodes_;
-    factorised::ResidualQueries queries_;
+    factorised::JoinResiduals residuals_;
     factorised::Populations populations_;
     std::optional<factorised::FactorisedScores> scores_; // once the weights of all rows are known
     BinnedData data_;
     HistogramLayout layout_;
     std::unique_ptr<SketchedSquares> sketch_; // where squares are estimated
-    std::vector<Leaf> pending_;               // of the last tree, not yet among the queries
-    factorised::RowSums root_;                // of all training rows, kept up to date; not used where trees are sampled
+    std::vector<Leaf> pending_;               // of the last tree, not yet subtracted
 };
 
 } // namespace btml::boosting

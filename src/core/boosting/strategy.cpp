@@ -1,6 +1,7 @@
 #include "core/boosting/strategy.hpp"
 
 #include "core/boosting/objectives/objective.hpp"
+#include "core/boosting/query_costs.hpp"
 #include "core/boosting/sketched_squares.hpp"
 #include "core/relational/filtered_sums.hpp"
 #include "core/relational/join_rows.hpp"
@@ -17,9 +18,6 @@ namespace {
 // Measured on one core, in nanoseconds.
 constexpr double per_join_row = 4;           // and table, and level of a tree
 constexpr double per_summed_row = 40;        // of a node
-constexpr double per_filtered_row = 0.3;     // and condition
-constexpr double per_group_product = 1.2;    // of a group of rows with equal keys, a sub-query and a neighbour
-constexpr double per_pair_product = 0.25;    // the same for pairs of queries: most contradict each other
 constexpr double per_sketched_row = 10;      // and block of frequencies
 constexpr double per_sketched_filter = 1;    // and condition, likewise
 constexpr double per_sketched_product = 1.2; // of a group, a sub-query and a neighbour, likewise
@@ -96,14 +94,9 @@ class QueryCost {
     std::vector<OfTable> tables_;
 };
 
-// Part of the leaves that do not contradict a node: the larger the trees, the more do.
-double relevant_part(const Options& options) {
-    return 1.5 / std::max(1.5, std::log2(leaves_of(options)));
-}
-
 // Returns how many leaves of the earlier trees do not contradict a node, on average.
 double queries_of_node(const Options& options) {
-    return options.trees / 2.0 * leaves_of(options) * relevant_part(options);
+    return options.trees / 2.0 * leaves_of(options) * relevant_part(leaves_of(options));
 }
 
 // Every node is sketched, with the earlier leaves that do not contradict it. Half of the rows are in a node.

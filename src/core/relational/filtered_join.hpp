@@ -27,6 +27,7 @@ class RowFilters {
     int add(const RowSubset& subset, RunContext& context);
     // The filter that passes what two filters of other filters of this table pass both; −1: all rows.
     int add_both(const RowFilters& other, int a, int b, RunContext& context);
+    int count() const { return count_; }
     size_t words() const { return words_.size(); }
     const uint64_t* word(size_t i) const { return words_[i].data(); } // by row
 

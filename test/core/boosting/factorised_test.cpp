@@ -13,6 +13,7 @@
 namespace btml::boosting::test {
 namespace {
 
+using factorised::Way;
 using relational::ColumnRef;
 using relational::DataColumn;
 using relational::DatasetPlan;
@@ -24,12 +25,14 @@ class RandomTraining {
   public:
     explicit RandomTraining(uint64_t seed, int max_tables = 5) : seed_(seed), max_tables_(max_tables) {}
 
-    Model fit_either(bool factorised, const Options& options, int threads, std::optional<Model> start = {}) {
+    Model fit_either(bool factorised, const Options& options, int threads, std::optional<Model> start = {},
+                     Way way = Way::automatic) {
         QuietContext context(threads);
-        return fit_either(factorised, options, context, std::move(start));
+        return fit_either(factorised, options, context, std::move(start), way);
     }
 
-    Model fit_either(bool factorised, const Options& options, RunContext& context, std::optional<Model> start = {}) {
+    Model fit_either(bool factorised, const Options& options, RunContext& context, std::optional<Model> start = {},
+                     Way way = Way::automatic) {
         DatasetPlan plan;
         Join join = make_join(context, plan);
         if (join.count(context) < 2) return {};
@@ -37,7 +40,7 @@ class RandomTraining {
         if (factorised) {
             GroupedJoin grouped(join, context);
             Dataset dataset = make_dataset(std::move(join), grouped, plan, context);
-            result = fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start));
+            result = fit_factorised(std::move(dataset), std::move(grouped), options, context, std::move(start), way);
         } else {
             relational::JoinRows rows = enumerate(join, context);
             result = fit(make_dataset(std::move(join), std::move(rows), plan, context), options, context, false,
@@ -166,8 +169,10 @@ TEST(Factorised, EqualsEnumerated) {
             }
             continue;
         }
-        factorised = training.fit_either(true, options, 1 + static_cast<int>(seed % 3));
-        expect_same_model(enumerated, factorised);
+        for (const Way way : {Way::cells, Way::queries}) {
+            factorised = training.fit_either(true, options, 1 + static_cast<int>(seed % 3), {}, way);
+            expect_same_model(enumerated, factorised);
+        }
         fitted += !enumerated.trees.empty() && enumerated.trees[0].size() > 1;
         if (HasFailure()) return;
     }
@@ -190,6 +195,8 @@ TEST(Factorised, ContinuesAsIfItHadNotStopped) {
             const Model start = training.fit_either(true, first, 1);
             if (start.trees.empty()) continue;
             EXPECT_TRUE(bytes_of(model) == bytes_of(training.fit_either(true, options, 2, start)));
+            const Model queried = training.fit_either(true, first, 1, {}, Way::queries);
+            expect_same_model(model, training.fit_either(true, options, 2, queried, Way::queries));
             fitted += model.trees[0].size() > 1;
         } catch (const Error& error) {
             EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
@@ -212,7 +219,8 @@ TEST(Factorised, EqualsEnumeratedDownToRounding) {
         options.criterion = Criterion::mse_sum;
         try {
             const Model enumerated = training.fit_either(false, options, 1);
-            expect_same_model(enumerated, training.fit_either(true, options, 1));
+            for (const Way way : {Way::cells, Way::queries})
+                expect_same_model(enumerated, training.fit_either(true, options, 1, {}, way));
             fitted += !enumerated.trees.empty() && enumerated.trees[0].size() > 1;
         } catch (const Error& error) {
             EXPECT_EQ(error.code(), ErrorCode::invalid_argument) << error.what();
@@ -285,6 +293,134 @@ TEST(Factorised, HoldsEqualRowsOnce) {
     }
     EXPECT_GT(repeated, 20);
     EXPECT_GT(sampled, 3);
+}
+
+// Tables of so many rows that meet on few keys. The target depends on a number of each table: the less, the later the
+// table.
+class StarTraining {
+  public:
+    StarTraining(int tables, int rows, int keys, int values)
+        : tables_(tables), rows_(rows), keys_(keys), values_(values) {}
+
+    FitResult fit(const Options& options, RunContext& context, Way way) const {
+        Random random(3);
+        relational::test::PlainJoin plain;
+        const auto count = static_cast<size_t>(rows_);
+        for (int t = 0; t < tables_; t++) {
+            relational::test::Column keys;
+            for (int i = 0; i < rows_; i++) keys.push_back(static_cast<relational::Key>(i % keys_));
+            plain.tables.push_back({{0}, {keys}, rows_, std::vector<double>(count, 1)});
+        }
+        Join join = relational::test::columnar(plain, context);
+        DatasetPlan plan;
+        std::vector<double> of_key(static_cast<size_t>(keys_), 0); // what the other tables add
+        for (int t = tables_ - 1; t >= 0; t--) {
+            relational::Table& table = join.tables()[static_cast<size_t>(t)];
+            table.columns.clear();
+            const auto add = [&](const char* name) -> Buffer<double>& {
+                table.columns.push_back({name,
+                                         DataColumn::Kind::number,
+                                         Buffer<double>(context.memory(), name),
+                                         Buffer<uint32_t>(context.memory(), name),
+                                         {}});
+                return table.columns.back().numbers;
+            };
+            for (int i = 0; i < rows_; i++) {
+                const double x = static_cast<double>(random.below(static_cast<size_t>(values_)));
+                if (i == 0) add("x");
+                table.columns[0].numbers.push_back(x);
+                of_key[static_cast<size_t>(i % keys_)] += x / (values_ * (1.0 + 3 * t));
+            }
+            plan.features.push_back({{t, 0}, "double precision"});
+            if (t > 0) continue;
+            Buffer<double>& target = add("y");
+            for (size_t i = 0; i < count; i++)
+                target.push_back(5 * table.columns[0].numbers[i] / values_ + of_key[i % of_key.size()] + random.unit());
+            plan.target = {0, 1};
+        }
+        GroupedJoin grouped(join, context);
+        Dataset dataset = make_dataset(std::move(join), grouped, plan, context);
+        return fit_factorised(std::move(dataset), std::move(grouped), options, context, {}, way);
+    }
+
+  private:
+    int tables_, rows_, keys_, values_;
+};
+
+Options star_options() {
+    Options options;
+    options.trees = 12;
+    options.max_leaves = 6;
+    options.learning_rate = 0.5;
+    return options;
+}
+
+// Bit by bit, as the order of sums does not depend on threads, and sums are of numbers that are held.
+TEST(Factorised, CellsAndQueriesGiveTheSameTrees) {
+    for (const Criterion criterion : {Criterion::variance, Criterion::mse_sum}) {
+        Options options = star_options();
+        options.criterion = criterion;
+        if (criterion == Criterion::mse_sum) options.trees = 4;
+        const StarTraining training(3, 300, 60, 7);
+        QuietContext one(1), three(3);
+        const FitResult cells = training.fit(options, one, Way::cells);
+        EXPECT_EQ(bytes_of(cells.model), bytes_of(training.fit(options, three, Way::cells).model));
+        const FitResult queries = training.fit(options, three, Way::queries);
+        expect_same_model(cells.model, queries.model);
+        EXPECT_NE(cells.residuals.find(" combinations of rows of 3 tables"), std::string::npos) << cells.residuals;
+        EXPECT_EQ(queries.residuals, "residuals by pairs of leaves");
+    }
+}
+
+// In the middle of training, conditions touch so many rows that cells cost more than queries.
+TEST(Factorised, QueriesTakeOverFromCells) {
+    const Options options = star_options();
+    const StarTraining training(2, 1'500, 30, 400);
+    QuietContext context(2);
+    const FitResult cells = training.fit(options, context, Way::cells),
+                    found = training.fit(options, context, Way::automatic);
+    EXPECT_EQ(found.residuals, "residuals by pairs of leaves");
+    expect_same_model(found.model, cells.model);
+    Options fewer = options;
+    fewer.trees = 2;
+    EXPECT_NE(training.fit(fewer, context, Way::automatic).residuals, "residuals by pairs of leaves");
+}
+
+TEST(Factorised, QueriesTakeOverWhereMemoryIsShort) {
+    const Options options = star_options();
+    const StarTraining training(2, 3'000, 300, 3);
+    QuietContext ample(2);
+    const FitResult cells = training.fit(options, ample, Way::automatic);
+    EXPECT_NE(cells.residuals, "residuals by pairs of leaves");
+    int with_cells = 0, with_queries = 0;
+    for (uint64_t limit = 1'000'000; limit < 20'000'000; limit += 250'000) {
+        QuietContext context(2, limit);
+        try {
+            const FitResult result = training.fit(options, context, Way::automatic);
+            expect_same_model(result.model, cells.model);
+            (result.residuals == "residuals by pairs of leaves" ? with_queries : with_cells)++;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::memory_limit);
+            EXPECT_EQ(with_queries + with_cells, 0) << "an error at " << limit << ", though less was enough";
+        }
+        EXPECT_EQ(context.memory().used(), 0u);
+    }
+    EXPECT_GT(with_queries, 0);
+    EXPECT_GT(with_cells, 0);
+}
+
+TEST(Factorised, CellsCanBeCancelled) {
+    int cancelled = 0;
+    for (uint64_t polls = 0; polls < 400; polls += 7) {
+        btml::test::ImpatientContext context(polls);
+        try {
+            StarTraining(3, 200, 4, 50).fit(star_options(), context, Way::cells);
+        } catch (const Cancelled&) {
+            cancelled++;
+        }
+        EXPECT_EQ(context.memory().used(), 0u);
+    }
+    EXPECT_GT(cancelled, 5);
 }
 
 Options sketch_options(uint64_t seed) {
