@@ -23,6 +23,10 @@ enum class Outside { clamp, prior };
 // better leaving rows out.
 enum class NumberEncoding { automatic, linear, rank };
 
+// Says what the process' observations are: targets; or what boosted trees leave of them; automatic: what scores better,
+// on held-out rows or leaving rows out.
+enum class Mean { automatic, zero, boosted };
+
 struct Options {
     int bits = 0;    // of a feature's value; 0: by the number of features (Encoding::default_value_bits)
     int members = 0; // 0: chosen within the evaluations
@@ -37,6 +41,7 @@ struct Options {
     int exemplars = 512;    // inducing points of a smooth kernel, at most
     bool per_shard = false; // an expert for each server that has rows
     NumberEncoding encoding = NumberEncoding::automatic;
+    Mean mean = Mean::automatic;
 
     // Throws invalid_argument naming the option, its value and the valid ones.
     void validate() const;
@@ -62,5 +67,6 @@ const char* name_of(Combine combine);
 const char* name_of(Search search);
 const char* name_of(KernelChoice kernel);
 const char* name_of(NumberEncoding encoding);
+const char* name_of(Mean mean);
 
 } // namespace btml::gp
